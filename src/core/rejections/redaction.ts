@@ -1,0 +1,29 @@
+const MAX_RECEIVED = 256;
+
+/** The JSON text of a value (bare for strings), cut, for the `received` of a rejection. Never call it on what may hold a credential. */
+export function received(value: unknown): string {
+  if (value === undefined) return '(absent)';
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value));
+  return text.length <= MAX_RECEIVED ? text : `${text.slice(0, MAX_RECEIVED - 1)}…`;
+}
+
+function typeName(value: unknown): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'array' : typeof value;
+}
+
+function utf8Length(text: string): number {
+  let bytes = 0;
+  for (const char of text) {
+    const code = char.codePointAt(0) ?? 0;
+    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+  }
+  return bytes;
+}
+
+/** What may be said of a value that is or may hold a credential: its type and size, nothing else. */
+export function redacted(value: unknown): string {
+  if (value === undefined) return '(absent)';
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+  return `(redacted, ${typeName(value)}, ${utf8Length(text)} bytes)`;
+}

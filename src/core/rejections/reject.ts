@@ -1,0 +1,10 @@
+import { CATALOGUE, type RejectionCode } from './catalogue.ts';
+import type { Rejection, RejectionParts } from './rejection.ts';
+
+export function reject(code: RejectionCode, parts: RejectionParts): Rejection {
+  return { rejected: true, code, expected: CATALOGUE[code].accepted, ...parts };
+}
+
+export function isRejection(value: unknown): value is Rejection {
+  return typeof value === 'object' && value !== null && (value as { rejected?: unknown }).rejected === true;
+}

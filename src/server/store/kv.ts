@@ -1,0 +1,129 @@
+/**
+ * The key-value port. Everything the control plane keeps goes through it, so that the embedded store and etcd
+ * are interchangeable. Revisions are those of the whole store: one number per accepted commit, never reused.
+ */
+
+export interface KvEntry {
+  readonly key: string;
+  readonly value: string;
+  /** Revision of the commit that created the key (after its last deletion). */
+  readonly createRevision: number;
+  /** Revision of the commit that last wrote the key. */
+  readonly modRevision: number;
+}
+
+export interface RangeOptions {
+  /** Read as of this revision; absent = newest. Below the compaction floor: KvCompactedError. */
+  readonly revision?: number;
+  /** At most this many entries. */
+  readonly limit?: number;
+  /** Only keys after this one (exclusive), for paging in key order. With `reverse`, only keys before it. */
+  readonly after?: string;
+  /** Descending key order. */
+  readonly reverse?: boolean;
+}
+
+export interface RangeResult {
+  readonly entries: readonly KvEntry[];
+  /** The revision the result is a snapshot of. */
+  readonly revision: number;
+}
+
+/** The commit is applied only if every guarded key is at the given modRevision; 0 = the key must not exist. */
+export interface Guard {
+  readonly key: string;
+  readonly modRevision: number;
+}
+
+export interface Put {
+  readonly key: string;
+  readonly value: string;
+  /** Deleted with this lease when it ends. */
+  readonly lease?: LeaseId;
+}
+
+export interface Commit {
+  readonly guards?: readonly Guard[];
+  readonly puts?: readonly Put[];
+  readonly deletes?: readonly string[];
+}
+
+/** A conflict is a value: the caller re-reads and decides again. `failed` names the guarded keys that had moved. */
+export type CommitResult =
+  | { readonly ok: true; readonly revision: number }
+  | { readonly ok: false; readonly failed: readonly string[] };
+
+export interface KvChange {
+  readonly key: string;
+  /** Absent: the key was deleted. */
+  readonly entry?: KvEntry;
+  readonly revision: number;
+}
+
+/** All changes of one revision arrive in one batch; batches arrive in revision order without a gap. */
+export interface KvChangeBatch {
+  readonly revision: number;
+  readonly changes: readonly KvChange[];
+}
+
+export interface WatchHandlers {
+  /** Called synchronously, in order. */
+  onBatch(batch: KvChangeBatch): void;
+  /**
+   * The history between the last delivered revision and now is gone (compaction) or the store cannot tell.
+   * Nothing more is delivered: the watcher re-lists, compares with what it holds, and watches anew.
+   */
+  onLost(reason: string): void;
+}
+
+export interface Watch {
+  close(): void;
+}
+
+export type LeaseId = string;
+
+export interface KvStatus {
+  readonly kind: 'sqlite' | 'etcd' | 'memory';
+  /** From the last real operation, not from a flag set at start. */
+  readonly connected: boolean;
+  /** Why writes fail now, in words for an operator; absent when they do not. */
+  readonly problem?: string;
+}
+
+export interface Kv {
+  get(key: string): Promise<KvEntry | undefined>;
+  /** Entries whose key starts with `prefix`, in key order (binary order of UTF-8), as one snapshot. */
+  range(prefix: string, options?: RangeOptions): Promise<RangeResult>;
+  /** Resolves after the write is durable. All or nothing; one revision. An empty commit is refused by the types' users. */
+  commit(commit: Commit): Promise<CommitResult>;
+  /** The newest revision, linearizable: at least that of every commit acknowledged by any process before this call. */
+  head(): Promise<number>;
+  /** Changes under `prefix` with revision > `afterRevision`. Survives reconnects by itself; see `onLost`. */
+  watch(prefix: string, afterRevision: number, handlers: WatchHandlers): Watch;
+  /** A lease ends `ttlMs` after its last keepAlive (a process's own clock, never wall clock across machines). */
+  grantLease(ttlMs: number): Promise<LeaseId>;
+  /** False: the lease is gone. */
+  keepAlive(lease: LeaseId): Promise<boolean>;
+  revokeLease(lease: LeaseId): Promise<void>;
+  /** Forget history at or below this revision. Newest values stay. */
+  compact(revision: number): Promise<void>;
+  /** Does a real read; never throws. */
+  status(): Promise<KvStatus>;
+  close(): Promise<void>;
+}
+
+/** The store cannot serve now (disk full, unreachable, corrupt). The write was not acknowledged. */
+export class KvUnavailableError extends Error {
+  override readonly name = 'KvUnavailableError';
+  /** False when the write may or may not have been applied (a lost answer). */
+  readonly certainlyNotApplied: boolean;
+  constructor(message: string, certainlyNotApplied: boolean, options?: ErrorOptions) {
+    super(message, options);
+    this.certainlyNotApplied = certainlyNotApplied;
+  }
+}
+
+/** A read at a revision whose history has been forgotten. */
+export class KvCompactedError extends Error {
+  override readonly name = 'KvCompactedError';
+}

@@ -1,0 +1,6 @@
+import { ALL_PACKAGES, ensurePackages } from './packages.ts';
+
+/** Once per run, before any worker: two workers must not run the package manager at the same time. */
+export function setup(): void {
+  ensurePackages(ALL_PACKAGES);
+}
