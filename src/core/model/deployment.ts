@@ -62,7 +62,7 @@ export interface UpdatePolicy {
   readonly maxSurge?: number;
   readonly maxUnavailable?: number;
   readonly progressDeadline?: string;
-  readonly onFailure?: 'rollback' | 'hold';
+  readonly onFailure?: 'rollback' | 'leave';
 }
 
 export type DependencyGate = 'healthy' | 'started';

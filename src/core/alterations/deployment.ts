@@ -1,0 +1,183 @@
+import type { DeploymentDraft } from '../contract/deployment-body.ts';
+import { SERVER_OWNED } from '../contract/deployment-body.ts';
+import type { Alteration } from '../model/announcement.ts';
+import { canonicalJson } from '../model/canonical.ts';
+import { received, redacted } from '../rejections/redaction.ts';
+
+export interface AlterationInput {
+  /** Merged with what is stored, when there is something stored. */
+  readonly draft: DeploymentDraft;
+  /** The body as it was sent, for server-owned keys. */
+  readonly body: Readonly<Record<string, unknown>>;
+  /** 0 for a new deployment. */
+  readonly storedSecretsVersion: number;
+  /** The stored record as a GET shows it; absent for a new deployment. */
+  readonly storedView?: Readonly<Record<string, unknown>>;
+}
+
+interface Altered {
+  readonly draft: DeploymentDraft;
+  readonly alterations: readonly Alteration[];
+}
+
+type Step = (draft: DeploymentDraft, input: AlterationInput) => Altered;
+
+const NOTHING: readonly Alteration[] = [];
+
+function unchanged(draft: DeploymentDraft): Altered {
+  return { draft, alterations: NOTHING };
+}
+
+function announced(draft: DeploymentDraft, ...alterations: Alteration[]): Altered {
+  return { draft, alterations };
+}
+
+const kindDefault: Step = (draft) =>
+  draft.kind === undefined
+    ? announced({ ...draft, kind: 'Deployment' }, { field: 'kind', from: '(absent)', to: 'Deployment', why: 'default kind of this route' })
+    : unchanged(draft);
+
+const replicasDefault: Step = (draft) =>
+  draft.replicas === undefined
+    ? announced({ ...draft, replicas: 1 }, { field: 'replicas', from: '(absent)', to: '1', why: 'default number of instances' })
+    : unchanged(draft);
+
+/** Docker's array prefixes mean the same as our two forms, so they are dropped rather than run as a program. */
+const healthCheckPrefix: Step = (draft) => {
+  const command = draft.healthCheck?.command;
+  const [first, ...rest] = command ?? [];
+  if ((first !== 'CMD' && first !== 'CMD-SHELL') || rest.length === 0) return unchanged(draft);
+  return announced(
+    { ...draft, healthCheck: { ...draft.healthCheck, command: rest } },
+    {
+      field: 'healthCheck.command',
+      from: received(command),
+      to: received(rest),
+      why: `${first} is the engine's prefix; one element is the shell form, several are argv`,
+    },
+  );
+};
+
+const secretsDefaults: Step = (draft) => {
+  if (draft.secrets === undefined) {
+    return announced({ ...draft, secrets: [] }, { field: 'secrets', from: '(absent)', to: '[]', why: 'no credentials referenced' });
+  }
+  const alterations: Alteration[] = [];
+  const secrets = draft.secrets.map((entry, index) => {
+    const filled = { ...entry };
+    if (entry.anchor === undefined) {
+      Object.assign(filled, { anchor: 'external' });
+      alterations.push({
+        field: `secrets[${index}].anchor`,
+        from: '(absent)',
+        to: 'external',
+        why: 'never re-minted: the safe reading when nothing is said',
+      });
+    }
+    if (entry.rotation === undefined) {
+      Object.assign(filled, { rotation: 'restart' });
+      alterations.push({ field: `secrets[${index}].rotation`, from: '(absent)', to: 'restart', why: 'the only supported rotation' });
+    }
+    return filled;
+  });
+  return { draft: alterations.length === 0 ? draft : { ...draft, secrets }, alterations };
+};
+
+/** Spec 2.2: 0 on a new spec; afterwards only the rotation operation raises it. A negative value is left for its rule. */
+const secretsVersion: Step = (draft, { storedSecretsVersion, body }) => {
+  const sent = body['secretsVersion'];
+  if (typeof sent === 'number' && sent < 0) return unchanged(draft);
+  const next = { ...draft, secretsVersion: storedSecretsVersion };
+  if (sent === storedSecretsVersion) return unchanged(next);
+  if (sent === undefined || sent === null) {
+    if (draft.secretsVersion === storedSecretsVersion && sent === undefined) return unchanged(next);
+    return announced(next, {
+      field: 'secretsVersion',
+      from: received(sent),
+      to: String(storedSecretsVersion),
+      why: 'the rotation counter of this deployment',
+    });
+  }
+  return announced(next, {
+    field: 'secretsVersion',
+    from: received(sent),
+    to: String(storedSecretsVersion),
+    why: 'only the rotation operation changes secretsVersion',
+  });
+};
+
+const mountDefaults: Step = (draft) => {
+  const alterations: Alteration[] = [];
+  const volumes = draft.volumes?.map((mount, index) => {
+    if (typeof mount !== 'object' || mount === null || Array.isArray(mount) || 'readOnly' in mount) return mount;
+    alterations.push({ field: `volumes[${index}].readOnly`, from: '(absent)', to: 'false', why: 'mounts are read-write unless said otherwise' });
+    return { ...mount, readOnly: false };
+  });
+  return alterations.length === 0 ? unchanged(draft) : { draft: { ...draft, volumes }, alterations };
+};
+
+function upper(field: string, text: string): Alteration {
+  return { field, from: text, to: text.toUpperCase(), why: 'ISO 3166-1 alpha-2 codes are stored in upper case' };
+}
+
+const countryCase: Step = (draft) => {
+  const residency = draft.placement?.residency;
+  if (residency === undefined) return unchanged(draft);
+  const alterations: Alteration[] = [];
+  const { country, blockedCountries } = residency;
+  if (country !== undefined && country !== country.toUpperCase()) {
+    alterations.push(upper('placement.residency.country', country));
+  }
+  for (const [index, blocked] of (blockedCountries ?? []).entries()) {
+    if (blocked !== blocked.toUpperCase()) {
+      alterations.push(upper(`placement.residency.blockedCountries[${index}]`, blocked));
+    }
+  }
+  if (alterations.length === 0) return unchanged(draft);
+  const cased = {
+    ...residency,
+    ...(country === undefined ? {} : { country: country.toUpperCase() }),
+    ...(blockedCountries === undefined ? {} : { blockedCountries: blockedCountries.map((code) => code.toUpperCase()) }),
+  };
+  return { draft: { ...draft, placement: { ...draft.placement, residency: cased } }, alterations };
+};
+
+/** A GET body sent back is accepted; a server-owned key is not taken, and that is said when it differs. */
+const serverOwned: Step = (draft, { body, storedView }) => {
+  const alterations: Alteration[] = [];
+  for (const key of SERVER_OWNED) {
+    if (!Object.hasOwn(body, key) || key === 'status') continue;
+    const stored = storedView?.[key];
+    if (canonicalJson(stored ?? null) === canonicalJson(body[key])) continue;
+    alterations.push({
+      field: key,
+      from: redacted(body[key]),
+      to: stored === undefined ? '(set by the server)' : received(stored),
+      why: 'the server owns this key; what was sent was ignored',
+    });
+  }
+  return { draft, alterations };
+};
+
+/** Everything the server changes in a deployment, in this order; each announces itself. */
+const STEPS: readonly Step[] = [
+  kindDefault,
+  replicasDefault,
+  healthCheckPrefix,
+  secretsDefaults,
+  secretsVersion,
+  mountDefaults,
+  countryCase,
+  serverOwned,
+];
+
+export function alterDeployment(input: AlterationInput): Altered {
+  let draft = input.draft;
+  const alterations: Alteration[] = [];
+  for (const step of STEPS) {
+    const altered = step(draft, input);
+    draft = altered.draft;
+    alterations.push(...altered.alterations);
+  }
+  return { draft, alterations };
+}

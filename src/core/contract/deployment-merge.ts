@@ -1,0 +1,56 @@
+import type { DeploymentSpec } from '../model/deployment.ts';
+import { deploymentBody, type DeploymentDraft } from './deployment-body.ts';
+
+const FIELDS = Object.keys(deploymentBody.fields) as (keyof DeploymentDraft)[];
+
+/** The fields of a body, without server-owned keys; `null` and absent are the same on create. */
+export function draftOfBody(body: Readonly<Record<string, unknown>>): DeploymentDraft {
+  const draft: Record<string, unknown> = {};
+  for (const field of FIELDS) {
+    const value = body[field];
+    if (value !== undefined && value !== null) draft[field] = value;
+  }
+  return draft as DeploymentDraft;
+}
+
+/** PUT: each field that is sent replaces the stored one whole, `null` clears it, the rest stays (spec §1, decisions §3). */
+export function mergeDraft(stored: DeploymentSpec, body: Readonly<Record<string, unknown>>): DeploymentDraft {
+  const draft: Record<string, unknown> = { ...stored };
+  for (const field of FIELDS) {
+    if (!Object.hasOwn(body, field)) continue;
+    if (body[field] === null || body[field] === undefined) delete draft[field];
+    else draft[field] = body[field];
+  }
+  return draft as DeploymentDraft;
+}
+
+function lostKeys(field: string, before: Readonly<Record<string, unknown>> | undefined, after: Readonly<Record<string, unknown>> | undefined): string[] {
+  return Object.keys(before ?? {})
+    .filter((key) => !Object.hasOwn(after ?? {}, key))
+    .map((key) => `${field}[${key}]`);
+}
+
+function lostItems<T>(field: string, before: readonly T[] | undefined, after: readonly T[] | undefined, key: (item: T) => string): string[] {
+  const kept = new Set((after ?? []).map(key));
+  return (before ?? []).map(key).filter((item) => !kept.has(item)).map((item) => `${field}[${item}]`);
+}
+
+const OPTIONAL_OBJECTS = ['command', 'healthCheck', 'resources', 'nodeId', 'ingress', 'update'] as const;
+
+/** Everything a replaced list, map or block lost: the trap of partial updates, said aloud. */
+export function removedEntries(before: DeploymentSpec, after: DeploymentSpec): string[] {
+  return [
+    ...lostKeys('environment', before.environment, after.environment),
+    ...lostItems('secrets', before.secrets, after.secrets, (entry) => entry.name),
+    ...lostKeys('composedEnvironment', before.composedEnvironment, after.composedEnvironment),
+    ...lostItems('volumes', before.volumes, after.volumes, (mount) => mount.volumeId),
+    ...lostKeys('placement.residency', before.placement?.residency as Record<string, unknown> | undefined, after.placement?.residency as Record<string, unknown> | undefined).map((entry) => entry.replace(/\[(.*)\]$/, '.$1')),
+    ...lostItems('placement.residency.blockedCountries', before.placement?.residency?.blockedCountries, after.placement?.residency?.blockedCountries, (code) => code),
+    ...lostKeys('placement.constraints', before.placement?.constraints, after.placement?.constraints),
+    ...lostItems('placement.antiAffinity', before.placement?.antiAffinity, after.placement?.antiAffinity, (name) => name),
+    ...lostKeys('dependsOn', before.dependsOn, after.dependsOn),
+    ...lostKeys('labels', before.labels, after.labels),
+    ...lostItems('ports', before.ports, after.ports, (port) => String(port.container)),
+    ...OPTIONAL_OBJECTS.filter((field) => before[field] !== undefined && after[field] === undefined),
+  ];
+}

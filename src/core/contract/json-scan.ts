@@ -1,0 +1,57 @@
+export type ScanProblem = 'too_deep' | 'duplicate_key' | 'prototype_key';
+
+const QUOTE = 34;
+const BACKSLASH = 92;
+
+/** Index of the closing quote of the string that starts at `open`; the text's length when it never closes. */
+function closingQuote(text: string, open: number): number {
+  let index = text.indexOf('"', open + 1);
+  while (index !== -1) {
+    let slashes = 0;
+    while (text.charCodeAt(index - 1 - slashes) === BACKSLASH) slashes += 1;
+    if (slashes % 2 === 0) return index;
+    index = text.indexOf('"', index + 1);
+  }
+  return text.length;
+}
+
+function nextSolid(text: string, from: number): number {
+  let index = from;
+  while (index < text.length && text.charCodeAt(index) <= 32) index += 1;
+  return index;
+}
+
+/**
+ * One pass before JSON.parse, because the parser recurses (a deep body would exhaust the stack) and keeps only the
+ * last of two equal keys (a silent alteration). Broken JSON is left to the parser.
+ */
+export function scanJson(text: string, maxDepth: number): ScanProblem | undefined {
+  const keys: (Set<string> | undefined)[] = [];
+  for (let index = 0; index < text.length; index += 1) {
+    const char = text.charCodeAt(index);
+    if (char === 123 /* { */ || char === 91 /* [ */) {
+      if (keys.length === maxDepth) return 'too_deep';
+      keys.push(char === 123 ? new Set() : undefined);
+    } else if (char === 125 /* } */ || char === 93 /* ] */) {
+      keys.pop();
+    } else if (char === QUOTE) {
+      const close = closingQuote(text, index);
+      const inside = keys.at(-1);
+      if (inside && text.charCodeAt(nextSolid(text, close + 1)) === 58 /* : */) {
+        let key = text.slice(index + 1, close);
+        if (key.includes('\\')) {
+          try {
+            key = JSON.parse(`"${key}"`) as string;
+          } catch {
+            return undefined;
+          }
+        }
+        if (key === '__proto__') return 'prototype_key';
+        if (inside.has(key)) return 'duplicate_key';
+        inside.add(key);
+      }
+      index = close;
+    }
+  }
+  return undefined;
+}

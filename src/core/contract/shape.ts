@@ -1,0 +1,201 @@
+import type { Rejection } from '../rejections/rejection.ts';
+import { received, redacted } from '../rejections/redaction.ts';
+import { reject } from '../rejections/reject.ts';
+import { nearest } from './nearest.ts';
+
+/**
+ * Bodies are described once, as plain data: the decoder below checks a body against it, the OpenAPI document
+ * prints it as JSON Schema, and the draft types are derived from it. A shape checks JSON types and unknown
+ * fields only; what a value may be is for the rules, in their documented order.
+ */
+export type Shape = Described & ShapeBody;
+
+interface Described {
+  readonly description?: string;
+  readonly example?: unknown;
+  /** The value is or may hold a credential: never echoed. */
+  readonly sensitive?: boolean;
+}
+
+type ShapeBody =
+  | { readonly type: 'string'; readonly values?: readonly string[] }
+  | { readonly type: 'integer' | 'number' | 'boolean' }
+  /** The rule of the field owns every wrong type, because the specification gives it a code of its own. */
+  | { readonly type: 'any'; readonly schema: Readonly<Record<string, unknown>> }
+  | { readonly type: 'list'; readonly items: Shape }
+  | { readonly type: 'map'; readonly items: Shape }
+  | { readonly type: 'object'; readonly fields: Fields; readonly ignored?: readonly string[] };
+
+export type Fields = Readonly<Record<string, Shape>>;
+
+export type Draft<S> = S extends { type: 'string'; values: readonly (infer V)[] }
+  ? V
+  : S extends { type: 'string' }
+    ? string
+    : S extends { type: 'integer' | 'number' }
+      ? number
+      : S extends { type: 'boolean' }
+        ? boolean
+        : S extends { type: 'list'; items: infer I }
+          ? readonly Draft<I>[]
+          : S extends { type: 'map'; items: infer I }
+            ? Readonly<Record<string, Draft<I>>>
+            : S extends { type: 'object'; fields: infer F }
+              ? { readonly [K in keyof F]?: Draft<F[K]> | undefined }
+              : unknown;
+
+/** Keeps literal types, so that `Draft` can read them. */
+export function shape<const S extends Shape>(value: S): S {
+  return value;
+}
+
+interface Context {
+  readonly sensitive: boolean;
+  /** `null` stands for "clear this field"; only the top level of an update may say so. */
+  readonly nullClears: boolean;
+}
+
+function at(path: string, key: string): string {
+  return path === '' ? key : `${path}.${key}`;
+}
+
+function wrongType(path: string, value: unknown, expected: string, sensitive: boolean): Rejection {
+  const article = /^[aeio]/.test(expected) ? 'an' : 'a';
+  return reject('field_type_invalid', {
+    field: path === '' ? 'body' : path,
+    received: sensitive ? redacted(value) : received(value),
+    expected,
+    why: `${path === '' ? 'The body' : path} must be ${article} ${expected}.`,
+  });
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function unknownField(path: string, key: string, value: unknown, known: readonly string[], sensitive: boolean): Rejection {
+  const near = nearest(key, known);
+  const list = known.join(', ');
+  return reject('field_unknown', {
+    field: at(path, key),
+    received: sensitive ? redacted(value) : received(value),
+    expected: near === undefined ? `one of: ${list}` : `${at(path, near)} (known fields: ${list})`,
+    why:
+      near === undefined
+        ? `${at(path, key)} is not a known field.`
+        : `${at(path, key)} is not a known field; did you mean ${at(path, near)}?`,
+  });
+}
+
+function checkFields(
+  fields: Fields,
+  ignored: readonly string[],
+  value: Readonly<Record<string, unknown>>,
+  path: string,
+  context: Context,
+): Rejection | undefined {
+  for (const [key, member] of Object.entries(value)) {
+    const field = Object.hasOwn(fields, key) ? fields[key] : undefined;
+    if (field === undefined) {
+      if (ignored.includes(key)) continue;
+      // What an unknown field holds is not known either, so it is never echoed.
+      return unknownField(path, key, member, Object.keys(fields), true);
+    }
+    if (member === undefined || (member === null && context.nullClears)) continue;
+    const rejection = check(field, member, at(path, key), {
+      sensitive: context.sensitive || field.sensitive === true,
+      nullClears: false,
+    });
+    if (rejection) return rejection;
+  }
+  return undefined;
+}
+
+function check(expected: Shape, value: unknown, path: string, context: Context): Rejection | undefined {
+  const sensitive = context.sensitive || expected.sensitive === true;
+  switch (expected.type) {
+    case 'any':
+      return undefined;
+    case 'string':
+      if (typeof value !== 'string') return wrongType(path, value, 'string', sensitive);
+      if (expected.values && !expected.values.includes(value)) {
+        return reject('field_type_invalid', {
+          field: path,
+          received: sensitive ? redacted(value) : received(value),
+          expected: `one of: ${expected.values.join(', ')}`,
+          why: `${path} has a value that is not known.`,
+        });
+      }
+      return value.isWellFormed() && !value.includes('\u0000')
+        ? undefined
+        : wrongType(path, value, 'string of valid Unicode without NUL', true);
+    case 'integer':
+      return Number.isSafeInteger(value) ? undefined : wrongType(path, value, 'integer', sensitive);
+    case 'number':
+      return typeof value === 'number' && Number.isFinite(value)
+        ? undefined
+        : wrongType(path, value, 'number', sensitive);
+    case 'boolean':
+      return typeof value === 'boolean' ? undefined : wrongType(path, value, 'boolean (true or false)', sensitive);
+    case 'list': {
+      if (!Array.isArray(value)) return wrongType(path, value, 'list', sensitive);
+      for (const [index, item] of value.entries()) {
+        const rejection = check(expected.items, item, `${path}[${index}]`, { sensitive, nullClears: false });
+        if (rejection) return rejection;
+      }
+      return undefined;
+    }
+    case 'map': {
+      if (!isObject(value)) return wrongType(path, value, 'object', sensitive);
+      for (const [key, item] of Object.entries(value)) {
+        if (!key.isWellFormed() || key.includes('\u0000')) return wrongType(path, key, 'object with valid Unicode keys', true);
+        const rejection = check(expected.items, item, at(path, key), { sensitive, nullClears: false });
+        if (rejection) return rejection;
+      }
+      return undefined;
+    }
+    case 'object':
+      if (!isObject(value)) return wrongType(path, value, 'object', sensitive);
+      return checkFields(expected.fields, expected.ignored ?? [], value, path, { ...context, sensitive });
+  }
+}
+
+/** The body as a draft of the shape, or the first thing that does not fit. */
+export function decodeBody<S extends Shape>(
+  expected: S,
+  body: unknown,
+  options: { readonly nullClears?: boolean } = {},
+): Rejection | Draft<S> {
+  return (
+    check(expected, body, '', { sensitive: false, nullClears: options.nullClears ?? false }) ?? (body as Draft<S>)
+  );
+}
+
+/** The shape as JSON Schema 2020-12, for the OpenAPI document. */
+export function jsonSchema(source: Shape): Record<string, unknown> {
+  const described = {
+    ...(source.description === undefined ? {} : { description: source.description }),
+    ...(source.example === undefined ? {} : { examples: [source.example] }),
+  };
+  switch (source.type) {
+    case 'any':
+      return { ...source.schema, ...described };
+    case 'string':
+      return { type: 'string', ...(source.values ? { enum: source.values } : {}), ...described };
+    case 'list':
+      return { type: 'array', items: jsonSchema(source.items), ...described };
+    case 'map':
+      return { type: 'object', additionalProperties: jsonSchema(source.items), ...described };
+    case 'object':
+      return {
+        type: 'object',
+        properties: Object.fromEntries(Object.entries(source.fields).map(([key, field]) => [key, jsonSchema(field)])),
+        additionalProperties: false,
+        ...described,
+      };
+    case 'integer':
+    case 'number':
+    case 'boolean':
+      return { type: source.type, ...described };
+  }
+}

@@ -1,0 +1,26 @@
+import { received } from '../rejections/redaction.ts';
+import { reject } from '../rejections/reject.ts';
+import type { DeploymentInput } from './rule.ts';
+
+/** Spec 7.1: a negative integer has its own code; everything else that is not in range shares one. */
+export function replicasRule({ draft, limits }: DeploymentInput) {
+  const { replicas } = draft;
+  const maximum = limits.maxReplicasPerDeployment;
+  if (Number.isInteger(replicas) && (replicas as number) < 0) {
+    return reject('replicas_negative', {
+      field: 'replicas',
+      received: received(replicas),
+      expected: `integer from 0 to ${maximum}`,
+      why: 'replicas is below 0; 0 stops the deployment without deleting it.',
+    });
+  }
+  if (!Number.isInteger(replicas) || (replicas as number) > maximum) {
+    return reject('replicas_out_of_range', {
+      field: 'replicas',
+      received: received(replicas),
+      expected: `integer from 0 to ${maximum}`,
+      why: `replicas must be an integer from 0 to ${maximum} (maxReplicasPerDeployment of this control plane).`,
+    });
+  }
+  return undefined;
+}

@@ -1,0 +1,74 @@
+import { nearest } from '../contract/nearest.ts';
+import { received } from '../rejections/redaction.ts';
+import { reject } from '../rejections/reject.ts';
+import type { Rejection } from '../rejections/rejection.ts';
+import type { DeploymentInput } from './rule.ts';
+
+const MOUNT_FIELDS = ['volumeId', 'mountPath', 'readOnly'];
+const VOLUME_ID = /^vol_[a-z0-9]{1,64}$/;
+
+function malformed(index: number, field: string, value: unknown, expected: string, why: string): Rejection {
+  return reject('volume_mount_shape', {
+    field: field === '' ? `volumes[${index}]` : `volumes[${index}].${field}`,
+    received: received(value),
+    expected,
+    why,
+  });
+}
+
+export function isMountPath(path: string): boolean {
+  if (!path.startsWith('/') || path.length > 4096 || /[\u0000-\u001f:]/.test(path)) return false;
+  const segments = path.slice(1).split('/');
+  return segments.every((segment) => segment !== '' && segment !== '.' && segment !== '..');
+}
+
+function mountRule(index: number, mount: unknown): Rejection | undefined {
+  if (typeof mount !== 'object' || mount === null || Array.isArray(mount)) {
+    return malformed(index, '', mount, '{"volumeId": "vol_…", "mountPath": "/data", "readOnly": false}', 'A mount is an object.');
+  }
+  const entry = mount as Readonly<Record<string, unknown>>;
+  for (const key of Object.keys(entry)) {
+    if (MOUNT_FIELDS.includes(key)) continue;
+    const near = nearest(key, MOUNT_FIELDS);
+    const hint = near === undefined ? '' : `; did you mean ${near}?`;
+    return malformed(index, key, entry[key], `one of: ${MOUNT_FIELDS.join(', ')}`, `A mount has no field ${key}${hint}`);
+  }
+  const { volumeId, mountPath, readOnly } = entry;
+  if (typeof volumeId !== 'string' || !VOLUME_ID.test(volumeId)) {
+    return malformed(index, 'volumeId', volumeId, 'the typed id of a volume: vol_…', 'A mount names a distributed volume by its typed id.');
+  }
+  if (typeof mountPath !== 'string' || !isMountPath(mountPath)) {
+    return malformed(index, 'mountPath', mountPath, 'an absolute path below /, without . and .. elements', 'The path inside the container must be absolute and plain.');
+  }
+  if (readOnly !== undefined && typeof readOnly !== 'boolean') {
+    return malformed(index, 'readOnly', readOnly, 'true or false', 'readOnly is a boolean.');
+  }
+  return undefined;
+}
+
+export function volumeMountsRule({ draft, limits }: DeploymentInput): Rejection | undefined {
+  const mounts = draft.volumes ?? [];
+  if (mounts.length > 0 && !limits.volumesEnabled) {
+    return reject('volume_binding_unavailable', {
+      field: 'volumes',
+      received: received(mounts),
+      why: 'Volume management is switched off on this control plane (dvm.enabled is false).',
+    });
+  }
+  const paths = new Set<string>();
+  const ids = new Set<string>();
+  for (const [index, mount] of mounts.entries()) {
+    const rejection = mountRule(index, mount);
+    if (rejection) return rejection;
+    const { volumeId, mountPath } = mount as { volumeId: string; mountPath: string };
+    if (paths.has(mountPath)) {
+      return malformed(index, 'mountPath', mountPath, 'a path used once', 'Two mounts have the same path.');
+    }
+    if (ids.has(volumeId)) {
+      return malformed(index, 'volumeId', volumeId, 'each volume once', 'The volume is mounted twice.');
+    }
+    paths.add(mountPath);
+    ids.add(volumeId);
+  }
+  return undefined;
+}

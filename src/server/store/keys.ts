@@ -1,0 +1,65 @@
+import type { TenantId } from '../../core/model/ids.ts';
+
+/**
+ * The only file that spells a key.
+ *   h/g/<kind>/<id>            platform-wide records, held in memory
+ *   h/t/<tenant>/<kind>/<id>   a tenant's live records, held in memory
+ *   c/<tenant>/<kind>/<id>     a tenant's cold records (history, secret documents): read from the store when asked for
+ * Hot keys share one prefix, so that one watch sees every hot key of a commit in one batch.
+ * An id may have several segments joined with '/'; each segment is encoded, so no user text can leave its place.
+ */
+export const HOT_PREFIX = 'h/';
+const GLOBAL = 'h/g/';
+const TENANT = 'h/t/';
+
+export function isHot(key: string): boolean {
+  return key.startsWith(HOT_PREFIX);
+}
+
+function encodeSegment(segment: string): string {
+  return encodeURIComponent(segment);
+}
+
+export function joinId(...segments: readonly string[]): string {
+  return segments.map(encodeSegment).join('/');
+}
+
+export function globalKey(kind: string, id: string): string {
+  return `${GLOBAL}${kind}/${id}`;
+}
+
+export function tenantKey(tenantId: TenantId, kind: string, id: string): string {
+  return `${TENANT}${tenantId}/${kind}/${id}`;
+}
+
+export function coldKey(tenantId: TenantId, kind: string, id: string): string {
+  return `c/${tenantId}/${kind}/${id}`;
+}
+
+/** Everything of one tenant, for deletion and for the law that a rejection stores nothing. */
+export function tenantPrefixes(tenantId: TenantId): readonly string[] {
+  return [`${TENANT}${tenantId}/`, `c/${tenantId}/`];
+}
+
+export interface HotKey {
+  /** Absent for platform-wide records. */
+  readonly tenantId?: TenantId;
+  readonly kind: string;
+  readonly id: string;
+}
+
+export function parseHotKey(key: string): HotKey | undefined {
+  if (key.startsWith(GLOBAL)) {
+    const slash = key.indexOf('/', GLOBAL.length);
+    return slash === -1 ? undefined : { kind: key.slice(GLOBAL.length, slash), id: key.slice(slash + 1) };
+  }
+  if (!key.startsWith(TENANT)) return undefined;
+  const kindAt = key.indexOf('/', TENANT.length) + 1;
+  const idAt = key.indexOf('/', kindAt) + 1;
+  if (kindAt === 0 || idAt === 0) return undefined;
+  return {
+    tenantId: key.slice(TENANT.length, kindAt - 1) as TenantId,
+    kind: key.slice(kindAt, idAt - 1),
+    id: key.slice(idAt),
+  };
+}

@@ -1,0 +1,83 @@
+import type { DeploymentRecord, DeploymentSpec, DeploymentStatus } from '../../core/model/deployment.ts';
+import type { ArchiveRecord, AuditRecord, EventRecord } from '../../core/model/event.ts';
+import type { TenantId } from '../../core/model/ids.ts';
+import type { InstanceObservation, InstanceRecord } from '../../core/model/instance.ts';
+import type { NodeLiveness, NodeRecord } from '../../core/model/node.ts';
+import type { Quota, Tenant, TokenRecord } from '../../core/model/tenant.ts';
+import type { VolumeRecord } from '../../core/model/volume.ts';
+
+/** Platform-wide records by kind. */
+export interface GlobalRecords {
+  tenants: Tenant;
+  'tenant-slugs': { readonly tenantId: TenantId };
+  tokens: TokenRecord;
+  'node-names': { readonly tenantId: TenantId };
+  /** What the control plane says of its own machine, for the control-plane node rule (spec §3, rule 2). */
+  'control-planes': { readonly nodeName: string; readonly startedAt: string; readonly version: string };
+}
+
+/** A tenant's live records by kind; the id's segments are named in the comment. */
+export interface TenantRecords {
+  /** name */
+  deployments: DeploymentRecord;
+  /** id */
+  'deployment-ids': { readonly name: string };
+  /** name */
+  'deployment-status': DeploymentStatus;
+  /** deployment / specHash: what an instance runs, kept while one does. */
+  specs: DeploymentSpec;
+  /** deployment / instance id */
+  instances: InstanceRecord;
+  /** deployment / instance id */
+  observations: InstanceObservation;
+  /** name */
+  nodes: NodeRecord;
+  /** name */
+  'node-liveness': NodeLiveness;
+  /** id */
+  volumes: VolumeRecord;
+  /** the one record: `quota` */
+  quota: Quota;
+}
+
+export interface IdempotentAnswer {
+  /** Digest of method, path and body: the same key with another request is refused. */
+  readonly requestDigest: string;
+  readonly status: number;
+  readonly body: string;
+  readonly etag?: string;
+  readonly expiresAt: string;
+}
+
+/** A tenant's cold records by kind. */
+export interface ColdRecords {
+  /** deployment / version, zero-padded so that key order is version order */
+  archives: ArchiveRecord<DeploymentSpec>;
+  /** event id */
+  events: EventRecord;
+  /** audit id */
+  audit: AuditRecord;
+  /** digest of the key */
+  idempotency: IdempotentAnswer;
+}
+
+/** Raised when the meaning of a stored record changes; the decoder migrates older ones. */
+const SCHEMA_VERSION = 1;
+
+export function encodeRecord(record: object): string {
+  return JSON.stringify({ v: SCHEMA_VERSION, ...record });
+}
+
+export function decodeRecord<T>(key: string, text: string): T {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch (cause) {
+    throw new Error(`the stored record ${key} cannot be read`, { cause });
+  }
+  const { v, ...record } = parsed as { v?: number };
+  if (v !== SCHEMA_VERSION) {
+    throw new Error(`the stored record ${key} has schema version ${v}, this program reads ${SCHEMA_VERSION}`);
+  }
+  return record as T;
+}

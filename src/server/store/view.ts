@@ -1,0 +1,194 @@
+import type { TenantId } from '../../core/model/ids.ts';
+import { Collection, type Stored } from './collection.ts';
+import { globalKey, HOT_PREFIX, parseHotKey, tenantKey } from './keys.ts';
+import type { Kv, KvChangeBatch, KvEntry, Watch } from './kv.ts';
+import { decodeRecord, type GlobalRecords, type TenantRecords } from './records.ts';
+
+/** A hot record changed; `after` is absent when it was deleted. */
+export interface ViewChange {
+  readonly tenantId?: TenantId;
+  readonly kind: string;
+  readonly id: string;
+  readonly before?: Stored<unknown>;
+  readonly after?: Stored<unknown>;
+}
+
+export type ViewListener = (change: ViewChange) => void;
+
+export interface ViewOptions {
+  readonly onProblem: (problem: string) => void;
+}
+
+const RELIST_DELAY_MS = 200;
+
+/**
+ * The hot part of the store in memory: snapshot, then watch, without a gap. Reads and decisions use it; it is a cache
+ * that can be rebuilt at any time, and after a lost watch it is compared with a full list, so nothing is missed.
+ */
+export class StoreView {
+  readonly #kv: Kv;
+  readonly #options: ViewOptions;
+  readonly #global = new Map<string, Collection<unknown>>();
+  readonly #tenants = new Map<TenantId, Map<string, Collection<unknown>>>();
+  readonly #listeners = new Set<ViewListener>();
+  readonly #waiting: { revision: number; wake: () => void }[] = [];
+  #watch: Watch | undefined;
+  #revision = 0;
+  #closed = false;
+
+  private constructor(kv: Kv, options: ViewOptions) {
+    this.#kv = kv;
+    this.#options = options;
+  }
+
+  static async open(kv: Kv, options: ViewOptions): Promise<StoreView> {
+    const view = new StoreView(kv, options);
+    await view.#list();
+    return view;
+  }
+
+  /** Snapshot and diff against what is held, then watch from exactly that revision. */
+  async #list(): Promise<void> {
+    const { entries, revision } = await this.#kv.range(HOT_PREFIX);
+    const seen = new Set<string>();
+    for (const entry of entries) {
+      seen.add(entry.key);
+      this.#put(entry);
+    }
+    for (const key of this.#heldKeys()) if (!seen.has(key)) this.#remove(key);
+    this.#advance(revision);
+    this.#watch = this.#kv.watch(HOT_PREFIX, revision, {
+      onBatch: (batch) => this.#apply(batch),
+      onLost: (reason) => {
+        this.#options.onProblem(`the watch was lost (${reason}); listing again`);
+        this.#relist();
+      },
+    });
+  }
+
+  #relist(): void {
+    if (this.#closed) return;
+    this.#list().catch((error: unknown) => {
+      this.#options.onProblem(`listing the store failed: ${error instanceof Error ? error.message : String(error)}`);
+      setTimeout(() => this.#relist(), RELIST_DELAY_MS).unref();
+    });
+  }
+
+  #apply(batch: KvChangeBatch): void {
+    for (const change of batch.changes) {
+      if (change.entry) this.#put(change.entry);
+      else this.#remove(change.key);
+    }
+    this.#advance(batch.revision);
+  }
+
+  #advance(revision: number): void {
+    this.#revision = Math.max(revision, this.#revision);
+    for (let index = this.#waiting.length - 1; index >= 0; index -= 1) {
+      const waiter = this.#waiting[index];
+      if (waiter && waiter.revision <= this.#revision) {
+        this.#waiting.splice(index, 1);
+        waiter.wake();
+      }
+    }
+  }
+
+  #collection(tenantId: TenantId | undefined, kind: string): Collection<unknown> {
+    let kinds: Map<string, Collection<unknown>> | undefined = this.#global;
+    if (tenantId !== undefined) {
+      kinds = this.#tenants.get(tenantId);
+      if (kinds === undefined) {
+        kinds = new Map();
+        this.#tenants.set(tenantId, kinds);
+      }
+    }
+    let collection = kinds.get(kind);
+    if (collection === undefined) {
+      collection = new Collection();
+      kinds.set(kind, collection);
+    }
+    return collection;
+  }
+
+  #heldKeys(): string[] {
+    const keys: string[] = [];
+    for (const [kind, collection] of this.#global) keys.push(...collection.ids().map((id) => globalKey(kind, id)));
+    for (const [tenantId, kinds] of this.#tenants) {
+      for (const [kind, collection] of kinds) {
+        for (const id of collection.ids()) keys.push(tenantKey(tenantId, kind, id));
+      }
+    }
+    return keys;
+  }
+
+  #put(entry: KvEntry): void {
+    const key = parseHotKey(entry.key);
+    if (key === undefined) return;
+    const collection = this.#collection(key.tenantId, key.kind);
+    const before = collection.get(key.id);
+    if (before !== undefined && before.modRevision >= entry.modRevision) return;
+    const after: Stored<unknown> = {
+      id: key.id,
+      record: decodeRecord(entry.key, entry.value),
+      modRevision: entry.modRevision,
+      createRevision: entry.createRevision,
+    };
+    collection.set(after);
+    this.#tell({ ...key, ...(before === undefined ? {} : { before }), after });
+  }
+
+  #remove(fullKey: string): void {
+    const key = parseHotKey(fullKey);
+    if (key === undefined) return;
+    const before = this.#collection(key.tenantId, key.kind).delete(key.id);
+    if (before !== undefined) this.#tell({ ...key, before });
+  }
+
+  #tell(change: ViewChange): void {
+    for (const listener of this.#listeners) listener(change);
+  }
+
+  /** Everything up to this revision is in the view. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /** Read-your-writes: resolves when the view holds the given commit, or after `timeoutMs` with false. */
+  async reached(revision: number, timeoutMs = 2000): Promise<boolean> {
+    if (this.revision >= revision) return true;
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => {
+        const index = this.#waiting.findIndex((waiter) => waiter.wake === wake);
+        if (index !== -1) this.#waiting.splice(index, 1);
+        resolve(false);
+      }, timeoutMs);
+      const wake = () => {
+        clearTimeout(timer);
+        resolve(true);
+      };
+      this.#waiting.push({ revision, wake });
+    });
+  }
+
+  global<K extends keyof GlobalRecords>(kind: K): Collection<GlobalRecords[K]> {
+    return this.#collection(undefined, kind) as Collection<GlobalRecords[K]>;
+  }
+
+  tenant<K extends keyof TenantRecords>(tenantId: TenantId, kind: K): Collection<TenantRecords[K]> {
+    return this.#collection(tenantId, kind) as Collection<TenantRecords[K]>;
+  }
+
+  tenantIds(): readonly TenantId[] {
+    return [...this.#tenants.keys()];
+  }
+
+  onChange(listener: ViewListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#watch?.close();
+  }
+}
