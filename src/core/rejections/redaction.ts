@@ -3,8 +3,13 @@ const MAX_RECEIVED = 256;
 /** The JSON text of a value (bare for strings), cut, for the `received` of a rejection. Never call it on what may hold a credential. */
 export function received(value: unknown): string {
   if (value === undefined) return '(absent)';
-  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value));
-  return text.length <= MAX_RECEIVED ? text : `${text.slice(0, MAX_RECEIVED - 1)}…`;
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? typeName(value));
+  return text.length <= MAX_RECEIVED ? text : `${withoutHalfPair(text.slice(0, MAX_RECEIVED - 1))}…`;
+}
+
+/** A cut may fall inside a surrogate pair; half of one is not valid text in the JSON answer. */
+function withoutHalfPair(text: string): string {
+  return text.isWellFormed() ? text : text.slice(0, -1).toWellFormed();
 }
 
 function typeName(value: unknown): string {

@@ -1,0 +1,233 @@
+import { entries } from './entry.ts';
+
+/** Nodes, agents, networks and volume records: extensions of decisions §1. */
+export const infrastructureCodes = entries({
+  node_not_found: {
+    status: 404,
+    field: 'name',
+    title: 'No node of this tenant has that name.',
+    cause:
+      'The node was never enrolled, was removed, or belongs to another tenant; the cases are answered alike.',
+    accepted: 'a name listed by GET /api/v1/nodes',
+    failing: 'POST /api/v1/nodes/belrin-1/drain',
+    corrected: 'POST /api/v1/nodes/berlin-1/drain',
+    origin: 'extension',
+  },
+  node_name_invalid: {
+    status: 422,
+    field: 'nodeName',
+    title: 'The name of the node cannot be used.',
+    cause:
+      'The id of a node is its name, unique across the platform and part of paths and labels. It is required. Upper case is not folded: two spellings would look like two machines.',
+    accepted:
+      'lowercase letters, digits, dots and hyphens, starting with a letter or digit, 1-63 characters: [a-z0-9][a-z0-9.-]{0,62}',
+    failing: '{ "nodeName": "Berlin_1" }',
+    corrected: '{ "nodeName": "berlin-1" }',
+    origin: 'extension',
+  },
+  node_in_use: {
+    status: 409,
+    field: 'name',
+    title: 'The node still holds instances or volumes.',
+    cause:
+      'Removing the node or releasing its claim would leave containers without a supervisor and the only copies of volumes out of reach. Drain it first; the answer of the drain lists what can move and what cannot, with the reason.',
+    accepted: 'a node without instances and without primary volumes, after POST /api/v1/nodes/{name}/drain',
+    failing: 'DELETE /api/v1/nodes/berlin-1      with 3 instances',
+    corrected: 'POST /api/v1/nodes/berlin-1/drain',
+    origin: 'extension',
+  },
+  join_token_invalid: {
+    status: 401,
+    field: 'Authorization',
+    title: 'The join token cannot enrol this node.',
+    cause:
+      'A join token works once and for 15 minutes unless its ttl says otherwise. It is unknown, used, expired or bound to another nodeName; the answer does not say which. Make a new one: the same answer contains the line to paste on the host.',
+    accepted: 'a fresh token from POST /api/v1/join-tokens',
+    failing: 'POST /api/v1/nodes      with a join token that was used before\n\n{ "nodeName": "berlin-1" }',
+    corrected: 'POST /api/v1/join-tokens\n\n{ "nodeName": "berlin-1" }',
+    origin: 'extension',
+  },
+  agent_unreachable: {
+    status: 503,
+    field: 'node',
+    title: 'The agent of the node is not connected.',
+    cause:
+      'Logs, the list of containers and measurements come from the agent at the moment of asking and are not stored. Its session is down or did not answer in time. The stored state of the node and its deployments can be read as ever.',
+    accepted: 'the same request, once GET /api/v1/nodes shows the node as ready',
+    failing: 'GET /api/v1/nodes/berlin-1/containers      while the node is "status": "failed"',
+    corrected: 'GET /api/v1/nodes/berlin-1/containers      once the node is "status": "ready"',
+    origin: 'extension',
+  },
+  agent_session_stale: {
+    status: 409,
+    field: 'epoch',
+    title: 'A newer session of this node exists.',
+    cause:
+      'A node has one live session, and each new one has a higher epoch. A session with an older epoch would act on an assignment that no longer holds, so it is refused. Two agents with the same identity, for example on a cloned machine, displace each other and show this repeatedly.',
+    accepted: 'one agent per node, connecting anew',
+    failing: 'GET /agent/v1/session      epoch 6, while epoch 7 is live',
+    corrected: 'GET /agent/v1/session      epoch 8',
+    origin: 'extension',
+  },
+  network_name_invalid: {
+    status: 422,
+    field: 'name',
+    title: 'The name of the network cannot be used.',
+    cause:
+      'The name becomes the name of a network in the container engine and a path segment. It is required.',
+    accepted:
+      'lowercase letters, digits and hyphens; starts with a letter; ends with a letter or digit; at most 63 characters',
+    failing: '{ "name": "Back End", "nodeId": "berlin-1" }',
+    corrected: '{ "name": "back-end", "nodeId": "berlin-1" }',
+    origin: 'extension',
+  },
+  network_driver_unsupported: {
+    status: 422,
+    field: 'driver',
+    title: 'The network driver is not supported.',
+    cause:
+      'Networks live on one node. Drivers that span hosts, attach to the physical network or share the namespace of the host would leave the boundary of the tenant.',
+    accepted: '"bridge", or the field left out',
+    failing: '{ "name": "backend", "nodeId": "berlin-1", "driver": "host" }',
+    corrected: '{ "name": "backend", "nodeId": "berlin-1", "driver": "bridge" }',
+    origin: 'extension',
+  },
+  network_not_found: {
+    status: 404,
+    field: 'name',
+    title: 'No network of this tenant has that name.',
+    cause:
+      'The network does not exist, was deleted, or belongs to another tenant; the cases are answered alike.',
+    accepted: 'a name listed by GET /api/v1/networks',
+    failing: 'DELETE /api/v1/networks/bakcend',
+    corrected: 'DELETE /api/v1/networks/backend',
+    origin: 'extension',
+  },
+  network_already_exists: {
+    status: 409,
+    field: 'name',
+    title: 'A network with this name exists already.',
+    cause:
+      'POST creates and never changes, and containers address a network by its name, so the name is unique in the tenant.',
+    accepted: 'a name that is free in this tenant',
+    failing: 'POST /api/v1/networks\n\n{ "name": "backend", "nodeId": "berlin-1" }',
+    corrected: 'POST /api/v1/networks\n\n{ "name": "backend-2", "nodeId": "berlin-1" }',
+    origin: 'extension',
+  },
+  network_in_use: {
+    status: 409,
+    field: 'name',
+    title: 'Containers are still attached to the network.',
+    cause:
+      'Removing the network would cut their connections. The rejection names the deployments and jobs that use it.',
+    accepted: 'a network without attached containers',
+    failing: 'DELETE /api/v1/networks/backend      while "web" is attached',
+    corrected: 'DELETE /api/v1/networks/backend      after "web" was stopped',
+    origin: 'extension',
+  },
+  volume_name_invalid: {
+    status: 422,
+    field: 'name',
+    title: 'The name of the volume cannot be used.',
+    cause:
+      'The name becomes part of paths and of the volume’s name in the container engine. It is required. Mounts refer to the id, not to the name.',
+    accepted:
+      'lowercase letters, digits and hyphens; starts with a letter; ends with a letter or digit; at most 63 characters',
+    failing: '{ "name": "PG Data", "class": "replicated", "type": "volume", "sizeBytes": 1073741824 }',
+    corrected: '{ "name": "pg-data", "class": "replicated", "type": "volume", "sizeBytes": 1073741824 }',
+    origin: 'extension',
+  },
+  volume_already_exists: {
+    status: 409,
+    field: 'name',
+    title: 'A volume with this name exists already.',
+    cause:
+      'POST creates and never changes. Two volumes of one name could not be told apart in lists and on the nodes.',
+    accepted: 'a name that is free in this tenant',
+    failing:
+      'POST /api/v1/dvm/volumes\n\n{ "name": "pg-data", "class": "replicated", "type": "volume", "sizeBytes": 1073741824 }',
+    corrected:
+      'POST /api/v1/dvm/volumes\n\n{ "name": "pg-data-2", "class": "replicated", "type": "volume", "sizeBytes": 1073741824 }',
+    origin: 'extension',
+  },
+  volume_class_unknown: {
+    status: 422,
+    field: 'class',
+    title: 'The class of the volume is unknown.',
+    cause:
+      'The class decides what happens to the bytes: ephemeral stay on one node, replicated are copied to others, object are kept in an object store (and cannot be mounted yet). There is no default, because the difference is whether data survives a lost node.',
+    accepted: '"ephemeral", "replicated" or "object"',
+    failing: '{ "name": "pg-data", "class": "persistent", "type": "volume", "sizeBytes": 1073741824 }',
+    corrected: '{ "name": "pg-data", "class": "replicated", "type": "volume", "sizeBytes": 1073741824 }',
+    origin: 'extension',
+  },
+  volume_type_unknown: {
+    status: 422,
+    field: 'type',
+    title: 'The mount type of the volume is unknown or does not fit its class.',
+    cause:
+      'volume is managed by the container engine, bind is a directory of the host, tmpfs lives in memory and is lost with its container. A tmpfs cannot be replicated.',
+    accepted: '"volume", "bind" or "tmpfs"; tmpfs only with the class ephemeral',
+    failing: '{ "name": "pg-data", "class": "replicated", "type": "nfs", "sizeBytes": 1073741824 }',
+    corrected: '{ "name": "pg-data", "class": "replicated", "type": "volume", "sizeBytes": 1073741824 }',
+    origin: 'extension',
+  },
+  volume_size_invalid: {
+    status: 422,
+    field: 'sizeBytes',
+    title: 'The size of the volume is missing, malformed or too small.',
+    cause:
+      'The size is an integer number of bytes, so that no unit can be misread. A replicated volume is a file system of its own and needs at least 128 MiB.',
+    accepted: 'an integer number of bytes above 0; at least 134217728 (128 MiB) for the class replicated',
+    failing: '{ "name": "pg-data", "class": "replicated", "type": "volume", "sizeBytes": 1048576 }',
+    corrected: '{ "name": "pg-data", "class": "replicated", "type": "volume", "sizeBytes": 134217728 }',
+    origin: 'extension',
+  },
+  volume_host_path_invalid: {
+    status: 422,
+    field: 'hostPath',
+    title: 'The host path of a bind volume is missing, not allowed or out of place.',
+    cause:
+      'A bind shows a directory of the host to a container. The agent permits only directories under its own bindRoots, and checks again when it mounts; the root directory, relative paths and .. elements are refused everywhere. Volumes of another type have no host path.',
+    accepted: 'an absolute path without .. elements, for type bind only',
+    failing:
+      '{ "name": "media", "class": "ephemeral", "type": "bind", "sizeBytes": 1073741824, "hostPath": "../etc" }',
+    corrected:
+      '{ "name": "media", "class": "ephemeral", "type": "bind", "sizeBytes": 1073741824, "hostPath": "/srv/berth/media" }',
+    origin: 'extension',
+  },
+  volume_in_use: {
+    status: 409,
+    field: 'id',
+    title: 'The volume is mounted and cannot be deleted.',
+    cause:
+      'A deployment or job still mounts the volume, even if it is stopped. Deleting would take the data away under it. The rejection names the consumers.',
+    accepted: 'a volume without consumers; remove it from their volumes first',
+    failing: 'DELETE /api/v1/dvm/volumes/vol_01jdexample      while "pg" mounts it',
+    corrected: 'PUT /api/v1/deployments/pg\n\n{ "volumes": [] }',
+    origin: 'extension',
+  },
+  volume_replica_conflict: {
+    status: 409,
+    field: 'node_id',
+    title: 'The node already holds the primary or a copy of this volume.',
+    cause:
+      'Every copy sits on a distinct node; a second one on the same machine would be lost together with the first.',
+    accepted: 'an enrolled node that holds no copy of the volume yet',
+    failing:
+      'POST /api/v1/tenants/shop/volumes/vol_01jdexample/replicas      berlin-1 is the primary\n\n{ "node_id": "berlin-1" }',
+    corrected: 'POST /api/v1/tenants/shop/volumes/vol_01jdexample/replicas\n\n{ "node_id": "berlin-2" }',
+    origin: 'extension',
+  },
+  volume_not_replicated: {
+    status: 409,
+    field: 'id',
+    title: 'The volume is not of the class replicated.',
+    cause:
+      'Only replicated volumes have live copies on other nodes. The class is fixed when the volume is created, because it decides how its bytes are laid out.',
+    accepted: 'a volume of the class replicated',
+    failing: 'POST /api/v1/tenants/shop/volumes/vol_01jdephemeral/replicas\n\n{ "node_id": "berlin-2" }',
+    corrected: 'POST /api/v1/tenants/shop/volumes/vol_01jdreplicated/replicas\n\n{ "node_id": "berlin-2" }',
+    origin: 'extension',
+  },
+});

@@ -1,0 +1,183 @@
+import { entries } from './entry.ts';
+
+/** Secrets, backups, archives, tenants, quotas and tokens: extensions of decisions §1. */
+export const recordCodes = entries({
+  secret_name_duplicate: {
+    status: 422,
+    field: 'secrets[<i>].name',
+    title: 'Two secret entries have the same name.',
+    cause:
+      'The name is the prefix of the delivered variables, so two entries with one name would write into the same variables, and the later one would win without a sign.',
+    accepted: 'each name once in secrets',
+    failing:
+      '{ "secrets": [ { "name": "DB", "vault_path": "resources/db", "anchor": "external" }, { "name": "DB", "vault_path": "resources/cache", "anchor": "external" } ] }',
+    corrected:
+      '{ "secrets": [ { "name": "DB", "vault_path": "resources/db", "anchor": "external" }, { "name": "CACHE", "vault_path": "resources/cache", "anchor": "external" } ] }',
+    origin: 'extension',
+  },
+  secret_environment_collision: {
+    status: 422,
+    field: 'computed',
+    title: 'A delivered variable has the same name as another variable of the deployment.',
+    cause:
+      'Each key of a secret arrives as NAME_key. Another entry, environment or composedEnvironment sets the same variable, and one of the two values would be lost. The entries A with the key B_c and A_B with the key c collide too. Keys that are unknown at write time are checked when the container is created, which then fails closed.',
+    accepted: 'names such that no NAME_key equals another variable',
+    failing:
+      '{ "environment": { "DB_host": "db" }, "secrets": [ { "name": "DB", "vault_path": "resources/db", "anchor": "external", "values": { "host": "db-2" } } ] }',
+    corrected:
+      '{ "secrets": [ { "name": "DB", "vault_path": "resources/db", "anchor": "external", "values": { "host": "db-2" } } ] }',
+    origin: 'extension',
+  },
+  secret_not_found: {
+    status: 404,
+    field: 'name',
+    title: 'There is no secret at this path, or the deployment does not declare it.',
+    cause:
+      'No document was written at the path and no deployment of the tenant references it, or a rotation names an entry that secrets does not list. GET /api/v1/secrets/resources shows every referenced path and whether its document exists.',
+    accepted:
+      'a path listed by GET /api/v1/secrets/resources; write the document with PUT /api/v1/secrets/{namespace}/{name}',
+    failing: 'GET /api/v1/secrets/resources/databse/consumers',
+    corrected: 'GET /api/v1/secrets/resources/database/consumers',
+    origin: 'extension',
+  },
+  secrets_sealed: {
+    status: 503,
+    field: 'secrets',
+    title: 'The secrets store is sealed.',
+    cause:
+      'The store runs but has no root key, so it can neither encrypt nor decrypt. There is no fallback to storing in clear. The operator provides the root key file (mode 0600) and restarts the control plane, or unseals Vault. Running containers keep what they have.',
+    accepted: 'the same request, once GET /healthz reports secrets.sealed false',
+    failing: 'PUT /api/v1/secrets/resources/db      while /healthz says "secrets": { "sealed": true }',
+    corrected:
+      'PUT /api/v1/secrets/resources/db      the unchanged body, after /healthz says "secrets": { "sealed": false }',
+    origin: 'extension',
+  },
+  secrets_store_unavailable: {
+    status: 503,
+    field: 'secrets',
+    title: 'The secrets store does not answer.',
+    cause:
+      'The operation needs the secrets store, and it cannot be reached, is too slow or fails. Nothing was stored, neither the record nor material. The request itself is fine.',
+    accepted: 'the same request, once GET /healthz reports secrets.connected true',
+    failing: 'PUT /api/v1/secrets/resources/db      while /healthz says "secrets": { "connected": false }',
+    corrected:
+      'PUT /api/v1/secrets/resources/db      the unchanged body, after /healthz says "secrets": { "connected": true }',
+    origin: 'extension',
+  },
+  rotation_rollout_incomplete: {
+    status: 409,
+    field: 'phase',
+    title: 'The previous phase has not reached every running instance.',
+    cause:
+      'Each phase raises secretsVersion and rolls the instances. While one of them still runs with the version before, the next phase could take away the only credential it knows. The status of the deployment counts the updated instances.',
+    accepted: 'the same phase, once every running instance carries the current secretsVersion',
+    failing:
+      'POST /api/v1/deployments/web/secrets/rotate      1 of 3 instances updated\n\n{ "phase": "promote" }',
+    corrected:
+      'POST /api/v1/deployments/web/secrets/rotate      3 of 3 instances updated\n\n{ "phase": "promote" }',
+    origin: 'extension',
+  },
+  backup_not_found: {
+    status: 404,
+    field: 'id',
+    title: 'No backup of this tenant has that id.',
+    cause:
+      'The backup does not exist, was deleted, or belongs to another tenant; the cases are answered alike.',
+    accepted: 'an id listed by GET /api/v1/backups',
+    failing: 'POST /api/v1/backups/bak_mistyped/restore',
+    corrected: 'POST /api/v1/backups/bak_01jdexample/restore',
+    origin: 'extension',
+  },
+  backup_invalid: {
+    status: 422,
+    field: 'computed',
+    title: 'The imported document is not a backup that can be restored.',
+    cause:
+      'An import must be the unchanged answer of GET /api/v1/backups/{id}/export: spec, scaling policy, canary state and revision history, with references to secrets only. A document with values in it, of an unknown schema version or with missing parts is refused before anything is stored.',
+    accepted: 'the document returned by GET /api/v1/backups/{id}/export',
+    failing: 'POST /api/v1/backups/import\n\n{ "name": "web" }',
+    corrected:
+      'GET /api/v1/backups/bak_01jdexample/export      and send its answer to POST /api/v1/backups/import',
+    origin: 'extension',
+  },
+  archive_version_not_found: {
+    status: 404,
+    field: 'version',
+    title: 'The archive of the deployment has no such version.',
+    cause:
+      'The archive keeps the last 100 versions of the configuration of a deployment, also after it is deleted. The version never existed or is older than that.',
+    accepted: 'a version listed by GET /api/v1/archives/deployments/{name}',
+    failing: 'POST /api/v1/deployments/web/rollback\n\n{ "version": 900 }',
+    corrected: 'POST /api/v1/deployments/web/rollback\n\n{ "version": 7 }',
+    origin: 'extension',
+  },
+  tenant_already_exists: {
+    status: 409,
+    field: 'slug',
+    title: 'A tenant with this slug exists already.',
+    cause: 'The slug names the tenant in headers, paths and router ids, so it is unique across the platform.',
+    accepted: 'a slug that no tenant has',
+    failing: 'POST /api/v1/tenants\n\n{ "slug": "shop" }',
+    corrected: 'POST /api/v1/tenants\n\n{ "slug": "shop-eu" }',
+    origin: 'extension',
+  },
+  tenant_name_invalid: {
+    status: 422,
+    field: 'slug',
+    title: 'The slug of the tenant cannot be used.',
+    cause:
+      'The slug appears in headers, paths, network names and router ids without translation, so it follows the rules of a DNS label. It is required. A text in the form of a UUID is refused, because X-Tenant-ID takes either.',
+    accepted:
+      'lowercase letters, digits and hyphens; starts with a letter; ends with a letter or digit; at most 63 characters',
+    failing: '{ "slug": "Shop EU" }',
+    corrected: '{ "slug": "shop-eu" }',
+    origin: 'extension',
+  },
+  tenant_in_use: {
+    status: 409,
+    field: 'tenant',
+    title: 'The tenant still has records and cannot be deleted.',
+    cause:
+      'Deleting a tenant does not stop its containers or erase its volumes on the way: they would go on running with nobody to account for them. Delete deployments, jobs, networks and volumes and release its nodes first. The platform tenant is always in use.',
+    accepted:
+      'a tenant without deployments, jobs, networks, volumes and nodes; the rejection counts what is left',
+    failing: 'DELETE /api/v1/tenants/shop      with 2 deployments and 1 node left',
+    corrected: 'DELETE /api/v1/tenants/shop      after they were deleted',
+    origin: 'extension',
+  },
+  quota_invalid: {
+    status: 422,
+    field: 'computed',
+    title: 'The quota is malformed.',
+    cause:
+      'A quota bounds what a tenant may place: a number of containers, cpu cores and bytes of memory. A kind that is left out is not bounded. Reaching a quota stops new containers and does not shrink existing ones, so a quota below the present use is accepted.',
+    accepted:
+      'containers an integer from 0, cpu a number from 0, memoryBytes an integer from 0; each optional',
+    failing: '{ "containers": -1, "memoryBytes": "16Gi" }',
+    corrected: '{ "containers": 50, "cpu": 16, "memoryBytes": 17179869184 }',
+    origin: 'extension',
+  },
+  token_invalid: {
+    status: 422,
+    field: 'computed',
+    title: 'The request for a token is malformed.',
+    cause:
+      'A token is scoped to one tenant and one role and has an end. The role is unknown or above the role of the caller, the name is missing, or the lifetime is not a duration. Join tokens live 15 minutes unless ttl says otherwise and may be bound to one nodeName.',
+    accepted:
+      'role platform-admin, tenant-admin, deployer, secret-writer or viewer, not above your own; ttl such as "15m" or "720h"',
+    failing: 'POST /api/v1/tokens\n\n{ "name": "ci", "role": "root", "ttl": 30 }',
+    corrected: 'POST /api/v1/tokens\n\n{ "name": "ci", "role": "deployer", "ttl": "720h" }',
+    origin: 'extension',
+  },
+  token_not_found: {
+    status: 404,
+    field: 'id',
+    title: 'No token of this tenant has that id.',
+    cause:
+      'The token was revoked already, has never existed, or belongs to another tenant; the cases are answered alike. The id is the public part of a token; the secret part is never needed to revoke it.',
+    accepted: 'an id listed by GET /api/v1/tokens',
+    failing: 'DELETE /api/v1/tokens/tok_mistyped',
+    corrected: 'DELETE /api/v1/tokens/tok_01jdexample',
+    origin: 'extension',
+  },
+});

@@ -1,0 +1,210 @@
+import { entries } from './entry.ts';
+
+/** Secret material: values, generate blocks, composed templates and rotation phases of spec §7.3. */
+export const secretMaterialCodes = entries({
+  secret_write_empty: {
+    status: 422,
+    field: 'values',
+    title: 'The secret write carries neither values nor a generate block.',
+    cause:
+      'A write replaces the whole document. An empty one would erase every key of a credential that running workloads need, which is never what a forgotten field meant.',
+    accepted: 'a body with values, with generate, or with both',
+    failing: 'PUT /api/v1/secrets/resources/db\n\n{}',
+    corrected: 'PUT /api/v1/secrets/resources/db\n\n{ "generate": { "keys": ["password"] } }',
+    origin: '7.3',
+  },
+  secret_key_invalid: {
+    status: 422,
+    field: 'computed',
+    title: 'A key of the secret cannot be part of a variable name.',
+    cause:
+      'Each key is delivered as the variable NAME_key, and placeholders name it, so it must have the shape of an environment variable. Hyphens, dots and a leading digit are refused. Keys are checked in values and in generate.keys.',
+    accepted: 'a letter or underscore, then letters, digits and underscores: [A-Za-z_][A-Za-z0-9_]*',
+    failing: '{ "generate": { "keys": ["db-password"] } }',
+    corrected: '{ "generate": { "keys": ["db_password"] } }',
+    origin: '7.3',
+  },
+  secret_key_provided_and_generated: {
+    status: 422,
+    field: 'computed',
+    title: 'A key is given in values and also ordered in generate.keys.',
+    cause:
+      'One key has one value. Whichever of the two the server chose, the other party would hold material that does not work, and a given value would be overwritten without a trace.',
+    accepted: 'each key either in values or in generate.keys',
+    failing:
+      '{ "values": { "user": "app", "password": "example-not-a-real-password" }, "generate": { "keys": ["password"] } }',
+    corrected: '{ "values": { "user": "app" }, "generate": { "keys": ["password"] } }',
+    origin: '7.3',
+  },
+  secret_value_empty: {
+    status: 422,
+    field: 'computed',
+    title: 'A secret value is the empty string.',
+    cause:
+      'An empty credential is almost always an unset variable in the script that made the request, and many programs read an empty password as no password. Leave out a key that has no value.',
+    accepted: 'a non-empty string of at most 65,536 bytes',
+    failing: '{ "values": { "password": "" } }',
+    corrected: '{ "values": { "password": "example-not-a-real-password" } }',
+    origin: '7.3',
+  },
+  secret_value_too_long: {
+    status: 422,
+    field: 'computed',
+    title: 'A secret value is larger than the limit.',
+    cause:
+      'Values travel as environment variables, which the kernel bounds, and the document must fit the cap of the secrets store. The size is counted in bytes of UTF-8, not in characters. Key stores and certificates bundles that exceed it belong on a volume, encrypted with a key that is a secret.',
+    accepted: 'at most 65,536 bytes of UTF-8 per value',
+    failing: '{ "values": { "bundle": "<100,000 bytes of text>" } }',
+    corrected: '{ "values": { "bundle_key": "example-not-a-real-key" } }',
+    origin: '7.3',
+  },
+  secret_generate_keys_required: {
+    status: 422,
+    field: 'generate.keys',
+    title: 'The generate block names no key.',
+    cause:
+      'The block says how to mint, keys says what. With an absent or empty list nothing would be minted, and a workload would wait for a variable that never comes.',
+    accepted: 'an array of at least one key, each listed once',
+    failing: '{ "generate": { "keys": [], "bytes": 32 } }',
+    corrected: '{ "generate": { "keys": ["password"], "bytes": 32 } }',
+    origin: '7.3',
+  },
+  secret_generate_key_duplicate: {
+    status: 422,
+    field: 'computed',
+    title: 'A key is listed twice in generate.keys.',
+    cause:
+      'The second listing would mint over the first. The list was probably merged or copied, and one of the two was meant to be another key.',
+    accepted: 'each key listed once',
+    failing: '{ "generate": { "keys": ["password", "password"] } }',
+    corrected: '{ "generate": { "keys": ["password", "replication_password"] } }',
+    origin: '7.3',
+  },
+  secret_generate_axis_conflict: {
+    status: 409,
+    field: 'generate',
+    title: 'bytes/encoding and length/charset are combined in one block.',
+    cause:
+      'There are two ways to describe generated text: random bytes in an encoding, or characters drawn from an alphabet. Together they would ask for two different lengths. Two keys that need different forms are minted by two writes.',
+    accepted: 'either bytes and encoding, or length and charset',
+    failing: '{ "generate": { "keys": ["password"], "bytes": 32, "charset": "alphanumeric" } }',
+    corrected: '{ "generate": { "keys": ["password"], "length": 32, "charset": "alphanumeric" } }',
+    origin: '7.3',
+  },
+  secret_generate_below_entropy_floor: {
+    status: 422,
+    field: 'generate.length',
+    title: 'The generated text would hold less than 128 bits of entropy.',
+    cause:
+      'A credential that the platform mints must not be guessable, whatever the program behind it accepts. Each character gives log2 of the size of its alphabet in bits: alphanumeric (62 characters) 5.95, lowercase (36) 5.17, symbols (75) 6.23.',
+    accepted: 'length of at least 22 for alphanumeric, 25 for lowercase, 21 for symbols (128 bits)',
+    failing: '{ "generate": { "keys": ["pin"], "length": 12, "charset": "alphanumeric" } }',
+    corrected: '{ "generate": { "keys": ["pin"], "length": 22, "charset": "alphanumeric" } }',
+    origin: '7.3',
+  },
+  secret_generate_bytes_out_of_range: {
+    status: 422,
+    field: 'generate.bytes',
+    title: 'The number of random bytes is out of range.',
+    cause:
+      'Fewer than 16 bytes are below the entropy floor of 128 bits. The encoded text may be at most 1,024 characters, so the ceiling depends on the encoding: 768 bytes in base64url and base64, 512 in hex. The default is 32 bytes. Fractions and numbers written as strings are refused too.',
+    accepted:
+      'an integer from 16 to 1,024 whose encoded text has at most 1,024 characters (768 bytes in base64url and base64, 512 in hex)',
+    failing: '{ "generate": { "keys": ["token"], "bytes": 8 } }',
+    corrected: '{ "generate": { "keys": ["token"], "bytes": 32 } }',
+    origin: '7.3',
+  },
+  secret_generate_length_out_of_range: {
+    status: 422,
+    field: 'generate.length',
+    title: 'The number of characters is out of range.',
+    cause:
+      'length counts the characters drawn from the charset. The range is checked first; a length within it must then meet the entropy floor of 128 bits. Fractions and numbers written as strings are refused too.',
+    accepted: 'an integer from 1 to 1,024 that also meets the entropy floor',
+    failing: '{ "generate": { "keys": ["password"], "length": 4096 } }',
+    corrected: '{ "generate": { "keys": ["password"], "length": 64 } }',
+    origin: '7.3',
+  },
+  secret_generate_charset_unknown: {
+    status: 422,
+    field: 'generate.charset',
+    title: 'The charset is not one of the three alphabets.',
+    cause:
+      'The entropy of a generated text is computed from its alphabet, so only alphabets whose size is known are accepted; a literal list of characters is not. symbols are the letters, the digits and !#%*+-.:=?@_~, which need no quoting in most connection strings.',
+    accepted: '"alphanumeric" (default), "lowercase" (a-z0-9) or "symbols"',
+    failing: '{ "generate": { "keys": ["password"], "length": 32, "charset": "ascii" } }',
+    corrected: '{ "generate": { "keys": ["password"], "length": 32, "charset": "symbols" } }',
+    origin: '7.3',
+  },
+  secret_generate_encoding_unknown: {
+    status: 422,
+    field: 'generate.encoding',
+    title: 'The encoding is not one of the three supported ones.',
+    cause:
+      'Random bytes are rendered as text because an environment variable cannot hold a zero byte. The spelling is exact: "base64-url" and "HEX" are unknown.',
+    accepted: '"base64url" (default), "base64" or "hex"',
+    failing: '{ "generate": { "keys": ["token"], "bytes": 32, "encoding": "base32" } }',
+    corrected: '{ "generate": { "keys": ["token"], "bytes": 32, "encoding": "hex" } }',
+    origin: '7.3',
+  },
+  secret_compose_template_empty: {
+    status: 422,
+    field: 'computed',
+    title: 'A composed variable has an empty template.',
+    cause:
+      'composedEnvironment builds a variable from secrets. An empty template builds nothing; it is usually an unset variable in the tool that rendered the manifest. A variable that must be empty is a constant and belongs in environment.',
+    accepted: 'a non-empty template with at least one {{secret.<resource>.<key>}}',
+    failing: '{ "composedEnvironment": { "DATABASE_URL": "" } }',
+    corrected:
+      '{ "composedEnvironment": { "DATABASE_URL": "postgres://app:{{secret.db.password}}@db:5432/app" } }',
+    origin: '7.3',
+  },
+  secret_compose_no_reference: {
+    status: 422,
+    field: 'computed',
+    title: 'A composed template contains no placeholder.',
+    cause:
+      'A template without a placeholder is a constant and belongs in environment, where it can be read and compared. If it holds a credential written out, it must become a placeholder. The template is not repeated in the rejection for that reason.',
+    accepted: 'at least one {{secret.<resource>.<key>}}; a constant belongs in environment',
+    failing: '{ "composedEnvironment": { "DATABASE_HOST": "db:5432" } }',
+    corrected: '{ "environment": { "DATABASE_HOST": "db:5432" } }',
+    origin: '7.3',
+  },
+  secret_compose_resource_undeclared: {
+    status: 422,
+    field: 'computed',
+    title: 'A placeholder names a resource that this deployment does not declare.',
+    cause:
+      '<resource> is the label of a vault_path in the secrets list of the same deployment (the part after the namespace), not the name of the entry. Only declared references are resolved, so that the list of consumers stays complete.',
+    accepted: 'a resource that is the label of a vault_path listed in secrets',
+    failing:
+      '{ "secrets": [ { "name": "DB", "vault_path": "resources/main-db", "anchor": "external" } ], "composedEnvironment": { "DATABASE_URL": "postgres://app:{{secret.db.password}}@db/app" } }',
+    corrected:
+      '{ "secrets": [ { "name": "DB", "vault_path": "resources/main-db", "anchor": "external" } ], "composedEnvironment": { "DATABASE_URL": "postgres://app:{{secret.main-db.password}}@db/app" } }',
+    origin: '7.3',
+  },
+  secret_compose_template_malformed: {
+    status: 422,
+    field: 'computed',
+    title: 'A placeholder in a composed template is malformed.',
+    cause:
+      'Anything between {{ and }} must be a complete placeholder: the word secret, a lowercase DNS-style resource, an environment-variable-shaped key, joined by dots, without spaces. A placeholder that was passed over would reach the workload as literal text.',
+    accepted:
+      '{{secret.<resource>.<key>}} with a lowercase DNS-style resource and a key matching [A-Za-z_][A-Za-z0-9_]*',
+    failing: '{ "composedEnvironment": { "DATABASE_URL": "postgres://app:{{ db.password }}@db:5432/app" } }',
+    corrected:
+      '{ "composedEnvironment": { "DATABASE_URL": "postgres://app:{{secret.db.password}}@db:5432/app" } }',
+    origin: '7.3',
+  },
+  rotation_transition_invalid: {
+    status: 409,
+    field: 'phase',
+    title: 'The phase is not the next one of the rotation.',
+    cause:
+      'Phases advance in order, stage, promote, retire, and then stage again, so that at no time zero credentials are valid: stage delivers the new material beside the old, promote swaps them, retire removes the old. A skipped or repeated phase would break that promise. The expected field of the rejection names the next phase; so does status.rotation.next of the deployment.',
+    accepted: 'the next phase in the order stage, promote, retire, stage …',
+    failing: 'POST /api/v1/deployments/web/secrets/rotate      after stage\n\n{ "phase": "retire" }',
+    corrected: 'POST /api/v1/deployments/web/secrets/rotate      after stage\n\n{ "phase": "promote" }',
+    origin: '7.3',
+  },
+});

@@ -1,0 +1,243 @@
+import { entries } from './entry.ts';
+
+/** What deployments and jobs declare beyond the codes of spec §7: extensions of decisions §1. */
+export const workloadCodes = entries({
+  deployment_already_exists: {
+    status: 409,
+    field: 'name',
+    title: 'A deployment with this name exists already.',
+    cause:
+      'POST creates and never changes. Two clients that create the same name at the same time get one 201 and one of these, so neither overwrites the other.',
+    accepted:
+      'a name that is free in this tenant; change the existing one with PUT /api/v1/deployments/{name}',
+    failing:
+      'POST /api/v1/deployments\n\n{ "name": "web", "image": "registry.internal:5000/shop/web:1.4.2" }',
+    corrected: 'PUT /api/v1/deployments/web\n\n{ "image": "registry.internal:5000/shop/web:1.4.2" }',
+    origin: 'extension',
+  },
+  command_invalid: {
+    status: 422,
+    field: 'command',
+    title: 'The command is not a list of arguments.',
+    cause:
+      'command replaces the command of the image, one element per argument, and is passed to the container without a shell. A single string would have to be split by rules that differ between shells. The first element is the program and must not be empty; no element may hold a zero byte.',
+    accepted: 'a non-empty array of strings, one per argument; for a shell use ["/bin/sh", "-c", "…"]',
+    failing: '{ "command": "/bin/web --port 8080" }',
+    corrected: '{ "command": ["/bin/web", "--port", "8080"] }',
+    origin: 'extension',
+  },
+  environment_invalid: {
+    status: 422,
+    field: 'environment.<key>',
+    title: 'A variable has a name or a value that a process environment cannot hold.',
+    cause:
+      'A name with an equals sign, a space or a leading digit cannot be read back by most programs, and a zero byte ends the value early. The same rule holds for the names in composedEnvironment. The value is not repeated in the rejection.',
+    accepted: 'names matching [A-Za-z_][A-Za-z0-9_]*, string values without zero bytes',
+    failing: '{ "environment": { "LOG-LEVEL": "info" } }',
+    corrected: '{ "environment": { "LOG_LEVEL": "info" } }',
+    origin: 'extension',
+  },
+  ports_invalid: {
+    status: 422,
+    field: 'ports[<i>].<field>',
+    title: 'A port mapping is malformed.',
+    cause:
+      'Each entry maps a port of the container to one of the host. The usual reasons are a port outside 1-65535, a string such as "8080:80", or the same host port twice, which no node could open.',
+    accepted: '{ "container": 1-65535, "host": 1-65535 }, with each host port once',
+    failing: '{ "ports": ["18080:8080"] }',
+    corrected: '{ "ports": [ { "container": 8080, "host": 18080 } ] }',
+    origin: 'extension',
+  },
+  ingress_invalid: {
+    status: 422,
+    field: 'ingress.<field>',
+    title: 'The ingress is malformed.',
+    cause:
+      'ingress becomes a router and a service of the reverse proxy, so the host must be a plain DNS name: a scheme, a path, a port or a character of the rule language of the proxy could route the traffic of others. The port is the one on which the container listens.',
+    accepted: '{ "host": "<DNS name>", "port": 1-65535 }',
+    failing: '{ "ingress": { "host": "https://shop.example.com/", "port": 8080 } }',
+    corrected: '{ "ingress": { "host": "shop.example.com", "port": 8080 } }',
+    origin: 'extension',
+  },
+  update_invalid: {
+    status: 422,
+    field: 'update.<field>',
+    title: 'The settings of the rolling update are malformed or cannot make progress.',
+    cause:
+      'With maxSurge 0 and maxUnavailable 0 no instance may be started before one is stopped, and none may be stopped either, so the rollout would never move. Counts are integers from 0; progressDeadline is a duration; onFailure says what happens when it passes.',
+    accepted:
+      'maxSurge and maxUnavailable integers from 0, not both 0; progressDeadline such as "5m"; onFailure "rollback" or "leave"',
+    failing: '{ "update": { "maxSurge": 0, "maxUnavailable": 0 } }',
+    corrected:
+      '{ "update": { "maxSurge": 1, "maxUnavailable": 0, "progressDeadline": "5m", "onFailure": "rollback" } }',
+    origin: 'extension',
+  },
+  labels_invalid: {
+    status: 422,
+    field: 'labels.<key>',
+    title: 'A label has a key or a value that cannot be used.',
+    cause:
+      'Labels are compared by the scheduler and written onto containers, so they must be short and printable. Values are strings: true and 1 are written "true" and "1". The same rule holds for the labels of nodes and networks.',
+    accepted:
+      'keys of letters, digits, ".", "_", "-" and "/", 1-128 characters; string values of at most 256 characters',
+    failing: '{ "labels": { "team name": "shop" } }',
+    corrected: '{ "labels": { "team-name": "shop" } }',
+    origin: 'extension',
+  },
+  label_reserved: {
+    status: 422,
+    field: 'labels.<key>',
+    title: 'The label key belongs to the platform.',
+    cause:
+      'Labels that start with berth.io/ tell the platform which tenant and deployment a container belongs to, and traefik. labels configure the reverse proxy. A workload that could set them could take over the containers or the traffic of others. Routes are declared with ingress.',
+    accepted: 'keys that do not start with berth.io/ or traefik.',
+    failing: '{ "labels": { "traefik.enable": "true" } }',
+    corrected: '{ "ingress": { "host": "shop.example.com", "port": 8080 } }',
+    origin: 'extension',
+  },
+  healthcheck_duration_invalid: {
+    status: 422,
+    field: 'healthCheck.<field>',
+    title: 'A duration of the health check cannot be read.',
+    cause:
+      'timeout, interval and startPeriod are duration strings: numbers with a unit, without spaces. A bare number has no unit, and guessing seconds where milliseconds were meant changes the check a thousandfold.',
+    accepted: 'a duration such as "10s", "1m30s" or "500ms"',
+    failing: '{ "healthCheck": { "type": "exec", "command": ["/bin/check"], "interval": 10 } }',
+    corrected: '{ "healthCheck": { "type": "exec", "command": ["/bin/check"], "interval": "10s" } }',
+    origin: 'extension',
+  },
+  depends_on_invalid: {
+    status: 422,
+    field: 'dependsOn.<name>',
+    title: 'dependsOn is not a map of deployment names to conditions.',
+    cause:
+      'Each entry names a deployment of the same tenant and the condition to wait for: healthy (its health check passes) or started (a container runs). A list of names does not say which, so it is refused. A dependency that does not exist yet is not refused: the deployment is stored with a warning and waits.',
+    accepted: '{ "<deployment name>": "healthy" | "started" }',
+    failing: '{ "dependsOn": ["db"] }',
+    corrected: '{ "dependsOn": { "db": "healthy" } }',
+    origin: 'extension',
+  },
+  depends_on_cycle: {
+    status: 422,
+    field: 'dependsOn.<name>',
+    title: 'The deployments would wait for one another in a circle.',
+    cause:
+      'Each deployment of the circle would wait for the next, and none would ever start. A deployment that depends on itself is the smallest case. The rejection prints the circle, taken from this description and the stored ones.',
+    accepted: 'dependencies without a circle',
+    failing: '{ "name": "web", "dependsOn": { "web": "healthy" } }',
+    corrected: '{ "name": "web", "dependsOn": { "db": "healthy" } }',
+    origin: 'extension',
+  },
+  resources_invalid: {
+    status: 422,
+    field: 'resources.<field>',
+    title: 'A resource request or limit cannot be used.',
+    cause:
+      'cpu is a number of cores above 0; memory is a string with a binary unit. A request above its limit could never be granted. Requests inform placement and are not reservations; limits bind the container.',
+    accepted: 'cpu a number above 0 such as 0.5; memory such as "256Mi" or "2Gi"; requests not above limits',
+    failing: '{ "resources": { "requests": { "cpu": "500m", "memory": 256 } } }',
+    corrected: '{ "resources": { "requests": { "cpu": 0.5, "memory": "256Mi" } } }',
+    origin: 'extension',
+  },
+  scaling_policy_invalid: {
+    status: 422,
+    field: 'computed',
+    title: 'The scaling policy is malformed or contradicts itself.',
+    cause:
+      'The policy moves the number of replicas between its bounds towards the target load, not more often than the cooldown. minReplicas above maxReplicas leaves no number; a bound outside the range of replicas could not be stored. A read-write volume allows one replica, so nothing can be scaled there.',
+    accepted:
+      'minReplicas ≤ maxReplicas ≤ max_replicas_per_deployment, targetCpuPercent 1-100, cooldown such as "60s"',
+    failing: '{ "minReplicas": 5, "maxReplicas": 2, "targetCpuPercent": 70, "cooldown": "60s" }',
+    corrected: '{ "minReplicas": 2, "maxReplicas": 5, "targetCpuPercent": 70, "cooldown": "60s" }',
+    origin: 'extension',
+  },
+  scaling_policy_not_found: {
+    status: 404,
+    field: 'name',
+    title: 'The deployment has no scaling policy.',
+    cause:
+      'The deployment exists, but no policy was set for it, or it was deleted. Without one, replicas changes only by PUT.',
+    accepted: 'a deployment with a policy; set one with PUT /api/v1/deployments/{name}/scaling-policy',
+    failing: 'GET /api/v1/deployments/web/scaling-policy',
+    corrected:
+      'PUT /api/v1/deployments/web/scaling-policy\n\n{ "minReplicas": 2, "maxReplicas": 5, "targetCpuPercent": 70, "cooldown": "60s" }',
+    origin: 'extension',
+  },
+  canary_invalid: {
+    status: 422,
+    field: 'computed',
+    title: 'The canary is malformed.',
+    cause:
+      'A canary runs a few instances of a changed spec beside the stable ones. It needs either an image or a spec, not both and not neither, and at least one replica. The changed spec is checked by the same rules as a deployment; a second writer of a volume is not possible beside the stable instance.',
+    accepted: '{ "image": "<pinned reference>", "replicas": 1 } or { "spec": { … }, "replicas": 1 }',
+    failing: '{ "replicas": 0 }',
+    corrected: '{ "image": "registry.internal:5000/shop/web:1.5.0", "replicas": 1 }',
+    origin: 'extension',
+  },
+  canary_not_found: {
+    status: 404,
+    field: 'name',
+    title: 'The deployment has no canary to promote or abort.',
+    cause:
+      'No canary was started, or it was already promoted or aborted, possibly by somebody else a moment ago.',
+    accepted: 'a deployment with a running canary; start one with POST /api/v1/deployments/{name}/canary',
+    failing: 'POST /api/v1/deployments/web/canary/promote',
+    corrected:
+      'POST /api/v1/deployments/web/canary\n\n{ "image": "registry.internal:5000/shop/web:1.5.0", "replicas": 1 }',
+    origin: 'extension',
+  },
+  instance_not_found: {
+    status: 404,
+    field: 'instance',
+    title: 'The deployment has no such instance.',
+    cause:
+      'Instances come and go with updates, rotations and lost nodes, so an id read a while ago may be gone. Read the list again.',
+    accepted: 'an id listed by GET /api/v1/deployments/{name}/instances',
+    failing: 'GET /api/v1/deployments/web/logs?instance=ins_gone',
+    corrected: 'GET /api/v1/deployments/web/instances',
+    origin: 'extension',
+  },
+  exec_unavailable: {
+    status: 503,
+    field: 'instance',
+    title: 'A command cannot be run in the instance at the moment.',
+    cause:
+      'The instance has no running container, or its node does not permit commands in containers. Nothing was run.',
+    accepted: 'an instance whose state is running, on a node that permits it',
+    failing: 'POST /api/v1/deployments/web/exec      while no instance is running',
+    corrected: 'GET /api/v1/deployments/web/instances      and choose one that is running',
+    origin: 'extension',
+  },
+  job_invalid: {
+    status: 422,
+    field: 'computed',
+    title: 'The job is malformed.',
+    cause:
+      'What a job shares with a deployment is checked by the same rules and codes. This code is for what only a job has: kind must be Job, schedule a cron expression of five fields (UTC), timeout a duration, retries an integer from 0.',
+    accepted: 'kind "Job"; schedule such as "0 3 * * *"; timeout such as "30m"; retries an integer from 0',
+    failing: '{ "kind": "Job", "name": "nightly-report", "schedule": "every night" }',
+    corrected: '{ "kind": "Job", "name": "nightly-report", "schedule": "0 3 * * *" }',
+    origin: 'extension',
+  },
+  job_not_found: {
+    status: 404,
+    field: 'name',
+    title: 'No job of this tenant has that name.',
+    cause: 'The job does not exist, was deleted, or belongs to another tenant; the cases are answered alike.',
+    accepted: 'a name listed by GET /api/v1/jobs',
+    failing: 'POST /api/v1/jobs/nightly/run',
+    corrected: 'POST /api/v1/jobs/nightly-report/run',
+    origin: 'extension',
+  },
+  job_already_exists: {
+    status: 409,
+    field: 'name',
+    title: 'A job with this name exists already.',
+    cause:
+      'POST creates and never changes. To run an existing job once more, start it; to change it, delete and create it.',
+    accepted: 'a name that is free in this tenant; run the existing job with POST /api/v1/jobs/{name}/run',
+    failing: 'POST /api/v1/jobs\n\n{ "kind": "Job", "name": "nightly-report" }',
+    corrected: 'POST /api/v1/jobs/nightly-report/run',
+    origin: 'extension',
+  },
+});
