@@ -160,15 +160,13 @@ function check(expected: Shape, value: unknown, path: string, context: Context):
   }
 }
 
-/** The body as a draft of the shape, or the first thing that does not fit. */
-export function decodeBody<S extends Shape>(
-  expected: S,
+/** The first thing in the body that does not fit; nothing: the body is a `Draft` of the shape. */
+export function checkBody(
+  expected: Shape,
   body: unknown,
   options: { readonly nullClears?: boolean } = {},
-): Rejection | Draft<S> {
-  return (
-    check(expected, body, '', { sensitive: false, nullClears: options.nullClears ?? false }) ?? (body as Draft<S>)
-  );
+): Rejection | undefined {
+  return check(expected, body, '', { sensitive: false, nullClears: options.nullClears ?? false });
 }
 
 /** The shape as JSON Schema 2020-12, for the OpenAPI document. */

@@ -1,0 +1,42 @@
+import type { Role } from './tenant.ts';
+
+/** What a route asks for. The table below is the whole of authorisation: default deny, read by the matrix test too. */
+export type Permission =
+  | 'read'
+  | 'deploy'
+  | 'secrets.read'
+  | 'secrets.write'
+  | 'nodes.manage'
+  | 'volumes.manage'
+  | 'exec'
+  | 'tokens.manage'
+  | 'audit.read'
+  | 'tenants.manage'
+  | 'node.session'
+  | 'node.enrol';
+
+const TENANT_ADMIN: readonly Permission[] = [
+  'read',
+  'deploy',
+  'secrets.read',
+  'secrets.write',
+  'nodes.manage',
+  'volumes.manage',
+  'exec',
+  'tokens.manage',
+  'audit.read',
+];
+
+/** No role can read a secret value back: there is no permission for it. */
+export const PERMISSIONS: Readonly<Record<Role, readonly Permission[]>> = {
+  'platform-admin': [...TENANT_ADMIN, 'tenants.manage'],
+  'tenant-admin': TENANT_ADMIN,
+  deployer: ['read', 'deploy', 'secrets.read', 'volumes.manage', 'exec'],
+  'secret-writer': ['secrets.read', 'secrets.write', 'read'],
+  viewer: ['read', 'secrets.read'],
+  node: ['node.session'],
+};
+
+export function allows(role: Role, permission: Permission): boolean {
+  return PERMISSIONS[role].includes(permission);
+}

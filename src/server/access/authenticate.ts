@@ -1,0 +1,79 @@
+import { received } from '../../core/rejections/redaction.ts';
+import { reject } from '../../core/rejections/reject.ts';
+import type { Rejection } from '../../core/rejections/rejection.ts';
+import type { Tenant, TokenRecord } from '../../core/model/tenant.ts';
+import { PLATFORM_SLUG } from '../../core/model/tenant.ts';
+import type { TenantId } from '../../core/model/ids.ts';
+import type { Clock } from '../clock.ts';
+import type { Store } from '../store/store.ts';
+import type { Principal } from './principal.ts';
+import { matchesHash, parseToken } from './token.ts';
+
+/** The bootstrap token may be any text, so it has an id of its own. */
+export const BOOTSTRAP_TOKEN_ID = 'bootstrap';
+
+export interface AccessDependencies {
+  readonly store: Store;
+  readonly tokenKey: Buffer;
+  readonly clock: Clock;
+}
+
+function unauthenticated(why: string): Rejection {
+  return reject('unauthenticated', { field: 'Authorization', received: '(redacted)', why });
+}
+
+function usable(record: TokenRecord, clock: Clock): boolean {
+  if (record.revokedAt !== undefined) return false;
+  return record.expiresAt === undefined || Date.parse(record.expiresAt) > clock.now().getTime();
+}
+
+/** The same answer for an unknown, expired, revoked or mistyped token: nothing to learn from it. */
+export function authenticate({ store, tokenKey, clock }: AccessDependencies, header: string | undefined): Principal | Rejection {
+  if (header === undefined) return unauthenticated('The request has no Authorization header.');
+  const text = /^Bearer +(\S+)$/i.exec(header)?.[1];
+  if (text === undefined) return unauthenticated('The Authorization header is not "Bearer <token>".');
+  const parsed = parseToken(text);
+  const record = store.getGlobal('tokens', parsed?.id ?? BOOTSTRAP_TOKEN_ID)?.record;
+  const secret = parsed?.secret ?? text;
+  if (record === undefined || !matchesHash(tokenKey, secret, record.hash) || !usable(record, clock)) {
+    return unauthenticated('The token is not known, has expired or was revoked.');
+  }
+  return { tokenId: record.id, kind: record.kind, role: record.role, tenantId: record.tenantId };
+}
+
+/** `X-Tenant-ID` and path tenants are assertions, compared with the credential; only platform administrators choose. */
+export function findTenant(store: Store, text: string): Tenant | undefined {
+  const direct = store.getGlobal('tenants', text)?.record;
+  if (direct) return direct;
+  const slug = store.getGlobal('tenant-slugs', encodeURIComponent(text))?.record;
+  return slug === undefined ? undefined : store.getGlobal('tenants', slug.tenantId)?.record;
+}
+
+export function tenantActedFor(
+  store: Store,
+  principal: Principal,
+  assertion: { readonly field: string; readonly value: string } | undefined,
+): Tenant | Rejection {
+  const own = store.getGlobal('tenants', principal.tenantId)?.record;
+  if (assertion === undefined) return own ?? unauthenticated('The tenant of this token no longer exists.');
+  const named = findTenant(store, assertion.value);
+  if (principal.role === 'platform-admin') {
+    return (
+      named ??
+      reject('tenant_not_found', { field: assertion.field, received: received(assertion.value), why: 'There is no tenant of this id or slug.' })
+    );
+  }
+  // A tenant that does not exist and a tenant of somebody else are one answer.
+  if (named === undefined || own === undefined || named.id !== own.id) {
+    return reject('tenant_forbidden', {
+      field: assertion.field,
+      received: received(assertion.value),
+      why: 'The credential belongs to another tenant than the one named.',
+    });
+  }
+  return own;
+}
+
+export function platformTenantId(store: Store): TenantId | undefined {
+  return store.getGlobal('tenant-slugs', PLATFORM_SLUG)?.record.tenantId;
+}
