@@ -62,7 +62,7 @@ const NEGATIVES: readonly (readonly [key: string, value: string])[] = [
 ];
 
 // The score of the rules as they were first written; raised only when new rules are measured on a new list.
-const FIRST_SCORE = { found: 0, falseAlarms: 0 };
+const FIRST_SCORE = { found: 25, falseAlarms: 0 };
 
 describe('pairs the rules were not tuned on', () => {
   it('holds 25 credentials and 25 constants', () => {
@@ -72,9 +72,12 @@ describe('pairs the rules were not tuned on', () => {
   it('are told apart at least as well as by the first version', () => {
     const missed = POSITIVES.filter(([key, value]) => detectCredential(key, value) === undefined);
     const alarms = NEGATIVES.filter(([key, value]) => detectCredential(key, value) !== undefined);
-    expect(POSITIVES.length - missed.length, `missed ${missed.map(String).join(' | ')}`).toBeGreaterThanOrEqual(
-      FIRST_SCORE.found,
+    expect(
+      POSITIVES.length - missed.length,
+      `missed ${missed.map(String).join(' | ')}`,
+    ).toBeGreaterThanOrEqual(FIRST_SCORE.found);
+    expect(alarms.length, `alarms ${alarms.map(String).join(' | ')}`).toBeLessThanOrEqual(
+      FIRST_SCORE.falseAlarms,
     );
-    expect(alarms.length, `alarms ${alarms.map(String).join(' | ')}`).toBeLessThanOrEqual(FIRST_SCORE.falseAlarms);
   });
 });
