@@ -1,0 +1,85 @@
+import { EXAMINED_LENGTH, type CredentialFinding, type EnvironmentPair } from './finding.ts';
+import { keyMeaning, keyWords } from './key-words.ts';
+import { looksLikeKeyMaterial } from './randomness.ts';
+import { isNumeric, isStorePath, isTrivial, isUrl } from './triviality.ts';
+
+const EMBEDDED: CredentialFinding = {
+  rule: 'embedded_assignment',
+  why: 'The value assigns a password, key or token inside its text, as connection strings, options and JSON do.',
+};
+
+// The work is bounded by the number of assignments looked at, so a text made of separators costs no more.
+const MAX_LOOKS = 2_000;
+const MAX_NAME = 64;
+const MAX_ASSIGNED = 256;
+
+const NAME_END = /[A-Za-z0-9_.-]+$/;
+const LIKELY_NAME =
+  /(?:pass|pwd|passwd|password|passphrase|passwort|passcode|secret|token|key|credential|cred|sig|signature|auth|mnemonic)s?\d{0,4}$/i;
+const SIGNATURE = /^(?:sig|x-amz-signature|x-goog-signature|sharedaccesssignature)$/i;
+
+type Separator = '=' | ':' | ' ';
+
+/** The text assigned at the start of `rest`, without its quotes; nothing when prose follows. */
+function assignedText(rest: string, separator: Separator): string | undefined {
+  const quoted = /^\s{0,8}\\?(["'])((?:(?!\\?\1)[^\n]){0,256})/.exec(rest);
+  if (quoted !== null) return quoted[2];
+  if (separator === ':') return /^[ \t]{1,8}([^\s"'{[|>&]\S{0,255})[ \t]{0,8}(?:\r?\n|$)/.exec(rest)?.[1];
+  return /^[^\s"';&,)}\]]{0,256}/.exec(rest)?.[0];
+}
+
+function isCredential(name: string, text: string): boolean {
+  if (SIGNATURE.test(name)) return /^[A-Za-z0-9%+/=_-]{40}/.test(text);
+  if (isTrivial(text) || isUrl(text) || /^[$<{%]/.test(text)) return false;
+  const meaning = keyMeaning(keyWords(name));
+  if (meaning === 'password') return true;
+  if (meaning === 'credential') return text.length >= 6 && !isNumeric(text) && !isStorePath(text);
+  return meaning === 'key' && looksLikeKeyMaterial(text);
+}
+
+/** The name before a separator. After a colon only a quoted (JSON) or line-leading (YAML) name is one; the rest is prose. */
+function nameBefore(text: string, at: number, separator: Separator): string | undefined {
+  const head = text.slice(Math.max(0, at - MAX_NAME - 4), at);
+  const bare = head.replace(/\\?["']?\s{0,2}$/, '');
+  const name = NAME_END.exec(bare)?.[0];
+  if (name === undefined || !LIKELY_NAME.test(name)) return undefined;
+  if (separator === ':' && bare.length === head.length) {
+    const before = bare.slice(0, bare.length - name.length);
+    if (!/(?:^|\n)[ \t-]{0,64}$/.test(before)) return undefined;
+  }
+  return name.replace(/^[-.]+/, '');
+}
+
+function holdsAssignment(text: string): boolean {
+  const separators = /[=:]/g;
+  for (let looks = 0; looks < MAX_LOOKS && separators.test(text); looks += 1) {
+    const at = separators.lastIndex - 1;
+    const separator: Separator = text[at] === '=' ? '=' : ':';
+    const name = nameBefore(text, at, separator);
+    if (name === undefined) continue;
+    const assigned = assignedText(text.slice(at + 1, at + 1 + MAX_ASSIGNED), separator);
+    if (assigned !== undefined && isCredential(name, assigned)) return true;
+  }
+  return false;
+}
+
+/** `--password hunter2`, `-u user:password` */
+function holdsOption(text: string): boolean {
+  const options = /(?:^|\s)--?([A-Za-z][\w.-]{0,63})[ \t]{1,4}(?!-)/g;
+  for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
+    const name = options.exec(text)?.[1];
+    if (name === undefined) return false;
+    const assigned = assignedText(text.slice(options.lastIndex, options.lastIndex + MAX_ASSIGNED), ' ') ?? '';
+    if (name === 'u' || name === 'user') {
+      const password = /^[^\s:/]{1,64}:(\S{1,128})$/.exec(assigned)?.[1];
+      if (password !== undefined && !isTrivial(password) && !/^\d{1,6}$/.test(password)) return true;
+    } else if (LIKELY_NAME.test(name) && isCredential(name, assigned)) return true;
+  }
+  return false;
+}
+
+export function findEmbeddedAssignment({ value }: EnvironmentPair): CredentialFinding | undefined {
+  if (value.length < 6) return undefined;
+  const text = value.length > EXAMINED_LENGTH ? value.slice(0, EXAMINED_LENGTH) : value;
+  return holdsAssignment(text) || holdsOption(text) ? EMBEDDED : undefined;
+}

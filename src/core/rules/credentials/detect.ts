@@ -1,0 +1,38 @@
+import { findAddressPassword } from './address.ts';
+import { findEmbeddedAssignment } from './assignment.ts';
+import { findInEncoded } from './encoded.ts';
+import type { CredentialFinding, CredentialRule } from './finding.ts';
+import { findIssuedToken } from './issued-tokens.ts';
+import { keyWords } from './key-words.ts';
+import { findByKey } from './named-key.ts';
+import { findPrivateKey } from './private-key.ts';
+import { findWebToken } from './web-token.ts';
+
+export type { CredentialFinding } from './finding.ts';
+
+/** What is a credential whatever the key is called; the most telling first. */
+const VALUE_RULES: readonly CredentialRule[] = [
+  findPrivateKey,
+  findIssuedToken,
+  findWebToken,
+  findAddressPassword,
+  findEmbeddedAssignment,
+];
+
+/** All rules in the order in which they are asked: the shape of a value tells more than the name of its key. */
+const RULES: readonly CredentialRule[] = [
+  ...VALUE_RULES,
+  (pair) => findInEncoded(VALUE_RULES, pair),
+  findByKey,
+];
+
+/** Whether a pair of `environment` is a plaintext credential (spec §7.1 plaintext_credential_in_environment). */
+export function detectCredential(key: string, value: string): CredentialFinding | undefined {
+  if (value === '') return undefined;
+  const pair = { key, value, words: keyWords(key) };
+  for (const rule of RULES) {
+    const finding = rule(pair);
+    if (finding !== undefined) return finding;
+  }
+  return undefined;
+}
