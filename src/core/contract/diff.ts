@@ -1,0 +1,21 @@
+import { canonicalJson } from '../model/canonical.ts';
+
+export interface FieldDifference {
+  readonly field: string;
+  readonly from: unknown;
+  readonly to: unknown;
+}
+
+function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Field by field, nested objects opened, lists compared whole; absent is null. */
+export function fieldDifferences(before: unknown, after: unknown, path = ''): FieldDifference[] {
+  if (isPlainObject(before) && isPlainObject(after)) {
+    const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
+    return keys.flatMap((key) => fieldDifferences(before[key], after[key], path === '' ? key : `${path}.${key}`));
+  }
+  if (canonicalJson(before ?? null) === canonicalJson(after ?? null)) return [];
+  return [{ field: path, from: before ?? null, to: after ?? null }];
+}

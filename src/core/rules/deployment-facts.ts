@@ -1,0 +1,153 @@
+import type { DeploymentSpec } from '../model/deployment.ts';
+import type { TenantId } from '../model/ids.ts';
+import type { Warning } from '../model/announcement.ts';
+import type { NodeRecord } from '../model/node.ts';
+import type { VolumeRecord } from '../model/volume.ts';
+import { received } from '../rejections/redaction.ts';
+import { reject } from '../rejections/reject.ts';
+import type { Rejection } from '../rejections/rejection.ts';
+
+/** What a deployment's rules need to know of the tenant's other records. Reads are lazy: most specs ask for little. */
+export interface DeploymentFacts {
+  readonly tenantId: TenantId;
+  readonly nodes: () => readonly NodeRecord[];
+  readonly node: (name: string) => NodeRecord | undefined;
+  readonly volume: (id: string) => VolumeRecord | undefined;
+  /** Names of other deployments that mount the volume read-write. */
+  readonly writersOf: (volumeId: string) => readonly string[];
+  readonly deployment: (name: string) => DeploymentSpec | undefined;
+}
+
+type FactRule = (spec: DeploymentSpec, facts: DeploymentFacts) => Rejection | undefined;
+
+function volumeRule(spec: DeploymentSpec, facts: DeploymentFacts, index: number): Rejection | undefined {
+  const mount = spec.volumes?.[index];
+  if (mount === undefined) return undefined;
+  const at = (field: string) => `volumes[${index}].${field}`;
+  const volume = facts.volume(mount.volumeId);
+  if (volume === undefined) {
+    return reject('volume_not_found', { field: at('volumeId'), received: received(mount.volumeId), why: 'The tenant has no volume of this id.' });
+  }
+  if (volume.class !== 'ephemeral' && volume.class !== 'replicated') {
+    return reject('volume_class_not_wired', {
+      field: at('volumeId'),
+      received: received(volume.class),
+      why: `Volumes of class ${volume.class} cannot be bound in a deployment yet.`,
+    });
+  }
+  if (volume.phase !== 'Ready') {
+    return reject('volume_not_ready', {
+      field: at('volumeId'),
+      received: received(volume.phase),
+      why: `The volume is ${volume.phase}; only a Ready volume can be mounted.`,
+    });
+  }
+  if (mount.readOnly) return undefined;
+  const writer = facts.writersOf(mount.volumeId)[0];
+  if (writer !== undefined || spec.replicas > 1) {
+    return reject('volume_access_mode_conflict', {
+      field: at('readOnly'),
+      received: received(mount.readOnly),
+      expected: writer === undefined ? 'replicas 1, or readOnly true' : `readOnly true, or detach the volume from ${writer} first`,
+      why:
+        writer === undefined
+          ? `Each of the ${spec.replicas} instances would be a writer of a ReadWriteOnce volume.`
+          : `${writer} already mounts the volume read-write; a ReadWriteOnce volume has one writer.`,
+    });
+  }
+  if (spec.nodeId !== undefined && volume.primaryNodeId !== undefined && spec.nodeId !== volume.primaryNodeId) {
+    return reject('volume_primary_mismatch', {
+      field: 'nodeId',
+      received: received(spec.nodeId),
+      expected: `${volume.primaryNodeId}, or omit nodeId so that placement follows the volume`,
+      why: `The volume's primary is on ${volume.primaryNodeId}.`,
+    });
+  }
+  return undefined;
+}
+
+const volumesRule: FactRule = (spec, facts) => {
+  for (const index of (spec.volumes ?? []).keys()) {
+    const rejection = volumeRule(spec, facts, index);
+    if (rejection) return rejection;
+  }
+  return undefined;
+};
+
+const nodeRule: FactRule = (spec, facts) => {
+  if (spec.nodeId === undefined) return undefined;
+  if (facts.node(spec.nodeId) !== undefined) return undefined;
+  if (facts.nodes().length === 0) {
+    return reject('node_candidates_unresolvable', {
+      field: 'nodeId',
+      received: received(spec.nodeId),
+      why: 'No node is registered under this tenant.',
+    });
+  }
+  const names = facts.nodes().slice(0, 20).map((node) => node.name);
+  return reject('node_not_a_placement_candidate', {
+    field: 'nodeId',
+    received: received(spec.nodeId),
+    expected: `one of this tenant's nodes (${names.join(', ')}), or omit nodeId`,
+    why: 'The node is not among the nodes that this tenant has enrolled.',
+  });
+};
+
+/** Depth-first from the new spec over what is stored; the path is told, so that the reader sees where to cut. */
+const dependencyCycleRule: FactRule = (spec, facts) => {
+  const visited = new Set<string>();
+  const walk = (name: string, path: readonly string[]): readonly string[] | undefined => {
+    if (name === spec.name) return [...path, name];
+    if (visited.has(name)) return undefined;
+    visited.add(name);
+    for (const next of Object.keys(facts.deployment(name)?.dependsOn ?? {})) {
+      const cycle = walk(next, [...path, name]);
+      if (cycle) return cycle;
+    }
+    return undefined;
+  };
+  for (const name of Object.keys(spec.dependsOn ?? {})) {
+    const cycle = walk(name, [spec.name]);
+    if (cycle) {
+      return reject('depends_on_cycle', {
+        field: `dependsOn.${name}`,
+        received: received(name),
+        expected: 'dependencies without a cycle',
+        why: `Each would wait for the other: ${cycle.join(' → ')}.`,
+      });
+    }
+  }
+  return undefined;
+};
+
+/** In the order of the fields; the secrets' stateful rules stand before them, the registry's answer after them. */
+const FACT_RULES: readonly FactRule[] = [volumesRule, nodeRule, dependencyCycleRule];
+
+export function deploymentFactsRejection(spec: DeploymentSpec, facts: DeploymentFacts): Rejection | undefined {
+  for (const rule of FACT_RULES) {
+    const rejection = rule(spec, facts);
+    if (rejection) return rejection;
+  }
+  return undefined;
+}
+
+export function dependencyWarnings(spec: DeploymentSpec, facts: DeploymentFacts): Warning[] {
+  const warnings: Warning[] = [];
+  for (const [name, gate] of Object.entries(spec.dependsOn ?? {})) {
+    const dependency = facts.deployment(name);
+    if (dependency === undefined) {
+      warnings.push({
+        code: 'depends_on_unknown',
+        field: `dependsOn.${name}`,
+        why: `There is no deployment ${name} yet; ${spec.name} waits for it.`,
+      });
+    } else if (gate === 'healthy' && dependency.healthCheck === undefined) {
+      warnings.push({
+        code: 'depends_on_without_healthcheck',
+        field: `dependsOn.${name}`,
+        why: `${name} has no health check, so it never becomes healthy; ${spec.name} waits until it has one.`,
+      });
+    }
+  }
+  return warnings;
+}

@@ -1,0 +1,125 @@
+import { createHash } from 'node:crypto';
+import { canonicalJson } from '../../core/model/canonical.ts';
+import type { DeploymentSpec } from '../../core/model/deployment.ts';
+import type { Region } from '../../core/model/region.ts';
+import { reject } from '../../core/rejections/reject.ts';
+import type { Rejection } from '../../core/rejections/rejection.ts';
+import type { Limits } from '../../core/rules/rule.ts';
+import type { Clock } from '../clock.ts';
+import type { Ids } from '../ids.ts';
+import type { Actor, Journal } from '../journal/journal.ts';
+import type { ImageCheck } from '../registry/check.ts';
+import type { Store, TenantStore } from '../store/store.ts';
+import type { Transaction } from '../store/transaction.ts';
+import type { SecretMaterial } from './secret-material.ts';
+
+/** What every use case of the write path needs; built once in the composition root. */
+export interface Admission {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly journal: Journal;
+  readonly limits: Limits;
+  readonly imageCheck: ImageCheck;
+  readonly material: SecretMaterial;
+  readonly residency: { readonly enforcement: boolean; readonly regions: readonly Region[] };
+  /** One line per alteration (spec §1: announced in the response body and in the log). */
+  readonly logAlteration: (line: Readonly<Record<string, string>>) => void;
+}
+
+/** One request, authenticated and bound to the tenant it acts for. */
+export interface Caller extends Actor {
+  readonly tenant: TenantStore;
+  readonly tenantSlug: string;
+  readonly idempotency?: { readonly id: string; readonly requestDigest: string };
+}
+
+export interface Accepted {
+  readonly status: number;
+  /** Without `revision`: it is that of the commit. */
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly revision?: number;
+  /** The answer of an earlier request with the same Idempotency-Key. */
+  readonly replayed?: boolean;
+}
+
+export type Outcome = Accepted | Rejection;
+
+/** Fields that do not concern what a container is made from: changing them must not restart one. */
+const NOT_HASHED = ['replicas', 'update'] as const;
+
+export function specHash(spec: DeploymentSpec): string {
+  const hashed: Record<string, unknown> = { ...spec };
+  for (const field of NOT_HASHED) delete hashed[field];
+  return createHash('sha256').update(canonicalJson(hashed)).digest('hex');
+}
+
+const MAX_ATTEMPTS = 16;
+const IDEMPOTENCY_TTL_MS = 24 * 3_600_000;
+
+async function replay(caller: Caller, now: Date): Promise<Outcome | undefined> {
+  if (caller.idempotency === undefined) return undefined;
+  const { id, requestDigest } = caller.idempotency;
+  const stored = await caller.tenant.getCold('idempotency', id);
+  if (stored === undefined || Date.parse(stored.record.expiresAt) <= now.getTime()) return undefined;
+  if (stored.record.requestDigest !== requestDigest) {
+    return reject('idempotency_key_conflict', {
+      field: 'Idempotency-Key',
+      received: '(in use)',
+      why: 'This key was used for another request in the last 24 hours.',
+    });
+  }
+  return {
+    status: stored.record.status,
+    body: JSON.parse(stored.record.body) as Record<string, unknown>,
+    revision: stored.modRevision,
+    replayed: true,
+  };
+}
+
+export type Attempt =
+  | Rejection
+  /** Nothing to store (a dry run). */
+  | { readonly answer: Accepted }
+  | { readonly answer: Accepted; readonly transaction: Transaction };
+
+/**
+ * Decide, commit under guards, and decide again when something moved in between: a rejection that depends on stored
+ * state is thus always true of the state the write would have met.
+ */
+export async function commitAttempts(
+  admission: Admission,
+  caller: Caller,
+  attempt: () => Promise<Attempt> | Attempt,
+): Promise<Outcome> {
+  for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
+    const earlier = await replay(caller, admission.clock.now());
+    if (earlier !== undefined) return earlier;
+    const result = await attempt();
+    if (!('answer' in result)) return result;
+    if (!('transaction' in result)) return result.answer;
+    const { answer, transaction } = result;
+    if (caller.idempotency !== undefined) remember(admission, caller.idempotency, transaction, answer);
+    const committed = await caller.tenant.commit(transaction);
+    if (committed.ok) return { ...answer, revision: committed.revision };
+  }
+  return reject('store_unavailable', {
+    field: 'store',
+    received: '(busy)',
+    why: `The record changed under this request ${MAX_ATTEMPTS} times in a row; send it again.`,
+  });
+}
+
+function remember(
+  admission: Admission,
+  idempotency: NonNullable<Caller['idempotency']>,
+  transaction: Transaction,
+  answer: Accepted,
+): void {
+  transaction.putCold('idempotency', idempotency.id, {
+    requestDigest: idempotency.requestDigest,
+    status: answer.status,
+    body: JSON.stringify(answer.body),
+    expiresAt: new Date(admission.clock.now().getTime() + IDEMPOTENCY_TTL_MS).toISOString(),
+  });
+}

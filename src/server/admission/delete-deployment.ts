@@ -1,0 +1,42 @@
+import { joinId } from '../store/keys.ts';
+import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
+import { findDeployment, storedDeploymentView } from './deployment-stored.ts';
+import { ARCHIVE_VERSIONS, deploymentNotFound } from './deployment-write.ts';
+import { archiveId } from '../journal/journal.ts';
+import { type IfMatch, revisionRejection } from './if-match.ts';
+
+/** The spec goes; its archive stays. Instances are stopped by their controller, which sees that nothing wants them. */
+export async function deleteDeployment(
+  admission: Admission,
+  caller: Caller,
+  nameOrId: string,
+  ifMatch: IfMatch | undefined,
+): Promise<Outcome> {
+  return commitAttempts(admission, caller, () => {
+    const { stored, field } = findDeployment(caller.tenant, nameOrId);
+    if (stored === undefined) return deploymentNotFound(field, nameOrId);
+    const outdated = revisionRejection(ifMatch, stored.modRevision);
+    if (outdated) return outdated;
+    const { record } = stored;
+    const { name } = record.spec;
+    const version = record.version + 1;
+    const subject = { kind: 'Deployment', name } as const;
+    const transaction = caller.tenant
+      .transaction()
+      .expect('deployments', joinId(name), stored)
+      .delete('deployments', joinId(name))
+      .delete('deployment-ids', record.id)
+      .delete('deployment-status', joinId(name));
+    admission.journal.archive(transaction, caller, { number: version, change: 'deleted', spec: record.spec, specHash: record.specHash });
+    if (version > ARCHIVE_VERSIONS) transaction.deleteCold('archives', archiveId(name, version - ARCHIVE_VERSIONS));
+    admission.journal.event(transaction, caller.tenant.tenantId, {
+      kind: 'deployment.deleted',
+      subject,
+      message: `${name} deleted; its history stays in the archive`,
+      details: { version },
+    });
+    admission.journal.audit(transaction, caller.tenant.tenantId, caller, 'deployment.deleted', subject);
+    const body = { ...storedDeploymentView(caller.tenant, stored), alterations: [], warnings: [], removed: [] };
+    return { answer: { status: 200, body }, transaction };
+  });
+}

@@ -1,0 +1,64 @@
+import { deploymentView } from '../../core/contract/deployment-view.ts';
+import type { DeploymentRecord, InstanceView } from '../../core/model/deployment.ts';
+import type { DeploymentFacts } from '../../core/rules/deployment-facts.ts';
+import type { Stored } from '../store/collection.ts';
+import { joinId } from '../store/keys.ts';
+import type { TenantStore } from '../store/store.ts';
+
+const TYPED_ID = /^dep_[0-9a-z]+$/;
+
+/** `{name}` may be the typed id; a miss of either kind names the field that missed. */
+export function findDeployment(
+  tenant: TenantStore,
+  nameOrId: string,
+): { readonly stored?: Stored<DeploymentRecord>; readonly field: 'name' | 'deployment_id' } {
+  const byId = TYPED_ID.test(nameOrId);
+  const name = byId ? tenant.get('deployment-ids', nameOrId)?.record.name : nameOrId;
+  const stored = name === undefined ? undefined : tenant.get('deployments', joinId(name));
+  return { ...(stored === undefined ? {} : { stored }), field: byId ? 'deployment_id' : 'name' };
+}
+
+function instanceViews(tenant: TenantStore, name: string): InstanceView[] {
+  const observations = tenant.collection('observations');
+  return tenant
+    .collection('instances')
+    .listUnder(joinId(name))
+    .map(({ id, record }) => {
+      const seen = observations.get(id)?.record;
+      return {
+        id: record.id,
+        nodeId: record.nodeId,
+        specHash: record.specHash,
+        state: record.wanted === 'stop' ? 'stopping' : (seen?.phase ?? 'pending'),
+        ...(seen?.health === undefined ? {} : { health: seen.health }),
+        ...(seen?.message === undefined ? {} : { message: seen.message }),
+      };
+    });
+}
+
+export function storedDeploymentView(tenant: TenantStore, stored: Stored<DeploymentRecord>): Record<string, unknown> {
+  const { name } = stored.record.spec;
+  const status = tenant.get('deployment-status', joinId(name))?.record;
+  return deploymentView({
+    record: stored.record,
+    revision: stored.modRevision,
+    ...(status === undefined ? {} : { status }),
+    instances: instanceViews(tenant, name),
+  });
+}
+
+export function deploymentFacts(tenant: TenantStore, self: string): DeploymentFacts {
+  return {
+    tenantId: tenant.tenantId,
+    nodes: () => tenant.list('nodes').map(({ record }) => record),
+    node: (name) => tenant.get('nodes', joinId(name))?.record,
+    volume: (id) => tenant.get('volumes', joinId(id))?.record,
+    writersOf: (volumeId) =>
+      tenant
+        .list('deployments')
+        .map(({ record }) => record.spec)
+        .filter((spec) => spec.name !== self && spec.volumes?.some((mount) => mount.volumeId === volumeId && !mount.readOnly))
+        .map((spec) => spec.name),
+    deployment: (name) => tenant.get('deployments', joinId(name))?.record.spec,
+  };
+}

@@ -1,0 +1,162 @@
+import { removedEntries } from '../../core/contract/deployment-merge.ts';
+import { specOfDraft } from '../../core/contract/deployment-spec.ts';
+import { deploymentView } from '../../core/contract/deployment-view.ts';
+import { fieldDifferences } from '../../core/contract/diff.ts';
+import type { Alteration, Warning } from '../../core/model/announcement.ts';
+import type { DeploymentRecord, DeploymentSpec } from '../../core/model/deployment.ts';
+import type { ArchiveChange } from '../../core/model/event.ts';
+import type { DeploymentId } from '../../core/model/ids.ts';
+import { received } from '../../core/rejections/redaction.ts';
+import { isRejection, reject } from '../../core/rejections/reject.ts';
+import type { Rejection } from '../../core/rejections/rejection.ts';
+import { dependencyWarnings, deploymentFactsRejection } from '../../core/rules/deployment-facts.ts';
+import { persistGuard } from '../../core/rules/secrets/persist-guard.ts';
+import { residencyWarning } from '../../core/scheduler/residency.ts';
+import { archiveId } from '../journal/journal.ts';
+import type { Stored } from '../store/collection.ts';
+import { joinId } from '../store/keys.ts';
+import { type Accepted, type Admission, type Attempt, type Caller, specHash } from './admission.ts';
+import type { AdmittedDraft } from './deployment-draft.ts';
+import { deploymentFacts, storedDeploymentView } from './deployment-stored.ts';
+import { imageAnswer } from './image-answer.ts';
+
+/** Bounded history (decisions §8). */
+export const ARCHIVE_VERSIONS = 100;
+
+export interface DeploymentWrite {
+  readonly admitted: AdmittedDraft;
+  /** What is replaced; absent on create. */
+  readonly previous?: Stored<DeploymentRecord>;
+  readonly change: ArchiveChange;
+  readonly dryRun: boolean;
+}
+
+function warnings(admission: Admission, caller: Caller, spec: DeploymentSpec): Warning[] {
+  const facts = deploymentFacts(caller.tenant, spec.name);
+  const residency = residencyWarning(spec, facts.nodes(), admission.residency);
+  return [...dependencyWarnings(spec, facts), ...(residency === undefined ? [] : [residency])];
+}
+
+function nextRecord(admission: Admission, caller: Caller, spec: DeploymentSpec, previous: DeploymentRecord | undefined, version: number): DeploymentRecord {
+  const now = admission.clock.now().toISOString();
+  return {
+    id: previous?.id ?? (admission.ids.next('deployment') as DeploymentId),
+    tenantId: caller.tenant.tenantId,
+    spec,
+    specHash: specHash(spec),
+    version,
+    createdAt: previous?.createdAt ?? now,
+    updatedAt: now,
+    ...(previous?.rotation === undefined ? {} : { rotation: previous.rotation }),
+  };
+}
+
+/** A name that was used before continues its history: versions are never reused. */
+async function nextVersion(caller: Caller, name: string, previous: DeploymentRecord | undefined): Promise<number> {
+  if (previous !== undefined) return previous.version + 1;
+  const { entries } = await caller.tenant.rangeCold('archives', `${joinId(name)}/`, { limit: 1, reverse: true });
+  return (entries[0]?.record.version ?? 0) + 1;
+}
+
+const EVENT_OF_CHANGE: Readonly<Record<Exclude<ArchiveChange, 'deleted'>, string>> = {
+  created: 'deployment.created',
+  updated: 'deployment.updated',
+  rotated: 'deployment.rotated',
+  'rolled-back': 'deployment.rolled_back',
+  restored: 'deployment.restored',
+};
+
+/**
+ * The part of the write path that POST, PUT, rollback and restore share: facts, the registry's answer, the record, and
+ * one guarded transaction with its archive version, event and audit line.
+ */
+export async function attemptDeploymentWrite(
+  admission: Admission,
+  caller: Caller,
+  { admitted, previous, change, dryRun }: DeploymentWrite,
+): Promise<Attempt> {
+  const { tenant } = caller;
+  const spec = specOfDraft(admitted.draft);
+  const before = previous?.record.spec;
+  const stateful =
+    (await admission.material.rejection(tenant.tenantId, spec, before)) ??
+    deploymentFactsRejection(spec, deploymentFacts(tenant, spec.name));
+  if (stateful) return stateful;
+  const image = await imageAnswer(admission, caller, spec, before);
+  if (isRejection(image)) return image;
+  const material = await admission.material.plan(tenant.tenantId, admitted.draft);
+  if (isRejection(material)) return material;
+
+  const record = nextRecord(admission, caller, spec, previous?.record, await nextVersion(caller, spec.name, previous?.record));
+  const guard = persistGuard(record.spec);
+  if (guard) return guard;
+  const announced = {
+    alterations: [...admitted.alterations, ...material.alterations],
+    warnings: [...image, ...warnings(admission, caller, spec)],
+    ...(before === undefined ? {} : { removed: removedEntries(before, spec) }),
+  };
+  const answer = accepted(caller, record, previous, announced);
+  if (dryRun) return { answer: withPlan(answer, before, spec) };
+
+  const failed = await material.apply();
+  if (failed) return failed;
+  for (const alteration of announced.alterations) {
+    admission.logAlteration({ requestId: caller.requestId, deployment: spec.name, ...alteration });
+  }
+  return { answer, transaction: writeTransaction(admission, caller, record, previous, change).include(material.commit) };
+}
+
+function accepted(
+  caller: Caller,
+  record: DeploymentRecord,
+  previous: Stored<DeploymentRecord> | undefined,
+  announced: { readonly alterations: readonly Alteration[]; readonly warnings: readonly Warning[]; readonly removed?: readonly string[] },
+): Accepted {
+  const view =
+    previous === undefined
+      ? deploymentView({ record, revision: 0 })
+      : storedDeploymentView(caller.tenant, { ...previous, record });
+  return { status: previous === undefined ? 201 : 200, body: { ...view, removed: [], ...announced } };
+}
+
+function withPlan(answer: Accepted, before: DeploymentSpec | undefined, spec: DeploymentSpec): Accepted {
+  const diff = before === undefined ? undefined : fieldDifferences(before, spec);
+  return { status: 200, body: { ...answer.body, plan: { ...(diff === undefined ? {} : { diff }) } } };
+}
+
+function writeTransaction(
+  admission: Admission,
+  caller: Caller,
+  record: DeploymentRecord,
+  previous: Stored<DeploymentRecord> | undefined,
+  change: ArchiveChange,
+) {
+  const { tenant } = caller;
+  const { name } = record.spec;
+  const id = joinId(name);
+  const subject = { kind: 'Deployment', name } as const;
+  const transaction = tenant
+    .transaction()
+    .expect('deployments', id, previous)
+    .put('deployments', id, record)
+    .put('specs', joinId(name, record.specHash), record.spec);
+  if (previous === undefined) transaction.put('deployment-ids', record.id, { name });
+  admission.journal.archive(transaction, caller, { number: record.version, change, spec: record.spec, specHash: record.specHash });
+  if (record.version > ARCHIVE_VERSIONS) {
+    transaction.deleteCold('archives', archiveId(name, record.version - ARCHIVE_VERSIONS));
+  }
+  if (change !== 'deleted') {
+    admission.journal.event(transaction, tenant.tenantId, {
+      kind: EVENT_OF_CHANGE[change],
+      subject,
+      message: `${name} ${change}: version ${record.version}`,
+      details: { version: record.version, specHash: record.specHash, replicas: record.spec.replicas },
+    });
+  }
+  admission.journal.audit(transaction, tenant.tenantId, caller, `deployment.${change}`, subject);
+  return transaction;
+}
+
+export function deploymentNotFound(field: 'name' | 'deployment_id', nameOrId: string): Rejection {
+  return reject('deployment_not_found', { field, received: received(nameOrId), why: 'The tenant has no deployment of this name.' });
+}

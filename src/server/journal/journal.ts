@@ -1,0 +1,87 @@
+import type { ArchiveChange, EventSubject } from '../../core/model/event.ts';
+import type { DeploymentSpec } from '../../core/model/deployment.ts';
+import type { TenantId } from '../../core/model/ids.ts';
+import type { Principal } from '../access/principal.ts';
+import type { Clock } from '../clock.ts';
+import type { Ids } from '../ids.ts';
+import { joinId } from '../store/keys.ts';
+import type { Transaction } from '../store/transaction.ts';
+
+/** On whose behalf a change is made; controllers act as the system. */
+export interface Actor {
+  readonly principal?: Principal;
+  readonly requestId: string;
+}
+
+export interface PublishedEvent {
+  readonly kind: string;
+  readonly subject: EventSubject;
+  readonly message: string;
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+const VERSION_DIGITS = 9;
+
+export function archiveId(deployment: string, version: number): string {
+  return joinId(deployment, String(version).padStart(VERSION_DIGITS, '0'));
+}
+
+export function actorName(actor: Actor): string {
+  return actor.principal?.tokenId ?? 'system';
+}
+
+/** Adds the event, the audit line and the archive version to the transaction of the change they tell of. */
+export class Journal {
+  readonly #clock: Clock;
+  readonly #ids: Ids;
+
+  constructor(clock: Clock, ids: Ids) {
+    this.#clock = clock;
+    this.#ids = ids;
+  }
+
+  event(transaction: Transaction, tenantId: TenantId, event: PublishedEvent): void {
+    const id = this.#ids.next('event');
+    transaction.putCold('events', id, {
+      id,
+      at: this.#clock.now().toISOString(),
+      kind: event.kind,
+      tenantId,
+      subject: event.subject,
+      message: event.message,
+      details: event.details ?? {},
+    });
+  }
+
+  audit(transaction: Transaction, tenantId: TenantId, actor: Actor, action: string, subject: EventSubject): void {
+    const id = this.#ids.next('audit');
+    const { principal } = actor;
+    transaction.putCold('audit', id, {
+      id,
+      at: this.#clock.now().toISOString(),
+      actor: actorName(actor),
+      ...(principal === undefined || principal.tenantId === tenantId ? {} : { actorTenantId: principal.tenantId }),
+      role: principal?.role ?? 'system',
+      tenantId,
+      action,
+      subject,
+      result: 'accepted',
+      requestId: actor.requestId,
+    });
+  }
+
+  archive(
+    transaction: Transaction,
+    actor: Actor,
+    version: { readonly number: number; readonly change: ArchiveChange; readonly spec: DeploymentSpec; readonly specHash: string },
+  ): void {
+    transaction.putCold('archives', archiveId(version.spec.name, version.number), {
+      version: version.number,
+      change: version.change,
+      at: this.#clock.now().toISOString(),
+      by: actorName(actor),
+      spec: version.spec,
+      specHash: version.specHash,
+    });
+  }
+}
