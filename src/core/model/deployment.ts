@@ -1,0 +1,141 @@
+import type { DeploymentId, InstanceId, NodeName, TenantId } from './ids.ts';
+
+export interface HealthCheck {
+  readonly type: 'exec';
+  /** One element: shell form; several: argv. */
+  readonly command: readonly string[];
+  readonly interval?: string;
+  readonly timeout?: string;
+  readonly retries?: number;
+  readonly startPeriod?: string;
+}
+
+/** As stored: `values` and `generate` exist only on drafts, so that material cannot reach a record by type. */
+export interface SecretReference {
+  readonly name: string;
+  readonly vault_path: string;
+  readonly anchor: string;
+  readonly rotation: 'restart';
+}
+
+export interface VolumeMount {
+  readonly volumeId: string;
+  readonly mountPath: string;
+  readonly readOnly: boolean;
+}
+
+export interface Residency {
+  readonly country?: string;
+  readonly region?: string;
+  readonly blockedCountries?: readonly string[];
+}
+
+export interface Placement {
+  readonly residency?: Residency;
+  readonly constraints?: Readonly<Record<string, string>>;
+  readonly antiAffinity?: readonly string[];
+}
+
+export interface ResourceAmounts {
+  /** Cores. */
+  readonly cpu?: number;
+  /** Bytes with a unit: `256Mi`, `1Gi`, `500M`, or plain bytes. */
+  readonly memory?: string;
+}
+
+export interface Resources {
+  readonly requests?: ResourceAmounts;
+  readonly limits?: ResourceAmounts;
+}
+
+export interface PortMapping {
+  readonly container: number;
+  readonly host?: number;
+}
+
+export interface Ingress {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface UpdatePolicy {
+  readonly maxSurge?: number;
+  readonly maxUnavailable?: number;
+  readonly progressDeadline?: string;
+  readonly onFailure?: 'rollback' | 'hold';
+}
+
+export type DependencyGate = 'healthy' | 'started';
+
+/** What a tenant asked for, valid and complete, with the alterations applied. */
+export interface DeploymentSpec {
+  readonly kind: 'Deployment';
+  readonly name: string;
+  readonly image: string;
+  readonly replicas: number;
+  readonly command?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly secrets: readonly SecretReference[];
+  readonly composedEnvironment?: Readonly<Record<string, string>>;
+  readonly secretsVersion: number;
+  readonly healthCheck?: HealthCheck;
+  readonly volumes?: readonly VolumeMount[];
+  readonly placement?: Placement;
+  readonly resources?: Resources;
+  readonly nodeId?: string;
+  readonly dependsOn?: Readonly<Record<string, DependencyGate>>;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly ports?: readonly PortMapping[];
+  readonly ingress?: Ingress;
+  readonly update?: UpdatePolicy;
+}
+
+export type RotationPhase = 'stage' | 'promote' | 'retire';
+
+export interface RotationState {
+  /** The last accepted phase; absent before the first rotation. */
+  readonly phase?: RotationPhase;
+  /** Per secret entry under rotation: which versions of its document are delivered. */
+  readonly secrets?: Readonly<Record<string, RotatedVersions>>;
+}
+
+/** Versions of one document during the overlap; a version that is not delivered is absent. */
+export interface RotatedVersions {
+  readonly current: number;
+  readonly next?: number;
+  readonly previous?: number;
+}
+
+export interface DeploymentRecord {
+  readonly id: DeploymentId;
+  readonly tenantId: TenantId;
+  readonly spec: DeploymentSpec;
+  readonly specHash: string;
+  /** Number of the newest archive version; counts every accepted change. */
+  readonly version: number;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  readonly rotation?: RotationState;
+}
+
+export type DeploymentPhase = 'Pending' | 'Waiting' | 'Progressing' | 'Running' | 'Degraded' | 'Stopped';
+
+export interface InstanceView {
+  readonly id: InstanceId;
+  readonly nodeId: NodeName;
+  readonly specHash: string;
+  readonly state: string;
+  readonly health?: string;
+  readonly message?: string;
+}
+
+/** Written by controllers only; counts are of the current spec hash only (decisions §3). */
+export interface DeploymentStatus {
+  readonly phase: DeploymentPhase;
+  readonly message: string;
+  readonly desired: number;
+  readonly placed: number;
+  readonly running: number;
+  readonly healthy: number;
+  readonly updated: number;
+}

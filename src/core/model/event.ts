@@ -1,0 +1,43 @@
+import type { TenantId } from './ids.ts';
+
+export interface EventSubject {
+  readonly kind: 'Deployment' | 'Node' | 'Volume' | 'Network' | 'Job' | 'Backup' | 'Secret' | 'Tenant' | 'Token' | 'Instance';
+  readonly name: string;
+}
+
+/** Published; `details` is structured and never holds a secret value. */
+export interface EventRecord {
+  readonly id: string;
+  readonly at: string;
+  readonly kind: string;
+  readonly tenantId: TenantId;
+  readonly subject: EventSubject;
+  readonly message: string;
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+export interface AuditRecord {
+  readonly id: string;
+  readonly at: string;
+  /** Token id, or `system` for controllers. */
+  readonly actor: string;
+  readonly actorTenantId?: TenantId;
+  readonly role: string;
+  readonly tenantId: TenantId;
+  readonly action: string;
+  readonly subject: EventSubject;
+  readonly result: 'accepted';
+  readonly requestId: string;
+}
+
+export type ArchiveChange = 'created' | 'updated' | 'rotated' | 'rolled-back' | 'restored' | 'deleted';
+
+/** One version of a deployment's configuration, kept after deletion. */
+export interface ArchiveRecord<Spec> {
+  readonly version: number;
+  readonly change: ArchiveChange;
+  readonly at: string;
+  readonly by: string;
+  readonly spec: Spec;
+  readonly specHash: string;
+}

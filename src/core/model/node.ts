@@ -1,0 +1,37 @@
+import type { NodeName, TenantId } from './ids.ts';
+
+export type NodeStatus = 'ready' | 'failed';
+
+export interface NodeCapacity {
+  readonly cpu: number;
+  readonly memoryBytes: number;
+}
+
+/** What the tenant and the agent declared. Liveness is not here: see `NodeLiveness`. */
+export interface NodeRecord {
+  readonly name: NodeName;
+  readonly tenantId: TenantId;
+  /** Tenants with a claim, the owner first; a second one exists only during a hand-over (spec 2.8). */
+  readonly claims: readonly TenantId[];
+  readonly schedulable: boolean;
+  readonly draining?: boolean;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly capacity: NodeCapacity;
+  /** `linux/amd64`, `linux/arm64`. */
+  readonly platform: string;
+  readonly engine: { readonly kind: string; readonly version: string };
+  readonly agentVersion: string;
+  /** Ed25519 public key, base64 DER (SPKI). Identity is the key; the name is a label on it. */
+  readonly publicKey: string;
+  /** Raised with every accepted session; a session with an older epoch is refused. */
+  readonly sessionEpoch: number;
+  readonly createdAt: string;
+}
+
+/** Only the node-liveness controller writes it. Times are for people; decisions use the server's monotonic clock. */
+export interface NodeLiveness {
+  readonly status: NodeStatus;
+  readonly lastSeenAt: string;
+  readonly since: string;
+  readonly reason?: string;
+}

@@ -1,0 +1,44 @@
+import type { TenantId, TokenId } from './ids.ts';
+
+export const PLATFORM_SLUG = 'platform';
+
+export interface Tenant {
+  readonly id: TenantId;
+  readonly slug: string;
+  readonly name: string;
+  readonly createdAt: string;
+}
+
+/** Unset = no limit. A quota that is reached stops new containers and shrinks nothing (spec §3, rule 4). */
+export interface Quota {
+  readonly containers?: number;
+  readonly cpu?: number;
+  readonly memoryBytes?: number;
+}
+
+export type Role = 'platform-admin' | 'tenant-admin' | 'deployer' | 'secret-writer' | 'viewer' | 'node';
+
+export const ROLES: readonly Role[] = [
+  'platform-admin',
+  'tenant-admin',
+  'deployer',
+  'secret-writer',
+  'viewer',
+  'node',
+];
+
+export type TokenKind = 'pat' | 'join' | 'node';
+
+export interface TokenRecord {
+  readonly id: TokenId;
+  readonly kind: TokenKind;
+  readonly tenantId: TenantId;
+  readonly role: Role;
+  readonly name: string;
+  /** HMAC-SHA-256 of the secret part, hex. The token itself is shown once and kept nowhere. */
+  readonly hash: string;
+  readonly createdAt: string;
+  readonly createdBy: string;
+  readonly expiresAt?: string;
+  readonly revokedAt?: string;
+}
