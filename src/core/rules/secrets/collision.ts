@@ -1,0 +1,63 @@
+import type { SecretBearingDraft, SecretDraft } from '../../contract/secret-draft.ts';
+import { reject } from '../../rejections/reject.ts';
+import type { Rejection } from '../../rejections/rejection.ts';
+import { received } from '../../rejections/redaction.ts';
+import { memberField } from './place.ts';
+
+/** Keys that stored documents are known to hold, by `<namespace>/<label>`. */
+export type KnownKeys = ReadonlyMap<string, readonly string[]>;
+
+interface Claim {
+  readonly variable: string;
+  readonly field: string;
+  /** In words, for the other side of the collision. */
+  readonly by: string;
+}
+
+/**
+ * Two sources of one variable (decisions §4): `A`+`B_C` and `A_B`+`C` both deliver `A_B_C`. Only what is known on write is
+ * compared; the delivery compares again and fails closed.
+ */
+export function checkCollisions(
+  draft: SecretBearingDraft,
+  known: KnownKeys = new Map(),
+): Rejection | undefined {
+  const owners = new Map<string, Claim>();
+  for (const claim of claims(draft, known)) {
+    const owner = owners.get(claim.variable);
+    if (owner !== undefined && owner.by !== claim.by) return collision(claim, owner);
+    owners.set(claim.variable, claim);
+  }
+  return undefined;
+}
+
+function collision(claim: Claim, owner: Claim): Rejection {
+  return reject('secret_environment_collision', {
+    field: claim.field,
+    received: received(claim.variable),
+    why: `The variable ${claim.variable} is delivered by ${owner.by} and by ${claim.by}; one would hide the other.`,
+  });
+}
+
+function* claims(draft: SecretBearingDraft, known: KnownKeys): Generator<Claim> {
+  for (const variable of Object.keys(draft.environment ?? {})) {
+    yield { variable, field: memberField('environment', variable), by: 'environment' };
+  }
+  for (const [index, entry] of (draft.secrets ?? []).entries()) {
+    for (const key of entryKeys(entry, known)) {
+      const by = `secrets[${index}] with the key ${key}`;
+      yield { variable: `${entry.name ?? ''}_${key}`, field: `secrets[${index}].name`, by };
+    }
+  }
+  for (const variable of Object.keys(draft.composedEnvironment ?? {})) {
+    yield { variable, field: memberField('composedEnvironment', variable), by: 'composedEnvironment' };
+  }
+}
+
+function entryKeys(entry: SecretDraft, known: KnownKeys): ReadonlySet<string> {
+  return new Set([
+    ...(known.get(entry.vault_path ?? '') ?? []),
+    ...Object.keys(entry.values ?? {}),
+    ...(entry.generate?.keys ?? []),
+  ]);
+}

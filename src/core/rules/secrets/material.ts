@@ -1,0 +1,68 @@
+import type { GenerateDraft } from '../../contract/secret-draft.ts';
+import type { SecretPolicy } from '../../model/secret-limits.ts';
+import { isSecretKey } from '../../model/secret-template.ts';
+import { reject } from '../../rejections/reject.ts';
+import type { Rejection } from '../../rejections/rejection.ts';
+import { redacted } from '../../rejections/redaction.ts';
+import { memberField, type Place, utf8Bytes } from './place.ts';
+
+type Values = Readonly<Record<string, string>>;
+
+/** Keys and values sent to be stored. Nothing under `values` is echoed (decisions §1). */
+export function checkValues(
+  values: Values | undefined,
+  place: Place,
+  policy: SecretPolicy,
+): Rejection | undefined {
+  if (values === undefined) return undefined;
+  const field = `${place.prefix}values`;
+  let total = 0;
+  for (const [position, [key, value]] of Object.entries(values).entries()) {
+    if (!isSecretKey(key)) {
+      return reject('secret_key_invalid', {
+        field: memberField(field, key),
+        received: redacted(key),
+        why: `The key at position ${position + 1} cannot be part of the name of an environment variable.`,
+      });
+    }
+    const bytes = utf8Bytes(value);
+    const parts = { field: memberField(field, key), received: redacted(value) };
+    if (bytes === 0) {
+      return reject('secret_value_empty', {
+        ...parts,
+        why: 'An empty credential would be delivered as an empty variable and fail in the workload.',
+      });
+    }
+    if (bytes > policy.valueMaxBytes) {
+      return reject('secret_value_too_long', {
+        ...parts,
+        expected: `at most ${policy.valueMaxBytes} bytes`,
+        why: `The value has ${bytes} bytes.`,
+      });
+    }
+    total += bytes;
+  }
+  if (total <= policy.documentMaxBytes) return undefined;
+  return reject('secret_value_too_long', {
+    field,
+    received: redacted(values),
+    expected: `all values together at most ${policy.documentMaxBytes} bytes`,
+    why: `The values of this document have ${total} bytes together.`,
+  });
+}
+
+/** A key is either provided or minted: which of the two would be stored is not for the server to guess. */
+export function checkProvidedAndGenerated(
+  values: Values | undefined,
+  generate: GenerateDraft | undefined,
+  place: Place,
+): Rejection | undefined {
+  const keys = generate?.keys ?? [];
+  const index = keys.findIndex((key) => values !== undefined && Object.hasOwn(values, key));
+  if (index === -1) return undefined;
+  return reject('secret_key_provided_and_generated', {
+    field: `${place.prefix}generate.keys[${index}]`,
+    received: place.show(keys[index]),
+    why: 'The key is listed in generate.keys and has a value in values.',
+  });
+}

@@ -1,0 +1,42 @@
+import type { Rejection } from '../../rejections/rejection.ts';
+import { received, redacted } from '../../rejections/redaction.ts';
+
+/** Where a rule looks: the prefix of its field paths, and how a refused value may be shown there (decisions §1). */
+export interface Place {
+  readonly prefix: string;
+  readonly show: (value: unknown) => string;
+}
+
+export function entryPlace(index: number): Place {
+  return { prefix: `secrets[${index}].`, show: received };
+}
+
+/** Nothing of a secret write is echoed, not even its numbers. */
+export const WRITE_PLACE: Place = { prefix: '', show: redacted };
+
+const MAX_NAMED_KEY = 64;
+const NAMED_KEY = /^[A-Za-z0-9_.-]+$/;
+
+/**
+ * Path of a member of a map. A key that looks like no key at all may be a pasted credential and would be copied into
+ * `field`, so that only the map is named then.
+ */
+export function memberField(field: string, key: string): string {
+  return key.length <= MAX_NAMED_KEY && NAMED_KEY.test(key) ? `${field}.${key}` : field;
+}
+
+export function utf8Bytes(text: string): number {
+  return new TextEncoder().encode(text).length;
+}
+
+/** The first refusal in the order of the list. */
+export function firstRejection<Args extends readonly unknown[]>(
+  rules: readonly ((...args: Args) => Rejection | undefined)[],
+  ...args: Args
+): Rejection | undefined {
+  for (const rule of rules) {
+    const rejection = rule(...args);
+    if (rejection !== undefined) return rejection;
+  }
+  return undefined;
+}
