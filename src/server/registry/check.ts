@@ -3,6 +3,7 @@ import { DOCKER_HUB, type ImageReference } from '../../core/model/image-referenc
 import type { Dialer } from './dialer.ts';
 import { createFoundCache } from './found-cache.ts';
 import { inspectImage } from './inspect.ts';
+import type { ImageOutcome } from './outcome.ts';
 import { type CredentialAnswer, createRegistrySession, type RegistryCredentials } from './session.ts';
 
 export interface ImageCheckRequest {
@@ -11,13 +12,6 @@ export interface ImageCheckRequest {
   /** `os/architecture[/variant]`, each of which an index must have an image for; empty = none is asked for. */
   readonly platforms: readonly string[];
 }
-
-/** `why` is for the tenant: it holds no credential, and no address that the tenant did not write. */
-export type ImageOutcome =
-  | { readonly kind: 'found'; readonly digest: string; readonly platforms?: readonly string[] }
-  | { readonly kind: 'missing'; readonly why: string }
-  | { readonly kind: 'unreachable'; readonly why: string }
-  | { readonly kind: 'credential_store_unavailable'; readonly why: string };
 
 export interface ImageCheck {
   check(request: ImageCheckRequest): Promise<ImageOutcome>;
@@ -57,6 +51,8 @@ export function createImageCheck(options: ImageCheckOptions): ImageCheck {
     const { tenantId, reference } = request;
     const signal = AbortSignal.timeout(timeoutMs);
     const credentials = readCredentials(options.credentials(tenantId, reference.registry), signal);
+    // Not always awaited; a fault of the source must not surface as an unhandled rejection then.
+    credentials.catch(() => {});
     const registry = options.dialer.registryUrl(apiHost(reference.registry));
     const session =
       registry &&
@@ -70,12 +66,9 @@ export function createImageCheck(options: ImageCheckOptions): ImageCheck {
         timeoutMs,
         signal,
       });
-    const [outcome, known] = await Promise.all([
-      inspectImage(session, reference, request.platforms),
-      credentials,
-    ]);
+    const outcome = await inspectImage(session, reference, request.platforms);
     // A manifest that was seen is proof. Anything else might have been another answer with the credentials.
-    if (outcome.kind === 'found' || known.available) return outcome;
+    if (outcome.kind === 'found' || (await credentials).available) return outcome;
     return {
       kind: 'credential_store_unavailable',
       why: 'the store that holds registry credentials cannot be read',

@@ -1,7 +1,7 @@
 import { type ImageReference, imageReferenceText, isDigest } from '../../core/model/image-reference.ts';
-import type { ImageOutcome } from './check.ts';
 import type { DialAnswer } from './dialer.ts';
 import { digestOf, errorCodes, type IndexChild, kindOfType, readManifest, runsOn } from './manifest.ts';
+import type { ImageOutcome } from './outcome.ts';
 import type { Obstacle, RegistrySession } from './session.ts';
 
 /** An image of the reference and, if it is an index, its children. */
@@ -49,6 +49,9 @@ export async function inspectImage(
   return { kind: 'found', digest: seen.digest, platforms: offered };
 }
 
+/** After these a GET can tell more than the HEAD did: it has a body, and some servers know no HEAD. */
+const ASK_AGAIN: ReadonlySet<number> = new Set([200, 400, 404, 405, 501]);
+
 async function seeManifest(
   session: RegistrySession,
   reference: ImageReference,
@@ -58,6 +61,7 @@ async function seeManifest(
   const head = await session.request('HEAD', path);
   if (!head.ok) return unreachable(reference, head.obstacle);
   if (head.status === 404 && speaksDistribution(head)) return absent(reference);
+  if (!ASK_AGAIN.has(head.status)) return unreachable(reference, head);
   const kind = head.status === 200 ? kindOfType(head.headers['content-type']) : 'unknown';
   const digest = digestHeader(head);
   const sufficient = digest !== undefined && (kind === 'image' || (kind === 'index' && !childrenWanted));
