@@ -14,8 +14,12 @@ export type Grant = readonly AddressClass[];
 export interface Destinations {
   /** The root URL of a registry written as `host[:port]`; undefined if it is no host. */
   registryUrl(registry: string): URL | undefined;
-  /** Undefined: no request may be made to this URL, whatever it resolves to. */
-  grant(url: URL): Grant | undefined;
+  /**
+   * Undefined: no request may be made to this URL, whatever it resolves to. `sentBy` is the registry whose answer
+   * (a redirect, an auth realm) named the URL. Such an answer may be hostile, so it opens a private address only
+   * if that is the registry itself or an entry names host and port.
+   */
+  grant(url: URL, sentBy?: URL): Grant | undefined;
 }
 
 interface Listed {
@@ -55,11 +59,13 @@ export function createDestinations(lists: DestinationLists): Destinations {
       const speaksPlain = entries.some((entry) => protocolOf(entry) === 'http:');
       return speaksPlain ? plain : secure;
     },
-    grant(url) {
+    grant(url, sentBy) {
       if (url.protocol !== 'https:' && url.protocol !== 'http:') return undefined;
       if (url.username !== '' || url.password !== '') return undefined;
       const port = effectivePort(url);
-      const entries = find(url.hostname, port);
+      const self =
+        sentBy === undefined || (sentBy.hostname === url.hostname && effectivePort(sentBy) === port);
+      const entries = find(url.hostname, port).filter((entry) => self || entry.port !== undefined);
       if (port === 0 || (CLOSED_PORTS.has(port) && !entries.some((entry) => entry.port === port)))
         return undefined;
       if (url.protocol === 'http:' && !entries.some((entry) => protocolOf(entry) === 'http:'))

@@ -31,6 +31,8 @@ export interface DialerOptions extends DestinationLists {
 export interface DialRequest {
   /** Whose share of the concurrent requests it counts against: the tenant. */
   readonly key: string;
+  /** The registry whose answer named the URL; absent if the caller names it. */
+  readonly sentBy?: URL;
   readonly method?: 'GET' | 'HEAD' | 'POST';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
@@ -102,7 +104,7 @@ export function createDialer(options: DialerOptions): Dialer {
   return {
     registryUrl: (registry) => destinations.registryUrl(registry),
     async request(url, request) {
-      const grant = destinations.grant(url);
+      const grant = destinations.grant(url, request.sentBy);
       if (grant === undefined) return { ok: false, failure: 'blocked' };
       const ends = [closing.signal, AbortSignal.timeout(request.timeoutMs)];
       const signal = AbortSignal.any(request.signal === undefined ? ends : [...ends, request.signal]);

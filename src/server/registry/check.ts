@@ -1,0 +1,138 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { DOCKER_HUB, type ImageReference } from '../../core/model/image-reference.ts';
+import type { Dialer } from './dialer.ts';
+import { createFoundCache } from './found-cache.ts';
+import { inspectImage } from './inspect.ts';
+import type { ImageOutcome } from './outcome.ts';
+import { type CredentialAnswer, createRegistrySession, type RegistryCredentials } from './session.ts';
+
+export interface ImageCheckRequest {
+  readonly tenantId: string;
+  readonly reference: ImageReference;
+  /** `os/architecture[/variant]`, each of which an index must have an image for; empty = none is asked for. */
+  readonly platforms: readonly string[];
+}
+
+export interface ImageCheck {
+  check(request: ImageCheckRequest): Promise<ImageOutcome>;
+}
+
+/** Thrown by the credential source when its store cannot be read now. */
+export class CredentialStoreUnavailableError extends Error {
+  override readonly name = 'CredentialStoreUnavailableError';
+}
+
+export interface ImageCheckOptions {
+  readonly dialer: Dialer;
+  readonly credentials: (tenantId: string, registry: string) => Promise<RegistryCredentials | undefined>;
+  /** Milliseconds that only grow. */
+  readonly clock?: () => number;
+  /** Token services accepted besides the built-in ones, by registry host: hosts with their port if it is not the usual. */
+  readonly authHosts?: Readonly<Record<string, readonly string[]>>;
+  readonly timeoutMs?: number;
+  readonly foundForMs?: number;
+  readonly maxCached?: number;
+  /** An unreachable registry is reported no earlier, and if later, only at the timeout; see `pace`. */
+  readonly unreachableAfterMs?: number;
+}
+
+export function createImageCheck(options: ImageCheckOptions): ImageCheck {
+  const clock = options.clock ?? (() => performance.now());
+  const timeoutMs = options.timeoutMs ?? 3000;
+  const stepMs = options.unreachableAfterMs ?? 500;
+  const cache = createFoundCache<ImageOutcome>({
+    clock,
+    ttlMs: options.foundForMs ?? 60_000,
+    maxEntries: options.maxCached ?? 4096,
+  });
+  const flights = new Map<string, Promise<ImageOutcome>>();
+
+  async function ask(request: ImageCheckRequest): Promise<ImageOutcome> {
+    const { tenantId, reference } = request;
+    const signal = AbortSignal.timeout(timeoutMs);
+    const credentials = readCredentials(options.credentials(tenantId, reference.registry), signal);
+    // Not always awaited; a fault of the source must not surface as an unhandled rejection then.
+    credentials.catch(() => {});
+    const registry = options.dialer.registryUrl(apiHost(reference.registry));
+    const session =
+      registry &&
+      createRegistrySession({
+        dialer: options.dialer,
+        registry,
+        repository: reference.repository,
+        tenantId,
+        credentials,
+        authHosts: options.authHosts ?? {},
+        timeoutMs,
+        signal,
+      });
+    const outcome = await inspectImage(session, reference, request.platforms);
+    // A manifest that was seen is proof. Anything else might have been another answer with the credentials.
+    if (outcome.kind === 'found' || (await credentials).available) return outcome;
+    return {
+      kind: 'credential_store_unavailable',
+      why: 'the store that holds registry credentials cannot be read',
+    };
+  }
+
+  async function fly(key: string, request: ImageCheckRequest): Promise<ImageOutcome> {
+    const start = performance.now();
+    try {
+      const outcome = await ask(request);
+      // Only what was found is kept: after image_not_found the user pushes and tries again at once.
+      if (outcome.kind === 'found') cache.put(key, outcome);
+      if (outcome.kind === 'unreachable') await delay(pace(performance.now() - start, stepMs, timeoutMs));
+      return outcome;
+    } finally {
+      flights.delete(key);
+    }
+  }
+
+  return {
+    async check(request) {
+      const key = JSON.stringify([request.tenantId, request.reference, request.platforms.toSorted()]);
+      const cached = cache.get(key);
+      if (cached !== undefined) return cached;
+      const flight = flights.get(key) ?? fly(key, request);
+      flights.set(key, flight);
+      return flight;
+    },
+  };
+}
+
+/**
+ * How long to wait with the answer that a registry is unreachable. A blocked address, a closed port and a name
+ * without an address fail at once, an odd service a little later; all of them answer after one step, so that the
+ * answer's time tells nothing about what is there. What takes longer answers at the deadline.
+ */
+function pace(elapsedMs: number, stepMs: number, timeoutMs: number): number {
+  if (stepMs === 0) return 0;
+  return Math.max(0, (elapsedMs <= stepMs ? stepMs : timeoutMs) - elapsedMs);
+}
+
+function apiHost(registry: string): string {
+  return registry === DOCKER_HUB ? 'registry-1.docker.io' : registry;
+}
+
+/** A store that does not answer in time is away as well. Other errors of the source are faults and stay thrown. */
+async function readCredentials(
+  read: Promise<RegistryCredentials | undefined>,
+  signal: AbortSignal,
+): Promise<CredentialAnswer> {
+  const expired = Promise.withResolvers<CredentialAnswer>();
+  const expire = (): void => expired.resolve({ available: false });
+  signal.addEventListener('abort', expire, { once: true });
+  const answered = async (): Promise<CredentialAnswer> => {
+    try {
+      return { available: true, credentials: await read };
+    } catch (error) {
+      if (error instanceof CredentialStoreUnavailableError) return { available: false };
+      throw error;
+    }
+  };
+  try {
+    return await Promise.race([answered(), expired.promise]);
+  } finally {
+    signal.removeEventListener('abort', expire);
+  }
+}

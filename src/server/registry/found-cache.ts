@@ -1,0 +1,31 @@
+export interface FoundCacheOptions {
+  readonly clock: () => number;
+  readonly ttlMs: number;
+  readonly maxEntries: number;
+}
+
+export interface FoundCache<V> {
+  get(key: string): V | undefined;
+  put(key: string, value: V): void;
+}
+
+/** Bounded; the entry that was used longest ago goes first. Use does not lengthen an entry's life. */
+export function createFoundCache<V>(options: FoundCacheOptions): FoundCache<V> {
+  const entries = new Map<string, { readonly value: V; readonly until: number }>();
+  return {
+    get(key) {
+      const entry = entries.get(key);
+      if (entry === undefined) return undefined;
+      entries.delete(key);
+      if (entry.until <= options.clock()) return undefined;
+      entries.set(key, entry);
+      return entry.value;
+    },
+    put(key, value) {
+      entries.delete(key);
+      entries.set(key, { value, until: options.clock() + options.ttlMs });
+      const oldest = entries.size > options.maxEntries ? entries.keys().next().value : undefined;
+      if (oldest !== undefined) entries.delete(oldest);
+    },
+  };
+}
