@@ -16,10 +16,10 @@ const generate = shape({
   type: 'object',
   fields: {
     keys: strings,
-    bytes: { type: 'any', schema: { type: 'integer', minimum: 16, maximum: 1024, default: 32 } },
-    encoding: { type: 'any', schema: { type: 'string', enum: ['base64url', 'base64', 'hex'] } },
-    length: { type: 'any', schema: { type: 'integer', minimum: 1, maximum: 1024 } },
-    charset: { type: 'any', schema: { type: 'string', enum: ['alphanumeric', 'lowercase', 'symbols'] } },
+    bytes: { type: 'integer', description: '16 to 1,024; default 32.' },
+    encoding: { type: 'string', description: 'base64url (default), base64 or hex.' },
+    length: { type: 'integer', description: '1 to 1,024.' },
+    charset: { type: 'string', description: 'alphanumeric (default), lowercase or symbols.' },
   },
 });
 

@@ -1,9 +1,10 @@
+import { isCountry } from '../model/countries.ts';
 import { LABEL_DOMAIN, RESIDENCY_LABELS } from '../model/labels.ts';
 import { received } from '../rejections/redaction.ts';
 import { reject } from '../rejections/reject.ts';
 import type { Rejection } from '../rejections/rejection.ts';
 import { isDnsLabel } from './name.ts';
-import type { DeploymentInput } from './rule.ts';
+import type { DeploymentInput, Rule } from './rule.ts';
 
 const COUNTRY = /^[A-Z]{2}$/;
 const LABEL_KEY = /^[A-Za-z0-9](?:[A-Za-z0-9_./-]{0,251}[A-Za-z0-9])?$/;
@@ -58,7 +59,7 @@ export function labelsRule(labels: Readonly<Record<string, string>>, field = 'la
   return undefined;
 }
 
-export function countryRule(field: string, country: string, isCountry: (code: string) => boolean): Rejection | undefined {
+export function countryRule(field: string, country: string): Rejection | undefined {
   if (COUNTRY.test(country) && isCountry(country)) return undefined;
   return reject('residency_country_invalid', {
     field,
@@ -67,12 +68,11 @@ export function countryRule(field: string, country: string, isCountry: (code: st
   });
 }
 
-export function residencyRule(isCountry: (code: string) => boolean) {
-  return ({ draft, limits }: DeploymentInput): Rejection | undefined => {
+function residencyRule({ draft, limits }: DeploymentInput): Rejection | undefined {
     const residency = draft.placement?.residency;
     if (residency === undefined) return undefined;
     if (residency.country !== undefined) {
-      const rejection = countryRule('placement.residency.country', residency.country, isCountry);
+      const rejection = countryRule('placement.residency.country', residency.country);
       if (rejection) return rejection;
     }
     const { region } = residency;
@@ -86,7 +86,7 @@ export function residencyRule(isCountry: (code: string) => boolean) {
       });
     }
     for (const [index, country] of (residency.blockedCountries ?? []).entries()) {
-      const rejection = countryRule(`placement.residency.blockedCountries[${index}]`, country, isCountry);
+      const rejection = countryRule(`placement.residency.blockedCountries[${index}]`, country);
       if (rejection) return rejection;
     }
     if (Object.keys(residency).length === 0) {
@@ -98,7 +98,6 @@ export function residencyRule(isCountry: (code: string) => boolean) {
       });
     }
     return undefined;
-  };
 }
 
 function filtersRule({ draft }: DeploymentInput): Rejection | undefined {
@@ -123,11 +122,9 @@ function filtersRule({ draft }: DeploymentInput): Rejection | undefined {
   return undefined;
 }
 
-export function placementRules(isCountry: (code: string) => boolean) {
-  return [
-    handwrittenRule,
-    ({ draft }: DeploymentInput) => labelsRule(draft.labels ?? {}),
-    residencyRule(isCountry),
-    filtersRule,
-  ];
-}
+export const placementRules: readonly Rule<DeploymentInput>[] = [
+  handwrittenRule,
+  ({ draft }) => labelsRule(draft.labels ?? {}),
+  residencyRule,
+  filtersRule,
+];

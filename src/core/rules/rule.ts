@@ -1,12 +1,13 @@
 import type { DeploymentDraft } from '../contract/deployment-body.ts';
 import type { Region } from '../model/region.ts';
+import type { SecretPolicy } from '../model/secret-limits.ts';
 import type { Rejection } from '../rejections/rejection.ts';
 
 /** Limits and names that the configuration decides and the rules quote. */
 export interface Limits {
   readonly maxReplicasPerDeployment: number;
   readonly reservedNames: readonly string[];
-  readonly secretNamespaces: readonly string[];
+  readonly secretPolicy: SecretPolicy;
   readonly regions: readonly Region[];
   readonly volumesEnabled: boolean;
 }

@@ -10,7 +10,7 @@ import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { dependencyWarnings, deploymentFactsRejection } from '../../core/rules/deployment-facts.ts';
-import { persistGuard } from '../../core/rules/secrets/persist-guard.ts';
+import { checkNothingPersists } from '../../core/rules/secrets/persist-guard.ts';
 import { residencyWarning } from '../../core/scheduler/residency.ts';
 import { archiveId } from '../journal/journal.ts';
 import type { Stored } from '../store/collection.ts';
@@ -33,7 +33,12 @@ export interface DeploymentWrite {
 
 function warnings(admission: Admission, caller: Caller, spec: DeploymentSpec): Warning[] {
   const facts = deploymentFacts(caller.tenant, spec.name);
-  const residency = residencyWarning(spec, facts.nodes(), admission.residency);
+  const nodes = facts.nodes().map((node) => ({
+    labels: node.labels,
+    reachable: caller.tenant.get('node-liveness', joinId(node.name))?.record.status === 'ready',
+  }));
+  const { enforcement, regions } = admission.residency;
+  const residency = residencyWarning(spec, nodes, enforcement, regions);
   return [...dependencyWarnings(spec, facts), ...(residency === undefined ? [] : [residency])];
 }
 
@@ -88,7 +93,7 @@ export async function attemptDeploymentWrite(
   if (isRejection(material)) return material;
 
   const record = nextRecord(admission, caller, spec, previous?.record, await nextVersion(caller, spec.name, previous?.record));
-  const guard = persistGuard(record.spec);
+  const guard = checkNothingPersists(record.spec.secrets);
   if (guard) return guard;
   const announced = {
     alterations: [...admitted.alterations, ...material.alterations],

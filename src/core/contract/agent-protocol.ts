@@ -1,0 +1,232 @@
+import type { ResourceAmounts } from '../model/deployment.ts';
+import type { InstanceObservation } from '../model/instance.ts';
+import type { NodeCapacity } from '../model/node.ts';
+
+/**
+ * The words between control plane and agent: JSON texts over one WebSocket that the agent dials
+ * (`/agent/v1/session`, `Authorization: Bearer berth_node_…`). Level-triggered: the agent always receives its whole
+ * assignment, and a message that is lost is made good by the next one.
+ *
+ *   server challenge → agent hello (signed) → server welcome → assignment* / verdict* / request* ⇄ report* / ask* / resolve*
+ */
+export const PROTOCOL_VERSION = 1;
+export const MAX_FRAME_BYTES = 4 * 2 ** 20;
+
+// ── server → agent ──────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface Challenge {
+  readonly type: 'challenge';
+  readonly protocol: number;
+  /** 32 random bytes, base64url. The agent signs `signedText(nonce, epoch, node)` with its Ed25519 key. */
+  readonly nonce: string;
+  readonly epoch: number;
+}
+
+export interface Welcome {
+  readonly type: 'welcome';
+  readonly epoch: number;
+  readonly tenantId: string;
+  readonly tenantSlug: string;
+  /** Names the control plane's store; the agent removes containers of its own install and node only. */
+  readonly installId: string;
+  /** The agent reports at least this often; the report is the heartbeat. */
+  readonly heartbeatMs: number;
+  /** Silence after which the agent redials. */
+  readonly silenceMs: number;
+}
+
+export interface AssignedMount {
+  readonly volumeId: string;
+  readonly kind: 'volume' | 'bind' | 'tmpfs';
+  readonly source?: string;
+  readonly target: string;
+  readonly readOnly: boolean;
+  readonly sizeBytes?: number;
+}
+
+export interface AssignedHealthCheck {
+  readonly command: readonly string[];
+  readonly intervalMs?: number;
+  readonly timeoutMs?: number;
+  readonly retries?: number;
+  readonly startPeriodMs?: number;
+}
+
+/** Everything a container is made from except secrets, which are asked for when it is about to be created. */
+export interface AssignedContainer {
+  readonly image: string;
+  readonly command?: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  /** True: ask with `resolve` before creating; without an answer there is no container. */
+  readonly needsSecrets: boolean;
+  readonly healthCheck?: AssignedHealthCheck;
+  readonly limits?: ResourceAmounts;
+  readonly ports: readonly { readonly container: number; readonly host?: number }[];
+  readonly labels: Readonly<Record<string, string>>;
+  readonly mounts: readonly AssignedMount[];
+  /** Deployment name: alias on the tenant's network. */
+  readonly alias: string;
+}
+
+export interface AssignedInstance {
+  readonly id: string;
+  readonly deployment: string;
+  /** `stop` is the explicit order to stop and remove; absence from an assignment never is one. */
+  readonly wanted: 'run' | 'stop';
+  readonly specHash: string;
+  readonly secretsVersion: number;
+  /** Another number than the running container's: replace it although the spec is the same. */
+  readonly attempt: number;
+  /** Absent on `stop`. */
+  readonly container?: AssignedContainer;
+}
+
+export interface Assignment {
+  readonly type: 'assignment';
+  readonly epoch: number;
+  /** Never goes down within an epoch; an older one is ignored. */
+  readonly generation: number;
+  readonly instances: readonly AssignedInstance[];
+}
+
+/** Answer to `ask`: which of the asked instance ids are unknown to the control plane and may be removed. */
+export interface Verdict {
+  readonly type: 'verdict';
+  readonly epoch: number;
+  readonly remove: readonly string[];
+}
+
+export type Resolved =
+  | {
+      readonly type: 'resolved';
+      readonly requestId: string;
+      readonly ok: true;
+      /** In memory only, on both sides. */
+      readonly environment: Readonly<Record<string, string>>;
+      readonly registry?: { readonly username: string; readonly password: string };
+    }
+  | { readonly type: 'resolved'; readonly requestId: string; readonly ok: false; readonly reason: string; readonly message: string };
+
+/** A question of a person, passed on: the answer is a stream of `data` with back-pressure by `credit`. */
+export interface StreamRequest {
+  readonly type: 'request';
+  readonly streamId: string;
+  readonly operation: StreamOperation;
+}
+
+export type StreamOperation =
+  | { readonly kind: 'containers' }
+  | {
+      readonly kind: 'logs';
+      readonly instanceId: string;
+      readonly follow: boolean;
+      readonly tail?: number;
+      readonly sinceSeconds?: number;
+    }
+  | { readonly kind: 'stats'; readonly instanceId: string }
+  | { readonly kind: 'exec'; readonly instanceId: string; readonly command: readonly string[]; readonly timeoutMs: number };
+
+/** The reader took `bytes` more; the sender may have at most the granted amount in flight. */
+export interface Credit {
+  readonly type: 'credit';
+  readonly streamId: string;
+  readonly bytes: number;
+}
+
+export interface Cancel {
+  readonly type: 'cancel';
+  readonly streamId: string;
+}
+
+/** The session ends and must not be redialled with this identity (node deleted, key revoked, displaced). */
+export interface Farewell {
+  readonly type: 'farewell';
+  readonly code: string;
+  readonly message: string;
+  readonly retry: boolean;
+}
+
+export type ServerMessage =
+  | Challenge
+  | Welcome
+  | Assignment
+  | Verdict
+  | Resolved
+  | StreamRequest
+  | Credit
+  | Cancel
+  | Farewell;
+
+// ── agent → server ──────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface Hello {
+  readonly type: 'hello';
+  readonly protocol: number;
+  readonly node: string;
+  readonly epoch: number;
+  /** base64 of the Ed25519 signature over `signedText`. */
+  readonly signature: string;
+  readonly agentVersion: string;
+  readonly engine: { readonly kind: string; readonly version: string };
+  readonly platform: string;
+  readonly capacity: NodeCapacity;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** What the agent sees; also the heartbeat. `observations` is whole when `full`, else only what changed. */
+export interface Report {
+  readonly type: 'report';
+  readonly epoch: number;
+  /** Generation that the agent has taken up. */
+  readonly generation: number;
+  readonly full: boolean;
+  readonly observations: readonly InstanceObservation[];
+  /** Set when the engine does not answer. */
+  readonly engineProblem?: string;
+  readonly usage?: readonly InstanceUsage[];
+}
+
+export interface InstanceUsage {
+  readonly instanceId: string;
+  readonly cpuPercent: number;
+  readonly memoryBytes: number;
+}
+
+/** Containers with our labels that no assignment names: may they go? */
+export interface Ask {
+  readonly type: 'ask';
+  readonly epoch: number;
+  readonly instanceIds: readonly string[];
+}
+
+export interface Resolve {
+  readonly type: 'resolve';
+  readonly requestId: string;
+  readonly instanceId: string;
+  readonly specHash: string;
+  readonly secretsVersion: number;
+}
+
+export interface StreamData {
+  readonly type: 'data';
+  readonly streamId: string;
+  /** UTF-8 text; a binary chunk is base64 in `base64`. */
+  readonly text?: string;
+  readonly base64?: string;
+  readonly channel?: 'stdout' | 'stderr';
+  /** Structured results (`containers`, `stats`). */
+  readonly value?: unknown;
+}
+
+export interface StreamEnd {
+  readonly type: 'end';
+  readonly streamId: string;
+  readonly exitCode?: number;
+  readonly error?: { readonly reason: string; readonly message: string };
+}
+
+export type AgentMessage = Hello | Report | Ask | Resolve | StreamData | StreamEnd;
+
+export function signedText(nonce: string, epoch: number, node: string): string {
+  return `berth-session-v${PROTOCOL_VERSION}|${nonce}|${epoch}|${node}`;
+}

@@ -1,0 +1,45 @@
+import type { SecretBearingDraft } from '../contract/secret-draft.ts';
+import { received } from '../rejections/redaction.ts';
+import { reject } from '../rejections/reject.ts';
+import { environmentRule } from './environment.ts';
+import { healthCheckRule } from './health-check.ts';
+import { imageRule } from './image.ts';
+import { nameRule } from './name.ts';
+import { placementRules } from './placement.ts';
+import { replicasRule } from './replicas.ts';
+import type { DeploymentInput, Rule } from './rule.ts';
+import { secretRules } from './secrets/list.ts';
+import { volumeMountsRule } from './volumes.ts';
+import { commandRule, dependsOnRule, ingressRule, portsRule, resourcesRule, updateRule } from './workload.ts';
+
+function secretsVersionRule({ draft }: DeploymentInput) {
+  const version = draft.secretsVersion;
+  if (version === undefined || version >= 0) return undefined;
+  return reject('secrets_version_negative', {
+    field: 'secretsVersion',
+    received: received(version),
+    why: 'secretsVersion counts rotations; it is 0 on a new spec and only the rotation operation raises it.',
+  });
+}
+
+/**
+ * Every rule of a deployment that needs no stored state, in the documented order (decisions §1): the first rejection
+ * wins. Shape and kind are checked before, by the decoder.
+ */
+export const deploymentRules: readonly Rule<DeploymentInput>[] = [
+  ({ draft, limits }) => nameRule(draft.name, limits.reservedNames),
+  imageRule,
+  replicasRule,
+  commandRule,
+  healthCheckRule,
+  environmentRule,
+  ...secretRules.map((rule): Rule<DeploymentInput> => ({ draft, limits }) => rule(draft as SecretBearingDraft, limits.secretPolicy)),
+  secretsVersionRule,
+  volumeMountsRule,
+  ...placementRules,
+  resourcesRule,
+  dependsOnRule,
+  portsRule,
+  ingressRule,
+  updateRule,
+];
