@@ -8,6 +8,10 @@ export interface Rejection {
   readonly received: string;
   readonly expected: string;
   readonly why: string;
+  /** Instead of the catalogue's status, for a code whose status depends on the cause. Not part of the record. */
+  readonly status?: number;
+  /** Sent as `Retry-After`. Not part of the record. */
+  readonly retryAfterSeconds?: number;
 }
 
 export interface RejectionParts {

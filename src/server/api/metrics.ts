@@ -1,0 +1,61 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { Route } from './route.ts';
+
+export interface ApiMetrics {
+  request(route: Route, status: number, seconds: number): void;
+}
+
+/** Labels are route templates and statuses: bounded sets, never a tenant's words. */
+export class Metrics implements ApiMetrics {
+  readonly registry = new Registry();
+  readonly #requests: Counter<'method' | 'route' | 'status'>;
+  readonly #seconds: Histogram<'method' | 'route'>;
+  readonly #children = new Map<string, { inc: () => void; observe: (seconds: number) => void }>();
+
+  constructor() {
+    collectDefaultMetrics({ register: this.registry, prefix: 'berth_' });
+    this.#requests = new Counter({
+      name: 'berth_http_requests_total',
+      help: 'Requests answered, by route and status.',
+      labelNames: ['method', 'route', 'status'],
+      registers: [this.registry],
+    });
+    this.#seconds = new Histogram({
+      name: 'berth_http_request_seconds',
+      help: 'Time to answer, by route.',
+      labelNames: ['method', 'route'],
+      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
+      registers: [this.registry],
+    });
+  }
+
+  request(route: Route, status: number, seconds: number): void {
+    const key = `${route.method} ${route.path} ${status}`;
+    let child = this.#children.get(key);
+    if (child === undefined) {
+      const labels = { method: route.method, route: route.path };
+      const counter = this.#requests.labels({ ...labels, status: String(status) });
+      const histogram = this.#seconds.labels(labels);
+      child = { inc: () => counter.inc(), observe: (value) => histogram.observe(value) };
+      this.#children.set(key, child);
+    }
+    child.inc();
+    child.observe(seconds);
+  }
+
+  /** A number that is read when the metrics are. */
+  gauge(name: string, help: string, read: () => number): void {
+    new Gauge({
+      name,
+      help,
+      registers: [this.registry],
+      collect() {
+        this.set(read());
+      },
+    });
+  }
+
+  histogram(name: string, help: string, buckets: number[]): Histogram {
+    return new Histogram({ name, help, buckets, registers: [this.registry] });
+  }
+}

@@ -1,0 +1,40 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { StreamReply } from './route.ts';
+
+/** A reader that does not read is dropped rather than buffered for. */
+const DRAIN_TIMEOUT_MS = 30_000;
+
+export async function sendStream(request: FastifyRequest, reply: FastifyReply, result: StreamReply): Promise<FastifyReply> {
+  const response = reply.raw;
+  const controller = new AbortController();
+  response.once('close', () => controller.abort());
+  reply.hijack();
+  response.writeHead(result.status, {
+    'content-type': result.contentType,
+    'cache-control': 'no-store',
+    'x-accel-buffering': 'no',
+    'x-request-id': request.id,
+    'x-content-type-options': 'nosniff',
+  });
+  response.flushHeaders();
+  request.raw.socket.setTimeout(0);
+  const drained = () =>
+    new Promise<void>((resolve) => {
+      if (!response.writableNeedDrain || controller.signal.aborted) return resolve();
+      const timer = setTimeout(() => response.destroy(), DRAIN_TIMEOUT_MS);
+      const done = () => {
+        clearTimeout(timer);
+        response.off('drain', done);
+        controller.signal.removeEventListener('abort', done);
+        resolve();
+      };
+      response.once('drain', done);
+      controller.signal.addEventListener('abort', done, { once: true });
+    });
+  try {
+    await result.stream({ write: (text) => response.write(text), drained, signal: controller.signal });
+  } finally {
+    response.end();
+  }
+  return reply;
+}
