@@ -1,0 +1,44 @@
+import type { Resources } from '../model/deployment.ts';
+import { formatBytes, parseMemory } from '../model/quantity.ts';
+
+const MICRO = 1_000_000;
+
+/**
+ * What a container asks for, or a node has. Cores are counted in whole millionths, so that adding and removing in any order
+ * gives the same sum to the last bit: choices must not depend on the history of a node.
+ */
+export interface Amounts {
+  readonly cpuMicros: number;
+  readonly memoryBytes: number;
+}
+
+export const NOTHING: Amounts = { cpuMicros: 0, memoryBytes: 0 };
+
+export function amountsOf(cpu: number, memoryBytes: number): Amounts {
+  return { cpuMicros: microCores(cpu), memoryBytes: Math.ceil(memoryBytes) };
+}
+
+export function microCores(cpu: number): number {
+  return Math.round(cpu * MICRO);
+}
+
+/** The spec is valid here, so a memory text that cannot be read is a fault and not a request for nothing. */
+export function requestedAmounts(resources: Resources | undefined): Amounts {
+  const { cpu = 0, memory } = resources?.requests ?? {};
+  const bytes = memory === undefined ? 0 : parseMemory(memory);
+  if (bytes === undefined) throw new Error(`stored memory request cannot be read: ${memory}`);
+  return amountsOf(cpu, bytes);
+}
+
+export function cores(micros: number): string {
+  const count = micros / MICRO;
+  // Rounding down to three places could print "needs 0.001, 0.001 free" for a refusal; print small amounts in full.
+  const text = String(Number(count.toFixed(6)));
+  return text === '1' ? '1 core' : `${text} cores`;
+}
+
+/** Two amounts that differ must not print the same (`8 GiB` needed, `8 GiB` free), hence bytes when rounding hides it. */
+export function bytesApart(a: number, b: number): readonly [string, string] {
+  const [first, second] = [formatBytes(a), formatBytes(b)];
+  return a !== b && first === second ? [`${a} bytes`, `${b} bytes`] : [first, second];
+}

@@ -1,0 +1,172 @@
+import type { LabelIndex } from './label-index.ts';
+import type { NodeLedger } from './node-state.ts';
+import { Ranking, type RankingScope } from './ranking.ts';
+import type { PlacementRequest } from './request.ts';
+import { deploymentRequirementKey, nodeRequirementKey } from './requirement-key.ts';
+
+/** What the index asks of the cluster. `slots` has a hole where nothing is known. */
+export interface IndexedCluster {
+  readonly slots: readonly (NodeLedger | undefined)[];
+  readonly labels: LabelIndex;
+  admitsNode(ledger: NodeLedger, request: PlacementRequest): boolean;
+  admitsOccupancy(ledger: NodeLedger, request: PlacementRequest): boolean;
+  sameDeployment(ledger: NodeLedger, request: PlacementRequest): number;
+}
+
+interface KeptRanking {
+  readonly ranking: Ranking;
+  /** Number of the first change that the ranking has not seen. */
+  seen: number;
+}
+
+/** Work that a ranking of the deployment's own would have saved so far, and that ranking once it has paid for itself. */
+interface DeploymentWork {
+  readonly key: string;
+  passedOver: number;
+  kept?: KeptRanking;
+}
+
+interface Keys {
+  readonly node: string;
+  readonly deployment: string;
+}
+
+// Bounds on memory: a ranking takes about 80 bytes per node, so these are some 50 MB at 10,000 nodes.
+const MAX_SHARED = 32;
+const MAX_OWN = 32;
+const MIN_CHANGES = 4096;
+/** A ranking costs about this many passed-over nodes to build, per node in it. */
+const OWN_RANKING_COST = 8;
+
+/**
+ * Keeps the rankings that decisions search. Rankings are caches of the ledgers: they learn of changes
+ * from a bounded log when they are next used, and are rebuilt when they have fallen off its end.
+ */
+export class PlacementIndex {
+  private readonly cluster: IndexedCluster;
+  private readonly keys = new WeakMap<PlacementRequest, Keys>();
+  /** Least recently used first, as in `works`. */
+  private readonly shared = new Map<string, KeptRanking>();
+  private readonly works = new Map<string, DeploymentWork>();
+  private newestShared = '';
+  private newestWork = '';
+  private changes: number[] = [];
+  private firstChange = 0;
+
+  constructor(cluster: IndexedCluster) {
+    this.cluster = cluster;
+  }
+
+  changed(slot: number): void {
+    this.changes.push(slot);
+    const limit = Math.max(MIN_CHANGES, 4 * this.cluster.slots.length);
+    if (this.changes.length <= limit) return;
+    const dropped = limit >> 1;
+    this.changes = this.changes.slice(dropped);
+    this.firstChange += dropped;
+  }
+
+  /** All nodes that pass node filters, without regard to any deployment; brought up to date. */
+  sharedRanking(request: PlacementRequest): Ranking {
+    const key = this.keysOf(request).node;
+    const known = this.shared.get(key);
+    if (known && key !== this.newestShared) {
+      this.shared.delete(key);
+      this.shared.set(key, known);
+    }
+    this.newestShared = key;
+    if (known) return this.upToDate(known);
+    const kept = this.keep(request, {
+      admitsNode: (ledger) => this.cluster.admitsNode(ledger, request),
+      admitsOccupancy: () => true,
+      sameDeployment: () => 0,
+    });
+    this.shared.set(key, kept);
+    evictOldest(this.shared, MAX_SHARED);
+    return kept.ranking;
+  }
+
+  /** The deployment's own ranking, if it has earned one and it is worth bringing up to date. */
+  ownRanking(request: PlacementRequest): Ranking | undefined {
+    const work = this.works.get(request.deployment);
+    if (work?.kept === undefined) return undefined;
+    if (work.key !== this.keysOf(request).deployment) {
+      this.works.delete(request.deployment);
+      return undefined;
+    }
+    const missed = this.firstChange + this.changes.length - work.kept.seen;
+    if (missed > Math.max(64, this.cluster.slots.length / 4)) {
+      this.works.delete(request.deployment);
+      return undefined;
+    }
+    this.use(request.deployment, work);
+    return this.upToDate(work.kept);
+  }
+
+  /** Called with the nodes that a shared ranking made the search pass over; enough of it earns an own ranking. */
+  charge(request: PlacementRequest, passedOver: number): void {
+    const key = this.keysOf(request).deployment;
+    const known = this.works.get(request.deployment);
+    const work = known?.key === key ? known : { key, passedOver: 0 };
+    work.passedOver += passedOver;
+    this.use(request.deployment, work);
+    evictOldest(this.works, MAX_OWN);
+    if (work.kept || work.passedOver < OWN_RANKING_COST * this.cluster.slots.length) return;
+    // `exclude` may differ from one decision to the next and is left to the search.
+    const { exclude: _, ...lasting } = request;
+    work.kept = this.keep(lasting, {
+      admitsNode: (ledger) => this.cluster.admitsNode(ledger, lasting),
+      admitsOccupancy: (ledger) => this.cluster.admitsOccupancy(ledger, lasting),
+      sameDeployment: (ledger) => this.cluster.sameDeployment(ledger, lasting),
+    });
+  }
+
+  private use(deployment: string, work: DeploymentWork): void {
+    if (deployment === this.newestWork && this.works.get(deployment) === work) return;
+    this.works.delete(deployment);
+    this.works.set(deployment, work);
+    this.newestWork = deployment;
+  }
+
+  private keep(request: PlacementRequest, scope: RankingScope): KeptRanking {
+    return { ranking: this.built(request, scope), seen: this.firstChange + this.changes.length };
+  }
+
+  private built(request: PlacementRequest, scope: RankingScope): Ranking {
+    const ranking = new Ranking(scope);
+    const carriers = this.cluster.labels.rarest(request.placement?.constraints);
+    const slots = carriers ?? this.cluster.slots.keys();
+    for (const slot of slots) ranking.refresh(slot, this.cluster.slots[slot]);
+    return ranking;
+  }
+
+  private upToDate(kept: KeptRanking): Ranking {
+    const { slots } = this.cluster;
+    if (kept.seen < this.firstChange) {
+      for (const slot of slots.keys()) kept.ranking.refresh(slot, slots[slot]);
+    } else {
+      for (let at = kept.seen - this.firstChange; at < this.changes.length; at++) {
+        const slot = this.changes[at] ?? 0;
+        kept.ranking.refresh(slot, slots[slot]);
+      }
+    }
+    kept.seen = this.firstChange + this.changes.length;
+    return kept.ranking;
+  }
+
+  private keysOf(request: PlacementRequest): Keys {
+    const known = this.keys.get(request);
+    if (known) return known;
+    const node = nodeRequirementKey(request);
+    const keys = { node, deployment: deploymentRequirementKey(request, node) };
+    this.keys.set(request, keys);
+    return keys;
+  }
+}
+
+function evictOldest(kept: Map<string, unknown>, limit: number): void {
+  for (const key of kept.keys()) {
+    if (kept.size <= limit) return;
+    kept.delete(key);
+  }
+}

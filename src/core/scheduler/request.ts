@@ -1,0 +1,63 @@
+import type { DeploymentSpec, Placement, VolumeMount } from '../model/deployment.ts';
+import type { NodeName } from '../model/ids.ts';
+import type { VolumeRecord } from '../model/volume.ts';
+import { type Amounts, requestedAmounts } from './amounts.ts';
+
+/** A mount that only some nodes can serve. */
+export interface VolumeRequirement {
+  readonly volume: string;
+  /** Why those nodes: the primary takes writes, any live copy takes reads, data of one machine stays on it. */
+  readonly access: 'write' | 'read' | 'local';
+  /** Empty: no node can serve the mount at present. */
+  readonly nodes: readonly NodeName[];
+}
+
+/** One container to be placed. Immutable: the index remembers what it worked out for an object. */
+export interface PlacementRequest {
+  readonly deployment: string;
+  readonly amounts: Amounts;
+  readonly placement?: Placement;
+  readonly nodeId?: string;
+  readonly hostPorts?: readonly number[];
+  readonly volumes?: readonly VolumeRequirement[];
+  /** `linux/amd64`, …; absent when the image's platforms are not known. */
+  readonly imagePlatforms?: readonly string[];
+  /** Nodes to leave out for now and, in words for people, why each. */
+  readonly exclude?: ReadonlyMap<NodeName, string>;
+}
+
+export interface PlacementFacts {
+  readonly volumes?: readonly VolumeRequirement[];
+  readonly imagePlatforms?: readonly string[];
+  readonly exclude?: ReadonlyMap<NodeName, string>;
+}
+
+export type PlaceableSpec = Pick<DeploymentSpec, 'name' | 'placement' | 'resources' | 'nodeId' | 'ports'>;
+
+export function placementRequest(spec: PlaceableSpec, facts: PlacementFacts = {}): PlacementRequest {
+  const hostPorts = fixedHostPorts(spec);
+  return {
+    deployment: spec.name,
+    amounts: requestedAmounts(spec.resources),
+    ...(spec.placement && { placement: spec.placement }),
+    ...(spec.nodeId !== undefined && { nodeId: spec.nodeId }),
+    ...(hostPorts.length > 0 && { hostPorts }),
+    ...facts,
+  };
+}
+
+export function fixedHostPorts(spec: Pick<DeploymentSpec, 'ports'>): readonly number[] {
+  return (spec.ports ?? []).map((port) => port.host).filter((host) => host !== undefined);
+}
+
+/** Undefined: the volume can be mounted on any node (object storage, memory, or not yet on any machine). */
+export function volumeRequirement(volume: VolumeRecord, mount: VolumeMount): VolumeRequirement | undefined {
+  if (volume.class === 'object' || volume.type === 'tmpfs') return undefined;
+  const primary = volume.primaryNodeId === undefined ? [] : [volume.primaryNodeId];
+  if (volume.type === 'bind' || volume.class === 'ephemeral') {
+    return primary.length === 0 ? undefined : { volume: volume.name, access: 'local', nodes: primary };
+  }
+  if (!mount.readOnly) return { volume: volume.name, access: 'write', nodes: primary };
+  const copies = volume.replicas.filter((copy) => copy.state === 'live').map((copy) => copy.nodeId);
+  return { volume: volume.name, access: 'read', nodes: [...new Set([...primary, ...copies])] };
+}
