@@ -9,7 +9,7 @@ export const requestCodes = entries({
     cause:
       'The text is not one complete JSON document (or YAML document, where application/yaml is accepted), is not valid UTF-8, holds the same key twice in one object, or is not an object at the top. The body is never repeated in the rejection, because a broken one may hold a credential anywhere.',
     accepted: 'one well-formed JSON object in UTF-8',
-    failing: 'POST /api/v1/deployments      trailing comma\n\n{ "name": "web", }',
+    failing: 'POST /api/v1/deployments      trailing comma\n \n{ "name": "web", }',
     corrected: 'POST /api/v1/deployments\n\n{ "name": "web" }',
     origin: 'extension',
   },
@@ -245,7 +245,7 @@ export const requestCodes = entries({
       'This is a bug, not a mistake in the request. The details are in the log of the control plane under the X-Request-ID of the answer and are not shown here, because they may hold data of others. A write that got this answer was not stored.',
     accepted: 'report the X-Request-ID to the operator; repeating the same request is unlikely to help',
     failing: 'HTTP/1.1 500 Internal Server Error\nX-Request-ID: req-example',
-    corrected: 'grep req-example in the log of the control plane, and report what it shows',
+    corrected: 'Search the log of the control plane for req-example and report what it shows',
     origin: 'extension',
   },
 });

@@ -90,7 +90,7 @@ export const workloadCodes = entries({
     title: 'The label key belongs to the platform.',
     cause:
       'Labels that start with berth.io/ tell the platform which tenant and deployment a container belongs to, and traefik. labels configure the reverse proxy. A workload that could set them could take over the containers or the traffic of others. Routes are declared with ingress.',
-    accepted: 'keys that do not start with berth.io/ or traefik.',
+    accepted: 'keys that start with neither "berth.io/" nor "traefik."',
     failing: '{ "labels": { "traefik.enable": "true" } }',
     corrected: '{ "ingress": { "host": "shop.example.com", "port": 8080 } }',
     origin: 'extension',
