@@ -13,7 +13,10 @@ function statuses(entry: CatalogueEntry): string {
 
 /** Prose of the catalogue may hold characters that Markdown would read as markup. */
 function prose(text: string): string {
-  return text.replace(/[\\`*_[\]<>|]/g, '\\$&');
+  const parts = text.split('`');
+  return parts
+    .map((part, index) => (index % 2 === 0 ? part.replace(/[\\*_[\]<>|]/g, '\\$&') : part))
+    .join('`');
 }
 
 /** Within a table a bar ends the cell even inside code. */

@@ -173,6 +173,8 @@ describe.each(codes)('%s', (code) => {
     expect(entry.title.length).toBeLessThanOrEqual(110);
     expect(entry.cause).toMatch(/[.)]$/);
     expect(entry.accepted).not.toMatch(/\.$/);
+    expect(entry.cause.split('`').length % 2).toBe(1);
+    expect(`${entry.title}${entry.accepted}`).not.toContain('`');
     expect(entry.failing).not.toBe(entry.corrected);
   });
 
