@@ -7,7 +7,7 @@ export interface CatalogueEntry {
   readonly field: string;
   /** One sentence: what is wrong. */
   readonly title: string;
-  /** Why the rule exists and what causes the refusal; plain sentences. */
+  /** Why the rule exists and what causes the refusal; plain sentences. Backticks mark what is code. */
   readonly cause: string;
   /** The accepted form; the default of `expected`. */
   readonly accepted: string;

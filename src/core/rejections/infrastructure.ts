@@ -41,7 +41,7 @@ export const infrastructureCodes = entries({
     field: 'Authorization',
     title: 'The join token cannot enrol this node.',
     cause:
-      'A join token works once and for 15 minutes unless its ttl says otherwise. It is unknown, used, expired or bound to another nodeName; the answer does not say which. Make a new one: the same answer contains the line to paste on the host.',
+      'A join token works once and for 15 minutes unless its `ttl` says otherwise. It is unknown, used, expired or bound to another `nodeName`; the answer does not say which. Make a new one: the same answer contains the line to paste on the host.',
     accepted: 'a fresh token from POST /api/v1/join-tokens',
     failing: 'POST /api/v1/nodes      with a join token that was used before\n\n{ "nodeName": "berlin-1" }',
     corrected: 'POST /api/v1/join-tokens\n\n{ "nodeName": "berlin-1" }',
@@ -155,7 +155,7 @@ export const infrastructureCodes = entries({
     field: 'class',
     title: 'The class of the volume is unknown.',
     cause:
-      'The class decides what happens to the bytes: ephemeral stay on one node, replicated are copied to others, object are kept in an object store (and cannot be mounted yet). There is no default, because the difference is whether data survives a lost node.',
+      'The class decides what happens to the bytes: `ephemeral` stay on one node, `replicated` are copied to others, `object` are kept in an object store (and cannot be mounted yet). There is no default, because the difference is whether data survives a lost node.',
     accepted: '"ephemeral", "replicated" or "object"',
     failing: '{ "name": "pg-data", "class": "persistent", "type": "volume", "sizeBytes": 1073741824 }',
     corrected: '{ "name": "pg-data", "class": "replicated", "type": "volume", "sizeBytes": 1073741824 }',
@@ -166,7 +166,7 @@ export const infrastructureCodes = entries({
     field: 'type',
     title: 'The mount type of the volume is unknown or does not fit its class.',
     cause:
-      'volume is managed by the container engine, bind is a directory of the host, tmpfs lives in memory and is lost with its container. A tmpfs cannot be replicated.',
+      '`volume` is managed by the container engine, `bind` is a directory of the host, `tmpfs` lives in memory and is lost with its container. A tmpfs cannot be replicated.',
     accepted: '"volume", "bind" or "tmpfs"; tmpfs only with the class ephemeral',
     failing: '{ "name": "pg-data", "class": "replicated", "type": "nfs", "sizeBytes": 1073741824 }',
     corrected: '{ "name": "pg-data", "class": "replicated", "type": "volume", "sizeBytes": 1073741824 }',
@@ -188,7 +188,7 @@ export const infrastructureCodes = entries({
     field: 'hostPath',
     title: 'The host path of a bind volume is missing, not allowed or out of place.',
     cause:
-      'A bind shows a directory of the host to a container. The agent permits only directories under its own bindRoots, and checks again when it mounts; the root directory, relative paths and .. elements are refused everywhere. Volumes of another type have no host path.',
+      'A bind shows a directory of the host to a container. The agent permits only directories under its own `bindRoots`, and checks again when it mounts; the root directory, relative paths and `..` elements are refused everywhere. Volumes of another type have no host path.',
     accepted: 'an absolute path without .. elements, for type bind only',
     failing:
       '{ "name": "media", "class": "ephemeral", "type": "bind", "sizeBytes": 1073741824, "hostPath": "../etc" }',

@@ -111,7 +111,7 @@ export const placementCodes = entries({
     field: 'computed',
     title: 'The network option does not exist in the wire format to the node agent.',
     cause:
-      'The agent receives name, driver, labels and internal, and nothing else. Options such as subnet, gateway, ipam or attachable would be dropped on the way, and a network without its subnet is not the network that was asked for.',
+      'The agent receives `name`, `driver`, `labels` and `internal`, and nothing else. Options such as `subnet`, `gateway`, `ipam` or `attachable` would be dropped on the way, and a network without its subnet is not the network that was asked for.',
     accepted: 'only name, driver, labels and internal (and nodeId, which selects the node)',
     failing: '{ "name": "backend", "nodeId": "berlin-1", "subnet": "10.20.0.0/24" }',
     corrected: '{ "name": "backend", "nodeId": "berlin-1", "internal": true }',

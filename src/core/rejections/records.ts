@@ -20,7 +20,7 @@ export const recordCodes = entries({
     field: 'computed',
     title: 'A delivered variable has the same name as another variable of the deployment.',
     cause:
-      'Each key of a secret arrives as NAME_key. Another entry, environment or composedEnvironment sets the same variable, and one of the two values would be lost. The entries A with the key B_c and A_B with the key c collide too. Keys that are unknown at write time are checked when the container is created, which then fails closed.',
+      'Each key of a secret arrives as `NAME_key`. Another entry, `environment` or `composedEnvironment` sets the same variable, and one of the two values would be lost. The entries `A` with the key `B_c` and `A_B` with the key `c` collide too. Keys that are unknown at write time are checked when the container is created, which then fails closed.',
     accepted: 'names such that no NAME_key equals another variable',
     failing:
       '{ "environment": { "DB_host": "db" }, "secrets": [ { "name": "DB", "vault_path": "resources/db", "anchor": "external", "values": { "host": "db-2" } } ] }',
@@ -33,7 +33,7 @@ export const recordCodes = entries({
     field: 'name',
     title: 'There is no secret at this path, or the deployment does not declare it.',
     cause:
-      'No document was written at the path and no deployment of the tenant references it, or a rotation names an entry that secrets does not list. GET /api/v1/secrets/resources shows every referenced path and whether its document exists.',
+      'No document was written at the path and no deployment of the tenant references it, or a rotation names an entry that `secrets` does not list. `GET /api/v1/secrets/resources` shows every referenced path and whether its document exists.',
     accepted:
       'a path listed by GET /api/v1/secrets/resources; write the document with PUT /api/v1/secrets/{namespace}/{name}',
     failing: 'GET /api/v1/secrets/resources/databse/consumers',
@@ -69,7 +69,7 @@ export const recordCodes = entries({
     field: 'phase',
     title: 'The previous phase has not reached every running instance.',
     cause:
-      'Each phase raises secretsVersion and rolls the instances. While one of them still runs with the version before, the next phase could take away the only credential it knows. The status of the deployment counts the updated instances.',
+      'Each phase raises `secretsVersion` and rolls the instances. While one of them still runs with the version before, the next phase could take away the only credential it knows. The status of the deployment counts the updated instances.',
     accepted: 'the same phase, once every running instance carries the current secretsVersion',
     failing:
       'POST /api/v1/deployments/web/secrets/rotate      1 of 3 instances updated\n\n{ "phase": "promote" }',
@@ -93,7 +93,7 @@ export const recordCodes = entries({
     field: 'computed',
     title: 'The imported document is not a backup that can be restored.',
     cause:
-      'An import must be the unchanged answer of GET /api/v1/backups/{id}/export: spec, scaling policy, canary state and revision history, with references to secrets only. A document with values in it, of an unknown schema version or with missing parts is refused before anything is stored.',
+      'An import must be the unchanged answer of `GET /api/v1/backups/{id}/export`: spec, scaling policy, canary state and revision history, with references to secrets only. A document with values in it, of an unknown schema version or with missing parts is refused before anything is stored.',
     accepted: 'the document returned by GET /api/v1/backups/{id}/export',
     failing: 'POST /api/v1/backups/import\n\n{ "name": "web" }',
     corrected:
@@ -126,7 +126,7 @@ export const recordCodes = entries({
     field: 'slug',
     title: 'The slug of the tenant cannot be used.',
     cause:
-      'The slug appears in headers, paths, network names and router ids without translation, so it follows the rules of a DNS label. It is required. A text in the form of a UUID is refused, because X-Tenant-ID takes either.',
+      'The slug appears in headers, paths, network names and router ids without translation, so it follows the rules of a DNS label. It is required. A text in the form of a UUID is refused, because `X-Tenant-ID` takes either.',
     accepted:
       'lowercase letters, digits and hyphens; starts with a letter; ends with a letter or digit; at most 63 characters',
     failing: '{ "slug": "Shop EU" }',
@@ -162,7 +162,7 @@ export const recordCodes = entries({
     field: 'computed',
     title: 'The request for a token is malformed.',
     cause:
-      'A token is scoped to one tenant and one role and has an end. The role is unknown or above the role of the caller, the name is missing, or the lifetime is not a duration. Join tokens live 15 minutes unless ttl says otherwise and may be bound to one nodeName.',
+      'A token is scoped to one tenant and one role and has an end. The role is unknown or above the role of the caller, the name is missing, or the lifetime is not a duration. Join tokens live 15 minutes unless `ttl` says otherwise and may be bound to one `nodeName`.',
     accepted:
       'role platform-admin, tenant-admin, deployer, secret-writer or viewer, not above your own; ttl such as "15m" or "720h"',
     failing: 'POST /api/v1/tokens\n\n{ "name": "ci", "role": "root", "ttl": 30 }',

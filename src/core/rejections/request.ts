@@ -7,9 +7,9 @@ export const requestCodes = entries({
     field: 'body',
     title: 'The body cannot be parsed.',
     cause:
-      'The text is not one complete JSON document (or YAML document, where application/yaml is accepted), is not valid UTF-8, holds the same key twice in one object, or is not an object at the top. The body is never repeated in the rejection, because a broken one may hold a credential anywhere.',
+      'The text is not one complete JSON document (or YAML document, where `application/yaml` is accepted), is not valid UTF-8, or is not an object at the top. The body is never repeated in the rejection, because a broken one may hold a credential anywhere.',
     accepted: 'one well-formed JSON object in UTF-8',
-    failing: 'POST /api/v1/deployments      trailing comma\n\n{ "name": "web", }',
+    failing: 'POST /api/v1/deployments      trailing comma\n \n{ "name": "web", }',
     corrected: 'POST /api/v1/deployments\n\n{ "name": "web" }',
     origin: 'extension',
   },
@@ -41,7 +41,7 @@ export const requestCodes = entries({
     field: 'Content-Type',
     title: 'The media type of the body is not supported on this route.',
     cause:
-      'The server does not guess the format of a body. All writes take application/json; writes of deployments, jobs, networks and volumes take application/yaml too. The charset, if given, must be utf-8, and the body must not be compressed.',
+      'The server does not guess the format of a body. All writes take `application/json`; writes of deployments, jobs, networks and volumes take `application/yaml` too. The charset, if given, must be utf-8, and the body must not be compressed.',
     accepted: 'application/json; also application/yaml for deployments, jobs, networks and volumes',
     failing: 'POST /api/v1/deployments\nContent-Type: text/plain',
     corrected: 'POST /api/v1/deployments\nContent-Type: application/json',
@@ -52,7 +52,7 @@ export const requestCodes = entries({
     field: 'path',
     title: 'There is no such path.',
     cause:
-      'The path matches no route. The usual reasons are a missing /api/v1, a singular noun (deployment for deployments) and a trailing slash. All routes are listed in /openapi.json.',
+      'The path matches no route. The usual reasons are a missing `/api/v1`, a singular noun (`deployment` for `deployments`) and a trailing slash. All routes are listed in `/openapi.json`.',
     accepted: 'a path listed in /openapi.json',
     failing: 'GET /api/v1/deployment/web',
     corrected: 'GET /api/v1/deployments/web',
@@ -63,7 +63,7 @@ export const requestCodes = entries({
     field: 'method',
     title: 'The path exists, but not with this method.',
     cause:
-      'The Allow header of the answer lists the methods of the path. There is no PATCH: PUT replaces each field that is sent and leaves the others as they are.',
+      'The `Allow` header of the answer lists the methods of the path. There is no PATCH: PUT replaces each field that is sent and leaves the others as they are.',
     accepted: 'a method listed in the Allow header',
     failing: 'PATCH /api/v1/deployments/web\n\n{ "replicas": 3 }',
     corrected: 'PUT /api/v1/deployments/web\n\n{ "replicas": 3 }',
@@ -85,7 +85,7 @@ export const requestCodes = entries({
     field: 'X-Tenant-ID',
     title: 'The credential does not act for the tenant that the request names.',
     cause:
-      'The tenant follows from the credential. The header X-Tenant-ID and a tenant in the path are assertions that are compared with it; they never widen it. Only a platform token may act for a tenant it names.',
+      'The tenant follows from the credential. The header `X-Tenant-ID` and a tenant in the path are assertions that are compared with it; they never widen it. Only a platform token may act for a tenant it names.',
     accepted: 'the tenant of the credential, or no X-Tenant-ID',
     failing: 'GET /api/v1/deployments      with a token of the tenant shop\nX-Tenant-ID: bank',
     corrected: 'GET /api/v1/deployments      with a token of the tenant shop\nX-Tenant-ID: shop',
@@ -96,7 +96,7 @@ export const requestCodes = entries({
     field: 'Authorization',
     title: 'The role of the credential does not permit this operation.',
     cause:
-      'Each role may do what its job needs: viewer reads, deployer writes workloads, secret-writer writes secrets, tenant-admin also enrols nodes and issues tokens, platform-admin manages tenants. No role can read a secret value back.',
+      'Each role may do what its job needs: `viewer` reads, `deployer` writes workloads, `secret-writer` writes secrets, `tenant-admin` also enrols nodes and issues tokens, `platform-admin` manages tenants. No role can read a secret value back.',
     accepted: 'a credential with a role that permits the operation; the rejection names the roles',
     failing: 'PUT /api/v1/secrets/resources/db      with a token of the role viewer',
     corrected: 'PUT /api/v1/secrets/resources/db      with a token of the role secret-writer',
@@ -107,7 +107,7 @@ export const requestCodes = entries({
     field: 'X-CSRF-Token',
     title: 'A write with a session cookie does not carry the session’s CSRF token.',
     cause:
-      'A browser sends the cookie of the dashboard with every request, also with one that another site provoked, so a write must prove that the dashboard itself made it. Clients that use Authorization: Bearer need no such token. Reload the dashboard if this appears there.',
+      'A browser sends the cookie of the dashboard with every request, also with one that another site provoked, so a write must prove that the dashboard itself made it. Clients that use `Authorization: Bearer` need no such token. Reload the dashboard if this appears there.',
     accepted: 'the CSRF token of the session in X-CSRF-Token, or a Bearer credential in place of the cookie',
     failing: 'DELETE /api/v1/deployments/web\nCookie: <session>',
     corrected: 'DELETE /api/v1/deployments/web\nCookie: <session>\nX-CSRF-Token: <token of the session>',
@@ -118,7 +118,7 @@ export const requestCodes = entries({
     field: 'tenant',
     title: 'There is no such tenant.',
     cause:
-      'No tenant has this UUID or slug, or the credential may not know of it; the two are answered alike. Platform administrators list tenants with GET /api/v1/tenants.',
+      'No tenant has this UUID or slug, or the credential may not know of it; the two are answered alike. Platform administrators list tenants with `GET /api/v1/tenants`.',
     accepted: 'the UUID or the slug of an existing tenant',
     failing: 'GET /api/v1/tenants/shpo',
     corrected: 'GET /api/v1/tenants/shop',
@@ -129,7 +129,7 @@ export const requestCodes = entries({
     field: 'computed',
     title: 'The body has a field that this record does not have.',
     cause:
-      'A field that was ignored would be a setting that is believed to be active and is not. Names are case-sensitive, camelCase except where the interface says otherwise (vault_path, mount_path, node_id). The rejection names the nearest known field.',
+      'A field that was ignored would be a setting that is believed to be active and is not. Names are case-sensitive, camelCase except where the interface says otherwise (`vault_path`, `mount_path`, `node_id`). The rejection names the nearest known field.',
     accepted: 'only documented fields',
     failing: '{ "name": "web", "healthcheck": { "type": "exec", "command": ["/bin/check"] } }',
     corrected: '{ "name": "web", "healthCheck": { "type": "exec", "command": ["/bin/check"] } }',
@@ -140,7 +140,7 @@ export const requestCodes = entries({
     field: 'computed',
     title: 'A field has the wrong JSON type.',
     cause:
-      'Values are not converted: a number in quotes is a string, a single object is not a list. In YAML, unquoted yes, no, on, 1.10 and 0123 are not strings, which is the usual cause in environment; quote them.',
+      'Values are not converted: a number in quotes is a string, a single object is not a list. In YAML, unquoted true, 8080 and 1.10 are not strings, which is the usual cause in `environment`; quote them.',
     accepted: 'the documented type of the field',
     failing: '{ "environment": { "WORKERS": 4 } }',
     corrected: '{ "environment": { "WORKERS": "4" } }',
@@ -162,7 +162,7 @@ export const requestCodes = entries({
     field: 'If-Match',
     title: 'The record has changed since it was read.',
     cause:
-      'If-Match carries the ETag of the version on which the change is based. Another write came in between; going on would undo it without anybody noticing. Read the record, make the change on top of it and send it with the new ETag.',
+      '`If-Match` carries the `ETag` of the version on which the change is based. Another write came in between; going on would undo it without anybody noticing. Read the record, make the change on top of it and send it with the new `ETag`.',
     accepted: 'the ETag of the current record, or no If-Match to overwrite on purpose',
     failing: 'PUT /api/v1/deployments/web\nIf-Match: "41"\n\n{ "replicas": 3 }',
     corrected: 'PUT /api/v1/deployments/web\nIf-Match: "42"\n\n{ "replicas": 3 }',
@@ -173,7 +173,7 @@ export const requestCodes = entries({
     field: 'computed',
     title: 'A header that may appear once was sent more than once.',
     cause:
-      'Proxies and servers differ in which of two equal headers they believe. For headers that decide who acts, for whom and on which version (Authorization, X-Tenant-ID, If-Match, Idempotency-Key, Content-Type) two values are refused rather than one chosen.',
+      'Proxies and servers differ in which of two equal headers they believe. For headers that decide who acts, for whom and on which version (`Authorization`, `X-Tenant-ID`, `If-Match`, `Idempotency-Key`, `Content-Type`) two values are refused rather than one chosen.',
     accepted: 'each of these headers at most once',
     failing: 'GET /api/v1/deployments\nX-Tenant-ID: shop\nX-Tenant-ID: bank',
     corrected: 'GET /api/v1/deployments\nX-Tenant-ID: shop',
@@ -184,7 +184,7 @@ export const requestCodes = entries({
     field: 'computed',
     title: 'A header has a value that cannot be used.',
     cause:
-      'The value does not have the form that the header needs, for example an If-Match without quotes, an Idempotency-Key that is empty or longer than 255 characters, or a Last-Event-ID that is not the id of an event.',
+      'The value does not have the form that the header needs, for example an `If-Match` without quotes, an `Idempotency-Key` that is empty or too long, or a `Last-Event-ID` that is not the id of an event.',
     accepted: 'the documented form of the header; the rejection states it',
     failing: 'POST /api/v1/deployments\nIdempotency-Key:',
     corrected: 'POST /api/v1/deployments\nIdempotency-Key: deploy-web-2024-11-05-1',
@@ -195,7 +195,7 @@ export const requestCodes = entries({
     field: 'Idempotency-Key',
     title: 'The idempotency key was used before with another request.',
     cause:
-      'For 24 h a POST with the same key replays the first answer instead of acting again. This request has the key of an earlier one but another path or body, so replaying would hide it and acting would break the promise of the key. The same code is given while the first request with the key is still running.',
+      'For 24 h a POST with the same key replays the first answer instead of acting again. This request has the key of an earlier one but another path or body, so replaying would hide it and acting would break the promise of the key.',
     accepted: 'a new key for a new request; the same key only with the same path and body',
     failing:
       'POST /api/v1/deployments\nIdempotency-Key: deploy-1      used for "web" before\n\n{ "name": "api" }',
@@ -218,7 +218,7 @@ export const requestCodes = entries({
     field: 'Authorization',
     title: 'The credential has sent too many requests.',
     cause:
-      'Each token may send 1,000 requests per second with a burst of 2,000 (configurable), so that one client in a loop cannot starve the others. Retry-After says how many seconds to wait. To follow changes, use the event stream instead of polling.',
+      'Each token may send 1,000 requests per second with a burst of 2,000 (configurable), so that one client in a loop cannot starve the others. `Retry-After` says how many seconds to wait. To follow changes, use the event stream instead of polling.',
     accepted: 'at most 1,000 requests per second per token; wait for Retry-After',
     failing: 'GET /api/v1/deployments/web      in a loop without a pause',
     corrected: 'GET /api/v1/events?subject=web\nAccept: text/event-stream',
@@ -229,7 +229,7 @@ export const requestCodes = entries({
     field: 'store',
     title: 'The key-value store cannot be reached, or the control plane is starting or shutting down.',
     cause:
-      'Nothing can be read or stored reliably at the moment, so nothing was. Running containers are not affected. The request itself is fine. After a write that got this answer, the state before the write holds unless a read shows otherwise; an Idempotency-Key makes repeating a POST safe.',
+      'Nothing can be read or stored reliably at the moment, so nothing was. Running containers are not affected. The request itself is fine. After a write that got this answer, the state before the write holds unless a read shows otherwise; an `Idempotency-Key` makes repeating a POST safe.',
     accepted:
       'the same request later; GET /healthz reports store.connected, and Retry-After says when to try',
     failing: 'POST /api/v1/deployments      while /healthz says "store": { "connected": false }',
@@ -242,10 +242,10 @@ export const requestCodes = entries({
     field: 'request',
     title: 'The control plane failed in a way it should not.',
     cause:
-      'This is a bug, not a mistake in the request. The details are in the log of the control plane under the X-Request-ID of the answer and are not shown here, because they may hold data of others. A write that got this answer was not stored.',
+      'This is a bug, not a mistake in the request. The details are in the log of the control plane under the `X-Request-ID` of the answer and are not shown here, because they may hold data of others. A write that got this answer was not stored.',
     accepted: 'report the X-Request-ID to the operator; repeating the same request is unlikely to help',
     failing: 'HTTP/1.1 500 Internal Server Error\nX-Request-ID: req-example',
-    corrected: 'grep req-example in the log of the control plane, and report what it shows',
+    corrected: 'Search the log of the control plane for req-example and report what it shows',
     origin: 'extension',
   },
 });

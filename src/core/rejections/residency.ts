@@ -7,7 +7,7 @@ export const residencyCodes = entries({
     field: 'placement.<field>',
     title: 'The placement block is malformed.',
     cause:
-      'constraints is a map of node label to the value it must equal; antiAffinity is a list of deployment names not to share a node with (its own name spreads its instances); residency holds country, region and blockedCountries. A filter of another shape would match nothing and leave the deployment without a place to run.',
+      '`constraints` is a map of node label to the value it must equal; `antiAffinity` is a list of deployment names not to share a node with (its own name spreads its instances); `residency` holds `country`, `region` and `blockedCountries`. A filter of another shape would match nothing and leave the deployment without a place to run.',
     accepted:
       '{ "residency": { … }, "constraints": { "<label>": "<value>" }, "antiAffinity": ["<deployment name>"] }',
     failing: '{ "placement": { "constraints": ["disk=ssd"] } }',
@@ -19,7 +19,7 @@ export const residencyCodes = entries({
     field: 'labels.<key>',
     title: 'Residency is written as a label instead of the typed block.',
     cause:
-      'The label form is no longer accepted: a mistyped label key or value was stored without a check, and the data went anywhere. The typed block is checked on write and produces the same labels, shown in storedLabels. The expected field of the rejection prints the block filled with the values you sent.',
+      'The label form is no longer accepted: a mistyped label key or value was stored without a check, and the data went anywhere. The typed block is checked on write and produces the same labels, shown in `storedLabels`. The `expected` field of the rejection prints the block filled with the values you sent.',
     accepted: 'placement.residency with country, region or blockedCountries',
     failing: '{ "labels": { "berth.io/data-residency-country": "DE" } }',
     corrected: '{ "placement": { "residency": { "country": "DE" } } }',
@@ -42,7 +42,7 @@ export const residencyCodes = entries({
     field: 'placement.residency.region',
     title: 'The control plane does not declare a region of this name.',
     cause:
-      'A region stands for a set of countries which the operator declares; an undeclared one covers none, so no node could ever match. The rejection lists the declared names; GET /api/v1/scheduler/regions shows them with their countries.',
+      'A region stands for a set of countries which the operator declares; an undeclared one covers none, so no node could ever match. The rejection lists the declared names; `GET /api/v1/scheduler/regions` shows them with their countries.',
     accepted: 'a declared region; by default eu, eea, dach, nordics, benelux, uk, north-america or apac',
     failing: '{ "placement": { "residency": { "region": "europe" } } }',
     corrected: '{ "placement": { "residency": { "region": "eu" } } }',
@@ -53,7 +53,7 @@ export const residencyCodes = entries({
     field: 'placement.residency.country',
     title: 'A country is not an ISO 3166-1 alpha-2 code.',
     cause:
-      'Countries are compared with what nodes advertise, so both use the two-letter code. Lower case is accepted and stored in upper case, which is announced. Names, three-letter codes and codes that are not assigned (UK is one; the code is GB) are refused. The field is placement.residency.blockedCountries[<i>] for an entry of that list.',
+      'Countries are compared with what nodes advertise, so both use the two-letter code. Lower case is accepted and stored in upper case, which is announced. Names, three-letter codes and codes that are not assigned (`UK` is one; the code is `GB`) are refused. The field is `placement.residency.blockedCountries[<i>]` for an entry of that list.',
     accepted: 'an ISO 3166-1 alpha-2 code such as "DE"',
     failing: '{ "placement": { "residency": { "country": "Germany" } } }',
     corrected: '{ "placement": { "residency": { "country": "DE" } } }',

@@ -18,7 +18,7 @@ export const secretMaterialCodes = entries({
     field: 'computed',
     title: 'A key of the secret cannot be part of a variable name.',
     cause:
-      'Each key is delivered as the variable NAME_key, and placeholders name it, so it must have the shape of an environment variable. Hyphens, dots and a leading digit are refused. Keys are checked in values and in generate.keys.',
+      'Each key is delivered as the variable `NAME_key`, and placeholders name it, so it must have the shape of an environment variable. Hyphens, dots and a leading digit are refused. Keys are checked in `values` and in `generate.keys`.',
     accepted: 'a letter or underscore, then letters, digits and underscores: [A-Za-z_][A-Za-z0-9_]*',
     failing: '{ "generate": { "keys": ["db-password"] } }',
     corrected: '{ "generate": { "keys": ["db_password"] } }',
@@ -52,7 +52,7 @@ export const secretMaterialCodes = entries({
     field: 'computed',
     title: 'A secret value is larger than the limit.',
     cause:
-      'Values travel as environment variables, which the kernel bounds, and the document must fit the cap of the secrets store. The size is counted in bytes of UTF-8, not in characters. Key stores and certificates bundles that exceed it belong on a volume, encrypted with a key that is a secret.',
+      'Values travel as environment variables, which the kernel bounds, and the document must fit the cap of the secrets store. The size is counted in bytes of UTF-8, not in characters. Key stores and certificate bundles that exceed it belong on a volume, encrypted with a key that is a secret.',
     accepted: 'at most 65,536 bytes of UTF-8 per value',
     failing: '{ "values": { "bundle": "<100,000 bytes of text>" } }',
     corrected: '{ "values": { "bundle_key": "example-not-a-real-key" } }',
@@ -63,7 +63,7 @@ export const secretMaterialCodes = entries({
     field: 'generate.keys',
     title: 'The generate block names no key.',
     cause:
-      'The block says how to mint, keys says what. With an absent or empty list nothing would be minted, and a workload would wait for a variable that never comes.',
+      'The block says how to mint, `keys` says what. With an absent or empty list nothing would be minted, and a workload would wait for a variable that never comes.',
     accepted: 'an array of at least one key, each listed once',
     failing: '{ "generate": { "keys": [], "bytes": 32 } }',
     corrected: '{ "generate": { "keys": ["password"], "bytes": 32 } }',
@@ -96,7 +96,7 @@ export const secretMaterialCodes = entries({
     field: 'generate.length',
     title: 'The generated text would hold less than 128 bits of entropy.',
     cause:
-      'A credential that the platform mints must not be guessable, whatever the program behind it accepts. Each character gives log2 of the size of its alphabet in bits: alphanumeric (62 characters) 5.95, lowercase (36) 5.17, symbols (75) 6.23.',
+      'A credential that the platform mints must not be guessable, whatever the program behind it accepts. Each character gives log2 of the size of its alphabet in bits: `alphanumeric` (62 characters) 5.95, `lowercase` (36) 5.17, `symbols` (75) 6.23.',
     accepted: 'length of at least 22 for alphanumeric, 25 for lowercase, 21 for symbols (128 bits)',
     failing: '{ "generate": { "keys": ["pin"], "length": 12, "charset": "alphanumeric" } }',
     corrected: '{ "generate": { "keys": ["pin"], "length": 22, "charset": "alphanumeric" } }',
@@ -107,7 +107,7 @@ export const secretMaterialCodes = entries({
     field: 'generate.bytes',
     title: 'The number of random bytes is out of range.',
     cause:
-      'Fewer than 16 bytes are below the entropy floor of 128 bits. The encoded text may be at most 1,024 characters, so the ceiling depends on the encoding: 768 bytes in base64url and base64, 512 in hex. The default is 32 bytes. Fractions and numbers written as strings are refused too.',
+      'Fewer than 16 bytes are below the entropy floor of 128 bits. The encoded text may be at most 1,024 characters, so the ceiling depends on the encoding: 768 bytes in `base64url` and `base64`, 512 in `hex`. The default is 32 bytes. Fractions and numbers written as strings are refused too.',
     accepted:
       'an integer from 16 to 1,024 whose encoded text has at most 1,024 characters (768 bytes in base64url and base64, 512 in hex)',
     failing: '{ "generate": { "keys": ["token"], "bytes": 8 } }',
@@ -119,7 +119,7 @@ export const secretMaterialCodes = entries({
     field: 'generate.length',
     title: 'The number of characters is out of range.',
     cause:
-      'length counts the characters drawn from the charset. The range is checked first; a length within it must then meet the entropy floor of 128 bits. Fractions and numbers written as strings are refused too.',
+      '`length` counts the characters drawn from the charset. The range is checked first; a length within it must then meet the entropy floor of 128 bits. Fractions and numbers written as strings are refused too.',
     accepted: 'an integer from 1 to 1,024 that also meets the entropy floor',
     failing: '{ "generate": { "keys": ["password"], "length": 4096 } }',
     corrected: '{ "generate": { "keys": ["password"], "length": 64 } }',
@@ -130,7 +130,7 @@ export const secretMaterialCodes = entries({
     field: 'generate.charset',
     title: 'The charset is not one of the three alphabets.',
     cause:
-      'The entropy of a generated text is computed from its alphabet, so only alphabets whose size is known are accepted; a literal list of characters is not. symbols are the letters, the digits and !#%*+-.:=?@_~, which need no quoting in most connection strings.',
+      'The entropy of a generated text is computed from its alphabet, so only alphabets whose size is known are accepted; a literal list of characters is not. `symbols` are the letters, the digits and `!#%*+-.:=?@_~`; some of these have a meaning in URLs, so a value that goes into a connection string is better `alphanumeric`.',
     accepted: '"alphanumeric" (default), "lowercase" (a-z0-9) or "symbols"',
     failing: '{ "generate": { "keys": ["password"], "length": 32, "charset": "ascii" } }',
     corrected: '{ "generate": { "keys": ["password"], "length": 32, "charset": "symbols" } }',
@@ -152,7 +152,7 @@ export const secretMaterialCodes = entries({
     field: 'computed',
     title: 'A composed variable has an empty template.',
     cause:
-      'composedEnvironment builds a variable from secrets. An empty template builds nothing; it is usually an unset variable in the tool that rendered the manifest. A variable that must be empty is a constant and belongs in environment.',
+      '`composedEnvironment` builds a variable from secrets. An empty template builds nothing; it is usually an unset variable in the tool that rendered the manifest. A variable that must be empty is a constant and belongs in `environment`.',
     accepted: 'a non-empty template with at least one {{secret.<resource>.<key>}}',
     failing: '{ "composedEnvironment": { "DATABASE_URL": "" } }',
     corrected:
@@ -164,7 +164,7 @@ export const secretMaterialCodes = entries({
     field: 'computed',
     title: 'A composed template contains no placeholder.',
     cause:
-      'A template without a placeholder is a constant and belongs in environment, where it can be read and compared. If it holds a credential written out, it must become a placeholder. The template is not repeated in the rejection for that reason.',
+      'A template without a placeholder is a constant and belongs in `environment`, where it can be read and compared. If it holds a credential written out, it must become a placeholder. The template is not repeated in the rejection for that reason.',
     accepted: 'at least one {{secret.<resource>.<key>}}; a constant belongs in environment',
     failing: '{ "composedEnvironment": { "DATABASE_HOST": "db:5432" } }',
     corrected: '{ "environment": { "DATABASE_HOST": "db:5432" } }',
@@ -175,7 +175,7 @@ export const secretMaterialCodes = entries({
     field: 'computed',
     title: 'A placeholder names a resource that this deployment does not declare.',
     cause:
-      '<resource> is the label of a vault_path in the secrets list of the same deployment (the part after the namespace), not the name of the entry. Only declared references are resolved, so that the list of consumers stays complete.',
+      '`<resource>` is the label of a `vault_path` in the `secrets` list of the same deployment (the part after the namespace), not the name of the entry. Only declared references are resolved, so that the list of consumers stays complete.',
     accepted: 'a resource that is the label of a vault_path listed in secrets',
     failing:
       '{ "secrets": [ { "name": "DB", "vault_path": "resources/main-db", "anchor": "external" } ], "composedEnvironment": { "DATABASE_URL": "postgres://app:{{secret.db.password}}@db/app" } }',
@@ -188,7 +188,7 @@ export const secretMaterialCodes = entries({
     field: 'computed',
     title: 'A placeholder in a composed template is malformed.',
     cause:
-      'Anything between {{ and }} must be a complete placeholder: the word secret, a lowercase DNS-style resource, an environment-variable-shaped key, joined by dots, without spaces. A placeholder that was passed over would reach the workload as literal text.',
+      'Anything between `{{` and `}}` must be a complete placeholder: the word `secret`, a lowercase DNS-style resource, an environment-variable-shaped key, joined by dots, without spaces. A placeholder that was passed over would reach the workload as literal text.',
     accepted:
       '{{secret.<resource>.<key>}} with a lowercase DNS-style resource and a key matching [A-Za-z_][A-Za-z0-9_]*',
     failing: '{ "composedEnvironment": { "DATABASE_URL": "postgres://app:{{ db.password }}@db:5432/app" } }',
@@ -201,7 +201,7 @@ export const secretMaterialCodes = entries({
     field: 'phase',
     title: 'The phase is not the next one of the rotation.',
     cause:
-      'Phases advance in order, stage, promote, retire, and then stage again, so that at no time zero credentials are valid: stage delivers the new material beside the old, promote swaps them, retire removes the old. A skipped or repeated phase would break that promise. The expected field of the rejection names the next phase; so does status.rotation.next of the deployment.',
+      'Phases advance in order, `stage`, `promote`, `retire`, and then `stage` again, so that at no time zero credentials are valid: `stage` delivers the new material beside the old, `promote` swaps them, `retire` removes the old. A skipped or repeated phase would break that promise. The `expected` field of the rejection names the next phase; so does `status.rotation.next` of the deployment.',
     accepted: 'the next phase in the order stage, promote, retire, stage …',
     failing: 'POST /api/v1/deployments/web/secrets/rotate      after stage\n\n{ "phase": "retire" }',
     corrected: 'POST /api/v1/deployments/web/secrets/rotate      after stage\n\n{ "phase": "promote" }',

@@ -21,7 +21,7 @@ export const volumeCodes = entries({
     field: 'volumes',
     title: 'Distributed volumes are switched off on this control plane.',
     cause:
-      'The operator has set dvm.enabled to false, so nothing would provide the mount and the container would write into a layer that is lost with it. The volume routes answer the same way.',
+      'The operator has set `dvm.enabled` to false, so nothing would provide the mount and the container would write into a layer that is lost with it. The volume routes answer the same way.',
     accepted: 'no volumes entry, or a control plane with dvm.enabled true',
     failing: '{ "name": "pg", "volumes": [ { "volumeId": "vol_01jdexample", "mountPath": "/data" } ] }',
     corrected: '{ "name": "pg", "volumes": [] }',
@@ -32,7 +32,7 @@ export const volumeCodes = entries({
     field: 'computed',
     title: 'Volumes of this class cannot be mounted by a deployment yet.',
     cause:
-      'The classes ephemeral and replicated can be bound to a container. A volume of class object can be recorded, but no agent can present it as a directory; storing the mount would leave the deployment without its data.',
+      'The classes `ephemeral` and `replicated` can be bound to a container. A volume of class `object` can be recorded, but no agent can present it as a directory; storing the mount would leave the deployment without its data.',
     accepted: 'a volume of class ephemeral or replicated',
     failing: '{ "volumes": [ { "volumeId": "vol_01jdobject", "mountPath": "/assets" } ] }',
     corrected: '{ "volumes": [ { "volumeId": "vol_01jdreplicated", "mountPath": "/assets" } ] }',
@@ -43,7 +43,7 @@ export const volumeCodes = entries({
     field: 'volumes[<i>].<field>',
     title: 'A volume mount is malformed.',
     cause:
-      'A mount is an object with the typed id of the volume, the path inside the container and, optionally, readOnly. The usual reasons are a missing or mistyped field, the name of the volume in place of its id, a relative path, a path with a .. element, and the same mountPath twice in one deployment.',
+      'A mount is an object with the typed id of the volume, the path inside the container and, optionally, `readOnly`. The usual reasons are a missing or mistyped field, the name of the volume in place of its id, a relative path, a path with a `..` element, and the same `mountPath` twice in one deployment.',
     accepted:
       '{ "volumeId": "vol_…", "mountPath": "/absolute/path", "readOnly": true | false }, with each mountPath once',
     failing: '{ "volumes": [ { "volumeId": "vol_01jdexample", "mountPath": "data" } ] }',
@@ -56,7 +56,7 @@ export const volumeCodes = entries({
     field: 'computed',
     title: 'The reference does not resolve to a volume of this tenant.',
     cause:
-      'The volume does not exist, was deleted, or belongs to another tenant; the three cases are answered alike. Ids are listed by GET /api/v1/dvm/volumes.',
+      'The volume does not exist, was deleted, or belongs to another tenant; the three cases are answered alike. Ids are listed by `GET /api/v1/dvm/volumes`.',
     accepted: 'the id (vol_…) of a volume owned by the tenant',
     failing: '{ "volumes": [ { "volumeId": "vol_01jdmistyped", "mountPath": "/data" } ] }',
     corrected: '{ "volumes": [ { "volumeId": "vol_01jdexample", "mountPath": "/data" } ] }',
@@ -67,7 +67,7 @@ export const volumeCodes = entries({
     field: 'computed',
     title: 'The volume is not in the phase Ready.',
     cause:
-      'A mount is admitted only while the volume is Ready. In Pending and Materializing its bytes are not yet in place; in Degraded it has lost its primary and has no live copy to promote; in Deleting it is going away. A container started against it would see an empty or stale directory.',
+      'A mount is admitted only while the volume is `Ready`. In `Pending` and `Materializing` its bytes are not yet in place; in `Degraded` it has lost its primary and has no live copy to promote; in `Deleting` it is going away. A container started against it would see an empty or stale directory.',
     accepted:
       'a volume whose phase is Ready; read it with GET /api/v1/dvm/volumes/{id} and send the request again',
     failing:
@@ -81,7 +81,7 @@ export const volumeCodes = entries({
     field: 'nodeId',
     title: 'The named node is not the primary of a volume that is mounted read-write.',
     cause:
-      'Writes to a replicated volume happen on its primary node only; the copies elsewhere receive them. A container on another node could not write. Without nodeId the placement follows the volume, also after a promotion.',
+      'Writes to a replicated volume happen on its primary node only; the copies elsewhere receive them. A container on another node could not write. Without `nodeId` the placement follows the volume, also after a promotion.',
     accepted: 'nodeId left out, or the primaryNodeId of the volume; or the mount with readOnly true',
     failing:
       '{ "nodeId": "berlin-2", "volumes": [ { "volumeId": "vol_01jdexample", "mountPath": "/data", "readOnly": false } ] }',
@@ -128,7 +128,7 @@ export const volumeCodes = entries({
     field: 'parameters.<name>',
     title: 'A parameter is missing, of the wrong type or of no use for the action.',
     cause:
-      'set_replicas takes target_replicas, a positive integer; resize takes target_size_bytes, a positive integer number of bytes. Units in a string ("10Gi"), fractions, a parameter of the other action and unknown names are refused.',
+      '`set_replicas` takes `target_replicas`, a positive integer; `resize` takes `target_size_bytes`, a positive integer number of bytes. Units in a string ("10Gi"), fractions, a parameter of the other action and unknown names are refused.',
     accepted:
       'action set_replicas with target_replicas, or action resize with target_size_bytes; both integers above 0',
     failing: '{ "parameters": { "action": "resize", "target_size_bytes": "10Gi" } }',
@@ -151,7 +151,7 @@ export const volumeCodes = entries({
     field: 'id',
     title: 'The recommendation is information only and cannot be applied.',
     cause:
-      'applicable is false: the condition holds, but the control plane cannot or must not act on it by itself. Examples: a missing copy with too few nodes to hold one, and an unused volume, which only a person may delete. The reason field of the recommendation says which.',
+      '`applicable` is false: the condition holds, but the control plane cannot or must not act on it by itself. Examples: a missing copy with too few nodes to hold one, and an unused volume, which only a person may delete. The `reason` of the recommendation says which.',
     accepted: 'a recommendation with applicable true',
     failing: 'POST /api/v1/dvm/recommendations/rec-unused-volume/apply      "applicable": false\n\n{}',
     corrected: 'POST /api/v1/dvm/recommendations/rec-resize/apply      "applicable": true\n\n{}',
@@ -195,7 +195,7 @@ export const volumeCodes = entries({
     field: 'parameters.action',
     title: 'The action is not one of the implemented verbs.',
     cause:
-      'Only actions that the control plane can carry out and check are accepted. Deleting a volume is not one of them: a cleanup recommendation is never applicable.',
+      'Only actions that the control plane can carry out and check are accepted. Deleting a volume is not one of them: a `cleanup` recommendation is never applicable.',
     accepted: '"set_replicas" or "resize"',
     failing: '{ "parameters": { "action": "grow", "target_size_bytes": 4294967296 } }',
     corrected: '{ "parameters": { "action": "resize", "target_size_bytes": 4294967296 } }',
@@ -240,7 +240,7 @@ export const volumeCodes = entries({
     field: 'computed',
     title: 'The route does not know this query parameter.',
     cause:
-      'A mistyped filter that was ignored would return more than was asked for, and a mistyped dryRun would store what should only be tried. Every route refuses parameters it does not know; the rejection names the ones it does. Names are case-sensitive.',
+      'A mistyped filter that was ignored would return more than was asked for, and a mistyped `dryRun` would store what should only be tried. Every route refuses parameters it does not know; the rejection names the ones it does. Names are case-sensitive.',
     accepted: 'only the query parameters that the route documents',
     failing: 'POST /api/v1/deployments?dry_run=true',
     corrected: 'POST /api/v1/deployments?dryRun=true',

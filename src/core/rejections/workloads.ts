@@ -20,7 +20,7 @@ export const workloadCodes = entries({
     field: 'command',
     title: 'The command is not a list of arguments.',
     cause:
-      'command replaces the command of the image, one element per argument, and is passed to the container without a shell. A single string would have to be split by rules that differ between shells. The first element is the program and must not be empty; no element may hold a zero byte.',
+      '`command` replaces the command of the image, one element per argument, and is passed to the container without a shell. A single string would have to be split by rules that differ between shells. The first element is the program and must not be empty; no element may hold a zero byte.',
     accepted: 'a non-empty array of strings, one per argument; for a shell use ["/bin/sh", "-c", "…"]',
     failing: '{ "command": "/bin/web --port 8080" }',
     corrected: '{ "command": ["/bin/web", "--port", "8080"] }',
@@ -31,7 +31,7 @@ export const workloadCodes = entries({
     field: 'environment.<key>',
     title: 'A variable has a name or a value that a process environment cannot hold.',
     cause:
-      'A name with an equals sign, a space or a leading digit cannot be read back by most programs, and a zero byte ends the value early. The same rule holds for the names in composedEnvironment. The value is not repeated in the rejection.',
+      'A name with an equals sign, a space or a leading digit cannot be read back by most programs, and a zero byte ends the value early. The same rule holds for the names in `composedEnvironment`. The value is not repeated in the rejection.',
     accepted: 'names matching [A-Za-z_][A-Za-z0-9_]*, string values without zero bytes',
     failing: '{ "environment": { "LOG-LEVEL": "info" } }',
     corrected: '{ "environment": { "LOG_LEVEL": "info" } }',
@@ -53,7 +53,7 @@ export const workloadCodes = entries({
     field: 'ingress.<field>',
     title: 'The ingress is malformed.',
     cause:
-      'ingress becomes a router and a service of the reverse proxy, so the host must be a plain DNS name: a scheme, a path, a port or a character of the rule language of the proxy could route the traffic of others. The port is the one on which the container listens.',
+      '`ingress` becomes a router and a service of the reverse proxy, so the host must be a plain DNS name: a scheme, a path, a port or a character of the rule language of the proxy could route the traffic of others. The port is the one on which the container listens.',
     accepted: '{ "host": "<DNS name>", "port": 1-65535 }',
     failing: '{ "ingress": { "host": "https://shop.example.com/", "port": 8080 } }',
     corrected: '{ "ingress": { "host": "shop.example.com", "port": 8080 } }',
@@ -64,7 +64,7 @@ export const workloadCodes = entries({
     field: 'update.<field>',
     title: 'The settings of the rolling update are malformed or cannot make progress.',
     cause:
-      'With maxSurge 0 and maxUnavailable 0 no instance may be started before one is stopped, and none may be stopped either, so the rollout would never move. Counts are integers from 0; progressDeadline is a duration; onFailure says what happens when it passes.',
+      'With `maxSurge` 0 and `maxUnavailable` 0 no instance may be started before one is stopped, and none may be stopped either, so the rollout would never move. Counts are integers from 0; `progressDeadline` is a duration; `onFailure` says what happens when it passes.',
     accepted:
       'maxSurge and maxUnavailable integers from 0, not both 0; progressDeadline such as "5m"; onFailure "rollback" or "leave"',
     failing: '{ "update": { "maxSurge": 0, "maxUnavailable": 0 } }',
@@ -78,8 +78,7 @@ export const workloadCodes = entries({
     title: 'A label has a key or a value that cannot be used.',
     cause:
       'Labels are compared by the scheduler and written onto containers, so they must be short and printable. Values are strings: true and 1 are written "true" and "1". The same rule holds for the labels of nodes and networks.',
-    accepted:
-      'keys of letters, digits, ".", "_", "-" and "/", 1-128 characters; string values of at most 256 characters',
+    accepted: 'keys of letters, digits, ".", "_", "-" and "/"; values that are short, printable strings',
     failing: '{ "labels": { "team name": "shop" } }',
     corrected: '{ "labels": { "team-name": "shop" } }',
     origin: 'extension',
@@ -89,8 +88,8 @@ export const workloadCodes = entries({
     field: 'labels.<key>',
     title: 'The label key belongs to the platform.',
     cause:
-      'Labels that start with berth.io/ tell the platform which tenant and deployment a container belongs to, and traefik. labels configure the reverse proxy. A workload that could set them could take over the containers or the traffic of others. Routes are declared with ingress.',
-    accepted: 'keys that do not start with berth.io/ or traefik.',
+      'Labels that start with `berth.io/` tell the platform which tenant and deployment a container belongs to, and `traefik.` labels configure the reverse proxy. A workload that could set them could take over the containers or the traffic of others. Routes are declared with `ingress`.',
+    accepted: 'keys that start with neither "berth.io/" nor "traefik."',
     failing: '{ "labels": { "traefik.enable": "true" } }',
     corrected: '{ "ingress": { "host": "shop.example.com", "port": 8080 } }',
     origin: 'extension',
@@ -100,7 +99,7 @@ export const workloadCodes = entries({
     field: 'healthCheck.<field>',
     title: 'A duration of the health check cannot be read.',
     cause:
-      'timeout, interval and startPeriod are duration strings: numbers with a unit, without spaces. A bare number has no unit, and guessing seconds where milliseconds were meant changes the check a thousandfold.',
+      '`timeout`, `interval` and `startPeriod` are duration strings: numbers with a unit, without spaces. A bare number has no unit, and guessing seconds where milliseconds were meant changes the check a thousandfold.',
     accepted: 'a duration such as "10s", "1m30s" or "500ms"',
     failing: '{ "healthCheck": { "type": "exec", "command": ["/bin/check"], "interval": 10 } }',
     corrected: '{ "healthCheck": { "type": "exec", "command": ["/bin/check"], "interval": "10s" } }',
@@ -111,7 +110,7 @@ export const workloadCodes = entries({
     field: 'dependsOn.<name>',
     title: 'dependsOn is not a map of deployment names to conditions.',
     cause:
-      'Each entry names a deployment of the same tenant and the condition to wait for: healthy (its health check passes) or started (a container runs). A list of names does not say which, so it is refused. A dependency that does not exist yet is not refused: the deployment is stored with a warning and waits.',
+      'Each entry names a deployment of the same tenant and the condition to wait for: `healthy` (its health check passes) or `started` (a container runs). A list of names does not say which, so it is refused. A dependency that does not exist yet is not refused: the deployment is stored with a warning and waits.',
     accepted: '{ "<deployment name>": "healthy" | "started" }',
     failing: '{ "dependsOn": ["db"] }',
     corrected: '{ "dependsOn": { "db": "healthy" } }',
@@ -133,7 +132,7 @@ export const workloadCodes = entries({
     field: 'resources.<field>',
     title: 'A resource request or limit cannot be used.',
     cause:
-      'cpu is a number of cores above 0; memory is a string with a binary unit. A request above its limit could never be granted. Requests inform placement and are not reservations; limits bind the container.',
+      '`cpu` is a number of cores above 0; `memory` is a string with a binary unit. A request above its limit could never be granted. Requests inform placement and are not reservations; limits bind the container.',
     accepted: 'cpu a number above 0 such as 0.5; memory such as "256Mi" or "2Gi"; requests not above limits',
     failing: '{ "resources": { "requests": { "cpu": "500m", "memory": 256 } } }',
     corrected: '{ "resources": { "requests": { "cpu": 0.5, "memory": "256Mi" } } }',
@@ -144,7 +143,7 @@ export const workloadCodes = entries({
     field: 'computed',
     title: 'The scaling policy is malformed or contradicts itself.',
     cause:
-      'The policy moves the number of replicas between its bounds towards the target load, not more often than the cooldown. minReplicas above maxReplicas leaves no number; a bound outside the range of replicas could not be stored. A read-write volume allows one replica, so nothing can be scaled there.',
+      'The policy moves the number of replicas between its bounds towards the target load, not more often than the cooldown. `minReplicas` above `maxReplicas` leaves no number; a bound outside the range of replicas could not be stored. A read-write volume allows one replica, so nothing can be scaled there.',
     accepted:
       'minReplicas ≤ maxReplicas ≤ max_replicas_per_deployment, targetCpuPercent 1-100, cooldown such as "60s"',
     failing: '{ "minReplicas": 5, "maxReplicas": 2, "targetCpuPercent": 70, "cooldown": "60s" }',
@@ -156,7 +155,7 @@ export const workloadCodes = entries({
     field: 'name',
     title: 'The deployment has no scaling policy.',
     cause:
-      'The deployment exists, but no policy was set for it, or it was deleted. Without one, replicas changes only by PUT.',
+      'The deployment exists, but no policy was set for it, or it was deleted. Without one, `replicas` changes only by PUT.',
     accepted: 'a deployment with a policy; set one with PUT /api/v1/deployments/{name}/scaling-policy',
     failing: 'GET /api/v1/deployments/web/scaling-policy',
     corrected:
@@ -213,7 +212,7 @@ export const workloadCodes = entries({
     field: 'computed',
     title: 'The job is malformed.',
     cause:
-      'What a job shares with a deployment is checked by the same rules and codes. This code is for what only a job has: kind must be Job, schedule a cron expression of five fields (UTC), timeout a duration, retries an integer from 0.',
+      'What a job shares with a deployment is checked by the same rules and codes. This code is for what only a job has: `kind` must be `Job`, `schedule` a cron expression of five fields (UTC), `timeout` a duration, `retries` an integer from 0.',
     accepted: 'kind "Job"; schedule such as "0 3 * * *"; timeout such as "30m"; retries an integer from 0',
     failing: '{ "kind": "Job", "name": "nightly-report", "schedule": "every night" }',
     corrected: '{ "kind": "Job", "name": "nightly-report", "schedule": "0 3 * * *" }',

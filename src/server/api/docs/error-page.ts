@@ -4,14 +4,20 @@ import {
   type RejectionCode,
 } from '../../../core/rejections/catalogue.ts';
 import type { CatalogueEntry } from '../../../core/rejections/entry.ts';
-import { exampleLines } from '../../../core/rejections/example.ts';
+import { compareExamples, type ExampleLine } from './comparison.ts';
 import { codeLink } from './code-list.ts';
-import { html, type Html } from './html.ts';
+import { html, prose, type Html } from './html.ts';
 import { renderPage, siteOf, type Site } from './layout.ts';
 import { adviceFor, statusText } from './status.ts';
 
 function areaOf(code: RejectionCode): CatalogueArea | undefined {
   return CATALOGUE_AREAS.find((area) => area.codes.includes(code));
+}
+
+/** `computed` in the specification stands for a path that is put together from the request. */
+function computedNote(entry: CatalogueEntry): Html | undefined {
+  if (!entry.field.includes('computed')) return undefined;
+  return html` <span class="note">(the rejection names the exact path)</span>`;
 }
 
 function facts(entry: CatalogueEntry): Html {
@@ -20,21 +26,29 @@ function facts(entry: CatalogueEntry): Html {
     entry.origin === 'extension' ? 'Extension of the specification' : `Specification §${entry.origin}`;
   return html`<dl class="facts">
 <div><dt>Status</dt><dd>${statuses.map(statusText).join(' or ')}</dd></div>
-<div><dt>Field</dt><dd><code>${entry.field}</code></dd></div>
+<div><dt>Field</dt><dd><code>${entry.field}</code>${computedNote(entry)}</dd></div>
 <div><dt>Defined in</dt><dd>${origin}</dd></div>
 </dl>`;
 }
 
-function exampleBlock(label: string, kind: 'refused' | 'accepted', text: string, other: string): Html {
-  const unchanged = new Set(exampleLines(other).map((line) => line.replace(/,$/, '')));
-  const lines = exampleLines(text).map((line) => {
-    const changed = line !== '' && !unchanged.has(line.replace(/,$/, ''));
-    return changed ? html`<span class="changed">${line}</span>\n` : html`<span>${line}</span>\n`;
-  });
-  return html`<figure class="example ${kind}"><figcaption>${label}</figcaption><pre tabindex="0"><code>${lines}</code></pre></figure>`;
+function exampleLine(line: ExampleLine): Html {
+  if (!line.changed) return html`${line.text}\n`;
+  const indent = line.text.length - line.text.trimStart().length;
+  return html`${line.text.slice(0, indent)}<mark>${line.text.slice(indent)}</mark>\n`;
 }
 
-/** `computed` means that the path is put together from the request; the index of an entry is one case of it. */
+function exampleBlock(label: string, kind: 'refused' | 'corrected', lines: readonly ExampleLine[]): Html {
+  return html`<figure class="example ${kind}"><figcaption>${label}</figcaption><pre tabindex="0"><code>${lines.map(exampleLine)}</code></pre></figure>`;
+}
+
+function examples(entry: CatalogueEntry): Html {
+  const [refused, corrected] = compareExamples(entry.failing, entry.corrected);
+  return html`<div class="pair">
+${exampleBlock('Refused', 'refused', refused)}
+${exampleBlock('Corrected', 'corrected', corrected)}
+</div>`;
+}
+
 function record(site: Site, code: RejectionCode, entry: CatalogueEntry): Html {
   const shown = {
     code,
@@ -64,14 +78,11 @@ export function renderErrorPage(code: RejectionCode, entry: CatalogueEntry, base
 <p class="lead">${entry.title}</p>
 ${facts(entry)}
 <h2>Cause</h2>
-<p>${entry.cause}</p>
+<p>${prose(entry.cause)}</p>
 <h2>Accepted form</h2>
 <p class="accepted">${entry.accepted}</p>
 <h2>Example</h2>
-<div class="pair">
-${exampleBlock('Refused', 'refused', entry.failing, entry.corrected)}
-${exampleBlock('Corrected', 'accepted', entry.corrected, entry.failing)}
-</div>
+${examples(entry)}
 <h2>What to do next</h2>
 <p>${adviceFor(entry.status)}${entry.alsoStatus === undefined ? undefined : html` With ${entry.alsoStatus}: ${adviceFor(entry.alsoStatus)}`} A rejection means that nothing was stored.</p>
 <h2>The answer</h2>

@@ -29,3 +29,11 @@ export function html(texts: TemplateStringsArray, ...parts: readonly Part[]): Ht
   const markup = texts.map((text, index) => text + markupOf(parts[index])).join('');
   return { markup };
 }
+
+/** Text of the catalogue in which backticks mark what is code. */
+export function prose(text: string): Html {
+  const parts = text
+    .split('`')
+    .map((part, index) => (index % 2 === 0 ? html`${part}` : html`<code>${part}</code>`));
+  return html`${parts}`;
+}

@@ -42,12 +42,14 @@ p { margin: .5rem 0; overflow-wrap: anywhere; }
 code, pre, .code { font-family: var(--mono); font-size: .9em; }
 h1.code { font-size: 1.65rem; font-weight: 650; }
 p code, dd code { overflow-wrap: anywhere; }
+main > p code { background: var(--raised); border-radius: 4px; padding: .1em .25em; }
+.note { color: var(--soft); font-size: .9rem; }
 .facts { margin: 0; border: 1px solid var(--line); border-radius: 8px; overflow: hidden; }
 .facts > div { display: grid; grid-template-columns: 8rem 1fr; gap: 1rem; padding: .5rem 1rem; }
 .facts > div + div { border-top: 1px solid var(--line); }
 .facts dt { color: var(--soft); }
 .facts dd { margin: 0; }
-.accepted:is(p) { border-left: 4px solid var(--accepted); background: var(--accepted-tint); padding: .65rem 1rem; border-radius: 0 8px 8px 0; }
+.accepted { border-left: 4px solid var(--accepted); background: var(--accepted-tint); padding: .65rem 1rem; border-radius: 0 8px 8px 0; }
 pre {
   margin: 0; padding: .85rem 1rem; background: var(--raised); border: 1px solid var(--line); border-radius: 8px;
   overflow-x: auto; line-height: 1.5; white-space: pre-wrap; overflow-wrap: anywhere;
@@ -59,11 +61,11 @@ pre code { font-size: .875rem; }
 .example figcaption { padding: .3rem 1rem; border-radius: 8px 8px 0 0; font-weight: 600; font-size: .9rem; border: 1px solid var(--line); }
 .refused figcaption { background: var(--refused-tint); color: var(--refused); }
 .refused figcaption::before { content: "\\2717\\00a0\\00a0"; }
-.accepted figcaption { background: var(--accepted-tint); color: var(--accepted); }
-.accepted figcaption::before { content: "\\2713\\00a0\\00a0"; }
-.example .changed { border-radius: 3px; box-decoration-break: clone; -webkit-box-decoration-break: clone; }
-.refused .changed { background: var(--refused-tint); color: var(--refused); }
-.accepted .changed { background: var(--accepted-tint); color: var(--accepted); }
+.corrected figcaption { background: var(--accepted-tint); color: var(--accepted); }
+.corrected figcaption::before { content: "\\2713\\00a0\\00a0"; }
+.example mark { border-radius: 3px; padding: 0 .15em; margin: 0 -.15em; box-decoration-break: clone; -webkit-box-decoration-break: clone; }
+.refused mark { background: var(--refused-tint); color: var(--refused); }
+.corrected mark { background: var(--accepted-tint); color: var(--accepted); }
 .codes, .related, .guides { list-style: none; margin: 0; padding: 0; }
 .codes li { padding: .65rem 0; border-top: 1px solid var(--line); }
 .codes p { margin: .1rem 0 0; }
