@@ -24,7 +24,10 @@ describe('SecretValue', () => {
     ['JSON.stringify', () => JSON.stringify(document)],
     ['JSON.stringify of a map', () => JSON.stringify([...document.values])],
     ['util.inspect', () => inspect(document, { depth: 9, showHidden: true, getters: true })],
-    ['util.inspect without custom', () => inspect(document, { depth: 9, customInspect: false, showHidden: true })],
+    [
+      'util.inspect without custom',
+      () => inspect(document, { depth: 9, customInspect: false, showHidden: true }),
+    ],
     ['util.format', () => format('%s %o %O %j %d', secret, secret, secret, secret, secret)],
     ['Error message', () => new Error(`cannot use ${secret}`).stack ?? ''],
     ['Error cause', () => inspect(new Error('cannot', { cause: secret }))],

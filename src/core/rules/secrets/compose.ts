@@ -8,7 +8,9 @@ import { memberField } from './place.ts';
 
 /** Composed templates (spec 2.4): empty, malformed, no reference, undeclared resource. A template is never echoed. */
 export function checkComposed(draft: SecretBearingDraft): Rejection | undefined {
-  const labels = (draft.secrets ?? []).flatMap((entry) => splitSecretPath(entry.vault_path ?? '')?.label ?? []);
+  const labels = (draft.secrets ?? []).flatMap(
+    (entry) => splitSecretPath(entry.vault_path ?? '')?.label ?? [],
+  );
   for (const [variable, template] of Object.entries(draft.composedEnvironment ?? {})) {
     const rejection = checkVariable(variable) ?? checkTemplate(variable, template, labels);
     if (rejection !== undefined) return rejection;

@@ -99,7 +99,9 @@ export function checkSplitWithin(
     .slice(0, index)
     .map((other) => splitSecretPath(other.vault_path ?? ''))
     .find((other) => other?.label === path.label && other.namespace !== path.namespace);
-  return earlier === undefined ? undefined : splitRejection(index, path, earlier.namespace, 'this deployment');
+  return earlier === undefined
+    ? undefined
+    : splitRejection(index, path, earlier.namespace, 'this deployment');
 }
 
 /** The same across the tenant. `namespaceOf` knows the namespace a label is already referenced or stored under elsewhere. */

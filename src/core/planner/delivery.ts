@@ -1,0 +1,154 @@
+import type { DeploymentSpec, SecretReference } from '../model/deployment.ts';
+import { splitSecretPath } from '../model/secret-path.ts';
+import { isSecretKey, parseTemplate } from '../model/secret-template.ts';
+import { SecretValue } from '../model/secret-value.ts';
+
+export type DeliveringSpec = Pick<DeploymentSpec, 'secrets' | 'environment' | 'composedEnvironment'>;
+
+export type SecretKeys = ReadonlyMap<string, SecretValue>;
+
+/** The documents of one entry; `next` and `previous` only during a rotation's overlap. */
+export interface EntryDocuments {
+  readonly current: SecretKeys;
+  readonly next?: SecretKeys;
+  readonly previous?: SecretKeys;
+}
+
+/** Names paths and keys, never values. */
+export interface DeliveryFailure {
+  readonly ok: false;
+  readonly reason: 'missing_document' | 'missing_key' | 'collision';
+  readonly message: string;
+}
+
+export type Delivery =
+  | { readonly ok: true; readonly env: ReadonlyMap<string, SecretValue> }
+  | DeliveryFailure;
+
+/** Suffixes during the overlap (decisions §4). */
+const SUFFIXES = { current: '', next: '_NEXT', previous: '_PREVIOUS' } as const;
+type Role = keyof typeof SUFFIXES;
+
+/**
+ * The variables made from secrets, by name: `NAME_key` for every key of each entry's document, and the composed templates.
+ * `environment` is not part of the answer, but nothing may hide one of its constants. All or nothing (spec §3: fails closed).
+ */
+export function planDelivery(spec: DeliveringSpec, documents: ReadonlyMap<string, EntryDocuments>): Delivery {
+  const env = new Map<string, SecretValue>();
+  const taken = new Set(Object.keys(spec.environment ?? {}));
+  for (const entry of spec.secrets) {
+    const found = documents.get(entry.name);
+    if (found === undefined) return missingDocument(entry);
+    const failure = checkComplete(entry, found) ?? deliverEntry(entry, found, env, taken);
+    if (failure !== undefined) return failure;
+  }
+  for (const [variable, template] of Object.entries(spec.composedEnvironment ?? {})) {
+    const composed = expand(variable, template, spec.secrets, documents);
+    if (!(composed instanceof SecretValue)) return composed;
+    if (!claim(variable, composed, env, taken)) return collision(variable);
+  }
+  return { ok: true, env };
+}
+
+function deliverEntry(
+  entry: SecretReference,
+  found: EntryDocuments,
+  env: Map<string, SecretValue>,
+  taken: Set<string>,
+): DeliveryFailure | undefined {
+  for (const role of ['current', 'next', 'previous'] as const) {
+    for (const [key, value] of found[role] ?? []) {
+      const variable = variableName(entry.name, key, role);
+      if (!claim(variable, value, env, taken)) return collision(variable);
+    }
+  }
+  return undefined;
+}
+
+export function variableName(name: string, key: string, role: Role = 'current'): string {
+  return `${name}_${key}${SUFFIXES[role]}`;
+}
+
+/**
+ * A document without keys, with an empty value or with a key that is no key is partial. So is a `next` that lacks a key in
+ * use: the workload would lose it with `promote`.
+ */
+function checkComplete(entry: SecretReference, found: EntryDocuments): DeliveryFailure | undefined {
+  for (const role of ['current', 'next', 'previous'] as const) {
+    const document = found[role];
+    if (document === undefined) continue;
+    if (document.size === 0) return missingKey(entry.vault_path, '(any)', 'the document holds no key');
+    for (const [key, value] of document) {
+      if (!isSecretKey(key))
+        return missingKey(entry.vault_path, '(unnamed)', 'a key of the document is no variable name');
+      if (value.reveal() === '') return missingKey(entry.vault_path, key, 'its value is empty');
+    }
+  }
+  const lost = found.next && [...found.current.keys()].find((key) => !found.next?.has(key));
+  return lost === undefined ? undefined : missingKey(entry.vault_path, lost, 'the staged version lacks it');
+}
+
+/** Literal text and values are joined once; a value that looks like a placeholder stays as it is (fault I-13). */
+function expand(
+  variable: string,
+  template: string,
+  secrets: readonly SecretReference[],
+  documents: ReadonlyMap<string, EntryDocuments>,
+): SecretValue | DeliveryFailure {
+  const parsed = parseTemplate(template);
+  if (!parsed.ok) {
+    return { ok: false, reason: 'missing_key', message: `the template of ${variable} is malformed` };
+  }
+  const pieces: string[] = [];
+  for (const part of parsed.parts) {
+    if (typeof part === 'string') {
+      pieces.push(part);
+      continue;
+    }
+    const entry = secrets.find((candidate) => splitSecretPath(candidate.vault_path)?.label === part.resource);
+    const document = entry && documents.get(entry.name)?.current;
+    if (entry === undefined || document === undefined) {
+      return {
+        ok: false,
+        reason: 'missing_document',
+        message: `${variable} refers to ${part.resource}, which no secret entry declares`,
+      };
+    }
+    const value = document.get(part.key);
+    if (value === undefined) return missingKey(entry.vault_path, part.key, `${variable} refers to it`);
+    pieces.push(value.reveal());
+  }
+  return new SecretValue(pieces.join(''));
+}
+
+function claim(
+  variable: string,
+  value: SecretValue,
+  env: Map<string, SecretValue>,
+  taken: Set<string>,
+): boolean {
+  if (taken.has(variable)) return false;
+  taken.add(variable);
+  env.set(variable, value);
+  return true;
+}
+
+function collision(variable: string): DeliveryFailure {
+  return {
+    ok: false,
+    reason: 'collision',
+    message: `the variable ${variable} is delivered by two sources; one would hide the other`,
+  };
+}
+
+function missingDocument(entry: SecretReference): DeliveryFailure {
+  return {
+    ok: false,
+    reason: 'missing_document',
+    message: `${entry.vault_path} (${entry.name}) was not read`,
+  };
+}
+
+function missingKey(path: string, key: string, why: string): DeliveryFailure {
+  return { ok: false, reason: 'missing_key', message: `${path} lacks the key ${key}: ${why}` };
+}

@@ -1,0 +1,41 @@
+import type { TenantId } from '../../core/model/ids.ts';
+import type { SecretPath } from '../../core/model/secret-path.ts';
+import { assertSegment } from './port.ts';
+
+/** Wide enough for every safe integer, so that versions sort as numbers. */
+const VERSION_DIGITS = 16;
+
+function segment(text: string): string {
+  assertSegment(text);
+  return encodeURIComponent(text);
+}
+
+export function tenantKeyKey(tenant: TenantId): string {
+  return `t/${segment(tenant)}/secret-key/current`;
+}
+
+/** Heads and versions of all documents of the tenant. */
+export function documentsPrefix(tenant: TenantId): string {
+  return `t/${segment(tenant)}/secret-docs/`;
+}
+
+export function headPrefix(tenant: TenantId, namespace: string): string {
+  return `${documentsPrefix(tenant)}head/${segment(namespace)}/`;
+}
+
+export function headKey(tenant: TenantId, path: SecretPath): string {
+  return `${headPrefix(tenant, path.namespace)}${segment(path.label)}`;
+}
+
+/** The label that a head key ends in. */
+export function headLabel(tenant: TenantId, namespace: string, key: string): string {
+  return decodeURIComponent(key.slice(headPrefix(tenant, namespace).length));
+}
+
+export function versionPrefix(tenant: TenantId, path: SecretPath): string {
+  return `${documentsPrefix(tenant)}version/${segment(path.namespace)}/${segment(path.label)}/`;
+}
+
+export function versionKey(tenant: TenantId, path: SecretPath, version: number): string {
+  return `${versionPrefix(tenant, path)}${String(version).padStart(VERSION_DIGITS, '0')}`;
+}
