@@ -1,0 +1,138 @@
+import { checkBody, type Draft, shape } from '../../core/contract/shape.ts';
+import type { TenantId } from '../../core/model/ids.ts';
+import { PLATFORM_SLUG, type Quota, type Tenant } from '../../core/model/tenant.ts';
+import { received } from '../../core/rejections/redaction.ts';
+import { reject } from '../../core/rejections/reject.ts';
+import type { Rejection } from '../../core/rejections/rejection.ts';
+import { isDnsLabel } from '../../core/rules/name.ts';
+import { findTenant } from '../access/authenticate.ts';
+import { tenantPrefixes } from '../store/keys.ts';
+import { Transaction } from '../store/transaction.ts';
+import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
+
+const MAX_DISPLAY_NAME = 200;
+
+export const tenantBody = shape({
+  type: 'object',
+  fields: {
+    slug: { type: 'string', description: 'Lowercase DNS label; used in network names and the CLI.' },
+    name: { type: 'string', description: 'Display name; the slug when absent.' },
+  },
+});
+
+export const quotaBody = shape({
+  type: 'object',
+  fields: {
+    containers: { type: 'any', schema: { type: 'integer', minimum: 0 } },
+    cpu: { type: 'any', schema: { type: 'number', minimum: 0 } },
+    memoryBytes: { type: 'any', schema: { type: 'integer', minimum: 0 } },
+  },
+});
+
+export function tenantView(tenant: Tenant, quota: Quota | undefined): Record<string, unknown> {
+  return { ...tenant, quota: quota ?? {} };
+}
+
+function tenantNotFound(field: string, value: string): Rejection {
+  return reject('tenant_not_found', { field, received: received(value), why: 'There is no tenant of this id or slug.' });
+}
+
+const ANNOUNCED = { alterations: [], warnings: [], removed: [] } as const;
+
+export async function createTenant(admission: Admission, caller: Caller, body: Draft<typeof tenantBody>): Promise<Outcome> {
+  const { slug, name } = body;
+  if (slug === undefined || !isDnsLabel(slug)) {
+    return reject('tenant_name_invalid', { field: 'slug', received: received(slug), why: 'A tenant is named by a lowercase DNS label.' });
+  }
+  if (name !== undefined && (name === '' || name.length > MAX_DISPLAY_NAME)) {
+    return reject('tenant_name_invalid', { field: 'name', received: received(name), expected: `1 to ${MAX_DISPLAY_NAME} characters`, why: 'The display name is empty or too long.' });
+  }
+  return commitAttempts(admission, caller, () => {
+    const taken = admission.store.getGlobal('tenant-slugs', slug);
+    if (taken !== undefined) {
+      return reject('tenant_already_exists', { field: 'slug', received: received(slug), why: 'A tenant of this slug exists.' });
+    }
+    const tenant: Tenant = { id: admission.ids.tenant(), slug, name: name ?? slug, createdAt: admission.clock.now().toISOString() };
+    const transaction = new Transaction(tenant.id)
+      .expectGlobal('tenant-slugs', slug, undefined)
+      .putGlobal('tenant-slugs', slug, { tenantId: tenant.id })
+      .putGlobal('tenants', tenant.id, tenant);
+    admission.journal.audit(transaction, tenant.id, caller, 'tenant.created', { kind: 'Tenant', name: slug });
+    const alterations = name === undefined ? [{ field: 'name', from: '(absent)', to: slug, why: 'the slug serves as display name' }] : [];
+    return { answer: { status: 201, body: { ...tenantView(tenant, undefined), ...ANNOUNCED, alterations } }, transaction };
+  });
+}
+
+/** Refused while anything of the tenant runs; then everything of it goes, its tokens first. */
+export async function deleteTenant(admission: Admission, caller: Caller, idOrSlug: string): Promise<Outcome> {
+  return commitAttempts(admission, caller, async () => {
+    const tenant = findTenant(admission.store, idOrSlug);
+    if (tenant === undefined) return tenantNotFound('tenant', idOrSlug);
+    const rejection = inUse(admission, tenant);
+    if (rejection) return rejection;
+    const stored = admission.store.getGlobal('tenants', tenant.id);
+    const transaction = caller.tenant.transaction().expectGlobal('tenants', tenant.id, stored);
+    transaction.deleteGlobal('tenants', tenant.id).deleteGlobal('tenant-slugs', tenant.slug);
+    for (const { id, record } of admission.store.listGlobal('tokens')) {
+      if (record.tenantId === tenant.id) transaction.deleteGlobal('tokens', id);
+    }
+    admission.journal.audit(transaction, caller.tenant.tenantId, caller, 'tenant.deleted', { kind: 'Tenant', name: tenant.slug });
+    await eraseRecords(admission, tenant.id);
+    return { answer: { status: 200, body: { ...tenantView(tenant, undefined), ...ANNOUNCED } }, transaction };
+  });
+}
+
+function inUse(admission: Admission, tenant: Tenant): Rejection | undefined {
+  const store = admission.store.forTenant(tenant.id);
+  const counts = {
+    deployments: store.collection('deployments').size,
+    instances: store.collection('instances').size,
+    nodes: store.collection('nodes').size,
+    volumes: store.collection('volumes').size,
+  };
+  const left = Object.entries(counts).filter(([, count]) => count > 0).map(([kind, count]) => `${count} ${kind}`);
+  if (tenant.slug !== PLATFORM_SLUG && left.length === 0) return undefined;
+  return reject('tenant_in_use', {
+    field: 'tenant',
+    received: received(tenant.slug),
+    why: tenant.slug === PLATFORM_SLUG ? 'The platform\'s own tenant cannot be deleted.' : `The tenant still has ${left.join(', ')}; delete them first.`,
+  });
+}
+
+const ERASE_CHUNK = 100;
+
+/** History and secret documents, in bounded commits; a tenant that is half erased has no token left and is erased again. */
+async function eraseRecords(admission: Admission, tenantId: TenantId): Promise<void> {
+  const { kv } = admission.store;
+  for (const prefix of tenantPrefixes(tenantId)) {
+    for (;;) {
+      const { entries } = await kv.range(prefix, { limit: ERASE_CHUNK });
+      if (entries.length === 0) break;
+      await kv.commit({ deletes: entries.map((entry) => entry.key) });
+    }
+  }
+}
+
+export async function setQuota(admission: Admission, caller: Caller, idOrSlug: string, body: unknown): Promise<Outcome> {
+  const malformed = checkBody(quotaBody, body, { nullClears: true });
+  if (malformed) return malformed;
+  const quota: Record<string, number> = {};
+  for (const field of ['containers', 'cpu', 'memoryBytes'] as const) {
+    const value = (body as Record<string, unknown>)[field];
+    if (value === undefined || value === null) continue;
+    const whole = field === 'cpu' || Number.isSafeInteger(value);
+    if (typeof value !== 'number' || !Number.isFinite(value) || value < 0 || !whole) {
+      return reject('quota_invalid', { field, received: received(value), why: `${field} must be a number of 0 or more, or absent for no limit.` });
+    }
+    quota[field] = value;
+  }
+  return commitAttempts(admission, caller, () => {
+    const tenant = findTenant(admission.store, idOrSlug);
+    if (tenant === undefined) return tenantNotFound('tenant', idOrSlug);
+    const before = admission.store.forTenant(tenant.id).get('quota', 'quota');
+    const transaction = new Transaction(tenant.id).expect('quota', 'quota', before).put('quota', 'quota', quota as Quota);
+    admission.journal.audit(transaction, tenant.id, caller, 'tenant.quota_set', { kind: 'Tenant', name: tenant.slug });
+    const removed = Object.keys(before?.record ?? {}).filter((field) => quota[field] === undefined).map((field) => `quota[${field}]`);
+    return { answer: { status: 200, body: { ...tenantView(tenant, quota as Quota), ...ANNOUNCED, removed } }, transaction };
+  });
+}

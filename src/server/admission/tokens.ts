@@ -1,0 +1,90 @@
+import { type Draft, shape } from '../../core/contract/shape.ts';
+import type { TokenId } from '../../core/model/ids.ts';
+import { parseDuration } from '../../core/model/quantity.ts';
+import { PLATFORM_SLUG, type Role, ROLES, type TokenRecord } from '../../core/model/tenant.ts';
+import { received } from '../../core/rejections/redaction.ts';
+import { reject } from '../../core/rejections/reject.ts';
+import type { Rejection } from '../../core/rejections/rejection.ts';
+import { hashSecret, mintToken } from '../access/token.ts';
+import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
+
+const DEFAULT_TTL = '2160h';
+const MAX_TTL_MS = 366 * 24 * 3_600_000;
+const MAX_NAME = 100;
+const ASSIGNABLE: readonly Role[] = ROLES.filter((role) => role !== 'node');
+
+export const tokenBody = shape({
+  type: 'object',
+  fields: {
+    name: { type: 'string', description: 'What the token is for.' },
+    role: { type: 'string', description: `One of ${ASSIGNABLE.join(', ')}.` },
+    ttl: { type: 'string', description: 'How long it is good for, e.g. 720h; default 90 days, at most 366.' },
+  },
+});
+
+/** Never the hash: a token is listed by its id. */
+export function tokenView({ hash: _hash, ...token }: TokenRecord): Record<string, unknown> {
+  return token;
+}
+
+function invalid(field: string, value: unknown, expected: string, why: string): Rejection {
+  return reject('token_invalid', { field, received: received(value), expected, why });
+}
+
+export async function createToken(
+  admission: Admission,
+  tokenKey: Buffer,
+  caller: Caller,
+  body: Draft<typeof tokenBody>,
+): Promise<Outcome> {
+  const { name, role, ttl = DEFAULT_TTL } = body;
+  if (name === undefined || name === '' || name.length > MAX_NAME) {
+    return invalid('name', name, `1 to ${MAX_NAME} characters`, 'A token is named, so that its purpose is known when it is revoked.');
+  }
+  if (role === undefined || !(ASSIGNABLE as readonly string[]).includes(role)) {
+    return invalid('role', role, `one of: ${ASSIGNABLE.join(', ')}`, 'The role is not one that a token can have.');
+  }
+  if (role === 'platform-admin' && (caller.principal?.role !== 'platform-admin' || caller.tenantSlug !== PLATFORM_SLUG)) {
+    return reject('role_forbidden', { field: 'role', received: role, why: 'Only a platform administrator, acting for the platform itself, makes platform administrators.' });
+  }
+  const ttlMs = parseDuration(ttl);
+  if (ttlMs === undefined || ttlMs < 1000 || ttlMs > MAX_TTL_MS) {
+    return invalid('ttl', ttl, 'a duration from 1s to 8784h (366 days)', 'The lifetime is not a duration in range.');
+  }
+  // The answer shows the token once, so it is not kept for an Idempotency-Key to replay.
+  const { idempotency: _unused, ...withoutReplay } = caller;
+  return commitAttempts(admission, withoutReplay, () => {
+    const now = admission.clock.now();
+    const id = admission.ids.next('token').replace('_', '') as TokenId;
+    const { token, secret } = mintToken('pat', id);
+    const record: TokenRecord = {
+      id,
+      kind: 'pat',
+      tenantId: caller.tenant.tenantId,
+      role: role as Role,
+      name,
+      hash: hashSecret(tokenKey, secret),
+      createdAt: now.toISOString(),
+      createdBy: caller.principal?.tokenId ?? 'system',
+      expiresAt: new Date(now.getTime() + ttlMs).toISOString(),
+    };
+    const transaction = caller.tenant.transaction().expectGlobal('tokens', id, undefined).putGlobal('tokens', id, record);
+    admission.journal.audit(transaction, caller.tenant.tenantId, caller, 'token.created', { kind: 'Token', name: id });
+    const alterations = body.ttl === undefined ? [{ field: 'ttl', from: '(absent)', to: DEFAULT_TTL, why: 'tokens expire; 90 days when nothing is said' }] : [];
+    return { answer: { status: 201, body: { ...tokenView(record), token, alterations, warnings: [], removed: [] } }, transaction };
+  });
+}
+
+/** Revoked tokens stay on record, so that the audit log can be read. */
+export async function revokeToken(admission: Admission, caller: Caller, id: string): Promise<Outcome> {
+  return commitAttempts(admission, caller, () => {
+    const stored = admission.store.getGlobal('tokens', id);
+    if (stored === undefined || stored.record.tenantId !== caller.tenant.tenantId) {
+      return reject('token_not_found', { field: 'id', received: received(id), why: 'The tenant has no token of this id.' });
+    }
+    const record = { ...stored.record, revokedAt: stored.record.revokedAt ?? admission.clock.now().toISOString() };
+    const transaction = caller.tenant.transaction().expectGlobal('tokens', id, stored).putGlobal('tokens', id, record);
+    admission.journal.audit(transaction, caller.tenant.tenantId, caller, 'token.revoked', { kind: 'Token', name: id });
+    return { answer: { status: 200, body: { ...tokenView(record), alterations: [], warnings: [], removed: [] } }, transaction };
+  });
+}

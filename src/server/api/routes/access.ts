@@ -1,0 +1,145 @@
+import type { Draft } from '../../../core/contract/shape.ts';
+import { isRejection } from '../../../core/rejections/reject.ts';
+import { reject } from '../../../core/rejections/reject.ts';
+import { received } from '../../../core/rejections/redaction.ts';
+import type { Admission } from '../../admission/admission.ts';
+import { createTenant, deleteTenant, quotaBody, setQuota, tenantBody, tenantView } from '../../admission/tenants.ts';
+import { createToken, revokeToken, tokenBody, tokenView } from '../../admission/tokens.ts';
+import { findTenant } from '../../access/authenticate.ts';
+import { pageReply, pageRequest } from '../paging.ts';
+import { LIST_QUERY, type Route, route } from '../route.ts';
+import { writeReply } from './deployments.ts';
+
+const TENANT = { $ref: '#/components/schemas/Tenant' } as const;
+const TOKEN = { $ref: '#/components/schemas/Token' } as const;
+
+function tenantRoutes(admission: Admission): Route[] {
+  const { store } = admission;
+  const view = (tenant: Parameters<typeof tenantView>[0]) => tenantView(tenant, store.forTenant(tenant.id).get('quota', 'quota')?.record);
+  return [
+    route({
+      method: 'GET',
+      path: '/api/v1/tenants',
+      summary: 'List tenants',
+      tag: 'Tenants',
+      permission: 'tenants.manage',
+      tenant: 'platform',
+      query: LIST_QUERY,
+      codes: [],
+      success: { status: 200, description: 'Tenants, by slug.', schema: { type: 'array', items: TENANT } },
+      handle: ({ query }) => {
+        const page = pageRequest(query);
+        if (isRejection(page)) return page;
+        const read = store.listGlobal('tenant-slugs', { ...page, limit: page.limit + 1 }).flatMap(({ id, record }) => {
+          const tenant = store.getGlobal('tenants', record.tenantId)?.record;
+          return tenant === undefined ? [] : [{ id, tenant }];
+        });
+        return pageReply(page, '/api/v1/tenants', query, read, ({ id }) => id, ({ tenant }) => view(tenant));
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/api/v1/tenants',
+      summary: 'Create a tenant',
+      tag: 'Tenants',
+      permission: 'tenants.manage',
+      tenant: 'platform',
+      body: { shape: tenantBody },
+      codes: ['tenant_name_invalid', 'tenant_already_exists'],
+      success: { status: 201, description: 'The tenant.', schema: TENANT },
+      handle: async ({ caller, body }) => writeReply(await createTenant(admission, caller, body as Draft<typeof tenantBody>)),
+    }),
+    route({
+      method: 'GET',
+      path: '/api/v1/tenants/{tenant}',
+      summary: 'Read a tenant and its quota',
+      tag: 'Tenants',
+      permission: 'read',
+      tenant: 'path',
+      codes: ['tenant_not_found'],
+      success: { status: 200, description: 'The tenant.', schema: TENANT },
+      handle: ({ tenant }) => ({ status: 200, body: view(tenant) }),
+    }),
+    route({
+      method: 'DELETE',
+      path: '/api/v1/tenants/{tenant}',
+      summary: 'Delete a tenant that has nothing left',
+      tag: 'Tenants',
+      permission: 'tenants.manage',
+      tenant: 'platform',
+      codes: ['tenant_not_found', 'tenant_in_use'],
+      success: { status: 200, description: 'Deleted.', schema: TENANT },
+      handle: async ({ caller, params }) => writeReply(await deleteTenant(admission, caller, params['tenant'] ?? '')),
+    }),
+    route({
+      method: 'PUT',
+      path: '/api/v1/tenants/{tenant}/quota',
+      summary: 'Replace the quota of a tenant',
+      tag: 'Tenants',
+      permission: 'tenants.manage',
+      tenant: 'platform',
+      body: { shape: quotaBody, unchecked: true },
+      codes: ['tenant_not_found', 'quota_invalid', 'field_unknown'],
+      success: { status: 200, description: 'The tenant with its quota.', schema: TENANT },
+      handle: async ({ caller, params, body }) => {
+        const tenant = findTenant(store, params['tenant'] ?? '');
+        if (tenant === undefined) {
+          return reject('tenant_not_found', { field: 'tenant', received: received(params['tenant']), why: 'There is no tenant of this id or slug.' });
+        }
+        return writeReply(await setQuota(admission, caller, tenant.id, body));
+      },
+    }),
+  ];
+}
+
+function tokenRoutes(admission: Admission, tokenKey: Buffer): Route[] {
+  const { store } = admission;
+  return [
+    route({
+      method: 'GET',
+      path: '/api/v1/tokens',
+      summary: 'List the tokens of the tenant; never their secrets',
+      tag: 'Tokens',
+      permission: 'tokens.manage',
+      tenant: 'credential',
+      query: LIST_QUERY,
+      codes: [],
+      success: { status: 200, description: 'Tokens, by id.', schema: { type: 'array', items: TOKEN } },
+      handle: ({ tenant, query }) => {
+        const page = pageRequest(query);
+        if (isRejection(page)) return page;
+        const read = store
+          .listGlobal('tokens')
+          .filter(({ id, record }) => record.tenantId === tenant.id && (page.after === undefined || id > page.after));
+        return pageReply(page, '/api/v1/tokens', query, read.slice(0, page.limit + 1), ({ id }) => id, ({ record }) => tokenView(record));
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/api/v1/tokens',
+      summary: 'Create a token; it is shown in this answer and never again',
+      tag: 'Tokens',
+      permission: 'tokens.manage',
+      tenant: 'credential',
+      body: { shape: tokenBody },
+      codes: ['token_invalid'],
+      success: { status: 201, description: 'The token.', schema: TOKEN },
+      handle: async ({ caller, body }) => writeReply(await createToken(admission, tokenKey, caller, body as Draft<typeof tokenBody>)),
+    }),
+    route({
+      method: 'DELETE',
+      path: '/api/v1/tokens/{id}',
+      summary: 'Revoke a token',
+      tag: 'Tokens',
+      permission: 'tokens.manage',
+      tenant: 'credential',
+      codes: ['token_not_found'],
+      success: { status: 200, description: 'Revoked.', schema: TOKEN },
+      handle: async ({ caller, params }) => writeReply(await revokeToken(admission, caller, params['id'] ?? '')),
+    }),
+  ];
+}
+
+export function accessRoutes(admission: Admission, tokenKey: Buffer): Route[] {
+  return [...tenantRoutes(admission), ...tokenRoutes(admission, tokenKey)];
+}

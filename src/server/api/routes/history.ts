@@ -1,0 +1,111 @@
+import { isRejection } from '../../../core/rejections/reject.ts';
+import type { EventRecord } from '../../../core/model/event.ts';
+import type { Stored } from '../../store/collection.ts';
+import { joinId } from '../../store/keys.ts';
+import type { TenantStore } from '../../store/store.ts';
+import { invalidParameter, pageReply, pageRequest } from '../paging.ts';
+import { LIST_QUERY, type Reply, type Route, type RouteRequest, route } from '../route.ts';
+import { eventStream } from '../event-stream.ts';
+
+interface EventFilter {
+  readonly kind?: string;
+  readonly subject?: string;
+  readonly since?: number;
+}
+
+export function matchesFilter(filter: EventFilter, event: EventRecord): boolean {
+  if (filter.kind !== undefined && event.kind !== filter.kind) return false;
+  if (filter.subject !== undefined && event.subject.name !== filter.subject && `${event.subject.kind}/${event.subject.name}` !== filter.subject) return false;
+  return filter.since === undefined || Date.parse(event.at) >= filter.since;
+}
+
+const READ_CHUNK = 1000;
+
+/** Reads on until the page is full: a filter may skip most of what is stored, but never ends a page early. */
+async function readEvents(store: TenantStore, filter: EventFilter, after: string | undefined, count: number): Promise<Stored<EventRecord>[]> {
+  const found: Stored<EventRecord>[] = [];
+  let from = after;
+  for (;;) {
+    const { entries } = await store.rangeCold('events', '', { limit: READ_CHUNK, ...(from === undefined ? {} : { after: from }) });
+    for (const entry of entries) {
+      if (matchesFilter(filter, entry.record)) found.push(entry);
+      if (found.length === count) return found;
+    }
+    if (entries.length < READ_CHUNK) return found;
+    from = entries.at(-1)?.id;
+  }
+}
+
+async function events(request: RouteRequest): Promise<Reply> {
+  const { store, query, headers } = request;
+  const { kind, subject, since } = query;
+  const sinceMs = since === undefined ? undefined : Date.parse(since);
+  if (since !== undefined && Number.isNaN(sinceMs)) return invalidParameter('since', since, 'an RFC 3339 time such as 2026-01-31T12:00:00Z');
+  const filter: EventFilter = {
+    ...(kind === undefined ? {} : { kind }),
+    ...(subject === undefined ? {} : { subject }),
+    ...(sinceMs === undefined ? {} : { since: sinceMs }),
+  };
+  if (headers.accept?.includes('text/event-stream')) return eventStream(request, (event) => matchesFilter(filter, event));
+  const page = pageRequest(query);
+  if (isRejection(page)) return page;
+  const read = await readEvents(store, filter, page.after, page.limit + 1);
+  return pageReply(page, '/api/v1/events', query, read, ({ id }) => id, ({ record }) => record);
+}
+
+export function historyRoutes(): Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/api/v1/events',
+      summary: 'Published events, oldest first; live with Accept: text/event-stream',
+      tag: 'Events',
+      permission: 'read',
+      tenant: 'credential',
+      query: {
+        ...LIST_QUERY,
+        kind: { description: 'Only events of this kind.', schema: { type: 'string' } },
+        subject: { description: 'Only events about this name, or Kind/name.', schema: { type: 'string' } },
+        since: { description: 'Only events at or after this time.', schema: { type: 'string', format: 'date-time' } },
+      },
+      codes: [],
+      success: { status: 200, description: 'Events.', schema: { type: 'array', items: { $ref: '#/components/schemas/Event' } } },
+      handle: events,
+    }),
+    route({
+      method: 'GET',
+      path: '/api/v1/archives/deployments/{name}',
+      summary: 'Versioned configuration history of a deployment, kept after its deletion',
+      tag: 'Archives',
+      permission: 'read',
+      tenant: 'credential',
+      query: LIST_QUERY,
+      codes: [],
+      success: { status: 200, description: 'Versions, oldest first.', schema: { type: 'array', items: { $ref: '#/components/schemas/Archive' } } },
+      handle: async ({ store, params, query }) => {
+        const page = pageRequest(query);
+        if (isRejection(page)) return page;
+        const name = params['name'] ?? '';
+        const { entries } = await store.rangeCold('archives', `${joinId(name)}/`, { ...page, limit: page.limit + 1 });
+        return pageReply(page, `/api/v1/archives/deployments/${encodeURIComponent(name)}`, query, entries, ({ id }) => id, ({ record }) => record);
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/api/v1/audit',
+      summary: 'Who did what to which record, oldest first',
+      tag: 'Audit',
+      permission: 'audit.read',
+      tenant: 'credential',
+      query: LIST_QUERY,
+      codes: [],
+      success: { status: 200, description: 'Audit records.', schema: { type: 'array', items: { $ref: '#/components/schemas/Audit' } } },
+      handle: async ({ store, query }) => {
+        const page = pageRequest(query);
+        if (isRejection(page)) return page;
+        const { entries } = await store.rangeCold('audit', '', { ...page, limit: page.limit + 1 });
+        return pageReply(page, '/api/v1/audit', query, entries, ({ id }) => id, ({ record }) => record);
+      },
+    }),
+  ];
+}
