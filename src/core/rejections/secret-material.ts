@@ -98,8 +98,8 @@ export const secretMaterialCodes = entries({
     cause:
       'A credential that the platform mints must not be guessable, whatever the program behind it accepts. Each character gives log2 of the size of its alphabet in bits: `alphanumeric` (62 characters) 5.95, `lowercase` (36) 5.17, `symbols` (75) 6.23.',
     accepted: 'length of at least 22 for alphanumeric, 25 for lowercase, 21 for symbols (128 bits)',
-    failing: '{ "generate": { "keys": ["pin"], "length": 12, "charset": "alphanumeric" } }',
-    corrected: '{ "generate": { "keys": ["pin"], "length": 22, "charset": "alphanumeric" } }',
+    failing: '{ "generate": { "keys": ["password"], "length": 12, "charset": "alphanumeric" } }',
+    corrected: '{ "generate": { "keys": ["password"], "length": 22, "charset": "alphanumeric" } }',
     origin: '7.3',
   },
   secret_generate_bytes_out_of_range: {

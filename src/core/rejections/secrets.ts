@@ -180,8 +180,9 @@ export const secretCodes = entries({
     accepted:
       'no values in the record to be stored; write the material with PUT /api/v1/secrets/{namespace}/{name} and send only the reference',
     failing:
-      '{ "secrets": [ { "name": "DB", "vault_path": "resources/db", "anchor": "external", "values": { "password": "example-not-a-real-password" } } ] }',
-    corrected: '{ "secrets": [ { "name": "DB", "vault_path": "resources/db", "anchor": "external" } ] }',
+      'the record to be stored      inside the control plane, not your request\n\n{ "secrets": [ { "name": "DB", "vault_path": "resources/db", "anchor": "external", "values": { "password": "example-not-a-real-password" } } ] }',
+    corrected:
+      'the record to be stored      after stripping\n\n{ "secrets": [ { "name": "DB", "vault_path": "resources/db", "anchor": "external" } ] }',
     origin: '7.3',
   },
   secret_generate_would_persist: {
@@ -193,8 +194,9 @@ export const secretCodes = entries({
     accepted:
       'no generate in the record to be stored; mint with PUT /api/v1/secrets/{namespace}/{name} and send only the reference',
     failing:
-      '{ "secrets": [ { "name": "DB", "vault_path": "resources/db", "anchor": "process", "generate": { "keys": ["password"] } } ] }',
-    corrected: '{ "secrets": [ { "name": "DB", "vault_path": "resources/db", "anchor": "process" } ] }',
+      'the record to be stored      inside the control plane, not your request\n\n{ "secrets": [ { "name": "DB", "vault_path": "resources/db", "anchor": "process", "generate": { "keys": ["password"] } } ] }',
+    corrected:
+      'the record to be stored      after stripping\n\n{ "secrets": [ { "name": "DB", "vault_path": "resources/db", "anchor": "process" } ] }',
     origin: '7.3',
   },
 });

@@ -35,9 +35,10 @@ export function renderDocsIndex(baseUrl: string, query: string, guides: readonly
   const content = html`<h1>Documentation</h1>
 <p class="lead">Every refusal of this control plane has a code, and every code has a page here: why the rule exists, what is accepted, and an example of both.</p>
 ${guideList(site, guides)}
-<h2>Reading a rejection</h2>
+<details><summary>How to read a rejection</summary>
 <p>The body of a refused request is one JSON object with six strings. Nothing was stored: fix the named field and send the request again.</p>
 ${recordTable()}
+</details>
 <h2 id="codes">Rejection codes</h2>
 ${codeList(site, `${site.prefix}/docs`, query)}`;
   const description =

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { CATALOGUE, isRejectionCode } from '../../../core/rejections/catalogue.ts';
 import { html } from './html.ts';
 import { docsPage } from './pages.ts';
+import { statusText } from './status.ts';
 
 const BASE = 'https://berth.example.com';
 const codes = Object.keys(CATALOGUE).filter(isRejectionCode);
@@ -59,6 +60,12 @@ describe('every page of a code', () => {
     const markup = body('/docs/errors/replicas_negative');
     expect(markup).toContain('<code>{\n  <mark>&quot;replicas&quot;: -1</mark>\n}');
     expect(markup).toContain('<code>{\n  <mark>&quot;replicas&quot;: 0</mark>\n}');
+  });
+
+  it('names every status in words', () => {
+    for (const { status, alsoStatus } of Object.values(CATALOGUE)) {
+      for (const number of [status, alsoStatus ?? status]) expect(statusText(number)).toMatch(/^\d{3} [A-Z]/);
+    }
   });
 
   it('shows both statuses of a code that has two', () => {

@@ -83,6 +83,8 @@ form label { display: block; font-weight: 600; margin-bottom: .25rem; }
 .search input, .search button { font: inherit; color: inherit; padding: .5rem .75rem; border: 1px solid var(--line); border-radius: 8px; background: var(--raised); }
 .search input { flex: 1; min-width: 0; }
 .search button { cursor: pointer; }
+details { margin: 1rem 0; }
+summary { cursor: pointer; font-weight: 600; }
 .count { font-size: .9rem; color: var(--soft); }
 @media (max-width: 44rem) {
   main { padding: 1rem 1rem 4rem; }
