@@ -19,6 +19,8 @@ export interface Watchers {
   publish(batch: KvChangeBatch): void;
   /** True when somebody would look at a batch; otherwise it need not be built. */
   readonly wanted: boolean;
+  /** Tells every watcher to start over. */
+  loseAll(reason: string): void;
   closeAll(): void;
 }
 
@@ -108,6 +110,10 @@ export function createWatchers(readHistory: ReadHistory): Watchers {
 
     get wanted() {
       return watchers.size > 0;
+    },
+
+    loseAll(reason) {
+      for (const watcher of watchers) lose(watcher, reason);
     },
 
     closeAll() {

@@ -1,0 +1,279 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { DamageError } from './fault.ts';
+import { createLeases, type Leases } from './leases.ts';
+import { answers, type Operation, type Wire } from './protocol.ts';
+import {
+  decodeMeta,
+  deletionSum,
+  logMix,
+  type Meta,
+  metaRow,
+  replaceMeta,
+  rowSum,
+  selectMeta,
+} from './schema.ts';
+
+type Row = [value: string, createRev: number, modRev: number, sum: number];
+type OldRow = [rev: number, key: string, sum: number, prevSum: number | null, bytes: number];
+type CommitOperation = Extract<Operation, { kind: 'commit' }>;
+
+/** Applies operations inside the transaction that its caller opens and ends. */
+export interface Ledger {
+  readonly meta: Readonly<Meta>;
+  readonly leases: Leases;
+  /** True when the running transaction has changed anything. */
+  readonly changed: boolean;
+  /** Appends the operation's answer. */
+  apply(operation: Operation, into: Wire): void;
+  /** Ends every lease that is due, one revision each. */
+  expire(into: Wire): void;
+  /** Whether a commit gives back space or takes next to none. */
+  frees(operation: CommitOperation): boolean;
+  /**
+   * Moves the floor up to what is to be kept, and removes at most `rows` rows at or below it, oldest first. True when
+   * more are left. Does nothing until enough has gathered to be worth the pages it touches.
+   */
+  sweep(keep: Retention, rows: number): boolean;
+  /** To be called before COMMIT. */
+  seal(): void;
+  /** To be called after COMMIT, or after ROLLBACK. */
+  settle(committed: boolean): void;
+}
+
+export interface Retention {
+  readonly revisions: number;
+  readonly bytes: number;
+}
+
+/** Revisions beyond the kept ones that may gather before they are swept. */
+const sweepFromRevisions = 128;
+
+/** Growth allowed to a commit on a full disk that overwrites a key without growing it: its event, its audit line. */
+const smallGrowthBytes = 4096;
+
+export function createLedger(db: DatabaseSync): Ledger {
+  const statements = {
+    meta: db.prepare(selectMeta),
+    seal: db.prepare(replaceMeta),
+    row: db.prepare('SELECT value, create_rev, mod_rev, sum FROM current WHERE key = ?'),
+    insert: db.prepare('INSERT INTO current VALUES (?, ?, ?, ?, ?)'),
+    update: db.prepare('UPDATE current SET value = ?, mod_rev = ?, sum = ? WHERE key = ?'),
+    remove: db.prepare('DELETE FROM current WHERE key = ?'),
+    log: db.prepare('INSERT INTO log VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)'),
+    oldest:
+      db.prepare(`SELECT rev, key, sum, prev_sum, coalesce(octet_length(value), 0) + coalesce(octet_length(prev_value), 0)
+      FROM log WHERE rev <= ? ORDER BY rev, key LIMIT ?`),
+    sweep: db.prepare('DELETE FROM log WHERE (rev, key) <= (?, ?)'),
+  };
+  statements.meta.setReturnArrays(true);
+  statements.row.setReturnArrays(true);
+  statements.oldest.setReturnArrays(true);
+  const leases = createLeases(db);
+  let committed = decodeMeta(statements.meta.get());
+  let meta = { ...committed };
+  let changed = false;
+  /** Rows at or below the floor may be left from before. */
+  let backlog = true;
+  leases.load();
+
+  function row(key: string): Row | undefined {
+    const found = statements.row.get(key) as unknown as Row | undefined;
+    if (found !== undefined && rowSum(key, found[0], found[1], found[2]) !== found[3]) {
+      throw new DamageError(`key ${key} fails its checksum`);
+    }
+    return found;
+  }
+
+  function log(
+    key: string,
+    value: string | null,
+    createRev: number,
+    sum: number,
+    before: Row | undefined,
+  ): void {
+    const [prevValue, prevCreateRev, prevModRev, prevSum] = before ?? [null, null, null, null];
+    statements.log.run(meta.head, key, value, createRev, sum, prevValue, prevCreateRev, prevModRev, prevSum);
+    meta.logCount++;
+    meta.logBytes += byteLength(value) + byteLength(prevValue);
+    meta.logMix = (meta.logMix ^ logMix(sum, prevSum)) >>> 0;
+  }
+
+  function put(key: string, value: string, before: Row | undefined): number {
+    const createRev = before?.[1] ?? meta.head;
+    const sum = rowSum(key, value, createRev, meta.head);
+    if (before === undefined) {
+      statements.insert.run(key, value, createRev, meta.head, sum);
+      meta.currentCount++;
+      meta.currentMix = (meta.currentMix ^ sum) >>> 0;
+    } else {
+      statements.update.run(value, meta.head, sum, key);
+      meta.currentMix = (meta.currentMix ^ before[3] ^ sum) >>> 0;
+    }
+    log(key, value, createRev, sum, before);
+    return createRev;
+  }
+
+  function remove(key: string, before: Row): void {
+    statements.remove.run(key);
+    meta.currentCount--;
+    meta.currentMix = (meta.currentMix ^ before[3]) >>> 0;
+    log(key, null, 0, deletionSum(key, meta.head), before);
+  }
+
+  function commit({ guards, puts, deletes }: CommitOperation, into: Wire): void {
+    for (const { lease } of puts) {
+      if (lease !== undefined && !leases.has(Number(lease))) {
+        into.push(answers.leaseGone, lease);
+        return;
+      }
+    }
+    // Guarded keys are most often written too: one lookup serves both.
+    const rows = new Map<string, Row | undefined>();
+    const failed: number[] = [];
+    for (const [i, { key, modRevision }] of guards.entries()) {
+      const before = row(key);
+      rows.set(key, before);
+      if ((before?.[2] ?? 0) !== modRevision) failed.push(i);
+    }
+    if (failed.length > 0) {
+      into.push(answers.conflict, failed.length, ...failed);
+      return;
+    }
+    const before = (key: string): Row | undefined => (rows.has(key) ? rows.get(key) : row(key));
+    const removals = deletes.map((key) => before(key));
+    if (puts.length > 0 || removals.some((found) => found !== undefined)) {
+      meta.head++;
+      changed = true;
+    }
+    into.push(answers.applied, meta.head);
+    for (const { key, value, lease } of puts) {
+      into.push(put(key, value, before(key)));
+      leases.bind(key, lease === undefined ? undefined : Number(lease));
+    }
+    for (const [i, key] of deletes.entries()) {
+      const found = removals[i];
+      into.push(found === undefined ? 0 : 1);
+      if (found === undefined) continue;
+      remove(key, found);
+      leases.bind(key, undefined);
+    }
+  }
+
+  function endLease(id: number, into: Wire): void {
+    changed = true;
+    const keys = leases.end(id);
+    if (keys.length > 0) meta.head++;
+    for (const key of keys) {
+      const before = row(key);
+      if (before === undefined) throw new DamageError(`leased key ${key} is missing`);
+      remove(key, before);
+    }
+    into.push(meta.head, keys.length, ...keys);
+  }
+
+  return {
+    get meta() {
+      return meta;
+    },
+    leases,
+    get changed() {
+      return changed;
+    },
+
+    apply(operation, into) {
+      switch (operation.kind) {
+        case 'commit':
+          commit(operation, into);
+          return;
+        case 'grant':
+          meta.lastLease++;
+          changed = true;
+          leases.grant(meta.lastLease, operation.ttlMs);
+          into.push(answers.number, meta.lastLease);
+          return;
+        case 'keepAlive':
+          into.push(answers.number, leases.keepAlive(operation.lease) ? 1 : 0);
+          return;
+        case 'revoke':
+          into.push(answers.revoked);
+          if (leases.has(operation.lease)) endLease(operation.lease, into);
+          else into.push(meta.head, 0);
+          return;
+        case 'compact':
+          if (operation.revision > meta.floor) {
+            meta.floor = Math.min(operation.revision, meta.head);
+            changed = true;
+            backlog = true;
+          }
+          into.push(answers.done);
+      }
+    },
+
+    expire(into) {
+      for (const id of leases.expired()) {
+        into.push(answers.expired);
+        endLease(id, into);
+      }
+    },
+
+    frees({ puts, deletes }) {
+      if (deletes.length > 0) return true;
+      let growth = 0;
+      let overwrites = false;
+      for (const { key, value } of puts) {
+        const before = row(key)?.[0];
+        growth += value.length - (before?.length ?? -key.length);
+        overwrites ||= before !== undefined && value.length <= before.length;
+      }
+      return overwrites && growth <= smallGrowthBytes;
+    },
+
+    sweep(keep, rows) {
+      const tooLarge = meta.logBytes > keep.bytes;
+      const target = Math.max(meta.floor, meta.head - keep.revisions);
+      if (!backlog && !tooLarge && target - meta.floor < sweepFromRevisions) return false;
+      const oldest = statements.oldest.all(tooLarge ? meta.head : target, rows) as unknown as OldRow[];
+      const swept = tooLarge ? oldest.slice(0, 1 + countAbove(oldest, meta.logBytes - keep.bytes)) : oldest;
+      const last = swept.at(-1);
+      backlog = swept.length === rows;
+      if (last === undefined) return false;
+      statements.sweep.run(last[0], last[1]);
+      meta.floor = Math.max(target, last[0]);
+      meta.logCount -= swept.length;
+      for (const [, , sum, prevSum, bytes] of swept) {
+        meta.logMix = (meta.logMix ^ logMix(sum, prevSum)) >>> 0;
+        meta.logBytes -= bytes;
+      }
+      changed = true;
+      // A revision may be cut in two: it is below the floor now, and its rest goes with the next step.
+      backlog ||= tooLarge;
+      return backlog;
+    },
+
+    seal() {
+      if (changed) statements.seal.run(...metaRow(meta));
+    },
+
+    settle(isCommitted) {
+      changed = false;
+      if (isCommitted) {
+        committed = { ...meta };
+      } else {
+        meta = { ...committed };
+        backlog = true;
+        leases.load();
+      }
+    },
+  };
+}
+
+function byteLength(text: string | null): number {
+  return text === null ? 0 : Buffer.byteLength(text);
+}
+
+/** How many of the oldest rows it takes to give back `excessBytes`, less one. */
+function countAbove(rows: readonly OldRow[], excessBytes: number): number {
+  let freed = 0;
+  const last = rows.findIndex(([, , , , bytes]) => (freed += bytes) >= excessBytes);
+  return last === -1 ? rows.length : last;
+}

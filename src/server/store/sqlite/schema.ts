@@ -1,0 +1,139 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { crc32 } from 'node:zlib';
+import { DamageError } from './fault.ts';
+
+/** Raised when the layout of the file changes; a newer file is refused rather than misread. */
+const formatVersion = 1;
+
+// The log carries what each change replaced, so that the state at an old revision is: rows not changed since, plus
+// what the first later change of each other row replaced. Every row carries a checksum over its content, which the
+// log takes over from the rows it speaks of; meta seals the number and mix of all of them.
+const tables = `
+  CREATE TABLE current (
+    key TEXT PRIMARY KEY, value TEXT NOT NULL,
+    create_rev INTEGER NOT NULL, mod_rev INTEGER NOT NULL, sum INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE log (
+    rev INTEGER NOT NULL, key TEXT NOT NULL, value TEXT, create_rev INTEGER NOT NULL, sum INTEGER NOT NULL,
+    prev_value TEXT, prev_create_rev INTEGER, prev_mod_rev INTEGER, prev_sum INTEGER,
+    PRIMARY KEY (rev, key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE lease (id INTEGER PRIMARY KEY, ttl_ms INTEGER NOT NULL, sum INTEGER NOT NULL) STRICT;
+  CREATE TABLE leased (key TEXT PRIMARY KEY, lease INTEGER NOT NULL, sum INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE meta (
+    id INTEGER PRIMARY KEY CHECK (id = 1), format INTEGER NOT NULL,
+    head INTEGER NOT NULL, floor INTEGER NOT NULL, last_lease INTEGER NOT NULL,
+    current_count INTEGER NOT NULL, current_mix INTEGER NOT NULL,
+    log_count INTEGER NOT NULL, log_mix INTEGER NOT NULL, log_bytes INTEGER NOT NULL, sum INTEGER NOT NULL
+  ) STRICT;
+`;
+
+/** The one row that says where the store stands. */
+export interface Meta {
+  head: number;
+  /** History at or below this revision is forgotten; its rows may still wait to be swept. */
+  floor: number;
+  lastLease: number;
+  currentCount: number;
+  currentMix: number;
+  logCount: number;
+  logMix: number;
+  logBytes: number;
+}
+
+export const emptyMeta: Meta = {
+  head: 0,
+  floor: 0,
+  lastLease: 0,
+  currentCount: 0,
+  currentMix: 0,
+  logCount: 0,
+  logMix: 0,
+  logBytes: 0,
+};
+
+export const selectMeta = `SELECT format, head, floor, last_lease, current_count, current_mix, log_count, log_mix, log_bytes, sum
+  FROM meta WHERE id = 1`;
+export const replaceMeta = 'REPLACE INTO meta VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)';
+
+export function metaRow(meta: Meta): number[] {
+  const row = [
+    formatVersion,
+    meta.head,
+    meta.floor,
+    meta.lastLease,
+    meta.currentCount,
+    meta.currentMix,
+    meta.logCount,
+    meta.logMix,
+    meta.logBytes,
+  ];
+  return [...row, crc32(row.join())];
+}
+
+export function decodeMeta(row: unknown): Meta {
+  if (!Array.isArray(row)) throw new DamageError('its head row is missing');
+  const numbers = row as number[];
+  const field = (i: number): number => numbers[i] ?? 0;
+  if (crc32(numbers.slice(0, -1).join()) !== numbers.at(-1))
+    throw new DamageError('its head row fails its checksum');
+  const format = field(0);
+  if (format !== formatVersion) {
+    throw new Error(`the store file has format ${format}, this version reads format ${formatVersion}`);
+  }
+  return {
+    head: field(1),
+    floor: field(2),
+    lastLease: field(3),
+    currentCount: field(4),
+    currentMix: field(5),
+    logCount: field(6),
+    logMix: field(7),
+    logBytes: field(8),
+  };
+}
+
+/** Settings of the connection that writes; makes the tables of a new file. */
+export function prepareWriter(db: DatabaseSync): void {
+  // Only a file without tables takes it; it lets the file shrink later without being rewritten as a whole.
+  db.exec('PRAGMA auto_vacuum = INCREMENTAL');
+  db.exec('PRAGMA journal_mode = WAL');
+  db.exec('PRAGMA synchronous = FULL');
+  db.exec('PRAGMA wal_autocheckpoint = 0');
+  db.exec('PRAGMA journal_size_limit = 16777216');
+  db.exec('PRAGMA cache_size = -32768');
+  prepareReader(db);
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    if (db.prepare(`SELECT 1 FROM sqlite_schema LIMIT 1`).get() === undefined) {
+      db.exec(tables);
+      db.prepare(replaceMeta).run(...metaRow(emptyMeta));
+    }
+    db.exec('COMMIT');
+  } catch (error) {
+    db.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+export function prepareReader(db: DatabaseSync): void {
+  db.exec('PRAGMA cell_size_check = ON');
+}
+
+/** Checksum of a row of `current`; a deletion in the log counts as an empty value that was never created. */
+export function rowSum(key: string, value: string, createRevision: number, modRevision: number): number {
+  return crc32(value, crc32(`${createRevision} ${modRevision} ${key}`));
+}
+
+export function deletionSum(key: string, revision: number): number {
+  return rowSum(key, '', 0, revision);
+}
+
+/** What a log row adds to the mix: both sums, so that neither half can go missing. */
+export function logMix(sum: number, prevSum: number | null): number {
+  return (Math.imul(sum, 31) ^ (prevSum ?? 0)) >>> 0;
+}
+
+export function leaseSum(...fields: readonly (string | number)[]): number {
+  return crc32(fields.join(' '));
+}

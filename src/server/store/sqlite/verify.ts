@@ -1,0 +1,67 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { compareKeys } from '../key-order.ts';
+import { DamageError } from './fault.ts';
+import { deletionSum, logMix, type Meta, rowSum } from './schema.ts';
+
+type CurrentRow = [key: string, value: string, createRev: number, modRev: number, sum: number];
+type LogRow = [
+  rev: number,
+  key: string,
+  value: string | null,
+  createRev: number,
+  sum: number,
+  prevValue: string | null,
+  prevCreateRev: number | null,
+  prevModRev: number | null,
+  prevSum: number | null,
+];
+
+/**
+ * Reads every row once: each fits its checksum, they are in order (so a lookup finds them), and together they are the
+ * rows that were last committed, none more, none less. SQLite's own check knows nothing of the content of a row.
+ */
+export function verifyContent(db: DatabaseSync, meta: Meta): void {
+  verifyCurrent(db, meta);
+  verifyLog(db, meta);
+}
+
+function verifyCurrent(db: DatabaseSync, meta: Meta): void {
+  const rows = db.prepare('SELECT key, value, create_rev, mod_rev, sum FROM current ORDER BY key');
+  rows.setReturnArrays(true);
+  let count = 0;
+  let mix = 0;
+  let last = '';
+  for (const row of rows.iterate() as Iterable<unknown>) {
+    const [key, value, createRev, modRev, sum] = row as CurrentRow;
+    if (rowSum(key, value, createRev, modRev) !== sum) throw new DamageError(`key ${key} fails its checksum`);
+    if (count > 0 && compareKeys(last, key) >= 0) throw new DamageError(`key ${key} is out of order`);
+    last = key;
+    count++;
+    mix = (mix ^ sum) >>> 0;
+  }
+  if (count !== meta.currentCount || mix !== meta.currentMix) {
+    throw new DamageError(`${meta.currentCount} keys were written, ${count} are found, or others`);
+  }
+}
+
+function verifyLog(db: DatabaseSync, meta: Meta): void {
+  const rows =
+    db.prepare(`SELECT rev, key, value, create_rev, sum, prev_value, prev_create_rev, prev_mod_rev, prev_sum
+    FROM log ORDER BY rev, key`);
+  rows.setReturnArrays(true);
+  let count = 0;
+  let mix = 0;
+  for (const row of rows.iterate() as Iterable<unknown>) {
+    const [rev, key, value, createRev, sum, prevValue, prevCreateRev, prevModRev, prevSum] = row as LogRow;
+    const found = value === null ? deletionSum(key, rev) : rowSum(key, value, createRev, rev);
+    const prevFound = prevValue === null ? null : rowSum(key, prevValue, prevCreateRev ?? 0, prevModRev ?? 0);
+    if (found !== sum || prevFound !== prevSum) {
+      throw new DamageError(`revision ${rev} of key ${key} fails its checksum`);
+    }
+    count++;
+    mix = (mix ^ logMix(sum, prevSum)) >>> 0;
+  }
+  if (count !== meta.logCount || mix !== meta.logMix) {
+    throw new DamageError(`${meta.logCount} changes were logged, ${count} are found, or others`);
+  }
+}

@@ -1,0 +1,44 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { describeFault } from './fault.ts';
+import { storeFiles } from './files.ts';
+import {
+  decodeOperation,
+  type FromWriter,
+  type Operation,
+  type ToWriter,
+  WireReader,
+  type WriterOptions,
+} from './protocol.ts';
+import { openWriter, type Writer } from './writer.ts';
+
+/** Entry of the writer thread: opens the writer and feeds it from the port. */
+if (parentPort === null) throw new Error('the writer runs in a thread of its own');
+const port = parentPort;
+const options = workerData as WriterOptions;
+const post = (message: FromWriter): void => port.postMessage(message);
+
+function open(): Writer | undefined {
+  try {
+    return openWriter(options, post);
+  } catch (error) {
+    const { kind, message } = describeFault(error, storeFiles(options.dir).database, options.dir);
+    post({ kind: 'refused', fault: kind, message });
+    port.close();
+    return undefined;
+  }
+}
+
+const writer = open();
+if (writer !== undefined) {
+  port.on('message', (message: ToWriter) => {
+    if (message.kind === 'close') {
+      writer.close();
+      port.close();
+      return;
+    }
+    const wire = new WireReader(message.wire);
+    const operations: Operation[] = [];
+    while (!wire.done) operations.push(decodeOperation(wire));
+    writer.enqueue(operations);
+  });
+}
