@@ -1,7 +1,7 @@
 import { examined, type CredentialFinding, type EnvironmentPair } from './finding.ts';
 import { isPlaceholder } from './triviality.ts';
 
-const URL_USERINFO: CredentialFinding = {
+export const URL_USERINFO: CredentialFinding = {
   rule: 'password_in_url',
   why: 'The value holds an address with a user name and a password before the host.',
 };

@@ -3,7 +3,7 @@ import { keyMeaning, keyWords } from './key-words.ts';
 import { looksLikeKeyMaterial } from './randomness.ts';
 import { isNumeric, isStorePath, isTrivial, isUrl } from './triviality.ts';
 
-const EMBEDDED: CredentialFinding = {
+export const EMBEDDED: CredentialFinding = {
   rule: 'embedded_assignment',
   why: 'The value assigns a password, key or token inside its text, as connection strings, options and JSON do.',
 };

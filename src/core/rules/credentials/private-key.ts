@@ -1,6 +1,6 @@
 import type { CredentialFinding, EnvironmentPair } from './finding.ts';
 
-const PRIVATE_KEY: CredentialFinding = {
+export const PRIVATE_KEY: CredentialFinding = {
   rule: 'private_key',
   why: 'The value holds a private key.',
 };

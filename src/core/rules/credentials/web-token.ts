@@ -1,8 +1,11 @@
 import type { CredentialFinding, EnvironmentPair } from './finding.ts';
 import type { PrefixedForm } from './token-scan.ts';
 
-const JWT: CredentialFinding = { rule: 'json_web_token', why: 'The value holds a signed JSON Web Token.' };
-const AUTHORIZATION: CredentialFinding = {
+export const JWT: CredentialFinding = {
+  rule: 'json_web_token',
+  why: 'The value holds a signed JSON Web Token.',
+};
+export const AUTHORIZATION: CredentialFinding = {
   rule: 'authorization_header',
   why: 'The value holds the credentials of an Authorization header.',
 };
