@@ -1,7 +1,7 @@
-import { EXAMINED_LENGTH, type CredentialFinding, type EnvironmentPair } from './finding.ts';
+import { examined, type CredentialFinding, type EnvironmentPair } from './finding.ts';
 import { isPlaceholder } from './triviality.ts';
 
-const URL_USERINFO: CredentialFinding = {
+export const URL_USERINFO: CredentialFinding = {
   rule: 'password_in_url',
   why: 'The value holds an address with a user name and a password before the host.',
 };
@@ -64,12 +64,7 @@ export function findAddressPassword(pair: EnvironmentPair): CredentialFinding | 
   const { value } = pair;
   if (value.includes('@') && (holdsUserinfo(value) || holdsDriverAddress(pair))) return URL_USERINFO;
   // An address that was encoded as a whole, as in a query parameter.
-  if (
-    value.length <= EXAMINED_LENGTH &&
-    /%3a%2f%2f/i.test(value) &&
-    holdsUserinfo(value.replace(/%[0-9a-f]{2}/gi, decoded))
-  ) {
-    return URL_USERINFO;
-  }
+  const text = examined(value);
+  if (/%3a%2f%2f/i.test(text) && holdsUserinfo(text.replace(/%[0-9a-f]{2}/gi, decoded))) return URL_USERINFO;
   return undefined;
 }

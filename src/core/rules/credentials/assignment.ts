@@ -1,21 +1,23 @@
-import { EXAMINED_LENGTH, type CredentialFinding, type EnvironmentPair } from './finding.ts';
+import { examined, type CredentialFinding, type EnvironmentPair } from './finding.ts';
 import { keyMeaning, keyWords } from './key-words.ts';
 import { looksLikeKeyMaterial } from './randomness.ts';
 import { isNumeric, isStorePath, isTrivial, isUrl } from './triviality.ts';
 
-const EMBEDDED: CredentialFinding = {
+export const EMBEDDED: CredentialFinding = {
   rule: 'embedded_assignment',
   why: 'The value assigns a password, key or token inside its text, as connection strings, options and JSON do.',
 };
 
-// The work is bounded by the number of assignments looked at, so a text made of separators costs no more.
-const MAX_LOOKS = 2_000;
+// The work is bounded by the number of assignments looked at, so a text made of empty ones costs no more.
+const MAX_LOOKS = 1_000;
 const MAX_NAME = 64;
 const MAX_ASSIGNED = 256;
 
 const NAME_END = /[A-Za-z0-9_.-]+$/;
-const LIKELY_NAME =
-  /(?:pass|pwd|passwd|password|passphrase|passwort|passcode|secret|token|key|credential|cred|sig|signature|auth|mnemonic)s?\d{0,4}$/i;
+const LIKELY =
+  '(?:pass|pwd|passwd|password|passwort|passphrase|passcode|secret|token|key|credential|cred|sig|signature|mnemonic)s?\\d{0,4}';
+const LIKELY_NAME = new RegExp(`${LIKELY}$`, 'i');
+const LIKELY_ASSIGNMENT = new RegExp(`${LIKELY}\\\\?["']?\\s{0,2}[=:]`, 'gi');
 const SIGNATURE = /^(?:sig|x-amz-signature|x-goog-signature|sharedaccesssignature)$/i;
 
 type Separator = '=' | ':' | ' ';
@@ -42,7 +44,7 @@ function nameBefore(text: string, at: number, separator: Separator): string | un
   const head = text.slice(Math.max(0, at - MAX_NAME - 4), at);
   const bare = head.replace(/\\?["']?\s{0,2}$/, '');
   const name = NAME_END.exec(bare)?.[0];
-  if (name === undefined || !LIKELY_NAME.test(name)) return undefined;
+  if (name === undefined) return undefined;
   if (separator === ':' && bare.length === head.length) {
     const before = bare.slice(0, bare.length - name.length);
     if (!/(?:^|\n)[ \t-]{0,64}$/.test(before)) return undefined;
@@ -51,14 +53,15 @@ function nameBefore(text: string, at: number, separator: Separator): string | un
 }
 
 function holdsAssignment(text: string): boolean {
-  const separators = /[=:]/g;
-  for (let looks = 0; looks < MAX_LOOKS && separators.test(text); looks += 1) {
-    const at = separators.lastIndex - 1;
+  let looks = 0;
+  for (const likely of text.matchAll(LIKELY_ASSIGNMENT)) {
+    const at = likely.index + likely[0].length - 1;
     const separator: Separator = text[at] === '=' ? '=' : ':';
     const name = nameBefore(text, at, separator);
-    if (name === undefined) continue;
-    const assigned = assignedText(text.slice(at + 1, at + 1 + MAX_ASSIGNED), separator);
-    if (assigned !== undefined && isCredential(name, assigned)) return true;
+    const assigned = name && assignedText(text.slice(at + 1, at + 1 + MAX_ASSIGNED), separator);
+    if (name && assigned && isCredential(name, assigned)) return true;
+    looks += 1;
+    if (looks === MAX_LOOKS) return false;
   }
   return false;
 }
@@ -79,7 +82,6 @@ function holdsOption(text: string): boolean {
 }
 
 export function findEmbeddedAssignment({ value }: EnvironmentPair): CredentialFinding | undefined {
-  if (value.length < 6) return undefined;
-  const text = value.length > EXAMINED_LENGTH ? value.slice(0, EXAMINED_LENGTH) : value;
+  const text = examined(value);
   return holdsAssignment(text) || holdsOption(text) ? EMBEDDED : undefined;
 }

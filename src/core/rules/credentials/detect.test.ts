@@ -125,6 +125,7 @@ const CREDENTIALS: readonly (readonly [key: string, value: string, rule: string]
   ['JAVA_TOOL_OPTIONS', '-Dhttp.proxyHost=proxy -Dhttp.proxyPassword=hunter2', 'embedded_assignment'],
   ['FEED', `https://feed.example.com/orders?api_key=${specimen('', 20)}`, 'embedded_assignment'],
   ['SETTINGS_B64', 'eyJzbXRwIjp7Imhvc3QiOiJtYWlsIiwicGFzc3dvcmQiOiJodW50ZXIyIn19', 'embedded_assignment'],
+  ['NPMRC', `//registry.npmjs.org/:_authToken=${specimen('', 36)}`, 'embedded_assignment'],
   // By randomness alone.
   ['UPSTREAM', specimen('', 40), 'generated_text'],
   ['PARTNER_ACCESS', `${specimen('', 43)}=`, 'generated_text'],

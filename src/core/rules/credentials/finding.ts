@@ -17,6 +17,10 @@ export type CredentialRule = (pair: EnvironmentPair) => CredentialFinding | unde
 
 /**
  * Linux refuses to start a process with an environment string longer than 128 KiB (MAX_ARG_STRLEN), so the
- * costlier rules look no further. Private keys, tokens and URLs are found at any depth.
+ * costlier rules look no further. Private keys, signed tokens and addresses are found at any depth.
  */
-export const EXAMINED_LENGTH = 131_072;
+const EXAMINED_LENGTH = 131_072;
+
+export function examined(value: string): string {
+  return value.length > EXAMINED_LENGTH ? value.slice(0, EXAMINED_LENGTH) : value;
+}

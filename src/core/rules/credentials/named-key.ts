@@ -3,19 +3,19 @@ import { keyMeaning } from './key-words.ts';
 import { isUuid, looksGenerated, looksLikeKeyMaterial } from './randomness.ts';
 import { isNumeric, isPlaceholder, isStorePath, isTrivial, isUrl } from './triviality.ts';
 
-const PASSWORD_KEY: CredentialFinding = {
+export const PASSWORD_KEY: CredentialFinding = {
   rule: 'password_key',
   why: 'The key ends in a word for a password and has a value.',
 };
-const CREDENTIAL_KEY: CredentialFinding = {
+export const CREDENTIAL_KEY: CredentialFinding = {
   rule: 'credential_key',
   why: 'The key ends in a word for a secret, token or secret key and has a value.',
 };
-const KEY_MATERIAL: CredentialFinding = {
+export const KEY_MATERIAL: CredentialFinding = {
   rule: 'key_material',
   why: 'The key ends in a word for a key, salt or login and the text it is set to looks generated.',
 };
-const GENERATED: CredentialFinding = {
+export const GENERATED: CredentialFinding = {
   rule: 'generated_text',
   why: 'The text is random in a way that only generated credentials are, and the key names no hash or identifier.',
 };

@@ -1,34 +1,48 @@
 import type { CredentialFinding, EnvironmentPair } from './finding.ts';
 
-const PRIVATE_KEY: CredentialFinding = {
+export const PRIVATE_KEY: CredentialFinding = {
   rule: 'private_key',
   why: 'The value holds a private key.',
 };
 
-const PEM = /-----BEGIN ?(?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY/;
-const PUTTY = /PuTTY-User-Key-File-\d/;
-const AGE = /AGE-SECRET-KEY-1[0-9A-Z]{50}/;
-// `-----BEGIN ` in base64; a bundle may hold public parts first, so a few are looked at.
+const SHORTEST = 28;
+const PEM_LABEL = 'PRIVATE KEY';
+const PEM_BEGIN = /-----BEGIN ?(?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY$/;
+const MAX_LABEL = 64;
+// `-----BEGIN ` in base64.
 const ENCODED_BEGIN = 'LS0tLS1CRUdJTi';
-const MAX_ENCODED_LOOKS = 256;
-const ENCODED_LABEL_LENGTH = 64;
+// A bundle may hold certificates before the key and prose may speak of private keys, so several are looked at.
+const MAX_LOOKS = 1_000;
 
-function decodesToPrivateKey(encoded: string): boolean {
-  const whole = encoded.replace(/[^A-Za-z0-9+/]/g, '');
-  return PEM.test(atob(whole.slice(0, whole.length - (whole.length % 4))));
-}
-
-function holdsEncodedKey(value: string): boolean {
-  let at = value.indexOf(ENCODED_BEGIN);
-  for (let looks = 0; at !== -1 && looks < MAX_ENCODED_LOOKS; looks += 1) {
-    if (decodesToPrivateKey(value.slice(at, at + ENCODED_LABEL_LENGTH))) return true;
-    at = value.indexOf(ENCODED_BEGIN, at + ENCODED_BEGIN.length);
+function someOccurrence(text: string, part: string, accepts: (at: number) => boolean): boolean {
+  let at = text.indexOf(part);
+  for (let looks = 0; at !== -1 && looks < MAX_LOOKS; looks += 1) {
+    if (accepts(at)) return true;
+    at = text.indexOf(part, at + part.length);
   }
   return false;
 }
 
+function holdsPem(text: string): boolean {
+  return someOccurrence(text, PEM_LABEL, (at) => {
+    const end = at + PEM_LABEL.length;
+    return PEM_BEGIN.test(text.slice(Math.max(0, end - MAX_LABEL), end));
+  });
+}
+
+function holdsEncodedPem(text: string): boolean {
+  return someOccurrence(text, ENCODED_BEGIN, (at) => {
+    const encoded = text.slice(at, at + MAX_LABEL).replace(/[^A-Za-z0-9+/]/g, '');
+    return holdsPem(atob(encoded.slice(0, encoded.length - (encoded.length % 4))));
+  });
+}
+
 export function findPrivateKey({ value }: EnvironmentPair): CredentialFinding | undefined {
-  if (value.length < 28) return undefined;
-  const found = PEM.test(value) || PUTTY.test(value) || AGE.test(value) || holdsEncodedKey(value);
+  if (value.length < SHORTEST) return undefined;
+  const found =
+    holdsPem(value) ||
+    holdsEncodedPem(value) ||
+    value.includes('PuTTY-User-Key-File-') ||
+    value.includes('AGE-SECRET-KEY-1');
   return found ? PRIVATE_KEY : undefined;
 }

@@ -1,33 +1,60 @@
 import type { CredentialFinding, EnvironmentPair } from './finding.ts';
+import type { PrefixedForm } from './token-scan.ts';
 
-const JWT: CredentialFinding = { rule: 'json_web_token', why: 'The value holds a signed JSON Web Token.' };
-const AUTHORIZATION: CredentialFinding = {
+export const JWT: CredentialFinding = {
+  rule: 'json_web_token',
+  why: 'The value holds a signed JSON Web Token.',
+};
+export const AUTHORIZATION: CredentialFinding = {
   rule: 'authorization_header',
   why: 'The value holds the credentials of an Authorization header.',
 };
-
-// Header and payload are JSON objects, so both start with the encoding of `{"`. Each part ends at a dot and the
-// start may not be inside a run of the same characters, so no character is looked at more than a few times.
-const SIGNED = /(?<![A-Za-z0-9_-])ey[A-Za-z0-9_-]{10,}\.ey[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]{10}/;
-const BEARER =
-  /(?<![A-Za-z0-9])(?:[Bb]earer|BEARER)\s{1,4}(?=[A-Za-z._~+/=-]{0,64}[0-9])[A-Za-z0-9._~+/=-]{16}/;
-const BASIC = /(?<![A-Za-z0-9])(?:[Bb]asic|BASIC)\s{1,4}([A-Za-z0-9+/]{6,512}={0,2})(?![A-Za-z0-9])/g;
-const MAX_BASIC_LOOKS = 64;
 
 function isBasicCredential(encoded: string): boolean {
   const bare = encoded.replace(/=+$/, '');
   return bare.length % 4 !== 1 && /^[\x20-\x7e]+:[\x20-\x7e]+$/.test(atob(bare));
 }
 
-export function findWebToken({ value }: EnvironmentPair): CredentialFinding | undefined {
-  if (value.length < 12) return undefined;
-  if (SIGNED.test(value)) return JWT;
-  if (BEARER.test(value)) return AUTHORIZATION;
-  let looks = 0;
-  for (const [, encoded = ''] of value.matchAll(BASIC)) {
-    if (isBasicCredential(encoded)) return AUTHORIZATION;
-    looks += 1;
-    if (looks === MAX_BASIC_LOOKS) break;
+/** Looked for in the same pass as the tokens of issuers. */
+export const AUTHORIZATION_FORMS: readonly PrefixedForm<CredentialFinding>[] = [
+  {
+    prefixes: ['Bearer ', 'bearer ', 'BEARER '],
+    // A digit tells a token from the words of a sentence.
+    pattern: /[A-Za-z]{6} {1,4}(?=[A-Za-z._~+/=-]{0,64}[0-9])[A-Za-z0-9._~+/=-]{16}/y,
+    found: AUTHORIZATION,
+  },
+  {
+    prefixes: ['Basic ', 'basic ', 'BASIC '],
+    pattern: /[A-Za-z]{5} {1,4}([A-Za-z0-9+/]{6,256}={0,2})(?![A-Za-z0-9])/y,
+    found: AUTHORIZATION,
+    accepts: isBasicCredential,
+  },
+];
+
+// Header and payload are JSON objects: both begin with the encoding of `{"`.
+const OBJECT_START = 'eyJ';
+const RUN = /[A-Za-z0-9_-]*/y;
+
+function runEnd(text: string, at: number): number {
+  RUN.lastIndex = at;
+  RUN.test(text);
+  return RUN.lastIndex;
+}
+
+/** The search goes on behind each part that was read, so every character is read once. */
+function holdsSignedToken(text: string): boolean {
+  let at = text.indexOf(OBJECT_START);
+  while (at !== -1) {
+    const header = runEnd(text, at);
+    if (header - at >= 12 && text[header] === '.' && text.startsWith(OBJECT_START, header + 1)) {
+      const payload = runEnd(text, header + 1);
+      if (text[payload] === '.' && runEnd(text, payload + 1) - payload > 10) return true;
+    }
+    at = text.indexOf(OBJECT_START, header);
   }
-  return undefined;
+  return false;
+}
+
+export function findWebToken({ value }: EnvironmentPair): CredentialFinding | undefined {
+  return holdsSignedToken(value) ? JWT : undefined;
 }
