@@ -40,11 +40,19 @@ export async function resolveEnvironment(
   rotation: RotationState | undefined,
 ): Promise<ResolvedEnvironment> {
   const wanted = new Map<string, Wanted>();
-  const entries: { readonly name: string; readonly path: SecretPath; readonly versions: DeliveredVersions }[] = [];
+  const entries: {
+    readonly name: string;
+    readonly path: SecretPath;
+    readonly versions: DeliveredVersions;
+  }[] = [];
   for (const { name, vault_path } of spec.secrets) {
     const path = splitSecretPath(vault_path);
     if (path === undefined) {
-      return { ok: false, reason: 'missing_document', message: `the path of the secret ${name} is malformed` };
+      return {
+        ok: false,
+        reason: 'missing_document',
+        message: `the path of the secret ${name} is malformed`,
+      };
     }
     const versions = deliveredVersions(versionsOf(rotation, name));
     entries.push({ name, path, versions });
@@ -57,7 +65,8 @@ export async function resolveEnvironment(
   for (const { name, path, versions } of entries) {
     const current = read.get(wantedKey(path, versions.current));
     const next = versions.next === undefined ? undefined : read.get(wantedKey(path, versions.next));
-    const previous = versions.previous === undefined ? undefined : read.get(wantedKey(path, versions.previous));
+    const previous =
+      versions.previous === undefined ? undefined : read.get(wantedKey(path, versions.previous));
     for (const document of [current, next, previous]) {
       if (document?.ok === false) return unresolved(name, path, document);
     }
