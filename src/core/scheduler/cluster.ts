@@ -9,7 +9,7 @@ import { withinQuota } from './filters/quota.ts';
 import { LabelIndex } from './label-index.ts';
 import { type ClusterNode, isEnrolled, NodeLedger, type NodeState } from './node-state.ts';
 import { Occupancy } from './occupancy.ts';
-import { type IndexedCluster, PlacementIndex } from './placement-index.ts';
+import { INDEX_LIMITS, type IndexedCluster, type IndexLimits, PlacementIndex } from './placement-index.ts';
 import type { PlacementRequest } from './request.ts';
 import { compareScores, type Score, scoreOf } from './score.ts';
 
@@ -32,8 +32,6 @@ export interface PlacedInstance {
   readonly antiAffinity?: readonly string[];
 }
 
-/** So few nodes are examined one by one faster than an order of them is kept. */
-const FEW = 64;
 const NO_PORTS: readonly number[] = [];
 const NO_NAMES: readonly string[] = [];
 
@@ -51,12 +49,15 @@ export class Cluster implements ClusterFacts, IndexedCluster {
   private readonly ledgers = new Map<NodeName, NodeLedger>();
   private readonly instances = new Map<InstanceId, PlacedInstance>();
   private readonly occupancy = new Occupancy();
-  private readonly index = new PlacementIndex(this);
+  private readonly limits: IndexLimits;
+  private readonly index: PlacementIndex;
   private readonly used = { cpuMicros: 0, memoryBytes: 0 };
   private revisions = 0;
   private advertisedNow: AdvertisedLabels | undefined;
 
-  constructor(settings: ClusterSettings) {
+  constructor(settings: ClusterSettings, limits: IndexLimits = INDEX_LIMITS) {
+    this.limits = limits;
+    this.index = new PlacementIndex(this, limits);
     this.tenantId = settings.tenantId;
     this.isPlatformTenant = settings.isPlatformTenant;
     this.controlPlaneNode = settings.controlPlaneNode;
@@ -169,6 +170,10 @@ export class Cluster implements ClusterFacts, IndexedCluster {
     return ledger && isEnrolled(ledger) ? ledger : undefined;
   }
 
+  instance(id: InstanceId): PlacedInstance | undefined {
+    return this.instances.get(id);
+  }
+
   advertised = (): AdvertisedLabels => {
     this.advertisedNow ??= advertisedLabels(this.nodes().map((state) => state.node.record.labels));
     return this.advertisedNow;
@@ -206,7 +211,7 @@ export class Cluster implements ClusterFacts, IndexedCluster {
     if (first) return this.slotsOf(first.nodes);
     if (request.placement?.constraints === undefined) return undefined;
     const carriers = this.labels.rarest(request.placement.constraints);
-    return carriers && carriers.size <= FEW ? carriers : undefined;
+    return carriers && carriers.size <= this.limits.fewNodes ? carriers : undefined;
   }
 
   private slotsOf(names: readonly NodeName[]): readonly number[] {

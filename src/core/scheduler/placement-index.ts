@@ -31,12 +31,25 @@ interface Keys {
   readonly deployment: string;
 }
 
-// Bounds on memory: a ranking takes about 80 bytes per node, so these are some 50 MB at 10,000 nodes.
-const MAX_SHARED = 32;
-const MAX_OWN = 32;
-const MIN_CHANGES = 4096;
-/** A ranking costs about this many passed-over nodes to build, per node in it. */
-const OWN_RANKING_COST = 8;
+/** When the index keeps what. None of them changes a choice, only its cost. */
+export interface IndexLimits {
+  /** So few nodes are examined one by one faster than an order of them is kept. */
+  readonly fewNodes: number;
+  readonly sharedRankings: number;
+  readonly deployments: number;
+  readonly changes: number;
+  /** What a ranking costs to build, per node in it, counted in passed-over nodes. */
+  readonly ownRankingCost: number;
+}
+
+/** A ranking takes about 80 bytes per node: these bounds are some 50 MB at 10,000 nodes. */
+export const INDEX_LIMITS: IndexLimits = {
+  fewNodes: 64,
+  sharedRankings: 32,
+  deployments: 32,
+  changes: 4096,
+  ownRankingCost: 8,
+};
 
 /**
  * Keeps the rankings that decisions search. Rankings are caches of the ledgers: they learn of changes
@@ -44,6 +57,7 @@ const OWN_RANKING_COST = 8;
  */
 export class PlacementIndex {
   private readonly cluster: IndexedCluster;
+  private readonly limits: IndexLimits;
   private readonly keys = new WeakMap<PlacementRequest, Keys>();
   /** Least recently used first, as in `works`. */
   private readonly shared = new Map<string, KeptRanking>();
@@ -53,13 +67,14 @@ export class PlacementIndex {
   private changes: number[] = [];
   private firstChange = 0;
 
-  constructor(cluster: IndexedCluster) {
+  constructor(cluster: IndexedCluster, limits: IndexLimits) {
     this.cluster = cluster;
+    this.limits = limits;
   }
 
   changed(slot: number): void {
     this.changes.push(slot);
-    const limit = Math.max(MIN_CHANGES, 4 * this.cluster.slots.length);
+    const limit = Math.max(this.limits.changes, 4 * this.cluster.slots.length);
     if (this.changes.length <= limit) return;
     const dropped = limit >> 1;
     this.changes = this.changes.slice(dropped);
@@ -82,7 +97,7 @@ export class PlacementIndex {
       sameDeployment: () => 0,
     });
     this.shared.set(key, kept);
-    evictOldest(this.shared, MAX_SHARED);
+    evictOldest(this.shared, this.limits.sharedRankings);
     return kept.ranking;
   }
 
@@ -110,8 +125,8 @@ export class PlacementIndex {
     const work = known?.key === key ? known : { key, passedOver: 0 };
     work.passedOver += passedOver;
     this.use(request.deployment, work);
-    evictOldest(this.works, MAX_OWN);
-    if (work.kept || work.passedOver < OWN_RANKING_COST * this.cluster.slots.length) return;
+    evictOldest(this.works, this.limits.deployments);
+    if (work.kept || work.passedOver < this.limits.ownRankingCost * this.cluster.slots.length) return;
     // `exclude` may differ from one decision to the next and is left to the search.
     const { exclude: _, ...lasting } = request;
     work.kept = this.keep(lasting, {
