@@ -1,0 +1,106 @@
+/**
+ * Raw puts against guarded commits of five keys, over the same client, server and run. Bar: commits at 60 % of puts.
+ * Usage: node bench/etcd.ts [seconds per case] [endpoint]
+ */
+import { Cluster } from '../src/server/store/etcd/cluster.ts';
+import { METHODS } from '../src/server/store/etcd/messages.ts';
+import { openEtcdKv } from '../src/server/store/etcd/open.ts';
+import { startEtcd } from '../test/support/etcd.ts';
+
+const CONCURRENCIES = [1, 16, 64, 256];
+const KEYS_PER_COMMIT = 5;
+const ROUNDS = 3;
+const value = JSON.stringify({ name: 'web', image: 'registry.example/web:1', note: 'x'.repeat(400) });
+
+interface Rate {
+  readonly perSecond: number;
+  readonly p99Ms: number;
+  readonly cpuMicros: number;
+}
+
+async function measure(
+  concurrency: number,
+  seconds: number,
+  run: (worker: number) => Promise<void>,
+): Promise<Rate> {
+  const latencies: number[] = [];
+  const cpu = process.cpuUsage();
+  const begin = performance.now();
+  const end = begin + seconds * 1_000;
+  const worker = async (id: number): Promise<void> => {
+    while (performance.now() < end) {
+      const start = performance.now();
+      await run(id);
+      latencies.push(performance.now() - start);
+    }
+  };
+  await Promise.all(Array.from({ length: concurrency }, (_, id) => worker(id)));
+  const elapsed = (performance.now() - begin) / 1_000;
+  const used = process.cpuUsage(cpu);
+  latencies.sort((a, b) => a - b);
+  return {
+    perSecond: latencies.length / elapsed,
+    p99Ms: latencies[Math.floor(latencies.length * 0.99)] ?? 0,
+    cpuMicros: (used.user + used.system) / latencies.length,
+  };
+}
+
+const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
+
+async function compare(endpoints: readonly string[], concurrency: number, seconds: number): Promise<void> {
+  const cluster = new Cluster({ endpoints, timeoutMs: 10_000 });
+  const kv = await openEtcdKv({ endpoints, timeoutMs: 10_000 });
+  const revisions = Array.from({ length: concurrency }, () => 0);
+  const keysOf = (id: number): string[] =>
+    Array.from({ length: KEYS_PER_COMMIT }, (_, index) => `bench/${concurrency}/${id}/${index}`);
+  for (const id of revisions.keys()) revisions[id] = (await kv.get(keysOf(id)[0] ?? ''))?.modRevision ?? 0;
+
+  const put = async (id: number): Promise<void> => {
+    await cluster.call(METHODS.put, { key: `/bench/${id}`, value }, { repeatable: false });
+  };
+  const commit = async (id: number): Promise<void> => {
+    const keys = keysOf(id);
+    const modRevision = revisions[id] ?? 0;
+    const result = await kv.commit({
+      guards: keys.map((key) => ({ key, modRevision })),
+      puts: keys.map((key) => ({ key, value })),
+    });
+    if (!result.ok) throw new Error(`unexpected conflict on ${result.failed.join(', ')}`);
+    revisions[id] = result.revision;
+  };
+
+  const puts: Rate[] = [];
+  const commits: Rate[] = [];
+  // In turns, so that a disturbance of the machine meets both.
+  for (let round = 0; round < ROUNDS; round += 1) {
+    puts.push(await measure(concurrency, seconds, put));
+    commits.push(await measure(concurrency, seconds, commit));
+  }
+  const show = (rates: readonly Rate[]): string =>
+    `${median(rates.map((rate) => rate.perSecond))
+      .toFixed(0)
+      .padStart(6)}/s  p99 ${median(rates.map((rate) => rate.p99Ms))
+      .toFixed(1)
+      .padStart(6)} ms  client ${median(rates.map((rate) => rate.cpuMicros))
+      .toFixed(0)
+      .padStart(4)} µs`;
+  const ratio = median(commits.map((rate) => rate.perSecond)) / median(puts.map((rate) => rate.perSecond));
+  console.log(
+    `${String(concurrency).padStart(4)}  puts ${show(puts)}   commits ${show(commits)}   ratio ${(ratio * 100).toFixed(0)} %`,
+  );
+  cluster.close();
+  await kv.close();
+}
+
+const seconds = Number(process.argv[2] ?? 2);
+const given = process.argv[3];
+const etcd =
+  given === undefined ? await startEtcd({ args: ['--quota-backend-bytes=8589934592'] }) : undefined;
+try {
+  for (const concurrency of CONCURRENCIES) {
+    await compare(etcd ? etcd.endpoints : [given ?? ''], concurrency, seconds);
+  }
+} finally {
+  await etcd?.stop();
+}

@@ -1,0 +1,127 @@
+import { randomInt } from 'node:crypto';
+import { checkCommit } from '../commit-check.ts';
+import { type Kv, KvUnavailableError, type Watch } from '../kv.ts';
+import { Cluster } from './cluster.ts';
+import { commitTxn, DEFAULT_MAX_TXN_OPS } from './commit.ts';
+import { readStatus } from './diagnosis.ts';
+import { faultKindOf } from './fault.ts';
+import { keySpaceUnder } from './key-space.ts';
+import { METHODS } from './messages.ts';
+import { Progress } from './progress.ts';
+import { readEntry, readHead, readRange } from './range.ts';
+import { sharedRead } from './shared-read.ts';
+import { compactTo, SpaceRecovery } from './space.ts';
+import { EtcdWatch, type ProgressHandlers } from './watch.ts';
+import type { TlsOptions } from './wire.ts';
+
+export interface EtcdOptions {
+  /** `http(s)://host:port` of every member. */
+  readonly endpoints: readonly string[];
+  /** Before every key; two installations with different prefixes can share a cluster. Default `/berth/`. */
+  readonly prefix?: string;
+  readonly auth?: { readonly user: string; readonly password: string };
+  readonly tls?: TlsOptions;
+  /** Deadline of every call, its retries included. Default 2000. */
+  readonly timeoutMs?: number;
+  /** The members' `--max-txn-ops`. Default 128, as theirs. */
+  readonly maxTxnOps?: number;
+}
+
+export interface EtcdKv extends Kv {
+  watch(prefix: string, afterRevision: number, handlers: ProgressHandlers): Watch;
+}
+
+const DEFAULT_PREFIX = '/berth/';
+const DEFAULT_TIMEOUT_MS = 2_000;
+/** Lease ids are ours to choose; below 2^47 they stay exact as numbers. */
+const MAX_LEASE_ID = 2 ** 47;
+
+/** Does not wait for etcd: a store that is away now is reported by `status()` and used when it returns. */
+export async function openEtcdKv(options: EtcdOptions): Promise<EtcdKv> {
+  const keys = keySpaceUnder(options.prefix ?? DEFAULT_PREFIX);
+  const maxTxnOps = options.maxTxnOps ?? DEFAULT_MAX_TXN_OPS;
+  const cluster = new Cluster({ ...options, timeoutMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS });
+  const closing = new AbortController();
+  const space = new SpaceRecovery(cluster, keys, closing.signal);
+  const watches = new Set<EtcdWatch>();
+  const progress = new Progress(cluster, keys, watches);
+  const sharedHead = sharedRead(() => readHead(cluster, keys));
+
+  const requireOpen = (): void => {
+    if (closing.signal.aborted) throw new KvUnavailableError('the store is closed', true);
+  };
+  const write = async <Result>(run: () => Promise<Result>): Promise<Result> => {
+    requireOpen();
+    try {
+      return await run();
+    } catch (error) {
+      if (faultKindOf(error) === 'no-space') space.start();
+      throw error;
+    }
+  };
+  const read = async <Result>(run: () => Promise<Result>): Promise<Result> => {
+    requireOpen();
+    return run();
+  };
+
+  return {
+    get: (key) => read(() => readEntry(cluster, keys, key)),
+    range: (prefix, rangeOptions = {}) => read(() => readRange(cluster, keys, prefix, rangeOptions)),
+    commit: (commit) =>
+      write(() => {
+        checkCommit(commit);
+        return commitTxn(cluster, keys, commit, maxTxnOps);
+      }),
+    head: () =>
+      read(async () => {
+        const revision = await sharedHead();
+        progress.reach(revision);
+        return revision;
+      }),
+    watch: (prefix, afterRevision, handlers) => {
+      requireOpen();
+      const onClosed = (watch: EtcdWatch): void => void watches.delete(watch);
+      const watch = new EtcdWatch(
+        { cluster, keys, readHead: sharedHead, onClosed },
+        prefix,
+        afterRevision,
+        handlers,
+      );
+      watches.add(watch);
+      return watch;
+    },
+    grantLease: (ttlMs) =>
+      write(async () => {
+        const ID = randomInt(1, MAX_LEASE_ID);
+        try {
+          await cluster.call(METHODS.leaseGrant, { TTL: Math.ceil(ttlMs / 1000), ID }, { repeatable: true });
+        } catch (error) {
+          // The id is random, so an existing one is our own, granted by an attempt whose answer was lost.
+          if (faultKindOf(error) !== 'lease-exists') throw error;
+        }
+        return String(ID);
+      }),
+    keepAlive: (lease) =>
+      read(async () => (await cluster.ask(METHODS.leaseKeepAlive, { ID: Number(lease) })).TTL.toNumber() > 0),
+    revokeLease: (lease) =>
+      write(async () => {
+        try {
+          await cluster.call(METHODS.leaseRevoke, { ID: Number(lease) }, { repeatable: true });
+        } catch (error) {
+          if (faultKindOf(error) !== 'no-lease') throw error;
+        }
+      }),
+    compact: (revision) => write(() => compactTo(cluster, revision)),
+    status: async () =>
+      closing.signal.aborted
+        ? { kind: 'etcd', connected: false, problem: 'the store is closed' }
+        : readStatus(cluster, sharedHead, () => space.start()),
+    close: async () => {
+      if (closing.signal.aborted) return;
+      closing.abort();
+      progress.close();
+      for (const watch of watches) watch.close();
+      cluster.close();
+    },
+  };
+}

@@ -1,0 +1,106 @@
+import { KvCompactedError, type KvEntry, type RangeOptions, type RangeResult } from '../kv.ts';
+import type { Cluster } from './cluster.ts';
+import { type KeySpace, keyAfter } from './key-space.ts';
+import { METHODS, type WireKeyValue, type WireRange } from './messages.ts';
+
+const SORT_DESCENDING = { sortOrder: 2, sortTarget: 0 };
+
+/** Keeps one answer to some megabytes at the record sizes Berth has; etcd builds a whole answer in memory. */
+const PAGE_ENTRIES = 2_000;
+const RESTARTS_AFTER_COMPACTION = 3;
+
+export function entryOf(kv: WireKeyValue, keys: KeySpace): KvEntry {
+  return {
+    key: keys.fromEtcd(kv.key),
+    value: kv.value,
+    createRevision: kv.createRevision.toNumber(),
+    modRevision: kv.modRevision.toNumber(),
+  };
+}
+
+export async function readEntry(cluster: Cluster, keys: KeySpace, key: string): Promise<KvEntry | undefined> {
+  const answer = await cluster.call(METHODS.range, { key: keys.toEtcd(key) }, { repeatable: true });
+  const kv = answer.kvs[0];
+  return kv && entryOf(kv, keys);
+}
+
+interface Bounds {
+  readonly first: string;
+  readonly end: Buffer;
+}
+
+function boundsAfter(bounds: Bounds, after: string, reverse: boolean): Bounds {
+  if (reverse)
+    return Buffer.from(after).compare(bounds.end) < 0 ? { ...bounds, end: Buffer.from(after) } : bounds;
+  const next = keyAfter(after);
+  return Buffer.from(next).compare(Buffer.from(bounds.first)) > 0 ? { ...bounds, first: next } : bounds;
+}
+
+async function readPages(
+  cluster: Cluster,
+  keys: KeySpace,
+  start: Bounds,
+  options: RangeOptions,
+): Promise<RangeResult> {
+  const { limit = Number.POSITIVE_INFINITY, reverse = false } = options;
+  const entries: KvEntry[] = [];
+  let bounds = start;
+  let { revision } = options;
+  for (;;) {
+    if (bounds.end.compare(Buffer.from(bounds.first)) <= 0) {
+      return { entries, revision: revision ?? (await readHead(cluster, keys)) };
+    }
+    const answer: WireRange = await cluster.call(
+      METHODS.range,
+      {
+        key: bounds.first,
+        rangeEnd: bounds.end,
+        limit: Math.min(limit - entries.length, PAGE_ENTRIES),
+        ...(revision === undefined ? {} : { revision }),
+        ...(reverse ? SORT_DESCENDING : {}),
+      },
+      { repeatable: true },
+    );
+    // The first page fixes the revision and the others are read at it: together they are one snapshot.
+    revision ??= answer.header.revision.toNumber();
+    for (const kv of answer.kvs) entries.push(entryOf(kv, keys));
+    const last = answer.kvs.at(-1);
+    if (!answer.more || !last || entries.length >= limit) return { entries, revision };
+    bounds = boundsAfter(bounds, last.key, reverse);
+  }
+}
+
+export async function readRange(
+  cluster: Cluster,
+  keys: KeySpace,
+  prefix: string,
+  options: RangeOptions,
+): Promise<RangeResult> {
+  const whole = keys.bounds(prefix);
+  const bounds =
+    options.after === undefined || options.after === ''
+      ? whole
+      : boundsAfter(whole, keys.toEtcd(options.after), options.reverse ?? false);
+  if (options.limit !== undefined && options.limit <= 0) {
+    return { entries: [], revision: options.revision ?? (await readHead(cluster, keys)) };
+  }
+  for (let restart = 0; ; restart += 1) {
+    try {
+      return await readPages(cluster, keys, bounds, options);
+    } catch (error) {
+      // The revision was the reader's own choice: a compaction between two pages only means to start again.
+      const again = error instanceof KvCompactedError && options.revision === undefined;
+      if (!again || restart === RESTARTS_AFTER_COMPACTION) throw error;
+    }
+  }
+}
+
+/** Linearizable: etcd confirms with a quorum that no newer commit was acknowledged before it answers. */
+export async function readHead(cluster: Cluster, keys: KeySpace): Promise<number> {
+  const answer = await cluster.call(
+    METHODS.range,
+    { key: keys.markerKey, keysOnly: true },
+    { repeatable: true },
+  );
+  return answer.header.revision.toNumber();
+}
