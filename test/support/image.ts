@@ -15,9 +15,16 @@ let base: readonly TarEntry[] | undefined;
 /** Debian's static busybox with a link for each of its applets: about 2 MB, imported in some 0.1 s, no registry needed. */
 function busyboxEntries(): readonly TarEntry[] {
   base ??= [
-    ...['bin', 'etc', 'proc', 'sys', 'dev', 'var', 'root'].map((path) => ({ path, kind: 'directory' as const })),
+    ...['bin', 'etc', 'proc', 'sys', 'dev', 'var', 'root'].map((path) => ({
+      path,
+      kind: 'directory' as const,
+    })),
     { path: 'tmp', kind: 'directory', mode: 0o1777 },
-    { path: 'etc/passwd', kind: 'file', content: 'root:x:0:0::/root:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n' },
+    {
+      path: 'etc/passwd',
+      kind: 'file',
+      content: 'root:x:0:0::/root:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n',
+    },
     { path: 'bin/busybox', kind: 'file', content: readFileSync('/bin/busybox'), mode: 0o755 },
     ...applets().map((name) => ({ path: `bin/${name}`, kind: 'symlink' as const, target: 'busybox' })),
   ];

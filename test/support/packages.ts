@@ -29,7 +29,9 @@ export function ensurePackages(names: readonly TestPackage[]): void {
   const missing = names.filter((name) => !existsSync(PACKAGES[name]));
   if (missing.length === 0) return;
   if (process.getuid?.() !== 0) {
-    throw new Error(`tests need Debian packages; run: apt-get install -y --no-install-recommends ${missing.join(' ')}`);
+    throw new Error(
+      `tests need Debian packages; run: apt-get install -y --no-install-recommends ${missing.join(' ')}`,
+    );
   }
   if (!updated) apt('update');
   updated = true;

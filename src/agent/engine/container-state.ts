@@ -69,13 +69,17 @@ export function containerHealth(value: unknown): ContainerHealth | undefined {
   };
 }
 
-/** A shell says 126 or 127. Without a shell Docker's own exec fails: it reports -1 and runc's message as the output. */
+const SHELL_NOT_FOUND = /^(?:\S*\/)?\w*sh: (?:(?:line )?\d+: )?\S+: (?:command )?not found\s*$/i;
+const RUNTIME_NOT_FOUND = /executable file not found|no such file or directory|permission denied/i;
+
+/**
+ * A shell says 126 or 127. Where there is no shell, Docker's own exec fails: it reports -1 and the runtime's message. Podman
+ * turns every failure into 1 and keeps the shell's words only, so that it never tells of a missing program without a shell.
+ */
 function checkNotRunnable(exitCode: number | undefined, output: unknown): boolean {
+  const words = text(output) ?? '';
   if (exitCode === 126 || exitCode === 127) return true;
-  return (
-    exitCode === -1 &&
-    /executable file not found|no such file or directory|permission denied/i.test(text(output) ?? '')
-  );
+  return exitCode === -1 ? RUNTIME_NOT_FOUND.test(words) : exitCode === 1 && SHELL_NOT_FOUND.test(words);
 }
 
 const STATUSES: Readonly<Record<string, ContainerStatus>> = {
@@ -115,7 +119,6 @@ function moment(value: unknown): string | undefined {
 function attachment(name: string, network: Fields): NetworkAttachment {
   return {
     name,
-    networkId: text(network['NetworkID']) ?? '',
     ...optional('ip', nonEmpty(network['IPAddress'])),
     aliases: list(network['Aliases']).filter((alias) => typeof alias === 'string'),
   };

@@ -88,7 +88,6 @@ export interface ContainerState {
 
 export interface NetworkAttachment {
   readonly name: string;
-  readonly networkId: string;
   readonly ip?: string;
   readonly aliases: readonly string[];
 }

@@ -28,8 +28,7 @@ export function socketCandidates(
   explicit: string | undefined,
   environment: Readonly<Record<string, string | undefined>>,
 ): readonly SocketCandidate[] {
-  if (explicit !== undefined)
-    return [{ source: 'configured socket', socketPath: withoutScheme(explicit) }];
+  if (explicit !== undefined) return [{ source: 'configured socket', socketPath: withoutScheme(explicit) }];
   const dockerHost = environment['DOCKER_HOST'];
   if (dockerHost !== undefined && dockerHost !== '') {
     return [{ source: 'DOCKER_HOST', socketPath: withoutScheme(dockerHost) }];

@@ -1,74 +1,63 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ContainerHealth, ContainerSpec, ContainerState, ContainerSummary } from './container.ts';
 import { containerBody } from './container-body.ts';
-import { containerHealth, containerState, containerSummary } from './container-state.ts';
+import { containerState, containerSummary } from './container-state.ts';
 import type * as port from './engine.ts';
+import { EngineConnection } from './engine-connection.ts';
 import { engineEvent } from './engine-event.ts';
 import {
   EngineConflictError,
   EngineError,
   EngineNotFoundError,
   EngineUnavailableError,
+  errorForStatus,
   ImagePullError,
   UnsafeSpecError,
 } from './errors.ts';
+import { engineInfo } from './engine-info.ts';
 import { execSession } from './exec-session.ts';
-import { fields, list, nonEmpty, number, optional, text, texts } from './fields.ts';
+import { fields, list, number, optional, text } from './fields.ts';
 import { FrameDecoder } from './frames.ts';
-import { exactReference, imageName, imageState, platform } from './image-reference.ts';
+import { pullProgress, registryAuth } from './image-pull.ts';
+import { exactReference, imageName, imageState } from './image-reference.ts';
 import { jsonValues } from './json-stream.ts';
 import { LineAssembler } from './log-lines.ts';
+import { networkState, sameNetwork } from './network-state.ts';
+import { redact } from './redact.ts';
 import { statsSample } from './stats-sample.ts';
-import { type Answer, type Call, EngineTransport, enginePath } from './transport.ts';
-import { type Dialect, negotiate } from './dialect.ts';
+import { DEFAULT_DEADLINE_MS, enginePath, type Query } from './transport.ts';
 
 const PULL_DEADLINE_MS = 600_000;
-const DEADLINE_MS = 30_000;
 const MAX_LINE_BYTES = 64 * 1024;
 const FULL_ID = /^[0-9a-f]{64}$/;
 const NAME = /^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/;
 
-type Query = Parameters<typeof enginePath>[1];
-type Request = Omit<Call, 'path'> & { readonly segments: readonly string[]; readonly query?: Query };
-
-/** Docker Engine and Podman over a unix socket: the engine's dialect is asked for at the first call and after an outage. */
+/** Docker Engine and Podman over a unix socket. */
 export class DockerEngine implements port.Engine {
-  readonly #transport: EngineTransport;
-  #dialect: Dialect | undefined;
+  readonly #connection: EngineConnection;
 
   constructor(socketPath: string) {
-    this.#transport = new EngineTransport(socketPath);
+    this.#connection = new EngineConnection(socketPath);
   }
 
   async ping(options: port.CallOptions = {}): Promise<void> {
-    await this.#transport.call({ ...options, method: 'GET', path: '/_ping' });
+    await this.#connection.raw({ ...options, method: 'GET', path: '/_ping' });
   }
 
   async info(options: port.CallOptions = {}): Promise<port.EngineInfo> {
-    const { kind, apiVersion } = await this.#speak(options);
+    const dialect = await this.#connection.speak(options);
     const [info, version] = await Promise.all([
-      this.#call({ ...options, method: 'GET', segments: ['info'] }),
-      this.#call({ ...options, method: 'GET', segments: ['version'] }),
+      this.#connection.call({ ...options, method: 'GET', segments: ['info'] }),
+      this.#connection.call({ ...options, method: 'GET', segments: ['version'] }),
     ]);
-    const facts = fields(info.body);
-    const versions = fields(version.body);
-    return {
-      kind,
-      version: text(versions['Version']) ?? '',
-      apiVersion,
-      components: componentVersions(versions['Components']),
-      cpus: number(facts['NCPU']) ?? 0,
-      memoryBytes: number(facts['MemTotal']) ?? 0,
-      platform: platform(versions),
-      rootDir: text(facts['DockerRootDir']) ?? '',
-    };
+    return engineInfo(dialect, info.body, version.body);
   }
 
   async pull(image: string, options: port.PullOptions = {}): Promise<void> {
     const { credentials, onProgress, ...call } = options;
     const secrets = credentials === undefined ? [] : [credentials.password];
     try {
-      const stream = await this.#stream({
+      const stream = await this.#connection.stream({
         deadlineMs: PULL_DEADLINE_MS,
         ...call,
         method: 'POST',
@@ -78,10 +67,8 @@ export class DockerEngine implements port.Engine {
         wholeDeadline: true,
       });
       for await (const value of jsonValues(stream)) {
-        const line = fields(value);
-        const failed = nonEmpty(fields(line['errorDetail'])['message']) ?? nonEmpty(line['error']);
-        if (failed !== undefined) throw new EngineError(failed, 0);
-        onProgress?.(pullProgress(value));
+        const progress = pullProgress(value);
+        onProgress?.(progress);
       }
     } catch (error) {
       if (!(error instanceof EngineError)) throw error;
@@ -105,18 +92,18 @@ export class DockerEngine implements port.Engine {
 
   async inspectImage(image: string, options: port.CallOptions = {}): Promise<port.ImageState> {
     const segments = ['images', imageName(image), 'json'];
-    return imageState(image, (await this.#call({ ...options, method: 'GET', segments })).body);
+    return imageState(image, (await this.#connection.call({ ...options, method: 'GET', segments })).body);
   }
 
   async removeImage(image: string, options: port.CallOptions = {}): Promise<void> {
-    await this.#call({ ...options, method: 'DELETE', segments: ['images', imageName(image)] });
+    await this.#connection.call({ ...options, method: 'DELETE', segments: ['images', imageName(image)] });
   }
 
   async ensureNetwork(spec: port.NetworkSpec, options: port.CallOptions = {}): Promise<port.NetworkState> {
     const there = await this.#findNetwork(spec.name, options);
     if (there !== undefined) return sameNetwork(spec, there);
     try {
-      await this.#call({
+      await this.#connection.call({
         ...options,
         method: 'POST',
         segments: ['networks', 'create'],
@@ -143,12 +130,13 @@ export class DockerEngine implements port.Engine {
     options: port.CallOptions = {},
   ): Promise<readonly port.NetworkState[]> {
     const query = { filters: labelFilter(labels) };
-    const answer = await this.#call({ ...options, method: 'GET', segments: ['networks'], query });
+    const answer = await this.#connection.call({ ...options, method: 'GET', segments: ['networks'], query });
     return list(answer.body).map(networkState);
   }
 
   async removeNetwork(id: string, options: port.CallOptions = {}): Promise<void> {
-    await this.#call({ ...options, method: 'DELETE', segments: ['networks', fullId(id)] });
+    await this.#refuseNetworkInUse(fullId(id), options);
+    await this.#connection.call({ ...options, method: 'DELETE', segments: ['networks', id] });
   }
 
   async connect(
@@ -158,7 +146,7 @@ export class DockerEngine implements port.Engine {
     options: port.CallOptions = {},
   ): Promise<void> {
     const json = { Container: fullId(containerId), EndpointConfig: { Aliases: aliases } };
-    await this.#call({
+    await this.#connection.call({
       ...options,
       method: 'POST',
       segments: ['networks', fullId(networkId), 'connect'],
@@ -168,7 +156,7 @@ export class DockerEngine implements port.Engine {
 
   async disconnect(networkId: string, containerId: string, options: port.CallOptions = {}): Promise<void> {
     const json = { Container: fullId(containerId), Force: false };
-    await this.#call({
+    await this.#connection.call({
       ...options,
       method: 'POST',
       segments: ['networks', fullId(networkId), 'disconnect'],
@@ -177,9 +165,9 @@ export class DockerEngine implements port.Engine {
   }
 
   async createContainer(spec: ContainerSpec, options: port.CallOptions = {}): Promise<string> {
-    const { kind } = await this.#speak(options);
+    const { kind } = await this.#connection.speak(options);
     try {
-      const answer = await this.#call({
+      const answer = await this.#connection.call({
         ...options,
         method: 'POST',
         segments: ['containers', 'create'],
@@ -188,13 +176,10 @@ export class DockerEngine implements port.Engine {
       });
       return fullId(text(fields(answer.body)['Id']) ?? '');
     } catch (error) {
-      // Engines quote what they refuse; a value of the environment may be a secret.
-      if (error instanceof EngineError)
-        error.message = redact(
-          error.message,
-          spec.env.map(([, value]) => value),
-        );
-      throw error;
+      if (!(error instanceof EngineError)) throw error;
+      // A new error: the first one's stack repeats its message.
+      const values = spec.env.map(([, value]) => value);
+      throw errorForStatus(error.status, redact(error.message, values));
     }
   }
 
@@ -203,7 +188,7 @@ export class DockerEngine implements port.Engine {
   }
 
   async stop(id: string, timeoutS: number, options: port.CallOptions = {}): Promise<void> {
-    const deadlineMs = (options.deadlineMs ?? DEADLINE_MS) + timeoutS * 1000;
+    const deadlineMs = (options.deadlineMs ?? DEFAULT_DEADLINE_MS) + timeoutS * 1000;
     await this.#container(id, 'stop', { ...options, deadlineMs }, { t: timeoutS });
   }
 
@@ -213,7 +198,7 @@ export class DockerEngine implements port.Engine {
 
   async remove(id: string, options: port.CallOptions & { readonly force?: boolean } = {}): Promise<void> {
     const { force = false, ...call } = options;
-    await this.#call({
+    await this.#connection.call({
       ...call,
       method: 'DELETE',
       segments: ['containers', fullId(id)],
@@ -230,23 +215,35 @@ export class DockerEngine implements port.Engine {
     options: port.CallOptions = {},
   ): Promise<readonly ContainerSummary[]> {
     const query = { all: filter.all, filters: labelFilter(filter.labels ?? {}) };
-    const answer = await this.#call({ ...options, method: 'GET', segments: ['containers', 'json'], query });
+    const answer = await this.#connection.call({
+      ...options,
+      method: 'GET',
+      segments: ['containers', 'json'],
+      query,
+    });
     return list(answer.body).map(containerSummary);
   }
 
   async healthcheckNow(id: string, options: port.CallOptions = {}): Promise<ContainerHealth | undefined> {
-    const { kind } = await this.#speak(options);
-    const state = await this.inspect(id, options);
-    if (kind === 'docker' || state.health === undefined) return state.health;
-    const path = enginePath(['v4.0.0', 'libpod', 'containers', fullId(id), 'healthcheck']);
-    return containerHealth((await this.#transport.call({ ...options, method: 'GET', path })).body);
+    const { kind } = await this.#connection.speak(options);
+    if (kind === 'podman') {
+      // It answers with this one run; the status that counts, with retries and start period, is in the container's state.
+      const path = enginePath(['v4.0.0', 'libpod', 'containers', fullId(id), 'healthcheck']);
+      try {
+        await this.#connection.raw({ ...options, method: 'GET', path });
+      } catch (error) {
+        // 409: there is no check, or the container does not run.
+        if (!(error instanceof EngineConflictError)) throw error;
+      }
+    }
+    return (await this.inspect(id, options)).health;
   }
 
   events(filter: port.EventFilter, handlers: port.EventHandlers): port.EventSubscription {
     const stop = new AbortController();
     const started = Promise.withResolvers<void>();
     const follow = async (): Promise<void> => {
-      const stream = await this.#stream({
+      const stream = await this.#connection.stream({
         signal: stop.signal,
         method: 'GET',
         segments: ['events'],
@@ -274,7 +271,7 @@ export class DockerEngine implements port.Engine {
     const signal = optional('signal', options.signal);
     // Only output of containers without a terminal is framed; the answer itself does not say so before API 1.42.
     const tty = fields((await this.#inspectBody(fullId(id), signal))['Config'])['Tty'] === true;
-    const stream = await this.#stream({
+    const stream = await this.#connection.stream({
       ...signal,
       method: 'GET',
       segments: ['containers', fullId(id), 'logs'],
@@ -302,7 +299,12 @@ export class DockerEngine implements port.Engine {
     options: { readonly signal?: AbortSignal } = {},
   ): AsyncGenerator<port.StatsSample> {
     const segments = ['containers', fullId(id), 'stats'];
-    const stream = await this.#stream({ ...options, method: 'GET', segments, query: { stream: true } });
+    const stream = await this.#connection.stream({
+      ...options,
+      method: 'GET',
+      segments,
+      query: { stream: true },
+    });
     for await (const value of jsonValues(stream)) {
       const sample = statsSample(value);
       if (sample === undefined) return;
@@ -312,7 +314,7 @@ export class DockerEngine implements port.Engine {
 
   async statsOnce(id: string, options: port.CallOptions = {}): Promise<port.StatsSample> {
     const query = { stream: false, 'one-shot': true };
-    const answer = await this.#call({
+    const answer = await this.#connection.call({
       ...options,
       method: 'GET',
       segments: ['containers', fullId(id), 'stats'],
@@ -325,7 +327,7 @@ export class DockerEngine implements port.Engine {
 
   async exec(id: string, argv: readonly string[], options: port.ExecOptions): Promise<port.ExecSession> {
     const signal = optional('signal', options.signal);
-    const made = await this.#call({
+    const made = await this.#connection.call({
       ...signal,
       method: 'POST',
       segments: ['containers', fullId(id), 'exec'],
@@ -338,21 +340,20 @@ export class DockerEngine implements port.Engine {
       },
     });
     const execId = fullId(text(fields(made.body)['Id']) ?? '');
-    const call = await this.#prepare({
+    const socket = await this.#connection.hijack({
       ...signal,
       method: 'POST',
       segments: ['exec', execId, 'start'],
       json: { Detach: false, Tty: false },
     });
-    const socket = await this.#transport.hijack(call);
     return execSession(socket, options, () => this.#execExitCode(execId, signal));
   }
 
   /** Output can end a moment before the engine has taken note of the exit. */
   async #execExitCode(execId: string, signal: Pick<port.CallOptions, 'signal'>): Promise<number> {
-    for (const deadline = Date.now() + DEADLINE_MS; Date.now() < deadline; await pause(20)) {
+    for (const deadline = Date.now() + DEFAULT_DEADLINE_MS; Date.now() < deadline; await pause(20)) {
       const state = fields(
-        (await this.#call({ ...signal, method: 'GET', segments: ['exec', execId, 'json'] })).body,
+        (await this.#connection.call({ ...signal, method: 'GET', segments: ['exec', execId, 'json'] })).body,
       );
       const exitCode = number(state['ExitCode']);
       if (state['Running'] === false && exitCode !== undefined) return exitCode;
@@ -361,13 +362,18 @@ export class DockerEngine implements port.Engine {
   }
 
   async #container(id: string, action: string, options: port.CallOptions, query: Query = {}): Promise<void> {
-    await this.#call({ ...options, method: 'POST', segments: ['containers', fullId(id), action], query });
+    await this.#connection.call({
+      ...options,
+      method: 'POST',
+      segments: ['containers', fullId(id), action],
+      query,
+    });
   }
 
   /** An engine takes the beginning of an id for a name that it does not know: what came back must be what was asked for. */
   async #inspectBody(idOrName: string, options: port.CallOptions): Promise<ReturnType<typeof fields>> {
     if (!NAME.test(idOrName)) throw new UnsafeSpecError('not a container id or name');
-    const answer = await this.#call({
+    const answer = await this.#connection.call({
       ...options,
       method: 'GET',
       segments: ['containers', idOrName, 'json'],
@@ -382,47 +388,23 @@ export class DockerEngine implements port.Engine {
   async #findNetwork(name: string, options: port.CallOptions): Promise<port.NetworkState | undefined> {
     if (!NAME.test(name)) throw new UnsafeSpecError('not a network name');
     const query = { filters: JSON.stringify({ name: [name] }) };
-    const answer = await this.#call({ ...options, method: 'GET', segments: ['networks'], query });
+    const answer = await this.#connection.call({ ...options, method: 'GET', segments: ['networks'], query });
     return list(answer.body)
       .map(networkState)
       .find((network) => network.name === name);
   }
 
-  async #call(request: Request): Promise<Answer> {
-    const call = await this.#prepare(request);
-    return await this.#forgetDialectOnOutage(this.#transport.call(call));
-  }
-
-  async #stream(request: Request & { readonly wholeDeadline?: boolean }): Promise<AsyncIterable<Buffer>> {
-    const call = await this.#prepare(request);
-    return await this.#forgetDialectOnOutage(this.#transport.stream(call));
-  }
-
-  /** Finding out the engine's dialect counts against the call's own deadline. */
-  async #prepare<T extends Request>({ segments, query, ...call }: T): Promise<Omit<T, 'segments' | 'query'> & Call> {
-    const deadlineMs = call.deadlineMs ?? DEADLINE_MS;
-    const startedAt = performance.now();
-    const { apiVersion } = await this.#speak(call);
-    const left = Math.max(1, deadlineMs - (performance.now() - startedAt));
-    return { ...call, path: enginePath([`v${apiVersion}`, ...segments], query), deadlineMs: left };
-  }
-
-  async #speak(options: port.CallOptions): Promise<Dialect> {
-    this.#dialect ??= await negotiate(this.#transport, {
-      ...optional('signal', options.signal),
-      ...optional('deadlineMs', options.deadlineMs),
+  /** Podman removes a network under the feet of its containers. */
+  async #refuseNetworkInUse(id: string, options: port.CallOptions): Promise<void> {
+    if ((await this.#connection.speak(options)).kind === 'docker') return;
+    const query = { all: true, filters: JSON.stringify({ network: [id] }) };
+    const answer = await this.#connection.call({
+      ...options,
+      method: 'GET',
+      segments: ['containers', 'json'],
+      query,
     });
-    return this.#dialect;
-  }
-
-  /** After an outage another version of the engine may answer. */
-  async #forgetDialectOnOutage<T>(result: Promise<T>): Promise<T> {
-    try {
-      return await result;
-    } catch (error) {
-      if (error instanceof EngineUnavailableError) this.#dialect = undefined;
-      throw error;
-    }
+    if (list(answer.body).length > 0) throw new EngineConflictError('network has active endpoints', 409);
   }
 }
 
@@ -442,66 +424,4 @@ function labelConditions(labels: port.Labels): { readonly label?: readonly strin
 
 function labelFilter(labels: port.Labels): string {
   return JSON.stringify(labelConditions(labels));
-}
-
-function networkState(value: unknown): port.NetworkState {
-  const network = fields(value);
-  return {
-    id: text(network['Id']) ?? '',
-    name: text(network['Name']) ?? '',
-    driver: text(network['Driver']) ?? '',
-    internal: network['Internal'] === true,
-    labels: texts(network['Labels']),
-  };
-}
-
-function sameNetwork(spec: port.NetworkSpec, network: port.NetworkState): port.NetworkState {
-  const differs = [
-    ...(network.driver === spec.driver ? [] : ['driver']),
-    ...(network.internal === spec.internal ? [] : ['internal']),
-    ...Object.keys(spec.labels).filter((key) => network.labels[key] !== spec.labels[key]),
-  ];
-  if (differs.length === 0) return network;
-  throw new EngineConflictError(`network ${spec.name} exists and differs in ${differs.join(', ')}`, 409);
-}
-
-/** Go's decoder wants URL-safe base64 with its padding, which Node leaves out. */
-function registryAuth(credentials: port.RegistryCredentials): string {
-  const { username, password, serverAddress } = credentials;
-  const plain = JSON.stringify({ username, password, serveraddress: serverAddress });
-  return Buffer.from(plain).toString('base64').replaceAll('+', '-').replaceAll('/', '_');
-}
-
-const SHORTEST_REDACTED = 4;
-
-function redact(message: string, values: readonly string[]): string {
-  return values
-    .filter((value) => value.length >= SHORTEST_REDACTED)
-    .reduce((cleaned, value) => cleaned.replaceAll(value, '[redacted]'), message);
-}
-
-function pullProgress(value: unknown): port.PullProgress {
-  const line = fields(value);
-  const detail = fields(line['progressDetail']);
-  return {
-    ...optional('layer', nonEmpty(line['id'])),
-    status: text(line['status']) ?? '',
-    ...optional('currentBytes', number(detail['current'])),
-    ...optional('totalBytes', number(detail['total'])),
-  };
-}
-
-/** Podman: `OCI Runtime (runc)` with `runc version 1.1.5\ncommit: …`; Docker: `runc` with `1.1.5`. */
-function componentVersions(value: unknown): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    list(value).map((entry) => {
-      const component = fields(entry);
-      const name = text(component['Name']) ?? '';
-      const version = (text(component['Version']) ?? '').split('\n', 1)[0] ?? '';
-      return [
-        (/\((.*)\)$/.exec(name)?.[1] ?? name).toLowerCase(),
-        /version (\S+?),?(?:\s|$)/.exec(version)?.[1] ?? version,
-      ];
-    }),
-  );
 }

@@ -56,8 +56,13 @@ export function pullFailure(message: string): PullFailure {
   return PULL_FAILURES.find(([, pattern]) => pattern.test(message))?.[0] ?? 'other';
 }
 
+/** Podman answers 500 where Docker says 409, Docker 403 for a network in use: the prose tells. */
+const CONFLICT = /name .*already in use|container state improper|has active endpoints|network is being used/i;
+
 export function errorForStatus(status: number, message: string): EngineError {
   if (status === 404) return new EngineNotFoundError(message, status);
-  if (status === 409) return new EngineConflictError(message, status);
+  if (status === 409 || ((status === 500 || status === 403) && CONFLICT.test(message))) {
+    return new EngineConflictError(message, 409);
+  }
   return new EngineError(message, status);
 }

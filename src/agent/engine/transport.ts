@@ -4,7 +4,7 @@ import type { CallOptions } from './engine.ts';
 import { EngineError, EngineUnavailableError, errorForStatus } from './errors.ts';
 import { fields, nonEmpty } from './fields.ts';
 
-const DEFAULT_DEADLINE_MS = 30_000;
+export const DEFAULT_DEADLINE_MS = 30_000;
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
 export interface Call extends CallOptions {
@@ -14,6 +14,8 @@ export interface Call extends CallOptions {
   readonly json?: unknown;
   readonly body?: Buffer;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Of a stream: the deadline holds to its end, not only to its start. */
+  readonly wholeDeadline?: boolean;
 }
 
 export interface Answer {
@@ -22,11 +24,10 @@ export interface Answer {
   readonly body: unknown;
 }
 
+export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
 /** Segments are encoded, query values too; an undefined value is left out. */
-export function enginePath(
-  segments: readonly string[],
-  query: Readonly<Record<string, string | number | boolean | undefined>> = {},
-): string {
+export function enginePath(segments: readonly string[], query: Query = {}): string {
   const pairs = Object.entries(query).flatMap(([key, value]) =>
     value === undefined ? [] : [`${key}=${encodeURIComponent(String(value))}`],
   );
@@ -64,8 +65,8 @@ export class EngineTransport {
     }
   }
 
-  /** The answer's body as it comes. The deadline holds for the start of it, or for all of it when `wholeDeadline`. */
-  async stream(call: Call & { readonly wholeDeadline?: boolean }): Promise<AsyncIterable<Buffer>> {
+  /** The answer's body as it comes. Whoever asks for it reads it, or aborts. */
+  async stream(call: Call): Promise<AsyncIterable<Buffer>> {
     const watch = new Watch(call);
     try {
       const response = await this.#send(call, this.#streams, watch);
@@ -207,10 +208,10 @@ async function readBody(response: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
+/** By its look: Podman sends some JSON as plain text. */
 function parseBody(response: IncomingMessage, bytes: Buffer): unknown {
   const content = bytes.toString('utf8');
-  if (content === '') return undefined;
-  if (!(response.headers['content-type'] ?? '').startsWith('application/json')) return content;
+  if (!/^\s*[[{]/.test(content)) return content;
   try {
     return JSON.parse(content);
   } catch (cause) {
