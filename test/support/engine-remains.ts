@@ -88,16 +88,13 @@ function processesOf(folder: string): readonly number[] {
   );
   const parents = new Set(own);
   const children = pids.filter((pid) => parents.has(parentOf(pid)) && !parents.has(pid));
-  return [...children, ...own].filter((pid) => stateOf(pid) !== 'Z');
+  return [...children, ...own].filter(isAlive);
 }
 
-function statFields(pid: number): readonly string[] {
+function parentOf(pid: number): number {
   const stat = read(`/proc/${pid}/stat`);
-  return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
 }
-
-const parentOf = (pid: number): number => Number(statFields(pid)[1]);
-const stateOf = (pid: number): string => statFields(pid)[0] ?? 'Z';
 
 function read(path: string): string {
   try {

@@ -36,7 +36,11 @@ const END_DEADLINE_MS = 20_000;
 export interface EngineOptions {
   /** `bridge` (unless told): a default bridge with addresses of its own. `none`: no default bridge, made networks work. */
   readonly network?: 'bridge' | 'none';
-  /** In a network namespace of its own, joined to the tests' one by a pair of interfaces: cut it to partition the node. */
+  /**
+   * Unless told, in a network namespace of its own, joined to the tests' one by a pair of interfaces: published ports answer
+   * at `address`, and what the tests listen on at `namespace.hostAddress` is reached from inside. `false`: in the tests' own
+   * namespace; there each daemon has a bridge of its own, but a daemon that starts flushes the port rules of the others.
+   */
   readonly namespace?: boolean;
   /** Containers survive the end of the daemon. */
   readonly liveRestore?: boolean;
@@ -49,6 +53,8 @@ export interface TestEngine extends AsyncDisposable {
   readonly socketPath: string;
   readonly folder: string;
   readonly namespace?: TestNamespace;
+  /** Where published ports answer. */
+  readonly address: string;
   /** Of the daemon that runs now. */
   readonly pid: number;
   /** The daemon's output so far. */
@@ -79,7 +85,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<TestEngi
   ensurePackages(['docker.io', 'iproute2', 'iptables', 'busybox-static']);
   const subnet = reserveSubnet();
   const name = `be${randomBytes(5).toString('hex')}`;
-  const ownNamespace = options.namespace === true;
+  const ownNamespace = options.namespace !== false;
   const ownBridge = !ownNamespace && options.network !== 'none';
   const folder = await makeEngineFolder({
     subnet,
@@ -108,6 +114,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<TestEngi
       `--default-address-pool=${addressPool(subnet)}`,
       '--log-level=warn',
       '--shutdown-timeout=5',
+      ...(namespace === undefined ? [] : [`--insecure-registry=${namespace.hostAddress}/32`]),
       ...bridge,
       ...(options.liveRestore === true ? ['--live-restore'] : []),
       ...(options.args ?? []),
@@ -196,13 +203,11 @@ network_config_dir = "${folder}/net"
 
 async function launch(daemon: Daemon): Promise<TestEngine> {
   const transport = new EngineTransport(daemon.socketPath);
-  let child = spawnDaemon(daemon);
+  let child = await begun(daemon, transport);
   let stopped = false;
-  await untilReady(daemon, child, transport);
 
   const begin = async (): Promise<void> => {
-    child = spawnDaemon(daemon);
-    await untilReady(daemon, child, transport);
+    child = await begun(daemon, transport);
   };
   const stop = async (): Promise<void> => {
     if (stopped) return;
@@ -210,7 +215,7 @@ async function launch(daemon: Daemon): Promise<TestEngine> {
     if (child.exitCode === null && child.signalCode === null) {
       signal(child, 'SIGCONT');
       await removeContainers(transport);
-      await end(child, 'SIGTERM');
+      await end(child, 'SIGKILL');
     }
     await removeEngineRemains(daemon.folder);
   };
@@ -219,6 +224,7 @@ async function launch(daemon: Daemon): Promise<TestEngine> {
     socketPath: daemon.socketPath,
     folder: daemon.folder,
     ...(daemon.namespace === undefined ? {} : { namespace: daemon.namespace }),
+    address: daemon.namespace?.address ?? '127.0.0.1',
     get pid() {
       return child.pid ?? 0;
     },
@@ -237,6 +243,21 @@ async function launch(daemon: Daemon): Promise<TestEngine> {
     stop,
     [Symbol.asyncDispose]: stop,
   };
+}
+
+/** Two daemons that start in one namespace at the same moment trip over each other's filter chains: the loser tries again. */
+async function begun(daemon: Daemon, transport: EngineTransport): Promise<ChildProcess> {
+  for (let attempt = 1; ; attempt += 1) {
+    const child = spawnDaemon(daemon);
+    try {
+      await untilReady(daemon, child, transport);
+      return child;
+    } catch (error) {
+      await end(child, 'SIGKILL');
+      await clearAfterKill(daemon);
+      if (attempt === 4 || !String(error).includes('iptables failed')) throw error;
+    }
+  }
 }
 
 function spawnDaemon(daemon: Daemon): ChildProcess {
@@ -284,9 +305,8 @@ async function end(child: ChildProcess, name: NodeJS.Signals): Promise<void> {
 async function clearAfterKill(daemon: Daemon): Promise<void> {
   const file = join(daemon.folder, 'exec/containerd/containerd.pid');
   const pid = Number(readIfThere(file));
-  if (pid > 0 && isAlive(pid)) process.kill(pid, 'SIGKILL');
-  const deadline = Date.now() + END_DEADLINE_MS;
-  while (pid > 0 && isAlive(pid) && Date.now() < deadline) await pause(10);
+  if (isAlive(pid)) process.kill(pid, 'SIGKILL');
+  for (let round = 0; isAlive(pid) && round < 500; round += 1) await pause(10);
   rmSync(file, { force: true });
   rmSync(join(daemon.folder, 'd.pid'), { force: true });
 }
