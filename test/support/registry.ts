@@ -168,24 +168,6 @@ function bcrypt(password: string): string {
   });
 }
 
-function busyboxEntries(): readonly TarEntry[] {
-  const applets = execFileSync('/bin/busybox', ['--list'], { encoding: 'utf8' }).split('\n');
-  return [
-    { path: 'bin', type: 'dir' },
-    { path: 'bin/busybox', mode: 0o755, data: readFileSync('/bin/busybox') },
-    ...applets
-      .filter((applet) => applet !== '' && applet !== 'busybox')
-      .map((applet): TarEntry => ({ path: `bin/${applet}`, link: 'busybox' })),
-    { path: 'etc', type: 'dir' },
-    {
-      path: 'etc/passwd',
-      data: Buffer.from('root:x:0:0:root:/:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n'),
-    },
-    { path: 'etc/group', data: Buffer.from('root:x:0:\nnogroup:x:65534:\n') },
-    { path: 'tmp', type: 'dir', mode: 0o1777 },
-  ];
-}
-
 function imageConfig(platform: string, diffId: string, content: ImageContent): object {
   return {
     ...platformFields(platform),

@@ -1,0 +1,161 @@
+import { posix } from 'node:path';
+import type { ContainerSpec, HealthCheckSpec, MountSpec, PortSpec } from './container.ts';
+import type { EngineKind } from './engine.ts';
+import { UnsafeSpecError } from './errors.ts';
+
+/**
+ * Docker's default set without what a workload has no business with: raw sockets (NET_RAW), device nodes (MKNOD), the audit
+ * log (AUDIT_WRITE), and file and process capabilities (SETFCAP, SETPCAP), which no-new-privileges makes useless anyway.
+ */
+export const CAPABILITIES = [
+  'CAP_CHOWN',
+  'CAP_DAC_OVERRIDE',
+  'CAP_FOWNER',
+  'CAP_FSETID',
+  'CAP_KILL',
+  'CAP_NET_BIND_SERVICE',
+  'CAP_SETGID',
+  'CAP_SETUID',
+  'CAP_SYS_CHROOT',
+] as const;
+
+const DEFAULT_PIDS_LIMIT = 4096;
+const DEFAULT_STOP_TIMEOUT_S = 10;
+const NAME = /^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,127}$/;
+/** Words that engines take as a network mode, not as the name of a network. */
+const NETWORK_MODES: ReadonlySet<string> = new Set([
+  'host',
+  'none',
+  'default',
+  'private',
+  'slirp4netns',
+  'pasta',
+]);
+
+/** The engine's body for a container, from typed fields only. Pure, and the only place that spells a HostConfig. */
+export function containerBody(spec: ContainerSpec, kind: EngineKind): Readonly<Record<string, unknown>> {
+  if (!NAME.test(spec.name)) throw new UnsafeSpecError('container name');
+  const network = spec.network;
+  if (network !== undefined && (!NAME.test(network.name) || NETWORK_MODES.has(network.name))) {
+    throw new UnsafeSpecError(`network ${network.name} is not the name of a network`);
+  }
+  return {
+    Image: spec.image,
+    ...(spec.command === undefined ? {} : { Cmd: spec.command }),
+    Env: spec.env.map(environmentEntry),
+    Labels: { ...spec.labels, ...spec.ownLabels },
+    ExposedPorts: Object.fromEntries(spec.ports.map((port) => [portKey(port), {}])),
+    ...(spec.healthCheck === undefined ? {} : { Healthcheck: healthCheckBody(spec.healthCheck) }),
+    StopTimeout: spec.stopTimeoutS ?? DEFAULT_STOP_TIMEOUT_S,
+    AttachStdin: false,
+    AttachStdout: false,
+    AttachStderr: false,
+    OpenStdin: false,
+    Tty: false,
+    HostConfig: hostConfig(spec, kind),
+    ...(network === undefined
+      ? {}
+      : { NetworkingConfig: { EndpointsConfig: { [network.name]: { Aliases: network.aliases } } } }),
+  };
+}
+
+/** Security options are spelled out even where they are the engine's default: a daemon's configuration can change defaults. */
+function hostConfig(spec: ContainerSpec, kind: EngineKind): Readonly<Record<string, unknown>> {
+  return {
+    Privileged: false,
+    CapDrop: ['ALL'],
+    CapAdd: CAPABILITIES,
+    SecurityOpt: ['no-new-privileges'],
+    PidsLimit: spec.pidsLimit ?? DEFAULT_PIDS_LIMIT,
+    PidMode: '',
+    IpcMode: 'private',
+    UTSMode: '',
+    CgroupnsMode: 'private',
+    Devices: [],
+    PublishAllPorts: false,
+    AutoRemove: false,
+    Init: true,
+    NetworkMode: spec.network?.name ?? 'none',
+    RestartPolicy: {
+      Name: spec.restart.name,
+      MaximumRetryCount: spec.restart.name === 'on-failure' ? spec.restart.maxRetries : 0,
+    },
+    ...(spec.cpu === undefined ? {} : { NanoCpus: Math.round(spec.cpu * 1e9) }),
+    // Equal limits leave no swap: a memory limit that spills to disk is none.
+    ...(spec.memoryBytes === undefined ? {} : { Memory: spec.memoryBytes, MemorySwap: spec.memoryBytes }),
+    Mounts: spec.mounts.map(mountBody),
+    PortBindings: portBindings(spec.ports),
+    LogConfig: LOG_CONFIG[kind],
+  };
+}
+
+/** At most 30 MB per container. Podman's file driver cuts by size and keeps no older files. */
+const LOG_CONFIG = {
+  docker: { Type: 'json-file', Config: { 'max-size': '10m', 'max-file': '3' } },
+  podman: { Type: 'k8s-file', Config: { 'max-size': '30m' } },
+} as const;
+
+function environmentEntry([name, value]: readonly [string, string]): string {
+  // A bad name would come back in the engine's error message together with the value.
+  if (name === '' || name.includes('=') || name.includes('\0')) throw new UnsafeSpecError('environment name');
+  if (value.includes('\0')) throw new UnsafeSpecError(`environment value of ${name}`);
+  return `${name}=${value}`;
+}
+
+function healthCheckBody(check: HealthCheckSpec): Readonly<Record<string, unknown>> {
+  const [form, ...rest] = check.test;
+  if (rest.length === 0 || (form === 'CMD-SHELL' && rest.length !== 1))
+    throw new UnsafeSpecError('health check test');
+  return {
+    Test: check.test,
+    Interval: nanoseconds(check.intervalMs),
+    Timeout: nanoseconds(check.timeoutMs),
+    Retries: check.retries ?? 0,
+    StartPeriod: nanoseconds(check.startPeriodMs),
+  };
+}
+
+/** 0 is the engine's word for its own default; less than 1 ms is refused by it. */
+function nanoseconds(ms: number | undefined): number {
+  return ms === undefined ? 0 : Math.max(1, Math.round(ms)) * 1_000_000;
+}
+
+function absolutePath(path: string, what: string): string {
+  if (!path.startsWith('/') || path === '/' || path.includes('\0') || posix.normalize(path) !== path) {
+    throw new UnsafeSpecError(`${what} must be an absolute, plain path below /: ${path}`);
+  }
+  return path;
+}
+
+function mountBody(mount: MountSpec): Readonly<Record<string, unknown>> {
+  const Target = absolutePath(mount.target, 'mount target');
+  switch (mount.kind) {
+    case 'bind':
+      return {
+        Type: 'bind',
+        Source: absolutePath(mount.source, 'bind source'),
+        Target,
+        ReadOnly: mount.readOnly,
+        BindOptions: { Propagation: 'rprivate' },
+      };
+    case 'volume':
+      // No driver options: `o=bind,device=/` turns a volume into a mount of the host (CVE-2026-44849).
+      if (!NAME.test(mount.source))
+        throw new UnsafeSpecError(`volume source must be a name: ${mount.source}`);
+      return { Type: 'volume', Source: mount.source, Target, ReadOnly: mount.readOnly };
+    case 'tmpfs':
+      return { Type: 'tmpfs', Target, TmpfsOptions: { SizeBytes: mount.sizeBytes, Mode: 0o1777 } };
+  }
+}
+
+function portKey(port: PortSpec): string {
+  return `${port.container}/${port.protocol}`;
+}
+
+function portBindings(
+  ports: readonly PortSpec[],
+): Readonly<Record<string, readonly { readonly HostPort: string }[]>> {
+  const bindings: Record<string, { readonly HostPort: string }[]> = {};
+  for (const port of ports) (bindings[portKey(port)] ??= []).push({ HostPort: String(port.host) });
+  return bindings;
+}

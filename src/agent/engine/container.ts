@@ -1,0 +1,107 @@
+/** What is asked of an engine for one container. Closed and typed: no field is a map that is passed on (fault-catalogue X5). */
+export interface ContainerSpec {
+  readonly name: string;
+  readonly image: string;
+  readonly command?: readonly string[];
+  readonly env: readonly (readonly [name: string, value: string])[];
+  /** The user's labels. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** Berth's labels: written last, so that no user label can take their place. */
+  readonly ownLabels: Readonly<Record<string, string>>;
+  /** Absent: the container has a loopback interface only. */
+  readonly network?: { readonly name: string; readonly aliases: readonly string[] };
+  readonly healthCheck?: HealthCheckSpec;
+  readonly restart: RestartPolicy;
+  /** In cores; absent: unlimited. */
+  readonly cpu?: number;
+  readonly memoryBytes?: number;
+  readonly pidsLimit?: number;
+  readonly mounts: readonly MountSpec[];
+  readonly ports: readonly PortSpec[];
+  readonly stopTimeoutS?: number;
+}
+
+export interface HealthCheckSpec {
+  /** `['CMD', ...argv]` or `['CMD-SHELL', line]`. */
+  readonly test: readonly [form: 'CMD' | 'CMD-SHELL', ...rest: string[]];
+  readonly intervalMs?: number;
+  readonly timeoutMs?: number;
+  readonly retries?: number;
+  readonly startPeriodMs?: number;
+}
+
+export type RestartPolicy =
+  | { readonly name: 'no' }
+  | { readonly name: 'unless-stopped' }
+  | { readonly name: 'on-failure'; readonly maxRetries: number };
+
+export type MountSpec =
+  | { readonly kind: 'bind'; readonly source: string; readonly target: string; readonly readOnly: boolean }
+  | { readonly kind: 'volume'; readonly source: string; readonly target: string; readonly readOnly: boolean }
+  | { readonly kind: 'tmpfs'; readonly target: string; readonly sizeBytes: number };
+
+export interface PortSpec {
+  readonly container: number;
+  readonly host: number;
+  readonly protocol: 'tcp' | 'udp';
+}
+
+export type ContainerStatus =
+  | 'created'
+  | 'running'
+  | 'paused'
+  | 'restarting'
+  | 'exited'
+  | 'dead'
+  | 'removing';
+
+/** The text that a health check printed is left in the engine: it may hold anything (fault-catalogue 4.8). */
+export interface ContainerHealth {
+  readonly status: 'starting' | 'healthy' | 'unhealthy';
+  readonly failingStreak: number;
+  readonly lastExitCode?: number;
+  /** The check itself could not run: its program is missing or not executable in the image. */
+  readonly commandNotFound: boolean;
+}
+
+/** What an engine tells of a container. The environment is no part of it, by type: values of secrets never leave the engine. */
+export interface ContainerState {
+  readonly id: string;
+  readonly name: string;
+  /** The reference that was asked for. */
+  readonly image: string;
+  readonly imageId: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly createdAt: string;
+  readonly startedAt?: string;
+  readonly finishedAt?: string;
+  readonly status: ContainerStatus;
+  /** Of the last run; absent while there was none or it goes on. */
+  readonly exitCode?: number;
+  readonly oomKilled: boolean;
+  readonly pid?: number;
+  readonly health?: ContainerHealth;
+  readonly restartCount: number;
+  readonly networks: readonly NetworkAttachment[];
+  readonly ports: readonly PublishedPort[];
+}
+
+export interface NetworkAttachment {
+  readonly name: string;
+  readonly ip?: string;
+  readonly aliases: readonly string[];
+}
+
+export interface PublishedPort extends PortSpec {
+  readonly hostIp: string;
+}
+
+export interface ContainerSummary {
+  readonly id: string;
+  readonly name: string;
+  readonly image: string;
+  readonly imageId: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly status: ContainerStatus;
+  readonly createdAt: string;
+}

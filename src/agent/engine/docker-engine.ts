@@ -1,0 +1,427 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { ContainerHealth, ContainerSpec, ContainerState, ContainerSummary } from './container.ts';
+import { containerBody } from './container-body.ts';
+import { containerState, containerSummary } from './container-state.ts';
+import type * as port from './engine.ts';
+import { EngineConnection } from './engine-connection.ts';
+import { engineEvent } from './engine-event.ts';
+import {
+  EngineConflictError,
+  EngineError,
+  EngineNotFoundError,
+  EngineUnavailableError,
+  errorForStatus,
+  ImagePullError,
+  UnsafeSpecError,
+} from './errors.ts';
+import { engineInfo } from './engine-info.ts';
+import { execSession } from './exec-session.ts';
+import { fields, list, number, optional, text } from './fields.ts';
+import { FrameDecoder } from './frames.ts';
+import { pullProgress, registryAuth } from './image-pull.ts';
+import { exactReference, imageName, imageState } from './image-reference.ts';
+import { jsonValues } from './json-stream.ts';
+import { LineAssembler } from './log-lines.ts';
+import { networkState, sameNetwork } from './network-state.ts';
+import { redact } from './redact.ts';
+import { statsSample } from './stats-sample.ts';
+import { DEFAULT_DEADLINE_MS, enginePath, type Query } from './transport.ts';
+
+const PULL_DEADLINE_MS = 600_000;
+const MAX_LINE_BYTES = 64 * 1024;
+const FULL_ID = /^[0-9a-f]{64}$/;
+const NAME = /^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/;
+
+/** Docker Engine and Podman over a unix socket. */
+export class DockerEngine implements port.Engine {
+  readonly #connection: EngineConnection;
+
+  constructor(socketPath: string) {
+    this.#connection = new EngineConnection(socketPath);
+  }
+
+  async ping(options: port.CallOptions = {}): Promise<void> {
+    await this.#connection.raw({ ...options, method: 'GET', path: '/_ping' });
+  }
+
+  async info(options: port.CallOptions = {}): Promise<port.EngineInfo> {
+    const dialect = await this.#connection.speak(options);
+    const [info, version] = await Promise.all([
+      this.#connection.call({ ...options, method: 'GET', segments: ['info'] }),
+      this.#connection.call({ ...options, method: 'GET', segments: ['version'] }),
+    ]);
+    return engineInfo(dialect, info.body, version.body);
+  }
+
+  async pull(image: string, options: port.PullOptions = {}): Promise<void> {
+    const { credentials, onProgress, ...call } = options;
+    const secrets = credentials === undefined ? [] : [credentials.password];
+    try {
+      const stream = await this.#connection.stream({
+        deadlineMs: PULL_DEADLINE_MS,
+        ...call,
+        method: 'POST',
+        segments: ['images', 'create'],
+        query: { fromImage: exactReference(image) },
+        ...(credentials === undefined ? {} : { headers: { 'X-Registry-Auth': registryAuth(credentials) } }),
+        wholeDeadline: true,
+      });
+      for await (const value of jsonValues(stream)) {
+        const progress = pullProgress(value);
+        onProgress?.(progress);
+      }
+    } catch (error) {
+      if (!(error instanceof EngineError)) throw error;
+      throw new ImagePullError(redact(error.message, secrets), error.status);
+    }
+    // The end of the stream proves nothing; the image does.
+    if (!(await this.imageExists(image, optional('signal', options.signal)))) {
+      throw new ImagePullError(`the engine ended the pull of ${image} without the image`, 0);
+    }
+  }
+
+  async imageExists(image: string, options: port.CallOptions = {}): Promise<boolean> {
+    try {
+      await this.inspectImage(image, options);
+      return true;
+    } catch (error) {
+      if (error instanceof EngineNotFoundError) return false;
+      throw error;
+    }
+  }
+
+  async inspectImage(image: string, options: port.CallOptions = {}): Promise<port.ImageState> {
+    const segments = ['images', imageName(image), 'json'];
+    return imageState(image, (await this.#connection.call({ ...options, method: 'GET', segments })).body);
+  }
+
+  async removeImage(image: string, options: port.CallOptions = {}): Promise<void> {
+    await this.#connection.call({ ...options, method: 'DELETE', segments: ['images', imageName(image)] });
+  }
+
+  async ensureNetwork(spec: port.NetworkSpec, options: port.CallOptions = {}): Promise<port.NetworkState> {
+    const there = await this.#findNetwork(spec.name, options);
+    if (there !== undefined) return sameNetwork(spec, there);
+    try {
+      await this.#connection.call({
+        ...options,
+        method: 'POST',
+        segments: ['networks', 'create'],
+        json: {
+          Name: spec.name,
+          // Docker allows several networks of one name unless told.
+          CheckDuplicate: true,
+          Driver: spec.driver,
+          Internal: spec.internal,
+          Labels: spec.labels,
+        },
+      });
+    } catch (error) {
+      if (!(error instanceof EngineConflictError)) throw error;
+    }
+    const made = await this.#findNetwork(spec.name, options);
+    if (made === undefined)
+      throw new EngineNotFoundError(`network ${spec.name} vanished after it was made`, 404);
+    return sameNetwork(spec, made);
+  }
+
+  async listNetworks(
+    labels: port.Labels,
+    options: port.CallOptions = {},
+  ): Promise<readonly port.NetworkState[]> {
+    const query = { filters: labelFilter(labels) };
+    const answer = await this.#connection.call({ ...options, method: 'GET', segments: ['networks'], query });
+    return list(answer.body).map(networkState);
+  }
+
+  async removeNetwork(id: string, options: port.CallOptions = {}): Promise<void> {
+    await this.#refuseNetworkInUse(fullId(id), options);
+    await this.#connection.call({ ...options, method: 'DELETE', segments: ['networks', id] });
+  }
+
+  async connect(
+    networkId: string,
+    containerId: string,
+    aliases: readonly string[],
+    options: port.CallOptions = {},
+  ): Promise<void> {
+    const json = { Container: fullId(containerId), EndpointConfig: { Aliases: aliases } };
+    await this.#connection.call({
+      ...options,
+      method: 'POST',
+      segments: ['networks', fullId(networkId), 'connect'],
+      json,
+    });
+  }
+
+  async disconnect(networkId: string, containerId: string, options: port.CallOptions = {}): Promise<void> {
+    const json = { Container: fullId(containerId), Force: false };
+    await this.#connection.call({
+      ...options,
+      method: 'POST',
+      segments: ['networks', fullId(networkId), 'disconnect'],
+      json,
+    });
+  }
+
+  async createContainer(spec: ContainerSpec, options: port.CallOptions = {}): Promise<string> {
+    const { kind } = await this.#connection.speak(options);
+    try {
+      const answer = await this.#connection.call({
+        ...options,
+        method: 'POST',
+        segments: ['containers', 'create'],
+        query: { name: spec.name },
+        json: containerBody(spec, kind),
+      });
+      return fullId(text(fields(answer.body)['Id']) ?? '');
+    } catch (error) {
+      if (!(error instanceof EngineError)) throw error;
+      // A new error: the first one's stack repeats its message.
+      const values = spec.env.map(([, value]) => value);
+      throw errorForStatus(error.status, redact(error.message, values));
+    }
+  }
+
+  async start(id: string, options: port.CallOptions = {}): Promise<void> {
+    await this.#container(id, 'start', options);
+  }
+
+  async stop(id: string, timeoutS: number, options: port.CallOptions = {}): Promise<void> {
+    const deadlineMs = (options.deadlineMs ?? DEFAULT_DEADLINE_MS) + timeoutS * 1000;
+    await this.#container(id, 'stop', { ...options, deadlineMs }, { t: timeoutS });
+  }
+
+  async kill(id: string, signal = 'SIGKILL', options: port.CallOptions = {}): Promise<void> {
+    await this.#container(id, 'kill', options, { signal });
+  }
+
+  async remove(id: string, options: port.CallOptions & { readonly force?: boolean } = {}): Promise<void> {
+    const { force = false, ...call } = options;
+    await this.#connection.call({
+      ...call,
+      method: 'DELETE',
+      segments: ['containers', fullId(id)],
+      query: { v: true, force },
+    });
+  }
+
+  async inspect(idOrName: string, options: port.CallOptions = {}): Promise<ContainerState> {
+    return containerState(await this.#inspectBody(idOrName, options));
+  }
+
+  async list(
+    filter: { readonly labels?: port.Labels; readonly all: boolean },
+    options: port.CallOptions = {},
+  ): Promise<readonly ContainerSummary[]> {
+    const query = { all: filter.all, filters: labelFilter(filter.labels ?? {}) };
+    const answer = await this.#connection.call({
+      ...options,
+      method: 'GET',
+      segments: ['containers', 'json'],
+      query,
+    });
+    return list(answer.body).map(containerSummary);
+  }
+
+  async healthcheckNow(id: string, options: port.CallOptions = {}): Promise<ContainerHealth | undefined> {
+    const { kind } = await this.#connection.speak(options);
+    if (kind === 'podman') {
+      // It answers with this one run; the status that counts, with retries and start period, is in the container's state.
+      const path = enginePath(['v4.0.0', 'libpod', 'containers', fullId(id), 'healthcheck']);
+      try {
+        await this.#connection.raw({ ...options, method: 'GET', path });
+      } catch (error) {
+        // 409: there is no check, or the container does not run.
+        if (!(error instanceof EngineConflictError)) throw error;
+      }
+    }
+    return (await this.inspect(id, options)).health;
+  }
+
+  events(filter: port.EventFilter, handlers: port.EventHandlers): port.EventSubscription {
+    const stop = new AbortController();
+    const started = Promise.withResolvers<void>();
+    const follow = async (): Promise<void> => {
+      const stream = await this.#connection.stream({
+        signal: stop.signal,
+        method: 'GET',
+        segments: ['events'],
+        query: {
+          ...optional('since', filter.sinceMs === undefined ? undefined : seconds(filter.sinceMs)),
+          filters: JSON.stringify({ type: ['container'], ...labelConditions(filter.labels ?? {}) }),
+        },
+      });
+      started.resolve();
+      for await (const value of jsonValues(stream)) {
+        const event = engineEvent(value);
+        if (event !== undefined && !stop.signal.aborted) handlers.onEvent(event);
+      }
+      throw new EngineUnavailableError('the engine ended its stream of events');
+    };
+    void follow()
+      .catch((error: Error) => {
+        handlers.onEnd(...(stop.signal.aborted ? [] : [error]));
+      })
+      .finally(started.resolve);
+    return { ready: started.promise, close: () => stop.abort() };
+  }
+
+  async *logs(id: string, options: port.LogOptions): AsyncGenerator<port.LogLine> {
+    const signal = optional('signal', options.signal);
+    // Only output of containers without a terminal is framed; the answer itself does not say so before API 1.42.
+    const tty = fields((await this.#inspectBody(fullId(id), signal))['Config'])['Tty'] === true;
+    const stream = await this.#connection.stream({
+      ...signal,
+      method: 'GET',
+      segments: ['containers', fullId(id), 'logs'],
+      query: {
+        stdout: true,
+        stderr: true,
+        follow: options.follow ?? false,
+        timestamps: !tty,
+        tail: options.tail ?? 'all',
+        ...optional('since', options.sinceMs === undefined ? undefined : seconds(options.sinceMs)),
+      },
+    });
+    const frames = new FrameDecoder({ whole: true });
+    const lines = new LineAssembler({ maxLineBytes: MAX_LINE_BYTES, timestamps: !tty });
+    for await (const chunk of stream) {
+      const entries = tty ? [{ stream: 'stdout' as const, bytes: chunk }] : frames.push(chunk);
+      for (const entry of entries) yield* lines.push(entry);
+    }
+    yield* lines.end();
+    if (!frames.atBoundary) throw new EngineUnavailableError('the log was cut');
+  }
+
+  async *stats(
+    id: string,
+    options: { readonly signal?: AbortSignal } = {},
+  ): AsyncGenerator<port.StatsSample> {
+    const segments = ['containers', fullId(id), 'stats'];
+    const stream = await this.#connection.stream({
+      ...options,
+      method: 'GET',
+      segments,
+      query: { stream: true },
+    });
+    for await (const value of jsonValues(stream)) {
+      const sample = statsSample(value);
+      if (sample === undefined) return;
+      yield sample;
+    }
+  }
+
+  async statsOnce(id: string, options: port.CallOptions = {}): Promise<port.StatsSample> {
+    const query = { stream: false, 'one-shot': true };
+    const answer = await this.#connection.call({
+      ...options,
+      method: 'GET',
+      segments: ['containers', fullId(id), 'stats'],
+      query,
+    });
+    const sample = statsSample(answer.body);
+    if (sample === undefined) throw new EngineConflictError('the container does not run', 409);
+    return sample;
+  }
+
+  async exec(id: string, argv: readonly string[], options: port.ExecOptions): Promise<port.ExecSession> {
+    const signal = optional('signal', options.signal);
+    const made = await this.#connection.call({
+      ...signal,
+      method: 'POST',
+      segments: ['containers', fullId(id), 'exec'],
+      json: {
+        AttachStdin: options.stdin !== undefined,
+        AttachStdout: true,
+        AttachStderr: true,
+        Tty: false,
+        Cmd: argv,
+      },
+    });
+    const execId = fullId(text(fields(made.body)['Id']) ?? '');
+    const socket = await this.#connection.hijack({
+      ...signal,
+      method: 'POST',
+      segments: ['exec', execId, 'start'],
+      json: { Detach: false, Tty: false },
+    });
+    return execSession(socket, options, () => this.#execExitCode(execId, signal));
+  }
+
+  /** Output can end a moment before the engine has taken note of the exit. */
+  async #execExitCode(execId: string, signal: Pick<port.CallOptions, 'signal'>): Promise<number> {
+    for (const deadline = Date.now() + DEFAULT_DEADLINE_MS; Date.now() < deadline; await pause(20)) {
+      const state = fields(
+        (await this.#connection.call({ ...signal, method: 'GET', segments: ['exec', execId, 'json'] })).body,
+      );
+      const exitCode = number(state['ExitCode']);
+      if (state['Running'] === false && exitCode !== undefined) return exitCode;
+    }
+    throw new EngineUnavailableError('the engine tells no exit code of a command whose output has ended');
+  }
+
+  async #container(id: string, action: string, options: port.CallOptions, query: Query = {}): Promise<void> {
+    await this.#connection.call({
+      ...options,
+      method: 'POST',
+      segments: ['containers', fullId(id), action],
+      query,
+    });
+  }
+
+  /** An engine takes the beginning of an id for a name that it does not know: what came back must be what was asked for. */
+  async #inspectBody(idOrName: string, options: port.CallOptions): Promise<ReturnType<typeof fields>> {
+    if (!NAME.test(idOrName)) throw new UnsafeSpecError('not a container id or name');
+    const answer = await this.#connection.call({
+      ...options,
+      method: 'GET',
+      segments: ['containers', idOrName, 'json'],
+    });
+    const body = fields(answer.body);
+    if (body['Id'] !== idOrName && (text(body['Name']) ?? '').replace(/^\//, '') !== idOrName) {
+      throw new EngineNotFoundError(`no such container: ${idOrName}`, 404);
+    }
+    return body;
+  }
+
+  async #findNetwork(name: string, options: port.CallOptions): Promise<port.NetworkState | undefined> {
+    if (!NAME.test(name)) throw new UnsafeSpecError('not a network name');
+    const query = { filters: JSON.stringify({ name: [name] }) };
+    const answer = await this.#connection.call({ ...options, method: 'GET', segments: ['networks'], query });
+    return list(answer.body)
+      .map(networkState)
+      .find((network) => network.name === name);
+  }
+
+  /** Podman removes a network under the feet of its containers. */
+  async #refuseNetworkInUse(id: string, options: port.CallOptions): Promise<void> {
+    if ((await this.#connection.speak(options)).kind === 'docker') return;
+    const query = { all: true, filters: JSON.stringify({ network: [id] }) };
+    const answer = await this.#connection.call({
+      ...options,
+      method: 'GET',
+      segments: ['containers', 'json'],
+      query,
+    });
+    if (list(answer.body).length > 0) throw new EngineConflictError('network has active endpoints', 409);
+  }
+}
+
+function fullId(id: string): string {
+  if (!FULL_ID.test(id)) throw new UnsafeSpecError(`not a full id: ${id}`);
+  return id;
+}
+
+function seconds(ms: number): string {
+  return (ms / 1000).toFixed(6);
+}
+
+function labelConditions(labels: port.Labels): { readonly label?: readonly string[] } {
+  const conditions = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+  return conditions.length === 0 ? {} : { label: conditions };
+}
+
+function labelFilter(labels: port.Labels): string {
+  return JSON.stringify(labelConditions(labels));
+}

@@ -1,0 +1,211 @@
+import type { ContainerHealth, ContainerSpec, ContainerState, ContainerSummary } from './container.ts';
+
+/**
+ * The container engine as the agent sees it. One adapter, `DockerEngine`, speaks to Docker ≥ 20.10 and to Podman ≥ 4.
+ *
+ * Failures are thrown, see `errors.ts`. Calls that change a container or a network take its full id, never a name: engines
+ * match a name that looks like the beginning of an id with another tenant's container.
+ */
+export interface Engine {
+  ping(options?: CallOptions): Promise<void>;
+  info(options?: CallOptions): Promise<EngineInfo>;
+
+  /** Ends when the image is on the node. A failure, also in the middle of the stream, is an `ImagePullError`. */
+  pull(image: string, options?: PullOptions): Promise<void>;
+  imageExists(image: string, options?: CallOptions): Promise<boolean>;
+  inspectImage(image: string, options?: CallOptions): Promise<ImageState>;
+  removeImage(image: string, options?: CallOptions): Promise<void>;
+
+  /** Idempotent. A network of that name with other settings or labels is an `EngineConflictError`: it is not ours. */
+  ensureNetwork(spec: NetworkSpec, options?: CallOptions): Promise<NetworkState>;
+  /** All networks that carry every one of the labels. */
+  listNetworks(labels: Labels, options?: CallOptions): Promise<readonly NetworkState[]>;
+  removeNetwork(id: string, options?: CallOptions): Promise<void>;
+  connect(
+    networkId: string,
+    containerId: string,
+    aliases: readonly string[],
+    options?: CallOptions,
+  ): Promise<void>;
+  disconnect(networkId: string, containerId: string, options?: CallOptions): Promise<void>;
+
+  /** Returns the id. `EngineConflictError`: the name is taken; inspect it by name and adopt, remove or report (R4). */
+  createContainer(spec: ContainerSpec, options?: CallOptions): Promise<string>;
+  /** Idempotent, as is `stop`. */
+  start(id: string, options?: CallOptions): Promise<void>;
+  /** The engine kills what has not ended after `timeoutS`; the deadline is extended by that time. */
+  stop(id: string, timeoutS: number, options?: CallOptions): Promise<void>;
+  kill(id: string, signal?: string, options?: CallOptions): Promise<void>;
+  /** Anonymous volumes go with the container, named ones stay. */
+  remove(id: string, options?: CallOptions & { readonly force?: boolean }): Promise<void>;
+  /** By full id or exact name. */
+  inspect(idOrName: string, options?: CallOptions): Promise<ContainerState>;
+  list(
+    filter: { readonly labels?: Labels; readonly all: boolean },
+    options?: CallOptions,
+  ): Promise<readonly ContainerSummary[]>;
+  /**
+   * Podman without systemd never runs checks by itself, so the agent calls this at the check's interval. On Docker it only
+   * reads. Undefined: the container has no health check.
+   */
+  healthcheckNow(id: string, options?: CallOptions): Promise<ContainerHealth | undefined>;
+
+  /** A single attempt: the caller reconnects, with `sinceMs` of the last event it saw, and lists again. */
+  events(filter: EventFilter, handlers: EventHandlers): EventSubscription;
+  /** Lazy: connects at the first `next()`. What is not read stays in the engine. */
+  logs(id: string, options: LogOptions): AsyncIterable<LogLine>;
+  /** One sample per second on Docker, one per about five seconds on Podman. */
+  stats(id: string, options?: { readonly signal?: AbortSignal }): AsyncIterable<StatsSample>;
+  statsOnce(id: string, options?: CallOptions): Promise<StatsSample>;
+  exec(id: string, argv: readonly string[], options: ExecOptions): Promise<ExecSession>;
+}
+
+export type Labels = Readonly<Record<string, string>>;
+
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+  /** For the whole call; 30 s unless told, 10 min for a pull. */
+  readonly deadlineMs?: number;
+}
+
+export type EngineKind = 'docker' | 'podman';
+
+export interface EngineInfo {
+  readonly kind: EngineKind;
+  readonly version: string;
+  readonly apiVersion: string;
+  /** Versions by component, e.g. `runc`, `crun`, `containerd`, `conmon`, where the engine tells them. */
+  readonly components: Readonly<Record<string, string>>;
+  readonly cpus: number;
+  readonly memoryBytes: number;
+  /** `os/architecture[/variant]`, in the words of image indexes: `linux/amd64`, `linux/arm64`. */
+  readonly platform: string;
+  readonly rootDir: string;
+}
+
+/** Held in memory for the pull and sent in a header of it; the engine does not store it. */
+export interface RegistryCredentials {
+  readonly username: string;
+  readonly password: string;
+  readonly serverAddress: string;
+}
+
+export interface PullOptions extends CallOptions {
+  readonly credentials?: RegistryCredentials;
+  readonly onProgress?: (progress: PullProgress) => void;
+}
+
+export interface PullProgress {
+  readonly layer?: string;
+  readonly status: string;
+  readonly currentBytes?: number;
+  readonly totalBytes?: number;
+}
+
+export interface ImageState {
+  readonly id: string;
+  /** The registry's digest of the repository in the reference; absent for images that were never pulled or pushed. */
+  readonly digest?: string;
+  readonly platform: string;
+}
+
+export interface NetworkSpec {
+  readonly name: string;
+  readonly driver: 'bridge';
+  /** No route out. */
+  readonly internal: boolean;
+  readonly labels: Labels;
+}
+
+export interface NetworkState {
+  readonly id: string;
+  readonly name: string;
+  readonly driver: string;
+  readonly internal: boolean;
+  readonly labels: Labels;
+}
+
+export type EngineEventKind =
+  | 'create'
+  | 'start'
+  | 'die'
+  | 'oom'
+  | 'health_status'
+  | 'pause'
+  | 'unpause'
+  | 'restart'
+  | 'destroy';
+
+export interface EngineEvent {
+  readonly kind: EngineEventKind;
+  readonly containerId: string;
+  readonly name: string;
+  readonly labels: Labels;
+  readonly atMs: number;
+  readonly exitCode?: number;
+  readonly health?: ContainerHealth['status'];
+}
+
+export interface EventFilter {
+  readonly sinceMs?: number;
+  readonly labels?: Labels;
+}
+
+export interface EventHandlers {
+  onEvent(event: EngineEvent): void;
+  /** Once, after which nothing comes; without an error only after `close()`. */
+  onEnd(error?: Error): void;
+}
+
+export interface EventSubscription {
+  /** Resolves when the engine has begun to stream: later events are not missed. Never rejects; a failure goes to `onEnd`. */
+  readonly ready: Promise<void>;
+  close(): void;
+}
+
+export interface LogOptions {
+  readonly follow?: boolean;
+  /** The last so many lines of what is there; all unless told. */
+  readonly tail?: number;
+  readonly sinceMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+export type OutputStream = 'stdout' | 'stderr';
+
+export interface LogLine {
+  readonly stream: OutputStream;
+  readonly line: string;
+  /** True when the line was longer than the bound and goes on in the next one of the same stream. */
+  readonly partial: boolean;
+  /** RFC 3339 with nanoseconds, of the engine's clock. */
+  readonly timestamp?: string;
+}
+
+/** Counters as the engine has them: a share of a core is the difference of two samples' `cpuNs` over that of `atMs`. */
+export interface StatsSample {
+  readonly atMs: number;
+  readonly cpuNs: number;
+  readonly systemCpuNs?: number;
+  readonly memoryBytes: number;
+  readonly memoryLimitBytes: number;
+}
+
+export interface ExecOptions {
+  readonly timeoutMs: number;
+  /** Written to the command and then closed. Without it the command's input is empty. */
+  readonly stdin?: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+  readonly signal?: AbortSignal;
+}
+
+export interface OutputChunk {
+  readonly stream: OutputStream;
+  readonly bytes: Buffer;
+}
+
+export interface ExecSession {
+  /** To be read once, to its end; what is not read holds the command back. */
+  readonly output: AsyncIterable<OutputChunk>;
+  /** After `output` has ended. */
+  exitCode(): Promise<number>;
+}

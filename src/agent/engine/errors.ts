@@ -1,0 +1,68 @@
+/** The engine answered, and refused or failed. `status` is 0 when the failure came inside a stream that began with 200. */
+export class EngineError extends Error {
+  readonly status: number;
+  constructor(message: string, status: number, options?: ErrorOptions) {
+    super(message, options);
+    this.name = new.target.name;
+    this.status = status;
+  }
+}
+
+export class EngineNotFoundError extends EngineError {}
+
+/** 409: a name that is taken, a container in a state that forbids the call, a removal that is already under way. */
+export class EngineConflictError extends EngineError {}
+
+/** No answer: no socket, refused, cut in the middle, or silent until the deadline. Whether the call took effect is unknown. */
+export class EngineUnavailableError extends Error {
+  override readonly name = 'EngineUnavailableError';
+}
+
+/** The command inside the container outlived its time. The engine offers no way to end it: it may still run. */
+export class ExecTimeoutError extends Error {
+  override readonly name = 'ExecTimeoutError';
+}
+
+/** A specification that must never reach the engine (fault-catalogue I-08): a fault of the caller, not of the engine. */
+export class UnsafeSpecError extends Error {
+  override readonly name = 'UnsafeSpecError';
+}
+
+export type PullFailure = 'not-found' | 'unauthorized' | 'unreachable' | 'no-space' | 'other';
+
+export class ImagePullError extends EngineError {
+  readonly reason: PullFailure;
+  constructor(message: string, status: number, options?: ErrorOptions) {
+    super(message, status, options);
+    this.reason = pullFailure(message);
+  }
+}
+
+const PULL_FAILURES: readonly (readonly [PullFailure, RegExp])[] = [
+  ['no-space', /no space left on device|disk quota exceeded/i],
+  [
+    'unauthorized',
+    /unauthorized|authentication required|access (to the resource is )?denied|forbidden|no basic auth/i,
+  ],
+  ['not-found', /not found|manifest unknown|name unknown|does not exist|no matching manifest/i],
+  [
+    'unreachable',
+    /no such host|connection refused|connection reset|timeout|timed out|unreachable|deadline exceeded|EOF/i,
+  ],
+];
+
+/** Engines give pull failures as prose only. It is read here and nowhere else. */
+export function pullFailure(message: string): PullFailure {
+  return PULL_FAILURES.find(([, pattern]) => pattern.test(message))?.[0] ?? 'other';
+}
+
+/** Podman answers 500 where Docker says 409, Docker 403 for a network in use: the prose tells. */
+const CONFLICT = /name .*already in use|container state improper|has active endpoints|network is being used/i;
+
+export function errorForStatus(status: number, message: string): EngineError {
+  if (status === 404) return new EngineNotFoundError(message, status);
+  if (status === 409 || ((status === 500 || status === 403) && CONFLICT.test(message))) {
+    return new EngineConflictError(message, 409);
+  }
+  return new EngineError(message, status);
+}

@@ -1,0 +1,90 @@
+import type { Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { ExecOptions, ExecSession, OutputChunk } from './engine.ts';
+import { EngineUnavailableError, ExecTimeoutError } from './errors.ts';
+import { FrameDecoder } from './frames.ts';
+
+/** The command's side of a hijacked connection. `readExitCode` is asked once the output has ended. */
+export function execSession(
+  socket: Socket,
+  options: ExecOptions,
+  readExitCode: () => Promise<number>,
+): ExecSession {
+  let failure: Error | undefined;
+  const fail = (error: Error): void => {
+    failure ??= error;
+    socket.destroy();
+  };
+  const timer = setTimeout(
+    () => fail(new ExecTimeoutError(`the command did not end in ${options.timeoutMs} ms`)),
+    options.timeoutMs,
+  );
+  const onAbort = (): void => fail(new Error('aborted', { cause: options.signal?.reason }));
+  options.signal?.addEventListener('abort', onAbort, { once: true });
+  // The socket may close before anyone reads: the clock must not outlive it, and an error is reported by the reader.
+  socket.once('close', () => {
+    clearTimeout(timer);
+    options.signal?.removeEventListener('abort', onAbort);
+  });
+  socket.on('error', fail);
+  if (options.stdin !== undefined) feed(socket, options.stdin, fail);
+
+  return {
+    output: output(socket, () => failure),
+    async exitCode() {
+      if (failure !== undefined) throw failure;
+      return await readExitCode();
+    },
+  };
+}
+
+function feed(socket: Socket, stdin: NonNullable<ExecOptions['stdin']>, fail: (error: Error) => void): void {
+  // A command may end without reading its input: EPIPE is then no failure, its exit code tells.
+  pipeline(Readable.from(stdin), socket).catch((error: NodeJS.ErrnoException) => {
+    const closed = ['EPIPE', 'ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE'].includes(error.code ?? '');
+    if (!closed) fail(error);
+  });
+}
+
+async function* output(socket: Socket, failure: () => Error | undefined): AsyncGenerator<OutputChunk> {
+  const frames = new FrameDecoder({ whole: false });
+  try {
+    for await (const chunk of socket) yield* frames.push(chunk as Buffer);
+  } catch (error) {
+    throw failure() ?? new EngineUnavailableError('the connection to the command broke', { cause: error });
+  } finally {
+    socket.destroy();
+  }
+  const known = failure();
+  if (known !== undefined) throw known;
+  if (!frames.atBoundary) throw new EngineUnavailableError('the output of the command was cut');
+}
+
+export interface CollectedOutput {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** More was written than is kept; it was read and dropped, so that the command could end. */
+  readonly truncated: boolean;
+}
+
+/** For commands with little output: the first `maxBytes` of each stream. */
+export async function collectOutput(session: ExecSession, maxBytes: number): Promise<CollectedOutput> {
+  const kept = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
+  const bytes = { stdout: 0, stderr: 0 };
+  let truncated = false;
+  for await (const chunk of session.output) {
+    const room = maxBytes - bytes[chunk.stream];
+    const part = chunk.bytes.subarray(0, Math.max(0, room));
+    if (part.length > 0) kept[chunk.stream].push(part);
+    bytes[chunk.stream] += part.length;
+    truncated ||= part.length < chunk.bytes.length;
+  }
+  return {
+    exitCode: await session.exitCode(),
+    stdout: Buffer.concat(kept.stdout).toString('utf8'),
+    stderr: Buffer.concat(kept.stderr).toString('utf8'),
+    truncated,
+  };
+}

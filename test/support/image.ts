@@ -1,0 +1,41 @@
+import { EngineTransport, enginePath } from '../../src/agent/engine/transport.ts';
+import { busyboxEntries } from './busybox.ts';
+import { tar, type TarEntry } from './tar.ts';
+
+export interface TestImage {
+  /** In Dockerfile words, e.g. `CMD ["httpd", "-f"]`, `USER 1000`, `VOLUME /data`, `HEALTHCHECK CMD true`. */
+  readonly changes?: readonly string[];
+  /** Beyond busybox and its links, by absolute path. */
+  readonly files?: Readonly<Record<string, { readonly content: string; readonly mode?: number }>>;
+}
+
+/**
+ * Makes an image out of busybox on the engine behind `socketPath`, under `reference` (with a tag; write a registry host such
+ * as `berth.test/box:1`, since Podman does not resolve short names). Without a `CMD` it sleeps for an hour.
+ */
+export async function buildTestImage(
+  engine: { readonly socketPath: string },
+  reference: string,
+  image: TestImage = {},
+): Promise<void> {
+  const extra = Object.entries(image.files ?? {}).map(
+    ([path, { content, mode }]): TarEntry => ({
+      path: path.replace(/^\//, ''),
+      data: Buffer.from(content),
+      ...(mode === undefined ? {} : { mode }),
+    }),
+  );
+  const query = [
+    ['fromSrc', '-'],
+    ['repo', reference],
+    ...['CMD ["sleep", "3600"]', ...(image.changes ?? [])].map((change) => ['changes', change]),
+  ].map(([key, value]) => `${key}=${encodeURIComponent(value ?? '')}`);
+  const transport = new EngineTransport(engine.socketPath);
+  await transport.call({
+    method: 'POST',
+    path: `/v1.41/images/create?${query.join('&')}`,
+    headers: { 'Content-Type': 'application/x-tar' },
+    body: tar([...busyboxEntries(), ...extra]),
+  });
+  await transport.call({ method: 'GET', path: enginePath(['v1.41', 'images', reference, 'json']) });
+}
