@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
+import { busyboxEntries } from './busybox.ts';
 import { ensurePackages } from './packages.ts';
 import { type TarEntry, tar } from './tar.ts';
 

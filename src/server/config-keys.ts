@@ -1,0 +1,61 @@
+import { DEFAULT_REGIONS } from '../core/scheduler/regions.ts';
+
+type KeyType = 'string' | 'integer' | 'number' | 'boolean' | 'duration' | 'strings' | 'regions' | 'map';
+
+export interface ConfigKey {
+  /** Dotted path in berth.yaml; the variable is BERTH_ + the path in upper snake case. */
+  readonly path: string;
+  readonly type: KeyType;
+  readonly default?: unknown;
+  readonly description: string;
+  /** Command-line flag, where there is one. */
+  readonly flag?: string;
+  readonly minimum?: number;
+}
+
+/** Every setting of the control plane; the reference page is generated from it, and an unknown key is refused. */
+export const CONFIG_KEYS = [
+  { path: 'dataDir', type: 'string', default: './berth-data', flag: '--data-dir', description: 'Folder of the embedded store, the keys and the first admin token.' },
+  { path: 'listen', type: 'string', default: '127.0.0.1:7600', flag: '--listen', description: 'Address and port of the HTTP listener.' },
+  { path: 'insecureListen', type: 'boolean', default: false, flag: '--insecure-listen', description: 'Allow a listener beyond loopback without TLS, because a proxy terminates it.' },
+  { path: 'baseUrl', type: 'string', flag: '--base-url', description: 'Public URL of the control plane; absent: taken from each request.' },
+  { path: 'nodeName', type: 'string', flag: '--node-name', description: 'Name of the machine the control plane runs on; absent: the host name. Its node takes no placements except the platform\'s.' },
+  { path: 'logLevel', type: 'string', default: 'info', flag: '--log-level', description: 'trace, debug, info, warn, error or silent.' },
+  { path: 'tls.cert', type: 'string', flag: '--tls-cert', description: 'Certificate chain (PEM); reloaded when the file changes.' },
+  { path: 'tls.key', type: 'string', flag: '--tls-key', description: 'Private key (PEM).' },
+  { path: 'store.kind', type: 'string', default: 'sqlite', flag: '--store', description: 'sqlite (embedded) or etcd.' },
+  { path: 'store.etcd.endpoints', type: 'strings', default: [], flag: '--etcd', description: 'URLs of the etcd members.' },
+  { path: 'store.etcd.prefix', type: 'string', default: '/berth/', description: 'Prefix of every key in etcd.' },
+  { path: 'store.etcd.user', type: 'string', description: 'etcd user.' },
+  { path: 'store.etcd.passwordFile', type: 'string', description: 'File with the etcd password.' },
+  { path: 'store.etcd.ca', type: 'string', description: 'CA certificate of etcd (PEM file).' },
+  { path: 'store.etcd.cert', type: 'string', description: 'Client certificate for etcd (PEM file).' },
+  { path: 'store.etcd.key', type: 'string', description: 'Client key for etcd (PEM file).' },
+  { path: 'keys.tokenKeyFile', type: 'string', description: 'Key of the token hashes; absent: <data-dir>/keys/token.key. The same on every control plane of one store.' },
+  { path: 'keys.rootKeyFile', type: 'string', description: 'Root key of the embedded secrets store; absent: <data-dir>/keys/root.key. The same on every control plane of one store.' },
+  { path: 'secrets.kind', type: 'string', default: 'embedded', description: 'embedded or vault.' },
+  { path: 'secrets.namespaces', type: 'strings', default: ['deployments', 'resources'], description: 'Namespaces that workloads may reference.' },
+  { path: 'secrets.vault.address', type: 'string', description: 'URL of Vault or OpenBao.' },
+  { path: 'secrets.vault.tokenFile', type: 'string', description: 'File with a Vault token.' },
+  { path: 'secrets.vault.roleId', type: 'string', description: 'AppRole role id.' },
+  { path: 'secrets.vault.secretIdFile', type: 'string', description: 'File with the AppRole secret id.' },
+  { path: 'secrets.vault.namespace', type: 'string', description: 'Vault namespace header.' },
+  { path: 'registries.allowPrivate', type: 'strings', default: ['localhost', '127.0.0.1'], description: 'Registries that may have private addresses: host or host:port, with http:// for plain HTTP.' },
+  { path: 'registries.insecure', type: 'strings', default: [], description: 'Registries with public addresses that are spoken to in plain HTTP.' },
+  { path: 'reservedNames', type: 'strings', default: ['etcd', 'berth-etcd'], description: 'Deployment names reserved for the store the control plane connects to.' },
+  { path: 'maxReplicasPerDeployment', type: 'integer', default: 100, minimum: 0, description: 'Largest value of replicas.' },
+  { path: 'limits.bodyBytes', type: 'integer', default: 1_048_576, minimum: 1024, description: 'Largest request body.' },
+  { path: 'limits.jsonDepth', type: 'integer', default: 32, minimum: 4, description: 'Deepest nesting of a body.' },
+  { path: 'rateLimit.perSecond', type: 'number', default: 1000, minimum: 1, description: 'Requests per second and token.' },
+  { path: 'rateLimit.burst', type: 'integer', default: 2000, minimum: 1, description: 'Requests a token may send at once.' },
+  { path: 'events.keepDays', type: 'number', default: 7, minimum: 0, description: 'Days that events are kept.' },
+  { path: 'events.keepCount', type: 'integer', default: 10_000, minimum: 100, description: 'Events kept per tenant.' },
+  { path: 'regions', type: 'regions', default: DEFAULT_REGIONS, description: 'Declared regions: a list of {name, countries}.' },
+  { path: 'scheduler.residencyEnforcement', type: 'boolean', default: true, description: 'Residency constraints are enforced; off, deployments that have one wait.' },
+  { path: 'dvm.enabled', type: 'boolean', default: true, description: 'Distributed volumes can be created and mounted.' },
+  { path: 'timers.heartbeat', type: 'duration', default: '5s', description: 'How often agents report.' },
+  { path: 'timers.failedAfter', type: 'duration', default: '15s', description: 'Silence after which a node is failed.' },
+  { path: 'timers.replaceAfter', type: 'duration', default: '60s', description: 'Silence after which its instances are replaced elsewhere.' },
+  { path: 'timers.startGrace', type: 'duration', default: '30s', description: 'After a start of the control plane no node is failed for this long.' },
+  { path: 'timers.settle', type: 'duration', default: '10s', description: 'Running time that counts as healthy without a health check.' },
+] as const satisfies readonly ConfigKey[];

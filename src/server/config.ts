@@ -1,0 +1,287 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join, resolve } from 'node:path';
+import { parse } from 'yaml';
+import { nearest } from '../core/contract/nearest.ts';
+import { isCountry } from '../core/model/countries.ts';
+import { parseDuration } from '../core/model/quantity.ts';
+import type { Region } from '../core/model/region.ts';
+import { CONFIG_KEYS, type ConfigKey } from './config-keys.ts';
+
+/** A configuration that cannot be used: the message says which key, where it came from and what it takes. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+type Values = ReadonlyMap<string, unknown>;
+
+function typeError(key: ConfigKey, source: string, expected: string): ConfigError {
+  return new ConfigError(`${key.path} (${source}) must be ${expected}. ${key.description}`);
+}
+
+function checkNumber(key: ConfigKey, value: number, source: string): number {
+  if (!Number.isFinite(value) || (key.type === 'integer' && !Number.isSafeInteger(value))) throw typeError(key, source, `a${key.type === 'integer' ? 'n integer' : ' number'}`);
+  if (key.minimum !== undefined && value < key.minimum) throw typeError(key, source, `at least ${key.minimum}`);
+  return value;
+}
+
+function checkRegions(key: ConfigKey, value: unknown, source: string): readonly Region[] {
+  const bad = typeError(key, source, 'a list of {name, countries} with ISO 3166-1 alpha-2 codes');
+  if (!Array.isArray(value)) throw bad;
+  return value.map((entry: unknown) => {
+    const { name, countries } = (entry ?? {}) as { name?: unknown; countries?: unknown };
+    if (typeof name !== 'string' || name === '' || !Array.isArray(countries)) throw bad;
+    const codes = countries.map((country) => String(country).toUpperCase());
+    if (!codes.every(isCountry)) throw bad;
+    return { name, countries: codes };
+  });
+}
+
+/** One value of one key; text (from a variable or a flag) is read by the key's type. */
+function convert(key: ConfigKey, value: unknown, source: string): unknown {
+  const fromText = typeof value === 'string' && source !== 'berth.yaml' && !source.endsWith('.yaml');
+  switch (key.type) {
+    case 'string':
+      if (typeof value !== 'string') throw typeError(key, source, 'text');
+      return value;
+    case 'duration': {
+      const ms = typeof value === 'string' ? parseDuration(value) : undefined;
+      if (ms === undefined) throw typeError(key, source, 'a duration such as 15s or 500ms');
+      return ms;
+    }
+    case 'integer':
+    case 'number':
+      return checkNumber(key, typeof value === 'number' ? value : fromText && value !== '' ? Number(value) : Number.NaN, source);
+    case 'boolean':
+      if (typeof value === 'boolean') return value;
+      if (fromText && (value === 'true' || value === 'false')) return value === 'true';
+      throw typeError(key, source, 'true or false');
+    case 'strings': {
+      const list = fromText ? String(value).split(',').map((part) => part.trim()).filter((part) => part !== '') : value;
+      if (!Array.isArray(list) || !list.every((part) => typeof part === 'string')) throw typeError(key, source, 'a list of texts');
+      return list;
+    }
+    case 'regions':
+      return checkRegions(key, fromText ? (JSON.parse(String(value)) as unknown) : value, source);
+    case 'map':
+      throw typeError(key, source, 'a map');
+  }
+}
+
+function flatten(value: unknown, prefix: string, known: ReadonlySet<string>, into: Map<string, unknown>): void {
+  for (const [name, member] of Object.entries((value ?? {}) as Record<string, unknown>)) {
+    const path = prefix === '' ? name : `${prefix}.${name}`;
+    if (!known.has(path) && typeof member === 'object' && member !== null && !Array.isArray(member)) flatten(member, path, known, into);
+    else into.set(path, member);
+  }
+}
+
+function readFile(path: string): Map<string, unknown> {
+  let parsed: unknown;
+  try {
+    parsed = parse(readFileSync(path, 'utf8'));
+  } catch (cause) {
+    throw new ConfigError(`${path} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  }
+  const known = new Set<string>(CONFIG_KEYS.map((key) => key.path));
+  const flat = new Map<string, unknown>();
+  flatten(parsed, '', known, flat);
+  for (const name of flat.keys()) {
+    if (known.has(name)) continue;
+    const near = nearest(name, [...known]);
+    throw new ConfigError(`${path}: unknown key ${name}${near === undefined ? '' : `; did you mean ${near}?`}`);
+  }
+  return flat;
+}
+
+export function variableOf(path: string): string {
+  return `BERTH_${path.replaceAll('.', '_').replaceAll(/([a-z])([A-Z])/g, '$1_$2').toUpperCase()}`;
+}
+
+/** Variables that are not settings of the server. */
+const OTHER_VARIABLES = new Set(['BERTH_BOOTSTRAP_TOKEN', 'BERTH_CONFIG']);
+const FOREIGN_PREFIXES = ['BERTH_TEST_', 'BERTH_AGENT_', 'BERTH_CLI_'];
+
+function readVariables(environment: NodeJS.ProcessEnv): Map<string, unknown> {
+  const byVariable = new Map<string, ConfigKey>(CONFIG_KEYS.map((key) => [variableOf(key.path), key]));
+  const found = new Map<string, unknown>();
+  for (const [name, value] of Object.entries(environment)) {
+    if (!name.startsWith('BERTH_') || OTHER_VARIABLES.has(name) || FOREIGN_PREFIXES.some((prefix) => name.startsWith(prefix))) continue;
+    const key = byVariable.get(name);
+    if (key === undefined) {
+      const near = nearest(name, [...byVariable.keys()]);
+      throw new ConfigError(`unknown variable ${name}${near === undefined ? '' : `; did you mean ${near}?`}`);
+    }
+    found.set(key.path, value);
+  }
+  return found;
+}
+
+function readFlags(args: readonly string[]): { readonly flags: Map<string, unknown>; readonly file?: string } {
+  const byFlag = new Map<string, ConfigKey>(CONFIG_KEYS.flatMap((key: ConfigKey) => (key.flag === undefined ? [] : [[key.flag, key] as const])));
+  const flags = new Map<string, unknown>();
+  let file: string | undefined;
+  for (let index = 0; index < args.length; index += 1) {
+    const [name = '', inline] = (args[index] ?? '').split(/=(.*)/s, 2);
+    const key = byFlag.get(name);
+    if (key === undefined && name !== '--config') {
+      const near = nearest(name, [...byFlag.keys(), '--config', '--help']);
+      throw new ConfigError(`unknown flag ${name}${near === undefined ? '' : `; did you mean ${near}?`}`);
+    }
+    let value = inline;
+    if (value === undefined && key?.type === 'boolean') value = 'true';
+    if (value === undefined) {
+      index += 1;
+      value = args[index];
+    }
+    if (value === undefined) throw new ConfigError(`${name} needs a value`);
+    if (key === undefined) file = value;
+    else flags.set(key.path, value);
+  }
+  return { flags, ...(file === undefined ? {} : { file }) };
+}
+
+/** berth.yaml, then BERTH_* variables, then flags (decisions §9). */
+export function loadValues(args: readonly string[], environment: NodeJS.ProcessEnv): Values {
+  const { flags, file } = readFlags(args);
+  const configFile = file ?? environment['BERTH_CONFIG'] ?? (existsSync('berth.yaml') ? 'berth.yaml' : undefined);
+  const layers: readonly (readonly [string, Map<string, unknown>])[] = [
+    ...(configFile === undefined ? [] : [[configFile.endsWith('.yaml') ? configFile : `${configFile}.yaml`, readFile(configFile)] as const]),
+    ['environment', readVariables(environment)],
+    ['flag', flags],
+  ];
+  const values = new Map<string, unknown>();
+  for (const key of CONFIG_KEYS as readonly ConfigKey[]) {
+    if (key.default !== undefined) values.set(key.path, key.type === 'duration' ? parseDuration(String(key.default)) : key.default);
+    for (const [source, layer] of layers) {
+      if (layer.has(key.path)) values.set(key.path, convert(key, layer.get(key.path), source));
+    }
+  }
+  return values;
+}
+
+export interface Config {
+  readonly dataDir: string;
+  readonly host: string;
+  readonly port: number;
+  readonly baseUrl?: string;
+  readonly nodeName: string;
+  readonly logLevel: string;
+  readonly tls?: { readonly cert: string; readonly key: string };
+  readonly store:
+    | { readonly kind: 'sqlite' }
+    | {
+        readonly kind: 'etcd';
+        readonly endpoints: readonly string[];
+        readonly prefix: string;
+        readonly user?: string;
+        readonly passwordFile?: string;
+        readonly ca?: string;
+        readonly cert?: string;
+        readonly key?: string;
+      };
+  readonly tokenKeyFile: string;
+  readonly rootKeyFile: string;
+  readonly secrets: {
+    readonly kind: 'embedded' | 'vault';
+    readonly namespaces: readonly string[];
+    readonly vault: { readonly address?: string; readonly tokenFile?: string; readonly roleId?: string; readonly secretIdFile?: string; readonly namespace?: string };
+  };
+  readonly registries: { readonly allowPrivate: readonly string[]; readonly insecure: readonly string[] };
+  readonly reservedNames: readonly string[];
+  readonly maxReplicasPerDeployment: number;
+  readonly limits: { readonly bodyBytes: number; readonly jsonDepth: number };
+  readonly rateLimit: { readonly perSecond: number; readonly burst: number };
+  readonly events: { readonly keepDays: number; readonly keepCount: number };
+  readonly regions: readonly Region[];
+  readonly residencyEnforcement: boolean;
+  readonly volumesEnabled: boolean;
+  readonly timers: { readonly heartbeatMs: number; readonly failedAfterMs: number; readonly replaceAfterMs: number; readonly startGraceMs: number; readonly settleMs: number };
+}
+
+const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|localhost|\[?::1\]?)$/;
+
+function parseListen(text: string): { readonly host: string; readonly port: number } {
+  const match = /^(?:(\[[0-9a-fA-F:]+\]|[^:]*):)?(\d{1,5})$/.exec(text);
+  const port = Number(match?.[2] ?? Number.NaN);
+  if (match === null || !(port <= 65_535)) throw new ConfigError(`listen must be host:port, e.g. 127.0.0.1:7600, not ${text}`);
+  const host = (match[1] ?? '').replaceAll(/[[\]]/g, '');
+  return { host: host === '' ? '127.0.0.1' : host, port };
+}
+
+function oneOf<T extends string>(path: string, value: string, allowed: readonly T[]): T {
+  if ((allowed as readonly string[]).includes(value)) return value as T;
+  throw new ConfigError(`${path} must be one of: ${allowed.join(', ')}; not ${value}`);
+}
+
+export function loadConfig(args: readonly string[], environment: NodeJS.ProcessEnv): Config {
+  const values = loadValues(args, environment);
+  const text = (path: string): string | undefined => values.get(path) as string | undefined;
+  const required = <T>(path: string): T => values.get(path) as T;
+  const optional = <K extends string>(key: K, path: string): { readonly [P in K]?: string } => {
+    const value = text(path);
+    return (value === undefined ? {} : { [key]: value }) as { readonly [P in K]?: string };
+  };
+  const dataDir = resolve(required<string>('dataDir'));
+  const { host, port } = parseListen(required<string>('listen'));
+  const cert = text('tls.cert');
+  const key = text('tls.key');
+  if ((cert === undefined) !== (key === undefined)) throw new ConfigError('tls.cert and tls.key go together');
+  if (!LOOPBACK.test(host) && cert === undefined && !required<boolean>('insecureListen')) {
+    throw new ConfigError(`refusing to listen on ${host} without TLS: tokens would travel in the clear. Set tls.cert and tls.key, or say --insecure-listen when a proxy terminates TLS.`);
+  }
+  const kind = oneOf('store.kind', required<string>('store.kind'), ['sqlite', 'etcd']);
+  const endpoints = required<readonly string[]>('store.etcd.endpoints');
+  if (kind === 'etcd' && endpoints.length === 0) throw new ConfigError('store.kind etcd needs store.etcd.endpoints');
+  return {
+    dataDir,
+    host,
+    port,
+    ...optional('baseUrl', 'baseUrl'),
+    nodeName: text('nodeName') ?? hostname().toLowerCase(),
+    logLevel: oneOf('logLevel', required<string>('logLevel'), ['trace', 'debug', 'info', 'warn', 'error', 'silent']),
+    ...(cert === undefined || key === undefined ? {} : { tls: { cert, key } }),
+    store:
+      kind === 'sqlite'
+        ? { kind }
+        : {
+            kind,
+            endpoints,
+            prefix: required<string>('store.etcd.prefix'),
+            ...optional('user', 'store.etcd.user'),
+            ...optional('passwordFile', 'store.etcd.passwordFile'),
+            ...optional('ca', 'store.etcd.ca'),
+            ...optional('cert', 'store.etcd.cert'),
+            ...optional('key', 'store.etcd.key'),
+          },
+    tokenKeyFile: text('keys.tokenKeyFile') ?? join(dataDir, 'keys', 'token.key'),
+    rootKeyFile: text('keys.rootKeyFile') ?? join(dataDir, 'keys', 'root.key'),
+    secrets: {
+      kind: oneOf('secrets.kind', required<string>('secrets.kind'), ['embedded', 'vault']),
+      namespaces: required('secrets.namespaces'),
+      vault: {
+        ...optional('address', 'secrets.vault.address'),
+        ...optional('tokenFile', 'secrets.vault.tokenFile'),
+        ...optional('roleId', 'secrets.vault.roleId'),
+        ...optional('secretIdFile', 'secrets.vault.secretIdFile'),
+        ...optional('namespace', 'secrets.vault.namespace'),
+      },
+    },
+    registries: { allowPrivate: required('registries.allowPrivate'), insecure: required('registries.insecure') },
+    reservedNames: required('reservedNames'),
+    maxReplicasPerDeployment: required('maxReplicasPerDeployment'),
+    limits: { bodyBytes: required('limits.bodyBytes'), jsonDepth: required('limits.jsonDepth') },
+    rateLimit: { perSecond: required('rateLimit.perSecond'), burst: required('rateLimit.burst') },
+    events: { keepDays: required('events.keepDays'), keepCount: required('events.keepCount') },
+    regions: required('regions'),
+    residencyEnforcement: required('scheduler.residencyEnforcement'),
+    volumesEnabled: required('dvm.enabled'),
+    timers: {
+      heartbeatMs: required('timers.heartbeat'),
+      failedAfterMs: required('timers.failedAfter'),
+      replaceAfterMs: required('timers.replaceAfter'),
+      startGraceMs: required('timers.startGrace'),
+      settleMs: required('timers.settle'),
+    },
+  };
+}
