@@ -41,7 +41,7 @@ export const healthCheckCodes = entries({
     field: 'healthCheck.type',
     title: 'The declaration would produce no real check.',
     cause:
-      'A health check that cannot fail opens two gates falsely: `dependsOn` with `healthy`, and the readiness gate of a rolling update. Refused are a type that is absent, empty or "none", the command `["NONE"]`, and commands that always succeed (`true`, `:`, `exit 0`) in shell or argv form. If the workload cannot be checked, leave `healthCheck` out altogether; the gates then know it.',
+      'A health check that cannot fail opens two gates falsely: `dependsOn` with `healthy`, and the readiness gate of a rolling update. Refused are a type that is absent, empty or "none", the command `["NONE"]`, and commands that always succeed (`true`, `:`, `exit 0`, or anything followed by `|| true`) in shell or argv form. If the workload cannot be checked, leave `healthCheck` out altogether; the gates then know it.',
     accepted: 'type "exec" with a command that fails when the workload is unwell, or no healthCheck at all',
     failing: '{ "healthCheck": { "type": "none" } }',
     corrected: '{ "healthCheck": { "type": "exec", "command": ["wget -qO- localhost:8080/ok"] } }',

@@ -20,7 +20,7 @@ export const placementCodes = entries({
     field: 'nodeId',
     title: 'The named node is not one on which this tenant can place.',
     cause:
-      'Placement considers only the enrolled nodes of the deployment’s own tenant. The name is unknown, belongs to another tenant (the answer is the same on purpose), or is the node of the control plane, which accepts new work from the platform tenant only.',
+      'Placement considers only the enrolled nodes of the deployment’s own tenant. The name is unknown or belongs to another tenant; the answer is the same on purpose. A node that is enrolled but takes no new work at the moment is not refused: the deployment is stored and waits, and `GET /api/v1/deployments/{name}/explain` says why.',
     accepted: 'a node listed by GET /api/v1/nodes, or nodeId left out to let the scheduler place',
     failing: '{ "name": "web", "nodeId": "belrin-1" }',
     corrected: '{ "name": "web", "nodeId": "berlin-1" }',
@@ -89,7 +89,7 @@ export const placementCodes = entries({
     field: 'nodeId',
     title: 'This tenant cannot place workloads on the named node.',
     cause:
-      'A network is of use only where the tenant’s containers can run. The node is unknown, belongs to another tenant, or is the node of the control plane, which accepts new work from the platform tenant only.',
+      'A network is of use only where the tenant’s containers can run. The node is unknown, or it is not one on which this tenant can place.',
     accepted: 'a node listed by GET /api/v1/nodes',
     failing: '{ "name": "backend", "nodeId": "belrin-1" }',
     corrected: '{ "name": "backend", "nodeId": "berlin-1" }',

@@ -7,8 +7,8 @@ export const requestCodes = entries({
     field: 'body',
     title: 'The body cannot be parsed.',
     cause:
-      'The text is not one complete JSON document (or YAML document, where `application/yaml` is accepted), is not valid UTF-8, or is not an object at the top. The body is never repeated in the rejection, because a broken one may hold a credential anywhere.',
-    accepted: 'one well-formed JSON object in UTF-8',
+      'The text is not one complete JSON document (or YAML document, where `application/yaml` is accepted), is not valid UTF-8, holds the same key twice in one object (one of the two values would be lost), or uses the key `__proto__`. The body is never repeated in the rejection, because a broken one may hold a credential anywhere.',
+    accepted: 'one well-formed JSON document in UTF-8, each key once in its object',
     failing: 'POST /api/v1/deployments      trailing comma\n \n{ "name": "web", }',
     corrected: 'POST /api/v1/deployments\n\n{ "name": "web" }',
     origin: 'extension',
@@ -184,7 +184,7 @@ export const requestCodes = entries({
     field: 'computed',
     title: 'A header has a value that cannot be used.',
     cause:
-      'The value does not have the form that the header needs, for example an `If-Match` without quotes, an `Idempotency-Key` that is empty or too long, or a `Last-Event-ID` that is not the id of an event.',
+      'The value does not have the form that the header needs, for example an `If-Match` without quotes, an `Idempotency-Key` that is not 1-255 printable ASCII characters without spaces, or a `Last-Event-ID` that is not the id of an event.',
     accepted: 'the documented form of the header; the rejection states it',
     failing: 'POST /api/v1/deployments\nIdempotency-Key:',
     corrected: 'POST /api/v1/deployments\nIdempotency-Key: deploy-web-2024-11-05-1',
@@ -239,7 +239,7 @@ export const requestCodes = entries({
   },
   internal_error: {
     status: 500,
-    field: 'request',
+    field: 'server',
     title: 'The control plane failed in a way it should not.',
     cause:
       'This is a bug, not a mistake in the request. The details are in the log of the control plane under the `X-Request-ID` of the answer and are not shown here, because they may hold data of others. A write that got this answer was not stored.',

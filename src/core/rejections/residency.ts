@@ -7,10 +7,10 @@ export const residencyCodes = entries({
     field: 'placement.<field>',
     title: 'The placement block is malformed.',
     cause:
-      '`constraints` is a map of node label to the value it must equal; `antiAffinity` is a list of deployment names not to share a node with (its own name spreads its instances); `residency` holds `country`, `region` and `blockedCountries`. A filter of another shape would match nothing and leave the deployment without a place to run.',
+      '`constraints` is a map of node label to the value it must equal; `antiAffinity` is a list of deployment names not to share a node with (its own name spreads its instances); `residency` holds `country`, `region` and `blockedCountries`. An empty residency block constrains nothing, and an empty label or value matches nothing: such a filter would leave the deployment without a place to run.',
     accepted:
       '{ "residency": { … }, "constraints": { "<label>": "<value>" }, "antiAffinity": ["<deployment name>"] }',
-    failing: '{ "placement": { "constraints": ["disk=ssd"] } }',
+    failing: '{ "placement": { "constraints": { "disk": "" } } }',
     corrected: '{ "placement": { "constraints": { "disk": "ssd" } } }',
     origin: 'extension',
   },

@@ -154,9 +154,10 @@ export const secretMaterialCodes = entries({
     cause:
       '`composedEnvironment` builds a variable from secrets. An empty template builds nothing; it is usually an unset variable in the tool that rendered the manifest. A variable that must be empty is a constant and belongs in `environment`.',
     accepted: 'a non-empty template with at least one {{secret.<resource>.<key>}}',
-    failing: '{ "composedEnvironment": { "DATABASE_URL": "" } }',
+    failing:
+      '{ "secrets": [ { "name": "DB", "vault_path": "resources/db", "anchor": "external" } ], "composedEnvironment": { "DATABASE_URL": "" } }',
     corrected:
-      '{ "composedEnvironment": { "DATABASE_URL": "postgres://app:{{secret.db.password}}@db:5432/app" } }',
+      '{ "secrets": [ { "name": "DB", "vault_path": "resources/db", "anchor": "external" } ], "composedEnvironment": { "DATABASE_URL": "postgres://app:{{secret.db.password}}@db:5432/app" } }',
     origin: '7.3',
   },
   secret_compose_no_reference: {
@@ -191,9 +192,10 @@ export const secretMaterialCodes = entries({
       'Anything between `{{` and `}}` must be a complete placeholder: the word `secret`, a lowercase DNS-style resource, an environment-variable-shaped key, joined by dots, without spaces. A placeholder that was passed over would reach the workload as literal text.',
     accepted:
       '{{secret.<resource>.<key>}} with a lowercase DNS-style resource and a key matching [A-Za-z_][A-Za-z0-9_]*',
-    failing: '{ "composedEnvironment": { "DATABASE_URL": "postgres://app:{{ db.password }}@db:5432/app" } }',
+    failing:
+      '{ "secrets": [ { "name": "DB", "vault_path": "resources/db", "anchor": "external" } ], "composedEnvironment": { "DATABASE_URL": "postgres://app:{{ db.password }}@db:5432/app" } }',
     corrected:
-      '{ "composedEnvironment": { "DATABASE_URL": "postgres://app:{{secret.db.password}}@db:5432/app" } }',
+      '{ "secrets": [ { "name": "DB", "vault_path": "resources/db", "anchor": "external" } ], "composedEnvironment": { "DATABASE_URL": "postgres://app:{{secret.db.password}}@db:5432/app" } }',
     origin: '7.3',
   },
   rotation_transition_invalid: {

@@ -18,22 +18,23 @@ export const workloadCodes = entries({
   command_invalid: {
     status: 422,
     field: 'command',
-    title: 'The command is not a list of arguments.',
+    title: 'The command names no program.',
     cause:
-      '`command` replaces the command of the image, one element per argument, and is passed to the container without a shell. A single string would have to be split by rules that differ between shells. The first element is the program and must not be empty; no element may hold a zero byte.',
+      '`command` replaces the command of the image, one element per argument, and is passed to the container without a shell. The first element is the program, so the list must not be empty and the first element not the empty string. To take the command of the image, leave the field out. A single string in place of the list is `field_type_invalid`: it would have to be split by rules that differ between shells.',
     accepted: 'a non-empty array of strings, one per argument; for a shell use ["/bin/sh", "-c", "…"]',
-    failing: '{ "command": "/bin/web --port 8080" }',
+    failing: '{ "command": ["", "--port", "8080"] }',
     corrected: '{ "command": ["/bin/web", "--port", "8080"] }',
     origin: 'extension',
   },
   environment_invalid: {
     status: 422,
     field: 'environment.<key>',
-    title: 'A variable has a name or a value that a process environment cannot hold.',
+    title: 'A variable has a name that a process environment cannot hold.',
     cause:
-      'A name with an equals sign, a space or a leading digit cannot be read back by most programs, and a zero byte ends the value early. The same rule holds for the names in `composedEnvironment`. The value is not repeated in the rejection.',
-    accepted: 'names matching [A-Za-z_][A-Za-z0-9_]*, string values without zero bytes',
-    failing: '{ "environment": { "LOG-LEVEL": "info" } }',
+      'The name ends at the first equals sign, and programs cannot read back a name with a space or a leading digit. The same rule holds for the names in `composedEnvironment`.',
+    accepted:
+      'a letter or underscore, then letters, digits, underscores, dots and hyphens, at most 256 characters: [A-Za-z_][A-Za-z0-9_.-]*',
+    failing: '{ "environment": { "LOG LEVEL": "info" } }',
     corrected: '{ "environment": { "LOG_LEVEL": "info" } }',
     origin: 'extension',
   },
@@ -42,9 +43,9 @@ export const workloadCodes = entries({
     field: 'ports[<i>].<field>',
     title: 'A port mapping is malformed.',
     cause:
-      'Each entry maps a port of the container to one of the host. The usual reasons are a port outside 1-65535, a string such as "8080:80", or the same host port twice, which no node could open.',
-    accepted: '{ "container": 1-65535, "host": 1-65535 }, with each host port once',
-    failing: '{ "ports": ["18080:8080"] }',
+      'Each entry maps a port of the container to one of the host. The usual reasons are a missing container port, a port outside 1-65535, or the same host port twice, which no node could open. Without `host` the port is not opened on the node.',
+    accepted: '{ "container": 1-65535, "host": 1-65535 }, host optional, each host port once',
+    failing: '{ "ports": [ { "container": 8080, "host": 80800 } ] }',
     corrected: '{ "ports": [ { "container": 8080, "host": 18080 } ] }',
     origin: 'extension',
   },
@@ -54,7 +55,7 @@ export const workloadCodes = entries({
     title: 'The ingress is malformed.',
     cause:
       '`ingress` becomes a router and a service of the reverse proxy, so the host must be a plain DNS name: a scheme, a path, a port or a character of the rule language of the proxy could route the traffic of others. The port is the one on which the container listens.',
-    accepted: '{ "host": "<DNS name>", "port": 1-65535 }',
+    accepted: '{ "host": "<lowercase DNS name>", "port": 1-65535 }',
     failing: '{ "ingress": { "host": "https://shop.example.com/", "port": 8080 } }',
     corrected: '{ "ingress": { "host": "shop.example.com", "port": 8080 } }',
     origin: 'extension',
@@ -64,9 +65,9 @@ export const workloadCodes = entries({
     field: 'update.<field>',
     title: 'The settings of the rolling update are malformed or cannot make progress.',
     cause:
-      'With `maxSurge` 0 and `maxUnavailable` 0 no instance may be started before one is stopped, and none may be stopped either, so the rollout would never move. Counts are integers from 0; `progressDeadline` is a duration; `onFailure` says what happens when it passes.',
+      'With `maxSurge` 0 and `maxUnavailable` 0 no instance may be started before one is stopped, and none may be stopped either, so the rollout would never move. Counts are integers from 0 to 100; `progressDeadline` is a duration; `onFailure` says what happens when it passes.',
     accepted:
-      'maxSurge and maxUnavailable integers from 0, not both 0; progressDeadline such as "5m"; onFailure "rollback" or "leave"',
+      'maxSurge and maxUnavailable from 0 to 100, not both 0; progressDeadline from 1s to 24h; onFailure "rollback" or "leave"',
     failing: '{ "update": { "maxSurge": 0, "maxUnavailable": 0 } }',
     corrected:
       '{ "update": { "maxSurge": 1, "maxUnavailable": 0, "progressDeadline": "5m", "onFailure": "rollback" } }',
@@ -77,8 +78,9 @@ export const workloadCodes = entries({
     field: 'labels.<key>',
     title: 'A label has a key or a value that cannot be used.',
     cause:
-      'Labels are compared by the scheduler and written onto containers, so they must be short and printable. Values are strings: true and 1 are written "true" and "1". The same rule holds for the labels of nodes and networks.',
-    accepted: 'keys of letters, digits, ".", "_", "-" and "/"; values that are short, printable strings',
+      'Labels are compared by the scheduler and written onto containers, so they must be short and printable: a space, a control character or a symbol at either end of the key makes a label that cannot be selected. The same rule holds for the labels of nodes and networks.',
+    accepted:
+      'keys of letters, digits, "_", ".", "/" and "-", at most 253 characters, starting and ending with a letter or digit; values of at most 4,096 characters without control characters',
     failing: '{ "labels": { "team name": "shop" } }',
     corrected: '{ "labels": { "team-name": "shop" } }',
     origin: 'extension',
@@ -99,20 +101,20 @@ export const workloadCodes = entries({
     field: 'healthCheck.<field>',
     title: 'A duration of the health check cannot be read.',
     cause:
-      '`timeout`, `interval` and `startPeriod` are duration strings: numbers with a unit, without spaces. A bare number has no unit, and guessing seconds where milliseconds were meant changes the check a thousandfold.',
-    accepted: 'a duration such as "10s", "1m30s" or "500ms"',
-    failing: '{ "healthCheck": { "type": "exec", "command": ["/bin/check"], "interval": 10 } }',
+      '`timeout`, `interval` and `startPeriod` are duration strings: numbers with a unit, without spaces. A number without a unit says nothing, and guessing seconds where milliseconds were meant changes the check a thousandfold.',
+    accepted: 'a duration of at most 24h such as "10s", "1m30s" or "500ms"',
+    failing: '{ "healthCheck": { "type": "exec", "command": ["/bin/check"], "interval": "10" } }',
     corrected: '{ "healthCheck": { "type": "exec", "command": ["/bin/check"], "interval": "10s" } }',
     origin: 'extension',
   },
   depends_on_invalid: {
     status: 422,
     field: 'dependsOn.<name>',
-    title: 'dependsOn is not a map of deployment names to conditions.',
+    title: 'A dependency has no valid name or no known condition.',
     cause:
-      'Each entry names a deployment of the same tenant and the condition to wait for: `healthy` (its health check passes) or `started` (a container runs). A list of names does not say which, so it is refused. A dependency that does not exist yet is not refused: the deployment is stored with a warning and waits.',
+      'Each entry names a deployment of the same tenant and the condition to wait for: `healthy` (its health check passes) or `started` (a container runs). A dependency that does not exist yet is not refused: the deployment is stored with a warning and waits.',
     accepted: '{ "<deployment name>": "healthy" | "started" }',
-    failing: '{ "dependsOn": ["db"] }',
+    failing: '{ "dependsOn": { "db": "ready" } }',
     corrected: '{ "dependsOn": { "db": "healthy" } }',
     origin: 'extension',
   },
@@ -132,10 +134,13 @@ export const workloadCodes = entries({
     field: 'resources.<field>',
     title: 'A resource request or limit cannot be used.',
     cause:
-      '`cpu` is a number of cores above 0; `memory` is a string with a binary unit. A request above its limit could never be granted. Requests inform placement and are not reservations; limits bind the container.',
-    accepted: 'cpu a number above 0 such as 0.5; memory such as "256Mi" or "2Gi"; requests not above limits',
-    failing: '{ "resources": { "requests": { "cpu": "500m", "memory": 256 } } }',
-    corrected: '{ "resources": { "requests": { "cpu": 0.5, "memory": "256Mi" } } }',
+      '`cpu` is a number of cores above 0; `memory` is a string with a unit (`Ki`, `Mi`, `Gi`, `Ti`, or `k`, `M`, `G`, `T` for powers of 1,000). A request above its limit could never be granted. Requests inform placement and are not reservations; limits bind the container.',
+    accepted:
+      'cpu above 0 and at most 1,024 cores, such as 0.5; memory of at least 4Mi, such as "256Mi"; requests not above limits',
+    failing:
+      '{ "resources": { "requests": { "cpu": 0.5, "memory": "1Gi" }, "limits": { "memory": "512Mi" } } }',
+    corrected:
+      '{ "resources": { "requests": { "cpu": 0.5, "memory": "256Mi" }, "limits": { "memory": "512Mi" } } }',
     origin: 'extension',
   },
   scaling_policy_invalid: {
