@@ -1,7 +1,7 @@
 import { examined, type CredentialFinding, type EnvironmentPair } from './finding.ts';
 import { keyMeaning, keyWords } from './key-words.ts';
 import { looksLikeKeyMaterial } from './randomness.ts';
-import { isNumeric, isStorePath, isTrivial, isUrl } from './triviality.ts';
+import { isNumeric, isLocation, isTrivial, isUrl } from './triviality.ts';
 
 export const EMBEDDED: CredentialFinding = {
   rule: 'embedded_assignment',
@@ -17,13 +17,14 @@ const NAME_END = /[A-Za-z0-9_.-]+$/;
 const LIKELY =
   '(?:pass|pwd|passwd|password|passwort|passphrase|passcode|secret|token|key|credential|cred|sig|signature|mnemonic)s?\\d{0,4}';
 const LIKELY_NAME = new RegExp(`${LIKELY}$`, 'i');
-const LIKELY_ASSIGNMENT = new RegExp(`${LIKELY}\\\\?["']?\\s{0,2}[=:]`, 'gi');
+const LIKELY_ASSIGNMENT = new RegExp(`${LIKELY}\\\\?["']?\\s{0,2}[=:>]`, 'gi');
 const SIGNATURE = /^(?:sig|x-amz-signature|x-goog-signature|sharedaccesssignature)$/i;
 
-type Separator = '=' | ':' | ' ';
+type Separator = '=' | ':' | '>' | ' ';
 
 /** The text assigned at the start of `rest`, without its quotes; nothing when prose follows. */
 function assignedText(rest: string, separator: Separator): string | undefined {
+  if (separator === '>') return /^([^<\s]{1,256})<\//.exec(rest)?.[1];
   const quoted = /^\s{0,8}\\?(["'])((?:(?!\\?\1)[^\n]){0,256})/.exec(rest);
   if (quoted !== null) return quoted[2];
   if (separator === ':') return /^[ \t]{1,8}([^\s"'{[|>&]\S{0,255})[ \t]{0,8}(?:\r?\n|$)/.exec(rest)?.[1];
@@ -35,18 +36,19 @@ function isCredential(name: string, text: string): boolean {
   if (isTrivial(text) || isUrl(text) || /^[$<{%]/.test(text)) return false;
   const meaning = keyMeaning(keyWords(name));
   if (meaning === 'password') return true;
-  if (meaning === 'credential') return text.length >= 6 && !isNumeric(text) && !isStorePath(text);
+  if (meaning === 'credential') return text.length >= 6 && !isNumeric(text) && !isLocation(text);
   return meaning === 'key' && looksLikeKeyMaterial(text);
 }
 
-/** The name before a separator. After a colon only a quoted (JSON) or line-leading (YAML) name is one; the rest is prose. */
+/** The name before a separator. Before `>` it is the name of an XML element; after a colon only a quoted (JSON) or line-leading (YAML) name is one; the rest is prose. */
 function nameBefore(text: string, at: number, separator: Separator): string | undefined {
   const head = text.slice(Math.max(0, at - MAX_NAME - 4), at);
   const bare = head.replace(/\\?["']?\s{0,2}$/, '');
   const name = NAME_END.exec(bare)?.[0];
   if (name === undefined) return undefined;
+  const before = bare.slice(0, bare.length - name.length);
+  if (separator === '>' && !before.endsWith('<')) return undefined;
   if (separator === ':' && bare.length === head.length) {
-    const before = bare.slice(0, bare.length - name.length);
     if (!/(?:^|\n)[ \t-]{0,64}$/.test(before)) return undefined;
   }
   return name.replace(/^[-.]+/, '');
@@ -56,7 +58,7 @@ function holdsAssignment(text: string): boolean {
   let looks = 0;
   for (const likely of text.matchAll(LIKELY_ASSIGNMENT)) {
     const at = likely.index + likely[0].length - 1;
-    const separator: Separator = text[at] === '=' ? '=' : ':';
+    const separator = text[at] as Separator;
     const name = nameBefore(text, at, separator);
     const assigned = name && assignedText(text.slice(at + 1, at + 1 + MAX_ASSIGNED), separator);
     if (name && assigned && isCredential(name, assigned)) return true;

@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { detectCredential } from './detect.ts';
@@ -84,8 +85,9 @@ describe('the detector', () => {
     fc.assert(
       fc.property(generated, fc.constantFrom('DB_PASSWORD', 'API_TOKEN', 'ENCRYPTION_KEY'), (value, key) => {
         const finding = detectCredential(key, value);
+        if (finding === undefined) return;
         const texts = [...RULE_TEXTS].join(' ');
-        for (let at = 0; finding !== undefined && at + 4 <= value.length; at += 1) {
+        for (let at = 0; at + 4 <= value.length; at += 1) {
           const part = value.slice(at, at + 4);
           expect(finding.why.includes(part) && !texts.includes(part)).toBe(false);
         }

@@ -56,7 +56,7 @@ const CREDENTIAL_WORDS: ReadonlySet<string> = new Set(['pat', 'bearer']);
 /** `<word>_KEY` that is always secret; any other `…_KEY` is judged with its value. */
 const SECRET_KEY_KINDS: ReadonlySet<string> = new Set(
   (
-    'access account admin aes api auth authentication cipher client consumer cookie crypto cryptography csrf decryption deploy ' +
+    'access account admin aes api auth authentication cipher client consumer cookie crypto cryptography csrf decryption deploy enc ' +
     'encrypt encryption fernet hmac jwt license master priv private root secret service session shared sign signing ssh ' +
     'storage subscription symmetric tls token unseal webhook'
   ).split(' '),
@@ -96,7 +96,7 @@ function stripQualifiers(words: readonly string[]): readonly string[] {
 }
 
 function isPasswordWord(word: string): boolean {
-  if (PASSWORD_SUFFIX.test(word)) return true;
+  if (word === 'pw' || PASSWORD_SUFFIX.test(word)) return true;
   return word.endsWith('pass') && !NOT_PASS.has(word);
 }
 
@@ -114,7 +114,7 @@ export function keyMeaning(allWords: readonly string[]): KeyMeaning {
   if (CREDENTIAL_SUFFIX.test(last) || CREDENTIAL_WORDS.has(last)) return 'credential';
   if (singular === 'key') return SECRET_KEY_KINDS.has(before) ? 'credential' : 'key';
   if (last === 'phrase' && (before === 'seed' || before === 'recovery')) return 'credential';
-  if (['salt', 'pepper', 'keyring', 'keypair', 'jwk', 'jwks'].includes(last)) return 'key';
+  if (['salt', 'pepper', 'seed', 'keyring', 'keypair', 'jwk', 'jwks'].includes(last)) return 'key';
   if (['auth', 'basicauth', 'userpass', 'login'].includes(last)) return 'auth';
   if (words.some((word) => HASH_CONTEXT.has(word))) return 'hash';
   return 'unknown';

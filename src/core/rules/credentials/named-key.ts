@@ -1,7 +1,7 @@
 import type { CredentialFinding, EnvironmentPair } from './finding.ts';
 import { keyMeaning } from './key-words.ts';
 import { isUuid, looksGenerated, looksLikeKeyMaterial } from './randomness.ts';
-import { isNumeric, isPlaceholder, isStorePath, isTrivial, isUrl } from './triviality.ts';
+import { isNumeric, isPlaceholder, isLocation, isTrivial, isUrl } from './triviality.ts';
 
 export const PASSWORD_KEY: CredentialFinding = {
   rule: 'password_key',
@@ -51,10 +51,10 @@ export function findByKey(pair: EnvironmentPair): CredentialFinding | undefined 
     case 'password':
       return isWorkingFolder(pair, text) ? undefined : PASSWORD_KEY;
     case 'credential':
-      if (text.length < MIN_SECRET_LENGTH || isNumeric(text) || isStorePath(text)) return undefined;
+      if (text.length < MIN_SECRET_LENGTH || isNumeric(text) || isLocation(text)) return undefined;
       return CREDENTIAL_KEY;
     case 'key':
-      return looksLikeKeyMaterial(text) ? KEY_MATERIAL : undefined;
+      return looksLikeKeyMaterial(text) && !isLocation(text) ? KEY_MATERIAL : undefined;
     case 'auth':
       return isLogin(text) && !isNumeric(text) ? KEY_MATERIAL : undefined;
     case 'hash':

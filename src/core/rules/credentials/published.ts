@@ -22,7 +22,7 @@ const KEY_RULES: readonly PublishedRule[] = [
   {
     ...PASSWORD_KEY,
     matches:
-      'A key whose last word is PASSWORD, PASSWD, PASSPHRASE, PASSCODE, PWD or PASS in any spelling (DB_PASSWORD, dbPassword, db.password, PGPASSWORD), with any value, numbers too. Which or in what form (…_PROD, …_2, …_BASE64) does not count as a word. Not: an empty value, a boolean, a placeholder, the path of a file, a reference to a secrets store, an address without a password.',
+      'A key whose last word is PASSWORD, PASSWD, PASSPHRASE, PASSCODE, PWD, PW or PASS in any spelling (DB_PASSWORD, dbPassword, db.password, PGPASSWORD), with any value, numbers too. Which or in what form (…_PROD, …_2, …_BASE64) does not count as a word. Not: an empty value, a boolean, a placeholder, the path of a file, a reference to a secrets store, an address without a password.',
     flagged: [
       ['DB_PASSWORD', 'hunter2'],
       ['MYSQL_ROOT_PASSWORD', '1234'],
@@ -37,7 +37,7 @@ const KEY_RULES: readonly PublishedRule[] = [
   {
     ...CREDENTIAL_KEY,
     matches:
-      'A key whose last words are SECRET, TOKEN, CREDENTIALS, MNEMONIC, PAT or a key that is secret (API_KEY, ACCESS_KEY, PRIVATE_KEY, SECRET_KEY, ENCRYPTION_KEY, SIGNING_KEY, AUTH_KEY, MASTER_KEY and the like), with a value of four characters or more that is not a number, a duration or a path in a secrets store. Words about a credential (…_FILE, …_PATH, …_URL, …_TTL, …_LENGTH, …_NAME, …_ENABLED, …_ID, …_COUNT, …_TIMEOUT, …_TYPE, …_HEADER, …_ISSUER, …_ALGORITHM and the like) end a key harmlessly.',
+      'A key whose last words are SECRET, TOKEN, CREDENTIALS, MNEMONIC, PAT or a key that is secret (API_KEY, ACCESS_KEY, PRIVATE_KEY, SECRET_KEY, ENCRYPTION_KEY, SIGNING_KEY, AUTH_KEY, MASTER_KEY and the like), with a value of four characters or more that is not a number, a duration, the name of a file or a path in a secrets store. Words about a credential (…_FILE, …_PATH, …_URL, …_TTL, …_LENGTH, …_NAME, …_ENABLED, …_ID, …_COUNT, …_TIMEOUT, …_TYPE, …_HEADER, …_ISSUER, …_ALGORITHM and the like) end a key harmlessly.',
     flagged: [
       ['OAUTH_CLIENT_SECRET', 'b2b-portal-7781'],
       ['STRIPE_API_KEY', 'test-key'],
@@ -115,7 +115,7 @@ const VALUE_RULES: readonly PublishedRule[] = [
   {
     ...EMBEDDED,
     matches:
-      'password=, pwd=, AccountKey=, "clientSecret": "…", --password … and the like inside a connection string, options, JSON or YAML, with a value that would be flagged on its own.',
+      'password=, pwd=, AccountKey=, "clientSecret": "…", --password … and the like inside a connection string, options, JSON, YAML or XML, with a value that would be flagged on its own.',
     flagged: [
       ['SQL', 'Server=db;User Id=sa;Password=hunter2'],
       ['SETTINGS', '{"smtp":{"password":"hunter2"}}'],

@@ -29,6 +29,7 @@ export function isPlaceholder(text: string): boolean {
 const REFERENCE_SCHEME =
   /^(?:arn:aws|vault:|op:\/\/|ssm:|secretsmanager:|awssm:|gcpsm:|sm:\/\/|azurekeyvault:|akv:|keyvault:|file:|secretref:|secret:\/\/|ref\+|env:|projects\/[^/]+\/secrets\/|@Microsoft\.KeyVault)/i;
 const FILE_PATH = /^(?:~|\.{1,2}|[A-Za-z]:)?(?:[/\\][a-z0-9._-]+){2,}$/;
+const KEY_FILE = /^[A-Za-z0-9._-]{1,128}\.(?:pem|key|crt|cer|der|p12|pfx|jks|json|txt|ya?ml|env)$/;
 const STORE_PATH = /^[a-z][a-z0-9_-]*(?:\/[a-z0-9_.-]+)+(?:[#:][A-Za-z_]\w*)?$/;
 
 /** Text that says where a credential is kept. */
@@ -60,9 +61,9 @@ export function isNumeric(text: string): boolean {
   return text.length <= 200 && (NUMBER.test(text) || COMPOUND_DURATION.test(text));
 }
 
-/** A path in a secrets store; a password may look like it, a token or key does not. */
-export function isStorePath(text: string): boolean {
-  return text.length <= 512 && STORE_PATH.test(text);
+/** A path in a secrets store or the name of a file; a password may look like it, a token or key does not. */
+export function isLocation(text: string): boolean {
+  return text.length <= 512 && (STORE_PATH.test(text) || KEY_FILE.test(text));
 }
 
 export function isUrl(text: string): boolean {

@@ -31,8 +31,9 @@ export const AUTHORIZATION_FORMS: readonly PrefixedForm<CredentialFinding>[] = [
   },
 ];
 
-// Header and payload are JSON objects: both begin with the encoding of `{"`.
-const OBJECT_START = 'eyJ';
+// The encodings of `{"` and, as some issuers indent the payload, of `{` with anything behind it.
+const HEADER_START = 'eyJ';
+const PAYLOAD_START = 'ey';
 const RUN = /[A-Za-z0-9_-]*/y;
 
 function runEnd(text: string, at: number): number {
@@ -43,14 +44,14 @@ function runEnd(text: string, at: number): number {
 
 /** The search goes on behind each part that was read, so every character is read once. */
 function holdsSignedToken(text: string): boolean {
-  let at = text.indexOf(OBJECT_START);
+  let at = text.indexOf(HEADER_START);
   while (at !== -1) {
     const header = runEnd(text, at);
-    if (header - at >= 12 && text[header] === '.' && text.startsWith(OBJECT_START, header + 1)) {
+    if (header - at >= 12 && text[header] === '.' && text.startsWith(PAYLOAD_START, header + 1)) {
       const payload = runEnd(text, header + 1);
       if (text[payload] === '.' && runEnd(text, payload + 1) - payload > 10) return true;
     }
-    at = text.indexOf(OBJECT_START, header);
+    at = text.indexOf(HEADER_START, header);
   }
   return false;
 }
