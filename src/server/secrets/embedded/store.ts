@@ -92,8 +92,8 @@ export function createEmbeddedSecrets(options: EmbeddedSecretsOptions): Embedded
 
     read: (tenant, path, version) =>
       answered(async () => {
-        const held = await readTenantKey(kv, tenant, rootKeys());
-        const wanted = held && (version ?? (await newestVersion(tenant, path)));
+        const { held, head } = await readHead(tenant, path);
+        const wanted = version ?? head?.version;
         const entry = wanted === undefined ? undefined : await kv.get(versionKey(tenant, path, wanted));
         if (held === undefined || wanted === undefined || entry === undefined) return missing(path, version);
         const document = openVersion(entry.value, held.tenantKey, tenant, path, wanted);
@@ -102,7 +102,7 @@ export function createEmbeddedSecrets(options: EmbeddedSecretsOptions): Embedded
 
     metadata: (tenant, path) =>
       answered(async () => {
-        const head = await readHead(tenant, path);
+        const { head } = await readHead(tenant, path);
         if (head === undefined) return { ok: true, exists: false };
         return { ok: true, exists: true, ...head };
       }),
@@ -165,14 +165,9 @@ export function createEmbeddedSecrets(options: EmbeddedSecretsOptions): Embedded
     close: async () => {},
   };
 
-  async function readHead(tenant: TenantId, path: SecretPath) {
-    const held = await readTenantKey(kv, tenant, rootKeys());
-    const entry = held && (await kv.get(headKey(tenant, path)));
-    return held && entry && openHead(entry.value, held.tenantKey, tenant, path);
-  }
-
-  async function newestVersion(tenant: TenantId, path: SecretPath): Promise<number | undefined> {
-    return (await readHead(tenant, path))?.version;
+  async function readHead(tenant: TenantId, path: SecretPath, key = headKey(tenant, path)) {
+    const [held, entry] = await Promise.all([readTenantKey(kv, tenant, rootKeys()), kv.get(key)]);
+    return { held, head: held && entry && openHead(entry.value, held.tenantKey, tenant, path) };
   }
 }
 

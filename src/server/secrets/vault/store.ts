@@ -22,7 +22,7 @@ import {
   text,
 } from './answers.ts';
 import { createVaultHttp, type VaultAnswer, type VaultCall } from './http.ts';
-import { createVaultSession, type VaultAuth } from './session.ts';
+import { createVaultSession, type HeldToken, type VaultAuth } from './session.ts';
 
 export interface VaultSecretsOptions {
   readonly address: string;
@@ -103,6 +103,14 @@ export function createVaultSecrets(options: VaultSecretsOptions): SecretsStore {
     if ('ok' in document) return document;
     if (!isSuccess(document)) return failureOf(document, secretPathText(path));
     return Object.keys(member(member(document.json, 'data'), 'data') ?? {}).sort();
+  }
+
+  /** The session's token as the server sees it now; a role logs in anew, a plain token cannot. */
+  async function liveToken(): Promise<HeldToken | SecretFailure> {
+    const held = await session.token();
+    if (!held.ok || !(await session.isDead(held.token))) return held;
+    if (options.auth.kind === 'approle') return session.token();
+    return failure('denied', 'the secrets store does not accept the configured token (403)');
   }
 
   return {
@@ -200,7 +208,7 @@ export function createVaultSecrets(options: VaultSecretsOptions): SecretsStore {
         };
       const failed = healthProblem(answer);
       if (failed !== undefined) return { kind: 'vault', connected: failed.sealed, ...failed };
-      const held = await session.token();
+      const held = await liveToken();
       if (held.ok) return { kind: 'vault', connected: true, sealed: false };
       return { kind: 'vault', connected: false, sealed: held.reason === 'sealed', problem: held.message };
     },

@@ -1,0 +1,43 @@
+import { randomBytes } from 'node:crypto';
+import { SecretValue } from '../../src/core/model/secret-value.ts';
+import { rootKeyFrom } from '../../src/server/secrets/embedded/root-keys.ts';
+import { createEmbeddedSecrets } from '../../src/server/secrets/embedded/store.ts';
+import { createVaultSecrets } from '../../src/server/secrets/vault/store.ts';
+import { createMemoryKv } from '../../src/server/store/memory.ts';
+import { startVaultEndpoint } from '../support/vault.ts';
+import { secretsContract } from './secrets-contract.ts';
+
+secretsContract('embedded', async () => {
+  const kv = createMemoryKv();
+  const active = rootKeyFrom(randomBytes(32));
+  const store = createEmbeddedSecrets({ kv, rootKeys: () => ({ sealed: false, active, retired: [] }) });
+  return {
+    store,
+    dispose: async () => {
+      await store.close();
+      await kv.close();
+    },
+  };
+});
+
+const { BERTH_TEST_VAULT_ADDR: address, BERTH_TEST_VAULT_TOKEN: token } = process.env;
+
+if (address !== undefined && token !== undefined) {
+  secretsContract(`vault at ${address}`, async () => {
+    const store = createVaultSecrets({ address, auth: { kind: 'token', token: new SecretValue(token) } });
+    return { store, dispose: () => store.close() };
+  });
+} else {
+  secretsContract('vault (in-process endpoint, token)', async () => {
+    const endpoint = await startVaultEndpoint();
+    const auth = { kind: 'token', token: new SecretValue(endpoint.rootToken) } as const;
+    const store = createVaultSecrets({ address: endpoint.address, auth });
+    return {
+      store,
+      dispose: async () => {
+        await store.close();
+        await endpoint.close();
+      },
+    };
+  });
+}
