@@ -37,7 +37,9 @@ export interface IndexLimits {
   readonly fewNodes: number;
   readonly sharedRankings: number;
   readonly deployments: number;
+  /** Changes remembered at least, and per node. */
   readonly changes: number;
+  readonly changesPerNode: number;
   /** What a ranking costs to build, per node in it, counted in passed-over nodes. */
   readonly ownRankingCost: number;
 }
@@ -48,6 +50,7 @@ export const INDEX_LIMITS: IndexLimits = {
   sharedRankings: 32,
   deployments: 32,
   changes: 4096,
+  changesPerNode: 4,
   ownRankingCost: 8,
 };
 
@@ -74,7 +77,7 @@ export class PlacementIndex {
 
   changed(slot: number): void {
     this.changes.push(slot);
-    const limit = Math.max(this.limits.changes, 4 * this.cluster.slots.length);
+    const limit = Math.max(this.limits.changes, this.limits.changesPerNode * this.cluster.slots.length);
     if (this.changes.length <= limit) return;
     const dropped = limit >> 1;
     this.changes = this.changes.slice(dropped);

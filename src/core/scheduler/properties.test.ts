@@ -21,6 +21,7 @@ const TIGHT: IndexLimits = {
   sharedRankings: 2,
   deployments: 2,
   changes: 5,
+  changesPerNode: 0,
   ownRankingCost: 0.5,
 };
 
@@ -92,7 +93,7 @@ const requestArbitrary: fc.Arbitrary<PlacementRequest> = fc
             ...(made.region !== undefined && { region: made.region }),
             ...(made.blocked && { blockedCountries: made.blocked }),
           },
-          ...(made.constraints && { constraints: made.constraints as Record<string, string> }),
+          ...(made.constraints && { constraints: made.constraints }),
           ...(made.antiAffinity && { antiAffinity: made.antiAffinity }),
         },
         ...(made.nodeId !== undefined && { nodeId: made.nodeId }),
@@ -209,7 +210,8 @@ function play(made: Scenario, limits: IndexLimits, decide: (deed: Deed) => NodeN
       placed.delete(id);
     } else {
       const request = made.requests[step.request];
-      for (let time = 0; request && time < step.times; time++) {
+      if (request === undefined) continue;
+      for (let time = 0; time < step.times; time++) {
         const id = `ins_${count++}` as InstanceId;
         const node = decide({ cluster, request, id, placed, nodes });
         if (node !== undefined) placed.set(id, instanceOf(id, node, request));
