@@ -133,6 +133,13 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     () => 'Basic realm="fake"',
     (header) => header.startsWith('Basic '),
   ),
+  basicredirect: (request, response, fake) => {
+    const granted = request.headers.authorization !== undefined;
+    const next = granted
+      ? status(307, '', { location: fake.location })
+      : status(401, '', { 'www-authenticate': 'Basic realm="fake"' });
+    next(request, response, fake);
+  },
   oddauth: challenge(
     () => 'Negotiate',
     () => false,

@@ -9,6 +9,7 @@ const PACKAGES = {
   'busybox-static': '/bin/busybox',
   iproute2: '/usr/sbin/ip',
   iptables: '/usr/sbin/iptables',
+  openssl: '/usr/bin/openssl',
   podman: '/usr/bin/podman',
   runc: '/usr/sbin/runc',
 } as const;

@@ -138,6 +138,15 @@ describe('image hosts that lead inside (I-09)', () => {
     expect(decoy).toMatchObject({ connections: 0, bytes: 0 });
   });
 
+  it('one answer that is not permitted spoils the others', async () => {
+    const lists = {
+      allowPrivate: [`http://mixed.example:${decoy.port}`],
+      resolver: async () => ['127.0.0.1', '169.254.169.254'],
+    };
+    expect((await ask(imageCheck(lists), `mixed.example:${decoy.port}/x/y:1`)).kind).toBe('unreachable');
+    expect(decoy).toMatchObject({ connections: 0, bytes: 0 });
+  });
+
   it('a name is resolved once per connection, and a new answer is checked anew', async () => {
     const name = `flip.example:${registry.port}`;
     const resolved = [['127.0.0.1'], ['169.254.169.254']];
@@ -266,6 +275,15 @@ describe('answers that lead elsewhere', () => {
     expect(other.seen).toHaveLength(1);
     expectNoSecret(other);
     expectNoSecret(registry);
+  });
+
+  it('credentials that a registry was given do not follow its redirect', async () => {
+    registry.location = `http://${other.host}/v2/ok/x/manifests/1`;
+    const check = imageCheck({ allowPrivate: [registry.host, other.host] });
+    expect((await askFake(check, 'basicredirect')).kind).toBe('found');
+    expect(registry.seen.at(-1)?.authorization).toBe(`Basic ${SECRET_FORMS[1]}`);
+    expect(other.seen.map(({ authorization }) => authorization)).toEqual([undefined]);
+    expectNoSecret(other);
   });
 
   it('a realm on another host is not asked, unless it is accepted for this registry', async () => {

@@ -1,0 +1,49 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ensurePackages } from './packages.ts';
+
+export interface TestCertificate {
+  readonly key: string;
+  readonly cert: string;
+}
+
+/** A self-signed certificate for a day; `names` are subject alternative names such as `DNS:a.example` or `IP:127.0.0.1`. */
+export function selfSigned(names: readonly string[]): TestCertificate {
+  ensurePackages(['openssl']);
+  const folder = mkdtempSync(join(tmpdir(), 'berth-certificate-'));
+  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+  try {
+    execFileSync(
+      'openssl',
+      [
+        ...[
+          'req',
+          '-x509',
+          '-newkey',
+          'ec',
+          '-pkeyopt',
+          'ec_paramgen_curve:prime256v1',
+          '-nodes',
+          '-days',
+          '1',
+        ],
+        ...[
+          '-subj',
+          '/CN=berth-test',
+          '-addext',
+          `subjectAltName=${names.join(',')}`,
+          '-keyout',
+          key,
+          '-out',
+          cert,
+        ],
+      ],
+      { stdio: ['ignore', 'ignore', 'pipe'] },
+    );
+    return { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
