@@ -62,7 +62,7 @@ export function createLedger(db: DatabaseSync): Ledger {
     log: db.prepare('INSERT INTO log VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),
     oldest:
       db.prepare(`SELECT seq, rev, sum, prev_sum, coalesce(octet_length(value), 0) + coalesce(octet_length(prev_value), 0)
-      FROM log WHERE rev <= ? ORDER BY seq LIMIT ?`),
+      FROM log WHERE rev <= ? ORDER BY rev, seq LIMIT ?`),
     sweep: db.prepare('DELETE FROM log WHERE seq <= ?'),
   };
   statements.meta.setReturnArrays(true);
