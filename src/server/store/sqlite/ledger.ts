@@ -14,7 +14,7 @@ import {
 } from './schema.ts';
 
 type Row = [value: string, createRev: number, modRev: number, sum: number];
-type OldRow = [rev: number, key: string, sum: number, prevSum: number | null, bytes: number];
+type OldRow = [seq: number, rev: number, sum: number, prevSum: number | null, bytes: number];
 type CommitOperation = Extract<Operation, { kind: 'commit' }>;
 
 /** Applies operations inside the transaction that its caller opens and ends. */
@@ -59,11 +59,11 @@ export function createLedger(db: DatabaseSync): Ledger {
     insert: db.prepare('INSERT INTO current VALUES (?, ?, ?, ?, ?)'),
     update: db.prepare('UPDATE current SET value = ?, mod_rev = ?, sum = ? WHERE key = ?'),
     remove: db.prepare('DELETE FROM current WHERE key = ?'),
-    log: db.prepare('INSERT INTO log VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)'),
+    log: db.prepare('INSERT INTO log VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),
     oldest:
-      db.prepare(`SELECT rev, key, sum, prev_sum, coalesce(octet_length(value), 0) + coalesce(octet_length(prev_value), 0)
-      FROM log WHERE rev <= ? ORDER BY rev, key LIMIT ?`),
-    sweep: db.prepare('DELETE FROM log WHERE (rev, key) <= (?, ?)'),
+      db.prepare(`SELECT seq, rev, sum, prev_sum, coalesce(octet_length(value), 0) + coalesce(octet_length(prev_value), 0)
+      FROM log WHERE rev <= ? ORDER BY rev, seq LIMIT ?`),
+    sweep: db.prepare('DELETE FROM log WHERE seq <= ?'),
   };
   statements.meta.setReturnArrays(true);
   statements.row.setReturnArrays(true);
@@ -237,8 +237,8 @@ export function createLedger(db: DatabaseSync): Ledger {
       const last = swept.at(-1);
       backlog = swept.length === rows;
       if (last === undefined) return false;
-      statements.sweep.run(last[0], last[1]);
-      meta.floor = Math.max(target, last[0]);
+      statements.sweep.run(last[0]);
+      meta.floor = Math.max(target, last[1]);
       meta.logCount -= swept.length;
       for (const [, , sum, prevSum, bytes] of swept) {
         meta.logMix = (meta.logMix ^ logMix(sum, prevSum)) >>> 0;

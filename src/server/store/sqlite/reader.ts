@@ -56,7 +56,7 @@ export function openReader(database: string): Reader {
       down: prepare(`${past} ORDER BY key DESC LIMIT :limit`),
     },
     history: prepare(
-      'SELECT rev, key, value, create_rev, sum FROM log WHERE rev > ? AND rev <= ? ORDER BY rev, key',
+      'SELECT rev, key, value, create_rev, sum FROM log WHERE rev > ? AND rev <= ? ORDER BY seq',
     ),
   };
   const readMeta = (): Meta => decodeMeta(statements.meta.get());

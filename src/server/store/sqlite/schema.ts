@@ -7,17 +7,19 @@ const formatVersion = 1;
 
 // The log carries what each change replaced, so that the state at an old revision is: rows not changed since, plus
 // what the first later change of each other row replaced. Every row carries a checksum over its content, which the
-// log takes over from the rows it speaks of; meta seals the number and mix of all of them.
+// log takes over from the rows it speaks of; meta seals the number and mix of all of them. Values lie in tables with
+// row ids: in a table without, rows of this size spill into pages of their own and a batch takes three times as long.
 const tables = `
   CREATE TABLE current (
-    key TEXT PRIMARY KEY, value TEXT NOT NULL,
+    key TEXT NOT NULL UNIQUE, value TEXT NOT NULL,
     create_rev INTEGER NOT NULL, mod_rev INTEGER NOT NULL, sum INTEGER NOT NULL
-  ) STRICT, WITHOUT ROWID;
+  ) STRICT;
   CREATE TABLE log (
-    rev INTEGER NOT NULL, key TEXT NOT NULL, value TEXT, create_rev INTEGER NOT NULL, sum INTEGER NOT NULL,
-    prev_value TEXT, prev_create_rev INTEGER, prev_mod_rev INTEGER, prev_sum INTEGER,
-    PRIMARY KEY (rev, key)
-  ) STRICT, WITHOUT ROWID;
+    seq INTEGER PRIMARY KEY, rev INTEGER NOT NULL, key TEXT NOT NULL,
+    value TEXT, create_rev INTEGER NOT NULL, sum INTEGER NOT NULL,
+    prev_value TEXT, prev_create_rev INTEGER, prev_mod_rev INTEGER, prev_sum INTEGER
+  ) STRICT;
+  CREATE INDEX log_rev ON log (rev);
   CREATE TABLE lease (id INTEGER PRIMARY KEY, ttl_ms INTEGER NOT NULL, sum INTEGER NOT NULL) STRICT;
   CREATE TABLE leased (key TEXT PRIMARY KEY, lease INTEGER NOT NULL, sum INTEGER NOT NULL) STRICT, WITHOUT ROWID;
   CREATE TABLE meta (
@@ -100,7 +102,7 @@ export function prepareWriter(db: DatabaseSync): void {
   db.exec('PRAGMA journal_mode = WAL');
   db.exec('PRAGMA synchronous = FULL');
   db.exec('PRAGMA wal_autocheckpoint = 0');
-  db.exec('PRAGMA journal_size_limit = 16777216');
+  db.exec('PRAGMA journal_size_limit = 33554432');
   db.exec('PRAGMA cache_size = -32768');
   prepareReader(db);
   db.exec('BEGIN IMMEDIATE');

@@ -117,7 +117,11 @@ export async function openSqliteKv(options: SqliteKvOptions): Promise<SqliteKv> 
     },
     head: async () => read((from) => from.meta().head),
     watch: (prefix, afterRevision, handlers) => watchers.watch(prefix, afterRevision, handlers),
-    grantLease: async (ttlMs) => String(await writer.ask('grant', ttlMs)),
+    async grantLease(ttlMs) {
+      if (!(ttlMs > 0 && ttlMs < Number.MAX_SAFE_INTEGER))
+        throw new RangeError(`a lease cannot last ${ttlMs} ms`);
+      return String(await writer.ask('grant', Math.ceil(ttlMs)));
+    },
     keepAlive: async (lease) => (await writer.ask('keepAlive', Number(lease))) === 1,
     revokeLease: async (lease) => void (await writer.ask('revoke', Number(lease))),
     compact: async (revision) => void (await writer.ask('compact', revision)),

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { crc32 } from 'node:zlib';
 import { compareKeys } from '../key-order.ts';
 import { DamageError } from './fault.ts';
 import { deletionSum, logMix, type Meta, rowSum } from './schema.ts';
@@ -17,8 +18,8 @@ type LogRow = [
 ];
 
 /**
- * Reads every row once: each fits its checksum, they are in order (so a lookup finds them), and together they are the
- * rows that were last committed, none more, none less. SQLite's own check knows nothing of the content of a row.
+ * Reads every row once: each fits its checksum, the indices name them in order (so a lookup finds them), and together
+ * they are the rows that were last committed, none more, none less. SQLite's own check knows nothing of the content of a row.
  */
 export function verifyContent(db: DatabaseSync, meta: Meta): void {
   verifyCurrent(db, meta);
@@ -26,32 +27,39 @@ export function verifyContent(db: DatabaseSync, meta: Meta): void {
 }
 
 function verifyCurrent(db: DatabaseSync, meta: Meta): void {
-  const rows = db.prepare('SELECT key, value, create_rev, mod_rev, sum FROM current ORDER BY key');
-  rows.setReturnArrays(true);
   let count = 0;
   let mix = 0;
-  let last = '';
-  for (const row of rows.iterate() as Iterable<unknown>) {
+  let keyMix = 0;
+  for (const row of rows(db, 'SELECT key, value, create_rev, mod_rev, sum FROM current NOT INDEXED')) {
     const [key, value, createRev, modRev, sum] = row as CurrentRow;
     if (rowSum(key, value, createRev, modRev) !== sum) throw new DamageError(`key ${key} fails its checksum`);
-    if (count > 0 && compareKeys(last, key) >= 0) throw new DamageError(`key ${key} is out of order`);
-    last = key;
     count++;
     mix = (mix ^ sum) >>> 0;
+    keyMix ^= crc32(key);
   }
   if (count !== meta.currentCount || mix !== meta.currentMix) {
     throw new DamageError(`${meta.currentCount} keys were written, ${count} are found, or others`);
   }
+  let last = '';
+  for (const row of rows(db, 'SELECT key FROM current ORDER BY key')) {
+    const [key] = row as [string];
+    if (compareKeys(last, key) >= 0) throw new DamageError(`key ${key} is out of order`);
+    last = key;
+    count--;
+    keyMix ^= crc32(key);
+  }
+  if (count !== 0 || keyMix !== 0) throw new DamageError('the index of keys does not fit the keys');
 }
 
 function verifyLog(db: DatabaseSync, meta: Meta): void {
-  const rows =
-    db.prepare(`SELECT rev, key, value, create_rev, sum, prev_value, prev_create_rev, prev_mod_rev, prev_sum
-    FROM log ORDER BY rev, key`);
-  rows.setReturnArrays(true);
   let count = 0;
   let mix = 0;
-  for (const row of rows.iterate() as Iterable<unknown>) {
+  let revMix = 0;
+  for (const row of rows(
+    db,
+    `SELECT rev, key, value, create_rev, sum, prev_value, prev_create_rev, prev_mod_rev, prev_sum
+      FROM log NOT INDEXED ORDER BY seq`,
+  )) {
     const [rev, key, value, createRev, sum, prevValue, prevCreateRev, prevModRev, prevSum] = row as LogRow;
     const found = value === null ? deletionSum(key, rev) : rowSum(key, value, createRev, rev);
     const prevFound = prevValue === null ? null : rowSum(key, prevValue, prevCreateRev ?? 0, prevModRev ?? 0);
@@ -60,8 +68,24 @@ function verifyLog(db: DatabaseSync, meta: Meta): void {
     }
     count++;
     mix = (mix ^ logMix(sum, prevSum)) >>> 0;
+    revMix ^= rev;
   }
   if (count !== meta.logCount || mix !== meta.logMix) {
     throw new DamageError(`${meta.logCount} changes were logged, ${count} are found, or others`);
   }
+  let last = 0;
+  for (const row of rows(db, 'SELECT rev FROM log ORDER BY rev')) {
+    const [rev] = row as [number];
+    if (rev < last) throw new DamageError(`revision ${rev} is out of order`);
+    last = rev;
+    count--;
+    revMix ^= rev;
+  }
+  if (count !== 0 || revMix !== 0) throw new DamageError('the index of revisions does not fit the log');
+}
+
+function rows(db: DatabaseSync, sql: string): Iterable<unknown> {
+  const statement = db.prepare(sql);
+  statement.setReturnArrays(true);
+  return statement.iterate();
 }

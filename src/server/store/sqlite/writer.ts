@@ -18,7 +18,7 @@ const sweepRowsPerStep = 256;
 const vacuumPagesPerStep = 128;
 /** Free pages worth giving back to the file system. */
 const vacuumAbovePages = 512;
-const checkpointAbovePages = 1000;
+const checkpointAbovePages = 4000;
 const maintenanceEveryMs = 20;
 const shortageProbeMs = 500;
 

@@ -1,0 +1,370 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Worker } from 'node:worker_threads';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { KvUnavailableError } from '../../src/server/store/kv.ts';
+import { openSqliteKv, type SqliteKv } from '../../src/server/store/sqlite/sqlite-kv.ts';
+
+const writingProcess = new URL('../support/kv-writing-process.ts', import.meta.url).pathname;
+let dir: string;
+let kv: SqliteKv | undefined;
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'berth-sqlite-'));
+});
+afterEach(async () => {
+  await kv?.close();
+  kv = undefined;
+  await rm(dir, { recursive: true, force: true });
+});
+
+async function open(options: Partial<Parameters<typeof openSqliteKv>[0]> = {}): Promise<SqliteKv> {
+  kv = await openSqliteKv({ dir, ballastBytes: 0, ...options });
+  return kv;
+}
+
+async function reopen(options = {}): Promise<SqliteKv> {
+  await kv?.close();
+  return open(options);
+}
+
+async function put(store: SqliteKv, key: string, value: string): Promise<number> {
+  const result = await store.commit({ puts: [{ key, value }] });
+  if (!result.ok) throw new Error('unexpected conflict');
+  return result.revision;
+}
+
+async function failureOf(work: Promise<unknown>): Promise<KvUnavailableError> {
+  const error = await work.then(
+    () => new Error('nothing failed'),
+    (fault: unknown) => fault,
+  );
+  if (!(error instanceof KvUnavailableError)) throw error;
+  return error;
+}
+
+/** Starts the writing process and reads what it has acknowledged. */
+function startWriting(run: string) {
+  const child = spawn(process.execPath, [writingProcess, dir, run], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const lines: string[] = [];
+  createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
+  const closed = once(child, 'close');
+  return {
+    lines,
+    pid: child.pid ?? 0,
+    async kill() {
+      child.kill('SIGKILL');
+      await closed;
+    },
+  };
+}
+
+describe('process death', () => {
+  it('loses nothing that was acknowledged when killed, and tears nothing', async () => {
+    const acknowledged: string[] = [];
+    for (let run = 0; run < 6; run++) {
+      const child = startWriting(`run${run}`);
+      const enough = 200 + run * 137;
+      await vi.waitFor(() => expect(child.lines.length).toBeGreaterThan(enough), {
+        timeout: 20_000,
+        interval: 5,
+      });
+      await child.kill();
+      acknowledged.push(...child.lines.slice(1));
+      const store = await open();
+      const a = (await store.range('a/')).entries;
+      const b = (await store.range('b/')).entries;
+      expect(a.map((entry) => entry.value)).toEqual(b.map((entry) => entry.value));
+      const found = new Set(a.map((entry) => entry.key.slice(2)));
+      expect(acknowledged.filter((key) => !found.has(key))).toEqual([]);
+      await store.close();
+    }
+    expect(acknowledged.length).toBeGreaterThan(2000);
+  });
+
+  it('names the directory and the process that holds it, and lets go when that is killed', async () => {
+    const child = startWriting('held');
+    await vi.waitFor(() => expect(child.lines[0]).toBe('open'), { timeout: 20_000 });
+    const error = await failureOf(open());
+    expect(error.message).toContain(dir);
+    expect(error.message).toContain(String(child.pid));
+    await child.kill();
+    expect((await (await open()).status()).problem).toBeUndefined();
+  });
+
+  it('refuses the directory to a second store of the same process', async () => {
+    await open();
+    await expect(openSqliteKv({ dir })).rejects.toThrow(String(process.pid));
+    expect(await put(kv as SqliteKv, 'a', '1')).toBeGreaterThan(0);
+    await expect(openSqliteKv({ dir })).rejects.toThrow(dir);
+  });
+
+  it('reports commits that its writer thread took along, starts another and keeps watchers whole', async () => {
+    let thread: Worker | undefined;
+    process.once('worker', (worker) => {
+      thread = worker;
+    });
+    const store = await open();
+    const seen: number[] = [];
+    store.watch('', 0, {
+      onBatch: (batch) => seen.push(batch.revision),
+      onLost: (reason) => expect.unreachable(reason),
+    });
+    await put(store, 'before', '');
+    const lost = Array.from({ length: 200 }, (_, i) =>
+      put(store, `k${i}`, '').catch((error: unknown) => error),
+    );
+    setImmediate(() => void thread?.terminate());
+    const results = await Promise.all(lost);
+    const failed = results.filter((result) => typeof result !== 'number');
+    for (const error of failed)
+      expect(error).toMatchObject({ name: 'KvUnavailableError', certainlyNotApplied: false });
+    await vi.waitFor(() => put(store, 'after', ''), { timeout: 10_000, interval: 20 });
+    expect((await store.status()).problem).toBeUndefined();
+    const head = await store.head();
+    await vi.waitFor(() => expect(seen.at(-1)).toBe(head), 5000);
+    expect(seen).toEqual(Array.from({ length: head }, (_, i) => i + 1));
+  });
+});
+
+describe('group commit', () => {
+  it('lets commits that wait share one sync', async () => {
+    const store = await open();
+    const before = store.transactions;
+    await Promise.all(Array.from({ length: 500 }, (_, i) => put(store, `k${i}`, `${i}`)));
+    expect((await store.range('')).entries).toHaveLength(500);
+    expect(store.transactions - before).toBeLessThan(50);
+  });
+
+  it('does not fail a commit for what another in the same transaction did', async () => {
+    const store = await open();
+    const results = await Promise.allSettled([
+      put(store, 'a', '1'),
+      store.commit({ guards: [{ key: 'a', modRevision: 0 }], puts: [{ key: 'a', value: '2' }] }),
+      store.commit({ puts: [{ key: 'b', value: '', lease: '12345' }] }),
+      put(store, 'c', '3'),
+    ]);
+    expect(results.map((result) => result.status)).toEqual([
+      'fulfilled',
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+    ]);
+    expect(results[1]).toMatchObject({ value: { ok: false, failed: ['a'] } });
+    expect((await store.range('')).entries.map((entry) => entry.value)).toEqual(['1', '3']);
+  });
+});
+
+describe('files', () => {
+  it('are readable by their owner only', async () => {
+    dir = join(dir, 'made');
+    const store = await open({ ballastBytes: 4096 });
+    await put(store, 'a', '1');
+    const mode = (path: string): string => (statSync(path).mode & 0o777).toString(8);
+    expect(mode(dir)).toBe('700');
+    for (const name of ['db', 'db-wal', 'db-shm', 'lock', 'holder', 'ballast']) {
+      expect([name, mode(join(dir, `berth.${name}`))]).toEqual([name, '600']);
+    }
+  });
+
+  it('stay small under rewriting and shrink after deletion', async () => {
+    const store = await open({ keepRevisions: 200 });
+    const value = 'x'.repeat(4096);
+    const rewrite = async (): Promise<void> => {
+      for (let i = 0; i < 100; i++) {
+        await Promise.all(Array.from({ length: 20 }, (_, k) => put(store, `k${k}`, value)));
+      }
+    };
+    await rewrite();
+    const size = (): number => statSync(join(dir, 'berth.db')).size;
+    await vi.waitFor(() => expect(size()).toBeLessThan(12 << 20), { timeout: 10_000, interval: 50 });
+    await Promise.all(Array.from({ length: 4000 }, (_, k) => put(store, `many${k}`, value)));
+    await vi.waitFor(() => expect(size()).toBeGreaterThan(16 << 20), { timeout: 10_000, interval: 50 });
+    await store.commit({ deletes: Array.from({ length: 4000 }, (_, k) => `many${k}`) });
+    await rewrite();
+    await vi.waitFor(() => expect(size()).toBeLessThan(12 << 20), { timeout: 20_000, interval: 50 });
+    expect(statSync(join(dir, 'berth.db-wal')).size).toBeLessThan(64 << 20);
+    expect((await (await reopen()).range('')).entries).toHaveLength(20);
+  });
+
+  it('keep no more history than asked for, by number and by size', async () => {
+    const store = await open({ keepRevisions: 100_000, keepBytes: 1 << 20 });
+    const first = await put(store, 'a', '');
+    for (let i = 0; i < 40; i++) await put(store, 'a', 'x'.repeat(100_000));
+    await vi.waitFor(() => expect(store.range('', { revision: first })).rejects.toThrow('compacted'), 5000);
+    const head = await store.head();
+    expect((await store.range('', { revision: head - 2 })).entries).toHaveLength(1);
+    await reopen();
+  });
+});
+
+describe('damage', () => {
+  const value = (i: number): string => `value ${i} ${'v'.repeat(300)}`;
+  const database = (): string => join(dir, 'berth.db');
+
+  async function fill(): Promise<void> {
+    const store = await open();
+    await Promise.all(Array.from({ length: 400 }, (_, i) => put(store, `key/${i}`, value(i))));
+    await store.close();
+  }
+
+  it('never gives a wrong answer after a byte of the file has flipped', async () => {
+    await fill();
+    const sound = readFileSync(database());
+    let refused = 0;
+    for (let n = 0; n < 80; n++) {
+      const offset = n < 20 ? n * 5 : Math.floor((sound.length * (n - 20)) / 60) + n;
+      const damaged = Buffer.from(sound);
+      damaged[offset] = (damaged[offset] ?? 0) ^ (1 << (n % 8));
+      writeFileSync(database(), damaged);
+      const found = await open()
+        .then(async (store) =>
+          (await store.range('key/')).entries.map((entry) => [entry.key, entry.value].join()),
+        )
+        .catch((error: unknown) => {
+          expect(error, `offset ${offset}`).toBeInstanceOf(KvUnavailableError);
+          expect(String(error)).toContain(database());
+          return undefined;
+        });
+      await kv?.close();
+      kv = undefined;
+      if (found === undefined) refused++;
+      else
+        expect(found.toSorted(), `offset ${offset}`).toEqual(
+          Array.from({ length: 400 }, (_, i) => `key/${i},${value(i)}`).toSorted(),
+        );
+    }
+    expect(refused).toBeGreaterThan(30);
+  });
+
+  it.each([
+    ['cut in half', () => truncateSync(database(), statSync(database()).size / 2)],
+    ['emptied', () => truncateSync(database(), 0)],
+    [
+      'something else',
+      () => writeFileSync(database(), 'not a database at all, but long enough to be one'.repeat(100)),
+    ],
+  ])('refuses a file that is %s and says what to do', async (_name, damage) => {
+    await (await open({ ballastBytes: 4096 })).close();
+    await fill();
+    damage();
+    const error = await failureOf(open());
+    expect(error.message).toContain(database());
+    expect(error.message).toContain('restore a backup');
+    await expect(open()).rejects.toThrow(KvUnavailableError);
+  });
+
+  it('stops answering when damage is found later', async () => {
+    await fill();
+    const store = await open();
+    // In another process: a descriptor closed in this one would drop the locks that SQLite holds.
+    const flip = `const fs = require('fs'); const f = fs.openSync(process.argv[1], 'r+'); const b = fs.readFileSync(f);
+      for (let i = 4096; i < b.length; i++) if (b[i] === 0x76 && b[i + 1] === 0x76) b[i] = 0x77;
+      fs.writeSync(f, b, 0, b.length, 0); fs.fsyncSync(f);`;
+    execFileSync(process.execPath, ['-e', flip, database()]);
+    const error = await failureOf(store.get('key/7'));
+    expect(error.message).toContain(database());
+    expect((await store.status()).problem).toContain('damaged');
+    expect((await failureOf(put(store, 'key/7', 'x'))).certainlyNotApplied).toBe(true);
+    await failureOf(store.get('absent'));
+  });
+
+  it('opens a copy of its file', async () => {
+    await fill();
+    const copy = await mkdtemp(join(tmpdir(), 'berth-copy-'));
+    copyFileSync(database(), join(copy, 'berth.db'));
+    const store = await openSqliteKv({ dir: copy, ballastBytes: 0 });
+    expect((await store.range('key/')).entries).toHaveLength(400);
+    await store.close();
+    await rm(copy, { recursive: true });
+  });
+});
+
+describe('disk full', () => {
+  let mount: string;
+  beforeEach(() => {
+    mount = dir;
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=32m', 'tmpfs', mount]);
+    dir = join(mount, 'data');
+  });
+  afterEach(async () => {
+    await kv?.close();
+    kv = undefined;
+    execFileSync('umount', [mount]);
+    dir = mount;
+  });
+
+  const fillUp = async (store: SqliteKv, acknowledged: Map<string, string>): Promise<KvUnavailableError> => {
+    for (let i = 0; ; i++) {
+      const [key, value] = [`full/${i}`, `${i}`.padEnd(20_000, '.')];
+      const error = await put(store, key, value).catch((fault: unknown) => fault);
+      if (error instanceof KvUnavailableError) return error;
+      acknowledged.set(key, value);
+    }
+  };
+
+  it('refuses in words, still deletes, recovers by itself and loses nothing', async () => {
+    writeFileSync(join(mount, 'filler'), Buffer.alloc(12 << 20));
+    const store = await open({ ballastBytes: 4 << 20 });
+    const acknowledged = new Map<string, string>();
+    const error = await fillUp(store, acknowledged);
+    expect(error.certainlyNotApplied).toBe(true);
+    expect(error.message).toContain(dir);
+    const status = await store.status();
+    expect(status).toMatchObject({ connected: true, problem: expect.stringContaining('no space left') });
+
+    const begun = performance.now();
+    await failureOf(put(store, 'more', 'x'.repeat(20_000)));
+    expect(performance.now() - begun).toBeLessThan(1000);
+    for (let i = 0; i < 20; i++) {
+      const key = `full/${i}`;
+      const entry = await store.get(key);
+      const result = await store.commit({
+        guards: [{ key, modRevision: entry?.modRevision ?? 0 }],
+        deletes: [key],
+        puts: [{ key: `event/${i}`, value: 'deleted' }],
+      });
+      expect(result.ok).toBe(true);
+      acknowledged.delete(key);
+      acknowledged.set(`event/${i}`, 'deleted');
+    }
+    const [smaller, bigger] = ['full/30', 'full/31'];
+    expect(await put(store, smaller, 'scaled down')).toBeGreaterThan(0);
+    acknowledged.set(smaller, 'scaled down');
+    await failureOf(put(store, bigger, 'x'.repeat(40_000)));
+
+    await rm(join(mount, 'filler'));
+    await vi.waitFor(() => put(store, 'again', 'fits'), { timeout: 5000, interval: 50 });
+    acknowledged.set('again', 'fits');
+    expect((await store.status()).problem).toBeUndefined();
+
+    const after = await reopen({ ballastBytes: 4 << 20 });
+    const found = new Map((await after.range('')).entries.map((entry) => [entry.key, entry.value]));
+    expect(found).toEqual(acknowledged);
+  });
+
+  it('opens on a full disk, reads and deletes', async () => {
+    const store = await open({ ballastBytes: 4 << 20 });
+    const acknowledged = new Map<string, string>();
+    await fillUp(store, acknowledged);
+    const after = await reopen({ ballastBytes: 4 << 20 });
+    expect((await after.range('full/')).entries).toHaveLength(acknowledged.size);
+    expect((await after.commit({ deletes: ['full/0'] })).ok).toBe(true);
+  });
+
+  it('says so when there is no space to begin with', async () => {
+    try {
+      writeFileSync(join(mount, 'filler'), Buffer.alloc(40 << 20));
+    } catch {
+      // Whatever fitted now fills the disk.
+    }
+    const error = await failureOf(open());
+    expect(error.message).toContain('no space left');
+    expect(error.message).toContain(dir);
+  });
+});
