@@ -39,10 +39,18 @@ export async function makeCertificate(folder: string): Promise<TestCertificate> 
   );
   openssl('req', ...key('server.key'), '-out', file('server.csr'), '-subj', '/CN=localhost');
   await writeFile(file('san'), 'subjectAltName=DNS:localhost,IP:127.0.0.1\n');
-  openssl(
-    ...['x509', '-req', '-in', file('server.csr'), '-CA', file('ca.crt'), '-CAkey', file('ca.key')],
-    ...['-CAcreateserial', '-days', '2', '-extfile', file('san'), '-out', file('server.crt')],
-  );
+  const signed = [
+    '-CA',
+    file('ca.crt'),
+    '-CAkey',
+    file('ca.key'),
+    '-CAcreateserial',
+    '-days',
+    '2',
+    '-extfile',
+    file('san'),
+  ];
+  openssl('x509', '-req', '-in', file('server.csr'), '-out', file('server.crt'), ...signed);
   return {
     certFile: file('server.crt'),
     keyFile: file('server.key'),
