@@ -30,6 +30,7 @@ export interface EtcdTestOptions {
   readonly members?: 1 | 3;
   /** Further arguments of every member, such as `--quota-backend-bytes=16777216`. */
   readonly args?: readonly string[];
+  /** With these, members ask for a client certificate of the same authority. */
   readonly tls?: { readonly certFile: string; readonly keyFile: string; readonly caFile: string };
 }
 

@@ -39,7 +39,7 @@ export function startWriters(kv: Kv, prefix: string, count: number, pauseMs: () 
   const acknowledged = new Map<string, number>();
   const refused = new Set<string>();
   const unknown = new Set<string>();
-  let running = true;
+  const stopping = new AbortController();
   let lastAcknowledged = performance.now();
   let longestGap = 0;
 
@@ -62,7 +62,7 @@ export function startWriters(kv: Kv, prefix: string, count: number, pauseMs: () 
     }
   };
   const writer = async (id: number): Promise<void> => {
-    for (let serial = 0; running; serial += 1) {
+    for (let serial = 0; !stopping.signal.aborted; serial += 1) {
       await write(`${prefix}w${id}/${serial}`);
       await new Promise((resolve) => setTimeout(resolve, pauseMs()));
     }
@@ -74,7 +74,7 @@ export function startWriters(kv: Kv, prefix: string, count: number, pauseMs: () 
     unknown,
     longestGapMs: () => Math.max(longestGap, performance.now() - lastAcknowledged),
     stop: async () => {
-      running = false;
+      stopping.abort();
       await done;
     },
   };

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { checkBody } from '../../core/contract/shape.ts';
@@ -285,10 +286,10 @@ export function createApp(options: ApiOptions): FastifyInstance {
     bodyLimit: options.limits.bodyBytes,
     requestTimeout: REQUEST_TIMEOUT_MS,
     routerOptions: { maxParamLength: 512 },
-    genReqId: (raw) => requestIdOf(raw.headers['x-request-id'], options.freshId),
+    genReqId: (raw: IncomingMessage) => requestIdOf(raw.headers['x-request-id'], options.freshId),
     ...(options.https === undefined ? {} : { https: options.https }),
     http: { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: HEADERS_TIMEOUT_MS },
-    frameworkErrors: (_error, request, reply) => {
+    frameworkErrors: (_error: Error, request: FastifyRequest, reply: FastifyReply) => {
       void sendRejection(served, request, reply, reject('route_not_found', { field: 'path', received: '(malformed)', why: 'The path is not a valid URL path.' }));
     },
   } as Parameters<typeof fastify>[0]) as unknown as FastifyInstance;

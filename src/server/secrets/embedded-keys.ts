@@ -1,5 +1,6 @@
 import type { TenantId } from '../../core/model/ids.ts';
 import type { SecretPath } from '../../core/model/secret-path.ts';
+import { coldKey } from '../store/keys.ts';
 import { assertSegment } from './port.ts';
 
 /** Wide enough for every safe integer, so that versions sort as numbers. */
@@ -11,12 +12,12 @@ function segment(text: string): string {
 }
 
 export function tenantKeyKey(tenant: TenantId): string {
-  return `t/${segment(tenant)}/secret-key/current`;
+  return coldKey(tenant, 'secret-key', 'current');
 }
 
 /** Heads and versions of all documents of the tenant. */
 export function documentsPrefix(tenant: TenantId): string {
-  return `t/${segment(tenant)}/secret-docs/`;
+  return coldKey(tenant, 'secret-docs', '');
 }
 
 export function headPrefix(tenant: TenantId, namespace: string): string {

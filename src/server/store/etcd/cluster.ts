@@ -3,7 +3,8 @@ import { KvUnavailableError } from '../kv.ts';
 import { backOffMs } from './back-off.ts';
 import { errorOf, type Fault, faultOf } from './fault.ts';
 import { METHODS, type Method } from './messages.ts';
-import { type Duplex, openWire, type TlsOptions, type Wire, WireError, CODE } from './wire.ts';
+import { openWire } from './http2-wire.ts';
+import { CODE, type Duplex, type TlsOptions, type Wire, WireError } from './wire.ts';
 
 export interface ClusterOptions {
   /** `http(s)://host:port` of every member: a member that is not listed is neither failed over to nor defragmented. */
@@ -131,10 +132,10 @@ export class Cluster {
       if (!open) return;
       duplex = wire.duplex(
         method.path,
+        method.encode(request),
         { requireLeader: true, token },
         { onMessage: (bytes) => handlers.onAnswer(method.decode(bytes)), onEnd: fail },
       );
-      duplex.send(method.encode(request));
     };
     if (this.#auth)
       this.#tokenFrom(wire, this.timeoutMs).then(start, (error) => fail(this.#wireError(error)));

@@ -1,0 +1,84 @@
+const text = { type: 'string' } as const;
+const time = { type: 'string', format: 'date-time' } as const;
+const integer = { type: 'integer' } as const;
+const texts = { type: 'array', items: text } as const;
+const textMap = { type: 'object', additionalProperties: text } as const;
+
+const alterations = {
+  type: 'array',
+  description: 'What the server changed that the client did not send.',
+  items: { type: 'object', properties: { field: text, from: text, to: text, why: text } },
+} as const;
+
+const warnings = {
+  type: 'array',
+  description: 'Stored, but to be known.',
+  items: { type: 'object', properties: { code: text, field: text, why: text } },
+} as const;
+
+const status = {
+  type: 'object',
+  properties: {
+    phase: { type: 'string', enum: ['Pending', 'Waiting', 'Progressing', 'Running', 'Degraded', 'Stopped'] },
+    message: text,
+    desired: integer,
+    placed: integer,
+    running: integer,
+    healthy: integer,
+    updated: integer,
+    secretsVersion: integer,
+    rotation: { type: 'object', properties: { phase: { type: ['string', 'null'] }, next: text } },
+    instances: { type: 'array', items: { type: 'object' } },
+  },
+} as const;
+
+const owned = {
+  id: text,
+  tenantId: text,
+  revision: integer,
+  specHash: text,
+  createdAt: time,
+  updatedAt: time,
+  storedLabels: textMap,
+  status,
+} as const;
+
+/** Responses by record; requests are described by their shapes. */
+export const RECORD_SCHEMAS = {
+  Deployment: {
+    description: 'The stored description, with what the server owns.',
+    allOf: [{ $ref: '#/components/schemas/DeploymentDescription' }],
+    properties: owned,
+    unevaluatedProperties: true,
+  },
+  DeploymentWritten: {
+    allOf: [{ $ref: '#/components/schemas/Deployment' }],
+    properties: { alterations, warnings, removed: { ...texts, description: 'Everything that a replaced list or map lost.' }, plan: { type: 'object' } },
+  },
+  Tenant: { type: 'object', properties: { id: text, slug: text, name: text, createdAt: time, quota: { type: 'object' } } },
+  Token: {
+    type: 'object',
+    properties: { id: text, kind: text, tenantId: text, role: text, name: text, createdAt: time, createdBy: text, expiresAt: time, revokedAt: time, token: { ...text, description: 'Only in the answer that created it.' } },
+  },
+  Event: {
+    type: 'object',
+    properties: { id: text, at: time, kind: text, tenantId: text, subject: { type: 'object', properties: { kind: text, name: text } }, message: text, details: { type: 'object' } },
+  },
+  Audit: {
+    type: 'object',
+    properties: { id: text, at: time, actor: text, role: text, tenantId: text, action: text, subject: { type: 'object' }, result: text, requestId: text },
+  },
+  Archive: {
+    type: 'object',
+    properties: {
+      version: integer,
+      change: { type: 'string', enum: ['created', 'updated', 'rotated', 'rolled-back', 'restored', 'deleted'] },
+      at: time,
+      by: text,
+      spec: { type: 'object' },
+      specHash: text,
+    },
+  },
+  Node: { type: 'object' },
+  Secret: { type: 'object', properties: { path: text, keys: texts, version: integer } },
+} as const;

@@ -1,0 +1,47 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { DOCS_CONTENT_SECURITY_POLICY, docsPage } from './docs/pages.ts';
+import type { HealthReport } from './health.ts';
+import type { Metrics } from './metrics.ts';
+
+export interface PublicOptions {
+  readonly health: () => Promise<HealthReport>;
+  readonly ready: () => boolean;
+  readonly metrics: Metrics;
+  readonly openapi: () => string;
+  readonly baseUrl: (request: FastifyRequest) => string;
+}
+
+/** Paths without a credential: health, metrics, the OpenAPI document and the documentation. None names a tenant. */
+export function addPublicPaths(app: FastifyInstance, options: PublicOptions): void {
+  app.get('/healthz', async (_request, reply) => {
+    const report = await options.health();
+    return reply
+      .code(report.status === 'ok' ? 200 : 503)
+      .headers({ 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' })
+      .send(JSON.stringify(report));
+  });
+  app.get('/readyz', async (_request, reply) => {
+    const ready = options.ready();
+    return reply
+      .code(ready ? 200 : 503)
+      .headers({ 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' })
+      .send(JSON.stringify({ ready }));
+  });
+  app.get('/metrics', async (_request, reply) =>
+    reply.header('content-type', options.metrics.registry.contentType).send(await options.metrics.registry.metrics()),
+  );
+  app.get('/openapi.json', async (_request, reply) =>
+    reply.header('content-type', 'application/json; charset=utf-8').send(options.openapi()),
+  );
+  const docs = async (request: FastifyRequest, reply: Parameters<Parameters<FastifyInstance['get']>[1]>[1]) => {
+    const [path = '', query] = request.url.split(/\?(.*)/s, 2);
+    const page = docsPage(path, query, options.baseUrl(request));
+    if (page === undefined) return reply.callNotFound();
+    return reply
+      .code(page.status)
+      .headers({ 'content-type': page.contentType, 'content-security-policy': DOCS_CONTENT_SECURITY_POLICY, 'referrer-policy': 'no-referrer' })
+      .send(page.body);
+  };
+  app.get('/docs', docs);
+  app.get('/docs/*', docs);
+}

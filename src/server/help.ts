@@ -1,0 +1,25 @@
+import { CONFIG_KEYS, type ConfigKey } from './config-keys.ts';
+import { variableOf } from './config.ts';
+
+export function helpText(): string {
+  const flags = (CONFIG_KEYS as readonly ConfigKey[])
+    .filter((key) => key.flag !== undefined)
+    .map((key) => {
+      const fallback = key.default === undefined ? '' : ` [${String(key.default)}]`;
+      return `  ${(key.flag ?? '').padEnd(20)} ${key.description}${fallback}\n${' '.repeat(23)}${variableOf(key.path)}`;
+    });
+  return `Usage: berth server [flags]
+
+Runs the control plane. Settings come from berth.yaml (or --config FILE), then BERTH_* variables, then flags;
+every setting is listed in docs/reference/configuration.md.
+
+Flags:
+  --config             Configuration file [berth.yaml, if there is one]
+${flags.join('\n')}
+
+On first start the platform's tenant and one administrator token are made: from BERTH_BOOTSTRAP_TOKEN when set
+(32 characters or more), else written to <data-dir>/admin-token, readable by its owner only.
+
+Exit status: 0 stopped by a signal, 1 failed, 2 the configuration cannot be used.
+`;
+}

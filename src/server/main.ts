@@ -1,0 +1,42 @@
+import { readFileSync } from 'node:fs';
+import pino from 'pino';
+import { ConfigError, loadConfig } from './config.ts';
+import { helpText } from './help.ts';
+import { startServer } from './server.ts';
+import { VERSION } from './version.ts';
+
+const EXIT_USAGE = 2;
+
+async function main(): Promise<void> {
+  const args = process.argv.slice(2);
+  if (args.includes('--help') || args.includes('-h')) {
+    process.stdout.write(helpText());
+    return;
+  }
+  const config = loadConfig(args, process.env);
+  const log = pino({ level: config.logLevel, base: { program: 'berth-server' }, timestamp: pino.stdTimeFunctions.isoTime });
+  const server = await startServer({
+    config,
+    log,
+    bootstrapToken: process.env['BERTH_BOOTSTRAP_TOKEN'],
+    readFile: (path) => readFileSync(path, 'utf8'),
+  });
+  log.info({ url: server.url, version: VERSION, store: config.store.kind }, 'control plane ready');
+  const stop = (): void => {
+    server.close().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        log.error({ err: error }, 'stopping failed');
+        process.exit(1);
+      },
+    );
+  };
+  process.once('SIGTERM', stop);
+  process.once('SIGINT', stop);
+}
+
+main().catch((error: unknown) => {
+  const text = error instanceof Error ? error.message : String(error);
+  process.stderr.write(`berth server: ${text}\n`);
+  process.exit(error instanceof ConfigError ? EXIT_USAGE : 1);
+});

@@ -1,0 +1,108 @@
+import { mkdirSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { DEFAULT_SECRET_POLICY } from '../core/model/secret-limits.ts';
+import type { Limits } from '../core/rules/rule.ts';
+import type { Admission } from './admission/admission.ts';
+import { createApp } from './api/app.ts';
+import { createHealth } from './api/health.ts';
+import { Metrics } from './api/metrics.ts';
+import { openapiDocument } from './api/openapi.ts';
+import { addPublicPaths } from './api/public.ts';
+import { apiRoutes } from './api/routes/index.ts';
+import { bootstrap, readOrCreateKey } from './bootstrap.ts';
+import { systemClock } from './clock.ts';
+import type { Config } from './config.ts';
+import { createIds } from './ids.ts';
+import { Journal } from './journal/journal.ts';
+import { createImageCheck } from './registry/check.ts';
+import { createDialer } from './registry/dialer.ts';
+import { openSecrets } from './secrets/open.ts';
+import { openKv } from './store/open.ts';
+import { Store } from './store/store.ts';
+import { StoreView } from './store/view.ts';
+import { VERSION } from './version.ts';
+
+export interface ServerInput {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly bootstrapToken: string | undefined;
+  readonly readFile: (path: string) => string;
+}
+
+export interface RunningServer {
+  readonly url: string;
+  readonly store: Store;
+  close(): Promise<void>;
+}
+
+function limitsOf(config: Config): Limits {
+  return {
+    maxReplicasPerDeployment: config.maxReplicasPerDeployment,
+    reservedNames: config.reservedNames,
+    secretPolicy: { ...DEFAULT_SECRET_POLICY, namespaces: config.secrets.namespaces },
+    regions: config.regions,
+    volumesEnabled: config.volumesEnabled,
+  };
+}
+
+/** The composition root: the only file that builds and wires. */
+export async function startServer({ config, log, bootstrapToken, readFile }: ServerInput): Promise<RunningServer> {
+  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
+  const clock = systemClock;
+  const ids = createIds(clock);
+  const tokenKey = readOrCreateKey(config.tokenKeyFile);
+  const kv = await openKv(config.store, join(config.dataDir, 'store'), readFile);
+  const view = await StoreView.open(kv, { onProblem: (problem) => log.warn({ problem }, 'store view') });
+  const store = new Store(kv, view);
+  await bootstrap({ store, clock, ids, tokenKey, dataDir: config.dataDir, bootstrapToken, say: (message) => log.info(message) });
+
+  const secrets = await openSecrets(config, kv, readFile);
+  const dialer = createDialer({ allowPrivate: config.registries.allowPrivate, insecure: config.registries.insecure });
+  const admission: Admission = {
+    store,
+    clock,
+    ids,
+    journal: new Journal(clock, ids),
+    limits: limitsOf(config),
+    imageCheck: createImageCheck({ dialer, credentials: secrets.registryCredentials }),
+    material: secrets.material(store),
+    residency: { enforcement: config.residencyEnforcement, regions: config.regions },
+    logAlteration: (line) => log.info(line, 'altered'),
+  };
+
+  const metrics = new Metrics();
+  const routes = apiRoutes({ admission, tokenKey });
+  const app = createApp({
+    access: { store, tokenKey, clock },
+    routes,
+    limits: { ...config.limits, rate: config.rateLimit },
+    freshId: () => ids.next('request'),
+    ...(config.baseUrl === undefined ? {} : { baseUrl: config.baseUrl }),
+    ...(config.tls === undefined ? {} : { https: { cert: readFile(config.tls.cert), key: readFile(config.tls.key) } }),
+    log,
+    metrics,
+  });
+  const openapi = JSON.stringify(openapiDocument(routes, VERSION));
+  addPublicPaths(app, {
+    health: createHealth({ version: VERSION, store: () => kv.status(), secrets: () => secrets.store.status(), controllers: () => ({}) }),
+    ready: () => true,
+    metrics,
+    openapi: () => openapi,
+    baseUrl: (request) => config.baseUrl ?? `${request.protocol}://${request.headers.host ?? 'localhost'}`,
+  });
+  await app.listen({ host: config.host, port: config.port });
+  const { port } = app.server.address() as AddressInfo;
+  return {
+    url: `${config.tls === undefined ? 'http' : 'https'}://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`,
+    store,
+    close: async () => {
+      await app.close();
+      view.close();
+      await dialer.close();
+      await secrets.store.close();
+      await kv.close();
+    },
+  };
+}

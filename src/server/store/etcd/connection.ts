@@ -1,0 +1,129 @@
+import { type ClientHttp2Session, connect, type SecureClientSessionOptions } from 'node:http2';
+import { backOffMs } from './back-off.ts';
+import { CODE, type TlsOptions, WireError } from './wire.ts';
+
+// etcd ends a connection that pings more often than every 5 s (--grpc-keepalive-min-time) or without an open stream;
+// a timer may fire a millisecond early, so the interval stays a little above it.
+const KEEPALIVE_INTERVAL_MS = 5_100;
+const KEEPALIVE_TIMEOUT_MS = 3_000;
+const CONNECT_TIMEOUT_MS = 5_000;
+const RECONNECT_BASE_MS = 50;
+const RECONNECT_MAX_MS = 1_000;
+const STREAM_WINDOW_BYTES = 4 * 1024 * 1024;
+const CONNECTION_WINDOW_BYTES = 32 * 1024 * 1024;
+
+const unreachable = (message: string): WireError => new WireError(CODE.unavailable, message, false);
+
+/** `http://host:port`, `https://host:port` or `host:port`, which is secure when TLS options are given. */
+export function urlOf(endpoint: string, tls: TlsOptions | undefined): string {
+  const match = /^(?:(https?):\/\/)?([^/\s]+:\d+)\/?$/.exec(endpoint);
+  if (!match) throw new Error(`etcd endpoint "${endpoint}" is not http(s)://host:port`);
+  return `${match[1] ?? (tls ? 'https' : 'http')}://${match[2]}`;
+}
+
+/** Keeps one HTTP/2 session to a member: made when first wanted, watched while in use, replaced when it fails. */
+export class Connection {
+  readonly #url: string;
+  readonly #options: SecureClientSessionOptions;
+  #session: ClientHttp2Session | undefined;
+  #connecting: Promise<ClientHttp2Session> | undefined;
+  #failures = 0;
+  #notBefore = 0;
+  #lastError = 'not connected';
+  #streams = 0;
+  #closed = false;
+
+  constructor(endpoint: string, tls: TlsOptions | undefined) {
+    this.#url = urlOf(endpoint, tls);
+    this.#options = {
+      settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES },
+      maxSessionMemory: 512,
+      ...(tls?.ca ? { ca: tls.ca } : {}),
+      ...(tls?.cert ? { cert: tls.cert } : {}),
+      ...(tls?.key ? { key: tls.key } : {}),
+      ...(tls?.serverName === undefined ? {} : { servername: tls.serverName }),
+    };
+  }
+
+  /** The session if it is there now: the usual case, without a turn of the event loop. */
+  get ready(): ClientHttp2Session | undefined {
+    const session = this.#session;
+    return session && !session.closed && !session.destroyed ? session : undefined;
+  }
+
+  /** Fails at once while a failed attempt is recent; the caller may have another member to go to. */
+  async connected(): Promise<ClientHttp2Session> {
+    if (this.ready) return this.ready;
+    if (this.#closed) throw unreachable('the store is closed');
+    if (!this.#connecting && performance.now() < this.#notBefore) throw unreachable(this.#lastError);
+    this.#connecting ??= this.#connect().finally(() => {
+      this.#connecting = undefined;
+    });
+    return this.#connecting;
+  }
+
+  streamOpened(): void {
+    this.#streams += 1;
+  }
+
+  streamClosed(): void {
+    this.#streams -= 1;
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#session?.destroy();
+  }
+
+  #connect(): Promise<ClientHttp2Session> {
+    const { promise, resolve, reject } = Promise.withResolvers<ClientHttp2Session>();
+    const session = connect(this.#url, this.#options);
+    this.#session = undefined;
+    const timer = setTimeout(
+      () => session.destroy(new Error(`no connection within ${CONNECT_TIMEOUT_MS} ms`)),
+      CONNECT_TIMEOUT_MS,
+    );
+    session.once('connect', () => {
+      clearTimeout(timer);
+      if (this.#closed) {
+        session.destroy();
+        return;
+      }
+      session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
+      this.#failures = 0;
+      this.#session = session;
+      this.#keepAlive(session);
+      resolve(session);
+    });
+    session.on('error', (error) => {
+      this.#lastError = error.message;
+    });
+    session.once('close', () => {
+      clearTimeout(timer);
+      if (this.#session === session) this.#session = undefined;
+      else {
+        this.#notBefore = performance.now() + backOffMs(this.#failures, RECONNECT_BASE_MS, RECONNECT_MAX_MS);
+        this.#failures += 1;
+      }
+      reject(unreachable(this.#lastError));
+    });
+    return promise;
+  }
+
+  /** TCP alone notices a silent peer after many minutes. */
+  #keepAlive(session: ClientHttp2Session): void {
+    let timeout: NodeJS.Timeout | undefined;
+    const interval = setInterval(() => {
+      if (this.#streams === 0 || session.destroyed) return;
+      timeout = setTimeout(
+        () => session.destroy(new Error(`no answer to a ping within ${KEEPALIVE_TIMEOUT_MS} ms`)),
+        KEEPALIVE_TIMEOUT_MS,
+      );
+      session.ping(() => clearTimeout(timeout));
+    }, KEEPALIVE_INTERVAL_MS).unref();
+    session.once('close', () => {
+      clearInterval(interval);
+      clearTimeout(timeout);
+    });
+  }
+}
