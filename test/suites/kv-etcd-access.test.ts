@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type EtcdKv, type EtcdOptions, openEtcdKv } from '../../src/server/store/etcd/open.ts';
-import { makeCertificate } from '../support/certificates.ts';
+import { makeCertificate } from '../support/authority.ts';
 import { type Etcd, type EtcdTestOptions, startEtcd } from '../support/etcd.ts';
 import { linesOf, recordWatch } from '../support/kv-history.ts';
 
