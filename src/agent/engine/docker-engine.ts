@@ -35,6 +35,7 @@ const NAME = /^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/;
 /** Docker Engine and Podman over a unix socket. */
 export class DockerEngine implements port.Engine {
   readonly #connection: EngineConnection;
+  readonly #networksInTheMaking = new Map<string, Promise<void>>();
 
   constructor(socketPath: string) {
     this.#connection = new EngineConnection(socketPath);
@@ -99,7 +100,23 @@ export class DockerEngine implements port.Engine {
     await this.#connection.call({ ...options, method: 'DELETE', segments: ['images', imageName(image)] });
   }
 
+  /** One at a time for a name: Docker's own check for duplicates lets two through that come together. */
   async ensureNetwork(spec: port.NetworkSpec, options: port.CallOptions = {}): Promise<port.NetworkState> {
+    const before = this.#networksInTheMaking.get(spec.name) ?? Promise.resolve();
+    const making = before.then(() => this.#ensureNetwork(spec, options));
+    const settled = making.then(
+      () => {},
+      () => {},
+    );
+    this.#networksInTheMaking.set(spec.name, settled);
+    try {
+      return await making;
+    } finally {
+      if (this.#networksInTheMaking.get(spec.name) === settled) this.#networksInTheMaking.delete(spec.name);
+    }
+  }
+
+  async #ensureNetwork(spec: port.NetworkSpec, options: port.CallOptions): Promise<port.NetworkState> {
     const there = await this.#findNetwork(spec.name, options);
     if (there !== undefined) return sameNetwork(spec, there);
     try {

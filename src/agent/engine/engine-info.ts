@@ -19,7 +19,7 @@ export function engineInfo(dialect: Dialect, info: unknown, version: unknown): E
   };
 }
 
-/** Podman: `OCI Runtime (runc)` with `runc version 1.1.5\ncommit: …`; Docker: `runc` with `1.1.5`. */
+/** Podman: `OCI Runtime (runc)`, or the runtime's path, with `runc version 1.1.5\ncommit: …`; Docker: `runc` with `1.1.5`. */
 function componentVersions(value: unknown): Readonly<Record<string, string>> {
   return Object.fromEntries(
     list(value).map((entry) => {
@@ -27,7 +27,7 @@ function componentVersions(value: unknown): Readonly<Record<string, string>> {
       const name = text(component['Name']) ?? '';
       const version = (text(component['Version']) ?? '').split('\n', 1)[0] ?? '';
       return [
-        (/\((.*)\)$/.exec(name)?.[1] ?? name).toLowerCase(),
+        (/\((?:.*\/)?(.*)\)$/.exec(name)?.[1] ?? name).toLowerCase(),
         /version (\S+?),?(?:\s|$)/.exec(version)?.[1] ?? version,
       ];
     }),

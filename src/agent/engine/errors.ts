@@ -57,7 +57,8 @@ export function pullFailure(message: string): PullFailure {
 }
 
 /** Podman answers 500 where Docker says 409, Docker 403 for a network in use: the prose tells. */
-const CONFLICT = /name .*already in use|container state improper|has active endpoints|network is being used/i;
+const CONFLICT =
+  /name .*already in use|container state improper|has active endpoints|network (?:is being used|already exists)/i;
 
 export function errorForStatus(status: number, message: string): EngineError {
   if (status === 404) return new EngineNotFoundError(message, status);
