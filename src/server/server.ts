@@ -17,8 +17,10 @@ import type { Config } from './config.ts';
 import { createIds } from './ids.ts';
 import { Journal } from './journal/journal.ts';
 import { createImageCheck } from './registry/check.ts';
+import { createRegistryCredentials } from './registry/credentials.ts';
 import { createDialer } from './registry/dialer.ts';
 import { openSecrets } from './secrets/open.ts';
+import { SecretReferences } from './secrets/references.ts';
 import { openKv } from './store/open.ts';
 import { Store } from './store/store.ts';
 import { StoreView } from './store/view.ts';
@@ -58,16 +60,17 @@ export async function startServer({ config, log, bootstrapToken, readFile }: Ser
   const store = new Store(kv, view);
   await bootstrap({ store, clock, ids, tokenKey, dataDir: config.dataDir, bootstrapToken, say: (message) => log.info(message) });
 
-  const secrets = await openSecrets(config, kv, readFile);
+  const secrets = await openSecrets(config, kv, () => store.listGlobal('tenants').map(({ record }) => record.id), readFile);
+  const limits = limitsOf(config);
   const dialer = createDialer({ allowPrivate: config.registries.allowPrivate, insecure: config.registries.insecure });
   const admission: Admission = {
     store,
     clock,
     ids,
     journal: new Journal(clock, ids),
-    limits: limitsOf(config),
-    imageCheck: createImageCheck({ dialer, credentials: secrets.registryCredentials }),
-    material: secrets.material(store),
+    limits,
+    imageCheck: createImageCheck({ dialer, credentials: createRegistryCredentials(secrets) }),
+    secrets: { store: secrets, references: new SecretReferences(view), policy: limits.secretPolicy },
     residency: { enforcement: config.residencyEnforcement, regions: config.regions },
     logAlteration: (line) => log.info(line, 'altered'),
   };
@@ -86,7 +89,7 @@ export async function startServer({ config, log, bootstrapToken, readFile }: Ser
   });
   const openapi = JSON.stringify(openapiDocument(routes, VERSION));
   addPublicPaths(app, {
-    health: createHealth({ version: VERSION, store: () => kv.status(), secrets: () => secrets.store.status(), controllers: () => ({}) }),
+    health: createHealth({ version: VERSION, store: () => kv.status(), secrets: () => secrets.status(), controllers: () => ({}) }),
     ready: () => true,
     metrics,
     openapi: () => openapi,
@@ -100,8 +103,8 @@ export async function startServer({ config, log, bootstrapToken, readFile }: Ser
     close: async () => {
       await app.close();
       view.close();
-      await dialer.close();
-      await secrets.store.close();
+      dialer.close();
+      await secrets.close();
       await kv.close();
     },
   };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Residency } from '../model/deployment.ts';
-import { COUNTRIES, isCountry } from './countries.ts';
+import { COUNTRIES, isCountry } from '../model/countries.ts';
 import { DEFAULT_REGIONS, findRegion } from './regions.ts';
 import { type AdvertisingNode, residencyWarning } from './residency.ts';
 

@@ -11,7 +11,7 @@ import type { Actor, Journal } from '../journal/journal.ts';
 import type { ImageCheck } from '../registry/check.ts';
 import type { Store, TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
-import type { SecretMaterial } from './secret-material.ts';
+import type { SecretAdmission } from './secret-material.ts';
 
 /** What every use case of the write path needs; built once in the composition root. */
 export interface Admission {
@@ -21,7 +21,7 @@ export interface Admission {
   readonly journal: Journal;
   readonly limits: Limits;
   readonly imageCheck: ImageCheck;
-  readonly material: SecretMaterial;
+  readonly secrets: SecretAdmission;
   readonly residency: { readonly enforcement: boolean; readonly regions: readonly Region[] };
   /** One line per alteration (spec §1: announced in the response body and in the log). */
   readonly logAlteration: (line: Readonly<Record<string, string>>) => void;

@@ -19,6 +19,7 @@ import { type Accepted, type Admission, type Attempt, type Caller, specHash } fr
 import type { AdmittedDraft } from './deployment-draft.ts';
 import { deploymentFacts, storedDeploymentView } from './deployment-stored.ts';
 import { imageAnswer } from './image-answer.ts';
+import { claimLabels, planMaterial, secretRejection } from './secret-material.ts';
 
 /** Bounded history (decisions §8). */
 export const ARCHIVE_VERSIONS = 100;
@@ -84,12 +85,12 @@ export async function attemptDeploymentWrite(
   const spec = specOfDraft(admitted.draft);
   const before = previous?.record.spec;
   const stateful =
-    (await admission.material.rejection(tenant.tenantId, spec, before)) ??
+    (await secretRejection(admission.secrets, tenant, admitted.draft, spec, before)) ??
     deploymentFactsRejection(spec, deploymentFacts(tenant, spec.name));
   if (stateful) return stateful;
   const image = await imageAnswer(admission, caller, spec, before);
   if (isRejection(image)) return image;
-  const material = await admission.material.plan(tenant.tenantId, admitted.draft);
+  const material = await planMaterial(admission.secrets, tenant, admitted.draft);
   if (isRejection(material)) return material;
 
   const record = nextRecord(admission, caller, spec, previous?.record, await nextVersion(caller, spec.name, previous?.record));
@@ -108,7 +109,10 @@ export async function attemptDeploymentWrite(
   for (const alteration of announced.alterations) {
     admission.logAlteration({ requestId: caller.requestId, deployment: spec.name, ...alteration });
   }
-  return { answer, transaction: writeTransaction(admission, caller, record, previous, change).include(material.commit) };
+  const transaction = writeTransaction(admission, caller, record, previous, change);
+  claimLabels(admission.secrets, tenant, spec, transaction);
+  material.include(transaction);
+  return { answer, transaction };
 }
 
 function accepted(

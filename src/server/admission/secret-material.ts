@@ -1,21 +1,200 @@
-import type { DeploymentDraft } from '../../core/contract/deployment-body.ts';
+import type { DeploymentDraft, SecretEntryDraft } from '../../core/contract/deployment-body.ts';
+import type { GenerateDraft, SecretBearingDraft } from '../../core/contract/secret-draft.ts';
 import type { Alteration } from '../../core/model/announcement.ts';
 import type { DeploymentSpec } from '../../core/model/deployment.ts';
-import type { TenantId } from '../../core/model/ids.ts';
+import type { SecretPolicy } from '../../core/model/secret-limits.ts';
+import { type SecretPath, secretPathText, splitSecretPath } from '../../core/model/secret-path.ts';
+import { SecretValue } from '../../core/model/secret-value.ts';
+import type { VolumeType } from '../../core/model/volume.ts';
+import { redacted } from '../../core/rejections/redaction.ts';
+import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
-import type { Commit } from '../store/kv.ts';
+import { statefulSecretRules } from '../../core/rules/secrets/list.ts';
+import type { EmbeddedSecrets } from '../secrets/embedded/store.ts';
+import { mintSecrets } from '../secrets/generate.ts';
+import type { SecretFailure, SecretsStore, SecretValues } from '../secrets/port.ts';
+import type { SecretReferences } from '../secrets/references.ts';
+import { joinId } from '../store/keys.ts';
+import type { TenantStore } from '../store/store.ts';
+import { Transaction } from '../store/transaction.ts';
 
-/** Material that arrives with a deployment, on its way to the secrets store. */
-export interface SecretMaterial {
-  /** Stateful secret rules: split across the tenant, anchors, known collisions. */
-  rejection(tenantId: TenantId, spec: DeploymentSpec, previous: DeploymentSpec | undefined): Promise<Rejection | undefined>;
-  /** What the write will put into the secrets store, and how that is announced. Nothing is written yet. */
-  plan(tenantId: TenantId, draft: DeploymentDraft): Promise<PlannedMaterial | Rejection>;
+export interface SecretAdmission {
+  readonly store: SecretsStore;
+  readonly references: SecretReferences;
+  readonly policy: SecretPolicy;
+}
+
+export function secretFailureRejection(failure: SecretFailure, field: string): Rejection {
+  const code = failure.reason === 'sealed' ? 'secrets_sealed' : 'secrets_store_unavailable';
+  return { ...reject(code, { field, received: '(none)', why: `${failure.message}; nothing was stored.` }), retryAfterSeconds: 5 };
+}
+
+function paths(spec: Pick<DeploymentSpec, 'secrets'>): readonly SecretPath[] {
+  return spec.secrets.flatMap(({ vault_path }) => splitSecretPath(vault_path) ?? []);
+}
+
+/** Keys that the stored documents hold. A store that is away knows none: the delivery compares again and fails closed. */
+async function knownKeys({ store }: SecretAdmission, tenant: TenantStore, spec: DeploymentSpec): Promise<ReadonlyMap<string, readonly string[]>> {
+  const known = new Map<string, readonly string[]>();
+  for (const path of paths(spec)) {
+    const metadata = await store.metadata(tenant.tenantId, path);
+    if (metadata.ok && metadata.exists) known.set(secretPathText(path), metadata.keys);
+  }
+  return known;
+}
+
+/** The rules of a deployment's secrets that need stored state. */
+export async function secretRejection(
+  secrets: SecretAdmission,
+  tenant: TenantStore,
+  draft: DeploymentDraft,
+  spec: DeploymentSpec,
+  previous: DeploymentSpec | undefined,
+): Promise<Rejection | undefined> {
+  if (spec.secrets.length === 0 && (previous?.secrets.length ?? 0) === 0) return undefined;
+  const namespaceOf = new Map<string, string>();
+  for (const { label } of paths(spec)) {
+    const namespace = secrets.references.namespaceOf(tenant.tenantId, label, spec.name);
+    if (namespace !== undefined) namespaceOf.set(label, namespace);
+  }
+  const volumeTypeOf = new Map<string, VolumeType>();
+  for (const { volumeId } of spec.volumes ?? []) {
+    const type = tenant.get('volumes', joinId(volumeId))?.record.type;
+    if (type !== undefined) volumeTypeOf.set(volumeId, type);
+  }
+  const facts = {
+    namespaceOf,
+    volumeTypeOf,
+    knownKeys: await knownKeys(secrets, tenant, spec),
+    ...(previous === undefined ? {} : { update: { previous, next: spec } }),
+  };
+  for (const rule of statefulSecretRules) {
+    const rejection = rule(draft as SecretBearingDraft, facts);
+    if (rejection) return rejection;
+  }
+  return undefined;
+}
+
+/** One label, one namespace in a tenant: held by a record of its own, so that two parallel writes cannot both be right. */
+export function claimLabels(secrets: SecretAdmission, tenant: TenantStore, spec: DeploymentSpec, transaction: Transaction): void {
+  const seen = new Set<string>();
+  for (const { namespace, label } of paths(spec)) {
+    if (seen.has(label)) continue;
+    seen.add(label);
+    const id = joinId(label);
+    const stored = tenant.get('secret-labels', id);
+    transaction.expect('secret-labels', id, stored);
+    if (stored?.record.namespace !== namespace) transaction.put('secret-labels', id, { namespace });
+  }
 }
 
 export interface PlannedMaterial {
   readonly alterations: readonly Alteration[];
-  /** For a store that shares the transaction; a remote store is written by `apply`, just before the commit. */
-  readonly commit: Commit;
+  /** Shares the transaction when the store is our own; a remote store is written just before the commit. */
+  readonly include: (transaction: Transaction) => void;
   readonly apply: () => Promise<Rejection | undefined>;
+}
+
+interface DocumentWrite {
+  readonly path: SecretPath;
+  readonly values: SecretValues;
+  readonly expectedVersion: number;
+}
+
+const NOTHING: PlannedMaterial = { alterations: [], include: () => undefined, apply: () => Promise.resolve(undefined) };
+
+/** `process` may be minted again; `external` and `volume(…)` keep every key that exists (decisions §4). */
+function mergeMaterial(
+  entry: Pick<SecretEntryDraft, 'anchor' | 'values' | 'generate'>,
+  existing: SecretValues,
+  policy: SecretPolicy,
+): { readonly values: SecretValues; readonly written: readonly string[]; readonly kept: readonly string[] } {
+  const sent = new Map<string, SecretValue>();
+  for (const [key, value] of Object.entries(entry.values ?? {})) sent.set(key, new SecretValue(value));
+  if (entry.generate !== undefined) {
+    for (const [key, value] of mintSecrets(entry.generate as GenerateDraft, policy)) sent.set(key, value);
+  }
+  const replaceable = entry.anchor === 'process';
+  const values = new Map(existing);
+  const written: string[] = [];
+  const kept: string[] = [];
+  for (const [key, value] of sent) {
+    if (existing.has(key) && !replaceable) {
+      kept.push(key);
+    } else {
+      values.set(key, value);
+      written.push(key);
+    }
+  }
+  return { values, written, kept };
+}
+
+function announcements(index: number, entry: SecretEntryDraft, path: SecretPath, written: readonly string[], kept: readonly string[]): Alteration[] {
+  const told = [
+    ...(written.length === 0 ? [] : [`written to ${secretPathText(path)}: ${written.join(', ')}`]),
+    ...(kept.length === 0 ? [] : [`kept as stored, because the anchor is ${entry.anchor}: ${kept.join(', ')}; use the rotate operation to change them`]),
+  ].join('; ');
+  const stripped = (field: 'values' | 'generate', value: unknown): Alteration => ({
+    field: `secrets[${index}].${field}`,
+    from: redacted(value),
+    to: '(absent)',
+    why: `write-time only, never stored with the deployment; ${told}`,
+  });
+  return [
+    ...(entry.values === undefined ? [] : [stripped('values', entry.values)]),
+    ...(entry.generate === undefined ? [] : [stripped('generate', entry.generate)]),
+  ];
+}
+
+/** What a deployment write will put into the secrets store, and how that is announced. Nothing is written yet. */
+export async function planMaterial(secrets: SecretAdmission, tenant: TenantStore, draft: DeploymentDraft): Promise<PlannedMaterial | Rejection> {
+  const writes = new Map<string, DocumentWrite>();
+  const alterations: Alteration[] = [];
+  for (const [index, entry] of (draft.secrets ?? []).entries()) {
+    if (entry.values === undefined && entry.generate === undefined) continue;
+    const path = splitSecretPath(entry.vault_path ?? '');
+    if (path === undefined) continue;
+    const known = writes.get(secretPathText(path)) ?? (await readExisting(secrets, tenant, path));
+    if (isRejection(known)) return known;
+    const { values, written, kept } = mergeMaterial(entry, known.values, secrets.policy);
+    if (written.length > 0) writes.set(secretPathText(path), { ...known, values });
+    alterations.push(...announcements(index, entry, path, written, kept));
+  }
+  if (writes.size === 0) return { ...NOTHING, alterations };
+  return { alterations, ...(await planDocuments(secrets, tenant, [...writes.values()])) };
+}
+
+async function readExisting({ store }: SecretAdmission, tenant: TenantStore, path: SecretPath): Promise<DocumentWrite | Rejection> {
+  const document = await store.read(tenant.tenantId, path);
+  if (document.ok) return { path, values: document.values, expectedVersion: document.version };
+  if (document.reason !== 'missing') return secretFailureRejection(document, 'secrets');
+  return { path, values: new Map(), expectedVersion: 0 };
+}
+
+export type PlannedDocuments = Pick<PlannedMaterial, 'include' | 'apply'>;
+
+export async function planDocuments({ store }: SecretAdmission, tenant: TenantStore, writes: readonly DocumentWrite[]): Promise<PlannedDocuments> {
+  if ('planWrites' in store) {
+    const plan = await (store as EmbeddedSecrets).planWrites(tenant.tenantId, writes);
+    if (plan.ok) return { include: (transaction) => transaction.include(plan.parts), apply: () => Promise.resolve(undefined) };
+    return { include: () => undefined, apply: () => Promise.resolve(planFailure(plan)) };
+  }
+  return {
+    include: () => undefined,
+    apply: async () => {
+      for (const { path, values, expectedVersion } of writes) {
+        const written = await store.write(tenant.tenantId, path, values, { expectedVersion });
+        if (!written.ok) return planFailure(written);
+      }
+      return undefined;
+    },
+  };
+}
+
+function planFailure(failure: { readonly reason: string; readonly message: string }): Rejection {
+  if (failure.reason !== 'conflict') return secretFailureRejection(failure as SecretFailure, 'secrets');
+  return {
+    ...reject('secrets_store_unavailable', { field: 'secrets', received: '(none)', why: `${failure.message}: another write came between; send the request again.` }),
+    retryAfterSeconds: 1,
+  };
 }

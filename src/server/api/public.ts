@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { DOCS_CONTENT_SECURITY_POLICY, docsPage } from './docs/pages.ts';
 import type { HealthReport } from './health.ts';
 import type { Metrics } from './metrics.ts';
@@ -33,7 +33,7 @@ export function addPublicPaths(app: FastifyInstance, options: PublicOptions): vo
   app.get('/openapi.json', async (_request, reply) =>
     reply.header('content-type', 'application/json; charset=utf-8').send(options.openapi()),
   );
-  const docs = async (request: FastifyRequest, reply: Parameters<Parameters<FastifyInstance['get']>[1]>[1]) => {
+  const docs = async (request: FastifyRequest, reply: FastifyReply) => {
     const [path = '', query] = request.url.split(/\?(.*)/s, 2);
     const page = docsPage(path, query, options.baseUrl(request));
     if (page === undefined) return reply.callNotFound();

@@ -15,9 +15,9 @@ export async function openKv(config: Config['store'], dir: string, readFile: (pa
       ? {}
       : {
           tls: {
-            ca: readFile(config.ca),
-            ...(config.cert === undefined ? {} : { cert: readFile(config.cert) }),
-            ...(config.key === undefined ? {} : { key: readFile(config.key) }),
+            ca: Buffer.from(readFile(config.ca)),
+            ...(config.cert === undefined ? {} : { cert: Buffer.from(readFile(config.cert)) }),
+            ...(config.key === undefined ? {} : { key: Buffer.from(readFile(config.key)) }),
           },
         }),
   });

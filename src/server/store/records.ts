@@ -36,6 +36,8 @@ export interface TenantRecords {
   'node-liveness': NodeLiveness;
   /** id */
   volumes: VolumeRecord;
+  /** label: all references to one credential use one namespace (spec 2.4) */
+  'secret-labels': { readonly namespace: string };
   /** the one record: `quota` */
   quota: Quota;
 }
