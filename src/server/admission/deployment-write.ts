@@ -15,6 +15,7 @@ import { residencyWarning } from '../../core/scheduler/residency.ts';
 import { archiveId } from '../journal/journal.ts';
 import type { Stored } from '../store/collection.ts';
 import { joinId } from '../store/keys.ts';
+import type { Transaction } from '../store/transaction.ts';
 import { type Accepted, type Admission, type Attempt, type Caller, specHash } from './admission.ts';
 import type { AdmittedDraft } from './deployment-draft.ts';
 import { deploymentFacts, storedDeploymentView } from './deployment-stored.ts';
@@ -133,13 +134,15 @@ function withPlan(answer: Accepted, before: DeploymentSpec | undefined, spec: De
   return { status: 200, body: { ...answer.body, plan: { ...(diff === undefined ? {} : { diff }) } } };
 }
 
-function writeTransaction(
+/** The record with its snapshot, index, archive version, event and audit line: one commit, guarded by what was read. */
+export function writeTransaction(
   admission: Admission,
   caller: Caller,
   record: DeploymentRecord,
   previous: Stored<DeploymentRecord> | undefined,
   change: ArchiveChange,
-) {
+  details: Readonly<Record<string, unknown>> = {},
+): Transaction {
   const { tenant } = caller;
   const { name } = record.spec;
   const id = joinId(name);
@@ -159,7 +162,7 @@ function writeTransaction(
       kind: EVENT_OF_CHANGE[change],
       subject,
       message: `${name} ${change}: version ${record.version}`,
-      details: { version: record.version, specHash: record.specHash, replicas: record.spec.replicas },
+      details: { version: record.version, specHash: record.specHash, replicas: record.spec.replicas, ...details },
     });
   }
   admission.journal.audit(transaction, tenant.tenantId, caller, `deployment.${change}`, subject);

@@ -1,0 +1,116 @@
+import type { SecretWriteDraft } from '../../../core/contract/secret-draft.ts';
+import type { Draft } from '../../../core/contract/shape.ts';
+import { isRejection } from '../../../core/rejections/reject.ts';
+import type { Admission } from '../../admission/admission.ts';
+import { rotateBody, rotateSecrets } from '../../admission/rotate-secrets.ts';
+import { readSecretMetadata, secretWriteBody, writeSecret } from '../../admission/write-secret.ts';
+import { pageReply, pageRequest } from '../paging.ts';
+import { LIST_QUERY, type Reply, type Route, type RouteRequest, route } from '../route.ts';
+import { writeReply } from './deployments.ts';
+
+const WRITE_CODES = [
+  'secret_path_namespace',
+  'secret_path_name',
+  'secret_path_namespace_split',
+  'secret_write_empty',
+  'secret_anchor_invalid',
+  'secret_key_invalid',
+  'secret_value_empty',
+  'secret_value_too_long',
+  'secret_generate_axis_conflict',
+  'secret_generate_below_entropy_floor',
+  'secret_generate_bytes_out_of_range',
+  'secret_generate_charset_unknown',
+  'secret_generate_encoding_unknown',
+  'secret_generate_key_duplicate',
+  'secret_generate_keys_required',
+  'secret_generate_length_out_of_range',
+  'secret_key_provided_and_generated',
+  'secrets_sealed',
+  'secrets_store_unavailable',
+] as const;
+
+function pathOf({ params }: RouteRequest) {
+  return { namespace: params['namespace'] ?? '', label: params['name'] ?? '' };
+}
+
+async function listReferenced(admission: Admission, { store, query }: RouteRequest): Promise<Reply> {
+  const page = pageRequest(query);
+  if (isRejection(page)) return page;
+  const { secrets } = admission;
+  const read = secrets.references
+    .paths(store.tenantId)
+    .filter(({ label }) => page.after === undefined || label > page.after)
+    .slice(0, page.limit + 1);
+  const described = await Promise.all(
+    read.map(async ({ label, namespace, consumers }) => {
+      const metadata = await secrets.store.metadata(store.tenantId, { namespace, label });
+      const exists = metadata.ok && metadata.exists;
+      return { name: label, namespace, path: `${namespace}/${label}`, exists, keys: exists ? metadata.keys : [], version: exists ? metadata.version : 0, consumers };
+    }),
+  );
+  return pageReply(page, '/api/v1/secrets/resources', query, described, ({ name }) => name, (entry) => entry);
+}
+
+export function secretRoutes(admission: Admission): Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/api/v1/secrets/resources',
+      summary: 'Every secret path that the tenant\'s deployments reference',
+      tag: 'Secrets',
+      permission: 'secrets.read',
+      tenant: 'credential',
+      query: LIST_QUERY,
+      codes: [],
+      success: { status: 200, description: 'Referenced paths, by name.', schema: { type: 'array', items: { $ref: '#/components/schemas/Secret' } } },
+      handle: (request) => listReferenced(admission, request),
+    }),
+    route({
+      method: 'GET',
+      path: '/api/v1/secrets/resources/{name}/consumers',
+      summary: 'Deployments that read a path, whatever its namespace',
+      tag: 'Secrets',
+      permission: 'secrets.read',
+      tenant: 'credential',
+      codes: [],
+      success: { status: 200, description: 'Consumers.', schema: { type: 'array', items: { type: 'object' } } },
+      handle: ({ store, params }) => ({ status: 200, body: admission.secrets.references.consumers(store.tenantId, params['name'] ?? '') }),
+    }),
+    route({
+      method: 'PUT',
+      path: '/api/v1/secrets/{namespace}/{name}',
+      summary: 'Write a secret document; its values can never be read back',
+      tag: 'Secrets',
+      permission: 'secrets.write',
+      tenant: 'credential',
+      body: { shape: secretWriteBody },
+      codes: WRITE_CODES,
+      success: { status: 200, description: 'Metadata only: path, keys, version. 201 when the document is new.', schema: { $ref: '#/components/schemas/Secret' } },
+      handle: async (request) => writeReply(await writeSecret(admission, request.caller, pathOf(request), request.body as SecretWriteDraft)),
+    }),
+    route({
+      method: 'GET',
+      path: '/api/v1/secrets/{namespace}/{name}',
+      summary: 'Metadata of a secret document',
+      tag: 'Secrets',
+      permission: 'secrets.read',
+      tenant: 'credential',
+      codes: ['secret_path_namespace', 'secret_path_name', 'secret_not_found', 'secrets_sealed', 'secrets_store_unavailable'],
+      success: { status: 200, description: 'Keys and versions, never values.', schema: { $ref: '#/components/schemas/Secret' } },
+      handle: async (request) => writeReply(await readSecretMetadata(admission, request.caller, pathOf(request))),
+    }),
+    route({
+      method: 'POST',
+      path: '/api/v1/deployments/{name}/secrets/rotate',
+      summary: 'Advance the rotation of a deployment\'s secrets: stage, promote, retire',
+      tag: 'Secrets',
+      permission: 'secrets.write',
+      tenant: 'credential',
+      body: { shape: rotateBody },
+      codes: ['deployment_not_found', 'rotation_transition_invalid', 'rotation_rollout_incomplete', 'secret_name_invalid', 'secret_not_found', ...WRITE_CODES.slice(3)],
+      success: { status: 200, description: 'The deployment, with the rotation in its status.', schema: { $ref: '#/components/schemas/DeploymentWritten' } },
+      handle: async ({ caller, params, body }) => writeReply(await rotateSecrets(admission, caller, params['name'] ?? '', body as Draft<typeof rotateBody>)),
+    }),
+  ];
+}
