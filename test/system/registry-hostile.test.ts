@@ -382,6 +382,12 @@ describe('registries that misbehave (F-24)', () => {
     expect((await askFake(imageCheck(), behaviour)).kind).toBe('missing');
   });
 
+  it('a 404 from what is no registry confirms nothing', async () => {
+    registry.baseStatus = 404;
+    expect(await askFake(imageCheck(), 'plain404')).toEqual(UNREACHABLE(registry.host));
+    expect((await askFake(imageCheck(), 'missing')).kind).toBe('missing');
+  });
+
   it.each(['nodigest', 'untyped', 'nohead'])('%s: found by reading the manifest', async (behaviour) => {
     expect(await askFake(imageCheck(), behaviour)).toEqual({ kind: 'found', digest: FAKE_DIGEST });
   });
