@@ -28,6 +28,8 @@ export interface FakeRegistry {
   realm: string;
   location: string;
   token: string;
+  /** What `/v2/` answers: 200 as a registry does, or 404 as a proxy does whose registry is away. */
+  baseStatus: number;
   stop(): Promise<void>;
 }
 
@@ -156,7 +158,7 @@ export async function startFakeRegistry(options: FakeRegistryOptions = {}): Prom
     const { method = '', url = '' } = request;
     fake.seen.push({ method, url, authorization: request.headers.authorization });
     chunks.push(Buffer.from(`${method} ${url}\n${request.rawHeaders.join('\n')}\n`));
-    if (url === '/v2/') return void response.end('{}');
+    if (url === '/v2/') return void response.writeHead(fake.baseStatus).end('{}');
     const name = url.split('/')[url.startsWith('/v2/') ? 2 : 1]?.split('?', 1)[0] ?? '';
     (BEHAVIOURS[name] ?? status(404))(request, response, fake);
   };
@@ -177,6 +179,7 @@ export async function startFakeRegistry(options: FakeRegistryOptions = {}): Prom
     realm: `http://127.0.0.1:${port}/token`,
     location: '',
     token: 'token-1',
+    baseStatus: 200,
     stop: () => stopServer(server, sockets),
   };
   return fake;

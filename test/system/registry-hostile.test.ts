@@ -1,6 +1,8 @@
 import { networkInterfaces } from 'node:os';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type ImageReference, parseImageReference } from '../../src/core/model/image-reference.ts';
+import type { TenantId } from '../../src/core/model/ids.ts';
+import { SecretValue } from '../../src/core/model/secret-value.ts';
 import {
   createImageCheck,
   type ImageCheck,
@@ -16,7 +18,7 @@ import {
 } from '../support/fake-registry.ts';
 
 const SECRET = 'sesame-41d8cd98f00b';
-const CREDENTIALS = { username: 'ci', password: SECRET };
+const CREDENTIALS = { username: 'ci', password: new SecretValue(SECRET) };
 const SECRET_FORMS = [SECRET, Buffer.from(`ci:${SECRET}`).toString('base64')];
 
 let registry: FakeRegistry;
@@ -62,7 +64,7 @@ function reference(text: string): ImageReference {
 }
 
 const ask = (check: ImageCheck, text: string, platforms: readonly string[] = []) =>
-  check.check({ tenantId: 'a', reference: reference(text), platforms });
+  check.check({ tenantId: 'a' as TenantId, reference: reference(text), platforms });
 
 const askFake = (check: ImageCheck, behaviour: string, platforms: readonly string[] = []) =>
   ask(check, `${registry.host}/${behaviour}/x:1`, platforms);
@@ -380,6 +382,12 @@ describe('registries that misbehave (F-24)', () => {
     expect((await askFake(imageCheck(), behaviour)).kind).toBe('missing');
   });
 
+  it('a 404 from what is no registry confirms nothing', async () => {
+    registry.baseStatus = 404;
+    expect(await askFake(imageCheck(), 'plain404')).toEqual(UNREACHABLE(registry.host));
+    expect((await askFake(imageCheck(), 'missing')).kind).toBe('missing');
+  });
+
   it.each(['nodigest', 'untyped', 'nohead'])('%s: found by reading the manifest', async (behaviour) => {
     expect(await askFake(imageCheck(), behaviour)).toEqual({ kind: 'found', digest: FAKE_DIGEST });
   });
@@ -389,9 +397,11 @@ describe('sharing', () => {
   it('identical checks at one time share one flight, tenants do not share', async () => {
     const check = imageCheck();
     const request = { reference: reference(`${registry.host}/ok/x:1`), platforms: [] };
-    await Promise.all(Array.from({ length: 20 }, () => check.check({ ...request, tenantId: 'a' })));
+    await Promise.all(
+      Array.from({ length: 20 }, () => check.check({ ...request, tenantId: 'a' as TenantId })),
+    );
     expect(registry.seen).toHaveLength(1);
-    await check.check({ ...request, tenantId: 'b' });
+    await check.check({ ...request, tenantId: 'b' as TenantId });
     expect(registry.seen).toHaveLength(2);
   });
 
@@ -415,7 +425,7 @@ describe('sharing', () => {
     const check = imageCheck({}, { timeoutMs: 600 });
     const slow = Array.from({ length: 12 }, (_, index) => ask(check, `${registry.host}/hang/x:${index}`));
     const found = await check.check({
-      tenantId: 'b',
+      tenantId: 'b' as TenantId,
       reference: reference(`${registry.host}/ok/x:1`),
       platforms: [],
     });

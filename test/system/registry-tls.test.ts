@@ -1,13 +1,15 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type ImageReference, parseImageReference } from '../../src/core/model/image-reference.ts';
+import type { TenantId } from '../../src/core/model/ids.ts';
+import { SecretValue } from '../../src/core/model/secret-value.ts';
 import { createImageCheck } from '../../src/server/registry/check.ts';
 import { createDialer, type Dialer, type DialerOptions } from '../../src/server/registry/dialer.ts';
 import type { ImageOutcome } from '../../src/server/registry/outcome.ts';
 import { selfSigned, type TestCertificate } from '../support/certificates.ts';
 import { FAKE_DIGEST, type FakeRegistry, startFakeRegistry } from '../support/fake-registry.ts';
 
-const CREDENTIALS = { username: 'ci', password: 'sesame-9a0364b9e99b' };
-const BASIC = `Basic ${Buffer.from(`ci:${CREDENTIALS.password}`).toString('base64')}`;
+const CREDENTIALS = { username: 'ci', password: new SecretValue('sesame-9a0364b9e99b') };
+const BASIC = `Basic ${Buffer.from(`ci:${CREDENTIALS.password.reveal()}`).toString('base64')}`;
 
 let certificate: TestCertificate;
 let registry: FakeRegistry;
@@ -39,7 +41,7 @@ function ask(text: string, options: Partial<DialerOptions> = {}): Promise<ImageO
   });
   dialers.push(dialer);
   const check = createImageCheck({ dialer, credentials: async () => CREDENTIALS, unreachableAfterMs: 0 });
-  return check.check({ tenantId: 'a', reference: reference(text), platforms: [] });
+  return check.check({ tenantId: 'a' as TenantId, reference: reference(text), platforms: [] });
 }
 
 function reference(text: string): ImageReference {

@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ImageReference, parseImageReference } from '../../src/core/model/image-reference.ts';
+import type { TenantId } from '../../src/core/model/ids.ts';
+import { SecretValue } from '../../src/core/model/secret-value.ts';
+import { createImageCheck, type ImageCheck } from '../../src/server/registry/check.ts';
 import {
   CredentialStoreUnavailableError,
-  createImageCheck,
-  type ImageCheck,
-} from '../../src/server/registry/check.ts';
+  type RegistryCredentials,
+} from '../../src/server/registry/credentials.ts';
 import { createDialer, type Dialer } from '../../src/server/registry/dialer.ts';
-import type { RegistryCredentials } from '../../src/server/registry/session.ts';
 import {
   deleteManifest,
   type PushedImage,
@@ -16,7 +17,7 @@ import {
 } from '../support/registry.ts';
 
 const SECRET = 'sesame-7f3a91';
-const TENANT = 'tenant-a';
+const TENANT = 'tenant-a' as TenantId;
 
 let open: Registry;
 let closed: Registry;
@@ -135,7 +136,7 @@ describe('an index', () => {
 });
 
 describe('a registry with basic authentication', () => {
-  const right = { username: 'ci', password: SECRET };
+  const right = { username: 'ci', password: new SecretValue(SECRET) };
 
   it('is asked with the stored credentials', async () => {
     expect(await ask(imageCheck(right), runnable.reference)).toEqual({
@@ -146,12 +147,12 @@ describe('a registry with basic authentication', () => {
   });
 
   it.each([
-    ['wrong', { username: 'ci', password: 'another' }, 'refuses the credentials'],
+    ['wrong', { username: 'ci', password: new SecretValue('another') }, 'refuses the credentials'],
     ['no', undefined, 'asks for credentials'],
   ])('cannot be asked with %s credentials', async (_, credentials, text) => {
     const outcome = await ask(imageCheck(credentials), runnable.reference);
     expect(outcome).toMatchObject({ kind: 'unreachable', why: expect.stringContaining(text) });
-    expect(JSON.stringify(outcome)).not.toContain(credentials?.password ?? SECRET);
+    expect(JSON.stringify(outcome)).not.toContain(credentials?.password.reveal() ?? SECRET);
   });
 
   it('cannot be judged while the credential store is away', async () => {

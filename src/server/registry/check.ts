@@ -1,13 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { DOCKER_HUB, type ImageReference } from '../../core/model/image-reference.ts';
+import type { TenantId } from '../../core/model/ids.ts';
+import {
+  type RegistryCredentialSource,
+  CredentialStoreUnavailableError,
+  type RegistryCredentials,
+} from './credentials.ts';
 import type { Dialer } from './dialer.ts';
 import { createFoundCache } from './found-cache.ts';
 import { inspectImage } from './inspect.ts';
 import type { ImageOutcome } from './outcome.ts';
-import { type CredentialAnswer, createRegistrySession, type RegistryCredentials } from './session.ts';
+import { type CredentialAnswer, createRegistrySession } from './session.ts';
 
 export interface ImageCheckRequest {
-  readonly tenantId: string;
+  readonly tenantId: TenantId;
   readonly reference: ImageReference;
   /** `os/architecture[/variant]`, each of which an index must have an image for; empty = none is asked for. */
   readonly platforms: readonly string[];
@@ -17,14 +23,9 @@ export interface ImageCheck {
   check(request: ImageCheckRequest): Promise<ImageOutcome>;
 }
 
-/** Thrown by the credential source when its store cannot be read now. */
-export class CredentialStoreUnavailableError extends Error {
-  override readonly name = 'CredentialStoreUnavailableError';
-}
-
 export interface ImageCheckOptions {
   readonly dialer: Dialer;
-  readonly credentials: (tenantId: string, registry: string) => Promise<RegistryCredentials | undefined>;
+  readonly credentials: RegistryCredentialSource;
   /** Milliseconds that only grow. */
   readonly clock?: () => number;
   /** Token services accepted besides the built-in ones, by registry host: hosts with their port if it is not the usual. */

@@ -1,21 +1,37 @@
 import type { TenantId } from '../../core/model/ids.ts';
-import { CredentialStoreUnavailableError } from './check.ts';
+import type { SecretValue } from '../../core/model/secret-value.ts';
 import type { SecretsStore } from '../secrets/port.ts';
 
 /** Not a namespace that workloads may reference: credentials of registries are for the image check and for pulls. */
 export const REGISTRY_NAMESPACE = 'registries';
 
-export type RegistryCredentialSource = (tenantId: string, registry: string) => Promise<{ readonly username: string; readonly password: string } | undefined>;
+export interface RegistryCredentials {
+  readonly username: string;
+  readonly password: SecretValue;
+}
 
-export function createRegistryCredentials(store: SecretsStore): RegistryCredentialSource {
+/** Undefined: the tenant keeps none for this registry. The registry is the host, with its port if the image names one. */
+export type RegistryCredentialSource = (
+  tenantId: TenantId,
+  registry: string,
+) => Promise<RegistryCredentials | undefined>;
+
+/** Thrown by a source whose store cannot be read now. */
+export class CredentialStoreUnavailableError extends Error {
+  override readonly name = 'CredentialStoreUnavailableError';
+}
+
+/** The keys `username` and `password` of the document `registries/<host>` in the tenant's own mount. */
+export function createRegistryCredentials(store: Pick<SecretsStore, 'read'>): RegistryCredentialSource {
   return async (tenantId, registry) => {
-    const document = await store.read(tenantId as TenantId, { namespace: REGISTRY_NAMESPACE, label: registry });
+    const document = await store.read(tenantId, { namespace: REGISTRY_NAMESPACE, label: registry });
     if (!document.ok) {
       if (document.reason === 'missing') return undefined;
+      // A refusal is the operator's to mend, as an outage is: the tenant's request is fine either way.
       throw new CredentialStoreUnavailableError(document.message);
     }
     const username = document.values.get('username');
     const password = document.values.get('password');
-    return username === undefined || password === undefined ? undefined : { username: username.reveal(), password: password.reveal() };
+    return username && password ? { username: username.reveal(), password } : undefined;
   };
 }

@@ -1,12 +1,9 @@
+import type { TenantId } from '../../core/model/ids.ts';
 import { type Challenge, parseChallenges, trustedRealm } from './challenge.ts';
+import type { RegistryCredentials } from './credentials.ts';
 import type { DialAnswer, Dialer, DialRequest } from './dialer.ts';
 import { parseUrl } from './destinations.ts';
 import { ACCEPT, isObject, parseJson } from './manifest.ts';
-
-export interface RegistryCredentials {
-  readonly username: string;
-  readonly password: string;
-}
 
 /** Why a registry gave no answer to judge by. */
 export type Obstacle =
@@ -26,7 +23,7 @@ export interface SessionOptions {
   readonly dialer: Dialer;
   readonly registry: URL;
   readonly repository: string;
-  readonly tenantId: string;
+  readonly tenantId: TenantId;
   readonly credentials: Promise<CredentialAnswer>;
   readonly authHosts: Readonly<Record<string, readonly string[]>>;
   readonly timeoutMs: number;
@@ -134,5 +131,5 @@ function isRefusal(answer: DialAnswer): boolean {
 }
 
 function basic(credentials: RegistryCredentials): string {
-  return `Basic ${Buffer.from(`${credentials.username}:${credentials.password}`, 'utf8').toString('base64')}`;
+  return `Basic ${Buffer.from(`${credentials.username}:${credentials.password.reveal()}`, 'utf8').toString('base64')}`;
 }
