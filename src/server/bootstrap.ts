@@ -20,9 +20,11 @@ export function readOrCreateKey(path: string): Buffer {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     writeFileSync(path, `${randomBytes(KEY_BYTES).toString('hex')}\n`, { mode: 0o600, flag: 'wx' });
   }
-  if ((statSync(path).mode & 0o077) !== 0) throw new ConfigError(`${path} can be read by others; run: chmod 600 ${path}`);
+  if ((statSync(path).mode & 0o077) !== 0)
+    throw new ConfigError(`${path} can be read by others; run: chmod 600 ${path}`);
   const key = Buffer.from(readFileSync(path, 'utf8').trim(), 'hex');
-  if (key.length !== KEY_BYTES) throw new ConfigError(`${path} does not hold a key of ${KEY_BYTES} bytes in hex`);
+  if (key.length !== KEY_BYTES)
+    throw new ConfigError(`${path} does not hold a key of ${KEY_BYTES} bytes in hex`);
   return key;
 }
 
@@ -38,20 +40,34 @@ export interface BootstrapInput {
   readonly say: (message: string) => void;
 }
 
-function platformTenant({ store, clock, ids }: BootstrapInput, transaction: (tenant: Tenant) => Transaction): Transaction | undefined {
+function platformTenant(
+  { store, clock, ids }: BootstrapInput,
+  transaction: (tenant: Tenant) => Transaction,
+): Transaction | undefined {
   if (store.getGlobal('tenant-slugs', PLATFORM_SLUG) !== undefined) return undefined;
-  const tenant: Tenant = { id: ids.tenant(), slug: PLATFORM_SLUG, name: 'Platform', createdAt: clock.now().toISOString() };
+  const tenant: Tenant = {
+    id: ids.tenant(),
+    slug: PLATFORM_SLUG,
+    name: 'Platform',
+    createdAt: clock.now().toISOString(),
+  };
   return transaction(tenant)
     .expectGlobal('tenant-slugs', PLATFORM_SLUG, undefined)
     .putGlobal('tenant-slugs', PLATFORM_SLUG, { tenantId: tenant.id })
     .putGlobal('tenants', tenant.id, tenant);
 }
 
-function firstToken(input: BootstrapInput): { readonly id: TokenId; readonly secret: string; readonly written?: string } {
+function firstToken(input: BootstrapInput): {
+  readonly id: TokenId;
+  readonly secret: string;
+  readonly written?: string;
+} {
   const given = input.bootstrapToken;
   if (given !== undefined) {
     if (given.length < MIN_BOOTSTRAP_LENGTH || /\s/.test(given)) {
-      throw new ConfigError(`BERTH_BOOTSTRAP_TOKEN must have ${MIN_BOOTSTRAP_LENGTH} characters or more, without spaces`);
+      throw new ConfigError(
+        `BERTH_BOOTSTRAP_TOKEN must have ${MIN_BOOTSTRAP_LENGTH} characters or more, without spaces`,
+      );
     }
     return { id: BOOTSTRAP_TOKEN_ID as TokenId, secret: given };
   }
@@ -74,7 +90,9 @@ export async function bootstrap(input: BootstrapInput): Promise<void> {
     createdAt: clock.now().toISOString(),
     createdBy: 'system',
   });
-  const transaction = platformTenant(input, (tenant) => new Transaction(tenant.id).putGlobal('tokens', first.id, record(tenant)));
+  const transaction = platformTenant(input, (tenant) =>
+    new Transaction(tenant.id).putGlobal('tokens', first.id, record(tenant)),
+  );
   if (transaction !== undefined) {
     const result = await store.commit(transaction);
     if (result.ok && first.written !== undefined) {
@@ -89,7 +107,13 @@ export async function bootstrap(input: BootstrapInput): Promise<void> {
 }
 
 /** A changed BERTH_BOOTSTRAP_TOKEN takes the place of the old one; a revoked one does not come back by a restart. */
-async function replaceBootstrapToken({ store, clock, tokenKey, bootstrapToken, say }: BootstrapInput): Promise<void> {
+async function replaceBootstrapToken({
+  store,
+  clock,
+  tokenKey,
+  bootstrapToken,
+  say,
+}: BootstrapInput): Promise<void> {
   if (bootstrapToken === undefined) return;
   const stored = store.getGlobal('tokens', BOOTSTRAP_TOKEN_ID);
   if (stored !== undefined && matchesHash(tokenKey, bootstrapToken, stored.record.hash)) return;
@@ -105,6 +129,8 @@ async function replaceBootstrapToken({ store, clock, tokenKey, bootstrapToken, s
     createdAt: clock.now().toISOString(),
     createdBy: 'system',
   };
-  const transaction = new Transaction(tenantId).expectGlobal('tokens', BOOTSTRAP_TOKEN_ID, stored).putGlobal('tokens', BOOTSTRAP_TOKEN_ID, record);
+  const transaction = new Transaction(tenantId)
+    .expectGlobal('tokens', BOOTSTRAP_TOKEN_ID, stored)
+    .putGlobal('tokens', BOOTSTRAP_TOKEN_ID, record);
   if ((await store.commit(transaction)).ok) say('the token of BERTH_BOOTSTRAP_TOKEN was taken over');
 }

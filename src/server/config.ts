@@ -20,8 +20,10 @@ function typeError(key: ConfigKey, source: string, expected: string): ConfigErro
 }
 
 function checkNumber(key: ConfigKey, value: number, source: string): number {
-  if (!Number.isFinite(value) || (key.type === 'integer' && !Number.isSafeInteger(value))) throw typeError(key, source, `a${key.type === 'integer' ? 'n integer' : ' number'}`);
-  if (key.minimum !== undefined && value < key.minimum) throw typeError(key, source, `at least ${key.minimum}`);
+  if (!Number.isFinite(value) || (key.type === 'integer' && !Number.isSafeInteger(value)))
+    throw typeError(key, source, `a${key.type === 'integer' ? 'n integer' : ' number'}`);
+  if (key.minimum !== undefined && value < key.minimum)
+    throw typeError(key, source, `at least ${key.minimum}`);
   return value;
 }
 
@@ -51,14 +53,24 @@ function convert(key: ConfigKey, value: unknown, source: string): unknown {
     }
     case 'integer':
     case 'number':
-      return checkNumber(key, typeof value === 'number' ? value : fromText && value !== '' ? Number(value) : Number.NaN, source);
+      return checkNumber(
+        key,
+        typeof value === 'number' ? value : fromText && value !== '' ? Number(value) : Number.NaN,
+        source,
+      );
     case 'boolean':
       if (typeof value === 'boolean') return value;
       if (fromText && (value === 'true' || value === 'false')) return value === 'true';
       throw typeError(key, source, 'true or false');
     case 'strings': {
-      const list = fromText ? String(value).split(',').map((part) => part.trim()).filter((part) => part !== '') : value;
-      if (!Array.isArray(list) || !list.every((part) => typeof part === 'string')) throw typeError(key, source, 'a list of texts');
+      const list = fromText
+        ? String(value)
+            .split(',')
+            .map((part) => part.trim())
+            .filter((part) => part !== '')
+        : value;
+      if (!Array.isArray(list) || !list.every((part) => typeof part === 'string'))
+        throw typeError(key, source, 'a list of texts');
       return list;
     }
     case 'regions':
@@ -68,10 +80,16 @@ function convert(key: ConfigKey, value: unknown, source: string): unknown {
   }
 }
 
-function flatten(value: unknown, prefix: string, known: ReadonlySet<string>, into: Map<string, unknown>): void {
+function flatten(
+  value: unknown,
+  prefix: string,
+  known: ReadonlySet<string>,
+  into: Map<string, unknown>,
+): void {
   for (const [name, member] of Object.entries((value ?? {}) as Record<string, unknown>)) {
     const path = prefix === '' ? name : `${prefix}.${name}`;
-    if (!known.has(path) && typeof member === 'object' && member !== null && !Array.isArray(member)) flatten(member, path, known, into);
+    if (!known.has(path) && typeof member === 'object' && member !== null && !Array.isArray(member))
+      flatten(member, path, known, into);
     else into.set(path, member);
   }
 }
@@ -81,7 +99,10 @@ function readFile(path: string): Map<string, unknown> {
   try {
     parsed = parse(readFileSync(path, 'utf8'));
   } catch (cause) {
-    throw new ConfigError(`${path} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    throw new ConfigError(
+      `${path} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`,
+      { cause },
+    );
   }
   const known = new Set<string>(CONFIG_KEYS.map((key) => key.path));
   const flat = new Map<string, unknown>();
@@ -89,13 +110,18 @@ function readFile(path: string): Map<string, unknown> {
   for (const name of flat.keys()) {
     if (known.has(name)) continue;
     const near = nearest(name, [...known]);
-    throw new ConfigError(`${path}: unknown key ${name}${near === undefined ? '' : `; did you mean ${near}?`}`);
+    throw new ConfigError(
+      `${path}: unknown key ${name}${near === undefined ? '' : `; did you mean ${near}?`}`,
+    );
   }
   return flat;
 }
 
 export function variableOf(path: string): string {
-  return `BERTH_${path.replaceAll('.', '_').replaceAll(/([a-z])([A-Z])/g, '$1_$2').toUpperCase()}`;
+  return `BERTH_${path
+    .replaceAll('.', '_')
+    .replaceAll(/([a-z])([A-Z])/g, '$1_$2')
+    .toUpperCase()}`;
 }
 
 /** Variables that are not settings of the server. */
@@ -106,7 +132,12 @@ function readVariables(environment: NodeJS.ProcessEnv): Map<string, unknown> {
   const byVariable = new Map<string, ConfigKey>(CONFIG_KEYS.map((key) => [variableOf(key.path), key]));
   const found = new Map<string, unknown>();
   for (const [name, value] of Object.entries(environment)) {
-    if (!name.startsWith('BERTH_') || OTHER_VARIABLES.has(name) || FOREIGN_PREFIXES.some((prefix) => name.startsWith(prefix))) continue;
+    if (
+      !name.startsWith('BERTH_') ||
+      OTHER_VARIABLES.has(name) ||
+      FOREIGN_PREFIXES.some((prefix) => name.startsWith(prefix))
+    )
+      continue;
     const key = byVariable.get(name);
     if (key === undefined) {
       const near = nearest(name, [...byVariable.keys()]);
@@ -117,8 +148,13 @@ function readVariables(environment: NodeJS.ProcessEnv): Map<string, unknown> {
   return found;
 }
 
-function readFlags(args: readonly string[]): { readonly flags: Map<string, unknown>; readonly file?: string } {
-  const byFlag = new Map<string, ConfigKey>(CONFIG_KEYS.flatMap((key: ConfigKey) => (key.flag === undefined ? [] : [[key.flag, key] as const])));
+function readFlags(args: readonly string[]): {
+  readonly flags: Map<string, unknown>;
+  readonly file?: string;
+} {
+  const byFlag = new Map<string, ConfigKey>(
+    CONFIG_KEYS.flatMap((key: ConfigKey) => (key.flag === undefined ? [] : [[key.flag, key] as const])),
+  );
   const flags = new Map<string, unknown>();
   let file: string | undefined;
   for (let index = 0; index < args.length; index += 1) {
@@ -144,15 +180,19 @@ function readFlags(args: readonly string[]): { readonly flags: Map<string, unkno
 /** berth.yaml, then BERTH_* variables, then flags (decisions §9). */
 export function loadValues(args: readonly string[], environment: NodeJS.ProcessEnv): Values {
   const { flags, file } = readFlags(args);
-  const configFile = file ?? environment['BERTH_CONFIG'] ?? (existsSync('berth.yaml') ? 'berth.yaml' : undefined);
+  const configFile =
+    file ?? environment['BERTH_CONFIG'] ?? (existsSync('berth.yaml') ? 'berth.yaml' : undefined);
   const layers: readonly (readonly [string, Map<string, unknown>])[] = [
-    ...(configFile === undefined ? [] : [[configFile.endsWith('.yaml') ? configFile : `${configFile}.yaml`, readFile(configFile)] as const]),
+    ...(configFile === undefined
+      ? []
+      : [[configFile.endsWith('.yaml') ? configFile : `${configFile}.yaml`, readFile(configFile)] as const]),
     ['environment', readVariables(environment)],
     ['flag', flags],
   ];
   const values = new Map<string, unknown>();
   for (const key of CONFIG_KEYS as readonly ConfigKey[]) {
-    if (key.default !== undefined) values.set(key.path, key.type === 'duration' ? parseDuration(String(key.default)) : key.default);
+    if (key.default !== undefined)
+      values.set(key.path, key.type === 'duration' ? parseDuration(String(key.default)) : key.default);
     for (const [source, layer] of layers) {
       if (layer.has(key.path)) values.set(key.path, convert(key, layer.get(key.path), source));
     }
@@ -185,7 +225,13 @@ export interface Config {
   readonly secrets: {
     readonly kind: 'embedded' | 'vault';
     readonly namespaces: readonly string[];
-    readonly vault: { readonly address?: string; readonly tokenFile?: string; readonly roleId?: string; readonly secretIdFile?: string; readonly namespace?: string };
+    readonly vault: {
+      readonly address?: string;
+      readonly tokenFile?: string;
+      readonly roleId?: string;
+      readonly secretIdFile?: string;
+      readonly namespace?: string;
+    };
   };
   readonly registries: { readonly allowPrivate: readonly string[]; readonly insecure: readonly string[] };
   readonly reservedNames: readonly string[];
@@ -196,7 +242,13 @@ export interface Config {
   readonly regions: readonly Region[];
   readonly residencyEnforcement: boolean;
   readonly volumesEnabled: boolean;
-  readonly timers: { readonly heartbeatMs: number; readonly failedAfterMs: number; readonly replaceAfterMs: number; readonly startGraceMs: number; readonly settleMs: number };
+  readonly timers: {
+    readonly heartbeatMs: number;
+    readonly failedAfterMs: number;
+    readonly replaceAfterMs: number;
+    readonly startGraceMs: number;
+    readonly settleMs: number;
+  };
 }
 
 const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|localhost|\[?::1\]?)$/;
@@ -204,7 +256,8 @@ const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|localhost|\[?::1\]?)$/;
 function parseListen(text: string): { readonly host: string; readonly port: number } {
   const match = /^(?:(\[[0-9a-fA-F:]+\]|[^:]*):)?(\d{1,5})$/.exec(text);
   const port = Number(match?.[2] ?? Number.NaN);
-  if (match === null || !(port <= 65_535)) throw new ConfigError(`listen must be host:port, e.g. 127.0.0.1:7600, not ${text}`);
+  if (match === null || !(port <= 65_535))
+    throw new ConfigError(`listen must be host:port, e.g. 127.0.0.1:7600, not ${text}`);
   const host = (match[1] ?? '').replaceAll(/[[\]]/g, '');
   return { host: host === '' ? '127.0.0.1' : host, port };
 }
@@ -228,18 +281,28 @@ export function loadConfig(args: readonly string[], environment: NodeJS.ProcessE
   const key = text('tls.key');
   if ((cert === undefined) !== (key === undefined)) throw new ConfigError('tls.cert and tls.key go together');
   if (!LOOPBACK.test(host) && cert === undefined && !required<boolean>('insecureListen')) {
-    throw new ConfigError(`refusing to listen on ${host} without TLS: tokens would travel in the clear. Set tls.cert and tls.key, or say --insecure-listen when a proxy terminates TLS.`);
+    throw new ConfigError(
+      `refusing to listen on ${host} without TLS: tokens would travel in the clear. Set tls.cert and tls.key, or say --insecure-listen when a proxy terminates TLS.`,
+    );
   }
   const kind = oneOf('store.kind', required<string>('store.kind'), ['sqlite', 'etcd']);
   const endpoints = required<readonly string[]>('store.etcd.endpoints');
-  if (kind === 'etcd' && endpoints.length === 0) throw new ConfigError('store.kind etcd needs store.etcd.endpoints');
+  if (kind === 'etcd' && endpoints.length === 0)
+    throw new ConfigError('store.kind etcd needs store.etcd.endpoints');
   return {
     dataDir,
     host,
     port,
     ...optional('baseUrl', 'baseUrl'),
     nodeName: text('nodeName') ?? hostname().toLowerCase(),
-    logLevel: oneOf('logLevel', required<string>('logLevel'), ['trace', 'debug', 'info', 'warn', 'error', 'silent']),
+    logLevel: oneOf('logLevel', required<string>('logLevel'), [
+      'trace',
+      'debug',
+      'info',
+      'warn',
+      'error',
+      'silent',
+    ]),
     ...(cert === undefined || key === undefined ? {} : { tls: { cert, key } }),
     store:
       kind === 'sqlite'
@@ -267,7 +330,10 @@ export function loadConfig(args: readonly string[], environment: NodeJS.ProcessE
         ...optional('namespace', 'secrets.vault.namespace'),
       },
     },
-    registries: { allowPrivate: required('registries.allowPrivate'), insecure: required('registries.insecure') },
+    registries: {
+      allowPrivate: required('registries.allowPrivate'),
+      insecure: required('registries.insecure'),
+    },
     reservedNames: required('reservedNames'),
     maxReplicasPerDeployment: required('maxReplicasPerDeployment'),
     limits: { bodyBytes: required('limits.bodyBytes'), jsonDepth: required('limits.jsonDepth') },

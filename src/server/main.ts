@@ -14,7 +14,11 @@ async function main(): Promise<void> {
     return;
   }
   const config = loadConfig(args, process.env);
-  const log = pino({ level: config.logLevel, base: { program: 'berth-server' }, timestamp: pino.stdTimeFunctions.isoTime });
+  const log = pino({
+    level: config.logLevel,
+    base: { program: 'berth-server' },
+    timestamp: pino.stdTimeFunctions.isoTime,
+  });
   const server = await startServer({
     config,
     log,

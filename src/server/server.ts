@@ -50,7 +50,12 @@ function limitsOf(config: Config): Limits {
 }
 
 /** The composition root: the only file that builds and wires. */
-export async function startServer({ config, log, bootstrapToken, readFile }: ServerInput): Promise<RunningServer> {
+export async function startServer({
+  config,
+  log,
+  bootstrapToken,
+  readFile,
+}: ServerInput): Promise<RunningServer> {
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
   const clock = systemClock;
   const ids = createIds(clock);
@@ -58,11 +63,27 @@ export async function startServer({ config, log, bootstrapToken, readFile }: Ser
   const kv = await openKv(config.store, join(config.dataDir, 'store'), readFile);
   const view = await StoreView.open(kv, { onProblem: (problem) => log.warn({ problem }, 'store view') });
   const store = new Store(kv, view);
-  await bootstrap({ store, clock, ids, tokenKey, dataDir: config.dataDir, bootstrapToken, say: (message) => log.info(message) });
+  await bootstrap({
+    store,
+    clock,
+    ids,
+    tokenKey,
+    dataDir: config.dataDir,
+    bootstrapToken,
+    say: (message) => log.info(message),
+  });
 
-  const secrets = await openSecrets(config, kv, () => store.listGlobal('tenants').map(({ record }) => record.id), readFile);
+  const secrets = await openSecrets(
+    config,
+    kv,
+    () => store.listGlobal('tenants').map(({ record }) => record.id),
+    readFile,
+  );
   const limits = limitsOf(config);
-  const dialer = createDialer({ allowPrivate: config.registries.allowPrivate, insecure: config.registries.insecure });
+  const dialer = createDialer({
+    allowPrivate: config.registries.allowPrivate,
+    insecure: config.registries.insecure,
+  });
   const admission: Admission = {
     store,
     clock,
@@ -83,13 +104,20 @@ export async function startServer({ config, log, bootstrapToken, readFile }: Ser
     limits: { ...config.limits, rate: config.rateLimit },
     freshId: () => ids.next('request'),
     ...(config.baseUrl === undefined ? {} : { baseUrl: config.baseUrl }),
-    ...(config.tls === undefined ? {} : { https: { cert: readFile(config.tls.cert), key: readFile(config.tls.key) } }),
+    ...(config.tls === undefined
+      ? {}
+      : { https: { cert: readFile(config.tls.cert), key: readFile(config.tls.key) } }),
     log,
     metrics,
   });
   const openapi = JSON.stringify(openapiDocument(routes, VERSION));
   addPublicPaths(app, {
-    health: createHealth({ version: VERSION, store: () => kv.status(), secrets: () => secrets.status(), controllers: () => ({}) }),
+    health: createHealth({
+      version: VERSION,
+      store: () => kv.status(),
+      secrets: () => secrets.status(),
+      controllers: () => ({}),
+    }),
     ready: () => true,
     metrics,
     openapi: () => openapi,

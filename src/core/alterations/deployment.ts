@@ -34,12 +34,18 @@ function announced(draft: DeploymentDraft, ...alterations: Alteration[]): Altere
 
 const kindDefault: Step = (draft) =>
   draft.kind === undefined
-    ? announced({ ...draft, kind: 'Deployment' }, { field: 'kind', from: '(absent)', to: 'Deployment', why: 'default kind of this route' })
+    ? announced(
+        { ...draft, kind: 'Deployment' },
+        { field: 'kind', from: '(absent)', to: 'Deployment', why: 'default kind of this route' },
+      )
     : unchanged(draft);
 
 const replicasDefault: Step = (draft) =>
   draft.replicas === undefined
-    ? announced({ ...draft, replicas: 1 }, { field: 'replicas', from: '(absent)', to: '1', why: 'default number of instances' })
+    ? announced(
+        { ...draft, replicas: 1 },
+        { field: 'replicas', from: '(absent)', to: '1', why: 'default number of instances' },
+      )
     : unchanged(draft);
 
 /** Docker's array prefixes mean the same as our two forms, so they are dropped rather than run as a program. */
@@ -60,7 +66,10 @@ const healthCheckPrefix: Step = (draft) => {
 
 const secretsDefaults: Step = (draft) => {
   if (draft.secrets === undefined) {
-    return announced({ ...draft, secrets: [] }, { field: 'secrets', from: '(absent)', to: '[]', why: 'no credentials referenced' });
+    return announced(
+      { ...draft, secrets: [] },
+      { field: 'secrets', from: '(absent)', to: '[]', why: 'no credentials referenced' },
+    );
   }
   const alterations: Alteration[] = [];
   const secrets = draft.secrets.map((entry, index) => {
@@ -76,7 +85,12 @@ const secretsDefaults: Step = (draft) => {
     }
     if (entry.rotation === undefined) {
       Object.assign(filled, { rotation: 'restart' });
-      alterations.push({ field: `secrets[${index}].rotation`, from: '(absent)', to: 'restart', why: 'the only supported rotation' });
+      alterations.push({
+        field: `secrets[${index}].rotation`,
+        from: '(absent)',
+        to: 'restart',
+        why: 'the only supported rotation',
+      });
     }
     return filled;
   });
@@ -109,15 +123,26 @@ const secretsVersion: Step = (draft, { storedSecretsVersion, body }) => {
 const mountDefaults: Step = (draft) => {
   const alterations: Alteration[] = [];
   const volumes = draft.volumes?.map((mount, index) => {
-    if (typeof mount !== 'object' || mount === null || Array.isArray(mount) || 'readOnly' in mount) return mount;
-    alterations.push({ field: `volumes[${index}].readOnly`, from: '(absent)', to: 'false', why: 'mounts are read-write unless said otherwise' });
+    if (typeof mount !== 'object' || mount === null || Array.isArray(mount) || 'readOnly' in mount)
+      return mount;
+    alterations.push({
+      field: `volumes[${index}].readOnly`,
+      from: '(absent)',
+      to: 'false',
+      why: 'mounts are read-write unless said otherwise',
+    });
     return { ...mount, readOnly: false };
   });
   return alterations.length === 0 ? unchanged(draft) : { draft: { ...draft, volumes }, alterations };
 };
 
 function upper(field: string, text: string): Alteration {
-  return { field, from: text, to: text.toUpperCase(), why: 'ISO 3166-1 alpha-2 codes are stored in upper case' };
+  return {
+    field,
+    from: text,
+    to: text.toUpperCase(),
+    why: 'ISO 3166-1 alpha-2 codes are stored in upper case',
+  };
 }
 
 const countryCase: Step = (draft) => {
@@ -137,7 +162,9 @@ const countryCase: Step = (draft) => {
   const cased = {
     ...residency,
     ...(country === undefined ? {} : { country: country.toUpperCase() }),
-    ...(blockedCountries === undefined ? {} : { blockedCountries: blockedCountries.map((code) => code.toUpperCase()) }),
+    ...(blockedCountries === undefined
+      ? {}
+      : { blockedCountries: blockedCountries.map((code) => code.toUpperCase()) }),
   };
   return { draft: { ...draft, placement: { ...draft.placement, residency: cased } }, alterations };
 };

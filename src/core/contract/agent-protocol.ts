@@ -105,7 +105,13 @@ export type Resolved =
       readonly environment: Readonly<Record<string, string>>;
       readonly registry?: { readonly username: string; readonly password: string };
     }
-  | { readonly type: 'resolved'; readonly requestId: string; readonly ok: false; readonly reason: string; readonly message: string };
+  | {
+      readonly type: 'resolved';
+      readonly requestId: string;
+      readonly ok: false;
+      readonly reason: string;
+      readonly message: string;
+    };
 
 /** A question of a person, passed on: the answer is a stream of `data` with back-pressure by `credit`. */
 export interface StreamRequest {
@@ -124,7 +130,12 @@ export type StreamOperation =
       readonly sinceSeconds?: number;
     }
   | { readonly kind: 'stats'; readonly instanceId: string }
-  | { readonly kind: 'exec'; readonly instanceId: string; readonly command: readonly string[]; readonly timeoutMs: number };
+  | {
+      readonly kind: 'exec';
+      readonly instanceId: string;
+      readonly command: readonly string[];
+      readonly timeoutMs: number;
+    };
 
 /** The reader took `bytes` more; the sender may have at most the granted amount in flight. */
 export interface Credit {

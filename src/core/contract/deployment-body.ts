@@ -37,10 +37,14 @@ const secretEntry = shape({
   type: 'object',
   fields: {
     name: { type: 'string', description: 'Prefix of the delivered variables: NAME_key.' },
-    vault_path: { type: 'string', description: '<namespace>/<label> inside the tenant\'s own secrets mount.' },
+    vault_path: { type: 'string', description: "<namespace>/<label> inside the tenant's own secrets mount." },
     anchor: { type: 'string', description: 'process, external, or volume(<volume-id>).' },
     rotation: { type: 'string', description: 'Only restart.' },
-    mount_path: { type: 'any', schema: { not: {} }, description: 'Unsupported: delivery is environment only.' },
+    mount_path: {
+      type: 'any',
+      schema: { not: {} },
+      description: 'Unsupported: delivery is environment only.',
+    },
     ...secretMaterialFields,
   },
 });
@@ -84,7 +88,16 @@ const placement = shape({
 });
 
 /** Keys that the server owns: they appear in a GET body, and are ignored when it is sent back. */
-export const SERVER_OWNED = ['id', 'tenantId', 'revision', 'specHash', 'createdAt', 'updatedAt', 'status', 'storedLabels'] as const;
+export const SERVER_OWNED = [
+  'id',
+  'tenantId',
+  'revision',
+  'specHash',
+  'createdAt',
+  'updatedAt',
+  'status',
+  'storedLabels',
+] as const;
 const RESPONSE_ONLY = ['alterations', 'warnings', 'removed', 'plan'] as const;
 
 export const deploymentBody = shape({
@@ -95,16 +108,30 @@ export const deploymentBody = shape({
     image: { type: 'string', description: 'A pinned reference, never latest.' },
     replicas: { type: 'any', schema: { type: 'integer', minimum: 0 } },
     command: strings,
-    environment: { ...stringMap, sensitive: true, description: 'Constants only; a credential here is refused.' },
+    environment: {
+      ...stringMap,
+      sensitive: true,
+      description: 'Constants only; a credential here is refused.',
+    },
     secrets: { type: 'list', items: secretEntry },
-    composedEnvironment: { ...stringMap, sensitive: true, description: 'Variables built from secrets: {{secret.<resource>.<key>}}.' },
-    secretsVersion: { type: 'integer', description: 'Rotation counter; only the rotation operation raises it.' },
+    composedEnvironment: {
+      ...stringMap,
+      sensitive: true,
+      description: 'Variables built from secrets: {{secret.<resource>.<key>}}.',
+    },
+    secretsVersion: {
+      type: 'integer',
+      description: 'Rotation counter; only the rotation operation raises it.',
+    },
     healthCheck,
     volumes: { type: 'list', items: volumeMount },
     placement,
     resources: { type: 'object', fields: { requests: amounts, limits: amounts } },
     nodeId: string,
-    dependsOn: { type: 'map', items: { type: 'any', schema: { type: 'string', enum: ['healthy', 'started'] } } },
+    dependsOn: {
+      type: 'map',
+      items: { type: 'any', schema: { type: 'string', enum: ['healthy', 'started'] } },
+    },
     labels: stringMap,
     ports: {
       type: 'list',

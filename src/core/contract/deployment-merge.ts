@@ -24,15 +24,27 @@ export function mergeDraft(stored: DeploymentSpec, body: Readonly<Record<string,
   return draft as DeploymentDraft;
 }
 
-function lostKeys(field: string, before: Readonly<Record<string, unknown>> | undefined, after: Readonly<Record<string, unknown>> | undefined): string[] {
+function lostKeys(
+  field: string,
+  before: Readonly<Record<string, unknown>> | undefined,
+  after: Readonly<Record<string, unknown>> | undefined,
+): string[] {
   return Object.keys(before ?? {})
     .filter((key) => !Object.hasOwn(after ?? {}, key))
     .map((key) => `${field}[${key}]`);
 }
 
-function lostItems<T>(field: string, before: readonly T[] | undefined, after: readonly T[] | undefined, key: (item: T) => string): string[] {
+function lostItems<T>(
+  field: string,
+  before: readonly T[] | undefined,
+  after: readonly T[] | undefined,
+  key: (item: T) => string,
+): string[] {
   const kept = new Set((after ?? []).map(key));
-  return (before ?? []).map(key).filter((item) => !kept.has(item)).map((item) => `${field}[${item}]`);
+  return (before ?? [])
+    .map(key)
+    .filter((item) => !kept.has(item))
+    .map((item) => `${field}[${item}]`);
 }
 
 const OPTIONAL_OBJECTS = ['command', 'healthCheck', 'resources', 'nodeId', 'ingress', 'update'] as const;
@@ -44,10 +56,24 @@ export function removedEntries(before: DeploymentSpec, after: DeploymentSpec): s
     ...lostItems('secrets', before.secrets, after.secrets, (entry) => entry.name),
     ...lostKeys('composedEnvironment', before.composedEnvironment, after.composedEnvironment),
     ...lostItems('volumes', before.volumes, after.volumes, (mount) => mount.volumeId),
-    ...lostKeys('placement.residency', before.placement?.residency as Record<string, unknown> | undefined, after.placement?.residency as Record<string, unknown> | undefined).map((entry) => entry.replace(/\[(.*)\]$/, '.$1')),
-    ...lostItems('placement.residency.blockedCountries', before.placement?.residency?.blockedCountries, after.placement?.residency?.blockedCountries, (code) => code),
+    ...lostKeys(
+      'placement.residency',
+      before.placement?.residency as Record<string, unknown> | undefined,
+      after.placement?.residency as Record<string, unknown> | undefined,
+    ).map((entry) => entry.replace(/\[(.*)\]$/, '.$1')),
+    ...lostItems(
+      'placement.residency.blockedCountries',
+      before.placement?.residency?.blockedCountries,
+      after.placement?.residency?.blockedCountries,
+      (code) => code,
+    ),
     ...lostKeys('placement.constraints', before.placement?.constraints, after.placement?.constraints),
-    ...lostItems('placement.antiAffinity', before.placement?.antiAffinity, after.placement?.antiAffinity, (name) => name),
+    ...lostItems(
+      'placement.antiAffinity',
+      before.placement?.antiAffinity,
+      after.placement?.antiAffinity,
+      (name) => name,
+    ),
     ...lostKeys('dependsOn', before.dependsOn, after.dependsOn),
     ...lostKeys('labels', before.labels, after.labels),
     ...lostItems('ports', before.ports, after.ports, (port) => String(port.container)),

@@ -13,6 +13,11 @@ export function specOfDraft(draft: DeploymentDraft): DeploymentSpec {
   for (const field of FIELDS) {
     if (draft[field] !== undefined) spec[field] = draft[field];
   }
-  spec['secrets'] = (draft.secrets ?? []).map(({ name, vault_path, anchor, rotation }) => ({ name, vault_path, anchor, rotation }));
+  spec['secrets'] = (draft.secrets ?? []).map(({ name, vault_path, anchor, rotation }) => ({
+    name,
+    vault_path,
+    anchor,
+    rotation,
+  }));
   return spec as unknown as DeploymentSpec;
 }

@@ -1,4 +1,9 @@
-import type { DeploymentRecord, DeploymentSpec, DeploymentStatus, InstanceView } from '../model/deployment.ts';
+import type {
+  DeploymentRecord,
+  DeploymentSpec,
+  DeploymentStatus,
+  InstanceView,
+} from '../model/deployment.ts';
 import { RESIDENCY_LABELS } from '../model/labels.ts';
 
 /** Spec 2.7: what the typed residency block is stored as. Derived, so that it can never disagree with the block. */
@@ -24,7 +29,12 @@ export interface DeploymentViewInput {
 }
 
 /** A deployment as every read and write answers it. */
-export function deploymentView({ record, revision, status, instances }: DeploymentViewInput): Record<string, unknown> {
+export function deploymentView({
+  record,
+  revision,
+  status,
+  instances,
+}: DeploymentViewInput): Record<string, unknown> {
   const { spec, rotation } = record;
   const observed = status ?? {
     phase: spec.replicas === 0 ? ('Stopped' as const) : ('Pending' as const),

@@ -14,7 +14,9 @@ function isPlainObject(value: unknown): value is Readonly<Record<string, unknown
 export function fieldDifferences(before: unknown, after: unknown, path = ''): FieldDifference[] {
   if (isPlainObject(before) && isPlainObject(after)) {
     const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
-    return keys.flatMap((key) => fieldDifferences(before[key], after[key], path === '' ? key : `${path}.${key}`));
+    return keys.flatMap((key) =>
+      fieldDifferences(before[key], after[key], path === '' ? key : `${path}.${key}`),
+    );
   }
   if (canonicalJson(before ?? null) === canonicalJson(after ?? null)) return [];
   return [{ field: path, from: before ?? null, to: after ?? null }];

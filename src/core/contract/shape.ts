@@ -73,7 +73,13 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function unknownField(path: string, key: string, value: unknown, known: readonly string[], sensitive: boolean): Rejection {
+function unknownField(
+  path: string,
+  key: string,
+  value: unknown,
+  known: readonly string[],
+  sensitive: boolean,
+): Rejection {
   const near = nearest(key, known);
   const list = known.join(', ');
   return reject('field_unknown', {
@@ -136,7 +142,9 @@ function check(expected: Shape, value: unknown, path: string, context: Context):
         ? undefined
         : wrongType(path, value, 'number', sensitive);
     case 'boolean':
-      return typeof value === 'boolean' ? undefined : wrongType(path, value, 'boolean (true or false)', sensitive);
+      return typeof value === 'boolean'
+        ? undefined
+        : wrongType(path, value, 'boolean (true or false)', sensitive);
     case 'list': {
       if (!Array.isArray(value)) return wrongType(path, value, 'list', sensitive);
       for (const [index, item] of value.entries()) {
@@ -148,7 +156,8 @@ function check(expected: Shape, value: unknown, path: string, context: Context):
     case 'map': {
       if (!isObject(value)) return wrongType(path, value, 'object', sensitive);
       for (const [key, item] of Object.entries(value)) {
-        if (!key.isWellFormed() || key.includes('\u0000')) return wrongType(path, key, 'object with valid Unicode keys', true);
+        if (!key.isWellFormed() || key.includes('\u0000'))
+          return wrongType(path, key, 'object with valid Unicode keys', true);
         const rejection = check(expected.items, item, at(path, key), { sensitive, nullClears: false });
         if (rejection) return rejection;
       }
@@ -187,7 +196,9 @@ export function jsonSchema(source: Shape): Record<string, unknown> {
     case 'object':
       return {
         type: 'object',
-        properties: Object.fromEntries(Object.entries(source.fields).map(([key, field]) => [key, jsonSchema(field)])),
+        properties: Object.fromEntries(
+          Object.entries(source.fields).map(([key, field]) => [key, jsonSchema(field)]),
+        ),
         additionalProperties: false,
         ...described,
       };

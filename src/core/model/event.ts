@@ -1,7 +1,17 @@
 import type { TenantId } from './ids.ts';
 
 export interface EventSubject {
-  readonly kind: 'Deployment' | 'Node' | 'Volume' | 'Network' | 'Job' | 'Backup' | 'Secret' | 'Tenant' | 'Token' | 'Instance';
+  readonly kind:
+    | 'Deployment'
+    | 'Node'
+    | 'Volume'
+    | 'Network'
+    | 'Job'
+    | 'Backup'
+    | 'Secret'
+    | 'Tenant'
+    | 'Token'
+    | 'Instance';
   readonly name: string;
 }
 

@@ -13,7 +13,8 @@ export function parseMemory(text: string): number | undefined {
 
 /** `10s`, `1m30s`, `500ms`, `1h` to milliseconds; undefined when the text has another form. */
 export function parseDuration(text: string): number | undefined {
-  const match = /^(?=\d)(?:(\d{1,6})h)?(?:(\d{1,6})m(?!s))?(?:(\d{1,9}(?:\.\d{1,3})?)s)?(?:(\d{1,9})ms)?$/.exec(text);
+  const match =
+    /^(?=\d)(?:(\d{1,6})h)?(?:(\d{1,6})m(?!s))?(?:(\d{1,9}(?:\.\d{1,3})?)s)?(?:(\d{1,9})ms)?$/.exec(text);
   if (!match) return undefined;
   const [, hours, minutes, seconds, millis] = match;
   return (

@@ -26,7 +26,11 @@ function volumeRule(spec: DeploymentSpec, facts: DeploymentFacts, index: number)
   const at = (field: string) => `volumes[${index}].${field}`;
   const volume = facts.volume(mount.volumeId);
   if (volume === undefined) {
-    return reject('volume_not_found', { field: at('volumeId'), received: received(mount.volumeId), why: 'The tenant has no volume of this id.' });
+    return reject('volume_not_found', {
+      field: at('volumeId'),
+      received: received(mount.volumeId),
+      why: 'The tenant has no volume of this id.',
+    });
   }
   if (volume.class !== 'ephemeral' && volume.class !== 'replicated') {
     return reject('volume_class_not_wired', {
@@ -48,14 +52,21 @@ function volumeRule(spec: DeploymentSpec, facts: DeploymentFacts, index: number)
     return reject('volume_access_mode_conflict', {
       field: at('readOnly'),
       received: received(mount.readOnly),
-      expected: writer === undefined ? 'replicas 1, or readOnly true' : `readOnly true, or detach the volume from ${writer} first`,
+      expected:
+        writer === undefined
+          ? 'replicas 1, or readOnly true'
+          : `readOnly true, or detach the volume from ${writer} first`,
       why:
         writer === undefined
           ? `Each of the ${spec.replicas} instances would be a writer of a ReadWriteOnce volume.`
           : `${writer} already mounts the volume read-write; a ReadWriteOnce volume has one writer.`,
     });
   }
-  if (spec.nodeId !== undefined && volume.primaryNodeId !== undefined && spec.nodeId !== volume.primaryNodeId) {
+  if (
+    spec.nodeId !== undefined &&
+    volume.primaryNodeId !== undefined &&
+    spec.nodeId !== volume.primaryNodeId
+  ) {
     return reject('volume_primary_mismatch', {
       field: 'nodeId',
       received: received(spec.nodeId),
@@ -84,7 +95,10 @@ const nodeRule: FactRule = (spec, facts) => {
       why: 'No node is registered under this tenant.',
     });
   }
-  const names = facts.nodes().slice(0, 20).map((node) => node.name);
+  const names = facts
+    .nodes()
+    .slice(0, 20)
+    .map((node) => node.name);
   return reject('node_not_a_placement_candidate', {
     field: 'nodeId',
     received: received(spec.nodeId),
@@ -123,7 +137,10 @@ const dependencyCycleRule: FactRule = (spec, facts) => {
 /** In the order of the fields; the secrets' stateful rules stand before them, the registry's answer after them. */
 const FACT_RULES: readonly FactRule[] = [volumesRule, nodeRule, dependencyCycleRule];
 
-export function deploymentFactsRejection(spec: DeploymentSpec, facts: DeploymentFacts): Rejection | undefined {
+export function deploymentFactsRejection(
+  spec: DeploymentSpec,
+  facts: DeploymentFacts,
+): Rejection | undefined {
   for (const rule of FACT_RULES) {
     const rejection = rule(spec, facts);
     if (rejection) return rejection;

@@ -33,7 +33,11 @@ export const deploymentRules: readonly Rule<DeploymentInput>[] = [
   commandRule,
   healthCheckRule,
   environmentRule,
-  ...secretRules.map((rule): Rule<DeploymentInput> => ({ draft, limits }) => rule(draft as SecretBearingDraft, limits.secretPolicy)),
+  ...secretRules.map(
+    (rule): Rule<DeploymentInput> =>
+      ({ draft, limits }) =>
+        rule(draft as SecretBearingDraft, limits.secretPolicy),
+  ),
   secretsVersionRule,
   volumeMountsRule,
   ...placementRules,

@@ -8,15 +8,36 @@ const RETRIES_FLOOR = 3;
 const TIMEOUT_FLOOR_MS = 10_000;
 const MAX_DURATION_MS = 24 * 3_600_000;
 
-const NO_OP = new Set(['true', ':', 'exit 0', 'exit', '/bin/true', '/usr/bin/true', 'NONE', 'test 1', '[ 1 ]']);
-const SHELLS = new Set(['sh', 'bash', 'ash', 'dash', '/bin/sh', '/bin/bash', '/bin/ash', '/bin/dash', '/usr/bin/sh']);
+const NO_OP = new Set([
+  'true',
+  ':',
+  'exit 0',
+  'exit',
+  '/bin/true',
+  '/usr/bin/true',
+  'NONE',
+  'test 1',
+  '[ 1 ]',
+]);
+const SHELLS = new Set([
+  'sh',
+  'bash',
+  'ash',
+  'dash',
+  '/bin/sh',
+  '/bin/bash',
+  '/bin/ash',
+  '/bin/dash',
+  '/usr/bin/sh',
+]);
 const SWALLOWED = /(?:\|\||;)\s*(?:true|:|exit 0|\/bin\/true)$/;
 
 /** A command that cannot fail would satisfy the dependsOn and rollout gates falsely (spec 2.3). */
 export function cannotFail(command: readonly string[]): boolean {
   const [first, ...rest] = command;
   if (first === undefined) return false;
-  if (SHELLS.has(first) && rest[0]?.endsWith('c') === true && rest.length === 2) return cannotFail(rest.slice(1));
+  if (SHELLS.has(first) && rest[0]?.endsWith('c') === true && rest.length === 2)
+    return cannotFail(rest.slice(1));
   const text = (rest.length === 0 ? first : command.join(' ')).trim().replace(/[;\s]+$/, '');
   if (NO_OP.has(text)) return true;
   if (first === 'true' || first === ':' || first === '/bin/true' || first === '/usr/bin/true') return true;
@@ -29,7 +50,10 @@ function inert(value: unknown, why: string): Rejection {
 
 function typeRule(type: unknown): Rejection | undefined {
   if (type === undefined || type === null || type === '' || type === 'none' || type === 'NONE') {
-    return inert(type ?? undefined, 'This declaration creates no container check, yet the dependsOn and rolling-update gates would rely on it.');
+    return inert(
+      type ?? undefined,
+      'This declaration creates no container check, yet the dependsOn and rolling-update gates would rely on it.',
+    );
   }
   if (type !== 'exec') {
     return reject('healthcheck_type_unsupported', {
@@ -66,7 +90,10 @@ export function healthCheckRule({ draft }: DeploymentInput): Rejection | undefin
     });
   }
   if (cannotFail(command)) {
-    return inert(command, 'The command cannot fail, so it checks nothing, yet the dependsOn and rolling-update gates would rely on it.');
+    return inert(
+      command,
+      'The command cannot fail, so it checks nothing, yet the dependsOn and rolling-update gates would rely on it.',
+    );
   }
   if (check.retries !== undefined && check.retries < RETRIES_FLOOR) {
     return reject('healthcheck_retries_below_floor', {

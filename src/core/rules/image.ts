@@ -12,7 +12,11 @@ const WHY = {
 export function imageRule({ draft }: DeploymentInput) {
   const { image } = draft;
   if (image === undefined || image === '') {
-    return reject('image_required', { field: 'image', received: received(image), why: 'An image is required.' });
+    return reject('image_required', {
+      field: 'image',
+      received: received(image),
+      why: 'An image is required.',
+    });
   }
   const parsed = parseImageReference(image);
   if (parsed.ok) return undefined;

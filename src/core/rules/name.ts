@@ -12,9 +12,16 @@ export function isDnsLabel(text: string): boolean {
 }
 
 /** Spec 2.2: characters before length, then the names reserved for the store the control plane connects to. */
-export function nameRule(name: string | null | undefined, reservedNames: readonly string[]): Rejection | undefined {
+export function nameRule(
+  name: string | null | undefined,
+  reservedNames: readonly string[],
+): Rejection | undefined {
   if (name === undefined || name === null || name === '') {
-    return reject('name_required', { field: 'name', received: received(name ?? undefined), why: 'A name is required.' });
+    return reject('name_required', {
+      field: 'name',
+      received: received(name ?? undefined),
+      why: 'A name is required.',
+    });
   }
   if (!NAME.test(name)) {
     return reject('deployment_name_invalid', {

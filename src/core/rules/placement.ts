@@ -21,7 +21,9 @@ function handwrittenRule({ draft }: DeploymentInput): Rejection | undefined {
   const block = {
     placement: {
       residency: {
-        ...(labels[RESIDENCY_LABELS.country] === undefined ? {} : { country: labels[RESIDENCY_LABELS.country] }),
+        ...(labels[RESIDENCY_LABELS.country] === undefined
+          ? {}
+          : { country: labels[RESIDENCY_LABELS.country] }),
         ...(labels[RESIDENCY_LABELS.region] === undefined ? {} : { region: labels[RESIDENCY_LABELS.region] }),
         ...(blocked === undefined ? {} : { blockedCountries: blocked.split(',').map((part) => part.trim()) }),
       },
@@ -38,7 +40,10 @@ function handwrittenRule({ draft }: DeploymentInput): Rejection | undefined {
   });
 }
 
-export function labelsRule(labels: Readonly<Record<string, string>>, field = 'labels'): Rejection | undefined {
+export function labelsRule(
+  labels: Readonly<Record<string, string>>,
+  field = 'labels',
+): Rejection | undefined {
   for (const [key, value] of Object.entries(labels)) {
     const prefix = RESERVED_PREFIXES.find((reserved) => key.toLowerCase().startsWith(reserved));
     if (prefix !== undefined) {
@@ -69,35 +74,35 @@ export function countryRule(field: string, country: string): Rejection | undefin
 }
 
 function residencyRule({ draft, limits }: DeploymentInput): Rejection | undefined {
-    const residency = draft.placement?.residency;
-    if (residency === undefined) return undefined;
-    if (residency.country !== undefined) {
-      const rejection = countryRule('placement.residency.country', residency.country);
-      if (rejection) return rejection;
-    }
-    const { region } = residency;
-    if (region !== undefined && !limits.regions.some((declared) => declared.name === region)) {
-      const names = limits.regions.map((declared) => declared.name).join(', ');
-      return reject('residency_region_undeclared', {
-        field: 'placement.residency.region',
-        received: received(region),
-        expected: names === '' ? 'no region is declared on this control plane' : `one of: ${names}`,
-        why: 'The control plane declares no region of this name.',
-      });
-    }
-    for (const [index, country] of (residency.blockedCountries ?? []).entries()) {
-      const rejection = countryRule(`placement.residency.blockedCountries[${index}]`, country);
-      if (rejection) return rejection;
-    }
-    if (Object.keys(residency).length === 0) {
-      return reject('placement_invalid', {
-        field: 'placement.residency',
-        received: received(residency),
-        expected: 'country, region or blockedCountries; or no residency block',
-        why: 'An empty residency block constrains nothing.',
-      });
-    }
-    return undefined;
+  const residency = draft.placement?.residency;
+  if (residency === undefined) return undefined;
+  if (residency.country !== undefined) {
+    const rejection = countryRule('placement.residency.country', residency.country);
+    if (rejection) return rejection;
+  }
+  const { region } = residency;
+  if (region !== undefined && !limits.regions.some((declared) => declared.name === region)) {
+    const names = limits.regions.map((declared) => declared.name).join(', ');
+    return reject('residency_region_undeclared', {
+      field: 'placement.residency.region',
+      received: received(region),
+      expected: names === '' ? 'no region is declared on this control plane' : `one of: ${names}`,
+      why: 'The control plane declares no region of this name.',
+    });
+  }
+  for (const [index, country] of (residency.blockedCountries ?? []).entries()) {
+    const rejection = countryRule(`placement.residency.blockedCountries[${index}]`, country);
+    if (rejection) return rejection;
+  }
+  if (Object.keys(residency).length === 0) {
+    return reject('placement_invalid', {
+      field: 'placement.residency',
+      received: received(residency),
+      expected: 'country, region or blockedCountries; or no residency block',
+      why: 'An empty residency block constrains nothing.',
+    });
+  }
+  return undefined;
 }
 
 function filtersRule({ draft }: DeploymentInput): Rejection | undefined {

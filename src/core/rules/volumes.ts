@@ -24,21 +24,45 @@ export function isMountPath(path: string): boolean {
 
 function mountRule(index: number, mount: unknown): Rejection | undefined {
   if (typeof mount !== 'object' || mount === null || Array.isArray(mount)) {
-    return malformed(index, '', mount, '{"volumeId": "vol_…", "mountPath": "/data", "readOnly": false}', 'A mount is an object.');
+    return malformed(
+      index,
+      '',
+      mount,
+      '{"volumeId": "vol_…", "mountPath": "/data", "readOnly": false}',
+      'A mount is an object.',
+    );
   }
   const entry = mount as Readonly<Record<string, unknown>>;
   for (const key of Object.keys(entry)) {
     if (MOUNT_FIELDS.includes(key)) continue;
     const near = nearest(key, MOUNT_FIELDS);
     const hint = near === undefined ? '' : `; did you mean ${near}?`;
-    return malformed(index, key, entry[key], `one of: ${MOUNT_FIELDS.join(', ')}`, `A mount has no field ${key}${hint}`);
+    return malformed(
+      index,
+      key,
+      entry[key],
+      `one of: ${MOUNT_FIELDS.join(', ')}`,
+      `A mount has no field ${key}${hint}`,
+    );
   }
   const { volumeId, mountPath, readOnly } = entry;
   if (typeof volumeId !== 'string' || !VOLUME_ID.test(volumeId)) {
-    return malformed(index, 'volumeId', volumeId, 'the typed id of a volume: vol_…', 'A mount names a distributed volume by its typed id.');
+    return malformed(
+      index,
+      'volumeId',
+      volumeId,
+      'the typed id of a volume: vol_…',
+      'A mount names a distributed volume by its typed id.',
+    );
   }
   if (typeof mountPath !== 'string' || !isMountPath(mountPath)) {
-    return malformed(index, 'mountPath', mountPath, 'an absolute path below /, without . and .. elements', 'The path inside the container must be absolute and plain.');
+    return malformed(
+      index,
+      'mountPath',
+      mountPath,
+      'an absolute path below /, without . and .. elements',
+      'The path inside the container must be absolute and plain.',
+    );
   }
   if (readOnly !== undefined && typeof readOnly !== 'boolean') {
     return malformed(index, 'readOnly', readOnly, 'true or false', 'readOnly is a boolean.');

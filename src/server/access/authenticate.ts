@@ -28,7 +28,10 @@ function usable(record: TokenRecord, clock: Clock): boolean {
 }
 
 /** The same answer for an unknown, expired, revoked or mistyped token: nothing to learn from it. */
-export function authenticate({ store, tokenKey, clock }: AccessDependencies, header: string | undefined): Principal | Rejection {
+export function authenticate(
+  { store, tokenKey, clock }: AccessDependencies,
+  header: string | undefined,
+): Principal | Rejection {
   if (header === undefined) return unauthenticated('The request has no Authorization header.');
   const text = /^Bearer +(\S+)$/i.exec(header)?.[1];
   if (text === undefined) return unauthenticated('The Authorization header is not "Bearer <token>".');
@@ -60,7 +63,11 @@ export function tenantActedFor(
   if (principal.role === 'platform-admin') {
     return (
       named ??
-      reject('tenant_not_found', { field: assertion.field, received: received(assertion.value), why: 'There is no tenant of this id or slug.' })
+      reject('tenant_not_found', {
+        field: assertion.field,
+        received: received(assertion.value),
+        why: 'There is no tenant of this id or slug.',
+      })
     );
   }
   // A tenant that does not exist and a tenant of somebody else are one answer.

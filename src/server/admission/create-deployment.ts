@@ -14,7 +14,12 @@ export async function createDeployment(
 ): Promise<Outcome> {
   const malformed = shapeRejection(body);
   if (malformed) return malformed;
-  const admitted = admitDraft(draftOfBody(body as Body), body as Body, { secretsVersion: 0 }, admission.limits);
+  const admitted = admitDraft(
+    draftOfBody(body as Body),
+    body as Body,
+    { secretsVersion: 0 },
+    admission.limits,
+  );
   if (isRejection(admitted)) return admitted;
   const name = admitted.draft.name ?? '';
   return commitAttempts(admission, caller, async () => {

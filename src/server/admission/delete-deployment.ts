@@ -27,8 +27,14 @@ export async function deleteDeployment(
       .delete('deployments', joinId(name))
       .delete('deployment-ids', record.id)
       .delete('deployment-status', joinId(name));
-    admission.journal.archive(transaction, caller, { number: version, change: 'deleted', spec: record.spec, specHash: record.specHash });
-    if (version > ARCHIVE_VERSIONS) transaction.deleteCold('archives', archiveId(name, version - ARCHIVE_VERSIONS));
+    admission.journal.archive(transaction, caller, {
+      number: version,
+      change: 'deleted',
+      spec: record.spec,
+      specHash: record.specHash,
+    });
+    if (version > ARCHIVE_VERSIONS)
+      transaction.deleteCold('archives', archiveId(name, version - ARCHIVE_VERSIONS));
     admission.journal.event(transaction, caller.tenant.tenantId, {
       kind: 'deployment.deleted',
       subject,
@@ -36,7 +42,12 @@ export async function deleteDeployment(
       details: { version },
     });
     admission.journal.audit(transaction, caller.tenant.tenantId, caller, 'deployment.deleted', subject);
-    const body = { ...storedDeploymentView(caller.tenant, stored), alterations: [], warnings: [], removed: [] };
+    const body = {
+      ...storedDeploymentView(caller.tenant, stored),
+      alterations: [],
+      warnings: [],
+      removed: [],
+    };
     return { answer: { status: 200, body }, transaction };
   });
 }

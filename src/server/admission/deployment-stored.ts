@@ -36,7 +36,10 @@ function instanceViews(tenant: TenantStore, name: string): InstanceView[] {
     });
 }
 
-export function storedDeploymentView(tenant: TenantStore, stored: Stored<DeploymentRecord>): Record<string, unknown> {
+export function storedDeploymentView(
+  tenant: TenantStore,
+  stored: Stored<DeploymentRecord>,
+): Record<string, unknown> {
   const { name } = stored.record.spec;
   const status = tenant.get('deployment-status', joinId(name))?.record;
   return deploymentView({
@@ -57,7 +60,11 @@ export function deploymentFacts(tenant: TenantStore, self: string): DeploymentFa
       tenant
         .list('deployments')
         .map(({ record }) => record.spec)
-        .filter((spec) => spec.name !== self && spec.volumes?.some((mount) => mount.volumeId === volumeId && !mount.readOnly))
+        .filter(
+          (spec) =>
+            spec.name !== self &&
+            spec.volumes?.some((mount) => mount.volumeId === volumeId && !mount.readOnly),
+        )
         .map((spec) => spec.name),
     deployment: (name) => tenant.get('deployments', joinId(name))?.record.spec,
   };

@@ -44,7 +44,13 @@ function warnings(admission: Admission, caller: Caller, spec: DeploymentSpec): W
   return [...dependencyWarnings(spec, facts), ...(residency === undefined ? [] : [residency])];
 }
 
-function nextRecord(admission: Admission, caller: Caller, spec: DeploymentSpec, previous: DeploymentRecord | undefined, version: number): DeploymentRecord {
+function nextRecord(
+  admission: Admission,
+  caller: Caller,
+  spec: DeploymentSpec,
+  previous: DeploymentRecord | undefined,
+  version: number,
+): DeploymentRecord {
   const now = admission.clock.now().toISOString();
   return {
     id: previous?.id ?? (admission.ids.next('deployment') as DeploymentId),
@@ -59,9 +65,16 @@ function nextRecord(admission: Admission, caller: Caller, spec: DeploymentSpec, 
 }
 
 /** A name that was used before continues its history: versions are never reused. */
-async function nextVersion(caller: Caller, name: string, previous: DeploymentRecord | undefined): Promise<number> {
+async function nextVersion(
+  caller: Caller,
+  name: string,
+  previous: DeploymentRecord | undefined,
+): Promise<number> {
   if (previous !== undefined) return previous.version + 1;
-  const { entries } = await caller.tenant.rangeCold('archives', `${joinId(name)}/`, { limit: 1, reverse: true });
+  const { entries } = await caller.tenant.rangeCold('archives', `${joinId(name)}/`, {
+    limit: 1,
+    reverse: true,
+  });
   return (entries[0]?.record.version ?? 0) + 1;
 }
 
@@ -94,7 +107,13 @@ export async function attemptDeploymentWrite(
   const material = await planMaterial(admission.secrets, tenant, admitted.draft);
   if (isRejection(material)) return material;
 
-  const record = nextRecord(admission, caller, spec, previous?.record, await nextVersion(caller, spec.name, previous?.record));
+  const record = nextRecord(
+    admission,
+    caller,
+    spec,
+    previous?.record,
+    await nextVersion(caller, spec.name, previous?.record),
+  );
   const guard = checkNothingPersists(record.spec.secrets);
   if (guard) return guard;
   const announced = {
@@ -120,7 +139,11 @@ function accepted(
   caller: Caller,
   record: DeploymentRecord,
   previous: Stored<DeploymentRecord> | undefined,
-  announced: { readonly alterations: readonly Alteration[]; readonly warnings: readonly Warning[]; readonly removed?: readonly string[] },
+  announced: {
+    readonly alterations: readonly Alteration[];
+    readonly warnings: readonly Warning[];
+    readonly removed?: readonly string[];
+  },
 ): Accepted {
   const view =
     previous === undefined
@@ -153,7 +176,12 @@ export function writeTransaction(
     .put('deployments', id, record)
     .put('specs', joinId(name, record.specHash), record.spec);
   if (previous === undefined) transaction.put('deployment-ids', record.id, { name });
-  admission.journal.archive(transaction, caller, { number: record.version, change, spec: record.spec, specHash: record.specHash });
+  admission.journal.archive(transaction, caller, {
+    number: record.version,
+    change,
+    spec: record.spec,
+    specHash: record.specHash,
+  });
   if (record.version > ARCHIVE_VERSIONS) {
     transaction.deleteCold('archives', archiveId(name, record.version - ARCHIVE_VERSIONS));
   }
@@ -162,7 +190,12 @@ export function writeTransaction(
       kind: EVENT_OF_CHANGE[change],
       subject,
       message: `${name} ${change}: version ${record.version}`,
-      details: { version: record.version, specHash: record.specHash, replicas: record.spec.replicas, ...details },
+      details: {
+        version: record.version,
+        specHash: record.specHash,
+        replicas: record.spec.replicas,
+        ...details,
+      },
     });
   }
   admission.journal.audit(transaction, tenant.tenantId, caller, `deployment.${change}`, subject);
@@ -170,5 +203,9 @@ export function writeTransaction(
 }
 
 export function deploymentNotFound(field: 'name' | 'deployment_id', nameOrId: string): Rejection {
-  return reject('deployment_not_found', { field, received: received(nameOrId), why: 'The tenant has no deployment of this name.' });
+  return reject('deployment_not_found', {
+    field,
+    received: received(nameOrId),
+    why: 'The tenant has no deployment of this name.',
+  });
 }

@@ -26,7 +26,10 @@ export interface SecretAdmission {
 
 export function secretFailureRejection(failure: SecretFailure, field: string): Rejection {
   const code = failure.reason === 'sealed' ? 'secrets_sealed' : 'secrets_store_unavailable';
-  return { ...reject(code, { field, received: '(none)', why: `${failure.message}; nothing was stored.` }), retryAfterSeconds: 5 };
+  return {
+    ...reject(code, { field, received: '(none)', why: `${failure.message}; nothing was stored.` }),
+    retryAfterSeconds: 5,
+  };
 }
 
 function paths(spec: Pick<DeploymentSpec, 'secrets'>): readonly SecretPath[] {
@@ -34,7 +37,11 @@ function paths(spec: Pick<DeploymentSpec, 'secrets'>): readonly SecretPath[] {
 }
 
 /** Keys that the stored documents hold. A store that is away knows none: the delivery compares again and fails closed. */
-async function knownKeys({ store }: SecretAdmission, tenant: TenantStore, spec: DeploymentSpec): Promise<ReadonlyMap<string, readonly string[]>> {
+async function knownKeys(
+  { store }: SecretAdmission,
+  tenant: TenantStore,
+  spec: DeploymentSpec,
+): Promise<ReadonlyMap<string, readonly string[]>> {
   const known = new Map<string, readonly string[]>();
   for (const path of paths(spec)) {
     const metadata = await store.metadata(tenant.tenantId, path);
@@ -76,7 +83,12 @@ export async function secretRejection(
 }
 
 /** One label, one namespace in a tenant: held by a record of its own, so that two parallel writes cannot both be right. */
-export function claimLabels(secrets: SecretAdmission, tenant: TenantStore, spec: DeploymentSpec, transaction: Transaction): void {
+export function claimLabels(
+  secrets: SecretAdmission,
+  tenant: TenantStore,
+  spec: DeploymentSpec,
+  transaction: Transaction,
+): void {
   const seen = new Set<string>();
   for (const { namespace, label } of paths(spec)) {
     if (seen.has(label)) continue;
@@ -101,7 +113,11 @@ interface DocumentWrite {
   readonly expectedVersion: number;
 }
 
-const NOTHING: PlannedMaterial = { alterations: [], include: () => undefined, apply: () => Promise.resolve(undefined) };
+const NOTHING: PlannedMaterial = {
+  alterations: [],
+  include: () => undefined,
+  apply: () => Promise.resolve(undefined),
+};
 
 /** `process` may be minted again; `external` and `volume(…)` keep every key that exists (decisions §4). */
 function mergeMaterial(
@@ -129,10 +145,20 @@ function mergeMaterial(
   return { values, written, kept };
 }
 
-function announcements(index: number, entry: SecretEntryDraft, path: SecretPath, written: readonly string[], kept: readonly string[]): Alteration[] {
+function announcements(
+  index: number,
+  entry: SecretEntryDraft,
+  path: SecretPath,
+  written: readonly string[],
+  kept: readonly string[],
+): Alteration[] {
   const told = [
     ...(written.length === 0 ? [] : [`written to ${secretPathText(path)}: ${written.join(', ')}`]),
-    ...(kept.length === 0 ? [] : [`kept as stored, because the anchor is ${entry.anchor}: ${kept.join(', ')}; use the rotate operation to change them`]),
+    ...(kept.length === 0
+      ? []
+      : [
+          `kept as stored, because the anchor is ${entry.anchor}: ${kept.join(', ')}; use the rotate operation to change them`,
+        ]),
   ].join('; ');
   const stripped = (field: 'values' | 'generate', value: unknown): Alteration => ({
     field: `secrets[${index}].${field}`,
@@ -147,7 +173,11 @@ function announcements(index: number, entry: SecretEntryDraft, path: SecretPath,
 }
 
 /** What a deployment write will put into the secrets store, and how that is announced. Nothing is written yet. */
-export async function planMaterial(secrets: SecretAdmission, tenant: TenantStore, draft: DeploymentDraft): Promise<PlannedMaterial | Rejection> {
+export async function planMaterial(
+  secrets: SecretAdmission,
+  tenant: TenantStore,
+  draft: DeploymentDraft,
+): Promise<PlannedMaterial | Rejection> {
   const writes = new Map<string, DocumentWrite>();
   const alterations: Alteration[] = [];
   for (const [index, entry] of (draft.secrets ?? []).entries()) {
@@ -164,7 +194,11 @@ export async function planMaterial(secrets: SecretAdmission, tenant: TenantStore
   return { alterations, ...(await planDocuments(secrets, tenant, [...writes.values()])) };
 }
 
-async function readExisting({ store }: SecretAdmission, tenant: TenantStore, path: SecretPath): Promise<DocumentWrite | Rejection> {
+async function readExisting(
+  { store }: SecretAdmission,
+  tenant: TenantStore,
+  path: SecretPath,
+): Promise<DocumentWrite | Rejection> {
   const document = await store.read(tenant.tenantId, path);
   if (document.ok) return { path, values: document.values, expectedVersion: document.version };
   if (document.reason !== 'missing') return secretFailureRejection(document, 'secrets');
@@ -173,10 +207,18 @@ async function readExisting({ store }: SecretAdmission, tenant: TenantStore, pat
 
 export type PlannedDocuments = Pick<PlannedMaterial, 'include' | 'apply'>;
 
-export async function planDocuments({ store }: SecretAdmission, tenant: TenantStore, writes: readonly DocumentWrite[]): Promise<PlannedDocuments> {
+export async function planDocuments(
+  { store }: SecretAdmission,
+  tenant: TenantStore,
+  writes: readonly DocumentWrite[],
+): Promise<PlannedDocuments> {
   if ('planWrites' in store) {
     const plan = await (store as EmbeddedSecrets).planWrites(tenant.tenantId, writes);
-    if (plan.ok) return { include: (transaction) => transaction.include(plan.parts), apply: () => Promise.resolve(undefined) };
+    if (plan.ok)
+      return {
+        include: (transaction) => transaction.include(plan.parts),
+        apply: () => Promise.resolve(undefined),
+      };
     return { include: () => undefined, apply: () => Promise.resolve(planFailure(plan)) };
   }
   return {
@@ -194,7 +236,11 @@ export async function planDocuments({ store }: SecretAdmission, tenant: TenantSt
 function planFailure(failure: { readonly reason: string; readonly message: string }): Rejection {
   if (failure.reason !== 'conflict') return secretFailureRejection(failure as SecretFailure, 'secrets');
   return {
-    ...reject('secrets_store_unavailable', { field: 'secrets', received: '(none)', why: `${failure.message}: another write came between; send the request again.` }),
+    ...reject('secrets_store_unavailable', {
+      field: 'secrets',
+      received: '(none)',
+      why: `${failure.message}: another write came between; send the request again.`,
+    }),
     retryAfterSeconds: 1,
   };
 }

@@ -34,32 +34,64 @@ export function tenantView(tenant: Tenant, quota: Quota | undefined): Record<str
 }
 
 function tenantNotFound(field: string, value: string): Rejection {
-  return reject('tenant_not_found', { field, received: received(value), why: 'There is no tenant of this id or slug.' });
+  return reject('tenant_not_found', {
+    field,
+    received: received(value),
+    why: 'There is no tenant of this id or slug.',
+  });
 }
 
 const ANNOUNCED = { alterations: [], warnings: [], removed: [] } as const;
 
-export async function createTenant(admission: Admission, caller: Caller, body: Draft<typeof tenantBody>): Promise<Outcome> {
+export async function createTenant(
+  admission: Admission,
+  caller: Caller,
+  body: Draft<typeof tenantBody>,
+): Promise<Outcome> {
   const { slug, name } = body;
   if (slug === undefined || !isDnsLabel(slug)) {
-    return reject('tenant_name_invalid', { field: 'slug', received: received(slug), why: 'A tenant is named by a lowercase DNS label.' });
+    return reject('tenant_name_invalid', {
+      field: 'slug',
+      received: received(slug),
+      why: 'A tenant is named by a lowercase DNS label.',
+    });
   }
   if (name !== undefined && (name === '' || name.length > MAX_DISPLAY_NAME)) {
-    return reject('tenant_name_invalid', { field: 'name', received: received(name), expected: `1 to ${MAX_DISPLAY_NAME} characters`, why: 'The display name is empty or too long.' });
+    return reject('tenant_name_invalid', {
+      field: 'name',
+      received: received(name),
+      expected: `1 to ${MAX_DISPLAY_NAME} characters`,
+      why: 'The display name is empty or too long.',
+    });
   }
   return commitAttempts(admission, caller, () => {
     const taken = admission.store.getGlobal('tenant-slugs', slug);
     if (taken !== undefined) {
-      return reject('tenant_already_exists', { field: 'slug', received: received(slug), why: 'A tenant of this slug exists.' });
+      return reject('tenant_already_exists', {
+        field: 'slug',
+        received: received(slug),
+        why: 'A tenant of this slug exists.',
+      });
     }
-    const tenant: Tenant = { id: admission.ids.tenant(), slug, name: name ?? slug, createdAt: admission.clock.now().toISOString() };
+    const tenant: Tenant = {
+      id: admission.ids.tenant(),
+      slug,
+      name: name ?? slug,
+      createdAt: admission.clock.now().toISOString(),
+    };
     const transaction = new Transaction(tenant.id)
       .expectGlobal('tenant-slugs', slug, undefined)
       .putGlobal('tenant-slugs', slug, { tenantId: tenant.id })
       .putGlobal('tenants', tenant.id, tenant);
     admission.journal.audit(transaction, tenant.id, caller, 'tenant.created', { kind: 'Tenant', name: slug });
-    const alterations = name === undefined ? [{ field: 'name', from: '(absent)', to: slug, why: 'the slug serves as display name' }] : [];
-    return { answer: { status: 201, body: { ...tenantView(tenant, undefined), ...ANNOUNCED, alterations } }, transaction };
+    const alterations =
+      name === undefined
+        ? [{ field: 'name', from: '(absent)', to: slug, why: 'the slug serves as display name' }]
+        : [];
+    return {
+      answer: { status: 201, body: { ...tenantView(tenant, undefined), ...ANNOUNCED, alterations } },
+      transaction,
+    };
   });
 }
 
@@ -76,7 +108,10 @@ export async function deleteTenant(admission: Admission, caller: Caller, idOrSlu
     for (const { id, record } of admission.store.listGlobal('tokens')) {
       if (record.tenantId === tenant.id) transaction.deleteGlobal('tokens', id);
     }
-    admission.journal.audit(transaction, caller.tenant.tenantId, caller, 'tenant.deleted', { kind: 'Tenant', name: tenant.slug });
+    admission.journal.audit(transaction, caller.tenant.tenantId, caller, 'tenant.deleted', {
+      kind: 'Tenant',
+      name: tenant.slug,
+    });
     await eraseRecords(admission, tenant.id);
     return { answer: { status: 200, body: { ...tenantView(tenant, undefined), ...ANNOUNCED } }, transaction };
   });
@@ -90,12 +125,17 @@ function inUse(admission: Admission, tenant: Tenant): Rejection | undefined {
     nodes: store.collection('nodes').size,
     volumes: store.collection('volumes').size,
   };
-  const left = Object.entries(counts).filter(([, count]) => count > 0).map(([kind, count]) => `${count} ${kind}`);
+  const left = Object.entries(counts)
+    .filter(([, count]) => count > 0)
+    .map(([kind, count]) => `${count} ${kind}`);
   if (tenant.slug !== PLATFORM_SLUG && left.length === 0) return undefined;
   return reject('tenant_in_use', {
     field: 'tenant',
     received: received(tenant.slug),
-    why: tenant.slug === PLATFORM_SLUG ? 'The platform\'s own tenant cannot be deleted.' : `The tenant still has ${left.join(', ')}; delete them first.`,
+    why:
+      tenant.slug === PLATFORM_SLUG
+        ? "The platform's own tenant cannot be deleted."
+        : `The tenant still has ${left.join(', ')}; delete them first.`,
   });
 }
 
@@ -113,7 +153,12 @@ async function eraseRecords(admission: Admission, tenantId: TenantId): Promise<v
   }
 }
 
-export async function setQuota(admission: Admission, caller: Caller, idOrSlug: string, body: unknown): Promise<Outcome> {
+export async function setQuota(
+  admission: Admission,
+  caller: Caller,
+  idOrSlug: string,
+  body: unknown,
+): Promise<Outcome> {
   const malformed = checkBody(quotaBody, body, { nullClears: true });
   if (malformed) return malformed;
   const quota: Record<string, number> = {};
@@ -122,7 +167,11 @@ export async function setQuota(admission: Admission, caller: Caller, idOrSlug: s
     if (value === undefined || value === null) continue;
     const whole = field === 'cpu' || Number.isSafeInteger(value);
     if (typeof value !== 'number' || !Number.isFinite(value) || value < 0 || !whole) {
-      return reject('quota_invalid', { field, received: received(value), why: `${field} must be a number of 0 or more, or absent for no limit.` });
+      return reject('quota_invalid', {
+        field,
+        received: received(value),
+        why: `${field} must be a number of 0 or more, or absent for no limit.`,
+      });
     }
     quota[field] = value;
   }
@@ -130,9 +179,19 @@ export async function setQuota(admission: Admission, caller: Caller, idOrSlug: s
     const tenant = findTenant(admission.store, idOrSlug);
     if (tenant === undefined) return tenantNotFound('tenant', idOrSlug);
     const before = admission.store.forTenant(tenant.id).get('quota', 'quota');
-    const transaction = new Transaction(tenant.id).expect('quota', 'quota', before).put('quota', 'quota', quota as Quota);
-    admission.journal.audit(transaction, tenant.id, caller, 'tenant.quota_set', { kind: 'Tenant', name: tenant.slug });
-    const removed = Object.keys(before?.record ?? {}).filter((field) => quota[field] === undefined).map((field) => `quota[${field}]`);
-    return { answer: { status: 200, body: { ...tenantView(tenant, quota as Quota), ...ANNOUNCED, removed } }, transaction };
+    const transaction = new Transaction(tenant.id)
+      .expect('quota', 'quota', before)
+      .put('quota', 'quota', quota as Quota);
+    admission.journal.audit(transaction, tenant.id, caller, 'tenant.quota_set', {
+      kind: 'Tenant',
+      name: tenant.slug,
+    });
+    const removed = Object.keys(before?.record ?? {})
+      .filter((field) => quota[field] === undefined)
+      .map((field) => `quota[${field}]`);
+    return {
+      answer: { status: 200, body: { ...tenantView(tenant, quota as Quota), ...ANNOUNCED, removed } },
+      transaction,
+    };
   });
 }

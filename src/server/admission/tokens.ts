@@ -39,17 +39,39 @@ export async function createToken(
 ): Promise<Outcome> {
   const { name, role, ttl = DEFAULT_TTL } = body;
   if (name === undefined || name === '' || name.length > MAX_NAME) {
-    return invalid('name', name, `1 to ${MAX_NAME} characters`, 'A token is named, so that its purpose is known when it is revoked.');
+    return invalid(
+      'name',
+      name,
+      `1 to ${MAX_NAME} characters`,
+      'A token is named, so that its purpose is known when it is revoked.',
+    );
   }
   if (role === undefined || !(ASSIGNABLE as readonly string[]).includes(role)) {
-    return invalid('role', role, `one of: ${ASSIGNABLE.join(', ')}`, 'The role is not one that a token can have.');
+    return invalid(
+      'role',
+      role,
+      `one of: ${ASSIGNABLE.join(', ')}`,
+      'The role is not one that a token can have.',
+    );
   }
-  if (role === 'platform-admin' && (caller.principal?.role !== 'platform-admin' || caller.tenantSlug !== PLATFORM_SLUG)) {
-    return reject('role_forbidden', { field: 'role', received: role, why: 'Only a platform administrator, acting for the platform itself, makes platform administrators.' });
+  if (
+    role === 'platform-admin' &&
+    (caller.principal?.role !== 'platform-admin' || caller.tenantSlug !== PLATFORM_SLUG)
+  ) {
+    return reject('role_forbidden', {
+      field: 'role',
+      received: role,
+      why: 'Only a platform administrator, acting for the platform itself, makes platform administrators.',
+    });
   }
   const ttlMs = parseDuration(ttl);
   if (ttlMs === undefined || ttlMs < 1000 || ttlMs > MAX_TTL_MS) {
-    return invalid('ttl', ttl, 'a duration from 1s to 8784h (366 days)', 'The lifetime is not a duration in range.');
+    return invalid(
+      'ttl',
+      ttl,
+      'a duration from 1s to 8784h (366 days)',
+      'The lifetime is not a duration in range.',
+    );
   }
   // The answer shows the token once, so it is not kept for an Idempotency-Key to replay.
   const { idempotency: _unused, ...withoutReplay } = caller;
@@ -68,10 +90,29 @@ export async function createToken(
       createdBy: caller.principal?.tokenId ?? 'system',
       expiresAt: new Date(now.getTime() + ttlMs).toISOString(),
     };
-    const transaction = caller.tenant.transaction().expectGlobal('tokens', id, undefined).putGlobal('tokens', id, record);
-    admission.journal.audit(transaction, caller.tenant.tenantId, caller, 'token.created', { kind: 'Token', name: id });
-    const alterations = body.ttl === undefined ? [{ field: 'ttl', from: '(absent)', to: DEFAULT_TTL, why: 'tokens expire; 90 days when nothing is said' }] : [];
-    return { answer: { status: 201, body: { ...tokenView(record), token, alterations, warnings: [], removed: [] } }, transaction };
+    const transaction = caller.tenant
+      .transaction()
+      .expectGlobal('tokens', id, undefined)
+      .putGlobal('tokens', id, record);
+    admission.journal.audit(transaction, caller.tenant.tenantId, caller, 'token.created', {
+      kind: 'Token',
+      name: id,
+    });
+    const alterations =
+      body.ttl === undefined
+        ? [
+            {
+              field: 'ttl',
+              from: '(absent)',
+              to: DEFAULT_TTL,
+              why: 'tokens expire; 90 days when nothing is said',
+            },
+          ]
+        : [];
+    return {
+      answer: { status: 201, body: { ...tokenView(record), token, alterations, warnings: [], removed: [] } },
+      transaction,
+    };
   });
 }
 
@@ -80,11 +121,27 @@ export async function revokeToken(admission: Admission, caller: Caller, id: stri
   return commitAttempts(admission, caller, () => {
     const stored = admission.store.getGlobal('tokens', id);
     if (stored === undefined || stored.record.tenantId !== caller.tenant.tenantId) {
-      return reject('token_not_found', { field: 'id', received: received(id), why: 'The tenant has no token of this id.' });
+      return reject('token_not_found', {
+        field: 'id',
+        received: received(id),
+        why: 'The tenant has no token of this id.',
+      });
     }
-    const record = { ...stored.record, revokedAt: stored.record.revokedAt ?? admission.clock.now().toISOString() };
-    const transaction = caller.tenant.transaction().expectGlobal('tokens', id, stored).putGlobal('tokens', id, record);
-    admission.journal.audit(transaction, caller.tenant.tenantId, caller, 'token.revoked', { kind: 'Token', name: id });
-    return { answer: { status: 200, body: { ...tokenView(record), alterations: [], warnings: [], removed: [] } }, transaction };
+    const record = {
+      ...stored.record,
+      revokedAt: stored.record.revokedAt ?? admission.clock.now().toISOString(),
+    };
+    const transaction = caller.tenant
+      .transaction()
+      .expectGlobal('tokens', id, stored)
+      .putGlobal('tokens', id, record);
+    admission.journal.audit(transaction, caller.tenant.tenantId, caller, 'token.revoked', {
+      kind: 'Token',
+      name: id,
+    });
+    return {
+      answer: { status: 200, body: { ...tokenView(record), alterations: [], warnings: [], removed: [] } },
+      transaction,
+    };
   });
 }

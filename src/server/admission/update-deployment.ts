@@ -55,7 +55,10 @@ export async function updateDeployment(
     const admitted = admitDraft(
       mergeDraft(stored.record.spec, rest),
       sent,
-      { secretsVersion: stored.record.spec.secretsVersion, view: storedDeploymentView(caller.tenant, stored) },
+      {
+        secretsVersion: stored.record.spec.secretsVersion,
+        view: storedDeploymentView(caller.tenant, stored),
+      },
       admission.limits,
     );
     if (isRejection(admitted)) return admitted;

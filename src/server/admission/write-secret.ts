@@ -17,27 +17,51 @@ import { planDocuments, secretFailureRejection } from './secret-material.ts';
 
 export const secretWriteBody = shape({
   type: 'object',
-  fields: { ...secretMaterialFields, anchor: { type: 'string', description: 'process, external, or volume(<volume-id>).' } },
+  fields: {
+    ...secretMaterialFields,
+    anchor: { type: 'string', description: 'process, external, or volume(<volume-id>).' },
+  },
 });
 
 const REGISTRY_HOST = /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::\d{1,5})?$/;
 
 /** Where the document lives: a granted namespace and a DNS label, or a registry's host. */
-export function secretPathRejection(namespaces: readonly string[], { namespace, label }: SecretPath): Rejection | undefined {
+export function secretPathRejection(
+  namespaces: readonly string[],
+  { namespace, label }: SecretPath,
+): Rejection | undefined {
   if (namespace === REGISTRY_NAMESPACE) {
     if (REGISTRY_HOST.test(label)) return undefined;
-    return reject('secret_path_name', { field: 'name', received: received(label), expected: 'host or host:port of a registry, in lower case', why: 'Credentials of a registry are stored under its host.' });
+    return reject('secret_path_name', {
+      field: 'name',
+      received: received(label),
+      expected: 'host or host:port of a registry, in lower case',
+      why: 'Credentials of a registry are stored under its host.',
+    });
   }
   if (!namespaces.includes(namespace)) {
-    return reject('secret_path_namespace', { field: 'namespace', received: received(namespace), expected: `one of: ${[...namespaces, REGISTRY_NAMESPACE].join(', ')}`, why: 'The secrets policy does not grant this namespace.' });
+    return reject('secret_path_namespace', {
+      field: 'namespace',
+      received: received(namespace),
+      expected: `one of: ${[...namespaces, REGISTRY_NAMESPACE].join(', ')}`,
+      why: 'The secrets policy does not grant this namespace.',
+    });
   }
   if (!isDnsLabel(label)) {
-    return reject('secret_path_name', { field: 'name', received: received(label), why: 'The name after the namespace is a DNS label.' });
+    return reject('secret_path_name', {
+      field: 'name',
+      received: received(label),
+      why: 'The name after the namespace is a DNS label.',
+    });
   }
   return undefined;
 }
 
-function splitRejection(admission: Admission, caller: Caller, { namespace, label }: SecretPath): Rejection | undefined {
+function splitRejection(
+  admission: Admission,
+  caller: Caller,
+  { namespace, label }: SecretPath,
+): Rejection | undefined {
   const used = admission.secrets.references.namespaceOf(caller.tenant.tenantId, label);
   if (used === undefined || used === namespace || namespace === REGISTRY_NAMESPACE) return undefined;
   return reject('secret_path_namespace_split', {
@@ -64,14 +88,24 @@ function compose(admission: Admission, body: SecretWriteDraft, existing: SecretV
       const kept = mayMintAgain ? undefined : existing.get(key);
       values.set(key, kept ?? minted);
       if (kept !== undefined) {
-        alterations.push({ field: 'generate.keys', from: key, to: '(kept)', why: `${key} exists and its anchor is ${body.anchor}, so it is not minted again` });
+        alterations.push({
+          field: 'generate.keys',
+          from: key,
+          to: '(kept)',
+          why: `${key} exists and its anchor is ${body.anchor}, so it is not minted again`,
+        });
       }
     }
   }
   return { values, alterations };
 }
 
-export async function writeSecret(admission: Admission, caller: Caller, path: SecretPath, body: SecretWriteDraft): Promise<Outcome> {
+export async function writeSecret(
+  admission: Admission,
+  caller: Caller,
+  path: SecretPath,
+  body: SecretWriteDraft,
+): Promise<Outcome> {
   const malformed = secretPathRejection(admission.limits.secretPolicy.namespaces, path);
   if (malformed) return malformed;
   for (const rule of secretWriteRules) {
@@ -95,32 +129,64 @@ export async function writeSecret(admission: Admission, caller: Caller, path: Se
       const id = joinId(path.label);
       const claimed = tenant.get('secret-labels', id);
       transaction.expect('secret-labels', id, claimed);
-      if (claimed?.record.namespace !== path.namespace) transaction.put('secret-labels', id, { namespace: path.namespace });
+      if (claimed?.record.namespace !== path.namespace)
+        transaction.put('secret-labels', id, { namespace: path.namespace });
     }
     planned.include(transaction);
     const subject = { kind: 'Secret', name: secretPathText(path) } as const;
     admission.journal.audit(transaction, tenant.tenantId, caller, 'secret.written', subject);
-    admission.journal.event(transaction, tenant.tenantId, { kind: 'secret.written', subject, message: `${subject.name} written: version ${expectedVersion + 1}`, details: { version: expectedVersion + 1, keys: [...values.keys()] } });
+    admission.journal.event(transaction, tenant.tenantId, {
+      kind: 'secret.written',
+      subject,
+      message: `${subject.name} written: version ${expectedVersion + 1}`,
+      details: { version: expectedVersion + 1, keys: [...values.keys()] },
+    });
     const removed = [...before.keys()].filter((key) => !values.has(key)).map((key) => `keys[${key}]`);
     return {
       answer: {
         status: existing.ok ? 200 : 201,
-        body: { path: secretPathText(path), keys: [...values.keys()].sort(), version: expectedVersion + 1, alterations, warnings: [], removed },
+        body: {
+          path: secretPathText(path),
+          keys: [...values.keys()].sort(),
+          version: expectedVersion + 1,
+          alterations,
+          warnings: [],
+          removed,
+        },
       },
       transaction,
     };
   });
 }
 
-export async function readSecretMetadata(admission: Admission, caller: Caller, path: SecretPath): Promise<Outcome> {
+export async function readSecretMetadata(
+  admission: Admission,
+  caller: Caller,
+  path: SecretPath,
+): Promise<Outcome> {
   const malformed = secretPathRejection(admission.limits.secretPolicy.namespaces, path);
   if (malformed) return malformed;
   const metadata = await admission.secrets.store.metadata(caller.tenant.tenantId, path);
   if (isRejection(metadata)) return metadata;
   if (!metadata.ok) return secretFailureRejection(metadata, 'name');
   if (!metadata.exists) {
-    return reject('secret_not_found', { field: 'name', received: received(secretPathText(path)), why: 'The tenant has no secret document at this path.' });
+    return reject('secret_not_found', {
+      field: 'name',
+      received: received(secretPathText(path)),
+      why: 'The tenant has no secret document at this path.',
+    });
   }
   const { keys, version, createdAt, versions } = metadata;
-  return { status: 200, body: { path: secretPathText(path), namespace: path.namespace, name: path.label, keys, version, createdAt, versions } };
+  return {
+    status: 200,
+    body: {
+      path: secretPathText(path),
+      namespace: path.namespace,
+      name: path.label,
+      keys,
+      version,
+      createdAt,
+      versions,
+    },
+  };
 }

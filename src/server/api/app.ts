@@ -60,19 +60,39 @@ interface Served {
   readonly limiter: RateLimiter;
 }
 
-function send(reply: FastifyReply, status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): FastifyReply {
+function send(
+  reply: FastifyReply,
+  status: number,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): FastifyReply {
   return reply
     .code(status)
     .headers({ 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store', ...headers })
     .send(JSON.stringify(body));
 }
 
-function sendRejection({ options }: Served, request: FastifyRequest, reply: FastifyReply, rejection: Rejection): FastifyReply {
+function sendRejection(
+  { options }: Served,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  rejection: Rejection,
+): FastifyReply {
   const status = statusOf(rejection);
   const headers: Record<string, string> = {};
   if (status === 401) headers['www-authenticate'] = 'Bearer';
   if (rejection.retryAfterSeconds !== undefined) headers['retry-after'] = String(rejection.retryAfterSeconds);
-  options.log.info({ requestId: request.id, method: request.method, path: request.routeOptions.url, status, code: rejection.code, field: rejection.field }, 'rejected');
+  options.log.info(
+    {
+      requestId: request.id,
+      method: request.method,
+      path: request.routeOptions.url,
+      status,
+      code: rejection.code,
+      field: rejection.field,
+    },
+    'rejected',
+  );
   return send(reply, status, rejectionBody(rejection, baseUrlOf(request, options.baseUrl)), headers);
 }
 
@@ -81,7 +101,12 @@ function queryRejection(route: Route, query: Readonly<Record<string, unknown>>):
   for (const [name, value] of Object.entries(query)) {
     if (known.includes(name) && typeof value === 'string') continue;
     if (known.includes(name)) {
-      return reject('query_parameter_invalid', { field: name, received: received(value), expected: 'the parameter once', why: `The query parameter ${name} was sent more than once.` });
+      return reject('query_parameter_invalid', {
+        field: name,
+        received: received(value),
+        expected: 'the parameter once',
+        why: `The query parameter ${name} was sent more than once.`,
+      });
     }
     const near = nearest(name, known);
     const list = known.length === 0 ? 'this route takes no query parameters' : `one of: ${known.join(', ')}`;
@@ -89,7 +114,10 @@ function queryRejection(route: Route, query: Readonly<Record<string, unknown>>):
       field: name,
       received: received(value),
       expected: list,
-      why: near === undefined ? `There is no query parameter ${name} here.` : `There is no query parameter ${name} here; did you mean ${near}?`,
+      why:
+        near === undefined
+          ? `There is no query parameter ${name} here.`
+          : `There is no query parameter ${name} here; did you mean ${near}?`,
     });
   }
   return undefined;
@@ -97,19 +125,35 @@ function queryRejection(route: Route, query: Readonly<Record<string, unknown>>):
 
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
-function tenantAssertion(route: Route, request: FastifyRequest): { readonly field: string; readonly value: string } | undefined | Rejection {
+function tenantAssertion(
+  route: Route,
+  request: FastifyRequest,
+): { readonly field: string; readonly value: string } | undefined | Rejection {
   const header = request.headers['x-tenant-id'];
   const value = typeof header === 'string' && header !== '' ? header : undefined;
   if (route.tenant === 'header' && value === undefined) {
-    return reject('dvm_recommendation_tenant_required', { field: 'X-Tenant-ID', received: '(absent)', why: 'Recommendations are read for one tenant, which this header names.' });
+    return reject('dvm_recommendation_tenant_required', {
+      field: 'X-Tenant-ID',
+      received: '(absent)',
+      why: 'Recommendations are read for one tenant, which this header names.',
+    });
   }
   if (route.tenant === 'header-uuid' && (value === undefined || !UUID.test(value))) {
-    return reject('node_claim_release_no_tenant', { field: 'X-Tenant-ID', received: received(value), why: 'A claim is released per tenant; the header holds the UUID of the releasing tenant.' });
+    return reject('node_claim_release_no_tenant', {
+      field: 'X-Tenant-ID',
+      received: received(value),
+      why: 'A claim is released per tenant; the header holds the UUID of the releasing tenant.',
+    });
   }
   return value === undefined ? undefined : { field: 'X-Tenant-ID', value };
 }
 
-function tenantOf({ options }: Served, route: Route, principal: Principal, request: FastifyRequest): Tenant | Rejection {
+function tenantOf(
+  { options }: Served,
+  route: Route,
+  principal: Principal,
+  request: FastifyRequest,
+): Tenant | Rejection {
   const asserted = tenantAssertion(route, request);
   if (isRejection(asserted)) return asserted;
   const { store } = options.access;
@@ -119,7 +163,11 @@ function tenantOf({ options }: Served, route: Route, principal: Principal, reque
   if (isRejection(inPath) || asserted === undefined) return inPath;
   const inHeader = tenantActedFor(store, principal, asserted);
   if (isRejection(inHeader) || inHeader.id === inPath.id) return inHeader;
-  return reject('tenant_forbidden', { field: 'X-Tenant-ID', received: received(asserted.value), why: 'The header and the path name two tenants.' });
+  return reject('tenant_forbidden', {
+    field: 'X-Tenant-ID',
+    received: received(asserted.value),
+    why: 'The header and the path name two tenants.',
+  });
 }
 
 export function permitted(principal: Principal, permission: Route['permission']): boolean {
@@ -129,7 +177,11 @@ export function permitted(principal: Principal, permission: Route['permission'])
   return wanted.some((one) => allows(principal.role, one));
 }
 
-function admitRequest(served: Served, route: Route, request: FastifyRequest): Omit<RouteRequest, 'body' | 'caller'> | Rejection {
+function admitRequest(
+  served: Served,
+  route: Route,
+  request: FastifyRequest,
+): Omit<RouteRequest, 'body' | 'caller'> | Rejection {
   const { options, limiter } = served;
   const duplicate = duplicateHeader(request.raw.rawHeaders);
   if (duplicate) return duplicate;
@@ -139,14 +191,23 @@ function admitRequest(served: Served, route: Route, request: FastifyRequest): Om
   if (wait !== undefined) {
     const { perSecond, burst } = options.limits.rate;
     return {
-      ...reject('rate_limited', { field: 'Authorization', received: '(redacted)', expected: `at most ${perSecond} requests per second, ${burst} in a burst`, why: `This token sends too fast; wait ${wait} s.` }),
+      ...reject('rate_limited', {
+        field: 'Authorization',
+        received: '(redacted)',
+        expected: `at most ${perSecond} requests per second, ${burst} in a burst`,
+        why: `This token sends too fast; wait ${wait} s.`,
+      }),
       retryAfterSeconds: wait,
     };
   }
   const tenant = tenantOf(served, route, principal, request);
   if (isRejection(tenant)) return tenant;
   if (!permitted(principal, route.permission)) {
-    return reject('role_forbidden', { field: 'Authorization', received: principal.role, why: `The role ${principal.role} may not do this (${String(route.permission)}).` });
+    return reject('role_forbidden', {
+      field: 'Authorization',
+      received: principal.role,
+      why: `The role ${principal.role} may not do this (${String(route.permission)}).`,
+    });
   }
   const query = request.query as Readonly<Record<string, string>>;
   const unknown = queryRejection(route, query);
@@ -171,11 +232,17 @@ function closed(request: FastifyRequest): AbortSignal {
   return controller.signal;
 }
 
-function bodyOf(served: Served, route: Route, request: FastifyRequest): { readonly value: unknown } | Rejection {
+function bodyOf(
+  served: Served,
+  route: Route,
+  request: FastifyRequest,
+): { readonly value: unknown } | Rejection {
   const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
   if (route.body === undefined) return { value: undefined };
   if (bytes.length === 0 && route.body.optional) return { value: undefined };
-  const parsed = parseBody(bytes, request.headers['content-type'], route.body, { maxDepth: served.options.limits.jsonDepth });
+  const parsed = parseBody(bytes, request.headers['content-type'], route.body, {
+    maxDepth: served.options.limits.jsonDepth,
+  });
   if (isRejection(parsed) || route.body.unchecked) return parsed;
   return checkBody(route.body.shape, parsed.value) ?? parsed;
 }
@@ -188,7 +255,10 @@ function idempotencyOf(route: Route, request: FastifyRequest): Caller['idempoten
   const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
   return {
     id: createHash('sha256').update(key).digest('hex'),
-    requestDigest: createHash('sha256').update(`${request.method} ${request.url}\n`).update(body).digest('hex'),
+    requestDigest: createHash('sha256')
+      .update(`${request.method} ${request.url}\n`)
+      .update(body)
+      .digest('hex'),
   };
 }
 
@@ -216,16 +286,27 @@ function faultRejection(served: Served, request: FastifyRequest, error: unknown)
       ...reject('store_unavailable', {
         field: 'store',
         received: '(none)',
-        why: error.certainlyNotApplied ? `${error.message}; nothing was stored.` : `${error.message}; it is not known whether the write was stored: read the record before sending it again.`,
+        why: error.certainlyNotApplied
+          ? `${error.message}; nothing was stored.`
+          : `${error.message}; it is not known whether the write was stored: read the record before sending it again.`,
       }),
       retryAfterSeconds: 1,
     };
   }
   served.options.log.error({ requestId: request.id, err: error, path: request.routeOptions.url }, 'fault');
-  return reject('internal_error', { field: 'server', received: '(none)', why: `The control plane failed on this request (${request.id}); its log says more.` });
+  return reject('internal_error', {
+    field: 'server',
+    received: '(none)',
+    why: `The control plane failed on this request (${request.id}); its log says more.`,
+  });
 }
 
-async function answer(served: Served, route: Route, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+async function answer(
+  served: Served,
+  route: Route,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
   const start = process.hrtime.bigint();
   let result: Reply;
   try {
@@ -238,7 +319,10 @@ async function answer(served: Served, route: Route, request: FastifyRequest, rep
   served.options.metrics.request(route, status, Number(process.hrtime.bigint() - start) / 1e9);
   if (isRejection(result)) return sendRejection(served, request, reply, result);
   if (route.method !== 'GET') {
-    served.options.log.info({ requestId: request.id, method: route.method, path: route.path, status }, 'accepted');
+    served.options.log.info(
+      { requestId: request.id, method: route.method, path: route.path, status },
+      'accepted',
+    );
   }
   return send(reply, result.status, result.body, result.headers);
 }
@@ -258,22 +342,67 @@ function missingRoute(served: Served): (request: FastifyRequest, reply: FastifyR
     const methods = patterns.filter(({ pattern }) => pattern.test(path)).map(({ route }) => route.method);
     if (methods.length > 0) {
       void reply.header('allow', [...new Set(methods)].join(', '));
-      return sendRejection(served, request, reply, reject('method_not_allowed', { field: 'method', received: request.method, expected: `one of: ${[...new Set(methods)].join(', ')}`, why: 'The path exists, but not with this method.' }));
+      return sendRejection(
+        served,
+        request,
+        reply,
+        reject('method_not_allowed', {
+          field: 'method',
+          received: request.method,
+          expected: `one of: ${[...new Set(methods)].join(', ')}`,
+          why: 'The path exists, but not with this method.',
+        }),
+      );
     }
     const paths = served.options.routes.map((route) => route.path);
     const near = nearest(path, paths);
-    return sendRejection(served, request, reply, reject('route_not_found', { field: 'path', received: received(path), ...(near === undefined ? {} : { expected: near }), why: 'There is no such path.' }));
+    return sendRejection(
+      served,
+      request,
+      reply,
+      reject('route_not_found', {
+        field: 'path',
+        received: received(path),
+        ...(near === undefined ? {} : { expected: near }),
+        why: 'There is no such path.',
+      }),
+    );
   };
 }
 
-function requestFault(served: Served): (error: Error & { code?: string; statusCode?: number }, request: FastifyRequest, reply: FastifyReply) => FastifyReply {
+function requestFault(
+  served: Served,
+): (
+  error: Error & { code?: string; statusCode?: number },
+  request: FastifyRequest,
+  reply: FastifyReply,
+) => FastifyReply {
   return (error, request, reply) => {
     if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
       const limit = served.options.limits.bodyBytes;
-      return sendRejection(served, request, reply, reject('body_too_large', { field: 'body', received: `(${request.headers['content-length'] ?? 'unknown number of'} bytes)`, expected: `at most ${limit} bytes`, why: `The body is larger than ${limit} bytes.` }));
+      return sendRejection(
+        served,
+        request,
+        reply,
+        reject('body_too_large', {
+          field: 'body',
+          received: `(${request.headers['content-length'] ?? 'unknown number of'} bytes)`,
+          expected: `at most ${limit} bytes`,
+          why: `The body is larger than ${limit} bytes.`,
+        }),
+      );
     }
     if (error.statusCode !== undefined && error.statusCode < 500) {
-      return sendRejection(served, request, reply, reject('body_malformed', { field: 'body', received: '(redacted)', why: 'The request could not be read as it was framed.' }));
+      return sendRejection(
+        served,
+        request,
+        reply,
+        reject('body_malformed', {
+          field: 'body',
+          received: '(redacted)',
+          why: 'The request could not be read as it was framed.',
+        }),
+      );
     }
     return sendRejection(served, request, reply, faultRejection(served, request, error));
   };
@@ -290,7 +419,16 @@ export function createApp(options: ApiOptions): FastifyInstance {
     ...(options.https === undefined ? {} : { https: options.https }),
     http: { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: HEADERS_TIMEOUT_MS },
     frameworkErrors: (_error: Error, request: FastifyRequest, reply: FastifyReply) => {
-      void sendRejection(served, request, reply, reject('route_not_found', { field: 'path', received: '(malformed)', why: 'The path is not a valid URL path.' }));
+      void sendRejection(
+        served,
+        request,
+        reply,
+        reject('route_not_found', {
+          field: 'path',
+          received: '(malformed)',
+          why: 'The path is not a valid URL path.',
+        }),
+      );
     },
   } as Parameters<typeof fastify>[0]) as unknown as FastifyInstance;
   app.removeAllContentTypeParsers();

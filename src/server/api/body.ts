@@ -73,12 +73,18 @@ function hasPrototypeKey(value: unknown): boolean {
 function parseYaml(text: string, limits: BodyLimits): { readonly value: unknown } | Rejection {
   if (yamlNestsTooDeep(text)) return tooDeep(text.length, limits.maxDepth);
   try {
-    const document = parseDocument(text, { uniqueKeys: true, prettyErrors: false, version: '1.2', schema: 'core' });
+    const document = parseDocument(text, {
+      uniqueKeys: true,
+      prettyErrors: false,
+      version: '1.2',
+      schema: 'core',
+    });
     const problem = document.errors[0];
     if (problem) return malformed(text, `The body is not valid YAML: ${problem.code}.`);
     const value: unknown = document.toJS({ maxAliasCount: 100 });
     if (!depthOf(value, limits.maxDepth)) return tooDeep(text.length, limits.maxDepth);
-    if (hasPrototypeKey(value)) return malformed(text, 'The key __proto__ is not accepted anywhere in a body.');
+    if (hasPrototypeKey(value))
+      return malformed(text, 'The key __proto__ is not accepted anywhere in a body.');
     return { value };
   } catch (error) {
     if (error instanceof RangeError) return tooDeep(text.length, limits.maxDepth);
@@ -96,7 +102,8 @@ export function parseBody(
   route: { readonly yaml?: boolean },
   limits: BodyLimits,
 ): { readonly value: unknown } | Rejection {
-  const media = contentType === undefined ? undefined : MEDIA_TYPE.exec(contentType.trim())?.[1]?.toLowerCase();
+  const media =
+    contentType === undefined ? undefined : MEDIA_TYPE.exec(contentType.trim())?.[1]?.toLowerCase();
   const yaml = media !== undefined && YAML_TYPES.includes(media);
   if (media !== 'application/json' && !(yaml && route.yaml)) {
     return reject('content_type_unsupported', {

@@ -18,7 +18,11 @@ async function startRevision(request: RouteRequest): Promise<number | undefined>
   return (await request.store.getCold('events', encodeURIComponent(last)))?.createRevision ?? 0;
 }
 
-async function pump(request: RouteRequest, sink: StreamSink, wanted: (event: EventRecord) => boolean): Promise<void> {
+async function pump(
+  request: RouteRequest,
+  sink: StreamSink,
+  wanted: (event: EventRecord) => boolean,
+): Promise<void> {
   const { store } = request;
   const pending: EventRecord[] = [];
   let wake: () => void = () => undefined;
@@ -26,7 +30,9 @@ async function pump(request: RouteRequest, sink: StreamSink, wanted: (event: Eve
   const after = await startRevision(request);
   const { entries, revision } = await store.rangeCold('events', '', after === undefined ? { limit: 1 } : {});
   if (after !== undefined) {
-    const missed = entries.filter((entry) => entry.createRevision > after).sort((a, b) => a.createRevision - b.createRevision);
+    const missed = entries
+      .filter((entry) => entry.createRevision > after)
+      .sort((a, b) => a.createRevision - b.createRevision);
     pending.push(...missed.map((entry) => entry.record));
   }
   const onBatch = (batch: KvChangeBatch): void => {
@@ -60,5 +66,9 @@ async function pump(request: RouteRequest, sink: StreamSink, wanted: (event: Eve
 
 /** Live events; a lost watch or a slow reader ends the stream, and the client resumes with Last-Event-ID. */
 export function eventStream(request: RouteRequest, wanted: (event: EventRecord) => boolean): StreamReply {
-  return { status: 200, contentType: 'text/event-stream; charset=utf-8', stream: (sink) => pump(request, sink, wanted) };
+  return {
+    status: 200,
+    contentType: 'text/event-stream; charset=utf-8',
+    stream: (sink) => pump(request, sink, wanted),
+  };
 }

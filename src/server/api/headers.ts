@@ -20,7 +20,11 @@ export function duplicateHeader(rawHeaders: readonly string[]): Rejection | unde
     if (!SINGLE.has(name)) continue;
     seen ??= new Set();
     if (seen.has(name)) {
-      return reject('header_duplicate', { field: name, received: '(sent twice)', why: `The header ${name} was sent more than once.` });
+      return reject('header_duplicate', {
+        field: name,
+        received: '(sent twice)',
+        why: `The header ${name} was sent more than once.`,
+      });
     }
     seen.add(name);
   }

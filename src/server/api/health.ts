@@ -4,7 +4,12 @@ export interface HealthReport {
   readonly status: 'ok' | 'degraded';
   readonly version: string;
   readonly store: KvStatus;
-  readonly secrets: { readonly kind: string; readonly connected: boolean; readonly sealed: boolean; readonly problem?: string };
+  readonly secrets: {
+    readonly kind: string;
+    readonly connected: boolean;
+    readonly sealed: boolean;
+    readonly problem?: string;
+  };
   readonly controllers: Readonly<Record<string, unknown>>;
 }
 

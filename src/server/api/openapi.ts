@@ -51,7 +51,9 @@ function responsesOf(route: Route): Record<string, unknown> {
       description: `Rejected: ${codes.join(', ')}`,
       content: {
         'application/json': {
-          schema: { allOf: [{ $ref: '#/components/schemas/Rejection' }, { properties: { code: { enum: codes } } }] },
+          schema: {
+            allOf: [{ $ref: '#/components/schemas/Rejection' }, { properties: { code: { enum: codes } } }],
+          },
         },
       },
     };
@@ -61,7 +63,13 @@ function responsesOf(route: Route): Record<string, unknown> {
 
 function operationOf(route: Route): Record<string, unknown> {
   const inPath = [...route.path.matchAll(/\{([A-Za-z]+)\}/g)].map((match) => match[1] ?? '');
-  const tenantHeader = { name: 'X-Tenant-ID', in: 'header', required: route.tenant.startsWith('header'), description: 'Tenant id or slug; must agree with the credential unless it is a platform administrator\'s.', schema: { type: 'string' } };
+  const tenantHeader = {
+    name: 'X-Tenant-ID',
+    in: 'header',
+    required: route.tenant.startsWith('header'),
+    description: "Tenant id or slug; must agree with the credential unless it is a platform administrator's.",
+    schema: { type: 'string' },
+  };
   return {
     summary: route.summary,
     tags: [route.tag],
@@ -69,9 +77,24 @@ function operationOf(route: Route): Record<string, unknown> {
     'x-permission': route.permission,
     parameters: [
       ...inPath.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
-      ...Object.entries(route.query ?? {}).map(([name, { description, schema }]) => ({ name, in: 'query', required: false, description, schema })),
+      ...Object.entries(route.query ?? {}).map(([name, { description, schema }]) => ({
+        name,
+        in: 'query',
+        required: false,
+        description,
+        schema,
+      })),
       tenantHeader,
-      ...(route.method === 'POST' ? [{ name: 'Idempotency-Key', in: 'header', required: false, schema: { type: 'string', maxLength: 255 } }] : []),
+      ...(route.method === 'POST'
+        ? [
+            {
+              name: 'Idempotency-Key',
+              in: 'header',
+              required: false,
+              schema: { type: 'string', maxLength: 255 },
+            },
+          ]
+        : []),
     ],
     ...(route.body === undefined
       ? {}
@@ -79,7 +102,12 @@ function operationOf(route: Route): Record<string, unknown> {
           requestBody: {
             required: route.body.optional !== true,
             content: {
-              'application/json': { schema: route.body.shape === deploymentBody ? { $ref: '#/components/schemas/DeploymentDescription' } : jsonSchema(route.body.shape) },
+              'application/json': {
+                schema:
+                  route.body.shape === deploymentBody
+                    ? { $ref: '#/components/schemas/DeploymentDescription' }
+                    : jsonSchema(route.body.shape),
+              },
               ...(route.body.yaml ? { 'application/yaml': { schema: { type: 'object' } } } : {}),
             },
           },
@@ -100,12 +128,15 @@ export function openapiDocument(routes: readonly Route[], version: string): Reco
     info: {
       title: 'Berth',
       version,
-      description: 'Multi-tenant container deployment control plane. Every rejection carries a stable code; clients branch on it and never on the text.',
+      description:
+        'Multi-tenant container deployment control plane. Every rejection carries a stable code; clients branch on it and never on the text.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     paths,
     components: {
-      securitySchemes: { token: { type: 'http', scheme: 'bearer', bearerFormat: 'berth_<kind>_<id>_<secret>_<checksum>' } },
+      securitySchemes: {
+        token: { type: 'http', scheme: 'bearer', bearerFormat: 'berth_<kind>_<id>_<secret>_<checksum>' },
+      },
       schemas: {
         ...RECORD_SCHEMAS,
         DeploymentDescription: jsonSchema(deploymentBody),

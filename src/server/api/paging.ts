@@ -20,7 +20,12 @@ export function invalidParameter(name: string, value: string, expected: string):
   });
 }
 
-export function integerParameter(query: Readonly<Record<string, string>>, name: string, min: number, max: number): number | undefined | Rejection {
+export function integerParameter(
+  query: Readonly<Record<string, string>>,
+  name: string,
+  min: number,
+  max: number,
+): number | undefined | Rejection {
   const text = query[name];
   if (text === undefined) return undefined;
   const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
@@ -59,5 +64,9 @@ export function pageReply<T>(
   const last = shown.at(-1);
   if (read.length <= page.limit || last === undefined) return { status: 200, body: shown.map(view) };
   const next = new URLSearchParams({ ...query, cursor: Buffer.from(idOf(last)).toString('base64url') });
-  return { status: 200, body: shown.map(view), headers: { link: `<${path}?${next.toString()}>; rel="next"` } };
+  return {
+    status: 200,
+    body: shown.map(view),
+    headers: { link: `<${path}?${next.toString()}>; rel="next"` },
+  };
 }

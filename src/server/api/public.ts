@@ -28,7 +28,9 @@ export function addPublicPaths(app: FastifyInstance, options: PublicOptions): vo
       .send(JSON.stringify({ ready }));
   });
   app.get('/metrics', async (_request, reply) =>
-    reply.header('content-type', options.metrics.registry.contentType).send(await options.metrics.registry.metrics()),
+    reply
+      .header('content-type', options.metrics.registry.contentType)
+      .send(await options.metrics.registry.metrics()),
   );
   app.get('/openapi.json', async (_request, reply) =>
     reply.header('content-type', 'application/json; charset=utf-8').send(options.openapi()),
@@ -39,7 +41,11 @@ export function addPublicPaths(app: FastifyInstance, options: PublicOptions): vo
     if (page === undefined) return reply.callNotFound();
     return reply
       .code(page.status)
-      .headers({ 'content-type': page.contentType, 'content-security-policy': DOCS_CONTENT_SECURITY_POLICY, 'referrer-policy': 'no-referrer' })
+      .headers({
+        'content-type': page.contentType,
+        'content-security-policy': DOCS_CONTENT_SECURITY_POLICY,
+        'referrer-policy': 'no-referrer',
+      })
       .send(page.body);
   };
   app.get('/docs', docs);

@@ -48,7 +48,11 @@ export interface Route {
   readonly body?: RouteBody;
   /** Codes of its own, beside those that every route shares. */
   readonly codes: readonly RejectionCode[];
-  readonly success: { readonly status: number; readonly description: string; readonly schema?: Readonly<Record<string, unknown>> };
+  readonly success: {
+    readonly status: number;
+    readonly description: string;
+    readonly schema?: Readonly<Record<string, unknown>>;
+  };
   readonly handle: (request: RouteRequest) => Promise<Reply> | Reply;
 }
 
@@ -92,6 +96,9 @@ export function route(definition: Route): Route {
 }
 
 export const LIST_QUERY: Readonly<Record<string, QueryParameter>> = {
-  limit: { description: 'Entries per page.', schema: { type: 'integer', minimum: 1, maximum: 1000, default: 500 } },
+  limit: {
+    description: 'Entries per page.',
+    schema: { type: 'integer', minimum: 1, maximum: 1000, default: 500 },
+  },
   cursor: { description: 'Where the next page starts; from the Link header.', schema: { type: 'string' } },
 };

@@ -4,7 +4,11 @@ import type { StreamReply } from './route.ts';
 /** A reader that does not read is dropped rather than buffered for. */
 const DRAIN_TIMEOUT_MS = 30_000;
 
-export async function sendStream(request: FastifyRequest, reply: FastifyReply, result: StreamReply): Promise<FastifyReply> {
+export async function sendStream(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  result: StreamReply,
+): Promise<FastifyReply> {
   const response = reply.raw;
   const controller = new AbortController();
   response.once('close', () => controller.abort());

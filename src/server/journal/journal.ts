@@ -53,14 +53,22 @@ export class Journal {
     });
   }
 
-  audit(transaction: Transaction, tenantId: TenantId, actor: Actor, action: string, subject: EventSubject): void {
+  audit(
+    transaction: Transaction,
+    tenantId: TenantId,
+    actor: Actor,
+    action: string,
+    subject: EventSubject,
+  ): void {
     const id = this.#ids.next('audit');
     const { principal } = actor;
     transaction.putCold('audit', id, {
       id,
       at: this.#clock.now().toISOString(),
       actor: actorName(actor),
-      ...(principal === undefined || principal.tenantId === tenantId ? {} : { actorTenantId: principal.tenantId }),
+      ...(principal === undefined || principal.tenantId === tenantId
+        ? {}
+        : { actorTenantId: principal.tenantId }),
       role: principal?.role ?? 'system',
       tenantId,
       action,
@@ -73,7 +81,12 @@ export class Journal {
   archive(
     transaction: Transaction,
     actor: Actor,
-    version: { readonly number: number; readonly change: ArchiveChange; readonly spec: DeploymentSpec; readonly specHash: string },
+    version: {
+      readonly number: number;
+      readonly change: ArchiveChange;
+      readonly spec: DeploymentSpec;
+      readonly specHash: string;
+    },
   ): void {
     transaction.putCold('archives', archiveId(version.spec.name, version.number), {
       version: version.number,

@@ -10,7 +10,11 @@ import type { SecretsStore } from './port.ts';
 /** A root key put in place while the process runs unseals it within this time. */
 const REREAD_MS = 1000;
 
-async function openEmbedded(kv: Kv, rootKeyFile: string, tenantKeysExist: () => Promise<boolean>): Promise<SecretsStore> {
+async function openEmbedded(
+  kv: Kv,
+  rootKeyFile: string,
+  tenantKeysExist: () => Promise<boolean>,
+): Promise<SecretsStore> {
   const files = { file: rootKeyFile, retiredFile: `${rootKeyFile}.retired` };
   // A missing key is made only for a store that holds nothing sealed yet; otherwise a new key would hide the loss of the old one.
   if (!existsSync(rootKeyFile) && !(await tenantKeysExist())) await createRootKeyFile(rootKeyFile);
@@ -31,7 +35,10 @@ async function openEmbedded(kv: Kv, rootKeyFile: string, tenantKeysExist: () => 
   };
 }
 
-async function openVault(vault: Config['secrets']['vault'], readFile: (path: string) => string): Promise<SecretsStore> {
+async function openVault(
+  vault: Config['secrets']['vault'],
+  readFile: (path: string) => string,
+): Promise<SecretsStore> {
   const { createVaultSecrets } = await import('./vault/store.ts');
   const { address, tokenFile, roleId, secretIdFile, namespace } = vault;
   if (address === undefined) throw new ConfigError('secrets.kind vault needs secrets.vault.address');
@@ -40,7 +47,11 @@ async function openVault(vault: Config['secrets']['vault'], readFile: (path: str
   }
   const auth =
     tokenFile === undefined
-      ? ({ kind: 'approle', roleId: roleId ?? '', secretId: new SecretValue(readFile(secretIdFile ?? '').trim()) } as const)
+      ? ({
+          kind: 'approle',
+          roleId: roleId ?? '',
+          secretId: new SecretValue(readFile(secretIdFile ?? '').trim()),
+        } as const)
       : ({ kind: 'token', token: new SecretValue(readFile(tokenFile).trim()) } as const);
   return createVaultSecrets({ address, auth, ...(namespace === undefined ? {} : { namespace }) });
 }

@@ -47,7 +47,10 @@ export class SecretReferences {
       const path = splitSecretPath(vault_path);
       if (path === undefined) continue;
       const labels = this.#labels(tenantId);
-      const referenced = labels.get(path.label) ?? { namespace: path.namespace, consumers: new Map<string, SecretConsumer[]>() };
+      const referenced = labels.get(path.label) ?? {
+        namespace: path.namespace,
+        consumers: new Map<string, SecretConsumer[]>(),
+      };
       labels.set(path.label, referenced);
       const consumer = { deployment: spec.name, secret: name, anchor, secretsVersion: spec.secretsVersion };
       referenced.consumers.set(spec.name, [...(referenced.consumers.get(spec.name) ?? []), consumer]);
@@ -68,18 +71,27 @@ export class SecretReferences {
   namespaceOf(tenantId: TenantId, label: string, except?: string): string | undefined {
     const referenced = this.#tenants.get(tenantId)?.get(label);
     if (referenced === undefined) return undefined;
-    const others = except === undefined ? referenced.consumers.size : referenced.consumers.size - (referenced.consumers.has(except) ? 1 : 0);
+    const others =
+      except === undefined
+        ? referenced.consumers.size
+        : referenced.consumers.size - (referenced.consumers.has(except) ? 1 : 0);
     return others > 0 ? referenced.namespace : undefined;
   }
 
   consumers(tenantId: TenantId, label: string): readonly SecretConsumer[] {
     const referenced = this.#tenants.get(tenantId)?.get(label);
     if (referenced === undefined) return [];
-    return [...referenced.consumers.values()].flat().sort((a, b) => (a.deployment < b.deployment ? -1 : a.deployment > b.deployment ? 1 : a.secret < b.secret ? -1 : 1));
+    return [...referenced.consumers.values()]
+      .flat()
+      .sort((a, b) =>
+        a.deployment < b.deployment ? -1 : a.deployment > b.deployment ? 1 : a.secret < b.secret ? -1 : 1,
+      );
   }
 
   /** Every referenced path, by label. */
-  paths(tenantId: TenantId): readonly { readonly label: string; readonly namespace: string; readonly consumers: number }[] {
+  paths(
+    tenantId: TenantId,
+  ): readonly { readonly label: string; readonly namespace: string; readonly consumers: number }[] {
     return [...(this.#tenants.get(tenantId) ?? [])]
       .map(([label, { namespace, consumers }]) => ({ label, namespace, consumers: consumers.size }))
       .sort((a, b) => (a.label < b.label ? -1 : 1));

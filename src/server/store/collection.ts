@@ -54,7 +54,11 @@ export class Collection<T> {
   }
 
   list(page: Page = {}): Stored<T>[] {
-    return this.#slice(page.after === undefined ? 0 : lowerBound(this.#ids, `${page.after}\u0000`), page.limit, () => true);
+    return this.#slice(
+      page.after === undefined ? 0 : lowerBound(this.#ids, `${page.after}\u0000`),
+      page.limit,
+      () => true,
+    );
   }
 
   /** Ids under `<prefix>/`. */

@@ -32,7 +32,8 @@ export class Store {
   async commit(transaction: Transaction): Promise<CommitResult> {
     const commit = transaction.toCommit();
     const result = await this.kv.commit(commit);
-    const touchesView = commit.puts?.some((put) => isHot(put.key)) || commit.deletes?.some((key) => isHot(key));
+    const touchesView =
+      commit.puts?.some((put) => isHot(put.key)) || commit.deletes?.some((key) => isHot(key));
     if (result.ok && touchesView) await this.view.reached(result.revision);
     return result;
   }
@@ -60,7 +61,10 @@ export class TenantStore {
     return this.collection(kind).list(page);
   }
 
-  async getCold<K extends keyof ColdRecords>(kind: K, id: string): Promise<Stored<ColdRecords[K]> | undefined> {
+  async getCold<K extends keyof ColdRecords>(
+    kind: K,
+    id: string,
+  ): Promise<Stored<ColdRecords[K]> | undefined> {
     const entry = await this.#store.kv.get(coldKey(this.tenantId, kind, id));
     if (entry === undefined) return undefined;
     const { modRevision, createRevision } = entry;

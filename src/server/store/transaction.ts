@@ -16,7 +16,11 @@ export class Transaction {
   }
 
   /** The commit fails if the record is not as it was read; `undefined`: if it exists. */
-  expect<K extends keyof TenantRecords>(kind: K, id: string, stored: Stored<TenantRecords[K]> | undefined): this {
+  expect<K extends keyof TenantRecords>(
+    kind: K,
+    id: string,
+    stored: Stored<TenantRecords[K]> | undefined,
+  ): this {
     this.#guards.push({ key: tenantKey(this.#tenantId, kind, id), modRevision: stored?.modRevision ?? 0 });
     return this;
   }
@@ -41,7 +45,11 @@ export class Transaction {
     return this;
   }
 
-  expectGlobal<K extends keyof GlobalRecords>(kind: K, id: string, stored: Stored<GlobalRecords[K]> | undefined): this {
+  expectGlobal<K extends keyof GlobalRecords>(
+    kind: K,
+    id: string,
+    stored: Stored<GlobalRecords[K]> | undefined,
+  ): this {
     this.#guards.push({ key: globalKey(kind, id), modRevision: stored?.modRevision ?? 0 });
     return this;
   }

@@ -69,7 +69,9 @@ export class StoreView {
   #relist(): void {
     if (this.#closed) return;
     this.#list().catch((error: unknown) => {
-      this.#options.onProblem(`listing the store failed: ${error instanceof Error ? error.message : String(error)}`);
+      this.#options.onProblem(
+        `listing the store failed: ${error instanceof Error ? error.message : String(error)}`,
+      );
       setTimeout(() => this.#relist(), RELIST_DELAY_MS).unref();
     });
   }
@@ -112,7 +114,8 @@ export class StoreView {
 
   #heldKeys(): string[] {
     const keys: string[] = [];
-    for (const [kind, collection] of this.#global) keys.push(...collection.ids().map((id) => globalKey(kind, id)));
+    for (const [kind, collection] of this.#global)
+      keys.push(...collection.ids().map((id) => globalKey(kind, id)));
     for (const [tenantId, kinds] of this.#tenants) {
       for (const [kind, collection] of kinds) {
         for (const id of collection.ids()) keys.push(tenantKey(tenantId, kind, id));

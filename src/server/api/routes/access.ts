@@ -3,7 +3,14 @@ import { isRejection } from '../../../core/rejections/reject.ts';
 import { reject } from '../../../core/rejections/reject.ts';
 import { received } from '../../../core/rejections/redaction.ts';
 import type { Admission } from '../../admission/admission.ts';
-import { createTenant, deleteTenant, quotaBody, setQuota, tenantBody, tenantView } from '../../admission/tenants.ts';
+import {
+  createTenant,
+  deleteTenant,
+  quotaBody,
+  setQuota,
+  tenantBody,
+  tenantView,
+} from '../../admission/tenants.ts';
 import { createToken, revokeToken, tokenBody, tokenView } from '../../admission/tokens.ts';
 import { findTenant } from '../../access/authenticate.ts';
 import { pageReply, pageRequest } from '../paging.ts';
@@ -15,7 +22,8 @@ const TOKEN = { $ref: '#/components/schemas/Token' } as const;
 
 function tenantRoutes(admission: Admission): Route[] {
   const { store } = admission;
-  const view = (tenant: Parameters<typeof tenantView>[0]) => tenantView(tenant, store.forTenant(tenant.id).get('quota', 'quota')?.record);
+  const view = (tenant: Parameters<typeof tenantView>[0]) =>
+    tenantView(tenant, store.forTenant(tenant.id).get('quota', 'quota')?.record);
   return [
     route({
       method: 'GET',
@@ -30,11 +38,20 @@ function tenantRoutes(admission: Admission): Route[] {
       handle: ({ query }) => {
         const page = pageRequest(query);
         if (isRejection(page)) return page;
-        const read = store.listGlobal('tenant-slugs', { ...page, limit: page.limit + 1 }).flatMap(({ id, record }) => {
-          const tenant = store.getGlobal('tenants', record.tenantId)?.record;
-          return tenant === undefined ? [] : [{ id, tenant }];
-        });
-        return pageReply(page, '/api/v1/tenants', query, read, ({ id }) => id, ({ tenant }) => view(tenant));
+        const read = store
+          .listGlobal('tenant-slugs', { ...page, limit: page.limit + 1 })
+          .flatMap(({ id, record }) => {
+            const tenant = store.getGlobal('tenants', record.tenantId)?.record;
+            return tenant === undefined ? [] : [{ id, tenant }];
+          });
+        return pageReply(
+          page,
+          '/api/v1/tenants',
+          query,
+          read,
+          ({ id }) => id,
+          ({ tenant }) => view(tenant),
+        );
       },
     }),
     route({
@@ -47,7 +64,8 @@ function tenantRoutes(admission: Admission): Route[] {
       body: { shape: tenantBody },
       codes: ['tenant_name_invalid', 'tenant_already_exists'],
       success: { status: 201, description: 'The tenant.', schema: TENANT },
-      handle: async ({ caller, body }) => writeReply(await createTenant(admission, caller, body as Draft<typeof tenantBody>)),
+      handle: async ({ caller, body }) =>
+        writeReply(await createTenant(admission, caller, body as Draft<typeof tenantBody>)),
     }),
     route({
       method: 'GET',
@@ -69,7 +87,8 @@ function tenantRoutes(admission: Admission): Route[] {
       tenant: 'platform',
       codes: ['tenant_not_found', 'tenant_in_use'],
       success: { status: 200, description: 'Deleted.', schema: TENANT },
-      handle: async ({ caller, params }) => writeReply(await deleteTenant(admission, caller, params['tenant'] ?? '')),
+      handle: async ({ caller, params }) =>
+        writeReply(await deleteTenant(admission, caller, params['tenant'] ?? '')),
     }),
     route({
       method: 'PUT',
@@ -84,7 +103,11 @@ function tenantRoutes(admission: Admission): Route[] {
       handle: async ({ caller, params, body }) => {
         const tenant = findTenant(store, params['tenant'] ?? '');
         if (tenant === undefined) {
-          return reject('tenant_not_found', { field: 'tenant', received: received(params['tenant']), why: 'There is no tenant of this id or slug.' });
+          return reject('tenant_not_found', {
+            field: 'tenant',
+            received: received(params['tenant']),
+            why: 'There is no tenant of this id or slug.',
+          });
         }
         return writeReply(await setQuota(admission, caller, tenant.id, body));
       },
@@ -110,8 +133,18 @@ function tokenRoutes(admission: Admission, tokenKey: Buffer): Route[] {
         if (isRejection(page)) return page;
         const read = store
           .listGlobal('tokens')
-          .filter(({ id, record }) => record.tenantId === tenant.id && (page.after === undefined || id > page.after));
-        return pageReply(page, '/api/v1/tokens', query, read.slice(0, page.limit + 1), ({ id }) => id, ({ record }) => tokenView(record));
+          .filter(
+            ({ id, record }) =>
+              record.tenantId === tenant.id && (page.after === undefined || id > page.after),
+          );
+        return pageReply(
+          page,
+          '/api/v1/tokens',
+          query,
+          read.slice(0, page.limit + 1),
+          ({ id }) => id,
+          ({ record }) => tokenView(record),
+        );
       },
     }),
     route({
@@ -124,7 +157,8 @@ function tokenRoutes(admission: Admission, tokenKey: Buffer): Route[] {
       body: { shape: tokenBody },
       codes: ['token_invalid'],
       success: { status: 201, description: 'The token.', schema: TOKEN },
-      handle: async ({ caller, body }) => writeReply(await createToken(admission, tokenKey, caller, body as Draft<typeof tokenBody>)),
+      handle: async ({ caller, body }) =>
+        writeReply(await createToken(admission, tokenKey, caller, body as Draft<typeof tokenBody>)),
     }),
     route({
       method: 'DELETE',
@@ -135,7 +169,8 @@ function tokenRoutes(admission: Admission, tokenKey: Buffer): Route[] {
       tenant: 'credential',
       codes: ['token_not_found'],
       success: { status: 200, description: 'Revoked.', schema: TOKEN },
-      handle: async ({ caller, params }) => writeReply(await revokeToken(admission, caller, params['id'] ?? '')),
+      handle: async ({ caller, params }) =>
+        writeReply(await revokeToken(admission, caller, params['id'] ?? '')),
     }),
   ];
 }

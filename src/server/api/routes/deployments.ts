@@ -51,12 +51,23 @@ export function deploymentRoutes(admission: Admission): Route[] {
       tenant: 'credential',
       query: LIST_QUERY,
       codes: [],
-      success: { status: 200, description: 'Deployments; the next page is in the Link header.', schema: { type: 'array', items: { $ref: '#/components/schemas/Deployment' } } },
+      success: {
+        status: 200,
+        description: 'Deployments; the next page is in the Link header.',
+        schema: { type: 'array', items: { $ref: '#/components/schemas/Deployment' } },
+      },
       handle: ({ store, query }) => {
         const page = pageRequest(query);
         if (isRejection(page)) return page;
         const read = store.list('deployments', { ...page, limit: page.limit + 1 });
-        return pageReply(page, '/api/v1/deployments', query, read, ({ id }) => id, (stored) => storedDeploymentView(store, stored));
+        return pageReply(
+          page,
+          '/api/v1/deployments',
+          query,
+          read,
+          ({ id }) => id,
+          (stored) => storedDeploymentView(store, stored),
+        );
       },
     }),
     route({
@@ -69,7 +80,11 @@ export function deploymentRoutes(admission: Admission): Route[] {
       query: DRY_RUN,
       body,
       codes: DEPLOYMENT_CODES.create,
-      success: { status: 201, description: 'Stored; what the server changed is announced.', schema: { $ref: '#/components/schemas/DeploymentWritten' } },
+      success: {
+        status: 201,
+        description: 'Stored; what the server changed is announced.',
+        schema: { $ref: '#/components/schemas/DeploymentWritten' },
+      },
       handle: async (request) => {
         const dryRun = booleanParameter(request.query, 'dryRun');
         if (isRejection(dryRun)) return dryRun;
@@ -84,12 +99,20 @@ export function deploymentRoutes(admission: Admission): Route[] {
       permission: 'read',
       tenant: 'credential',
       codes: ['deployment_not_found'],
-      success: { status: 200, description: 'The stored deployment with its status.', schema: { $ref: '#/components/schemas/Deployment' } },
+      success: {
+        status: 200,
+        description: 'The stored deployment with its status.',
+        schema: { $ref: '#/components/schemas/Deployment' },
+      },
       handle: ({ store, params }) => {
         const name = params['name'] ?? '';
         const { stored, field } = findDeployment(store, name);
         if (stored === undefined) return deploymentNotFound(field, name);
-        return { status: 200, body: storedDeploymentView(store, stored), headers: { etag: `"${stored.modRevision}"` } };
+        return {
+          status: 200,
+          body: storedDeploymentView(store, stored),
+          headers: { etag: `"${stored.modRevision}"` },
+        };
       },
     }),
     route({
@@ -102,7 +125,11 @@ export function deploymentRoutes(admission: Admission): Route[] {
       query: DRY_RUN,
       body,
       codes: DEPLOYMENT_CODES.update,
-      success: { status: 200, description: 'Stored; what was lost is listed in removed.', schema: { $ref: '#/components/schemas/DeploymentWritten' } },
+      success: {
+        status: 200,
+        description: 'Stored; what was lost is listed in removed.',
+        schema: { $ref: '#/components/schemas/DeploymentWritten' },
+      },
       handle: (request) => update(admission, request, request.params['name']),
     }),
     route({
@@ -115,7 +142,11 @@ export function deploymentRoutes(admission: Admission): Route[] {
       query: DRY_RUN,
       body,
       codes: DEPLOYMENT_CODES.update,
-      success: { status: 200, description: 'Stored; what was lost is listed in removed.', schema: { $ref: '#/components/schemas/DeploymentWritten' } },
+      success: {
+        status: 200,
+        description: 'Stored; what was lost is listed in removed.',
+        schema: { $ref: '#/components/schemas/DeploymentWritten' },
+      },
       handle: (request) => update(admission, request, undefined),
     }),
     route({
@@ -126,11 +157,17 @@ export function deploymentRoutes(admission: Admission): Route[] {
       permission: 'deploy',
       tenant: 'credential',
       codes: ['deployment_not_found', 'revision_mismatch', 'header_invalid'],
-      success: { status: 200, description: 'Deleted; the last stored record.', schema: { $ref: '#/components/schemas/DeploymentWritten' } },
+      success: {
+        status: 200,
+        description: 'Deleted; the last stored record.',
+        schema: { $ref: '#/components/schemas/DeploymentWritten' },
+      },
       handle: async (request) => {
         const ifMatch = parseIfMatch(request.headers['if-match']);
         if (isRejection(ifMatch)) return ifMatch;
-        return writeReply(await deleteDeployment(admission, request.caller, request.params['name'] ?? '', ifMatch));
+        return writeReply(
+          await deleteDeployment(admission, request.caller, request.params['name'] ?? '', ifMatch),
+        );
       },
     }),
   ];

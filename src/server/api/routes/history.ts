@@ -15,18 +15,31 @@ interface EventFilter {
 
 export function matchesFilter(filter: EventFilter, event: EventRecord): boolean {
   if (filter.kind !== undefined && event.kind !== filter.kind) return false;
-  if (filter.subject !== undefined && event.subject.name !== filter.subject && `${event.subject.kind}/${event.subject.name}` !== filter.subject) return false;
+  if (
+    filter.subject !== undefined &&
+    event.subject.name !== filter.subject &&
+    `${event.subject.kind}/${event.subject.name}` !== filter.subject
+  )
+    return false;
   return filter.since === undefined || Date.parse(event.at) >= filter.since;
 }
 
 const READ_CHUNK = 1000;
 
 /** Reads on until the page is full: a filter may skip most of what is stored, but never ends a page early. */
-async function readEvents(store: TenantStore, filter: EventFilter, after: string | undefined, count: number): Promise<Stored<EventRecord>[]> {
+async function readEvents(
+  store: TenantStore,
+  filter: EventFilter,
+  after: string | undefined,
+  count: number,
+): Promise<Stored<EventRecord>[]> {
   const found: Stored<EventRecord>[] = [];
   let from = after;
   for (;;) {
-    const { entries } = await store.rangeCold('events', '', { limit: READ_CHUNK, ...(from === undefined ? {} : { after: from }) });
+    const { entries } = await store.rangeCold('events', '', {
+      limit: READ_CHUNK,
+      ...(from === undefined ? {} : { after: from }),
+    });
     for (const entry of entries) {
       if (matchesFilter(filter, entry.record)) found.push(entry);
       if (found.length === count) return found;
@@ -40,17 +53,26 @@ async function events(request: RouteRequest): Promise<Reply> {
   const { store, query, headers } = request;
   const { kind, subject, since } = query;
   const sinceMs = since === undefined ? undefined : Date.parse(since);
-  if (since !== undefined && Number.isNaN(sinceMs)) return invalidParameter('since', since, 'an RFC 3339 time such as 2026-01-31T12:00:00Z');
+  if (since !== undefined && Number.isNaN(sinceMs))
+    return invalidParameter('since', since, 'an RFC 3339 time such as 2026-01-31T12:00:00Z');
   const filter: EventFilter = {
     ...(kind === undefined ? {} : { kind }),
     ...(subject === undefined ? {} : { subject }),
     ...(sinceMs === undefined ? {} : { since: sinceMs }),
   };
-  if (headers.accept?.includes('text/event-stream')) return eventStream(request, (event) => matchesFilter(filter, event));
+  if (headers.accept?.includes('text/event-stream'))
+    return eventStream(request, (event) => matchesFilter(filter, event));
   const page = pageRequest(query);
   if (isRejection(page)) return page;
   const read = await readEvents(store, filter, page.after, page.limit + 1);
-  return pageReply(page, '/api/v1/events', query, read, ({ id }) => id, ({ record }) => record);
+  return pageReply(
+    page,
+    '/api/v1/events',
+    query,
+    read,
+    ({ id }) => id,
+    ({ record }) => record,
+  );
 }
 
 export function historyRoutes(): Route[] {
@@ -66,10 +88,17 @@ export function historyRoutes(): Route[] {
         ...LIST_QUERY,
         kind: { description: 'Only events of this kind.', schema: { type: 'string' } },
         subject: { description: 'Only events about this name, or Kind/name.', schema: { type: 'string' } },
-        since: { description: 'Only events at or after this time.', schema: { type: 'string', format: 'date-time' } },
+        since: {
+          description: 'Only events at or after this time.',
+          schema: { type: 'string', format: 'date-time' },
+        },
       },
       codes: [],
-      success: { status: 200, description: 'Events.', schema: { type: 'array', items: { $ref: '#/components/schemas/Event' } } },
+      success: {
+        status: 200,
+        description: 'Events.',
+        schema: { type: 'array', items: { $ref: '#/components/schemas/Event' } },
+      },
       handle: events,
     }),
     route({
@@ -81,13 +110,27 @@ export function historyRoutes(): Route[] {
       tenant: 'credential',
       query: LIST_QUERY,
       codes: [],
-      success: { status: 200, description: 'Versions, oldest first.', schema: { type: 'array', items: { $ref: '#/components/schemas/Archive' } } },
+      success: {
+        status: 200,
+        description: 'Versions, oldest first.',
+        schema: { type: 'array', items: { $ref: '#/components/schemas/Archive' } },
+      },
       handle: async ({ store, params, query }) => {
         const page = pageRequest(query);
         if (isRejection(page)) return page;
         const name = params['name'] ?? '';
-        const { entries } = await store.rangeCold('archives', `${joinId(name)}/`, { ...page, limit: page.limit + 1 });
-        return pageReply(page, `/api/v1/archives/deployments/${encodeURIComponent(name)}`, query, entries, ({ id }) => id, ({ record }) => record);
+        const { entries } = await store.rangeCold('archives', `${joinId(name)}/`, {
+          ...page,
+          limit: page.limit + 1,
+        });
+        return pageReply(
+          page,
+          `/api/v1/archives/deployments/${encodeURIComponent(name)}`,
+          query,
+          entries,
+          ({ id }) => id,
+          ({ record }) => record,
+        );
       },
     }),
     route({
@@ -99,12 +142,23 @@ export function historyRoutes(): Route[] {
       tenant: 'credential',
       query: LIST_QUERY,
       codes: [],
-      success: { status: 200, description: 'Audit records.', schema: { type: 'array', items: { $ref: '#/components/schemas/Audit' } } },
+      success: {
+        status: 200,
+        description: 'Audit records.',
+        schema: { type: 'array', items: { $ref: '#/components/schemas/Audit' } },
+      },
       handle: async ({ store, query }) => {
         const page = pageRequest(query);
         if (isRejection(page)) return page;
         const { entries } = await store.rangeCold('audit', '', { ...page, limit: page.limit + 1 });
-        return pageReply(page, '/api/v1/audit', query, entries, ({ id }) => id, ({ record }) => record);
+        return pageReply(
+          page,
+          '/api/v1/audit',
+          query,
+          entries,
+          ({ id }) => id,
+          ({ record }) => record,
+        );
       },
     }),
   ];

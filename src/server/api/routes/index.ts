@@ -12,5 +12,10 @@ export interface RouteDependencies {
 
 /** Every route under /api/v1, one list. */
 export function apiRoutes({ admission, tokenKey }: RouteDependencies): readonly Route[] {
-  return [...deploymentRoutes(admission), ...secretRoutes(admission), ...historyRoutes(), ...accessRoutes(admission, tokenKey)];
+  return [
+    ...deploymentRoutes(admission),
+    ...secretRoutes(admission),
+    ...historyRoutes(),
+    ...accessRoutes(admission, tokenKey),
+  ];
 }

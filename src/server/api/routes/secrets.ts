@@ -46,10 +46,25 @@ async function listReferenced(admission: Admission, { store, query }: RouteReque
     read.map(async ({ label, namespace, consumers }) => {
       const metadata = await secrets.store.metadata(store.tenantId, { namespace, label });
       const exists = metadata.ok && metadata.exists;
-      return { name: label, namespace, path: `${namespace}/${label}`, exists, keys: exists ? metadata.keys : [], version: exists ? metadata.version : 0, consumers };
+      return {
+        name: label,
+        namespace,
+        path: `${namespace}/${label}`,
+        exists,
+        keys: exists ? metadata.keys : [],
+        version: exists ? metadata.version : 0,
+        consumers,
+      };
     }),
   );
-  return pageReply(page, '/api/v1/secrets/resources', query, described, ({ name }) => name, (entry) => entry);
+  return pageReply(
+    page,
+    '/api/v1/secrets/resources',
+    query,
+    described,
+    ({ name }) => name,
+    (entry) => entry,
+  );
 }
 
 export function secretRoutes(admission: Admission): Route[] {
@@ -57,13 +72,17 @@ export function secretRoutes(admission: Admission): Route[] {
     route({
       method: 'GET',
       path: '/api/v1/secrets/resources',
-      summary: 'Every secret path that the tenant\'s deployments reference',
+      summary: "Every secret path that the tenant's deployments reference",
       tag: 'Secrets',
       permission: 'secrets.read',
       tenant: 'credential',
       query: LIST_QUERY,
       codes: [],
-      success: { status: 200, description: 'Referenced paths, by name.', schema: { type: 'array', items: { $ref: '#/components/schemas/Secret' } } },
+      success: {
+        status: 200,
+        description: 'Referenced paths, by name.',
+        schema: { type: 'array', items: { $ref: '#/components/schemas/Secret' } },
+      },
       handle: (request) => listReferenced(admission, request),
     }),
     route({
@@ -74,8 +93,15 @@ export function secretRoutes(admission: Admission): Route[] {
       permission: 'secrets.read',
       tenant: 'credential',
       codes: [],
-      success: { status: 200, description: 'Consumers.', schema: { type: 'array', items: { type: 'object' } } },
-      handle: ({ store, params }) => ({ status: 200, body: admission.secrets.references.consumers(store.tenantId, params['name'] ?? '') }),
+      success: {
+        status: 200,
+        description: 'Consumers.',
+        schema: { type: 'array', items: { type: 'object' } },
+      },
+      handle: ({ store, params }) => ({
+        status: 200,
+        body: admission.secrets.references.consumers(store.tenantId, params['name'] ?? ''),
+      }),
     }),
     route({
       method: 'PUT',
@@ -86,8 +112,15 @@ export function secretRoutes(admission: Admission): Route[] {
       tenant: 'credential',
       body: { shape: secretWriteBody },
       codes: WRITE_CODES,
-      success: { status: 200, description: 'Metadata only: path, keys, version. 201 when the document is new.', schema: { $ref: '#/components/schemas/Secret' } },
-      handle: async (request) => writeReply(await writeSecret(admission, request.caller, pathOf(request), request.body as SecretWriteDraft)),
+      success: {
+        status: 200,
+        description: 'Metadata only: path, keys, version. 201 when the document is new.',
+        schema: { $ref: '#/components/schemas/Secret' },
+      },
+      handle: async (request) =>
+        writeReply(
+          await writeSecret(admission, request.caller, pathOf(request), request.body as SecretWriteDraft),
+        ),
     }),
     route({
       method: 'GET',
@@ -96,21 +129,46 @@ export function secretRoutes(admission: Admission): Route[] {
       tag: 'Secrets',
       permission: 'secrets.read',
       tenant: 'credential',
-      codes: ['secret_path_namespace', 'secret_path_name', 'secret_not_found', 'secrets_sealed', 'secrets_store_unavailable'],
-      success: { status: 200, description: 'Keys and versions, never values.', schema: { $ref: '#/components/schemas/Secret' } },
-      handle: async (request) => writeReply(await readSecretMetadata(admission, request.caller, pathOf(request))),
+      codes: [
+        'secret_path_namespace',
+        'secret_path_name',
+        'secret_not_found',
+        'secrets_sealed',
+        'secrets_store_unavailable',
+      ],
+      success: {
+        status: 200,
+        description: 'Keys and versions, never values.',
+        schema: { $ref: '#/components/schemas/Secret' },
+      },
+      handle: async (request) =>
+        writeReply(await readSecretMetadata(admission, request.caller, pathOf(request))),
     }),
     route({
       method: 'POST',
       path: '/api/v1/deployments/{name}/secrets/rotate',
-      summary: 'Advance the rotation of a deployment\'s secrets: stage, promote, retire',
+      summary: "Advance the rotation of a deployment's secrets: stage, promote, retire",
       tag: 'Secrets',
       permission: 'secrets.write',
       tenant: 'credential',
       body: { shape: rotateBody },
-      codes: ['deployment_not_found', 'rotation_transition_invalid', 'rotation_rollout_incomplete', 'secret_name_invalid', 'secret_not_found', ...WRITE_CODES.slice(3)],
-      success: { status: 200, description: 'The deployment, with the rotation in its status.', schema: { $ref: '#/components/schemas/DeploymentWritten' } },
-      handle: async ({ caller, params, body }) => writeReply(await rotateSecrets(admission, caller, params['name'] ?? '', body as Draft<typeof rotateBody>)),
+      codes: [
+        'deployment_not_found',
+        'rotation_transition_invalid',
+        'rotation_rollout_incomplete',
+        'secret_name_invalid',
+        'secret_not_found',
+        ...WRITE_CODES.slice(3),
+      ],
+      success: {
+        status: 200,
+        description: 'The deployment, with the rotation in its status.',
+        schema: { $ref: '#/components/schemas/DeploymentWritten' },
+      },
+      handle: async ({ caller, params, body }) =>
+        writeReply(
+          await rotateSecrets(admission, caller, params['name'] ?? '', body as Draft<typeof rotateBody>),
+        ),
     }),
   ];
 }

@@ -1,0 +1,49 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { ROOT, runTool } from './run.ts';
+
+interface Check {
+  readonly name: string;
+  readonly run: () => number;
+}
+
+/** The tool reads nothing and exits green when its parser cannot load, so the number of modules is looked at too. */
+function importTable(): number {
+  const result = spawnSync(
+    join(ROOT, 'node_modules/.bin/depcruise'),
+    ['--config', '.dependency-cruiser.cjs', '--output-type', 'json', 'src'],
+    {
+      cwd: ROOT,
+      encoding: 'utf8',
+      maxBuffer: 256 * 2 ** 20,
+    },
+  );
+  if (result.error) throw result.error;
+  const { summary } = JSON.parse(result.stdout) as {
+    summary: { totalCruised: number; violations: { rule: { name: string }; from: string; to: string }[] };
+  };
+  for (const { rule, from, to } of summary.violations)
+    process.stdout.write(`  ${rule.name}: ${from} → ${to}\n`);
+  process.stdout.write(`  ${summary.totalCruised} modules, ${summary.violations.length} violations\n`);
+  return summary.totalCruised > 100 && summary.violations.length === 0 ? 0 : 1;
+}
+
+const CHECKS: readonly Check[] = [
+  { name: 'format', run: () => runTool('biome', ['format', '.']) },
+  { name: 'lint', run: () => runTool('oxlint', ['--type-aware', '--deny-warnings']) },
+  { name: 'types', run: () => runTool('tsc', ['-p', '.']) },
+  { name: 'import table', run: importTable },
+  { name: 'dead exports', run: () => runTool('knip', ['--no-progress']) },
+  { name: 'generated docs', run: () => runTool('node', ['scripts/generate-reference.ts', '--check']) },
+];
+
+let failed = 0;
+for (const { name, run } of CHECKS) {
+  process.stdout.write(`── ${name}\n`);
+  if (run() !== 0) {
+    failed += 1;
+    process.stdout.write(`── ${name}: FAILED\n`);
+  }
+}
+process.stdout.write(failed === 0 ? 'all checks passed\n' : `${failed} of ${CHECKS.length} checks failed\n`);
+process.exit(failed === 0 ? 0 : 1);
