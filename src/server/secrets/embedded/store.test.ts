@@ -239,7 +239,7 @@ describe('planned writes', () => {
     const moved = await store.planWrites(tenant, [{ path: DB, values: values('2') }]);
     await store.write(tenant, DB, values('other'));
     expect(moved.ok && (await kv.commit(moved.parts)).ok).toBe(false);
-    const destroyed = await store.planWrites(tenant, [{ path: DB, values: values('2') }]);
+    const destroyed = await store.planWrites(tenant, [{ path: WEB, values: values('first') }]);
     await store.destroyTenant(tenant);
     expect(destroyed.ok && (await kv.commit(destroyed.parts)).ok).toBe(false);
     expect((await kv.range(`t/${tenant}/`)).entries).toEqual([]);
