@@ -69,7 +69,7 @@ describe('embedded secrets at rest', () => {
     await store.write(tenant, DB, values('x'));
     const keys = (await kv.range('')).entries.map((entry) => entry.key);
     expect(keys).toHaveLength(3);
-    expect(keys.every((key) => key.startsWith(`t/${tenant}/secret-`))).toBe(true);
+    expect(keys.every((key) => key.startsWith(`c/${tenant}/secret-`))).toBe(true);
   });
 
   it('does not open bytes under another version, path or tenant', async () => {
@@ -242,7 +242,7 @@ describe('planned writes', () => {
     const destroyed = await store.planWrites(tenant, [{ path: WEB, values: values('first') }]);
     await store.destroyTenant(tenant);
     expect(destroyed.ok && (await kv.commit(destroyed.parts)).ok).toBe(false);
-    expect((await kv.range(`t/${tenant}/`)).entries).toEqual([]);
+    expect((await kv.range(`c/${tenant}/`)).entries).toEqual([]);
   });
 
   it('are refused for the same document twice', async () => {
