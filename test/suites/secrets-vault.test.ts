@@ -6,6 +6,7 @@ import { resolveEnvironment } from '../../src/server/secrets/resolve.ts';
 import type { SecretsStore } from '../../src/server/secrets/port.ts';
 import type { VaultAuth } from '../../src/server/secrets/vault/session.ts';
 import { createVaultSecrets, type VaultSecretsOptions } from '../../src/server/secrets/vault/store.ts';
+import { selfSigned } from '../support/certificates.ts';
 import { startVaultEndpoint, type VaultEndpoint } from '../support/vault.ts';
 import { revealed, secretValues } from './secrets-contract.ts';
 
@@ -238,5 +239,24 @@ describe('vault: status', () => {
     expect(await store.status()).toEqual({ kind: 'vault', connected: true, sealed: false });
     vault.switches.slowMs = 5_000;
     expect(await store.status()).toMatchObject({ connected: false });
+  });
+});
+
+describe('vault: TLS', () => {
+  it('trusts the configured authority, and sends nothing to another', async () => {
+    const { key, cert } = selfSigned(['IP:127.0.0.1']);
+    const secure = await startVaultEndpoint({ key, cert });
+    const auth = { kind: 'token', token: new SecretValue(secure.rootToken) } as const;
+    try {
+      const trusting = connect(auth, { address: secure.address, ca: cert });
+      expect(await trusting.write(tenant, DB, secretValues({ a: '1' }))).toMatchObject({ ok: true });
+      const asked = secure.requests.length;
+      const strict = connect(auth, { address: secure.address });
+      expect(await strict.read(tenant, DB)).toMatchObject({ ok: false, reason: 'unavailable' });
+      expect(await strict.status()).toMatchObject({ connected: false });
+      expect(secure.requests).toHaveLength(asked);
+    } finally {
+      await secure.close();
+    }
   });
 });

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 
 /** One document of a KV v2 mount. `versions` holds what is kept; a deleted version keeps its metadata. */
@@ -80,7 +81,10 @@ const DENIED = errors(403, 'permission denied');
  * A KV v2 endpoint that answers as Vault and OpenBao do, status by status and word by word where a client has nothing else
  * to go by, for runs without a real one. In memory, on a free loopback port.
  */
-export async function startVaultEndpoint(): Promise<VaultEndpoint> {
+export async function startVaultEndpoint(tls?: {
+  readonly key: string;
+  readonly cert: string;
+}): Promise<VaultEndpoint> {
   const mounts = new Map<string, Map<string, KvDocument>>();
   const tokens = new Map<string, IssuedToken>();
   const requests: string[] = [];
@@ -316,14 +320,15 @@ export async function startVaultEndpoint(): Promise<VaultEndpoint> {
     else send();
   }
 
-  const server = createServer((request, response) => {
+  const listener = (request: IncomingMessage, response: ServerResponse): void => {
     answer(request, response).catch(() => response.destroy());
-  });
+  };
+  const server = tls === undefined ? createServer(listener) : createTlsServer(tls, listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
 
   return {
-    address: `http://127.0.0.1:${port}`,
+    address: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,
     rootToken,
     appRole,
     switches,

@@ -17,6 +17,7 @@ describe('SecretValue', () => {
   });
 
   const ways: readonly [string, () => string][] = [
+    // oxlint-disable-next-line typescript/restrict-template-expressions -- the lint is the first line of defence, this is the second
     ['template string', () => `${secret}`],
     ['concatenation', () => 'x' + String(secret)],
     ['String()', () => String(secret)],
@@ -29,10 +30,12 @@ describe('SecretValue', () => {
       () => inspect(document, { depth: 9, customInspect: false, showHidden: true }),
     ],
     ['util.format', () => format('%s %o %O %j %d', secret, secret, secret, secret, secret)],
+    // oxlint-disable-next-line typescript/restrict-template-expressions -- as above
     ['Error message', () => new Error(`cannot use ${secret}`).stack ?? ''],
     ['Error cause', () => inspect(new Error('cannot', { cause: secret }))],
     ['error properties', () => inspect(Object.assign(new Error('cannot'), { secret }))],
     ['structured clone', () => inspect(structuredClone({ secret }), { showHidden: true })],
+    // oxlint-disable-next-line typescript/no-misused-spread -- as above
     ['object spread', () => JSON.stringify({ ...secret })],
   ];
 

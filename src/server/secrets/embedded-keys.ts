@@ -11,13 +11,19 @@ function segment(text: string): string {
   return encodeURIComponent(text);
 }
 
+/** Tenant ids are ours, but a key that left its tenant's range would be the worst of mistakes. */
+function checked(tenant: TenantId): TenantId {
+  assertSegment(tenant);
+  return tenant;
+}
+
 export function tenantKeyKey(tenant: TenantId): string {
-  return coldKey(tenant, 'secret-key', 'current');
+  return coldKey(checked(tenant), 'secret-key', 'current');
 }
 
 /** Heads and versions of all documents of the tenant. */
 export function documentsPrefix(tenant: TenantId): string {
-  return coldKey(tenant, 'secret-docs', '');
+  return coldKey(checked(tenant), 'secret-docs', '');
 }
 
 export function headPrefix(tenant: TenantId, namespace: string): string {

@@ -24,7 +24,7 @@ function critical(freedom: number): number {
 }
 
 function countsOf(text: string, alphabet: string): number[] {
-  return [...alphabet].map((char) => text.split(char).length - 1);
+  return alphabet.split('').map((char) => text.split(char).length - 1);
 }
 
 /** Repeatable bytes, so that the statistical test gives the same verdict in every run. */

@@ -1,3 +1,4 @@
+import { Buffer as Bytes } from 'node:buffer';
 import { describe, expect, it } from 'vitest';
 import type { GenerateDraft } from '../../contract/secret-draft.ts';
 import {
@@ -85,7 +86,7 @@ describe('generate block', () => {
     expect(bytesRange('hex', { ...POLICY, entropyFloorBits: 129 })).toEqual({ min: 17, max: 512 });
     for (const bytes of [16, 17, 18, 32, 767, 768]) {
       for (const encoding of ['base64url', 'base64', 'hex'] as const) {
-        expect(encodedLength(bytes, encoding)).toBe(Buffer.alloc(bytes).toString(encoding).length);
+        expect(encodedLength(bytes, encoding)).toBe(Bytes.alloc(bytes).toString(encoding).length);
       }
     }
     for (const [charset, length] of [

@@ -69,7 +69,7 @@ describe('embedded secrets at rest', () => {
     await store.write(tenant, DB, values('x'));
     const keys = (await kv.range('')).entries.map((entry) => entry.key);
     expect(keys).toHaveLength(3);
-    expect(keys.every((key) => key.startsWith(`t/${tenant}/secret-`))).toBe(true);
+    expect(keys.every((key) => key.startsWith(`c/${tenant}/secret-`))).toBe(true);
   });
 
   it('does not open bytes under another version, path or tenant', async () => {
@@ -239,10 +239,10 @@ describe('planned writes', () => {
     const moved = await store.planWrites(tenant, [{ path: DB, values: values('2') }]);
     await store.write(tenant, DB, values('other'));
     expect(moved.ok && (await kv.commit(moved.parts)).ok).toBe(false);
-    const destroyed = await store.planWrites(tenant, [{ path: DB, values: values('2') }]);
+    const destroyed = await store.planWrites(tenant, [{ path: WEB, values: values('first') }]);
     await store.destroyTenant(tenant);
     expect(destroyed.ok && (await kv.commit(destroyed.parts)).ok).toBe(false);
-    expect((await kv.range(`t/${tenant}/`)).entries).toEqual([]);
+    expect((await kv.range(`c/${tenant}/`)).entries).toEqual([]);
   });
 
   it('are refused for the same document twice', async () => {

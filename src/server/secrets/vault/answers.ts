@@ -62,10 +62,8 @@ export function isTransient(answer: VaultAnswer): boolean {
 }
 
 function isSealed(answer: Extract<VaultAnswer, { reached: true }>): boolean {
-  return (
-    answer.status === 503 &&
-    (errorsOf(answer.json).some((error) => /sealed/i.test(error)) || member(answer.json, 'sealed') === true)
-  );
+  if (answer.status === 501) return true;
+  return answer.status === 503 && errorsOf(answer.json).some((error) => /sealed/i.test(error));
 }
 
 /** What a refusal means for a secret. The words of the server are not passed on: they are not ours to vouch for. */

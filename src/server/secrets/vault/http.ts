@@ -25,7 +25,7 @@ export interface VaultCall {
   readonly body?: unknown;
 }
 
-/** An answer of the server whatever its status, or why there is none. `retriable`: the call did not reach the server for certain. */
+/** An answer of the server whatever its status, or why there is none. `retriable`: worth a second try if the call is safe to repeat. */
 export type VaultAnswer =
   | { readonly reached: true; readonly status: number; readonly json: unknown }
   | { readonly reached: false; readonly retriable: boolean; readonly problem: string };
@@ -107,23 +107,13 @@ export function createVaultHttp(options: VaultHttpOptions): VaultHttp {
   };
 }
 
-/** Errors before a byte was sent. */
-const NOT_SENT: ReadonlySet<string> = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-]);
+/** Errors that may be over a moment later: a server that restarts, or a pooled connection it had just closed. */
+const PASSING: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'EAI_AGAIN']);
 
 /** The code only: messages of network errors may carry what the peer sent. */
 function unreached(error: Error): VaultAnswer {
   const code = 'code' in error ? String(error.code) : error.name;
-  return {
-    reached: false,
-    retriable: NOT_SENT.has(code) || code === 'ECONNRESET',
-    problem: `cannot be reached (${code})`,
-  };
+  return { reached: false, retriable: PASSING.has(code), problem: `cannot be reached (${code})` };
 }
 
 function parsed(text: string): unknown {
