@@ -1,6 +1,6 @@
 import { DEFAULT_REGIONS } from '../core/scheduler/regions.ts';
 
-type KeyType = 'string' | 'integer' | 'number' | 'boolean' | 'duration' | 'strings' | 'regions' | 'map';
+type KeyType = 'string' | 'integer' | 'number' | 'boolean' | 'duration' | 'strings' | 'regions';
 
 export interface ConfigKey {
   /** Dotted path in berth.yaml; the variable is BERTH_ + the path in upper snake case. */

@@ -39,6 +39,15 @@ function checkRegions(key: ConfigKey, value: unknown, source: string): readonly 
   });
 }
 
+/** Undefined when the text is not JSON: then it is no list either, and is refused as such. */
+function jsonText(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
 /** One value of one key; text (from a variable or a flag) is read by the key's type. */
 function convert(key: ConfigKey, value: unknown, source: string): unknown {
   const fromText = typeof value === 'string' && source !== 'berth.yaml' && !source.endsWith('.yaml');
@@ -64,7 +73,7 @@ function convert(key: ConfigKey, value: unknown, source: string): unknown {
       throw typeError(key, source, 'true or false');
     case 'strings': {
       const list = fromText
-        ? String(value)
+        ? value
             .split(',')
             .map((part) => part.trim())
             .filter((part) => part !== '')
@@ -74,9 +83,7 @@ function convert(key: ConfigKey, value: unknown, source: string): unknown {
       return list;
     }
     case 'regions':
-      return checkRegions(key, fromText ? (JSON.parse(String(value)) as unknown) : value, source);
-    case 'map':
-      throw typeError(key, source, 'a map');
+      return checkRegions(key, fromText ? jsonText(value) : value, source);
   }
 }
 
@@ -192,7 +199,7 @@ export function loadValues(args: readonly string[], environment: NodeJS.ProcessE
   const values = new Map<string, unknown>();
   for (const key of CONFIG_KEYS as readonly ConfigKey[]) {
     if (key.default !== undefined)
-      values.set(key.path, key.type === 'duration' ? parseDuration(String(key.default)) : key.default);
+      values.set(key.path, key.type === 'duration' ? parseDuration(key.default as string) : key.default);
     for (const [source, layer] of layers) {
       if (layer.has(key.path)) values.set(key.path, convert(key, layer.get(key.path), source));
     }

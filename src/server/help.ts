@@ -5,7 +5,7 @@ export function helpText(): string {
   const flags = (CONFIG_KEYS as readonly ConfigKey[])
     .filter((key) => key.flag !== undefined)
     .map((key) => {
-      const fallback = key.default === undefined ? '' : ` [${String(key.default)}]`;
+      const fallback = key.default === undefined ? '' : ` [${key.default as string}]`;
       return `  ${(key.flag ?? '').padEnd(20)} ${key.description}${fallback}\n${' '.repeat(23)}${variableOf(key.path)}`;
     });
   return `Usage: berth server [flags]

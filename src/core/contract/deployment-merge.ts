@@ -10,7 +10,7 @@ export function draftOfBody(body: Readonly<Record<string, unknown>>): Deployment
     const value = body[field];
     if (value !== undefined && value !== null) draft[field] = value;
   }
-  return draft as DeploymentDraft;
+  return draft;
 }
 
 /** PUT: each field that is sent replaces the stored one whole, `null` clears it, the rest stays (spec §1, decisions §3). */
@@ -21,7 +21,7 @@ export function mergeDraft(stored: DeploymentSpec, body: Readonly<Record<string,
     if (body[field] === null || body[field] === undefined) delete draft[field];
     else draft[field] = body[field];
   }
-  return draft as DeploymentDraft;
+  return draft;
 }
 
 function lostKeys(

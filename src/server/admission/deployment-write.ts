@@ -6,6 +6,7 @@ import type { Alteration, Warning } from '../../core/model/announcement.ts';
 import type { DeploymentRecord, DeploymentSpec } from '../../core/model/deployment.ts';
 import type { ArchiveChange } from '../../core/model/event.ts';
 import type { DeploymentId } from '../../core/model/ids.ts';
+import { carryRotation } from '../../core/planner/rotation.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
@@ -52,6 +53,7 @@ function nextRecord(
   version: number,
 ): DeploymentRecord {
   const now = admission.clock.now().toISOString();
+  const rotation = carryRotation(previous?.rotation, previous?.spec.secrets ?? [], spec.secrets);
   return {
     id: previous?.id ?? (admission.ids.next('deployment') as DeploymentId),
     tenantId: caller.tenant.tenantId,
@@ -60,7 +62,7 @@ function nextRecord(
     version,
     createdAt: previous?.createdAt ?? now,
     updatedAt: now,
-    ...(previous?.rotation === undefined ? {} : { rotation: previous.rotation }),
+    ...(rotation === undefined ? {} : { rotation }),
   };
 }
 
@@ -154,7 +156,7 @@ function accepted(
 
 function withPlan(answer: Accepted, before: DeploymentSpec | undefined, spec: DeploymentSpec): Accepted {
   const diff = before === undefined ? undefined : fieldDifferences(before, spec);
-  return { status: 200, body: { ...answer.body, plan: { ...(diff === undefined ? {} : { diff }) } } };
+  return { status: 200, body: { ...answer.body, plan: diff === undefined ? {} : { diff } } };
 }
 
 /** The record with its snapshot, index, archive version, event and audit line: one commit, guarded by what was read. */

@@ -60,7 +60,7 @@ function rolloutFacts(caller: Caller, record: DeploymentRecord) {
     .map(({ id, record: instance }) => {
       const seen = observations.get(id)?.record;
       return {
-        id: instance.id as string,
+        id: instance.id,
         phase: seen?.phase ?? ('pending' as const),
         ...(seen?.secretsVersion === undefined ? {} : { secretsVersion: seen.secretsVersion }),
       };

@@ -121,7 +121,8 @@ const NOTHING: PlannedMaterial = {
 
 /** `process` may be minted again; `external` and `volume(…)` keep every key that exists (decisions §4). */
 function mergeMaterial(
-  entry: Pick<SecretEntryDraft, 'anchor' | 'values' | 'generate'>,
+  entry: Pick<SecretEntryDraft, 'values' | 'generate'>,
+  replaceable: boolean,
   existing: SecretValues,
   policy: SecretPolicy,
 ): { readonly values: SecretValues; readonly written: readonly string[]; readonly kept: readonly string[] } {
@@ -130,7 +131,6 @@ function mergeMaterial(
   if (entry.generate !== undefined) {
     for (const [key, value] of mintSecrets(entry.generate as GenerateDraft, policy)) sent.set(key, value);
   }
-  const replaceable = entry.anchor === 'process';
   const values = new Map(existing);
   const written: string[] = [];
   const kept: string[] = [];
@@ -172,6 +172,13 @@ function announcements(
   ];
 }
 
+/** The strictest anchor among the entries of one path decides: what one of them holds on to is not minted again. */
+function mayMintAgain(draft: DeploymentDraft, entry: SecretEntryDraft): boolean {
+  return (draft.secrets ?? []).every(
+    (other) => other.vault_path !== entry.vault_path || other.anchor === 'process',
+  );
+}
+
 /** What a deployment write will put into the secrets store, and how that is announced. Nothing is written yet. */
 export async function planMaterial(
   secrets: SecretAdmission,
@@ -186,7 +193,12 @@ export async function planMaterial(
     if (path === undefined) continue;
     const known = writes.get(secretPathText(path)) ?? (await readExisting(secrets, tenant, path));
     if (isRejection(known)) return known;
-    const { values, written, kept } = mergeMaterial(entry, known.values, secrets.policy);
+    const { values, written, kept } = mergeMaterial(
+      entry,
+      mayMintAgain(draft, entry),
+      known.values,
+      secrets.policy,
+    );
     if (written.length > 0) writes.set(secretPathText(path), { ...known, values });
     alterations.push(...announcements(index, entry, path, written, kept));
   }

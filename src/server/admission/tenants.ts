@@ -181,7 +181,7 @@ export async function setQuota(
     const before = admission.store.forTenant(tenant.id).get('quota', 'quota');
     const transaction = new Transaction(tenant.id)
       .expect('quota', 'quota', before)
-      .put('quota', 'quota', quota as Quota);
+      .put('quota', 'quota', quota);
     admission.journal.audit(transaction, tenant.id, caller, 'tenant.quota_set', {
       kind: 'Tenant',
       name: tenant.slug,
@@ -190,7 +190,7 @@ export async function setQuota(
       .filter((field) => quota[field] === undefined)
       .map((field) => `quota[${field}]`);
     return {
-      answer: { status: 200, body: { ...tenantView(tenant, quota as Quota), ...ANNOUNCED, removed } },
+      answer: { status: 200, body: { ...tenantView(tenant, quota), ...ANNOUNCED, removed } },
       transaction,
     };
   });

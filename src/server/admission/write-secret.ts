@@ -1,5 +1,5 @@
 import { secretMaterialFields } from '../../core/contract/deployment-body.ts';
-import type { GenerateDraft, SecretWriteDraft } from '../../core/contract/secret-draft.ts';
+import type { SecretWriteDraft } from '../../core/contract/secret-draft.ts';
 import { shape } from '../../core/contract/shape.ts';
 import type { Alteration } from '../../core/model/announcement.ts';
 import { isDnsLabel, type SecretPath, secretPathText } from '../../core/model/secret-path.ts';
@@ -84,7 +84,7 @@ function compose(admission: Admission, body: SecretWriteDraft, existing: SecretV
   const alterations: Alteration[] = [];
   const mayMintAgain = body.anchor === undefined || body.anchor === 'process';
   if (body.generate !== undefined) {
-    for (const [key, minted] of mintSecrets(body.generate as GenerateDraft, admission.secrets.policy)) {
+    for (const [key, minted] of mintSecrets(body.generate, admission.secrets.policy)) {
       const kept = mayMintAgain ? undefined : existing.get(key);
       values.set(key, kept ?? minted);
       if (kept !== undefined) {

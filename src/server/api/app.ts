@@ -18,7 +18,7 @@ import { parseBody } from './body.ts';
 import { duplicateHeader, idempotencyKeyRejection, requestIdOf } from './headers.ts';
 import type { ApiMetrics } from './metrics.ts';
 import { type RateLimit, RateLimiter } from './rate-limit.ts';
-import type { Reply, Route, RouteRequest, StreamReply } from './route.ts';
+import type { Reply, Route, RouteRequest } from './route.ts';
 import { sendStream } from './stream.ts';
 
 export interface ApiOptions {
@@ -314,7 +314,7 @@ async function answer(
   } catch (error) {
     result = faultRejection(served, request, error);
   }
-  if ('stream' in result) return sendStream(request, reply, result as StreamReply);
+  if ('stream' in result) return sendStream(request, reply, result);
   const status = isRejection(result) ? statusOf(result) : result.status;
   served.options.metrics.request(route, status, Number(process.hrtime.bigint() - start) / 1e9);
   if (isRejection(result)) return sendRejection(served, request, reply, result);

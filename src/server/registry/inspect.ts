@@ -29,7 +29,8 @@ export async function inspectImage(
     child: children.find((child) => runsOn(child, platform)),
   }));
   const absent = chosen.filter(({ child }) => child === undefined).map(({ platform }) => platform);
-  if (absent.length > 0) {
+  // With nodes of several platforms the scheduler sends an instance to one that has an image; only none at all is a refusal.
+  if (absent.length > 0 && absent.length === platforms.length) {
     return { kind: 'missing', why: `${imageReferenceText(reference)} has no image for ${absent.join(', ')}` };
   }
   const digests = [...new Set(chosen.flatMap(({ child }) => (child === undefined ? [] : [child.digest])))];

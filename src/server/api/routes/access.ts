@@ -21,9 +21,8 @@ const TENANT = { $ref: '#/components/schemas/Tenant' } as const;
 const TOKEN = { $ref: '#/components/schemas/Token' } as const;
 
 function tenantRoutes(admission: Admission): Route[] {
-  const { store } = admission;
   const view = (tenant: Parameters<typeof tenantView>[0]) =>
-    tenantView(tenant, store.forTenant(tenant.id).get('quota', 'quota')?.record);
+    tenantView(tenant, admission.store.forTenant(tenant.id).get('quota', 'quota')?.record);
   return [
     route({
       method: 'GET',
@@ -38,10 +37,10 @@ function tenantRoutes(admission: Admission): Route[] {
       handle: ({ query }) => {
         const page = pageRequest(query);
         if (isRejection(page)) return page;
-        const read = store
+        const read = admission.store
           .listGlobal('tenant-slugs', { ...page, limit: page.limit + 1 })
           .flatMap(({ id, record }) => {
-            const tenant = store.getGlobal('tenants', record.tenantId)?.record;
+            const tenant = admission.store.getGlobal('tenants', record.tenantId)?.record;
             return tenant === undefined ? [] : [{ id, tenant }];
           });
         return pageReply(
@@ -101,7 +100,7 @@ function tenantRoutes(admission: Admission): Route[] {
       codes: ['tenant_not_found', 'quota_invalid', 'field_unknown'],
       success: { status: 200, description: 'The tenant with its quota.', schema: TENANT },
       handle: async ({ caller, params, body }) => {
-        const tenant = findTenant(store, params['tenant'] ?? '');
+        const tenant = findTenant(admission.store, params['tenant'] ?? '');
         if (tenant === undefined) {
           return reject('tenant_not_found', {
             field: 'tenant',
@@ -116,7 +115,6 @@ function tenantRoutes(admission: Admission): Route[] {
 }
 
 function tokenRoutes(admission: Admission, tokenKey: Buffer): Route[] {
-  const { store } = admission;
   return [
     route({
       method: 'GET',
@@ -131,7 +129,7 @@ function tokenRoutes(admission: Admission, tokenKey: Buffer): Route[] {
       handle: ({ tenant, query }) => {
         const page = pageRequest(query);
         if (isRejection(page)) return page;
-        const read = store
+        const read = admission.store
           .listGlobal('tokens')
           .filter(
             ({ id, record }) =>
