@@ -9,6 +9,8 @@ const RANDOM_CHARACTERS = 16;
 export interface Ids {
   next(kind: IdKind): string;
   tenant(): TenantId;
+  /** Unique, cheap, not sortable: one per request. */
+  request(): string;
 }
 
 function encode(value: bigint, characters: number): string {
@@ -28,6 +30,8 @@ function encode(value: bigint, characters: number): string {
 export function createIds(clock: Clock): Ids {
   let lastMs = 0n;
   let random = 0n;
+  let requests = 0;
+  const process = randomBytes(6).toString('hex');
   return {
     next(kind) {
       const now = BigInt(clock.now().getTime());
@@ -40,5 +44,9 @@ export function createIds(clock: Clock): Ids {
       return `${ID_PREFIXES[kind]}_${encode(lastMs, TIME_CHARACTERS)}${encode(random, RANDOM_CHARACTERS)}`;
     },
     tenant: () => randomUUID() as TenantId,
+    request: () => {
+      requests += 1;
+      return `req_${process}${requests.toString(36)}`;
+    },
   };
 }

@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { DEFAULT_SECRET_POLICY } from '../core/model/secret-limits.ts';
 import type { Limits } from '../core/rules/rule.ts';
 import type { Admission } from './admission/admission.ts';
+import { ProvenTokens } from './access/authenticate.ts';
 import { createApp } from './api/app.ts';
 import { createHealth } from './api/health.ts';
 import { Metrics } from './api/metrics.ts';
@@ -99,10 +100,10 @@ export async function startServer({
   const metrics = new Metrics();
   const routes = apiRoutes({ admission, tokenKey });
   const app = createApp({
-    access: { store, tokenKey, clock },
+    access: { store, tokenKey, clock, proven: new ProvenTokens() },
     routes,
     limits: { ...config.limits, rate: config.rateLimit },
-    freshId: () => ids.next('request'),
+    freshId: () => ids.request(),
     ...(config.baseUrl === undefined ? {} : { baseUrl: config.baseUrl }),
     ...(config.tls === undefined
       ? {}

@@ -19,7 +19,6 @@ export const ID_PREFIXES = {
   audit: 'aud',
   join: 'join',
   run: 'run',
-  request: 'req',
 } as const;
 
 export type IdKind = keyof typeof ID_PREFIXES;

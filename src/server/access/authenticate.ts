@@ -16,6 +16,26 @@ export interface AccessDependencies {
   readonly store: Store;
   readonly tokenKey: Buffer;
   readonly clock: Clock;
+  readonly proven: ProvenTokens;
+}
+
+const MAX_PROVEN = 10_000;
+
+/**
+ * Tokens whose secret was compared with the stored hash, so that a busy client does not pay for the hash with every
+ * request. Bound to the revision of the record: a token that was revoked or replaced is compared anew.
+ */
+export class ProvenTokens {
+  readonly #revisions = new Map<string, number>();
+
+  holds(token: string, revision: number): boolean {
+    return this.#revisions.get(token) === revision;
+  }
+
+  add(token: string, revision: number): void {
+    if (this.#revisions.size >= MAX_PROVEN) this.#revisions.clear();
+    this.#revisions.set(token, revision);
+  }
 }
 
 function unauthenticated(why: string): Rejection {
@@ -27,20 +47,25 @@ function usable(record: TokenRecord, clock: Clock): boolean {
   return record.expiresAt === undefined || Date.parse(record.expiresAt) > clock.now().getTime();
 }
 
+const UNKNOWN = 'The token is not known, has expired or was revoked.';
+
 /** The same answer for an unknown, expired, revoked or mistyped token: nothing to learn from it. */
 export function authenticate(
-  { store, tokenKey, clock }: AccessDependencies,
+  { store, tokenKey, clock, proven }: AccessDependencies,
   header: string | undefined,
 ): Principal | Rejection {
   if (header === undefined) return unauthenticated('The request has no Authorization header.');
   const text = /^Bearer +(\S+)$/i.exec(header)?.[1];
   if (text === undefined) return unauthenticated('The Authorization header is not "Bearer <token>".');
   const parsed = parseToken(text);
-  const record = store.getGlobal('tokens', parsed?.id ?? BOOTSTRAP_TOKEN_ID)?.record;
-  const secret = parsed?.secret ?? text;
-  if (record === undefined || !matchesHash(tokenKey, secret, record.hash) || !usable(record, clock)) {
-    return unauthenticated('The token is not known, has expired or was revoked.');
+  const stored = store.getGlobal('tokens', parsed?.id ?? BOOTSTRAP_TOKEN_ID);
+  if (stored === undefined) return unauthenticated(UNKNOWN);
+  const { record, modRevision } = stored;
+  if (!proven.holds(text, modRevision)) {
+    if (!matchesHash(tokenKey, parsed?.secret ?? text, record.hash)) return unauthenticated(UNKNOWN);
+    proven.add(text, modRevision);
   }
+  if (!usable(record, clock)) return unauthenticated(UNKNOWN);
   return { tokenId: record.id, kind: record.kind, role: record.role, tenantId: record.tenantId };
 }
 

@@ -220,16 +220,23 @@ function admitRequest(
     query,
     headers: request.headers,
     requestId: request.id,
-    signal: closed(request),
+    departure: departure(request),
   };
 }
 
-function closed(request: FastifyRequest): AbortSignal {
-  const controller = new AbortController();
-  request.raw.once('close', () => {
-    if (!request.raw.complete || request.raw.destroyed) controller.abort();
-  });
-  return controller.signal;
+/** Made only when asked for: most requests are answered before anybody could go away. */
+function departure(request: FastifyRequest): () => AbortSignal {
+  let controller: AbortController | undefined;
+  return () => {
+    if (controller === undefined) {
+      const created = new AbortController();
+      controller = created;
+      request.raw.once('close', () => {
+        if (!request.raw.complete || request.raw.destroyed) created.abort();
+      });
+    }
+    return controller.signal;
+  };
 }
 
 function bodyOf(

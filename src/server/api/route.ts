@@ -66,8 +66,8 @@ export interface RouteRequest {
   readonly headers: IncomingHttpHeaders;
   readonly body: unknown;
   readonly requestId: string;
-  /** Aborted when the client goes away. */
-  readonly signal: AbortSignal;
+  /** A signal that is aborted when the client goes away. */
+  readonly departure: () => AbortSignal;
 }
 
 export interface JsonReply {

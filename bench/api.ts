@@ -1,0 +1,242 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import autocannon, { type Options } from 'autocannon';
+import { encodeRecord } from '../src/server/store/records.ts';
+import { startEtcd } from '../test/support/etcd.ts';
+import { pushImage, startRegistry } from '../test/support/registry.ts';
+import { openEtcdKv } from '../src/server/store/etcd/open.ts';
+import { startChild } from './support/child.ts';
+
+/**
+ * Durable creates and reads over HTTP, against the same machine without us: ratios within one run.
+ *   node bench/api.ts [seconds per measurement] [etcd]
+ */
+const SECONDS = Number(process.argv[2] ?? 5);
+const WITH_ETCD = process.argv.includes('etcd');
+const CONNECTIONS = [1, 16, 64, 256];
+const TOKEN = 'bench-token-0123456789-0123456789-abcdef';
+
+interface Figure {
+  readonly perSecond: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly errors: number;
+}
+
+async function load(options: Options): Promise<Figure> {
+  const result = await autocannon({ duration: SECONDS, ...options });
+  return {
+    perSecond: Math.round(result.requests.average),
+    p50: result.latency.p50,
+    p99: result.latency.p99,
+    errors: result.errors + result.non2xx,
+  };
+}
+
+let created = 0;
+
+function creates(url: string, connections: number, body: (name: string) => object): Promise<Figure> {
+  return load({
+    url: `${url}/api/v1/deployments`,
+    connections,
+    requests: [
+      {
+        method: 'POST',
+        headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' },
+        setupRequest: (request) => {
+          created += 1;
+          return { ...request, body: JSON.stringify(body(`web-${process.pid}-${created}`)) };
+        },
+      },
+    ],
+  });
+}
+
+function reads(url: string, connections: number): Promise<Figure> {
+  return load({
+    url: `${url}/api/v1/deployments/first`,
+    connections,
+    headers: { authorization: `Bearer ${TOKEN}` },
+  });
+}
+
+async function startServer(
+  args: readonly string[],
+): Promise<{ readonly url: string; stop(): Promise<void> }> {
+  const dir = mkdtempSync(join(tmpdir(), 'berth-bench-'));
+  const child = spawn(
+    join(import.meta.dirname, '../bin/berth'),
+    ['server', '--data-dir', dir, '--listen', '127.0.0.1:0', '--log-level', 'info', ...args],
+    {
+      env: {
+        ...process.env,
+        BERTH_BOOTSTRAP_TOKEN: TOKEN,
+        BERTH_RATE_LIMIT_PER_SECOND: '1000000',
+        BERTH_RATE_LIMIT_BURST: '1000000',
+      },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
+  const url = await new Promise<string>((resolve, reject) => {
+    let text = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      if (text.length < 10_000) text += chunk.toString();
+      const found = /"url":"([^"]+)"/.exec(text)?.[1];
+      if (found !== undefined) resolve(found);
+    });
+    child.on('exit', () => reject(new Error(`the server ended: ${text}`)));
+  });
+  return {
+    url,
+    stop: () =>
+      new Promise((resolve) => {
+        child.removeAllListeners('exit');
+        child.once('exit', () => {
+          rmSync(dir, { recursive: true, force: true });
+          resolve();
+        });
+        child.kill('SIGTERM');
+      }),
+  };
+}
+
+function print(what: string, connections: number, figure: Figure, base?: Figure): void {
+  const ratio =
+    base === undefined ? '' : `  ${(figure.perSecond / base.perSecond).toFixed(2)} of the bare one`;
+  process.stdout.write(
+    `${what.padEnd(34)} ${String(connections).padStart(4)} conn  ${String(figure.perSecond).padStart(7)}/s  p50 ${figure.p50} ms  p99 ${figure.p99} ms${figure.errors > 0 ? `  ${figure.errors} ERRORS` : ''}${ratio}\n`,
+  );
+}
+
+/** What one create stores, measured from the real thing: record, snapshot, index, archive, event, audit. */
+function storedValues(view: Record<string, unknown>, image: string): readonly string[] {
+  const spec = {
+    kind: 'Deployment',
+    name: 'web-1234-12345',
+    image,
+    replicas: 1,
+    secrets: [],
+    secretsVersion: 0,
+  };
+  const subject = { kind: 'Deployment', name: spec.name };
+  const at = new Date().toISOString();
+  const { id, tenantId, specHash } = view;
+  return [
+    encodeRecord({ id, tenantId, spec, specHash, version: 1, createdAt: at, updatedAt: at }),
+    encodeRecord(spec),
+    encodeRecord({ name: spec.name }),
+    encodeRecord({ version: 1, change: 'created', at, by: 'bootstrap', spec, specHash }),
+    encodeRecord({
+      id,
+      at,
+      kind: 'deployment.created',
+      tenantId,
+      subject,
+      message: 'web created: version 1',
+      details: { version: 1, specHash, replicas: 1 },
+    }),
+    encodeRecord({
+      id,
+      at,
+      actor: 'bootstrap',
+      role: 'platform-admin',
+      tenantId,
+      action: 'deployment.created',
+      subject,
+      result: 'accepted',
+      requestId: id,
+    }),
+  ];
+}
+
+async function rawEtcdPuts(endpoint: string, concurrency: number): Promise<number> {
+  const kv = await openEtcdKv({ endpoints: [endpoint], prefix: '/raw/' });
+  const end = performance.now() + SECONDS * 1000;
+  let done = 0;
+  const value = 'x'.repeat(400);
+  await Promise.all(
+    Array.from({ length: concurrency }, async (_, worker) => {
+      while (performance.now() < end) {
+        await kv.commit({ puts: [{ key: `raw/${worker}/${done}`, value }] });
+        done += 1;
+      }
+    }),
+  );
+  await kv.close();
+  return Math.round(done / SECONDS);
+}
+
+async function measure(
+  label: string,
+  args: readonly string[],
+  image: string,
+  bare: boolean,
+): Promise<Map<number, Figure>> {
+  const server = await startServer(args);
+  const body = (name: string) => ({
+    kind: 'Deployment',
+    name,
+    image,
+    replicas: 1,
+    secrets: [],
+    secretsVersion: 0,
+  });
+  const first = await fetch(`${server.url}/api/v1/deployments`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body('first')),
+  });
+  const view = (await first.json()) as Record<string, unknown>;
+  if (first.status !== 201) throw new Error(JSON.stringify(view));
+  const figures = new Map<number, Figure>();
+  for (const connections of CONNECTIONS) {
+    const commit = bare
+      ? await startChild(new URL('./support/bare-server.ts', import.meta.url), [
+          'commit',
+          JSON.stringify({ values: storedValues(view, image) }),
+        ])
+      : undefined;
+    const base =
+      commit === undefined ? undefined : await creates(`http://127.0.0.1:${commit.port}`, connections, body);
+    await commit?.stop();
+    if (base !== undefined) print('bare node:http, same commit', connections, base);
+    const figure = await creates(server.url, connections, body);
+    print(`${label} create`, connections, figure, base);
+    figures.set(connections, figure);
+  }
+  const reader = await startChild(new URL('./support/bare-server.ts', import.meta.url), [
+    'read',
+    JSON.stringify({ body: JSON.stringify(view) }),
+  ]);
+  for (const connections of CONNECTIONS) {
+    const base = await reads(`http://127.0.0.1:${reader.port}`, connections);
+    print('bare Fastify read', connections, base);
+    print(`${label} read`, connections, await reads(server.url, connections), base);
+  }
+  await reader.stop();
+  await server.stop();
+  return figures;
+}
+
+const registry = await startRegistry();
+const { reference } = await pushImage(registry, 'bench/web:1', {});
+try {
+  await measure('embedded', [], reference, true);
+  if (WITH_ETCD) {
+    const etcd = await startEtcd();
+    const endpoint = etcd.endpoints[0] ?? '';
+    const figures = await measure('etcd', ['--store', 'etcd', '--etcd', endpoint], reference, false);
+    for (const connections of CONNECTIONS) {
+      const raw = await rawEtcdPuts(endpoint, connections);
+      const ours = figures.get(connections)?.perSecond ?? 0;
+      process.stdout.write(
+        `raw etcd puts from Node              ${String(connections).padStart(4)} conc  ${String(raw).padStart(7)}/s  create is ${(ours / raw).toFixed(2)} of it\n`,
+      );
+    }
+    await etcd.stop();
+  }
+} finally {
+  await registry.stop();
+}

@@ -1,0 +1,51 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fastify from 'fastify';
+import { openSqliteKv } from '../../src/server/store/sqlite/sqlite-kv.ts';
+
+/**
+ * What the machine can do without us: a bare node:http handler that parses JSON and group-commits given values, and a
+ * bare Fastify handler that answers a constant. Prints its port; ends with its parent.
+ */
+const [kind, payloadText = '{}'] = process.argv.slice(2);
+const payload = JSON.parse(payloadText) as { readonly values?: readonly string[]; readonly body?: string };
+
+async function commitServer(): Promise<number> {
+  const dir = mkdtempSync(join(tmpdir(), 'berth-bench-'));
+  process.on('exit', () => rmSync(dir, { recursive: true, force: true }));
+  const kv = await openSqliteKv({ dir });
+  let count = 0;
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const body = JSON.parse(Buffer.concat(chunks).toString()) as object;
+      count += 1;
+      const puts = (payload.values ?? []).map((value, index) => ({ key: `bench/${index}/${count}`, value }));
+      void kv.commit({ puts }).then(() => {
+        response.writeHead(201, { 'content-type': 'application/json' });
+        response.end(JSON.stringify({ ...body, stored: count }));
+      });
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return (server.address() as AddressInfo).port;
+}
+
+async function readServer(): Promise<number> {
+  const app = fastify();
+  const record = JSON.parse(payload.body ?? '{}') as object;
+  app.get('/api/v1/deployments/:name', (_request, reply) => {
+    void reply.header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(record));
+  });
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  return (app.server.address() as AddressInfo).port;
+}
+
+const port = kind === 'commit' ? await commitServer() : await readServer();
+process.stdout.write(`${port}\n`);
+process.on('disconnect', () => process.exit(0));
+process.on('SIGTERM', () => process.exit(0));
