@@ -78,7 +78,7 @@ export class Connection {
   #connect(): Promise<ClientHttp2Session> {
     const { promise, resolve, reject } = Promise.withResolvers<ClientHttp2Session>();
     const session = connect(this.#url, this.#options);
-    this.#session = undefined;
+    let established = false;
     const timer = setTimeout(
       () => session.destroy(new Error(`no connection within ${CONNECT_TIMEOUT_MS} ms`)),
       CONNECT_TIMEOUT_MS,
@@ -90,6 +90,7 @@ export class Connection {
         return;
       }
       session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
+      established = true;
       this.#failures = 0;
       this.#session = session;
       this.#keepAlive(session);
@@ -100,8 +101,7 @@ export class Connection {
     });
     session.once('close', () => {
       clearTimeout(timer);
-      if (this.#session === session) this.#session = undefined;
-      else {
+      if (!established) {
         this.#notBefore = performance.now() + backOffMs(this.#failures, RECONNECT_BASE_MS, RECONNECT_MAX_MS);
         this.#failures += 1;
       }
