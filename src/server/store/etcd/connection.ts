@@ -6,6 +6,9 @@ import { CODE, type TlsOptions, WireError } from './wire.ts';
 // a timer may fire a millisecond early, so the interval stays a little above it.
 const KEEPALIVE_INTERVAL_MS = 5_100;
 const KEEPALIVE_TIMEOUT_MS = 3_000;
+// A few pings above the allowed rate are forgiven; etcd forgets them with the next answer it sends.
+const MIN_PROBE_INTERVAL_MS = 1_500;
+const PROBE_TIMEOUT_MS = 1_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 const RECONNECT_BASE_MS = 50;
 const RECONNECT_MAX_MS = 1_000;
@@ -31,6 +34,8 @@ export class Connection {
   #notBefore = 0;
   #lastError = 'not connected';
   #streams = 0;
+  #lastPing = 0;
+  #pingTimer: NodeJS.Timeout | undefined;
   #closed = false;
 
   constructor(endpoint: string, tls: TlsOptions | undefined) {
@@ -68,6 +73,15 @@ export class Connection {
 
   streamClosed(): void {
     this.#streams -= 1;
+  }
+
+  /**
+   * A call was not answered in time. If the member hangs, the watches on this session hang too and are to move on
+   * sooner than keepalive would tell; if it is only slow, it answers the ping.
+   */
+  probe(): void {
+    if (!this.ready || performance.now() - this.#lastPing < MIN_PROBE_INTERVAL_MS) return;
+    this.#ping(this.ready, PROBE_TIMEOUT_MS);
   }
 
   close(): void {
@@ -112,18 +126,27 @@ export class Connection {
 
   /** TCP alone notices a silent peer after many minutes. */
   #keepAlive(session: ClientHttp2Session): void {
-    let timeout: NodeJS.Timeout | undefined;
     const interval = setInterval(() => {
-      if (this.#streams === 0 || session.destroyed) return;
-      timeout = setTimeout(
-        () => session.destroy(new Error(`no answer to a ping within ${KEEPALIVE_TIMEOUT_MS} ms`)),
-        KEEPALIVE_TIMEOUT_MS,
-      );
-      session.ping(() => clearTimeout(timeout));
+      if (this.#streams > 0) this.#ping(session, KEEPALIVE_TIMEOUT_MS);
     }, KEEPALIVE_INTERVAL_MS).unref();
     session.once('close', () => {
       clearInterval(interval);
-      clearTimeout(timeout);
+      this.#pingAnswered();
     });
+  }
+
+  #ping(session: ClientHttp2Session, timeoutMs: number): void {
+    if (session.destroyed || this.#pingTimer) return;
+    this.#lastPing = performance.now();
+    this.#pingTimer = setTimeout(
+      () => session.destroy(new Error(`no answer to a ping within ${timeoutMs} ms`)),
+      timeoutMs,
+    );
+    session.ping(() => this.#pingAnswered());
+  }
+
+  #pingAnswered(): void {
+    clearTimeout(this.#pingTimer);
+    this.#pingTimer = undefined;
   }
 }
