@@ -30,6 +30,7 @@ export class Connection {
   readonly #options: SecureClientSessionOptions;
   #session: ClientHttp2Session | undefined;
   #connecting: Promise<ClientHttp2Session> | undefined;
+  #attempt: ClientHttp2Session | undefined;
   #failures = 0;
   #notBefore = 0;
   #lastError = 'not connected';
@@ -87,22 +88,20 @@ export class Connection {
   close(): void {
     this.#closed = true;
     this.#session?.destroy();
+    this.#attempt?.destroy();
   }
 
   #connect(): Promise<ClientHttp2Session> {
     const { promise, resolve, reject } = Promise.withResolvers<ClientHttp2Session>();
     const session = connect(this.#url, this.#options);
     let established = false;
+    this.#attempt = session;
     const timer = setTimeout(
       () => session.destroy(new Error(`no connection within ${CONNECT_TIMEOUT_MS} ms`)),
       CONNECT_TIMEOUT_MS,
     );
     session.once('connect', () => {
       clearTimeout(timer);
-      if (this.#closed) {
-        session.destroy();
-        return;
-      }
       session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
       established = true;
       this.#failures = 0;
