@@ -1,7 +1,10 @@
 /**
- * Raw puts against guarded commits of five keys, over the same client, server and run. Bar: commits at 60 % of puts.
+ * Guarded commits of five keys against raw puts of one, on the same server in the same run. Raw puts are made twice:
+ * with the stock gRPC library, which is what "raw puts from Node" means in the bar (commits at 60 % of them), and
+ * with the adapter's own wire. Five puts in one transaction without guards show what etcd itself makes of five keys.
  * Usage: node bench/etcd.ts [seconds per case] [endpoint]
  */
+import { Client, credentials } from '@grpc/grpc-js';
 import { Cluster } from '../src/server/store/etcd/cluster.ts';
 import { METHODS } from '../src/server/store/etcd/messages.ts';
 import { openEtcdKv } from '../src/server/store/etcd/open.ts';
@@ -56,8 +59,24 @@ async function compare(endpoints: readonly string[], concurrency: number, second
     Array.from({ length: KEYS_PER_COMMIT }, (_, index) => `bench/${concurrency}/${id}/${index}`);
   for (const id of revisions.keys()) revisions[id] = (await kv.get(keysOf(id)[0] ?? ''))?.modRevision ?? 0;
 
+  const stock = new Client(new URL(endpoints[0] ?? '').host, credentials.createInsecure());
+  const stockPut = (id: number): Promise<void> =>
+    new Promise((resolve, reject) => {
+      stock.makeUnaryRequest(
+        METHODS.put.path,
+        (request: Record<string, unknown>) => METHODS.put.encode(request),
+        (bytes) => METHODS.put.decode(bytes),
+        { key: `/bench/${id}`, value },
+        { deadline: Date.now() + 10_000 },
+        (error) => (error ? reject(error) : resolve()),
+      );
+    });
   const put = async (id: number): Promise<void> => {
     await cluster.call(METHODS.put, { key: `/bench/${id}`, value }, { repeatable: false });
+  };
+  const bareTxn = async (id: number): Promise<void> => {
+    const success = keysOf(id).map((key) => ({ requestPut: { key: `/bench/${key}`, value } }));
+    await cluster.call(METHODS.txn, { success }, { repeatable: false });
   };
   const commit = async (id: number): Promise<void> => {
     const keys = keysOf(id);
@@ -70,25 +89,37 @@ async function compare(endpoints: readonly string[], concurrency: number, second
     revisions[id] = result.revision;
   };
 
+  const stockPuts: Rate[] = [];
   const puts: Rate[] = [];
+  const bareTxns: Rate[] = [];
   const commits: Rate[] = [];
   // In turns, so that a disturbance of the machine meets both.
   for (let round = 0; round < ROUNDS; round += 1) {
+    stockPuts.push(await measure(concurrency, seconds, stockPut));
     puts.push(await measure(concurrency, seconds, put));
+    bareTxns.push(await measure(concurrency, seconds, bareTxn));
     commits.push(await measure(concurrency, seconds, commit));
   }
-  const show = (rates: readonly Rate[]): string =>
-    `${median(rates.map((rate) => rate.perSecond))
-      .toFixed(0)
-      .padStart(6)}/s  p99 ${median(rates.map((rate) => rate.p99Ms))
-      .toFixed(1)
-      .padStart(6)} ms  client ${median(rates.map((rate) => rate.cpuMicros))
-      .toFixed(0)
-      .padStart(4)} µs`;
-  const ratio = median(commits.map((rate) => rate.perSecond)) / median(puts.map((rate) => rate.perSecond));
+  const show = (name: string, rates: readonly Rate[]): void => {
+    const [perSecond, p99Ms, cpuMicros] = (['perSecond', 'p99Ms', 'cpuMicros'] as const).map((part) =>
+      median(rates.map((rate) => rate[part])),
+    );
+    console.log(
+      `${String(concurrency).padStart(4)}  ${name.padEnd(22)} ${perSecond?.toFixed(0).padStart(6)}/s   ` +
+        `p99 ${p99Ms?.toFixed(1).padStart(6)} ms   client ${cpuMicros?.toFixed(0).padStart(4)} µs`,
+    );
+  };
+  const rateOf = (rates: readonly Rate[]): number => median(rates.map((rate) => rate.perSecond));
+  const share = (rates: readonly Rate[]): string =>
+    `${((rateOf(commits) / rateOf(rates)) * 100).toFixed(0)} %`;
+  show('puts, stock library', stockPuts);
+  show('puts, own wire', puts);
+  show('5 puts without guards', bareTxns);
+  show('commits of 5 keys', commits);
   console.log(
-    `${String(concurrency).padStart(4)}  puts ${show(puts)}   commits ${show(commits)}   ratio ${(ratio * 100).toFixed(0)} %`,
+    `      commits: ${share(stockPuts)} of stock puts, ${share(puts)} of own puts, ${share(bareTxns)} of five unguarded puts`,
   );
+  stock.close();
   cluster.close();
   await kv.close();
 }

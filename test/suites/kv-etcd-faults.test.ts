@@ -169,6 +169,34 @@ describe('etcd with three members', () => {
     expect(watched.lost).toEqual([]);
   });
 
+  it('moves its watches away from a member that hangs soon after a call to it failed', async () => {
+    const etcd = await etcdWith({ members: 3 });
+    const kv = await open({ endpoints: etcd.endpoints });
+    const watched = recordWatch(kv, '', await kv.head());
+    await kv.commit(putting('before'));
+    await vi.waitFor(() => expect(watched.batches).toHaveLength(1), PATIENT);
+    // The watch and the first call are on the first member of the list.
+    etcd.members[0]?.pause();
+    const paused = performance.now();
+    await vi.waitFor(async () => expect((await kv.commit(putting('after'))).ok).toBe(true), PATIENT);
+    await vi.waitFor(() => expect(watched.batches.length).toBeGreaterThanOrEqual(2), PATIENT);
+    const tookMs = performance.now() - paused;
+    console.log(`commit and its notice ${tookMs.toFixed(0)} ms after the member stopped`);
+    expect(tookMs).toBeLessThan(6_500);
+    etcd.members[0]?.resume();
+    expect(watched.lost).toEqual([]);
+  });
+
+  it('passes over a dead member without an error', async () => {
+    const etcd = await etcdWith({ members: 3 });
+    await etcd.members[0]?.kill();
+    const kv = await open({ endpoints: etcd.endpoints });
+    for (let serial = 0; serial < 20; serial += 1) {
+      expect((await kv.commit(putting(`k${serial}`))).ok).toBe(true);
+    }
+    expect((await kv.status()).problem).toBeUndefined();
+  });
+
   it('names a lost quorum, refuses writes in time, and recovers', async () => {
     const etcd = await etcdWith({ members: 3 });
     const kv = await open({ endpoints: etcd.endpoints });

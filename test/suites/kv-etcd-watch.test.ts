@@ -159,6 +159,23 @@ describe('etcd watch', () => {
     await proxy.close();
   });
 
+  it('says that it cannot tell when the store comes back without its data', async () => {
+    const wiped = await startEtcd();
+    await openedAt(wiped.endpoints, async (kv) => {
+      for (let round = 0; round < 5; round += 1)
+        await kv.commit({ puts: [{ key: 'wiped/a', value: `${round}` }] });
+      const watched = recordWatch(kv, 'wiped/', 1);
+      await vi.waitFor(() => expect(watched.batches).toHaveLength(5), PATIENT);
+      await wiped.members[0]?.restart({ wipe: true });
+      await vi.waitFor(
+        () => expect(watched.lost).toEqual([expect.stringMatching(/no longer exists/)]),
+        PATIENT,
+      );
+      expect(watched.batches).toHaveLength(5);
+    });
+    await wiped.stop();
+  });
+
   it('reaches the head although the newest revisions touch other prefixes or other users of the cluster', async () => {
     await openedAt(etcd.endpoints, async (kv) => {
       const foreign = await openEtcdKv({ endpoints: etcd.endpoints, prefix: '/someone-else/' });

@@ -6,6 +6,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+export interface RestartOptions {
+  /** False: do not wait for health; a quorum may be missing. */
+  readonly wait?: boolean;
+  /** Forget everything, as after the loss of the disk. */
+  readonly wipe?: boolean;
+}
+
 export interface EtcdMember {
   /** `http(s)://127.0.0.1:port`, the same over restarts. */
   readonly endpoint: string;
@@ -15,8 +22,8 @@ export interface EtcdMember {
   /** SIGSTOP: connections stay open, nothing answers. */
   pause(): void;
   resume(): void;
-  /** Starts it again on the same data and ports; `wait: false` does not wait for health (a quorum may be missing). */
-  restart(options?: { readonly wait?: boolean; readonly args?: readonly string[] }): Promise<void>;
+  /** Starts it again on the same data and ports. */
+  restart(options?: RestartOptions): Promise<void>;
 }
 
 export interface Etcd {
@@ -58,13 +65,15 @@ async function freePorts(count: number): Promise<readonly number[]> {
 class Member implements EtcdMember {
   readonly endpoint: string;
   readonly #metrics: string;
+  readonly #dataFolder: string;
   readonly #args: readonly string[];
   #process: ChildProcess | undefined;
   #output = '';
 
-  constructor(endpoint: string, metrics: string, args: readonly string[]) {
+  constructor(endpoint: string, metrics: string, dataFolder: string, args: readonly string[]) {
     this.endpoint = endpoint;
     this.#metrics = metrics;
+    this.#dataFolder = dataFolder;
     this.#args = args;
   }
 
@@ -72,8 +81,8 @@ class Member implements EtcdMember {
     return this.#process?.pid;
   }
 
-  start(more: readonly string[] = []): void {
-    const child = spawn('/usr/bin/etcd', [...this.#args, ...more], {
+  start(): void {
+    const child = spawn('/usr/bin/etcd', [`--data-dir=${this.#dataFolder}`, ...this.#args], {
       stdio: ['ignore', 'ignore', 'pipe'],
       env: {
         PATH: process.env['PATH'],
@@ -116,15 +125,10 @@ class Member implements EtcdMember {
     this.#process?.kill('SIGCONT');
   }
 
-  async restart({
-    wait = true,
-    args = [],
-  }: {
-    readonly wait?: boolean;
-    readonly args?: readonly string[];
-  } = {}): Promise<void> {
+  async restart({ wait = true, wipe = false }: RestartOptions = {}): Promise<void> {
     await this.kill();
-    this.start(args);
+    if (wipe) await rm(this.#dataFolder, { recursive: true, force: true });
+    this.start();
     if (wait) await this.waitForHealth();
   }
 }
@@ -139,9 +143,8 @@ export async function startEtcd(options: EtcdTestOptions = {}): Promise<Etcd> {
   const members = Array.from({ length: count }, (_, index) => {
     const endpoint = `${scheme}://127.0.0.1:${ports[index]}`;
     const metrics = `http://127.0.0.1:${ports[2 * count + index]}`;
-    return new Member(endpoint, metrics, [
+    return new Member(endpoint, metrics, join(folder, `m${index}`), [
       `--name=m${index}`,
-      `--data-dir=${join(folder, `m${index}`)}`,
       `--listen-client-urls=${endpoint}`,
       `--advertise-client-urls=${endpoint}`,
       `--listen-peer-urls=${peerOf(index)}`,

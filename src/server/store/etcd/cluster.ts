@@ -28,6 +28,20 @@ export interface StreamHandlers<Answer> {
   onEnd(fault: Fault): void;
 }
 
+export interface Stream {
+  close(): void;
+  /** Closes it because its member is of no use, which the next call is then not sent to. */
+  abandon(): void;
+}
+
+function decoded<Answer>(method: Method<Answer>, bytes: Buffer): Answer | WireError {
+  try {
+    return method.decode(bytes);
+  } catch (error) {
+    return new WireError(CODE.unavailable, `etcd's answer cannot be read: ${String(error)}`, true);
+  }
+}
+
 /** Calls beyond this are refused at once: behind an etcd that hangs they would pile up until the deadline. */
 const MAX_CALLS_UNDER_WAY = 8_192;
 const REFUSED_CREDENTIALS_PAUSE_MS = 1_000;
@@ -111,72 +125,85 @@ export class Cluster {
     );
   }
 
-  /** A stream to the current member, with its first request sent. Ends once, with the reason; never by itself again. */
-  stream<Answer>(
-    method: Method<Answer>,
-    request: Request,
-    handlers: StreamHandlers<Answer>,
-  ): { close(): void } {
+  /** A stream to the current member, with its only request sent. Ends once, with the reason. */
+  stream<Answer>(method: Method<Answer>, request: Request, handlers: StreamHandlers<Answer>): Stream {
     const wire = this.#wire();
     let duplex: Duplex | undefined;
     let open = true;
+    const close = (): void => {
+      open = false;
+      duplex?.close();
+    };
     const fail = (error: WireError): void => {
       if (!open) return;
-      open = false;
+      close();
       const fault = faultOf(error, wire.endpoint);
       if (fault.kind === 'token') this.#token = undefined;
       else if (fault.passing) this.#moveFrom(wire);
       handlers.onEnd(fault);
     };
+    const receive = (bytes: Buffer): void => {
+      const answer = decoded(method, bytes);
+      if (answer instanceof WireError) fail(answer);
+      else handlers.onAnswer(answer);
+    };
     const start = (token: string | undefined): void => {
       if (!open) return;
-      duplex = wire.duplex(
-        method.path,
-        method.encode(request),
-        { requireLeader: true, token },
-        { onMessage: (bytes) => handlers.onAnswer(method.decode(bytes)), onEnd: fail },
-      );
+      const headers = { requireLeader: true, token };
+      duplex = wire.duplex(method.path, method.encode(request), headers, { onMessage: receive, onEnd: fail });
     };
     if (this.#auth)
       this.#tokenFrom(wire, this.timeoutMs).then(start, (error) => fail(this.#wireError(error)));
     else start(undefined);
     return {
-      close: () => {
-        open = false;
-        duplex?.close();
+      close,
+      abandon: () => {
+        close();
+        this.#moveFrom(wire);
       },
     };
   }
 
-  /** One question and one answer over a streaming method. */
-  ask<Answer>(method: Method<Answer>, request: Request): Promise<Answer> {
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        stream.close();
-        reject(new KvUnavailableError('etcd did not answer in time', false));
-      }, this.timeoutMs);
-      const stream = this.stream(method, request, {
-        onAnswer: (answer) => {
-          clearTimeout(timer);
-          stream.close();
-          resolve(answer);
-        },
-        onEnd: (fault) => {
-          clearTimeout(timer);
-          reject(new KvUnavailableError(fault.message, fault.certainlyNotApplied));
-        },
-      });
+  /** One question and one answer over a streaming method. The question may safely be put twice. */
+  async ask<Answer>(method: Method<Answer>, request: Request): Promise<Answer> {
+    const end = performance.now() + this.timeoutMs;
+    for (let attempt = 0; ; attempt += 1) {
+      const outcome = await this.#askOnce(method, request, end - performance.now());
+      if ('answer' in outcome) return outcome.answer;
+      const pauseMs = backOffMs(attempt, 20, 250);
+      if (!outcome.fault.passing || performance.now() + pauseMs >= end || this.#closed) {
+        throw new KvUnavailableError(outcome.fault.message, outcome.fault.certainlyNotApplied);
+      }
+      await sleep(pauseMs);
+    }
+  }
+
+  #askOnce<Answer>(
+    method: Method<Answer>,
+    request: Request,
+    timeoutMs: number,
+  ): Promise<{ readonly answer: Answer } | { readonly fault: Fault }> {
+    const { promise, resolve } = Promise.withResolvers<
+      { readonly answer: Answer } | { readonly fault: Fault }
+    >();
+    const stream = this.stream(method, request, {
+      onAnswer: (answer) => resolve({ answer }),
+      onEnd: (fault) => resolve({ fault }),
+    });
+    const timer = setTimeout(() => {
+      stream.abandon();
+      const late = new WireError(CODE.deadlineExceeded, `no answer within ${Math.round(timeoutMs)} ms`, true);
+      resolve({ fault: faultOf(late, 'stream') });
+    }, timeoutMs);
+    return promise.finally(() => {
+      clearTimeout(timer);
+      stream.close();
     });
   }
 
   /** The session token was refused inside a stream, where etcd answers with words instead of a status. */
   forgetToken(): void {
     this.#token = undefined;
-  }
-
-  /** Streams that go silent leave the member they are on. */
-  moveOn(): void {
-    this.#moveFrom(this.#wire());
   }
 
   close(): void {

@@ -6,6 +6,9 @@ import { CODE, type TlsOptions, WireError } from './wire.ts';
 // a timer may fire a millisecond early, so the interval stays a little above it.
 const KEEPALIVE_INTERVAL_MS = 5_100;
 const KEEPALIVE_TIMEOUT_MS = 3_000;
+// A few pings above the allowed rate are forgiven; etcd forgets them with the next answer it sends.
+const MIN_PROBE_INTERVAL_MS = 1_500;
+const PROBE_TIMEOUT_MS = 1_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 const RECONNECT_BASE_MS = 50;
 const RECONNECT_MAX_MS = 1_000;
@@ -27,10 +30,13 @@ export class Connection {
   readonly #options: SecureClientSessionOptions;
   #session: ClientHttp2Session | undefined;
   #connecting: Promise<ClientHttp2Session> | undefined;
+  #attempt: ClientHttp2Session | undefined;
   #failures = 0;
   #notBefore = 0;
   #lastError = 'not connected';
   #streams = 0;
+  #lastPing = 0;
+  #pingTimer: NodeJS.Timeout | undefined;
   #closed = false;
 
   constructor(endpoint: string, tls: TlsOptions | undefined) {
@@ -70,26 +76,34 @@ export class Connection {
     this.#streams -= 1;
   }
 
+  /**
+   * A call was not answered in time. If the member hangs, the watches on this session hang too and are to move on
+   * sooner than keepalive would tell; if it is only slow, it answers the ping.
+   */
+  probe(): void {
+    if (!this.ready || performance.now() - this.#lastPing < MIN_PROBE_INTERVAL_MS) return;
+    this.#ping(this.ready, PROBE_TIMEOUT_MS);
+  }
+
   close(): void {
     this.#closed = true;
     this.#session?.destroy();
+    this.#attempt?.destroy();
   }
 
   #connect(): Promise<ClientHttp2Session> {
     const { promise, resolve, reject } = Promise.withResolvers<ClientHttp2Session>();
     const session = connect(this.#url, this.#options);
-    this.#session = undefined;
+    let established = false;
+    this.#attempt = session;
     const timer = setTimeout(
       () => session.destroy(new Error(`no connection within ${CONNECT_TIMEOUT_MS} ms`)),
       CONNECT_TIMEOUT_MS,
     );
     session.once('connect', () => {
       clearTimeout(timer);
-      if (this.#closed) {
-        session.destroy();
-        return;
-      }
       session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
+      established = true;
       this.#failures = 0;
       this.#session = session;
       this.#keepAlive(session);
@@ -100,8 +114,7 @@ export class Connection {
     });
     session.once('close', () => {
       clearTimeout(timer);
-      if (this.#session === session) this.#session = undefined;
-      else {
+      if (!established) {
         this.#notBefore = performance.now() + backOffMs(this.#failures, RECONNECT_BASE_MS, RECONNECT_MAX_MS);
         this.#failures += 1;
       }
@@ -112,18 +125,27 @@ export class Connection {
 
   /** TCP alone notices a silent peer after many minutes. */
   #keepAlive(session: ClientHttp2Session): void {
-    let timeout: NodeJS.Timeout | undefined;
     const interval = setInterval(() => {
-      if (this.#streams === 0 || session.destroyed) return;
-      timeout = setTimeout(
-        () => session.destroy(new Error(`no answer to a ping within ${KEEPALIVE_TIMEOUT_MS} ms`)),
-        KEEPALIVE_TIMEOUT_MS,
-      );
-      session.ping(() => clearTimeout(timeout));
+      if (this.#streams > 0) this.#ping(session, KEEPALIVE_TIMEOUT_MS);
     }, KEEPALIVE_INTERVAL_MS).unref();
     session.once('close', () => {
       clearInterval(interval);
-      clearTimeout(timeout);
+      this.#pingAnswered();
     });
+  }
+
+  #ping(session: ClientHttp2Session, timeoutMs: number): void {
+    if (session.destroyed || this.#pingTimer) return;
+    this.#lastPing = performance.now();
+    this.#pingTimer = setTimeout(
+      () => session.destroy(new Error(`no answer to a ping within ${timeoutMs} ms`)),
+      timeoutMs,
+    );
+    session.ping(() => this.#pingAnswered());
+  }
+
+  #pingAnswered(): void {
+    clearTimeout(this.#pingTimer);
+    this.#pingTimer = undefined;
   }
 }

@@ -121,6 +121,7 @@ export function openWire(endpoint: string, tls: TlsOptions | undefined): Wire {
       );
       reject(late);
       stream?.close(constants.NGHTTP2_CANCEL);
+      connection.probe();
     }, timeoutMs);
     const fail = (error: WireError): void => {
       clearTimeout(timer);

@@ -1,6 +1,6 @@
 import type { KvChange, Watch, WatchHandlers } from '../kv.ts';
 import { backOffMs } from './back-off.ts';
-import type { Cluster } from './cluster.ts';
+import type { Cluster, Stream } from './cluster.ts';
 import type { Fault } from './fault.ts';
 import type { KeySpace } from './key-space.ts';
 import { METHODS, type WireEvent, type WireWatchResponse } from './messages.ts';
@@ -38,7 +38,7 @@ export class EtcdWatch implements Watch {
   /** Events of the revision that may go on in the next fragment. */
   #held: WireEvent[] = [];
   #clusterId: string | undefined;
-  #stream: { close(): void } | undefined;
+  #stream: Stream | undefined;
   #timer: NodeJS.Timeout | undefined;
   #attempt = 0;
   #open = true;
@@ -91,8 +91,7 @@ export class EtcdWatch implements Watch {
 
   /** The member took the connection and does not answer. */
   #abandon(): void {
-    this.#stream?.close();
-    this.#context.cluster.moveOn();
+    this.#stream?.abandon();
     this.#reconnect(undefined);
   }
 
@@ -136,7 +135,7 @@ export class EtcdWatch implements Watch {
       return;
     }
     if (/auth|permission|user name/.test(answer.cancelReason)) this.#context.cluster.forgetToken();
-    else this.#context.cluster.moveOn();
+    else this.#stream?.abandon();
     this.#reconnect(undefined);
   }
 
@@ -190,8 +189,13 @@ export class EtcdWatch implements Watch {
         type === DELETE ? { key, revision } : { key, revision, entry: entryOf(kv, this.#context.keys) },
       );
     }
-    if (changes.length > 0) this.#handlers.onBatch({ revision, changes });
-    else this.#handlers.onProgress?.(revision);
+    try {
+      if (changes.length > 0) this.#handlers.onBatch({ revision, changes });
+      else this.#handlers.onProgress?.(revision);
+    } catch (error) {
+      // A watcher that failed half-way holds who knows what: it starts over from a list.
+      this.#lose(`the watcher failed on revision ${revision}: ${String(error)}`);
+    }
   }
 
   /** etcd's own notice on an idle watch that is in step: it comes in order with the events. */
