@@ -1,21 +1,11 @@
-import { spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { ContainerSpec } from '../../src/agent/engine/container.ts';
 import { detectEngine } from '../../src/agent/engine/detect.ts';
 import { DockerEngine } from '../../src/agent/engine/docker-engine.ts';
-import type { PullProgress } from '../../src/agent/engine/engine.ts';
-import {
-  EngineConflictError,
-  EngineUnavailableError,
-  ImagePullError,
-} from '../../src/agent/engine/errors.ts';
+import { EngineConflictError, EngineUnavailableError } from '../../src/agent/engine/errors.ts';
 import { collectOutput } from '../../src/agent/engine/exec-session.ts';
-import { jsonValues } from '../../src/agent/engine/json-stream.ts';
 import { EngineTransport } from '../../src/agent/engine/transport.ts';
 import { buildTestImage, startEngine, type TestEngine } from '../support/engine.ts';
 
@@ -295,46 +285,6 @@ describe('engine on Docker', () => {
     expect(await engine.inspect(id)).toMatchObject({ status: 'running' });
   });
 
-  it('pulls with credentials, and says why it cannot', async () => {
-    const registry = await startRegistry(daemon);
-    const reference = `${registry.address}/shop/web:1.0`;
-    const credentials = { username: 'berth', password: registry.password, serverAddress: registry.address };
-    // A layer of its own, or the engine has nothing to fetch.
-    const content = randomBytes(64 * 1024).toString('hex');
-    await buildTestImage(daemon, reference, { files: { '/unique': { content } } });
-    await push(daemon, reference, credentials);
-    await engine.removeImage(reference);
-
-    await expect(engine.pull(reference)).rejects.toMatchObject({
-      name: 'ImagePullError',
-      reason: 'unauthorized',
-    });
-    const wrong = engine.pull(reference, { credentials: { ...credentials, password: 'wrong-password' } });
-    await expect(wrong).rejects.toMatchObject({ reason: 'unauthorized' });
-    await expect(wrong).rejects.not.toThrow('wrong-password');
-    await expect(engine.pull(`${registry.address}/shop/web:2.0`, { credentials })).rejects.toMatchObject({
-      reason: 'not-found',
-    });
-    await expect(engine.pull('localhost:1/web:1')).rejects.toMatchObject({ reason: 'unreachable' });
-
-    const progress: PullProgress[] = [];
-    await engine.pull(reference, { credentials, onProgress: (line) => progress.push(line) });
-    expect(
-      progress.some(({ currentBytes, totalBytes }) => (currentBytes ?? 0) > 0 && (totalBytes ?? 0) > 0),
-    ).toBe(true);
-    const { digest } = await engine.inspectImage(reference);
-    expect(digest).toMatch(/^sha256:[0-9a-f]{64}$/);
-    const exact = `${registry.address}/shop/web@${digest}`;
-    expect((await engine.inspectImage(exact)).digest).toBe(digest);
-    await engine.removeImage(reference);
-    await engine.pull(exact, { credentials });
-    expect(await engine.imageExists(exact)).toBe(true);
-    await expect(engine.pull(`${registry.address}/shop/web`, { credentials })).rejects.toThrow(
-      /not an exact image reference/,
-    );
-    expect(new ImagePullError('x', 0).reason).toBe('other');
-  });
-
   it('is found by its socket', async () => {
     expect(await detectEngine(daemon.socketPath)).toMatchObject({
       kind: 'docker',
@@ -413,69 +363,3 @@ describe('an engine that goes and comes', () => {
     }
   });
 });
-
-/** A password whose base64 holds `/`, `+` and padding. Its bcrypt hash is of the lowest cost. */
-const PASSWORD = 'p?>~~ÿ-word';
-const PASSWORD_HASH = '$2b$04$YRdlV0uZ0bEQYWxtxRthbun9K08huLBct4I2l/2Seh/PuCzeGrQ7m';
-
-async function startRegistry(
-  daemon: TestEngine,
-): Promise<{ readonly address: string; readonly password: string }> {
-  const host = daemon.namespace?.hostAddress ?? '127.0.0.1';
-  const address = `${host}:${await freePort(host)}`;
-  const passwords = join(daemon.folder, 'htpasswd');
-  writeFileSync(passwords, `berth:${PASSWORD_HASH}\n`);
-  const config = join(daemon.folder, 'registry.yml');
-  writeFileSync(
-    config,
-    JSON.stringify({
-      version: 0.1,
-      log: { level: 'error' },
-      storage: { filesystem: { rootdirectory: join(daemon.folder, 'registry') } },
-      http: { addr: address },
-      auth: { htpasswd: { realm: 'test', path: passwords } },
-    }),
-  );
-  const child = spawn('/usr/bin/docker-registry', ['serve', config], { stdio: 'ignore' });
-  onTestFinished(() => void child.kill('SIGKILL'));
-  for (let round = 0; round < 200; round += 1) {
-    const status = await fetch(`http://${address}/v2/`).then(
-      (answer) => answer.status,
-      () => 0,
-    );
-    if (status === 401) return { address, password: PASSWORD };
-    await pause(25);
-  }
-  throw new Error('the registry did not start');
-}
-
-function freePort(host: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject);
-    server.listen(0, host, () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
-}
-
-async function push(
-  daemon: TestEngine,
-  reference: string,
-  credentials: { readonly username: string; readonly password: string; readonly serverAddress: string },
-): Promise<void> {
-  const [, name, tag] = /^(.*):([^:]+)$/.exec(reference) ?? [];
-  const auth = JSON.stringify({
-    username: credentials.username,
-    password: credentials.password,
-    serveraddress: credentials.serverAddress,
-  });
-  const stream = await new EngineTransport(daemon.socketPath).stream({
-    method: 'POST',
-    path: `/v1.41/images/${name}/push?tag=${tag}`,
-    headers: {
-      'X-Registry-Auth': Buffer.from(auth).toString('base64').replaceAll('+', '-').replaceAll('/', '_'),
-    },
-  });
-  for await (const line of jsonValues(stream)) expect(line).not.toHaveProperty('error');
-}
