@@ -257,6 +257,20 @@ describe('engine on Docker', () => {
     expect([read, bytes]).toEqual([lines, lines * 1000]);
   });
 
+  it('reads the output of a terminal, which is not framed', async () => {
+    const made = await new EngineTransport(daemon.socketPath).call({
+      method: 'POST',
+      path: '/v1.41/containers/create?name=terminal',
+      json: { Image: IMAGE, Tty: true, Cmd: ['sh', '-c', 'echo one; echo two >&2; printf three'] },
+    });
+    const id = (made.body as { readonly Id: string }).Id;
+    onTestFinished(() => engine.remove(id, { force: true }));
+    await engine.start(id);
+    const lines: string[] = [];
+    for await (const { stream, line } of engine.logs(id, { follow: true })) lines.push(`${stream} ${line}`);
+    expect(lines).toEqual(['stdout one', 'stdout two', 'stdout three']);
+  });
+
   it('ends every call at its deadline while the engine hangs, and goes on when it is back', async () => {
     const id = await run(spec({ name: 'hung' }));
     daemon.pause();
