@@ -26,11 +26,12 @@ export function ip(...args: string[]): string {
   return execFileSync('/usr/sbin/ip', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 }
 
-function quietly(work: () => void): void {
+/** For cleaning up what may be gone already. */
+export function quietly(work: () => unknown): void {
   try {
     work();
   } catch {
-    // Cleaning up what is gone already.
+    // Gone already.
   }
 }
 

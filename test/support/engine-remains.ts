@@ -1,17 +1,16 @@
 import { execFileSync } from 'node:child_process';
-import {
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { isAlive, releaseSubnet, removeNamespace, removeTraces, type TestSubnet } from './engine-network.ts';
+import {
+  isAlive,
+  quietly,
+  releaseSubnet,
+  removeNamespace,
+  removeTraces,
+  type TestSubnet,
+} from './engine-network.ts';
 
 /** What a test engine holds outside its folder; kept in the folder, so that a later run can clean up after a killed one. */
 export interface Holdings {
@@ -49,33 +48,25 @@ async function sweep(): Promise<void> {
   }
 }
 
-/** Ends every process of the engine in `folder`, undoes its mounts, interfaces and rules, and removes the folder. */
+/** Two runs may clean up the same remains at once. Ends every process of the engine in `folder`, undoes its mounts, interfaces and rules, and removes the folder. */
 export async function removeEngineRemains(folder: string): Promise<void> {
   for (let round = 0; round < 50; round += 1) {
     const pids = processesOf(folder);
     if (pids.length === 0) break;
-    for (const pid of pids) endProcess(pid);
+    for (const pid of pids) quietly(() => process.kill(pid, 'SIGKILL'));
     await pause(20);
   }
   for (const mount of mountsBelow(folder)) {
-    execFileSync('/bin/umount', ['-l', mount], { stdio: 'ignore' });
+    quietly(() => execFileSync('/bin/umount', ['-l', mount], { stdio: 'ignore' }));
   }
-  const file = join(folder, HOLDINGS);
-  if (existsSync(file)) {
-    const { subnet, bridge, namespace } = JSON.parse(readFileSync(file, 'utf8')) as Holdings;
+  const holdings = read(join(folder, HOLDINGS));
+  if (holdings !== '') {
+    const { subnet, bridge, namespace } = JSON.parse(holdings) as Holdings;
     if (namespace === undefined) removeTraces(bridge, subnet);
     else removeNamespace(namespace);
     releaseSubnet(subnet);
   }
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
-}
-
-function endProcess(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch {
-    // Gone in the meantime.
-  }
 }
 
 /** Daemons, shims and monitors name the folder in their arguments; their children are the containers. */

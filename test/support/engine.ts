@@ -30,6 +30,9 @@ import { ensurePackages } from './packages.ts';
 export { buildTestImage, type TestImage } from './image.ts';
 export type { TestNamespace } from './engine-network.ts';
 
+/** A registry of the test on this port of `namespace.hostAddress` is used without TLS. On Docker, any port of it is. */
+export const TEST_REGISTRY_PORT = 5000;
+
 const START_DEADLINE_MS = 30_000;
 const END_DEADLINE_MS = 20_000;
 
@@ -136,6 +139,11 @@ export async function startPodman(): Promise<TestEngine> {
     const namespace = addNamespace(name, subnet);
     for (const part of ['root', 'run', 'tmp', 'net']) mkdirSync(join(folder, part));
     writeFileSync(join(folder, 'containers.conf'), podmanConfiguration(folder));
+    const registry = `${namespace.hostAddress}:${TEST_REGISTRY_PORT}`;
+    writeFileSync(
+      join(folder, 'registries.conf'),
+      `[[registry]]\nlocation = "${registry}"\ninsecure = true\n`,
+    );
     const socketPath = join(folder, 'p.sock');
     const argv = [
       '/usr/bin/nsenter',
@@ -153,7 +161,10 @@ export async function startPodman(): Promise<TestEngine> {
       '--time=0',
       `unix://${socketPath}`,
     ];
-    const env = { CONTAINERS_CONF: join(folder, 'containers.conf') };
+    const env = {
+      CONTAINERS_CONF: join(folder, 'containers.conf'),
+      CONTAINERS_REGISTRIES_CONF: join(folder, 'registries.conf'),
+    };
     return await launch({ kind: 'podman', folder, socketPath, namespace, argv, env });
   } catch (error) {
     await removeEngineRemains(folder);

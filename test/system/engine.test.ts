@@ -2,7 +2,7 @@ import { readFileSync, readlinkSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ContainerSpec, ContainerState } from '../../src/agent/engine/container.ts';
 import { DockerEngine } from '../../src/agent/engine/docker-engine.ts';
 import type { EngineEvent, LogLine } from '../../src/agent/engine/engine.ts';
@@ -163,7 +163,7 @@ describe.each(['docker', 'podman'] as const)('engine on %s', (kind) => {
       startedAt: expect.stringMatching(/^20/),
     });
     expect(running).not.toHaveProperty('exitCode');
-    expect(readFileSync(`/proc/${running.pid}/cmdline`, 'utf8')).toContain('sh');
+    expect(await commandLine(running)).toContain('sh');
     expect(await engine.list({ all: false, labels: { 'berth.io/test': 'own' } })).toMatchObject([
       { id, name: wanted.name, image: IMAGE, imageId, status: 'running', labels: { team: 'shop' } },
     ]);
@@ -225,12 +225,12 @@ describe.each(['docker', 'podman'] as const)('engine on %s', (kind) => {
         retries: 1,
       },
     });
-    // The environment of the init process, by way of the kernel.
-    const { pid } = await engine.inspect(id);
-    const environment = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+    // By way of the kernel: of the container's first process.
+    const state = await engine.inspect(id);
+    expect(await commandLine(state)).toContain(AWKWARD);
+    const environment = readFileSync(`/proc/${state.pid}/environ`, 'utf8').split('\0');
     expect(environment).toContain(`AWKWARD=${AWKWARD}`);
     expect(environment).toContain(`PASSWORD=${MARKER}`);
-    expect(readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')).toContain(AWKWARD);
 
     for (let round = 0; (await engine.healthcheckNow(id))?.lastExitCode === undefined; round += 1) {
       expect(round).toBeLessThan(100);
@@ -491,6 +491,13 @@ describe.each(['docker', 'podman'] as const)('engine on %s', (kind) => {
     expect(state.oomKilled || kind === 'podman').toBe(true);
   });
 });
+
+/** A container counts as started a moment before the runtime has become its command. */
+async function commandLine(state: ContainerState): Promise<readonly string[]> {
+  const read = (): readonly string[] => readFileSync(`/proc/${state.pid}/cmdline`, 'utf8').split('\0');
+  await vi.waitFor(() => expect(read().join(' ')).not.toMatch(/runc init/), { timeout: 5000, interval: 10 });
+  return read();
+}
 
 async function all<T>(items: AsyncIterable<T>): Promise<readonly T[]> {
   const collected: T[] = [];

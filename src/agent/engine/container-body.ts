@@ -7,7 +7,7 @@ import { UnsafeSpecError } from './errors.ts';
  * Docker's default set without what a workload has no business with: raw sockets (NET_RAW), device nodes (MKNOD), the audit
  * log (AUDIT_WRITE), and file and process capabilities (SETFCAP, SETPCAP), which no-new-privileges makes useless anyway.
  */
-export const CAPABILITIES = [
+const CAPABILITIES = [
   'CAP_CHOWN',
   'CAP_DAC_OVERRIDE',
   'CAP_FOWNER',

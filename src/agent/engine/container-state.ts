@@ -82,22 +82,23 @@ function checkNotRunnable(exitCode: number | undefined, output: unknown): boolea
   return exitCode === -1 ? RUNTIME_NOT_FOUND.test(words) : exitCode === 1 && SHELL_NOT_FOUND.test(words);
 }
 
-const STATUSES: Readonly<Record<string, ContainerStatus>> = {
-  created: 'created',
-  configured: 'created',
-  initialized: 'created',
-  running: 'running',
-  paused: 'paused',
-  restarting: 'restarting',
-  stopping: 'running',
-  stopped: 'exited',
-  exited: 'exited',
-  dead: 'dead',
-  removing: 'removing',
-};
+const STATUSES: ReadonlyMap<unknown, ContainerStatus> = new Map([
+  ['created', 'created'],
+  ['configured', 'created'],
+  ['initialized', 'created'],
+  ['running', 'running'],
+  ['paused', 'paused'],
+  ['restarting', 'restarting'],
+  ['stopping', 'running'],
+  ['stopped', 'exited'],
+  ['exited', 'exited'],
+  ['dead', 'dead'],
+  ['removing', 'removing'],
+]);
 
+/** Docker's words and Podman's. */
 export function containerStatus(value: unknown): ContainerStatus {
-  const status = STATUSES[text(value) ?? ''];
+  const status = STATUSES.get(value);
   if (status === undefined) throw new EngineError(`unknown container status ${JSON.stringify(value)}`, 0);
   return status;
 }

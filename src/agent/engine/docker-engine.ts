@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ContainerHealth, ContainerSpec, ContainerState, ContainerSummary } from './container.ts';
 import { containerBody } from './container-body.ts';
+import { containerLogs } from './container-logs.ts';
 import { containerState, containerSummary } from './container-state.ts';
 import type * as port from './engine.ts';
 import { EngineConnection } from './engine-connection.ts';
@@ -17,25 +18,22 @@ import {
 import { engineInfo } from './engine-info.ts';
 import { execSession } from './exec-session.ts';
 import { fields, list, number, optional, text } from './fields.ts';
-import { FrameDecoder } from './frames.ts';
 import { pullProgress, registryAuth } from './image-pull.ts';
 import { exactReference, imageName, imageState } from './image-reference.ts';
 import { jsonValues } from './json-stream.ts';
-import { LineAssembler } from './log-lines.ts';
 import { networkState, sameNetwork } from './network-state.ts';
 import { redact } from './redact.ts';
 import { statsSample } from './stats-sample.ts';
-import { DEFAULT_DEADLINE_MS, enginePath, type Query } from './transport.ts';
+import { DEFAULT_DEADLINE_MS, enginePath, type Query, seconds } from './transport.ts';
 
 const PULL_DEADLINE_MS = 600_000;
-const MAX_LINE_BYTES = 64 * 1024;
 const FULL_ID = /^[0-9a-f]{64}$/;
 const NAME = /^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/;
 
 /** Docker Engine and Podman over a unix socket. */
 export class DockerEngine implements port.Engine {
   readonly #connection: EngineConnection;
-  readonly #networksInTheMaking = new Map<string, Promise<void>>();
+  readonly #networksInTheMaking = new Map<string, Promise<unknown>>();
 
   constructor(socketPath: string) {
     this.#connection = new EngineConnection(socketPath);
@@ -104,10 +102,7 @@ export class DockerEngine implements port.Engine {
   async ensureNetwork(spec: port.NetworkSpec, options: port.CallOptions = {}): Promise<port.NetworkState> {
     const before = this.#networksInTheMaking.get(spec.name) ?? Promise.resolve();
     const making = before.then(() => this.#ensureNetwork(spec, options));
-    const settled = making.then(
-      () => {},
-      () => {},
-    );
+    const settled = Promise.allSettled([making]);
     this.#networksInTheMaking.set(spec.name, settled);
     try {
       return await making;
@@ -288,27 +283,7 @@ export class DockerEngine implements port.Engine {
     const signal = optional('signal', options.signal);
     // Only output of containers without a terminal is framed; the answer itself does not say so before API 1.42.
     const tty = fields((await this.#inspectBody(fullId(id), signal))['Config'])['Tty'] === true;
-    const stream = await this.#connection.stream({
-      ...signal,
-      method: 'GET',
-      segments: ['containers', fullId(id), 'logs'],
-      query: {
-        stdout: true,
-        stderr: true,
-        follow: options.follow ?? false,
-        timestamps: !tty,
-        tail: options.tail ?? 'all',
-        ...optional('since', options.sinceMs === undefined ? undefined : seconds(options.sinceMs)),
-      },
-    });
-    const frames = new FrameDecoder({ whole: true });
-    const lines = new LineAssembler({ maxLineBytes: MAX_LINE_BYTES, timestamps: !tty });
-    for await (const chunk of stream) {
-      const entries = tty ? [{ stream: 'stdout' as const, bytes: chunk }] : frames.push(chunk);
-      for (const entry of entries) yield* lines.push(entry);
-    }
-    yield* lines.end();
-    if (!frames.atBoundary) throw new EngineUnavailableError('the log was cut');
+    yield* containerLogs(this.#connection, fullId(id), options, tty);
   }
 
   async *stats(
@@ -428,10 +403,6 @@ export class DockerEngine implements port.Engine {
 function fullId(id: string): string {
   if (!FULL_ID.test(id)) throw new UnsafeSpecError(`not a full id: ${id}`);
   return id;
-}
-
-function seconds(ms: number): string {
-  return (ms / 1000).toFixed(6);
 }
 
 function labelConditions(labels: port.Labels): { readonly label?: readonly string[] } {

@@ -2,19 +2,19 @@ import type { EngineEvent, EngineEventKind } from './engine.ts';
 import { fields, nonEmpty, number, optional, text, texts } from './fields.ts';
 
 /** Docker's words and Podman's. What is not listed (exec, attach, Podman's `init` and `cleanup` …) is left out. */
-const KINDS: Readonly<Record<string, EngineEventKind>> = {
-  create: 'create',
-  start: 'start',
-  die: 'die',
-  died: 'die',
-  oom: 'oom',
-  health_status: 'health_status',
-  pause: 'pause',
-  unpause: 'unpause',
-  restart: 'restart',
-  destroy: 'destroy',
-  remove: 'destroy',
-};
+const KINDS: ReadonlyMap<string | undefined, EngineEventKind> = new Map([
+  ['create', 'create'],
+  ['start', 'start'],
+  ['die', 'die'],
+  ['died', 'die'],
+  ['oom', 'oom'],
+  ['health_status', 'health_status'],
+  ['pause', 'pause'],
+  ['unpause', 'unpause'],
+  ['restart', 'restart'],
+  ['destroy', 'destroy'],
+  ['remove', 'destroy'],
+]);
 
 /** Attributes that are the engine's own; all others are the container's labels. */
 const ATTRIBUTES: ReadonlySet<string> = new Set([
@@ -35,7 +35,7 @@ export function engineEvent(value: unknown): EngineEvent | undefined {
   const actor = fields(top['Actor']);
   const attributes = texts(actor['Attributes']);
   const [word, detail] = (text(top['Action']) ?? '').split(': ', 2);
-  const kind = KINDS[word ?? ''];
+  const kind = KINDS.get(word);
   const containerId = nonEmpty(actor['ID']);
   if (kind === undefined || containerId === undefined) return undefined;
   const exit = attributes['exitCode'] ?? attributes['containerExitCode'];

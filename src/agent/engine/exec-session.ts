@@ -11,8 +11,8 @@ export function execSession(
   options: ExecOptions,
   readExitCode: () => Promise<number>,
 ): ExecSession {
-  let failure: Error | undefined;
-  const fail = (error: Error): void => {
+  let failure: unknown;
+  const fail = (error: unknown): void => {
     failure ??= error;
     socket.destroy();
   };
@@ -20,7 +20,7 @@ export function execSession(
     () => fail(new ExecTimeoutError(`the command did not end in ${options.timeoutMs} ms`)),
     options.timeoutMs,
   );
-  const onAbort = (): void => fail(new Error('aborted', { cause: options.signal?.reason }));
+  const onAbort = (): void => fail(options.signal?.reason);
   options.signal?.addEventListener('abort', onAbort, { once: true });
   // The socket may close before anyone reads: the clock must not outlive it, and an error is reported by the reader.
   socket.once('close', () => {
@@ -28,6 +28,7 @@ export function execSession(
     options.signal?.removeEventListener('abort', onAbort);
   });
   socket.on('error', fail);
+  if (options.signal?.aborted === true) onAbort();
   if (options.stdin !== undefined) feed(socket, options.stdin, fail);
 
   return {
@@ -39,7 +40,11 @@ export function execSession(
   };
 }
 
-function feed(socket: Socket, stdin: NonNullable<ExecOptions['stdin']>, fail: (error: Error) => void): void {
+function feed(
+  socket: Socket,
+  stdin: NonNullable<ExecOptions['stdin']>,
+  fail: (error: unknown) => void,
+): void {
   // A command may end without reading its input: EPIPE is then no failure, its exit code tells.
   pipeline(Readable.from(stdin), socket).catch((error: NodeJS.ErrnoException) => {
     const closed = ['EPIPE', 'ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE'].includes(error.code ?? '');
@@ -47,7 +52,7 @@ function feed(socket: Socket, stdin: NonNullable<ExecOptions['stdin']>, fail: (e
   });
 }
 
-async function* output(socket: Socket, failure: () => Error | undefined): AsyncGenerator<OutputChunk> {
+async function* output(socket: Socket, failure: () => unknown): AsyncGenerator<OutputChunk> {
   const frames = new FrameDecoder({ whole: false });
   try {
     for await (const chunk of socket) yield* frames.push(chunk as Buffer);

@@ -1,8 +1,7 @@
-import type { LogLine, OutputChunk, OutputStream } from './engine.ts';
+import type { LogLine, OutputStream } from './engine.ts';
+import type { LogEntry } from './log-entry.ts';
 
 const NEWLINE = 0x0a;
-const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
-const LONGEST_TIMESTAMP = 36;
 
 interface Pending {
   parts: Buffer[];
@@ -16,27 +15,22 @@ interface Pending {
  */
 export class LineAssembler {
   readonly #maxLineBytes: number;
-  readonly #timestamps: boolean;
   readonly #pending: Record<OutputStream, Pending> = { stdout: nothing(), stderr: nothing() };
 
-  constructor(options: { readonly maxLineBytes: number; readonly timestamps: boolean }) {
-    this.#maxLineBytes = options.maxLineBytes;
-    this.#timestamps = options.timestamps;
+  constructor(maxLineBytes: number) {
+    this.#maxLineBytes = maxLineBytes;
   }
 
-  /** With timestamps, `entry` is one whole frame: a timestamp, a space, and the text of at most one line. */
-  *push(entry: OutputChunk): Generator<LogLine> {
-    const pending = this.#pending[entry.stream];
-    const [timestamp, text] = this.#timestamps ? splitTimestamp(entry.bytes) : [undefined, entry.bytes];
-    pending.timestamp ??= timestamp;
+  *push({ stream, timestamp, text }: LogEntry): Generator<LogLine> {
     let rest = text;
     while (rest.length > 0) {
+      const pending = this.#pending[stream];
       const newline = rest.indexOf(NEWLINE);
       const part = newline === -1 ? rest : rest.subarray(0, newline);
+      pending.timestamp ??= timestamp;
       pending.parts.push(part);
       pending.bytes += part.length;
-      if (newline === -1 && pending.bytes <= this.#maxLineBytes) return;
-      yield* this.#emit(entry.stream, newline !== -1);
+      if (newline !== -1 || pending.bytes > this.#maxLineBytes) yield* this.#emit(stream, newline !== -1);
       if (newline === -1) return;
       rest = rest.subarray(newline + 1);
     }
@@ -70,13 +64,6 @@ export class LineAssembler {
 
 function nothing(): Pending {
   return { parts: [], bytes: 0, timestamp: undefined };
-}
-
-function splitTimestamp(entry: Buffer): readonly [string | undefined, Buffer] {
-  const space = entry.subarray(0, LONGEST_TIMESTAMP + 1).indexOf(0x20);
-  if (space <= 0) return [undefined, entry];
-  const word = entry.toString('latin1', 0, space);
-  return TIMESTAMP.test(word) ? [word, entry.subarray(space + 1)] : [undefined, entry];
 }
 
 /** The last place at or before `limit` that does not fall inside a UTF-8 character. */

@@ -35,6 +35,11 @@ export function enginePath(segments: readonly string[], query: Query = {}): stri
   return pairs.length === 0 ? path : `${path}?${pairs.join('&')}`;
 }
 
+/** A moment in the engine's words. */
+export function seconds(ms: number): string {
+  return (ms / 1000).toFixed(6);
+}
+
 /**
  * HTTP over the engine's unix socket. A connection per call: it costs some 50 µs, and none is ever found dead after a
  * restart of the engine, which would make a failed call ambiguous. Every call ends at its deadline or when it is aborted.

@@ -1,0 +1,76 @@
+import type { LogLine, LogOptions } from './engine.ts';
+import type { EngineConnection } from './engine-connection.ts';
+import { EngineConflictError, EngineNotFoundError, EngineUnavailableError } from './errors.ts';
+import { optional } from './fields.ts';
+import { FrameDecoder } from './frames.ts';
+import { type LogEntry, LogPosition, logEntry } from './log-entry.ts';
+import { LineAssembler } from './log-lines.ts';
+import { seconds } from './transport.ts';
+
+const MAX_LINE_BYTES = 64 * 1024;
+
+/** Nothing is read ahead of the consumer: what it leaves stays in the engine and in the socket. */
+export async function* containerLogs(
+  connection: EngineConnection,
+  id: string,
+  options: LogOptions,
+  tty: boolean,
+): AsyncGenerator<LogLine> {
+  const lines = new LineAssembler(MAX_LINE_BYTES);
+  const position = new LogPosition();
+  for await (const entry of logEntries(connection, id, options, tty)) {
+    position.note(entry);
+    yield* lines.push(entry);
+  }
+  if (options.follow === true && !tty) {
+    for await (const entry of restOfLog(connection, id, options, position)) yield* lines.push(entry);
+  }
+  yield* lines.end();
+}
+
+async function* restOfLog(
+  connection: EngineConnection,
+  id: string,
+  options: LogOptions,
+  position: LogPosition,
+): AsyncGenerator<LogEntry> {
+  const { resumeMs } = position;
+  const signal = optional('signal', options.signal);
+  const rest = resumeMs === undefined ? { ...options, follow: false } : { ...signal, sinceMs: resumeMs };
+  const unseen = position.unseen();
+  try {
+    for await (const entry of logEntries(connection, id, rest, false)) {
+      if (unseen(entry)) yield entry;
+    }
+  } catch (error) {
+    // Removed in the meantime, and its log with it.
+    if (!(error instanceof EngineNotFoundError || error instanceof EngineConflictError)) throw error;
+  }
+}
+
+async function* logEntries(
+  connection: EngineConnection,
+  id: string,
+  options: LogOptions,
+  tty: boolean,
+): AsyncGenerator<LogEntry> {
+  const stream = await connection.stream({
+    ...optional('signal', options.signal),
+    method: 'GET',
+    segments: ['containers', id, 'logs'],
+    query: {
+      stdout: true,
+      stderr: true,
+      follow: options.follow ?? false,
+      timestamps: !tty,
+      tail: options.tail ?? 'all',
+      ...optional('since', options.sinceMs === undefined ? undefined : seconds(options.sinceMs)),
+    },
+  });
+  const frames = new FrameDecoder({ whole: true });
+  for await (const chunk of stream) {
+    if (tty) yield { stream: 'stdout', text: chunk };
+    else for (const frame of frames.push(chunk)) yield logEntry(frame);
+  }
+  if (!frames.atBoundary) throw new EngineUnavailableError('the log was cut');
+}
