@@ -104,31 +104,55 @@ describe('process death', () => {
     await expect(openSqliteKv({ dir })).rejects.toThrow(dir);
   });
 
-  it('reports commits that its writer thread took along, starts another and keeps watchers whole', async () => {
-    let thread: Worker | undefined;
-    process.once('worker', (worker) => {
-      thread = worker;
-    });
-    const store = await open();
+  describe('of the writer thread only', () => {
+    let thread: Worker;
+    let store: SqliteKv;
     const seen: number[] = [];
-    store.watch('', 0, {
-      onBatch: (batch) => seen.push(batch.revision),
-      onLost: (reason) => expect.unreachable(reason),
+
+    beforeEach(async () => {
+      seen.length = 0;
+      process.once('worker', (worker) => {
+        thread = worker;
+      });
+      store = await open();
+      store.watch('', 0, {
+        onBatch: (batch) => seen.push(batch.revision),
+        onLost: (reason) => expect.unreachable(reason),
+      });
     });
-    await put(store, 'before', '');
-    const lost = Array.from({ length: 200 }, (_, i) =>
-      put(store, `k${i}`, '').catch((error: unknown) => error),
-    );
-    setImmediate(() => void thread?.terminate());
-    const results = await Promise.all(lost);
-    const failed = results.filter((result) => typeof result !== 'number');
-    for (const error of failed)
-      expect(error).toMatchObject({ name: 'KvUnavailableError', certainlyNotApplied: false });
-    await vi.waitFor(() => put(store, 'after', ''), { timeout: 10_000, interval: 20 });
-    expect((await store.status()).problem).toBeUndefined();
-    const head = await store.head();
-    await vi.waitFor(() => expect(seen.at(-1)).toBe(head), 5000);
-    expect(seen).toEqual(Array.from({ length: head }, (_, i) => i + 1));
+
+    const expectWhole = async (): Promise<void> => {
+      await vi.waitFor(() => put(store, 'after', ''), { timeout: 10_000, interval: 20 });
+      expect((await store.status()).problem).toBeUndefined();
+      const head = await store.head();
+      await vi.waitFor(() => expect(seen.at(-1)).toBe(head), 5000);
+      expect(seen).toEqual(Array.from({ length: head }, (_, i) => i + 1));
+    };
+
+    it('fails what was under way, and starts another', async () => {
+      await put(store, 'before', '');
+      const running = Array.from({ length: 200 }, (_, i) =>
+        put(store, `k${i}`, '').catch((error: unknown) => error),
+      );
+      setImmediate(() => void thread.terminate());
+      const failed = (await Promise.all(running)).filter((result) => typeof result !== 'number');
+      expect(failed.length).toBeGreaterThan(0);
+      for (const error of failed) {
+        expect(error).toMatchObject({ name: 'KvUnavailableError', certainlyNotApplied: false });
+      }
+      await expectWhole();
+    });
+
+    it('shows watchers what was committed but never answered', async () => {
+      const before = await put(store, 'before', '');
+      thread.removeAllListeners('message');
+      const unanswered = failureOf(put(store, 'unanswered', ''));
+      await vi.waitFor(async () => expect(await store.head()).toBeGreaterThan(before), 5000);
+      await thread.terminate();
+      expect((await unanswered).certainlyNotApplied).toBe(false);
+      await expectWhole();
+      expect(await store.get('unanswered')).toBeDefined();
+    });
   });
 });
 
@@ -272,6 +296,37 @@ describe('damage', () => {
     expect((await store.status()).problem).toContain('damaged');
     expect((await failureOf(put(store, 'key/7', 'x'))).certainlyNotApplied).toBe(true);
     await failureOf(store.get('absent'));
+  });
+
+  it('tells a damaged write-ahead log from one that a crash cut off', async () => {
+    const child = startWriting('wal');
+    await vi.waitFor(() => expect(child.lines.length).toBeGreaterThan(300), { timeout: 20_000, interval: 5 });
+    await child.kill();
+    const acknowledged = child.lines.slice(1).map((key) => `a/${key}`);
+    const wal = readFileSync(`${database()}-wal`);
+    const main = readFileSync(database());
+    const openWith = async (content: Buffer): Promise<Set<string> | undefined> => {
+      writeFileSync(database(), main);
+      writeFileSync(`${database()}-wal`, content);
+      try {
+        return new Set((await (await open()).range('a/')).entries.map((entry) => entry.key));
+      } catch (error) {
+        expect(String(error)).toContain('write-ahead log');
+        return undefined;
+      } finally {
+        await kv?.close();
+        kv = undefined;
+      }
+    };
+    const missing = (found: Set<string> | undefined) =>
+      found && acknowledged.filter((key) => !found.has(key));
+    expect(missing(await openWith(wal))).toEqual([]);
+    for (const offset of [5, 20, 40, 5000, Math.floor(wal.length / 3)]) {
+      const flipped = Buffer.from(wal);
+      flipped[offset] = (flipped[offset] ?? 0) ^ 4;
+      expect(missing(await openWith(flipped)), `offset ${offset}`).toBeUndefined();
+    }
+    expect(await openWith(wal.subarray(0, wal.length - 2000))).toBeDefined();
   });
 
   it('opens a copy of its file', async () => {

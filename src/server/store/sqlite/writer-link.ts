@@ -43,6 +43,7 @@ export interface WriterLinkEvents {
 
 interface Pending {
   readonly commit: Commit | undefined;
+  readonly bytes: number;
   readonly sentAt: number;
   settled: boolean;
   resolve(result: never): void;
@@ -50,6 +51,7 @@ interface Pending {
 }
 
 const maxPending = 20_000;
+const maxPendingBytes = 256 * 1024 * 1024;
 const answerTimeoutMs = 10_000;
 const slowDiskMs = 2000;
 const closeTimeoutMs = 5000;
@@ -71,6 +73,7 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
   /** In the order of their operations, which is the order of the answers. */
   let pending: Pending[] = [];
   let firstPending = 0;
+  let pendingBytes = 0;
   let onClosed: (() => void) | undefined;
 
   function flush(): void {
@@ -83,9 +86,11 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
 
   function enqueue<T>(commit: Commit | undefined, encode: (wire: Wire) => void): Promise<T> {
     if (closing) return Promise.reject(new KvUnavailableError('the store is closed', true));
-    if (pending.length - firstPending >= maxPending) {
-      return Promise.reject(new KvUnavailableError(`${maxPending} writes wait for the disk already`, true));
+    if (pending.length - firstPending >= maxPending || pendingBytes > maxPendingBytes) {
+      return Promise.reject(new KvUnavailableError('too many writes wait for the disk already', true));
     }
+    const bytes = sizeOf(commit);
+    pendingBytes += bytes;
     encode(unsent);
     if (!flushing) {
       flushing = true;
@@ -93,13 +98,14 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
       setImmediate(flush);
     }
     return new Promise<T>((resolve, reject) => {
-      pending.push({ commit, sentAt: performance.now(), settled: false, resolve, reject });
+      pending.push({ commit, bytes, sentAt: performance.now(), settled: false, resolve, reject });
     });
   }
 
   function nextPending(): Pending {
     const entry = pending[firstPending++];
     if (entry === undefined) throw new Error('the writer answered what was not asked');
+    pendingBytes -= entry.bytes;
     if (firstPending > 1024 && firstPending * 2 > pending.length) {
       pending = pending.slice(firstPending);
       firstPending = 0;
@@ -178,6 +184,7 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
     const entries = pending.slice(firstPending);
     pending = [];
     firstPending = 0;
+    pendingBytes = 0;
     unsent = [];
     for (const entry of entries) failWith(entry, reason(entry))();
   }
@@ -318,4 +325,10 @@ function failWith(entry: Pending, error: Error): () => void {
     entry.settled = true;
     entry.reject(error);
   };
+}
+
+function sizeOf(commit: Commit | undefined): number {
+  let bytes = 0;
+  for (const put of commit?.puts ?? []) bytes += put.value.length;
+  return bytes;
 }

@@ -6,6 +6,7 @@ import { answers, type FromWriter, type Operation, type Wire, type WriterOptions
 import { prepareWriter } from './schema.ts';
 import { createBallast } from './space.ts';
 import { verifyContent } from './verify.ts';
+import { verifyWal } from './wal-check.ts';
 
 export interface Writer {
   enqueue(operations: readonly Operation[]): void;
@@ -28,6 +29,7 @@ const shortageProbeMs = 500;
  */
 export function openWriter(options: WriterOptions, post: (message: FromWriter) => void): Writer {
   const files = storeFiles(options.dir);
+  verifyWal(`${files.database}-wal`);
   const db = new DatabaseSync(files.database, { timeout: 5000 });
   prepareWriter(db);
   const ledger: Ledger = createLedger(db);
