@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { appendFileSync, copyFileSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -354,6 +354,14 @@ describe('disk full', () => {
     dir = mount;
   });
 
+  const takeAll = (path: string): void => {
+    try {
+      for (;;) appendFileSync(path, Buffer.alloc(64 << 10));
+    } catch (error) {
+      expect(String(error)).toContain('ENOSPC');
+    }
+  };
+
   const fillUp = async (store: SqliteKv, acknowledged: Map<string, string>): Promise<KvUnavailableError> => {
     for (let i = 0; ; i++) {
       const [key, value] = [`full/${i}`, `${i}`.padEnd(20_000, '.')];
@@ -376,7 +384,8 @@ describe('disk full', () => {
     const begun = performance.now();
     await failureOf(put(store, 'more', 'x'.repeat(20_000)));
     expect(performance.now() - begun).toBeLessThan(1000);
-    for (let i = 0; i < 20; i++) {
+    // Far more than the reserve would hold if deletions only ever took space.
+    const remove = async (i: number): Promise<void> => {
       const key = `full/${i}`;
       const entry = await store.get(key);
       const result = await store.commit({
@@ -387,13 +396,23 @@ describe('disk full', () => {
       expect(result.ok).toBe(true);
       acknowledged.delete(key);
       acknowledged.set(`event/${i}`, 'deleted');
-    }
-    const [smaller, bigger] = ['full/30', 'full/31'];
+    };
+    const count = acknowledged.size - 10;
+    expect(count * 20_000).toBeGreaterThan(4 << 20);
+    // Another writer takes every byte that is given back.
+    const greedy = setInterval(() => takeAll(join(mount, 'greedy')), 20);
+    for (let i = 0; i < count; i += 8) await Promise.all(Array.from({ length: 8 }, (_, k) => remove(i + k)));
+    clearInterval(greedy);
+    const [smaller, bigger] = [...acknowledged.keys()].filter((key) => key.startsWith('full/')) as [
+      string,
+      string,
+    ];
     expect(await put(store, smaller, 'scaled down')).toBeGreaterThan(0);
     acknowledged.set(smaller, 'scaled down');
     await failureOf(put(store, bigger, 'x'.repeat(40_000)));
 
     await rm(join(mount, 'filler'));
+    await rm(join(mount, 'greedy'), { force: true });
     await vi.waitFor(() => put(store, 'again', 'fits'), { timeout: 5000, interval: 50 });
     acknowledged.set('again', 'fits');
     expect((await store.status()).problem).toBeUndefined();
@@ -413,11 +432,7 @@ describe('disk full', () => {
   });
 
   it('says so when there is no space to begin with', async () => {
-    try {
-      writeFileSync(join(mount, 'filler'), Buffer.alloc(40 << 20));
-    } catch {
-      // Whatever fitted now fills the disk.
-    }
+    takeAll(join(mount, 'filler'));
     const error = await failureOf(open());
     expect(error.message).toContain('no space left');
     expect(error.message).toContain(dir);

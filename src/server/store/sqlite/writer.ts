@@ -20,6 +20,13 @@ const vacuumPagesPerStep = 128;
 /** Free pages worth giving back to the file system. */
 const vacuumAbovePages = 512;
 const checkpointAbovePages = 4000;
+/** Pages that a small transaction writes, roughly. */
+const pagesPerTransaction = 8;
+
+// On a full disk history is worth less than the space it takes, and the log of writes must stay inside the reserve.
+const keepWhenShort = { revisions: 100, bytes: 1024 * 1024 };
+const sweepRowsWhenShort = 64;
+const checkpointAbovePagesWhenShort = 128;
 const maintenanceEveryMs = 20;
 const shortageProbeMs = 500;
 
@@ -64,7 +71,10 @@ export function openWriter(options: WriterOptions, post: (message: FromWriter) =
       const { changed } = ledger;
       db.exec('COMMIT');
       ledger.settle(true);
-      if (changed) transactions++;
+      if (changed) {
+        transactions++;
+        pagesSinceCheckpoint += pagesPerTransaction;
+      }
       return undefined;
     } catch (error) {
       const found = describeFault(error, files.database, files.dir);
@@ -116,29 +126,52 @@ export function openWriter(options: WriterOptions, post: (message: FromWriter) =
     if (transact(() => ledger.expire(wire)) !== undefined) wire.length = 0;
     for (const operation of batch) {
       const mark = wire.length;
-      let refused = false;
-      const found = transact(() => {
-        refused = operation.kind === 'grant' || (operation.kind === 'commit' && !ledger.frees(operation));
-        if (refused) return;
-        ledger.apply(operation, wire);
-        ledger.sweep(keep, sweepRowsPerStep);
-      });
-      if (found === undefined && !refused) continue;
+      const isRefused =
+        operation.kind === 'grant' || (operation.kind === 'commit' && !mayRunShort(operation));
+      let found = isRefused ? shortage : applyShort(operation, wire);
+      if (found?.kind === 'full' && !isRefused) {
+        wire.length = mark;
+        tryCheckpoint();
+        found = applyShort(operation, wire);
+      }
+      if (found === undefined) continue;
       wire.length = mark;
-      refuse(wire, found ?? shortage);
-      if (found?.kind === 'damaged') setFault(found);
+      refuse(wire, found);
+      if (found.kind === 'damaged') setFault(found);
     }
     return wire;
+  }
+
+  function mayRunShort(operation: Extract<Operation, { kind: 'commit' }>): boolean {
+    try {
+      return ledger.frees(operation);
+    } catch (error) {
+      setFault(describeFault(error, files.database, files.dir));
+      return false;
+    }
+  }
+
+  function applyShort(operation: Operation, wire: Wire): StoreFault | undefined {
+    const found = transact(() => {
+      ledger.apply(operation, wire);
+      ledger.sweep(keepWhenShort, sweepRowsWhenShort);
+    });
+    if (pagesSinceCheckpoint > checkpointAbovePagesWhenShort) tryCheckpoint();
+    return found;
   }
 
   function startShortage(): void {
     ballast.release();
     tryCheckpoint();
     probeTimer ??= setInterval(endShortage, shortageProbeMs);
+    maintenanceTimer ??= setTimeout(maintain, maintenanceEveryMs);
   }
 
   function endShortage(): void {
-    if (!ballast.fill()) return;
+    if (!ballast.fill()) {
+      maintenanceTimer ??= setTimeout(maintain, maintenanceEveryMs);
+      return;
+    }
     clearInterval(probeTimer);
     probeTimer = undefined;
     if (fault?.kind === 'full') setFault(undefined);
@@ -147,11 +180,13 @@ export function openWriter(options: WriterOptions, post: (message: FromWriter) =
 
   /** Moves the log of writes into the database so that its file is used anew from the start. */
   function tryCheckpoint(): void {
+    if (pagesSinceCheckpoint === 0) return;
     pagesSinceCheckpoint = 0;
     try {
       checkpoint.get();
     } catch (error) {
       // The writes stay in the log and are durable there; only damage matters.
+      pagesSinceCheckpoint = 1;
       const found = describeFault(error, files.database, files.dir);
       if (found.kind === 'damaged') setFault(found);
     }
@@ -163,7 +198,7 @@ export function openWriter(options: WriterOptions, post: (message: FromWriter) =
     const { batch, bytes } = takeBatch();
     const wire = run(batch);
     post({ kind: 'answers', wire, transactions });
-    pagesSinceCheckpoint += 3 + 3 * batch.length + Math.ceil((3 * bytes) / 4096);
+    pagesSinceCheckpoint += 3 * batch.length + Math.ceil((3 * bytes) / 4096);
     if (pagesSinceCheckpoint > checkpointAbovePages) tryCheckpoint();
     scheduleLeases();
     if (queue.length > 0) schedule();
@@ -201,16 +236,20 @@ export function openWriter(options: WriterOptions, post: (message: FromWriter) =
   /** Small steps while nothing else waits: forgotten history out of the tables, free pages out of the file. */
   function maintain(): void {
     maintenanceTimer = undefined;
-    if (closed || fault !== undefined || queue.length > 0) return;
+    const short = fault?.kind === 'full';
+    if (closed || queue.length > 0 || (fault !== undefined && !short)) return;
     let more = false;
     const found = transact(() => {
-      more = ledger.sweep(keep, sweepRowsPerStep);
+      more = short ? ledger.sweep(keepWhenShort, sweepRowsWhenShort) : ledger.sweep(keep, sweepRowsPerStep);
+      more = vacuum() || more;
     });
-    setFault(found);
-    if (found?.kind === 'full') startShortage();
-    if (found === undefined) more = vacuum() || more;
+    if (found !== undefined) {
+      setFault(found);
+      if (found.kind === 'full' && !short) startShortage();
+      return;
+    }
+    if (short || !more) tryCheckpoint();
     if (more) maintenanceTimer = setTimeout(maintain, maintenanceEveryMs);
-    else if (pagesSinceCheckpoint > 0) tryCheckpoint();
   }
 
   function vacuum(): boolean {
