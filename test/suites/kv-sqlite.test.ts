@@ -71,7 +71,7 @@ describe('process death', () => {
       const child = startWriting(`run${run}`);
       const enough = 200 + run * 137;
       await vi.waitFor(() => expect(child.lines.length).toBeGreaterThan(enough), {
-        timeout: 20_000,
+        timeout: 60_000,
         interval: 5,
       });
       await child.kill();
@@ -89,7 +89,7 @@ describe('process death', () => {
 
   it('names the directory and the process that holds it, and lets go when that is killed', async () => {
     const child = startWriting('held');
-    await vi.waitFor(() => expect(child.lines[0]).toBe('open'), { timeout: 20_000 });
+    await vi.waitFor(() => expect(child.lines[0]).toBe('open'), { timeout: 60_000 });
     const error = await failureOf(open());
     expect(error.message).toContain(dir);
     expect(error.message).toContain(String(child.pid));
@@ -300,7 +300,7 @@ describe('damage', () => {
 
   it('tells a damaged write-ahead log from one that a crash cut off', async () => {
     const child = startWriting('wal');
-    await vi.waitFor(() => expect(child.lines.length).toBeGreaterThan(300), { timeout: 20_000, interval: 5 });
+    await vi.waitFor(() => expect(child.lines.length).toBeGreaterThan(300), { timeout: 60_000, interval: 5 });
     await child.kill();
     const acknowledged = child.lines.slice(1).map((key) => `a/${key}`);
     const wal = readFileSync(`${database()}-wal`);
@@ -321,7 +321,7 @@ describe('damage', () => {
     const missing = (found: Set<string> | undefined) =>
       found && acknowledged.filter((key) => !found.has(key));
     expect(missing(await openWith(wal))).toEqual([]);
-    for (const offset of [5, 20, 40, 5000, Math.floor(wal.length / 3)]) {
+    for (const offset of [5, 20, 40, 5000, 12_000]) {
       const flipped = Buffer.from(wal);
       flipped[offset] = (flipped[offset] ?? 0) ^ 4;
       expect(missing(await openWith(flipped)), `offset ${offset}`).toBeUndefined();
