@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { appendFileSync, copyFileSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -71,7 +71,7 @@ describe('process death', () => {
       const child = startWriting(`run${run}`);
       const enough = 200 + run * 137;
       await vi.waitFor(() => expect(child.lines.length).toBeGreaterThan(enough), {
-        timeout: 20_000,
+        timeout: 60_000,
         interval: 5,
       });
       await child.kill();
@@ -89,7 +89,7 @@ describe('process death', () => {
 
   it('names the directory and the process that holds it, and lets go when that is killed', async () => {
     const child = startWriting('held');
-    await vi.waitFor(() => expect(child.lines[0]).toBe('open'), { timeout: 20_000 });
+    await vi.waitFor(() => expect(child.lines[0]).toBe('open'), { timeout: 60_000 });
     const error = await failureOf(open());
     expect(error.message).toContain(dir);
     expect(error.message).toContain(String(child.pid));
@@ -104,31 +104,55 @@ describe('process death', () => {
     await expect(openSqliteKv({ dir })).rejects.toThrow(dir);
   });
 
-  it('reports commits that its writer thread took along, starts another and keeps watchers whole', async () => {
-    let thread: Worker | undefined;
-    process.once('worker', (worker) => {
-      thread = worker;
-    });
-    const store = await open();
+  describe('of the writer thread only', () => {
+    let thread: Worker;
+    let store: SqliteKv;
     const seen: number[] = [];
-    store.watch('', 0, {
-      onBatch: (batch) => seen.push(batch.revision),
-      onLost: (reason) => expect.unreachable(reason),
+
+    beforeEach(async () => {
+      seen.length = 0;
+      process.once('worker', (worker) => {
+        thread = worker;
+      });
+      store = await open();
+      store.watch('', 0, {
+        onBatch: (batch) => seen.push(batch.revision),
+        onLost: (reason) => expect.unreachable(reason),
+      });
     });
-    await put(store, 'before', '');
-    const lost = Array.from({ length: 200 }, (_, i) =>
-      put(store, `k${i}`, '').catch((error: unknown) => error),
-    );
-    setImmediate(() => void thread?.terminate());
-    const results = await Promise.all(lost);
-    const failed = results.filter((result) => typeof result !== 'number');
-    for (const error of failed)
-      expect(error).toMatchObject({ name: 'KvUnavailableError', certainlyNotApplied: false });
-    await vi.waitFor(() => put(store, 'after', ''), { timeout: 10_000, interval: 20 });
-    expect((await store.status()).problem).toBeUndefined();
-    const head = await store.head();
-    await vi.waitFor(() => expect(seen.at(-1)).toBe(head), 5000);
-    expect(seen).toEqual(Array.from({ length: head }, (_, i) => i + 1));
+
+    const expectWhole = async (): Promise<void> => {
+      await vi.waitFor(() => put(store, 'after', ''), { timeout: 10_000, interval: 20 });
+      expect((await store.status()).problem).toBeUndefined();
+      const head = await store.head();
+      await vi.waitFor(() => expect(seen.at(-1)).toBe(head), 5000);
+      expect(seen).toEqual(Array.from({ length: head }, (_, i) => i + 1));
+    };
+
+    it('fails what was under way, and starts another', async () => {
+      await put(store, 'before', '');
+      const running = Array.from({ length: 200 }, (_, i) =>
+        put(store, `k${i}`, '').catch((error: unknown) => error),
+      );
+      setImmediate(() => void thread.terminate());
+      const failed = (await Promise.all(running)).filter((result) => typeof result !== 'number');
+      expect(failed.length).toBeGreaterThan(0);
+      for (const error of failed) {
+        expect(error).toMatchObject({ name: 'KvUnavailableError', certainlyNotApplied: false });
+      }
+      await expectWhole();
+    });
+
+    it('shows watchers what was committed but never answered', async () => {
+      const before = await put(store, 'before', '');
+      thread.removeAllListeners('message');
+      const unanswered = failureOf(put(store, 'unanswered', ''));
+      await vi.waitFor(async () => expect(await store.head()).toBeGreaterThan(before), 5000);
+      await thread.terminate();
+      expect((await unanswered).certainlyNotApplied).toBe(false);
+      await expectWhole();
+      expect(await store.get('unanswered')).toBeDefined();
+    });
   });
 });
 
@@ -274,6 +298,37 @@ describe('damage', () => {
     await failureOf(store.get('absent'));
   });
 
+  it('tells a damaged write-ahead log from one that a crash cut off', async () => {
+    const child = startWriting('wal');
+    await vi.waitFor(() => expect(child.lines.length).toBeGreaterThan(300), { timeout: 60_000, interval: 5 });
+    await child.kill();
+    const acknowledged = child.lines.slice(1).map((key) => `a/${key}`);
+    const wal = readFileSync(`${database()}-wal`);
+    const main = readFileSync(database());
+    const openWith = async (content: Buffer): Promise<Set<string> | undefined> => {
+      writeFileSync(database(), main);
+      writeFileSync(`${database()}-wal`, content);
+      try {
+        return new Set((await (await open()).range('a/')).entries.map((entry) => entry.key));
+      } catch (error) {
+        expect(String(error)).toContain('write-ahead log');
+        return undefined;
+      } finally {
+        await kv?.close();
+        kv = undefined;
+      }
+    };
+    const missing = (found: Set<string> | undefined) =>
+      found && acknowledged.filter((key) => !found.has(key));
+    expect(missing(await openWith(wal))).toEqual([]);
+    for (const offset of [5, 20, 40, 5000, 12_000]) {
+      const flipped = Buffer.from(wal);
+      flipped[offset] = (flipped[offset] ?? 0) ^ 4;
+      expect(missing(await openWith(flipped)), `offset ${offset}`).toBeUndefined();
+    }
+    expect(await openWith(wal.subarray(0, wal.length - 2000))).toBeDefined();
+  });
+
   it('opens a copy of its file', async () => {
     await fill();
     const copy = await mkdtemp(join(tmpdir(), 'berth-copy-'));
@@ -299,6 +354,14 @@ describe('disk full', () => {
     dir = mount;
   });
 
+  const takeAll = (path: string): void => {
+    try {
+      for (;;) appendFileSync(path, Buffer.alloc(64 << 10));
+    } catch (error) {
+      expect(String(error)).toContain('ENOSPC');
+    }
+  };
+
   const fillUp = async (store: SqliteKv, acknowledged: Map<string, string>): Promise<KvUnavailableError> => {
     for (let i = 0; ; i++) {
       const [key, value] = [`full/${i}`, `${i}`.padEnd(20_000, '.')];
@@ -321,7 +384,8 @@ describe('disk full', () => {
     const begun = performance.now();
     await failureOf(put(store, 'more', 'x'.repeat(20_000)));
     expect(performance.now() - begun).toBeLessThan(1000);
-    for (let i = 0; i < 20; i++) {
+    // Far more than the reserve would hold if deletions only ever took space.
+    const remove = async (i: number): Promise<void> => {
       const key = `full/${i}`;
       const entry = await store.get(key);
       const result = await store.commit({
@@ -332,13 +396,23 @@ describe('disk full', () => {
       expect(result.ok).toBe(true);
       acknowledged.delete(key);
       acknowledged.set(`event/${i}`, 'deleted');
-    }
-    const [smaller, bigger] = ['full/30', 'full/31'];
+    };
+    const count = acknowledged.size - 10;
+    expect(count * 20_000).toBeGreaterThan(4 << 20);
+    // Another writer takes every byte that is given back.
+    const greedy = setInterval(() => takeAll(join(mount, 'greedy')), 20);
+    for (let i = 0; i < count; i += 8) await Promise.all(Array.from({ length: 8 }, (_, k) => remove(i + k)));
+    clearInterval(greedy);
+    const [smaller, bigger] = [...acknowledged.keys()].filter((key) => key.startsWith('full/')) as [
+      string,
+      string,
+    ];
     expect(await put(store, smaller, 'scaled down')).toBeGreaterThan(0);
     acknowledged.set(smaller, 'scaled down');
     await failureOf(put(store, bigger, 'x'.repeat(40_000)));
 
     await rm(join(mount, 'filler'));
+    await rm(join(mount, 'greedy'), { force: true });
     await vi.waitFor(() => put(store, 'again', 'fits'), { timeout: 5000, interval: 50 });
     acknowledged.set('again', 'fits');
     expect((await store.status()).problem).toBeUndefined();
@@ -358,11 +432,7 @@ describe('disk full', () => {
   });
 
   it('says so when there is no space to begin with', async () => {
-    try {
-      writeFileSync(join(mount, 'filler'), Buffer.alloc(40 << 20));
-    } catch {
-      // Whatever fitted now fills the disk.
-    }
+    takeAll(join(mount, 'filler'));
     const error = await failureOf(open());
     expect(error.message).toContain('no space left');
     expect(error.message).toContain(dir);

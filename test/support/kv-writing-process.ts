@@ -1,10 +1,9 @@
-import { writeSync } from 'node:fs';
 import { openSqliteKv } from '../../src/server/store/sqlite/sqlite-kv.ts';
 
 /** A process to be killed: 8 writers commit pairs of keys for ever, each acknowledged pair is printed. */
 const [dir = '', run = ''] = process.argv.slice(2);
 const kv = await openSqliteKv({ dir, ballastBytes: 0 });
-writeSync(1, 'open\n');
+process.stdout.write('open\n');
 
 async function write(writer: number): Promise<never> {
   for (let i = 0; ; i++) {
@@ -17,7 +16,7 @@ async function write(writer: number): Promise<never> {
         { key: `b/${key}`, value },
       ],
     });
-    if (result.ok) writeSync(1, `${key}\n`);
+    if (result.ok) process.stdout.write(`${key}\n`);
   }
 }
 

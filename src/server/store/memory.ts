@@ -24,6 +24,9 @@ interface Lease {
   timer: NodeJS.Timeout;
 }
 
+/** What a timer can wait at most; longer leases do not occur in tests. */
+const longestTimerMs = 2 ** 31 - 1;
+
 /** The whole contract of the port without a disk, for tests. History is kept until `compact`. */
 export function createMemoryKv(): Kv {
   const current = new Map<string, KvEntry>();
@@ -153,7 +156,11 @@ export function createMemoryKv(): Kv {
     async grantLease(ttlMs) {
       checkOpen();
       const id = String(++lastLease);
-      leases.set(id, { ttlMs, keys: new Set(), timer: setTimeout(endLease, ttlMs, id).unref() });
+      leases.set(id, {
+        ttlMs,
+        keys: new Set(),
+        timer: setTimeout(endLease, Math.min(ttlMs, longestTimerMs), id).unref(),
+      });
       return id;
     },
     async keepAlive(id) {

@@ -38,23 +38,25 @@ export function describeFault(error: unknown, database: string, dir: string): St
   ) {
     return { kind: 'damaged', message: damageMessage(database, cause), certainlyNotApplied: true };
   }
-  if (
-    primary === SQLITE_FULL ||
-    isNoSpace(error) ||
-    (primary === SQLITE_IOERR && freeBytes(dir) < nearlyFullBytes)
-  ) {
-    return { kind: 'full', message: fullMessage(dir), certainlyNotApplied: true };
+  if (primary === SQLITE_FULL || isNoSpace(error)) return fullFault(dir);
+  // A failed sync leaves open whether the transaction reached the disk.
+  const certainlyNotApplied = primary !== SQLITE_IOERR;
+  if (primary === SQLITE_IOERR && freeBytes(dir) < nearlyFullBytes) {
+    return { ...fullFault(dir), certainlyNotApplied };
   }
   return {
     kind: 'failed',
     message: `the store file ${database} cannot be used: ${cause}`,
-    // A failed sync leaves open whether the transaction reached the disk.
-    certainlyNotApplied: primary !== SQLITE_IOERR,
+    certainlyNotApplied,
   };
 }
 
-export function fullMessage(dir: string): string {
-  return `no space left on the disk of the data directory ${dir}: free some space; writes resume by themselves (deletions are still accepted while the reserve lasts)`;
+export function fullFault(dir: string): StoreFault {
+  return {
+    kind: 'full',
+    message: `no space left on the disk of the data directory ${dir}: free some space; writes resume by themselves (deletions are still accepted while the reserve lasts)`,
+    certainlyNotApplied: true,
+  };
 }
 
 function damageMessage(database: string, cause: string): string {

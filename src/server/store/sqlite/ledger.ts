@@ -34,6 +34,8 @@ export interface Ledger {
    * more are left. Does nothing until enough has gathered to be worth the pages it touches.
    */
   sweep(keep: Retention, rows: number): boolean;
+  /** Makes the transaction write, though nothing has changed. */
+  touch(): void;
   /** To be called before COMMIT. */
   seal(): void;
   /** To be called after COMMIT, or after ROLLBACK. */
@@ -248,6 +250,10 @@ export function createLedger(db: DatabaseSync): Ledger {
       // A revision may be cut in two: it is below the floor now, and its rest goes with the next step.
       backlog ||= tooLarge;
       return backlog;
+    },
+
+    touch() {
+      changed = true;
     },
 
     seal() {

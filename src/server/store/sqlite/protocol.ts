@@ -1,5 +1,5 @@
 import type { Commit } from '../kv.ts';
-import type { FaultKind } from './fault.ts';
+import type { FaultKind, StoreFault } from './fault.ts';
 
 /**
  * Messages between the main thread and the writer thread. Operations and answers travel as flat lists of strings and
@@ -123,3 +123,7 @@ export const answers = {
   expired: 6,
   done: 7,
 } as const;
+
+export function pushUnavailable(wire: Wire, { certainlyNotApplied, message }: StoreFault): void {
+  wire.push(answers.unavailable, certainlyNotApplied ? 1 : 0, message);
+}

@@ -1,11 +1,18 @@
 import { DatabaseSync } from 'node:sqlite';
-import { createLedger, type Ledger } from './ledger.ts';
-import { describeFault, type StoreFault } from './fault.ts';
 import { storeFiles } from './files.ts';
-import { answers, type FromWriter, type Operation, type Wire, type WriterOptions } from './protocol.ts';
+import { createLedger } from './ledger.ts';
+import {
+  type FromWriter,
+  type Operation,
+  pushUnavailable,
+  type Wire,
+  type WriterOptions,
+} from './protocol.ts';
 import { prepareWriter } from './schema.ts';
-import { createBallast } from './space.ts';
+import { createShortage } from './shortage.ts';
+import { createTransactions } from './transactions.ts';
 import { verifyContent } from './verify.ts';
+import { verifyWal } from './wal-check.ts';
 
 export interface Writer {
   enqueue(operations: readonly Operation[]): void;
@@ -14,13 +21,13 @@ export interface Writer {
 
 const operationsPerTransaction = 1024;
 const bytesPerTransaction = 8 * 1024 * 1024;
-const sweepRowsPerStep = 256;
-const vacuumPagesPerStep = 128;
-/** Free pages worth giving back to the file system. */
-const vacuumAbovePages = 512;
+const sweptRowsPerStep = 256;
 const checkpointAbovePages = 4000;
+const idleCheckpointAbovePages = 500;
 const maintenanceEveryMs = 20;
-const shortageProbeMs = 500;
+const retryFailedMs = 1000;
+/** Timers cannot be set much further ahead. */
+const longestTimerMs = 24 * 60 * 60 * 1000;
 
 /**
  * The only writer of the database. Everything that has queued while one transaction was being synced shares the next:
@@ -28,144 +35,59 @@ const shortageProbeMs = 500;
  */
 export function openWriter(options: WriterOptions, post: (message: FromWriter) => void): Writer {
   const files = storeFiles(options.dir);
+  verifyWal(`${files.database}-wal`);
   const db = new DatabaseSync(files.database, { timeout: 5000 });
   prepareWriter(db);
-  const ledger: Ledger = createLedger(db);
+  const ledger = createLedger(db);
   verifyContent(db, ledger.meta);
-  const ballast = createBallast(files.ballast, files.dir, options.ballastBytes);
-  const checkpoint = db.prepare('PRAGMA wal_checkpoint(PASSIVE)');
-  const freePages = db.prepare('PRAGMA freelist_count');
+  const transactions = createTransactions(db, ledger, files, (fault) =>
+    post({ kind: 'problem', damaged: fault?.kind === 'damaged', problem: fault?.message }),
+  );
+  const shortage = createShortage(ledger, transactions, files, options.ballastBytes, () => {
+    planMaintenance(maintenanceEveryMs);
+    planLeases();
+  });
 
   const keep = { revisions: options.keepRevisions, bytes: options.keepBytes };
   let queue: Operation[] = [];
   let draining = false;
   let closed = false;
-  let pagesSinceCheckpoint = 0;
-  let transactions = 0;
-  let fault: StoreFault | undefined;
   let leaseTimer: NodeJS.Timeout | undefined;
   let maintenanceTimer: NodeJS.Timeout | undefined;
-  let probeTimer: NodeJS.Timeout | undefined;
-
-  function setFault(next: StoreFault | undefined): void {
-    if (next?.message === fault?.message) return;
-    fault = next;
-    post({ kind: 'problem', damaged: next?.kind === 'damaged', problem: next?.message });
-  }
-
-  /** Runs the work in one transaction; a fault undoes all of it. */
-  function transact(work: () => void): StoreFault | undefined {
-    try {
-      db.exec('BEGIN IMMEDIATE');
-      work();
-      ledger.seal();
-      const { changed } = ledger;
-      db.exec('COMMIT');
-      ledger.settle(true);
-      if (changed) transactions++;
-      return undefined;
-    } catch (error) {
-      const found = describeFault(error, files.database, files.dir);
-      undo();
-      return found;
-    }
-  }
-
-  function undo(): void {
-    try {
-      if (db.isTransaction) db.exec('ROLLBACK');
-      ledger.settle(false);
-    } catch (error) {
-      setFault(describeFault(error, files.database, files.dir));
-    }
-  }
-
-  function refuse(into: Wire, { certainlyNotApplied, message }: StoreFault): void {
-    into.push(answers.unavailable, certainlyNotApplied ? 1 : 0, message);
-  }
 
   function run(batch: readonly Operation[]): Wire {
-    if (fault?.kind === 'damaged') return refuseAll(batch, fault);
-    if (fault?.kind === 'full') return runShort(batch, fault);
+    const { fault } = transactions;
+    if (fault?.kind === 'full') return shortage.run(batch);
     const wire: Wire = [];
-    const found = transact(() => {
-      ledger.expire(wire);
-      const rows = ledger.meta.logCount;
-      for (const operation of batch) ledger.apply(operation, wire);
-      ledger.sweep(keep, Math.max(sweepRowsPerStep, 2 * (ledger.meta.logCount - rows)));
-    });
-    setFault(found);
-    if (found?.kind === 'full') {
-      startShortage();
-      return runShort(batch, found);
+    const found = fault?.kind === 'damaged' ? fault : transactions.run(() => applyAll(batch, wire));
+    transactions.fault = found;
+    if (found === undefined) return wire;
+    if (found.kind === 'full') {
+      shortage.start(found);
+      return shortage.run(batch);
     }
-    return found === undefined ? wire : refuseAll(batch, found);
-  }
-
-  function refuseAll(batch: readonly Operation[], reason: StoreFault): Wire {
-    const wire: Wire = [];
-    for (let i = 0; i < batch.length; i++) refuse(wire, reason);
+    wire.length = 0;
+    for (let i = 0; i < batch.length; i++) pushUnavailable(wire, found);
     return wire;
   }
 
-  /** On a full disk: what frees space is tried in the reserve, one by one so that one too many fails alone. */
-  function runShort(batch: readonly Operation[], shortage: StoreFault): Wire {
-    const wire: Wire = [];
-    if (transact(() => ledger.expire(wire)) !== undefined) wire.length = 0;
-    for (const operation of batch) {
-      const mark = wire.length;
-      let refused = false;
-      const found = transact(() => {
-        refused = operation.kind === 'grant' || (operation.kind === 'commit' && !ledger.frees(operation));
-        if (refused) return;
-        ledger.apply(operation, wire);
-        ledger.sweep(keep, sweepRowsPerStep);
-      });
-      if (found === undefined && !refused) continue;
-      wire.length = mark;
-      refuse(wire, found ?? shortage);
-      if (found?.kind === 'damaged') setFault(found);
-    }
-    return wire;
-  }
-
-  function startShortage(): void {
-    ballast.release();
-    tryCheckpoint();
-    probeTimer ??= setInterval(endShortage, shortageProbeMs);
-  }
-
-  function endShortage(): void {
-    if (!ballast.fill()) return;
-    clearInterval(probeTimer);
-    probeTimer = undefined;
-    if (fault?.kind === 'full') setFault(undefined);
-    scheduleLeases();
-  }
-
-  /** Moves the log of writes into the database so that its file is used anew from the start. */
-  function tryCheckpoint(): void {
-    pagesSinceCheckpoint = 0;
-    try {
-      checkpoint.get();
-    } catch (error) {
-      // The writes stay in the log and are durable there; only damage matters.
-      const found = describeFault(error, files.database, files.dir);
-      if (found.kind === 'damaged') setFault(found);
-    }
+  function applyAll(batch: readonly Operation[], wire: Wire): void {
+    ledger.expire(wire);
+    const rows = ledger.meta.logCount;
+    for (const operation of batch) ledger.apply(operation, wire);
+    ledger.sweep(keep, Math.max(sweptRowsPerStep, 2 * (ledger.meta.logCount - rows)));
   }
 
   function drain(): void {
     draining = false;
     if (closed) return;
     const { batch, bytes } = takeBatch();
-    const wire = run(batch);
-    post({ kind: 'answers', wire, transactions });
-    pagesSinceCheckpoint += 3 + 3 * batch.length + Math.ceil((3 * bytes) / 4096);
-    if (pagesSinceCheckpoint > checkpointAbovePages) tryCheckpoint();
-    scheduleLeases();
+    post({ kind: 'answers', wire: run(batch), transactions: transactions.count });
+    transactions.addPages(3 * batch.length + Math.ceil((3 * bytes) / 4096));
+    transactions.checkpoint(checkpointAbovePages);
+    planLeases();
     if (queue.length > 0) schedule();
-    else maintenanceTimer ??= setTimeout(maintain, maintenanceEveryMs);
+    else planMaintenance(transactions.fault?.kind === 'failed' ? retryFailedMs : maintenanceEveryMs);
   }
 
   function takeBatch(): { batch: Operation[]; bytes: number } {
@@ -188,47 +110,46 @@ export function openWriter(options: WriterOptions, post: (message: FromWriter) =
     setImmediate(drain);
   }
 
-  function scheduleLeases(): void {
+  function planLeases(): void {
     clearTimeout(leaseTimer);
     const waitMs = ledger.leases.nextEndMs();
-    // While writes fail a due lease cannot end; it is tried again with every batch and when the fault is over.
-    if (waitMs !== undefined)
-      leaseTimer = setTimeout(schedule, Math.max(waitMs, fault === undefined ? 0 : 1000));
+    if (waitMs === undefined) return;
+    // While writes fail a due lease cannot end: it is tried again, at leisure.
+    const soonestMs = transactions.fault === undefined ? 0 : retryFailedMs;
+    leaseTimer = setTimeout(schedule, Math.min(Math.max(waitMs, soonestMs), longestTimerMs));
+  }
+
+  function planMaintenance(afterMs: number): void {
+    if (!closed) maintenanceTimer ??= setTimeout(maintain, afterMs);
   }
 
   /** Small steps while nothing else waits: forgotten history out of the tables, free pages out of the file. */
   function maintain(): void {
     maintenanceTimer = undefined;
-    if (closed || fault !== undefined || queue.length > 0) return;
+    const kind = transactions.fault?.kind;
+    if (closed || queue.length > 0 || kind === 'damaged') return;
+    const more = kind === 'full' ? shortage.reclaim() : reclaim();
+    if (more) planMaintenance(maintenanceEveryMs);
+  }
+
+  function reclaim(): boolean {
     let more = false;
-    const found = transact(() => {
-      more = ledger.sweep(keep, sweepRowsPerStep);
+    const found = transactions.run(() => {
+      // After a failure this is the proof that writing works again.
+      if (transactions.fault !== undefined) ledger.touch();
+      more = ledger.sweep(keep, sweptRowsPerStep);
+      more = transactions.vacuum() || more;
     });
-    setFault(found);
-    if (found?.kind === 'full') startShortage();
-    if (found === undefined) more = vacuum() || more;
-    if (more) maintenanceTimer = setTimeout(maintain, maintenanceEveryMs);
-    else if (pagesSinceCheckpoint > 0) tryCheckpoint();
+    transactions.fault = found;
+    if (found?.kind === 'full') shortage.start(found);
+    if (found?.kind === 'failed') planMaintenance(retryFailedMs);
+    if (found === undefined && !more) transactions.checkpoint(idleCheckpointAbovePages);
+    return found === undefined && more;
   }
 
-  function vacuum(): boolean {
-    const free = Number(freePages.get()?.['freelist_count']);
-    if (free < vacuumAbovePages) return false;
-    db.exec(`PRAGMA incremental_vacuum(${vacuumPagesPerStep})`);
-    pagesSinceCheckpoint += vacuumPagesPerStep;
-    return true;
-  }
-
-  if (!ballast.fill()) {
-    fault = describeFault(
-      Object.assign(new Error('no space for the reserve'), { code: 'ENOSPC' }),
-      files.database,
-      files.dir,
-    );
-    startShortage();
-  }
-  scheduleLeases();
-  post({ kind: 'ready', head: ledger.meta.head, problem: fault?.message });
+  planLeases();
+  planMaintenance(maintenanceEveryMs);
+  post({ kind: 'ready', head: ledger.meta.head, problem: transactions.fault?.message });
 
   return {
     enqueue(operations) {
@@ -237,13 +158,12 @@ export function openWriter(options: WriterOptions, post: (message: FromWriter) =
     },
     close() {
       while (queue.length > 0) {
-        const { batch } = takeBatch();
-        post({ kind: 'answers', wire: run(batch), transactions });
+        post({ kind: 'answers', wire: run(takeBatch().batch), transactions: transactions.count });
       }
       closed = true;
       clearTimeout(leaseTimer);
       clearTimeout(maintenanceTimer);
-      clearInterval(probeTimer);
+      shortage.stop();
       db.close();
       post({ kind: 'closed' });
     },

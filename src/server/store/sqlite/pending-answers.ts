@@ -1,0 +1,174 @@
+import {
+  type Commit,
+  type CommitResult,
+  type KvChange,
+  type KvChangeBatch,
+  KvUnavailableError,
+} from '../kv.ts';
+import { answers, type WireReader } from './protocol.ts';
+
+export interface BatchEvents {
+  /**
+   * Called in revision order, before the promise of the commit that made the batch settles. Without `isWatched` the
+   * batch is empty.
+   */
+  onBatch(batch: KvChangeBatch): void;
+  isWatched(): boolean;
+}
+
+/** What has been asked of the writer, in the order of asking, which is the order of its answers. */
+export interface PendingAnswers {
+  /** Undefined when as much waits as may. */
+  add<T>(commit: Commit | undefined): Promise<T> | undefined;
+  /** Publishes and settles what one message of the writer answers. */
+  settle(wire: WireReader): void;
+  /** How long the oldest has waited. */
+  readonly oldestMs: number;
+  failOlderThan(ms: number, error: () => KvUnavailableError): void;
+  failAll(error: KvUnavailableError): void;
+}
+
+interface Pending {
+  readonly commit: Commit | undefined;
+  readonly bytes: number;
+  readonly askedAt: number;
+  settled: boolean;
+  resolve(result: never): void;
+  reject(error: Error): void;
+}
+
+const maxPending = 20_000;
+const maxPendingBytes = 256 * 1024 * 1024;
+
+export function createPendingAnswers(events: BatchEvents): PendingAnswers {
+  let pending: Pending[] = [];
+  let first = 0;
+  let waitingBytes = 0;
+
+  function next(): Pending {
+    const entry = pending[first++];
+    if (entry === undefined) throw new Error('the writer answered what was not asked');
+    waitingBytes -= entry.bytes;
+    // Answered entries are dropped many at a time: shifting the list for each would cost its whole length.
+    if (first > 1024 && first * 2 > pending.length) {
+      pending = pending.slice(first);
+      first = 0;
+    }
+    return entry;
+  }
+
+  function readAnswer(wire: WireReader): () => void {
+    const kind = wire.number();
+    if (kind === answers.expired) {
+      publishDeleted(wire);
+      return () => {};
+    }
+    const entry = next();
+    switch (kind) {
+      case answers.applied:
+        return resolving(entry, publishApplied(wire, entry.commit ?? {}));
+      case answers.conflict: {
+        const guards = entry.commit?.guards ?? [];
+        const failed = Array.from({ length: wire.number() }, () => guards[wire.number()]?.key ?? '');
+        return resolving(entry, { ok: false, failed });
+      }
+      case answers.unavailable: {
+        const certainlyNotApplied = wire.number() === 1;
+        return rejecting(entry, new KvUnavailableError(wire.text(), certainlyNotApplied));
+      }
+      case answers.leaseGone:
+        return rejecting(entry, new Error(`lease ${wire.text()} is gone`));
+      case answers.number:
+        return resolving(entry, wire.number());
+      case answers.revoked:
+        publishDeleted(wire);
+        return resolving(entry, 0);
+      case answers.done:
+        return resolving(entry, 0);
+      default:
+        throw new TypeError(`unknown answer ${kind}`);
+    }
+  }
+
+  function publishApplied(wire: WireReader, { puts = [], deletes = [] }: Commit): CommitResult {
+    const revision = wire.number();
+    const changes: KvChange[] = [];
+    const watched = events.isWatched();
+    for (const { key, value } of puts) {
+      const createRevision = wire.number();
+      if (watched)
+        changes.push({ key, revision, entry: { key, value, createRevision, modRevision: revision } });
+    }
+    for (const key of deletes) {
+      const existed = wire.number() === 1;
+      if (watched && existed) changes.push({ key, revision });
+    }
+    events.onBatch({ revision, changes });
+    return { ok: true, revision };
+  }
+
+  function publishDeleted(wire: WireReader): void {
+    const revision = wire.number();
+    const changes = Array.from({ length: wire.number() }, () => ({ key: wire.text(), revision }));
+    events.onBatch({ revision, changes });
+  }
+
+  return {
+    add<T>(commit: Commit | undefined) {
+      if (pending.length - first >= maxPending || waitingBytes > maxPendingBytes) return undefined;
+      const bytes = sizeOf(commit);
+      waitingBytes += bytes;
+      return new Promise<T>((resolve, reject) => {
+        pending.push({ commit, bytes, askedAt: performance.now(), settled: false, resolve, reject });
+      });
+    },
+    settle(wire) {
+      const settle: (() => void)[] = [];
+      while (!wire.done) settle.push(readAnswer(wire));
+      // Only now, when the watchers have seen all of it: whoever awaited a commit finds it in every view.
+      for (const run of settle) run();
+    },
+    get oldestMs() {
+      const oldest = pending[first];
+      return oldest === undefined ? 0 : performance.now() - oldest.askedAt;
+    },
+    failOlderThan(ms, error) {
+      const limit = performance.now() - ms;
+      for (let i = first; i < pending.length; i++) {
+        const entry = pending[i];
+        if (entry === undefined || entry.askedAt > limit) return;
+        // It keeps its place: its answer may still come and must not be taken for the next one's.
+        rejecting(entry, error())();
+      }
+    },
+    failAll(error) {
+      const entries = pending.slice(first);
+      pending = [];
+      first = 0;
+      waitingBytes = 0;
+      for (const entry of entries) rejecting(entry, error)();
+    },
+  };
+}
+
+function resolving(entry: Pending, result: unknown): () => void {
+  return () => {
+    if (entry.settled) return;
+    entry.settled = true;
+    entry.resolve(result as never);
+  };
+}
+
+function rejecting(entry: Pending, error: Error): () => void {
+  return () => {
+    if (entry.settled) return;
+    entry.settled = true;
+    entry.reject(error);
+  };
+}
+
+function sizeOf(commit: Commit | undefined): number {
+  let bytes = 0;
+  for (const put of commit?.puts ?? []) bytes += put.value.length;
+  return bytes;
+}

@@ -1,0 +1,107 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { describeFault, type StoreFault } from './fault.ts';
+import type { StoreFiles } from './files.ts';
+import type { Ledger } from './ledger.ts';
+
+/** Pages that a small transaction writes, roughly. */
+const pagesPerTransaction = 8;
+const vacuumPagesPerStep = 128;
+/** Free pages worth giving back to the file system. */
+const vacuumAbovePages = 512;
+
+/** Runs work on the ledger as transactions of the database, and keeps the write-ahead log short. */
+export interface Transactions {
+  /** Runs the work in one transaction; a fault undoes all of it and is returned. */
+  run(work: () => void): StoreFault | undefined;
+  /** Durable transactions so far. */
+  readonly count: number;
+  /** Why writes fail now. */
+  fault: StoreFault | undefined;
+  /** Tells how much has been written beside what `run` assumes. */
+  addPages(pages: number): void;
+  /** Moves the write-ahead log into the database once it has this many pages, so that its file is used anew. */
+  checkpoint(abovePages: number): void;
+  /** Inside a transaction: gives some free pages back to the file system. True when more are left. */
+  vacuum(): boolean;
+}
+
+export function createTransactions(
+  db: DatabaseSync,
+  ledger: Ledger,
+  files: StoreFiles,
+  onFault: (fault: StoreFault | undefined) => void,
+): Transactions {
+  const checkpoint = db.prepare('PRAGMA wal_checkpoint(PASSIVE)');
+  const freePages = db.prepare('PRAGMA freelist_count');
+  let current: StoreFault | undefined;
+  let count = 0;
+  let pages = 0;
+
+  const describe = (error: unknown): StoreFault => describeFault(error, files.database, files.dir);
+
+  function setFault(next: StoreFault | undefined): void {
+    if (next?.message === current?.message) return;
+    current = next;
+    onFault(next);
+  }
+
+  function undo(): void {
+    try {
+      if (db.isTransaction) db.exec('ROLLBACK');
+      ledger.settle(false);
+    } catch (error) {
+      setFault(describe(error));
+    }
+  }
+
+  return {
+    run(work) {
+      try {
+        db.exec('BEGIN IMMEDIATE');
+        work();
+        ledger.seal();
+        const { changed } = ledger;
+        db.exec('COMMIT');
+        ledger.settle(true);
+        if (changed) {
+          count++;
+          pages += pagesPerTransaction;
+        }
+        return undefined;
+      } catch (error) {
+        undo();
+        return describe(error);
+      }
+    },
+    get count() {
+      return count;
+    },
+    get fault() {
+      return current;
+    },
+    set fault(next) {
+      setFault(next);
+    },
+    addPages(more) {
+      pages += more;
+    },
+    checkpoint(abovePages) {
+      if (pages <= abovePages) return;
+      pages = 0;
+      try {
+        checkpoint.get();
+      } catch (error) {
+        // The writes stay in the log and are durable there; only damage matters.
+        pages = 1;
+        const found = describe(error);
+        if (found.kind === 'damaged') setFault(found);
+      }
+    },
+    vacuum() {
+      if (Number(freePages.get()?.['freelist_count']) < vacuumAbovePages) return false;
+      db.exec(`PRAGMA incremental_vacuum(${vacuumPagesPerStep})`);
+      pages += vacuumPagesPerStep;
+      return true;
+    },
+  };
+}
