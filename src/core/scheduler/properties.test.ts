@@ -111,6 +111,7 @@ type Step =
   | { readonly kind: 'node'; readonly node: ClusterNode }
   | { readonly kind: 'remove-node'; readonly name: NodeName }
   | { readonly kind: 'place'; readonly request: number; readonly times: number }
+  | { readonly kind: 'choose'; readonly request: number }
   | { readonly kind: 'remove'; readonly which: number };
 
 const stepArbitrary: fc.Arbitrary<Step> = fc.oneof(
@@ -126,6 +127,10 @@ const stepArbitrary: fc.Arbitrary<Step> = fc.oneof(
       request: fc.nat({ max: 3 }),
       times: fc.integer({ min: 1, max: 6 }),
     }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('choose' as const), request: fc.nat({ max: 3 }) }),
   },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('remove' as const), which: fc.nat({ max: 60 }) }) },
 );
@@ -211,6 +216,12 @@ function play(made: Scenario, limits: IndexLimits, decide: (deed: Deed) => NodeN
     } else {
       const request = made.requests[step.request];
       if (request === undefined) continue;
+      // A choice that is not taken must leave no trace in later ones, whatever befalls the chosen node.
+      if (step.kind === 'choose') {
+        const node = nodes.get(cluster.choose(request)?.node ?? ('' as NodeName));
+        if (node) cluster.setNode(node);
+        continue;
+      }
       for (let time = 0; time < step.times; time++) {
         const id = `ins_${count++}` as InstanceId;
         const node = decide({ cluster, request, id, placed, nodes });
