@@ -36,6 +36,7 @@ interface Cursor {
 }
 
 interface Keys {
+  readonly request: PlacementRequest;
   readonly node: string;
   readonly deployment: string;
 }
@@ -70,7 +71,8 @@ export const INDEX_LIMITS: IndexLimits = {
 export class PlacementIndex {
   private readonly cluster: IndexedCluster;
   private readonly limits: IndexLimits;
-  private readonly keys = new WeakMap<PlacementRequest, Keys>();
+  /** Of the last request only: instances of a deployment come one after another, and a map of all requests costs more. */
+  private lastKeys: Keys | undefined;
   /** Least recently used first, as in `works`. */
   private readonly shared = new Map<string, KeptRanking>();
   private readonly works = new Map<string, DeploymentWork>();
@@ -207,12 +209,10 @@ export class PlacementIndex {
   }
 
   private keysOf(request: PlacementRequest): Keys {
-    const known = this.keys.get(request);
-    if (known) return known;
+    if (this.lastKeys?.request === request) return this.lastKeys;
     const node = nodeRequirementKey(request);
-    const keys = { node, deployment: deploymentRequirementKey(request, node) };
-    this.keys.set(request, keys);
-    return keys;
+    this.lastKeys = { request, node, deployment: deploymentRequirementKey(request, node) };
+    return this.lastKeys;
   }
 }
 
