@@ -44,7 +44,7 @@ function makeCluster(nodes: number): Cluster {
           disk: at % 3 === 0 ? 'ssd' : 'hdd',
           hostname: `host-${at}`,
         },
-        capacity: { cpu: big ? 128 : 64, memoryBytes: (big ? 512 : 192) * GI },
+        capacity: { cpu: big ? 192 : 96, memoryBytes: (big ? 768 : 256) * GI },
         platform: 'linux/amd64',
       },
       liveness: { status: 'ready' },
@@ -75,15 +75,21 @@ function requestOf(at: number): PlacementRequest {
   }
 }
 
+/** Rates by the clock and by processor time: on a machine that others use, only the second one compares. Answers the second. */
 function timed(label: string, decisions: number, run: () => number): number {
   const start = process.hrtime.bigint();
+  const usage = process.cpuUsage();
   const unplaced = run();
   const seconds = Number(process.hrtime.bigint() - start) / 1e9;
-  const rate = decisions / seconds;
-  console.log(
-    `${label.padEnd(68)} ${Math.round(rate).toLocaleString('en').padStart(9)} decisions/s  ${((seconds / decisions) * 1e6).toFixed(2).padStart(6)} us each  ${unplaced} unplaced`,
+  const { user, system } = process.cpuUsage(usage);
+  const cpuSeconds = (user + system) / 1e6;
+  const [wall, cpu] = [seconds, cpuSeconds].map((spent) =>
+    Math.round(decisions / spent)
+      .toLocaleString('en')
+      .padStart(9),
   );
-  return rate;
+  console.log(`${label.padEnd(68)} ${wall} decisions/s  ${cpu} per cpu second  ${unplaced} unplaced`);
+  return decisions / cpuSeconds;
 }
 
 /** `deployments` of `each` instances; a batch is a whole deployment, or single instances in turn. */
@@ -150,5 +156,5 @@ console.log('growth with the number of nodes');
 steady(100);
 const [small, middle, large] = [steady(100), steady(1_000), steady(10_000)];
 console.log(
-  `cost per decision: 100 -> 1,000 nodes ${(small / middle).toFixed(2)}x, 100 -> 10,000 nodes ${(small / large).toFixed(2)}x; peak memory ${Math.round(process.resourceUsage().maxRSS / 1024)} MiB`,
+  `processor time per decision: 100 -> 1,000 nodes ${(small / middle).toFixed(2)}x, 100 -> 10,000 nodes ${(small / large).toFixed(2)}x; peak memory ${Math.round(process.resourceUsage().maxRSS / 1024)} MiB`,
 );

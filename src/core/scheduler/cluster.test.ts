@@ -80,6 +80,14 @@ describe('a cluster', () => {
     expect(cluster.choose(requestSample())?.node).toBe('a');
   });
 
+  it('chooses the same node again when a choice was not taken and the node reported meanwhile', () => {
+    const cluster = clusterSample({}, nodeSample('a'), nodeSample('b'));
+    const request = requestSample();
+    expect(cluster.choose(request)?.node).toBe('a');
+    cluster.setNode(nodeSample('a', { cpu: 8 }));
+    expect(cluster.choose(request)?.node).toBe('a');
+  });
+
   it('keeps sums of fractions exact', () => {
     const cluster = clusterSample({}, nodeSample('a', { cpu: 1 }));
     expect(place(cluster, 11, requestSample({ cpu: 0.1 })).filter((node) => node === 'a')).toHaveLength(10);

@@ -147,14 +147,11 @@ export class Cluster implements ClusterFacts, IndexedCluster {
       );
 
     // Spread comes first: a node without the deployment is better than any node with it, so those are searched before.
-    const shared = this.index.sharedRanking(request);
     const counts = this.occupancy.countsOf(request.deployment);
-    const fresh = shared.best(
-      cpuMicros,
-      memoryBytes,
+    const fresh = this.index.searchShared(
+      request,
       (slot) => counts?.has(slot) !== true && this.takes(slot, request),
     );
-    if (shared.passedOver > 0) this.index.charge(request, shared.passedOver);
     if (fresh >= 0 || counts === undefined) return this.scored(fresh, request);
     this.index.charge(request, counts.size);
     return this.bestOf(counts.keys(), request);

@@ -1,6 +1,6 @@
 import type { LabelIndex } from './label-index.ts';
 import type { NodeLedger } from './node-state.ts';
-import { Ranking, type RankingScope } from './ranking.ts';
+import { type Rank, Ranking, type RankingScope } from './ranking.ts';
 import type { PlacementRequest } from './request.ts';
 import { deploymentRequirementKey, nodeRequirementKey } from './requirement-key.ts';
 
@@ -26,7 +26,17 @@ interface DeploymentWork {
   kept?: KeptRanking;
 }
 
+/** Where the last search of a shared ranking ended. */
+interface Cursor {
+  readonly request: PlacementRequest;
+  readonly slot: number;
+  readonly rank: Rank;
+  /** Number of changes at that time. */
+  readonly changes: number;
+}
+
 interface Keys {
+  readonly request: PlacementRequest;
   readonly node: string;
   readonly deployment: string;
 }
@@ -61,10 +71,12 @@ export const INDEX_LIMITS: IndexLimits = {
 export class PlacementIndex {
   private readonly cluster: IndexedCluster;
   private readonly limits: IndexLimits;
-  private readonly keys = new WeakMap<PlacementRequest, Keys>();
+  /** Of the last request only: instances of a deployment come one after another, and a map of all requests costs more. */
+  private lastKeys: Keys | undefined;
   /** Least recently used first, as in `works`. */
   private readonly shared = new Map<string, KeptRanking>();
   private readonly works = new Map<string, DeploymentWork>();
+  private cursor: Cursor | undefined;
   private newestShared = '';
   private newestWork = '';
   private changes: number[] = [];
@@ -85,7 +97,7 @@ export class PlacementIndex {
   }
 
   /** All nodes that pass node filters, without regard to any deployment; brought up to date. */
-  sharedRanking(request: PlacementRequest): Ranking {
+  private sharedRanking(request: PlacementRequest): Ranking {
     const key = this.keysOf(request).node;
     const known = this.shared.get(key);
     if (known && key !== this.newestShared) {
@@ -102,6 +114,30 @@ export class PlacementIndex {
     this.shared.set(key, kept);
     evictOldest(this.shared, this.limits.sharedRankings);
     return kept.ranking;
+  }
+
+  /**
+   * The best slot of the shared ranking that `accept` takes, or -1. When nothing has happened since this request's last search but
+   * that its choice was taken, everything before that choice is still refused, so the search goes on behind it: the instances of one
+   * deployment do not pass over one another's nodes again and again.
+   */
+  searchShared(request: PlacementRequest, accept: (slot: number) => boolean): number {
+    const ranking = this.sharedRanking(request);
+    const { cpuMicros, memoryBytes } = request.amounts;
+    const slot = ranking.best(cpuMicros, memoryBytes, accept, this.resumed(request));
+    const changes = this.firstChange + this.changes.length;
+    this.cursor = slot < 0 ? undefined : { request, slot, rank: ranking.rankOf(slot), changes };
+    if (ranking.passedOver > 0) this.charge(request, ranking.passedOver);
+    return slot;
+  }
+
+  private resumed(request: PlacementRequest): Rank | undefined {
+    const { cursor } = this;
+    if (cursor?.request !== request) return undefined;
+    if (this.firstChange + this.changes.length !== cursor.changes + 1) return undefined;
+    // The node was chosen for having no instance of the deployment: if it has one now, that is the one change.
+    const ledger = this.cluster.slots[cursor.slot];
+    return ledger && this.cluster.sameDeployment(ledger, request) > 0 ? cursor.rank : undefined;
   }
 
   /** The deployment's own ranking, if it has earned one and it is worth bringing up to date. */
@@ -173,12 +209,10 @@ export class PlacementIndex {
   }
 
   private keysOf(request: PlacementRequest): Keys {
-    const known = this.keys.get(request);
-    if (known) return known;
+    if (this.lastKeys?.request === request) return this.lastKeys;
     const node = nodeRequirementKey(request);
-    const keys = { node, deployment: deploymentRequirementKey(request, node) };
-    this.keys.set(request, keys);
-    return keys;
+    this.lastKeys = { request, node, deployment: deploymentRequirementKey(request, node) };
+    return this.lastKeys;
   }
 }
 

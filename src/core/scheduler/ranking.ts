@@ -11,6 +11,13 @@ export interface RankingScope {
   sameDeployment(ledger: NodeLedger): number;
 }
 
+/** A place in the order, whether or not a node is there now. */
+export interface Rank {
+  readonly same: number;
+  readonly utilisation: number;
+  readonly name: string;
+}
+
 /**
  * Nodes kept in the order of `compareScores`, so that the best node with enough free capacity is found without looking at the
  * others. Two treaps: nodes whose cpu is the fuller side, and nodes whose memory is. Every subtree knows the most free cpu and
@@ -40,6 +47,7 @@ export class Ranking {
   private neededCpu = 0;
   private neededMemory = 0;
   private bound = NONE;
+  private after: Rank | undefined;
   private accept: (slot: number) => boolean = () => true;
   /** Fitting nodes that the last search's `accept` turned down: work that a ranking of its own would save. */
   passedOver = 0;
@@ -85,8 +93,9 @@ export class Ranking {
     this.roots[tree] = this.insert(this.roots[tree], slot);
   }
 
-  /** The best slot with enough free capacity that `accept` takes, or -1. */
-  best(cpuMicros: number, memoryBytes: number, accept: (slot: number) => boolean): number {
+  /** The best slot with enough free capacity that `accept` takes, or -1; with `after`, of those behind that rank. */
+  best(cpuMicros: number, memoryBytes: number, accept: (slot: number) => boolean, after?: Rank): number {
+    this.after = after;
     this.neededCpu = cpuMicros;
     this.neededMemory = memoryBytes;
     this.accept = accept;
@@ -100,6 +109,7 @@ export class Ranking {
   private search(at: number): number {
     if (at === NONE || amount(this.mostCpu, at) < this.neededCpu) return NONE;
     if (amount(this.mostMemory, at) < this.neededMemory) return NONE;
+    if (this.after !== undefined && !this.isBehind(at, this.after)) return this.search(link(this.right, at));
     const earlier = this.search(link(this.left, at));
     if (earlier !== NONE) return earlier;
     if (this.bound !== NONE && this.before(this.bound, at)) return NONE;
@@ -108,6 +118,22 @@ export class Ranking {
       this.passedOver++;
     }
     return this.search(link(this.right, at));
+  }
+
+  rankOf(slot: number): Rank {
+    return {
+      same: link(this.same, slot),
+      utilisation: amount(this.utilisation, slot),
+      name: this.names[slot] ?? '',
+    };
+  }
+
+  private isBehind(at: number, rank: Rank): boolean {
+    const same = link(this.same, at) - rank.same;
+    if (same !== 0) return same > 0;
+    const fit = rank.utilisation - amount(this.utilisation, at);
+    if (fit !== 0) return fit > 0;
+    return (this.names[at] ?? '') > rank.name;
   }
 
   private admits(ledger: NodeLedger): boolean {
