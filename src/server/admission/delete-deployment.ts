@@ -26,7 +26,8 @@ export async function deleteDeployment(
       .expect('deployments', joinId(name), stored)
       .delete('deployments', joinId(name))
       .delete('deployment-ids', record.id)
-      .delete('deployment-status', joinId(name));
+      .delete('deployment-status', joinId(name))
+      .put('last-versions', joinId(name), { version });
     admission.journal.archive(transaction, caller, {
       number: version,
       change: 'deleted',

@@ -67,17 +67,9 @@ function nextRecord(
 }
 
 /** A name that was used before continues its history: versions are never reused. */
-async function nextVersion(
-  caller: Caller,
-  name: string,
-  previous: DeploymentRecord | undefined,
-): Promise<number> {
-  if (previous !== undefined) return previous.version + 1;
-  const { entries } = await caller.tenant.rangeCold('archives', `${joinId(name)}/`, {
-    limit: 1,
-    reverse: true,
-  });
-  return (entries[0]?.record.version ?? 0) + 1;
+function nextVersion(caller: Caller, name: string, previous: DeploymentRecord | undefined): number {
+  const last = previous?.version ?? caller.tenant.get('last-versions', joinId(name))?.record.version ?? 0;
+  return last + 1;
 }
 
 const EVENT_OF_CHANGE: Readonly<Record<Exclude<ArchiveChange, 'deleted'>, string>> = {
@@ -114,7 +106,7 @@ export async function attemptDeploymentWrite(
     caller,
     spec,
     previous?.record,
-    await nextVersion(caller, spec.name, previous?.record),
+    nextVersion(caller, spec.name, previous?.record),
   );
   const guard = checkNothingPersists(record.spec.secrets);
   if (guard) return guard;

@@ -22,6 +22,8 @@ export interface TenantRecords {
   deployments: DeploymentRecord;
   /** id */
   'deployment-ids': { readonly name: string };
+  /** name: the archive version that a deletion left, so that a new deployment of the name continues after it */
+  'last-versions': { readonly version: number };
   /** name */
   'deployment-status': DeploymentStatus;
   /** deployment / specHash: what an instance runs, kept while one does. */
