@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { InstanceId, NodeName, TenantId } from '../model/ids.ts';
 import type { Cluster } from './cluster.ts';
-import { clusterSample, GI, instanceSample, nodeSample, requestSample } from './sample-cluster.ts';
+import {
+  clusterSample,
+  GI,
+  instanceSample,
+  nodeSample,
+  reasonsFor,
+  requestSample,
+} from './sample-cluster.ts';
 
 const place = (
   cluster: Cluster,
@@ -67,6 +74,20 @@ describe('a cluster', () => {
     cluster.removeInstance('x' as InstanceId);
     cluster.removeInstance('x' as InstanceId);
     expect(cluster.total).toEqual({ cpuMicros: 0, memoryBytes: 0 });
+  });
+
+  it('gives everything back when an instance goes', () => {
+    const cluster = clusterSample({ quota: { containers: 1 } }, nodeSample('a'));
+    const wants = requestSample({ cpu: 4, hostPorts: [80], placement: { antiAffinity: ['web', 'db'] } });
+    expect(cluster.place('x' as InstanceId, wants)?.node).toBe('a');
+    cluster.quota = {};
+    const reasons = (deployment: string): readonly string[] =>
+      reasonsFor(cluster, 'a', { ...wants, deployment }).map((reason) => reason.filter);
+    expect(reasons('web')).toEqual(['anti-affinity', 'capacity', 'host-port']);
+    expect(reasons('db')).toEqual(['anti-affinity', 'capacity', 'host-port']);
+    cluster.removeInstance('x' as InstanceId);
+    expect([...reasons('web'), ...reasons('db')]).toEqual([]);
+    expect(cluster.containers).toBe(0);
   });
 
   it('sees a node replaced by one of another name between two decisions', () => {
