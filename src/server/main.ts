@@ -19,11 +19,19 @@ async function main(): Promise<void> {
     base: { program: 'berth-server' },
     timestamp: pino.stdTimeFunctions.isoTime,
   });
+  const stopping = new AbortController();
+  const interrupt = (): void => {
+    stopping.abort();
+    process.exit(0);
+  };
+  process.once('SIGTERM', interrupt);
+  process.once('SIGINT', interrupt);
   const server = await startServer({
     config,
     log,
     bootstrapToken: process.env['BERTH_BOOTSTRAP_TOKEN'],
     readFile: (path) => readFileSync(path, 'utf8'),
+    signal: stopping.signal,
   });
   log.info({ url: server.url, version: VERSION, store: config.store.kind }, 'control plane ready');
   const stop = (): void => {
@@ -35,6 +43,7 @@ async function main(): Promise<void> {
       },
     );
   };
+  process.off('SIGTERM', interrupt).off('SIGINT', interrupt);
   process.once('SIGTERM', stop);
   process.once('SIGINT', stop);
 }

@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import type { Server as TlsServer } from 'node:tls';
 import type { Logger } from 'pino';
 import { DEFAULT_SECRET_POLICY } from '../core/model/secret-limits.ts';
 import type { Limits } from '../core/rules/rule.ts';
@@ -11,6 +12,7 @@ import { createHealth } from './api/health.ts';
 import { Metrics } from './api/metrics.ts';
 import { openapiDocument } from './api/openapi.ts';
 import { addPublicPaths } from './api/public.ts';
+import { reloadCertificate } from './api/tls.ts';
 import { apiRoutes } from './api/routes/index.ts';
 import { bootstrap, readOrCreateKey } from './bootstrap.ts';
 import { systemClock } from './clock.ts';
@@ -25,6 +27,7 @@ import { SecretReferences } from './secrets/references.ts';
 import { openKv } from './store/open.ts';
 import { Store } from './store/store.ts';
 import { StoreView } from './store/view.ts';
+import { untilDone } from './startup.ts';
 import { VERSION } from './version.ts';
 
 export interface ServerInput {
@@ -32,6 +35,8 @@ export interface ServerInput {
   readonly log: Logger;
   readonly bootstrapToken: string | undefined;
   readonly readFile: (path: string) => string;
+  /** Ends the wait for a store that is away. */
+  readonly signal?: AbortSignal;
 }
 
 export interface RunningServer {
@@ -56,30 +61,16 @@ export async function startServer({
   log,
   bootstrapToken,
   readFile,
+  signal = new AbortController().signal,
 }: ServerInput): Promise<RunningServer> {
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
   const clock = systemClock;
   const ids = createIds(clock);
   const tokenKey = readOrCreateKey(config.tokenKeyFile);
   const kv = await openKv(config.store, join(config.dataDir, 'store'), readFile);
-  const view = await StoreView.open(kv, { onProblem: (problem) => log.warn({ problem }, 'store view') });
+  const view = new StoreView(kv, { onProblem: (problem) => log.warn({ problem }, 'store view') });
   const store = new Store(kv, view);
-  await bootstrap({
-    store,
-    clock,
-    ids,
-    tokenKey,
-    dataDir: config.dataDir,
-    bootstrapToken,
-    say: (message) => log.info(message),
-  });
-
-  const secrets = await openSecrets(
-    config,
-    kv,
-    () => store.listGlobal('tenants').map(({ record }) => record.id),
-    readFile,
-  );
+  const secrets = await openSecrets(config, kv, readFile);
   const limits = limitsOf(config);
   const dialer = createDialer({
     allowPrivate: config.registries.allowPrivate,
@@ -91,12 +82,13 @@ export async function startServer({
     ids,
     journal: new Journal(clock, ids),
     limits,
-    imageCheck: createImageCheck({ dialer, credentials: createRegistryCredentials(secrets) }),
-    secrets: { store: secrets, references: new SecretReferences(view), policy: limits.secretPolicy },
+    imageCheck: createImageCheck({ dialer, credentials: createRegistryCredentials(secrets.store) }),
+    secrets: { store: secrets.store, references: new SecretReferences(view), policy: limits.secretPolicy },
     residency: { enforcement: config.residencyEnforcement, regions: config.regions },
     logAlteration: (line) => log.info(line, 'altered'),
   };
 
+  let ready = false;
   const metrics = new Metrics();
   const routes = apiRoutes({ admission, tokenKey });
   const app = createApp({
@@ -110,30 +102,54 @@ export async function startServer({
       : { https: { cert: readFile(config.tls.cert), key: readFile(config.tls.key) } }),
     log,
     metrics,
+    ready: () => ready,
   });
   const openapi = JSON.stringify(openapiDocument(routes, VERSION));
   addPublicPaths(app, {
     health: createHealth({
       version: VERSION,
       store: () => kv.status(),
-      secrets: () => secrets.status(),
+      secrets: () => secrets.store.status(),
       controllers: () => ({}),
     }),
-    ready: () => true,
+    ready: () => ready,
     metrics,
     openapi: () => openapi,
     baseUrl: (request) => config.baseUrl ?? `${request.protocol}://${request.headers.host ?? 'localhost'}`,
   });
   await app.listen({ host: config.host, port: config.port });
+  const stopReloading =
+    config.tls === undefined
+      ? () => undefined
+      : reloadCertificate(app.server as unknown as TlsServer, config.tls, readFile, log);
+  await untilDone(
+    async () => {
+      await view.load();
+      await bootstrap({
+        store,
+        clock,
+        ids,
+        tokenKey,
+        dataDir: config.dataDir,
+        bootstrapToken,
+        say: (message) => log.info(message),
+      });
+      await secrets.prepare(store.listGlobal('tenants').map(({ record }) => record.id));
+    },
+    (problem) => log.warn({ problem }, 'waiting for the store'),
+    signal,
+  );
+  ready = true;
   const { port } = app.server.address() as AddressInfo;
   return {
     url: `${config.tls === undefined ? 'http' : 'https'}://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`,
     store,
     close: async () => {
+      stopReloading();
       await app.close();
       view.close();
       dialer.close();
-      await secrets.close();
+      await secrets.store.close();
       await kv.close();
     },
   };

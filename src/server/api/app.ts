@@ -31,6 +31,8 @@ export interface ApiOptions {
   readonly https?: { readonly cert: string; readonly key: string };
   readonly log: Logger;
   readonly metrics: ApiMetrics;
+  /** False until the store has been read: then every request is refused rather than answered from nothing. */
+  readonly ready: () => boolean;
 }
 
 const HEADERS_TIMEOUT_MS = 10_000;
@@ -183,6 +185,7 @@ function admitRequest(
   request: FastifyRequest,
 ): Omit<RouteRequest, 'body' | 'caller'> | Rejection {
   const { options, limiter } = served;
+  if (!options.ready()) return starting();
   const duplicate = duplicateHeader(request.raw.rawHeaders);
   if (duplicate) return duplicate;
   const principal = authenticate(options.access, request.headers.authorization);
@@ -284,6 +287,17 @@ async function serve(served: Served, route: Route, request: FastifyRequest): Pro
     ...(idempotency === undefined ? {} : { idempotency }),
   };
   return route.handle({ ...admitted, caller, body: body.value });
+}
+
+function starting(): Rejection {
+  return {
+    ...reject('store_unavailable', {
+      field: 'store',
+      received: '(none)',
+      why: 'The control plane is starting and has not read its store yet; /healthz says why.',
+    }),
+    retryAfterSeconds: 1,
+  };
 }
 
 /** A fault is turned into an answer here and nowhere else. */

@@ -3,36 +3,48 @@ import type { TenantId } from '../../core/model/ids.ts';
 import { SecretValue } from '../../core/model/secret-value.ts';
 import { type Config, ConfigError } from '../config.ts';
 import type { Kv } from '../store/kv.ts';
-import { createRootKeyFile, readRootKeys } from './embedded/root-keys.ts';
+import { createRootKeyFile, readRootKeys, type RootKeys } from './embedded/root-keys.ts';
+import { tenantKeyKey } from './embedded-keys.ts';
 import { createEmbeddedSecrets } from './embedded/store.ts';
 import type { SecretsStore } from './port.ts';
 
 /** A root key put in place while the process runs unseals it within this time. */
 const REREAD_MS = 1000;
 
-async function openEmbedded(
-  kv: Kv,
-  rootKeyFile: string,
-  tenantKeysExist: () => Promise<boolean>,
-): Promise<SecretsStore> {
+export interface OpenedSecrets {
+  readonly store: SecretsStore;
+  /** Once the tenants are known: makes the root key of a store that holds nothing sealed yet. */
+  prepare(tenantIds: readonly TenantId[]): Promise<void>;
+}
+
+function openEmbedded(kv: Kv, rootKeyFile: string): OpenedSecrets {
   const files = { file: rootKeyFile, retiredFile: `${rootKeyFile}.retired` };
-  // A missing key is made only for a store that holds nothing sealed yet; otherwise a new key would hide the loss of the old one.
-  if (!existsSync(rootKeyFile) && !(await tenantKeysExist())) await createRootKeyFile(rootKeyFile);
-  let keys = await readRootKeys(files);
-  const timer = setInterval(() => {
-    void readRootKeys(files).then((read) => {
-      keys = read;
-    });
-  }, REREAD_MS);
+  let keys: RootKeys = { sealed: true, problem: 'the control plane is starting' };
+  const reread = async (): Promise<void> => {
+    keys = await readRootKeys(files);
+  };
+  const timer = setInterval(() => void reread(), REREAD_MS);
   timer.unref();
   const store = createEmbeddedSecrets({ kv, rootKeys: () => keys });
   return {
-    ...store,
-    close: async () => {
-      clearInterval(timer);
-      await store.close();
+    store: {
+      ...store,
+      close: async () => {
+        clearInterval(timer);
+        await store.close();
+      },
+    },
+    prepare: async (tenantIds) => {
+      // Where material is sealed already, a new key would only hide the loss of the old one.
+      if (!existsSync(rootKeyFile) && !(await anySealed(kv, tenantIds))) await createRootKeyFile(rootKeyFile);
+      await reread();
     },
   };
+}
+
+async function anySealed(kv: Kv, tenantIds: readonly TenantId[]): Promise<boolean> {
+  for (const tenantId of tenantIds) if ((await kv.get(tenantKeyKey(tenantId))) !== undefined) return true;
+  return false;
 }
 
 async function openVault(
@@ -59,13 +71,8 @@ async function openVault(
 export async function openSecrets(
   config: Config,
   kv: Kv,
-  tenantIds: () => readonly TenantId[],
   readFile: (path: string) => string,
-): Promise<SecretsStore> {
-  if (config.secrets.kind === 'vault') return openVault(config.secrets.vault, readFile);
-  return openEmbedded(kv, config.rootKeyFile, async () => {
-    const { tenantKeyKey } = await import('./embedded-keys.ts');
-    for (const tenantId of tenantIds()) if ((await kv.get(tenantKeyKey(tenantId))) !== undefined) return true;
-    return false;
-  });
+): Promise<OpenedSecrets> {
+  if (config.secrets.kind === 'embedded') return openEmbedded(kv, config.rootKeyFile);
+  return { store: await openVault(config.secrets.vault, readFile), prepare: () => Promise.resolve() };
 }

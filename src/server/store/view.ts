@@ -36,15 +36,20 @@ export class StoreView {
   #revision = 0;
   #closed = false;
 
-  private constructor(kv: Kv, options: ViewOptions) {
+  /** Empty until `load` has succeeded. */
+  constructor(kv: Kv, options: ViewOptions) {
     this.#kv = kv;
     this.#options = options;
   }
 
   static async open(kv: Kv, options: ViewOptions): Promise<StoreView> {
     const view = new StoreView(kv, options);
-    await view.#list();
+    await view.load();
     return view;
+  }
+
+  load(): Promise<void> {
+    return this.#list();
   }
 
   /** Snapshot and diff against what is held, then watch from exactly that revision. */
@@ -57,6 +62,7 @@ export class StoreView {
     }
     for (const key of this.#heldKeys()) if (!seen.has(key)) this.#remove(key);
     this.#advance(revision);
+    this.#watch?.close();
     this.#watch = this.#kv.watch(HOT_PREFIX, revision, {
       onBatch: (batch) => this.#apply(batch),
       onLost: (reason) => {

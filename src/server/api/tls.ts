@@ -1,0 +1,27 @@
+import { unwatchFile, watchFile } from 'node:fs';
+import type { Server } from 'node:tls';
+import type { Logger } from 'pino';
+
+const POLL_MS = 2000;
+
+/** A renewed certificate is taken up without a restart; one that cannot be used is reported and the old one stays. */
+export function reloadCertificate(
+  server: Server,
+  files: { readonly cert: string; readonly key: string },
+  readFile: (path: string) => string,
+  log: Logger,
+): () => void {
+  const reload = (): void => {
+    try {
+      server.setSecureContext({ cert: readFile(files.cert), key: readFile(files.key) });
+      log.info({ cert: files.cert }, 'certificate reloaded');
+    } catch (error) {
+      log.error({ err: error, cert: files.cert }, 'the new certificate cannot be used; the old one stays');
+    }
+  };
+  for (const file of [files.cert, files.key])
+    watchFile(file, { interval: POLL_MS, persistent: false }, reload);
+  return () => {
+    for (const file of [files.cert, files.key]) unwatchFile(file, reload);
+  };
+}
