@@ -429,6 +429,10 @@ describe('disk full', () => {
     const after = await reopen({ ballastBytes: 4 << 20 });
     expect((await after.range('full/')).entries).toHaveLength(acknowledged.size);
     expect((await after.commit({ deletes: ['full/0'] })).ok).toBe(true);
+
+    await after.close();
+    takeAll(join(mount, 'filler'));
+    expect((await (await open({ ballastBytes: 4 << 20 })).commit({ deletes: ['full/1'] })).ok).toBe(true);
   });
 
   it('says so when there is no space to begin with', async () => {

@@ -17,6 +17,8 @@ export function lockDirectory(files: StoreFiles): DirectoryLock {
   makePrivateFile(files.lock, files.dir);
   const lock = new DatabaseSync(files.lock, { timeout: 0 });
   try {
+    // Nothing is ever written, so there is no need for a journal file, which a full disk would not hold.
+    lock.exec('PRAGMA journal_mode = MEMORY');
     lock.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     lock.close();

@@ -102,7 +102,7 @@ export function prepareWriter(db: DatabaseSync): void {
   db.exec('PRAGMA journal_mode = WAL');
   db.exec('PRAGMA synchronous = FULL');
   db.exec('PRAGMA wal_autocheckpoint = 0');
-  db.exec('PRAGMA journal_size_limit = 33554432');
+  db.exec('PRAGMA journal_size_limit = 8388608');
   db.exec('PRAGMA cache_size = -32768');
   prepareReader(db);
   db.exec('BEGIN IMMEDIATE');

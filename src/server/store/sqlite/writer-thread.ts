@@ -1,3 +1,4 @@
+import { existsSync, rmSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import { describeFault } from './fault.ts';
 import { storeFiles } from './files.ts';
@@ -18,13 +19,21 @@ const options = workerData as WriterOptions;
 const post = (message: FromWriter): void => port.postMessage(message);
 
 function open(): Writer | undefined {
-  try {
-    return openWriter(options, post);
-  } catch (error) {
-    const { kind, message } = describeFault(error, storeFiles(options.dir).database, options.dir);
-    post({ kind: 'refused', fault: kind, message });
-    port.close();
-    return undefined;
+  const files = storeFiles(options.dir);
+  for (;;) {
+    try {
+      return openWriter(options, post);
+    } catch (error) {
+      const { kind, message } = describeFault(error, files.database, files.dir);
+      // Opening takes a little space too; the reserve is there for a store that is needed to delete from.
+      if (kind === 'full' && existsSync(files.ballast)) {
+        rmSync(files.ballast);
+        continue;
+      }
+      post({ kind: 'refused', fault: kind, message });
+      port.close();
+      return undefined;
+    }
   }
 }
 

@@ -22,7 +22,8 @@ export interface Writer {
 const operationsPerTransaction = 1024;
 const bytesPerTransaction = 8 * 1024 * 1024;
 const sweptRowsPerStep = 256;
-const checkpointAbovePages = 4000;
+// Folding the log back may grow the database by as much, which must fit into the ballast when the disk is full.
+const checkpointAbovePages = 1000;
 const idleCheckpointAbovePages = 500;
 const maintenanceEveryMs = 20;
 const retryFailedMs = 1000;
