@@ -120,16 +120,9 @@ export class Cluster implements ClusterFacts, IndexedCluster {
   place(id: InstanceId, request: PlacementRequest): Score | undefined {
     const chosen = this.choose(request);
     if (chosen === undefined) return undefined;
-    const { deployment, amounts, hostPorts } = request;
-    const antiAffinity = request.placement?.antiAffinity;
-    this.addInstance({
-      id,
-      node: chosen.node,
-      deployment,
-      amounts,
-      ...(hostPorts && { hostPorts }),
-      ...(antiAffinity && { antiAffinity }),
-    });
+    const { deployment, amounts, hostPorts = NO_PORTS } = request;
+    const antiAffinity = request.placement?.antiAffinity ?? NO_NAMES;
+    this.addInstance({ id, node: chosen.node, deployment, amounts, hostPorts, antiAffinity });
     return chosen;
   }
 

@@ -3,6 +3,17 @@ import { share } from './score.ts';
 
 const NONE = -1;
 
+// One row of eight numbers per slot, which is one cache line: a step down the tree touches one line per node and not eight.
+const LEFT = 0;
+const RIGHT = 1;
+const SAME = 2;
+const UTILISATION = 3;
+const FREE_CPU = 4;
+const FREE_MEMORY = 5;
+const MOST_CPU = 6;
+const MOST_MEMORY = 7;
+const WIDTH = 8;
+
 /** Whom a ranking holds, and how many instances of its deployment each one has (0 throughout for a shared ranking). */
 export interface RankingScope {
   /** Depends on the node's description only; asked again when that changes. */
@@ -31,16 +42,9 @@ export class Ranking {
   private readonly roots: [number, number] = [NONE, NONE];
   /** Which treap a slot is in, NONE when in neither. */
   private tree = new Int8Array(0);
-  private left = new Int32Array(0);
-  private right = new Int32Array(0);
+  private rows = new Float64Array(0);
   private revision = new Float64Array(0);
   private admitted = new Uint8Array(0);
-  private same = new Int32Array(0);
-  private utilisation = new Float64Array(0);
-  private freeCpu = new Float64Array(0);
-  private freeMemory = new Float64Array(0);
-  private mostCpu = new Float64Array(0);
-  private mostMemory = new Float64Array(0);
   private readonly names: string[] = [];
   private splitLeft = NONE;
   private splitRight = NONE;
@@ -72,22 +76,22 @@ export class Ranking {
     const tree = cpuShare >= memoryShare ? 0 : 1;
     if (
       this.tree[slot] === tree &&
-      this.same[slot] === same &&
-      this.utilisation[slot] === utilisation &&
-      this.freeCpu[slot] === freeCpu &&
-      this.freeMemory[slot] === freeMemory &&
+      this.get(slot, SAME) === same &&
+      this.get(slot, UTILISATION) === utilisation &&
+      this.get(slot, FREE_CPU) === freeCpu &&
+      this.get(slot, FREE_MEMORY) === freeMemory &&
       this.names[slot] === ledger.name
     ) {
       return;
     }
     this.take(slot);
-    this.same[slot] = same;
-    this.utilisation[slot] = utilisation;
-    this.freeCpu[slot] = freeCpu;
-    this.freeMemory[slot] = freeMemory;
+    this.set(slot, SAME, same);
+    this.set(slot, UTILISATION, utilisation);
+    this.set(slot, FREE_CPU, freeCpu);
+    this.set(slot, FREE_MEMORY, freeMemory);
     this.names[slot] = ledger.name;
-    this.left[slot] = NONE;
-    this.right[slot] = NONE;
+    this.set(slot, LEFT, NONE);
+    this.set(slot, RIGHT, NONE);
     this.pull(slot);
     this.tree[slot] = tree;
     this.roots[tree] = this.insert(this.roots[tree], slot);
@@ -107,31 +111,31 @@ export class Ranking {
   }
 
   private search(at: number): number {
-    if (at === NONE || amount(this.mostCpu, at) < this.neededCpu) return NONE;
-    if (amount(this.mostMemory, at) < this.neededMemory) return NONE;
-    if (this.after !== undefined && !this.isBehind(at, this.after)) return this.search(link(this.right, at));
-    const earlier = this.search(link(this.left, at));
+    if (at === NONE || this.get(at, MOST_CPU) < this.neededCpu) return NONE;
+    if (this.get(at, MOST_MEMORY) < this.neededMemory) return NONE;
+    if (this.after !== undefined && !this.isBehind(at, this.after)) return this.search(this.get(at, RIGHT));
+    const earlier = this.search(this.get(at, LEFT));
     if (earlier !== NONE) return earlier;
     if (this.bound !== NONE && this.before(this.bound, at)) return NONE;
-    if (amount(this.freeCpu, at) >= this.neededCpu && amount(this.freeMemory, at) >= this.neededMemory) {
+    if (this.get(at, FREE_CPU) >= this.neededCpu && this.get(at, FREE_MEMORY) >= this.neededMemory) {
       if (this.accept(at)) return at;
       this.passedOver++;
     }
-    return this.search(link(this.right, at));
+    return this.search(this.get(at, RIGHT));
   }
 
   rankOf(slot: number): Rank {
     return {
-      same: link(this.same, slot),
-      utilisation: amount(this.utilisation, slot),
+      same: this.get(slot, SAME),
+      utilisation: this.get(slot, UTILISATION),
       name: this.names[slot] ?? '',
     };
   }
 
   private isBehind(at: number, rank: Rank): boolean {
-    const same = link(this.same, at) - rank.same;
+    const same = this.get(at, SAME) - rank.same;
     if (same !== 0) return same > 0;
-    const fit = rank.utilisation - amount(this.utilisation, at);
+    const fit = rank.utilisation - this.get(at, UTILISATION);
     if (fit !== 0) return fit > 0;
     return (this.names[at] ?? '') > rank.name;
   }
@@ -153,9 +157,9 @@ export class Ranking {
 
   /** The order of `compareScores`, on what was true at the last refresh. */
   private before(a: number, b: number): boolean {
-    const same = link(this.same, a) - link(this.same, b);
+    const same = this.get(a, SAME) - this.get(b, SAME);
     if (same !== 0) return same < 0;
-    const fit = amount(this.utilisation, b) - amount(this.utilisation, a);
+    const fit = this.get(b, UTILISATION) - this.get(a, UTILISATION);
     if (fit !== 0) return fit < 0;
     return (this.names[a] ?? '') < (this.names[b] ?? '');
   }
@@ -164,14 +168,15 @@ export class Ranking {
     if (at === NONE) return slot;
     if (priority(slot) > priority(at)) {
       this.split(at, slot);
-      this.left[slot] = this.splitLeft;
-      this.right[slot] = this.splitRight;
+      this.set(slot, LEFT, this.splitLeft);
+      this.set(slot, RIGHT, this.splitRight);
       this.pull(slot);
       return slot;
     }
-    if (this.before(slot, at)) this.left[at] = this.insert(link(this.left, at), slot);
-    else this.right[at] = this.insert(link(this.right, at), slot);
-    this.pull(at);
+    if (this.before(slot, at)) this.set(at, LEFT, this.insert(this.get(at, LEFT), slot));
+    else this.set(at, RIGHT, this.insert(this.get(at, RIGHT), slot));
+    this.set(at, MOST_CPU, Math.max(this.get(at, MOST_CPU), this.get(slot, FREE_CPU)));
+    this.set(at, MOST_MEMORY, Math.max(this.get(at, MOST_MEMORY), this.get(slot, FREE_MEMORY)));
     return at;
   }
 
@@ -180,24 +185,28 @@ export class Ranking {
       this.splitLeft = NONE;
       this.splitRight = NONE;
     } else if (this.before(slot, at)) {
-      this.split(link(this.left, at), slot);
-      this.left[at] = this.splitRight;
+      this.split(this.get(at, LEFT), slot);
+      this.set(at, LEFT, this.splitRight);
       this.pull(at);
       this.splitRight = at;
     } else {
-      this.split(link(this.right, at), slot);
-      this.right[at] = this.splitLeft;
+      this.split(this.get(at, RIGHT), slot);
+      this.set(at, RIGHT, this.splitLeft);
       this.pull(at);
       this.splitLeft = at;
     }
   }
 
   private remove(at: number, slot: number): number {
-    if (at === slot) return this.merge(link(this.left, at), link(this.right, at));
+    if (at === slot) return this.merge(this.get(at, LEFT), this.get(at, RIGHT));
     if (at === NONE) throw new Error(`slot ${slot} is not where its rank says`);
-    if (this.before(slot, at)) this.left[at] = this.remove(link(this.left, at), slot);
-    else this.right[at] = this.remove(link(this.right, at), slot);
-    this.pull(at);
+    if (this.before(slot, at)) this.set(at, LEFT, this.remove(this.get(at, LEFT), slot));
+    else this.set(at, RIGHT, this.remove(this.get(at, RIGHT), slot));
+    // Best fit changes full nodes, which are seldom the freest below any other: most of the path keeps what it knows.
+    const wasFreest =
+      this.get(slot, FREE_CPU) === this.get(at, MOST_CPU) ||
+      this.get(slot, FREE_MEMORY) === this.get(at, MOST_MEMORY);
+    if (wasFreest) this.pull(at);
     return at;
   }
 
@@ -205,57 +214,49 @@ export class Ranking {
     if (a === NONE) return b;
     if (b === NONE) return a;
     if (priority(a) > priority(b)) {
-      this.right[a] = this.merge(link(this.right, a), b);
+      this.set(a, RIGHT, this.merge(this.get(a, RIGHT), b));
       this.pull(a);
       return a;
     }
-    this.left[b] = this.merge(a, link(this.left, b));
+    this.set(b, LEFT, this.merge(a, this.get(b, LEFT)));
     this.pull(b);
     return b;
   }
 
   private pull(at: number): void {
-    let cpu = amount(this.freeCpu, at);
-    let memory = amount(this.freeMemory, at);
-    const left = link(this.left, at);
+    let cpu = this.get(at, FREE_CPU);
+    let memory = this.get(at, FREE_MEMORY);
+    const left = this.get(at, LEFT);
     if (left !== NONE) {
-      cpu = Math.max(cpu, amount(this.mostCpu, left));
-      memory = Math.max(memory, amount(this.mostMemory, left));
+      cpu = Math.max(cpu, this.get(left, MOST_CPU));
+      memory = Math.max(memory, this.get(left, MOST_MEMORY));
     }
-    const right = link(this.right, at);
+    const right = this.get(at, RIGHT);
     if (right !== NONE) {
-      cpu = Math.max(cpu, amount(this.mostCpu, right));
-      memory = Math.max(memory, amount(this.mostMemory, right));
+      cpu = Math.max(cpu, this.get(right, MOST_CPU));
+      memory = Math.max(memory, this.get(right, MOST_MEMORY));
     }
-    this.mostCpu[at] = cpu;
-    this.mostMemory[at] = memory;
+    this.set(at, MOST_CPU, cpu);
+    this.set(at, MOST_MEMORY, memory);
+  }
+
+  /** Slots in a tree are always within the array; the fallback only satisfies the type. */
+  private get(at: number, column: number): number {
+    return this.rows[at * WIDTH + column] ?? 0;
+  }
+
+  private set(at: number, column: number, value: number): void {
+    this.rows[at * WIDTH + column] = value;
   }
 
   private reserve(slot: number): void {
     if (slot < this.tree.length) return;
     const size = Math.max(64, 2 ** Math.ceil(Math.log2(slot + 1)));
     this.tree = grown(new Int8Array(size).fill(NONE), this.tree);
-    this.left = grown(new Int32Array(size), this.left);
-    this.right = grown(new Int32Array(size), this.right);
+    this.rows = grown(new Float64Array(size * WIDTH), this.rows);
     this.revision = grown(new Float64Array(size), this.revision);
     this.admitted = grown(new Uint8Array(size), this.admitted);
-    this.same = grown(new Int32Array(size), this.same);
-    this.utilisation = grown(new Float64Array(size), this.utilisation);
-    this.freeCpu = grown(new Float64Array(size), this.freeCpu);
-    this.freeMemory = grown(new Float64Array(size), this.freeMemory);
-    this.mostCpu = grown(new Float64Array(size), this.mostCpu);
-    this.mostMemory = grown(new Float64Array(size), this.mostMemory);
   }
-}
-
-// Slots in a tree are always within the arrays, so the fallbacks only satisfy the type. Two functions, because one that sees
-// both kinds of array is several times slower.
-function link(array: Int32Array, at: number): number {
-  return array[at] ?? 0;
-}
-
-function amount(array: Float64Array, at: number): number {
-  return array[at] ?? 0;
 }
 
 /** A fixed scramble of the slot number: balances like a random priority, and core has no randomness. */
