@@ -1,13 +1,10 @@
-import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import autocannon, { type Options } from 'autocannon';
 import { encodeRecord } from '../src/server/store/records.ts';
 import { startEtcd } from '../test/support/etcd.ts';
 import { pushImage, startRegistry } from '../test/support/registry.ts';
 import { openEtcdKv } from '../src/server/store/etcd/open.ts';
 import { startChild } from './support/child.ts';
+import { BENCH_TOKEN, startServerProcess } from './support/server-process.ts';
 
 /**
  * Durable creates and reads over HTTP, against the same machine without us: ratios within one run.
@@ -16,7 +13,6 @@ import { startChild } from './support/child.ts';
 const SECONDS = Number(process.argv[2] ?? 5);
 const WITH_ETCD = process.argv.includes('etcd');
 const CONNECTIONS = [1, 16, 64, 256];
-const TOKEN = 'bench-token-0123456789-0123456789-abcdef';
 
 interface Figure {
   readonly perSecond: number;
@@ -44,7 +40,7 @@ function creates(url: string, connections: number, body: (name: string) => objec
     requests: [
       {
         method: 'POST',
-        headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' },
+        headers: { authorization: `Bearer ${BENCH_TOKEN}`, 'content-type': 'application/json' },
         setupRequest: (request) => {
           created += 1;
           return { ...request, body: JSON.stringify(body(`web-${process.pid}-${created}`)) };
@@ -58,48 +54,8 @@ function reads(url: string, connections: number): Promise<Figure> {
   return load({
     url: `${url}/api/v1/deployments/first`,
     connections,
-    headers: { authorization: `Bearer ${TOKEN}` },
+    headers: { authorization: `Bearer ${BENCH_TOKEN}` },
   });
-}
-
-async function startServer(
-  args: readonly string[],
-): Promise<{ readonly url: string; stop(): Promise<void> }> {
-  const dir = mkdtempSync(join(tmpdir(), 'berth-bench-'));
-  const child = spawn(
-    join(import.meta.dirname, '../bin/berth'),
-    ['server', '--data-dir', dir, '--listen', '127.0.0.1:0', '--log-level', 'info', ...args],
-    {
-      env: {
-        ...process.env,
-        BERTH_BOOTSTRAP_TOKEN: TOKEN,
-        BERTH_RATE_LIMIT_PER_SECOND: '1000000',
-        BERTH_RATE_LIMIT_BURST: '1000000',
-      },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  );
-  const url = await new Promise<string>((resolve, reject) => {
-    let text = '';
-    child.stdout.on('data', (chunk: Buffer) => {
-      if (text.length < 10_000) text += chunk.toString();
-      const found = /"url":"([^"]+)"/.exec(text)?.[1];
-      if (found !== undefined) resolve(found);
-    });
-    child.on('exit', () => reject(new Error(`the server ended: ${text}`)));
-  });
-  return {
-    url,
-    stop: () =>
-      new Promise((resolve) => {
-        child.removeAllListeners('exit');
-        child.once('exit', () => {
-          rmSync(dir, { recursive: true, force: true });
-          resolve();
-        });
-        child.kill('SIGTERM');
-      }),
-  };
 }
 
 function print(what: string, connections: number, figure: Figure, base?: Figure): void {
@@ -174,7 +130,7 @@ async function measure(
   image: string,
   bare: boolean,
 ): Promise<Map<number, Figure>> {
-  const server = await startServer(args);
+  const server = await startServerProcess(args);
   const body = (name: string) => ({
     kind: 'Deployment',
     name,
@@ -183,13 +139,9 @@ async function measure(
     secrets: [],
     secretsVersion: 0,
   });
-  const first = await fetch(`${server.url}/api/v1/deployments`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body('first')),
-  });
-  const view = (await first.json()) as Record<string, unknown>;
-  if (first.status !== 201) throw new Error(JSON.stringify(view));
+  const first = await server.call('POST', '/api/v1/deployments', body('first'));
+  if (first.status !== 201) throw new Error(JSON.stringify(first.body));
+  const view = first.body as Record<string, unknown>;
   const figures = new Map<number, Figure>();
   for (const connections of CONNECTIONS) {
     const commit = bare

@@ -147,6 +147,24 @@ export function secretsContract(name: string, open: () => Promise<OpenedSecrets>
       expect(await store.list(tenant, 'resource')).toEqual({ ok: true, labels: [] });
     });
 
+    it('describes many documents of one namespace at once', async () => {
+      expect(await store.describe(tenant, 'resources', ['db'])).toEqual({ ok: true, documents: new Map() });
+      await write({ a: '1', b: '2' });
+      await write({ a: '3' });
+      await write({ c: '1' }, { namespace: 'resources', label: 'web' });
+      await write({ d: '1' }, { namespace: 'deployments', label: 'db' });
+      const described = await store.describe(tenant, 'resources', ['db', 'web', 'absent']);
+      const found = described.ok
+        ? [...described.documents].map(([label, { keys, version }]) => [label, keys, version])
+        : [];
+      expect(found.sort()).toEqual([
+        ['db', ['a'], 2],
+        ['web', ['c'], 1],
+      ]);
+      const some = await store.describe(tenant, 'resources', ['web']);
+      expect(some.ok && [...some.documents.keys()]).toEqual(['web']);
+    });
+
     it('removes a document with all its versions', async () => {
       await write({ a: '1' });
       await write({ a: '2' });

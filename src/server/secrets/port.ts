@@ -59,6 +59,11 @@ export type SecretMetadata =
       readonly versions: readonly SecretVersion[];
     };
 
+export interface DescribedSecret {
+  readonly keys: readonly string[];
+  readonly version: number;
+}
+
 export interface SecretList {
   readonly ok: true;
   /** Labels in order. */
@@ -90,6 +95,12 @@ export interface SecretsStore {
   /** Without a version: the newest. */
   read(tenant: TenantId, path: SecretPath, version?: number): Promise<SecretDocument | SecretFailure>;
   metadata(tenant: TenantId, path: SecretPath): Promise<SecretMetadata | SecretFailure>;
+  /** Metadata of many documents of one namespace at once, by label; a label without a document is left out. */
+  describe(
+    tenant: TenantId,
+    namespace: string,
+    labels: readonly string[],
+  ): Promise<{ readonly ok: true; readonly documents: ReadonlyMap<string, DescribedSecret> } | SecretFailure>;
   list(tenant: TenantId, namespace: string): Promise<SecretList | SecretFailure>;
   /** Every version and the metadata. Removing what is not there succeeds. */
   remove(tenant: TenantId, path: SecretPath): Promise<SecretsDone | SecretFailure>;

@@ -4,6 +4,8 @@ import { isRejection } from '../../../core/rejections/reject.ts';
 import type { Admission } from '../../admission/admission.ts';
 import { rotateBody, rotateSecrets } from '../../admission/rotate-secrets.ts';
 import { readSecretMetadata, secretWriteBody, writeSecret } from '../../admission/write-secret.ts';
+import { secretFailureRejection } from '../../admission/secret-material.ts';
+import type { DescribedSecret } from '../../secrets/port.ts';
 import { pageReply, pageRequest } from '../paging.ts';
 import { LIST_QUERY, type Reply, type Route, type RouteRequest, route } from '../route.ts';
 import { writeReply } from './deployments.ts';
@@ -42,21 +44,26 @@ async function listReferenced(admission: Admission, { store, query }: RouteReque
     .paths(store.tenantId)
     .filter(({ label }) => page.after === undefined || label > page.after)
     .slice(0, page.limit + 1);
-  const described = await Promise.all(
-    read.map(async ({ label, namespace, consumers }) => {
-      const metadata = await secrets.store.metadata(store.tenantId, { namespace, label });
-      const exists = metadata.ok && metadata.exists;
-      return {
-        name: label,
-        namespace,
-        path: `${namespace}/${label}`,
-        exists,
-        keys: exists ? metadata.keys : [],
-        version: exists ? metadata.version : 0,
-        consumers,
-      };
-    }),
-  );
+  const known = new Map<string, DescribedSecret>();
+  for (const namespace of new Set(read.map((entry) => entry.namespace))) {
+    const labels = read.filter((entry) => entry.namespace === namespace).map(({ label }) => label);
+    const described = await secrets.store.describe(store.tenantId, namespace, labels);
+    if (!described.ok) return secretFailureRejection(described, 'name');
+    for (const [label, document] of described.documents) known.set(label, document);
+  }
+  const described = read.map(({ label, namespace, consumers }) => {
+    const document = known.get(label);
+    const path = `${namespace}/${label}`;
+    return {
+      name: label,
+      namespace,
+      path,
+      exists: document !== undefined,
+      keys: document?.keys ?? [],
+      version: document?.version ?? 0,
+      consumers,
+    };
+  });
   return pageReply(
     page,
     '/api/v1/secrets/resources',

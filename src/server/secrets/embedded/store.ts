@@ -11,6 +11,7 @@ import {
   versionPrefix,
 } from '../embedded-keys.ts';
 import {
+  type DescribedSecret,
   failure,
   type SecretConflict,
   type SecretFailure,
@@ -105,6 +106,22 @@ export function createEmbeddedSecrets(options: EmbeddedSecretsOptions): Embedded
         const { head } = await readHead(tenant, path);
         if (head === undefined) return { ok: true, exists: false };
         return { ok: true, exists: true, ...head };
+      }),
+
+    describe: (tenant, namespace, labels) =>
+      answered(async () => {
+        const held = await readTenantKey(kv, tenant, rootKeys());
+        const documents = new Map<string, DescribedSecret>();
+        if (held === undefined) return { ok: true, documents };
+        const wanted = new Set(labels);
+        // One range instead of a read per label: a tenant's heads are small and lie together.
+        const { entries } = await kv.range(headPrefix(tenant, namespace));
+        for (const { key, value } of entries) {
+          const label = headLabel(tenant, namespace, key);
+          if (wanted.has(label))
+            documents.set(label, openHead(value, held.tenantKey, tenant, { namespace, label }));
+        }
+        return { ok: true, documents };
       }),
 
     list: (tenant, namespace) =>

@@ -4,8 +4,10 @@ import { type SecretPath, secretPathText } from '../../../core/model/secret-path
 import { SecretValue } from '../../../core/model/secret-value.ts';
 import {
   assertSegment,
+  type DescribedSecret,
   failure,
   type SecretFailure,
+  type SecretMetadata,
   type SecretsStatus,
   type SecretsStore,
 } from '../port.ts';
@@ -37,6 +39,8 @@ const DEFAULT_TIMEOUT_MS = 2_000;
 /** Pauses before the repetitions of a call that is safe to repeat. */
 const RETRY_PAUSES_MS = [50, 200] as const;
 const UPGRADE_PAUSE_MS = 50;
+/** The server sees no burst of a call per document. */
+const DESCRIBED_AT_ONCE = 16;
 
 type ReachedCall = Omit<VaultCall, 'token'>;
 
@@ -113,6 +117,28 @@ export function createVaultSecrets(options: VaultSecretsOptions): SecretsStore {
     return failure('denied', 'the secrets store does not accept the configured token (403)');
   }
 
+  async function metadata(tenant: TenantId, path: SecretPath): Promise<SecretMetadata | SecretFailure> {
+    const answer = await read(pathOf(tenant, 'metadata', path));
+    if ('ok' in answer) return answer;
+    if (answer.reached && answer.status === 404) return { ok: true, exists: false };
+    if (!isSuccess(answer)) return failureOf(answer, secretPathText(path));
+    const data = member(answer.json, 'data');
+    const versions = readableVersions(data);
+    const newest = versions.at(-1);
+    if (newest === undefined || newest.version !== count(data, 'current_version'))
+      return { ok: true, exists: false };
+    const keys = await keysOf(tenant, path, newest.version);
+    if ('ok' in keys) return keys.reason === 'missing' ? { ok: true, exists: false } : keys;
+    return {
+      ok: true,
+      exists: true,
+      keys,
+      version: newest.version,
+      createdAt: text(data, 'created_time'),
+      versions,
+    };
+  }
+
   return {
     kind: 'vault',
 
@@ -149,26 +175,19 @@ export function createVaultSecrets(options: VaultSecretsOptions): SecretsStore {
       return documentOf(answer.json, path);
     },
 
-    metadata: async (tenant, path) => {
-      const answer = await read(pathOf(tenant, 'metadata', path));
-      if ('ok' in answer) return answer;
-      if (answer.reached && answer.status === 404) return { ok: true, exists: false };
-      if (!isSuccess(answer)) return failureOf(answer, secretPathText(path));
-      const data = member(answer.json, 'data');
-      const versions = readableVersions(data);
-      const newest = versions.at(-1);
-      if (newest === undefined || newest.version !== count(data, 'current_version'))
-        return { ok: true, exists: false };
-      const keys = await keysOf(tenant, path, newest.version);
-      if ('ok' in keys) return keys.reason === 'missing' ? { ok: true, exists: false } : keys;
-      return {
-        ok: true,
-        exists: true,
-        keys,
-        version: newest.version,
-        createdAt: text(data, 'created_time'),
-        versions,
-      };
+    metadata,
+
+    describe: async (tenant, namespace, labels) => {
+      const documents = new Map<string, DescribedSecret>();
+      for (let from = 0; from < labels.length; from += DESCRIBED_AT_ONCE) {
+        const part = labels.slice(from, from + DESCRIBED_AT_ONCE);
+        const found = await Promise.all(part.map((label) => metadata(tenant, { namespace, label })));
+        for (const [index, one] of found.entries()) {
+          if (!one.ok) return one;
+          if (one.exists) documents.set(part[index] ?? '', one);
+        }
+      }
+      return { ok: true, documents };
     },
 
     list: async (tenant, namespace) => {

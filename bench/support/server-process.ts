@@ -1,0 +1,65 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export const BENCH_TOKEN = 'bench-token-0123456789-0123456789-abcdef';
+
+export interface ServerProcess {
+  readonly url: string;
+  readonly pid: number;
+  call(
+    method: string,
+    path: string,
+    body?: unknown,
+  ): Promise<{ readonly status: number; readonly body: unknown }>;
+  stop(): Promise<void>;
+}
+
+/** The control plane as a process of its own, with a temporary folder and no rate limit that matters. */
+export async function startServerProcess(args: readonly string[] = []): Promise<ServerProcess> {
+  const dir = mkdtempSync(join(tmpdir(), 'berth-bench-'));
+  const child = spawn(
+    join(import.meta.dirname, '../../bin/berth'),
+    ['server', '--data-dir', dir, '--listen', '127.0.0.1:0', ...args],
+    {
+      env: {
+        ...process.env,
+        BERTH_BOOTSTRAP_TOKEN: BENCH_TOKEN,
+        BERTH_RATE_LIMIT_PER_SECOND: '1000000',
+        BERTH_RATE_LIMIT_BURST: '1000000',
+      },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
+  const url = await new Promise<string>((resolve, reject) => {
+    let text = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      if (text.length < 10_000) text += chunk.toString();
+      const found = /"url":"([^"]+)"/.exec(text)?.[1];
+      if (found !== undefined) resolve(found);
+    });
+    child.on('exit', () => reject(new Error(`the server ended: ${text}`)));
+  });
+  return {
+    url,
+    pid: child.pid ?? 0,
+    call: async (method, path, body) => {
+      const response = await fetch(`${url}${path}`, {
+        method,
+        headers: { authorization: `Bearer ${BENCH_TOKEN}`, 'content-type': 'application/json' },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      return { status: response.status, body: await response.json() };
+    },
+    stop: () =>
+      new Promise((resolve) => {
+        child.removeAllListeners('exit');
+        child.once('exit', () => {
+          rmSync(dir, { recursive: true, force: true });
+          resolve();
+        });
+        child.kill('SIGTERM');
+      }),
+  };
+}
