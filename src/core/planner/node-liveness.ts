@@ -102,7 +102,7 @@ function statusOf(node: JudgedNode, { nowMs, startedMs, timings }: LivenessInput
   if (known === 'ready') return 'ready';
   if (!pulse.heard) return known;
   const flapping = pulse.failures.filter((at) => nowMs - at < timings.flapWindowMs).length > 1;
-  return flapping && nowMs - pulse.steadySinceMs < timings.steadyMs ? 'failed' : 'ready';
+  return flapping && pulse.lastBeatMs - pulse.steadySinceMs < timings.steadyMs ? 'failed' : 'ready';
 }
 
 function verdict(

@@ -263,8 +263,9 @@ export class Simulation {
   /** Moves time in steps of a heartbeat. */
   async advance(ms: number): Promise<void> {
     for (let left = ms; left > 0; left -= BEAT_MS) {
-      for (const node of this.online) this.controllers.liveness.beat(TENANT, node);
       await this.time.advance(Math.min(left, BEAT_MS), () => this.settle());
+      for (const node of this.online) this.controllers.liveness.beat(TENANT, node);
+      await this.settle();
     }
   }
 
