@@ -1,7 +1,10 @@
 import type { NodeName } from '../../core/model/ids.ts';
 import type { Controller, ControllerDeps } from './controller.ts';
+import { DrainController } from './drain.ts';
 import { InstancesController } from './instances.ts';
+import { Janitor } from './janitor.ts';
 import { type Liveness, NodeLivenessController } from './node-liveness.ts';
+import { SpecSnapshotsController } from './spec-snapshots.ts';
 
 export type { ControllerDeps, ControllerMetrics } from './controller.ts';
 export type { Liveness } from './node-liveness.ts';
@@ -22,7 +25,13 @@ export interface Controllers {
 export function createControllers(options: ControllersOptions): Controllers {
   const nodeLiveness = new NodeLivenessController(options, options.controlPlaneNode);
   /** In the order in which they start; they stop in the reverse order. */
-  const controllers: readonly Controller[] = [nodeLiveness, new InstancesController(options)];
+  const controllers: readonly Controller[] = [
+    nodeLiveness,
+    new InstancesController(options),
+    new DrainController(options),
+    new SpecSnapshotsController(options),
+    new Janitor(options),
+  ];
   return {
     liveness: nodeLiveness,
     start: async () => {
