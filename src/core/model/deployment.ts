@@ -132,6 +132,8 @@ export interface InstanceView {
 /** Written by controllers only; counts are of the current spec hash only (decisions §3). */
 export interface DeploymentStatus {
   readonly phase: DeploymentPhase;
+  /** When the phase was entered; for people only. */
+  readonly since?: string;
   readonly message: string;
   readonly desired: number;
   readonly placed: number;

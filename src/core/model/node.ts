@@ -34,4 +34,6 @@ export interface NodeLiveness {
   readonly lastSeenAt: string;
   readonly since: string;
   readonly reason?: string;
+  /** Silent for so long that its instances are replaced elsewhere; never set while the mass-failure brake holds. */
+  readonly lost?: boolean;
 }

@@ -3,6 +3,7 @@ import type { ArchiveRecord, AuditRecord, EventRecord } from '../../core/model/e
 import type { TenantId } from '../../core/model/ids.ts';
 import type { InstanceObservation, InstanceRecord } from '../../core/model/instance.ts';
 import type { NodeLiveness, NodeRecord } from '../../core/model/node.ts';
+import type { RolloutRecord } from '../../core/model/rollout.ts';
 import type { Quota, Tenant, TokenRecord } from '../../core/model/tenant.ts';
 import type { VolumeRecord } from '../../core/model/volume.ts';
 
@@ -26,6 +27,8 @@ export interface TenantRecords {
   'last-versions': { readonly version: number };
   /** name */
   'deployment-status': DeploymentStatus;
+  /** name */
+  rollouts: RolloutRecord;
   /** deployment / specHash: what an instance runs, kept while one does. */
   specs: DeploymentSpec;
   /** deployment / instance id */

@@ -1,0 +1,27 @@
+import type { DeploymentId } from './ids.ts';
+
+/** A spec that was in service: what a rollback returns to. */
+export interface RolloutOrigin {
+  readonly specHash: string;
+  readonly version: number;
+}
+
+/**
+ * How far the current spec of a deployment has come. Written by the instances controller only, in every commit that creates or
+ * stops an instance, so that two decisions made from the same state cannot both be carried out.
+ */
+export interface RolloutRecord {
+  readonly deploymentId: DeploymentId;
+  readonly specHash: string;
+  readonly version: number;
+  readonly state: 'progressing' | 'complete' | 'failed';
+  /** The last spec that was completely rolled out before this one. */
+  readonly from?: RolloutOrigin;
+  /** This spec was put back by a rollback: it is not rolled back once more. */
+  readonly isRollback?: boolean;
+  /** An instance of this spec has been placed at least once (spec §6). */
+  readonly placed: boolean;
+  /** Digest of the reasons in the last `deployment.unschedulable`, so that it is published when they change (decisions §6). */
+  readonly unschedulable?: string;
+  readonly generation: number;
+}

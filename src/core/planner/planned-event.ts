@@ -1,0 +1,102 @@
+import type { DeploymentStatus } from '../model/deployment.ts';
+import type { EventSubject } from '../model/event.ts';
+import type { InstanceRecord } from '../model/instance.ts';
+import type { RolloutRecord } from '../model/rollout.ts';
+import { instanceFailure } from './instance-failure.ts';
+import type { Transition } from './memory.ts';
+import type { PlacementRefusal } from './placer.ts';
+
+export interface PlannedEvent {
+  readonly kind: string;
+  readonly subject: EventSubject;
+  readonly message: string;
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+export function deploymentEvent(
+  name: string,
+  kind: string,
+  message: string,
+  details: Readonly<Record<string, unknown>> = {},
+): PlannedEvent {
+  return { kind: `deployment.${kind}`, subject: { kind: 'Deployment', name }, message, details };
+}
+
+export function instanceEvent(
+  record: InstanceRecord,
+  kind: string,
+  message: string,
+  details: Readonly<Record<string, unknown>> = {},
+): PlannedEvent {
+  const { deployment, nodeId, specHash } = record;
+  return {
+    kind: `instance.${kind}`,
+    subject: { kind: 'Instance', name: record.id },
+    message: `instance ${record.id} of ${deployment} on ${nodeId} ${message}`,
+    details: { deployment, node: nodeId, specHash, ...details },
+  };
+}
+
+export function transitionEvents(transition: Transition): readonly PlannedEvent[] {
+  const { record, observation, from, to } = transition;
+  if (to === 'started') {
+    const message = from === 'unhealthy' ? 'is healthy again' : 'started';
+    return [instanceEvent(record, from === 'unhealthy' ? 'healthy' : 'started', message)];
+  }
+  const failure = instanceFailure(record, observation, 'ready', false);
+  const reason = failure?.reason ?? to;
+  const event: PlannedEvent = {
+    ...instanceEvent(record, to === 'unhealthy' ? 'unhealthy' : 'failed', to, { reason }),
+    ...(failure && { message: `${failure.message} (${record.deployment})` }),
+  };
+  if (reason !== 'secret_unresolved') return [event];
+  const words = observation.message ?? 'its secrets cannot be resolved';
+  return [
+    event,
+    deploymentEvent(record.deployment, 'secret_unresolved', words, {
+      instance: record.id,
+      node: record.nodeId,
+    }),
+  ];
+}
+
+export function unschedulableEvent(name: string, refusal: PlacementRefusal): PlannedEvent {
+  return deploymentEvent(name, 'unschedulable', refusal.message, {
+    summary: refusal.summary,
+    ...refusal.details,
+  });
+}
+
+export function statusEvents(
+  name: string,
+  before: DeploymentStatus | undefined,
+  after: Omit<DeploymentStatus, 'since'>,
+): readonly PlannedEvent[] {
+  if (before?.phase === after.phase) return [];
+  if (after.phase === 'Running') return [deploymentEvent(name, 'running', after.message)];
+  if (after.phase === 'Degraded') return [deploymentEvent(name, 'degraded', after.message)];
+  if (after.phase === 'Stopped') return [deploymentEvent(name, 'stopped', after.message)];
+  return [];
+}
+
+/** A first rollout has nothing to replace: its story is told by `placed` and `running`. */
+export function rolloutEvents(
+  name: string,
+  before: RolloutRecord | undefined,
+  after: RolloutRecord,
+  status: Pick<DeploymentStatus, 'message'>,
+): readonly PlannedEvent[] {
+  if (after.from === undefined) return [];
+  const details = { version: after.version, specHash: after.specHash, from: after.from };
+  const events: PlannedEvent[] = [];
+  const started = before?.specHash !== after.specHash;
+  if (started) {
+    events.push(deploymentEvent(name, 'rollout_started', `rolling out version ${after.version}`, details));
+  }
+  if (after.state === 'progressing' || (!started && before?.state === after.state)) return events;
+  const [kind, message] =
+    after.state === 'complete'
+      ? ['rollout_completed', `version ${after.version} is rolled out`]
+      : ['rollout_failed', `version ${after.version}: ${status.message}`];
+  return [...events, deploymentEvent(name, kind, message, details)];
+}

@@ -1,0 +1,39 @@
+import type { DeploymentSpec } from '../../core/model/deployment.ts';
+import type { TenantId } from '../../core/model/ids.ts';
+import type { Clock } from '../clock.ts';
+import type { Ids } from '../ids.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { TenantClusters } from '../placement/tenant-clusters.ts';
+import type { Store } from '../store/store.ts';
+import type { Timers } from './timers.ts';
+
+/** A level-triggered loop: it may be stopped at any moment and started again, here or elsewhere. */
+export interface Controller {
+  readonly name: string;
+  start(): void;
+  stop(): Promise<void>;
+  status(): Record<string, unknown>;
+}
+
+/** Figures for the operator; the server turns them into metrics. */
+export interface ControllerMetrics {
+  decided(controller: string, seconds: number): void;
+  committed(controller: string, result: 'ok' | 'conflict' | 'fault'): void;
+}
+
+export interface ControllerDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly ids: Ids;
+  readonly journal: Journal;
+  readonly clusters: TenantClusters;
+  readonly hashSpec: (spec: DeploymentSpec) => string;
+  /** Whether this process decides for the tenant (decisions §6: shards). */
+  readonly owns: (tenantId: TenantId) => boolean;
+  readonly metrics: ControllerMetrics;
+  readonly log: (problem: string, details: Readonly<Record<string, unknown>>) => void;
+}
+
+/** Changes by controllers are the system's own. */
+export const SYSTEM = { requestId: 'controller' } as const;

@@ -1,0 +1,95 @@
+import type { NodeName, TenantId } from '../../core/model/ids.ts';
+import type { InstanceRecord } from '../../core/model/instance.ts';
+import type { NodeRecord } from '../../core/model/node.ts';
+import { joinId } from '../store/keys.ts';
+import type { ViewChange } from '../store/view.ts';
+import type { Controller, ControllerDeps } from './controller.ts';
+import { KeyedQueue } from './queue.ts';
+
+/**
+ * Tells when a draining node is empty. Moving the instances is the work of the instances controller, for which a draining node is one
+ * that its instances are to leave.
+ */
+export class DrainController implements Controller {
+  readonly name = 'drain';
+  readonly #deps: ControllerDeps;
+  readonly #queue: KeyedQueue;
+  /** Draining nodes that are not empty yet, or whose emptiness is not told yet. */
+  readonly #draining = new Set<string>();
+  #unsubscribe: (() => void) | undefined;
+
+  constructor(deps: ControllerDeps) {
+    this.#deps = deps;
+    this.#queue = new KeyedQueue(
+      {
+        work: (key) => this.#look(key),
+        onFault: (key, fault) =>
+          deps.log('a drained node could not be told of', { key, fault: String(fault) }),
+        timers: deps.timers,
+      },
+      () => deps.clock.monotonicMs(),
+    );
+  }
+
+  start(): void {
+    const { view } = this.#deps.store;
+    this.#unsubscribe = view.onChange((change) => this.#take(change));
+    for (const tenantId of view.tenantIds()) {
+      for (const { record } of view.tenant(tenantId, 'nodes').list()) {
+        // A node that was empty before this process started has been told of.
+        const isEmpty = this.#deps.clusters.instancesOn(tenantId, record.name).length === 0;
+        if (record.draining === true && !isEmpty) this.#watch(tenantId, record.name);
+      }
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#unsubscribe?.();
+    await this.#queue.stop();
+    this.#draining.clear();
+  }
+
+  status(): Record<string, unknown> {
+    return { draining: this.#draining.size };
+  }
+
+  #take({ tenantId, kind, before, after }: ViewChange): void {
+    if (tenantId === undefined) return;
+    if (kind === 'nodes') {
+      const node = (after ?? before)?.record as NodeRecord;
+      const key = `${tenantId}/${node.name}`;
+      const was = (before?.record as NodeRecord | undefined)?.draining === true;
+      const is = (after?.record as NodeRecord | undefined)?.draining === true;
+      if (is && !was) this.#watch(tenantId, node.name);
+      if (!is) this.#draining.delete(key);
+    } else if (kind === 'instances' && before !== undefined && after === undefined) {
+      const key = `${tenantId}/${(before.record as InstanceRecord).nodeId}`;
+      if (this.#draining.has(key)) this.#queue.add(key);
+    }
+  }
+
+  #watch(tenantId: TenantId, node: NodeName): void {
+    if (!this.#deps.owns(tenantId)) return;
+    this.#draining.add(`${tenantId}/${node}`);
+    this.#queue.add(`${tenantId}/${node}`);
+  }
+
+  async #look(key: string): Promise<void> {
+    const slash = key.indexOf('/');
+    const tenantId = key.slice(0, slash) as TenantId;
+    const name = key.slice(slash + 1) as NodeName;
+    const tenant = this.#deps.store.forTenant(tenantId);
+    const node = tenant.get('nodes', joinId(name));
+    if (!this.#draining.has(key) || node?.record.draining !== true) return;
+    if (this.#deps.clusters.instancesOn(tenantId, name).length > 0) return;
+    const transaction = tenant.transaction().expect('nodes', joinId(name), node);
+    this.#deps.journal.event(transaction, tenantId, {
+      kind: 'node.drained',
+      subject: { kind: 'Node', name },
+      message: `node ${name} is drained: no instance is left on it`,
+    });
+    const result = await tenant.commit(transaction);
+    if (result.ok) this.#draining.delete(key);
+    else this.#queue.add(key);
+  }
+}

@@ -1,0 +1,45 @@
+import type { NodeName } from '../../core/model/ids.ts';
+import type { Controller, ControllerDeps } from './controller.ts';
+import { DrainController } from './drain.ts';
+import { InstancesController } from './instances.ts';
+import { Janitor } from './janitor.ts';
+import { type Liveness, NodeLivenessController } from './node-liveness.ts';
+import { SpecSnapshotsController } from './spec-snapshots.ts';
+
+export type { ControllerDeps, ControllerMetrics } from './controller.ts';
+export type { Liveness } from './node-liveness.ts';
+export { systemTimers, type Timers } from './timers.ts';
+
+export interface ControllersOptions extends ControllerDeps {
+  readonly controlPlaneNode?: NodeName;
+}
+
+export interface Controllers {
+  /** For the sessions with agents, in the same process. */
+  readonly liveness: Liveness;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  status(): Record<string, unknown>;
+}
+
+export function createControllers(options: ControllersOptions): Controllers {
+  const nodeLiveness = new NodeLivenessController(options, options.controlPlaneNode);
+  /** In the order in which they start; they stop in the reverse order. */
+  const controllers: readonly Controller[] = [
+    nodeLiveness,
+    new InstancesController(options),
+    new DrainController(options),
+    new SpecSnapshotsController(options),
+    new Janitor(options),
+  ];
+  return {
+    liveness: nodeLiveness,
+    start: async () => {
+      for (const controller of controllers) controller.start();
+    },
+    stop: async () => {
+      for (const controller of controllers.toReversed()) await controller.stop();
+    },
+    status: () => Object.fromEntries(controllers.map((controller) => [controller.name, controller.status()])),
+  };
+}

@@ -1,0 +1,51 @@
+import type { DeploymentRecord, DeploymentSpec, DeploymentStatus } from '../../core/model/deployment.ts';
+import type { InstanceId } from '../../core/model/ids.ts';
+import type { InstanceRecord } from '../../core/model/instance.ts';
+import type { RolloutRecord } from '../../core/model/rollout.ts';
+import type { PlanInput } from '../../core/planner/instances.ts';
+import { gatesOf, nodeCondition, observationsOf } from '../placement/deployment-gates.ts';
+import type { Stored } from '../store/collection.ts';
+import type { TenantStore } from '../store/store.ts';
+
+/** Everything one decision is made from, with the revisions that its commit is guarded by. */
+export interface DeploymentFacts {
+  readonly tenant: TenantStore;
+  readonly id: string;
+  readonly deployment: Stored<DeploymentRecord> | undefined;
+  readonly status: Stored<DeploymentStatus> | undefined;
+  readonly rollout: Stored<RolloutRecord> | undefined;
+  readonly instances: ReadonlyMap<InstanceId, Stored<InstanceRecord>>;
+  readonly planned: Omit<PlanInput, 'placer' | 'memory' | 'nowMs'>;
+}
+
+/** `id` is the deployment's key segment, not its name. */
+export function readFacts(tenant: TenantStore, id: string): DeploymentFacts {
+  const deployment = tenant.get('deployments', id);
+  const status = tenant.get('deployment-status', id);
+  const rollout = tenant.get('rollouts', id);
+  const instances = tenant.collection('instances').listUnder(id);
+  return {
+    tenant,
+    id,
+    deployment,
+    status,
+    rollout,
+    instances: new Map(instances.map((stored) => [stored.record.id, stored])),
+    planned: {
+      name: decodeURIComponent(id),
+      ...(deployment && { deployment: deployment.record }),
+      ...(status && { status: status.record }),
+      ...(rollout && { rollout: rollout.record }),
+      specs: specsOf(tenant, id),
+      instances: instances.map((stored) => stored.record),
+      observationOf: observationsOf(tenant, id),
+      nodeOf: (node) => nodeCondition(tenant, node),
+      gates: deployment === undefined ? [] : gatesOf(tenant, deployment.record.spec),
+    },
+  };
+}
+
+function specsOf(tenant: TenantStore, id: string): ReadonlyMap<string, DeploymentSpec> {
+  const snapshots = tenant.collection('specs').listUnder(id);
+  return new Map(snapshots.map((stored) => [stored.id.slice(id.length + 1), stored.record]));
+}

@@ -1,0 +1,233 @@
+import type { DeploymentRecord } from '../../core/model/deployment.ts';
+import type { InstanceId, NodeName, TenantId } from '../../core/model/ids.ts';
+import type { NodeLiveness } from '../../core/model/node.ts';
+import { type InstancePlan, planInstances } from '../../core/planner/instances.ts';
+import type { PlannerMemory } from '../../core/planner/memory.ts';
+import type { ViewChange } from '../store/view.ts';
+import type { Controller, ControllerDeps } from './controller.ts';
+import { planTransaction } from './instance-commit.ts';
+import { type DeploymentFacts, readFacts } from './instance-facts.ts';
+import { KeyedQueue } from './queue.ts';
+
+/** Unplaced deployments are tried again so long after room may have appeared: many changes make one attempt. */
+const STIR_MS = 50;
+
+interface TenantMemory {
+  readonly deployments: Map<string, PlannerMemory>;
+  /** By dependency: who waits at its gate. */
+  readonly waiters: Map<string, Set<string>>;
+  readonly unplaced: Set<string>;
+}
+
+/**
+ * Keeps the instances of every deployment as its spec wants them. A change names a deployment; the deployment is read anew, planned
+ * and committed. Reading, planning and reserving room happen without a pause, so decisions of one tenant are made one after
+ * the other and quota and capacity cannot be overrun, although their commits overlap (fault C-04).
+ */
+export class InstancesController implements Controller {
+  readonly name = 'instances';
+  readonly #deps: ControllerDeps;
+  readonly #queue: KeyedQueue;
+  readonly #memory = new Map<TenantId, TenantMemory>();
+  readonly #stirred = new Map<TenantId, () => void>();
+  #unsubscribe: (() => void) | undefined;
+  #conflicts = 0;
+
+  constructor(deps: ControllerDeps) {
+    this.#deps = deps;
+    this.#queue = new KeyedQueue(
+      {
+        work: (key) => this.#converge(key),
+        onFault: (key, fault) => {
+          deps.metrics.committed(this.name, 'fault');
+          deps.log('a deployment could not be looked at; trying again', { key, fault: String(fault) });
+        },
+        timers: deps.timers,
+      },
+      () => deps.clock.monotonicMs(),
+    );
+  }
+
+  start(): void {
+    const { view } = this.#deps.store;
+    this.#unsubscribe = view.onChange((change) => this.#take(change));
+    for (const tenantId of view.tenantIds()) {
+      for (const id of view.tenant(tenantId, 'deployments').ids()) this.#add(tenantId, id);
+      // Instances whose deployment was deleted while nobody looked.
+      for (const id of view.tenant(tenantId, 'instances').ids()) this.#add(tenantId, firstSegment(id));
+      for (const id of view.tenant(tenantId, 'rollouts').ids()) this.#add(tenantId, id);
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#unsubscribe?.();
+    for (const cancel of this.#stirred.values()) cancel();
+    this.#stirred.clear();
+    await this.#queue.stop();
+    this.#memory.clear();
+  }
+
+  status(): Record<string, unknown> {
+    return { queue: this.#queue.depth, conflicts: this.#conflicts };
+  }
+
+  /** Resolves when nothing is left to look at now; for tests and an orderly end. */
+  idle(): Promise<void> {
+    return this.#queue.idle();
+  }
+
+  #add(tenantId: TenantId, deployment: string): void {
+    if (this.#deps.owns(tenantId)) this.#queue.add(`${tenantId}/${deployment}`);
+  }
+
+  #take(change: ViewChange): void {
+    const { tenantId, kind, id } = change;
+    if (tenantId === undefined) return;
+    switch (kind) {
+      case 'deployments':
+      case 'deployment-status':
+      case 'instances':
+      case 'observations':
+        this.#takeDeployment(tenantId, kind, change);
+        break;
+      case 'nodes':
+        this.#touchNode(tenantId, decodeURIComponent(id) as NodeName);
+        break;
+      case 'node-liveness':
+        if (livenessMoved(change)) this.#touchNode(tenantId, decodeURIComponent(id) as NodeName);
+        break;
+      case 'quota':
+      case 'volumes':
+        this.#stir(tenantId);
+        break;
+      default:
+    }
+  }
+
+  #takeDeployment(tenantId: TenantId, kind: string, change: ViewChange): void {
+    const deployment = firstSegment(change.id);
+    // A status is written from here; it matters only to those who wait for the deployment.
+    if (kind !== 'deployment-status') this.#add(tenantId, deployment);
+    for (const waiter of this.#memory.get(tenantId)?.waiters.get(deployment) ?? [])
+      this.#add(tenantId, waiter);
+    if (kind === 'instances' && change.after === undefined) this.#stir(tenantId);
+  }
+
+  #touchNode(tenantId: TenantId, node: NodeName): void {
+    if (!this.#deps.owns(tenantId)) return;
+    for (const deployment of this.#deps.clusters.deploymentsOn(tenantId, node))
+      this.#add(tenantId, encode(deployment));
+    this.#stir(tenantId);
+  }
+
+  /** Room may have appeared: whoever found none looks again. */
+  #stir(tenantId: TenantId): void {
+    const unplaced = this.#memory.get(tenantId)?.unplaced;
+    if (unplaced === undefined || unplaced.size === 0 || this.#stirred.has(tenantId)) return;
+    this.#stirred.set(
+      tenantId,
+      this.#deps.timers.after(STIR_MS, () => {
+        this.#stirred.delete(tenantId);
+        for (const deployment of this.#memory.get(tenantId)?.unplaced ?? []) this.#add(tenantId, deployment);
+      }),
+    );
+  }
+
+  async #converge(key: string): Promise<void> {
+    const slash = key.indexOf('/');
+    const tenantId = key.slice(0, slash) as TenantId;
+    const id = key.slice(slash + 1);
+    const { store, clock, metrics, clusters } = this.#deps;
+    const startedMs = clock.monotonicMs();
+    const memory = this.#tenantMemory(tenantId);
+    const facts = readFacts(store.forTenant(tenantId), id);
+    const plan = planInstances({
+      ...facts.planned,
+      ...optionalMemory(memory.deployments.get(id)),
+      placer: this.#placer(tenantId, facts.planned.deployment),
+      nowMs: startedMs,
+    });
+    metrics.decided(this.name, (clock.monotonicMs() - startedMs) / 1000);
+    let stored = false;
+    try {
+      stored = await this.#commit(facts, plan);
+    } finally {
+      if (!stored)
+        for (const { id: instance } of plan.create) clusters.release(tenantId, facts.planned.name, instance);
+    }
+    if (!stored) {
+      this.#conflicts += 1;
+      this.#queue.add(key);
+      return;
+    }
+    this.#remember(memory, id, facts, plan);
+    if (plan.more) this.#queue.add(key);
+    else if (plan.recheckInMs !== undefined) this.#queue.addAfter(key, plan.recheckInMs);
+  }
+
+  #placer(tenantId: TenantId, deployment: DeploymentRecord | undefined) {
+    const { clusters, ids } = this.#deps;
+    if (deployment === undefined) return NO_PLACER;
+    return clusters.placer(tenantId, deployment.spec, () => ids.next('instance') as InstanceId);
+  }
+
+  async #commit(facts: DeploymentFacts, plan: InstancePlan): Promise<boolean> {
+    const transaction = planTransaction(this.#deps, facts, plan);
+    if (transaction === undefined) return true;
+    const result = await facts.tenant.commit(transaction);
+    this.#deps.metrics.committed(this.name, result.ok ? 'ok' : 'conflict');
+    return result.ok;
+  }
+
+  #remember(memory: TenantMemory, id: string, facts: DeploymentFacts, plan: InstancePlan): void {
+    for (const waiting of memory.waiters.values()) waiting.delete(id);
+    const { deployment, instances, gates } = facts.planned;
+    if (deployment === undefined && instances.length === 0) {
+      memory.deployments.delete(id);
+      memory.unplaced.delete(id);
+      return;
+    }
+    memory.deployments.set(id, plan.memory);
+    for (const { dependency } of gates) {
+      const waiting = memory.waiters.get(encode(dependency)) ?? new Set();
+      waiting.add(id);
+      memory.waiters.set(encode(dependency), waiting);
+    }
+    if (plan.refusal === undefined) memory.unplaced.delete(id);
+    else memory.unplaced.add(id);
+  }
+
+  #tenantMemory(tenantId: TenantId): TenantMemory {
+    const known = this.#memory.get(tenantId);
+    if (known) return known;
+    const memory: TenantMemory = { deployments: new Map(), waiters: new Map(), unplaced: new Set() };
+    this.#memory.set(tenantId, memory);
+    return memory;
+  }
+}
+
+const NO_PLACER = {
+  place: (): never => {
+    throw new Error('a deleted deployment places nothing');
+  },
+  fitsInsteadOf: () => false,
+};
+
+function optionalMemory(memory: PlannerMemory | undefined): { readonly memory?: PlannerMemory } {
+  return memory === undefined ? {} : { memory };
+}
+
+function livenessMoved({ before, after }: ViewChange): boolean {
+  const was = before?.record as NodeLiveness | undefined;
+  const is = after?.record as NodeLiveness | undefined;
+  return was?.status !== is?.status || was?.lost !== is?.lost;
+}
+
+function firstSegment(id: string): string {
+  const slash = id.indexOf('/');
+  return slash === -1 ? id : id.slice(0, slash);
+}
+
+function encode(deployment: string): string {
+  return encodeURIComponent(deployment);
+}

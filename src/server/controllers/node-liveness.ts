@@ -1,0 +1,295 @@
+import type { NodeName, TenantId } from '../../core/model/ids.ts';
+import type { NodeLiveness } from '../../core/model/node.ts';
+import {
+  beat,
+  firstPulse,
+  forgiveSilence,
+  type JudgedNode,
+  judgeNodes,
+  LIVENESS_TIMINGS,
+  type LivenessTimings,
+  type LivenessVerdicts,
+  type NodePulse,
+  type NodeVerdict,
+  noteFailure,
+} from '../../core/planner/node-liveness.ts';
+import { joinId } from '../store/keys.ts';
+import type { TenantStore } from '../store/store.ts';
+import type { Transaction } from '../store/transaction.ts';
+import type { Controller, ControllerDeps } from './controller.ts';
+
+/** Signs of life, as the sessions with agents tell them. */
+export interface Liveness {
+  /** Any message of the node's agent. */
+  beat(tenantId: TenantId, node: NodeName): void;
+  sessionOpened(tenantId: TenantId, node: NodeName): void;
+  sessionClosed(tenantId: TenantId, node: NodeName): void;
+}
+
+const TICK_MS = 1000;
+/** `lastSeenAt` is for people: a node that beats writes it this often, not with every beat. */
+const SEEN_EVERY_MS = 60_000;
+/** Nodes per commit; each may write a record and an event. */
+const NODES_PER_COMMIT = 40;
+
+interface TenantPulses {
+  readonly nodes: Map<NodeName, NodePulse>;
+  /** Since when this process listens for the tenant. */
+  readonly sinceMs: number;
+  brake: boolean;
+}
+
+/**
+ * Owns the node-liveness records. Beats only move a number in memory; a loop on the monotonic clock judges, and writes what
+ * changed. A node that comes to life is judged at once.
+ */
+export class NodeLivenessController implements Controller, Liveness {
+  readonly name = 'node-liveness';
+  readonly #deps: ControllerDeps;
+  readonly #timings: LivenessTimings;
+  readonly #controlPlaneNode: NodeName | undefined;
+  readonly #tenants = new Map<TenantId, TenantPulses>();
+  readonly #judging = new Map<TenantId, Promise<void>>();
+  readonly #urgent = new Set<TenantId>();
+  readonly #again = new Set<TenantId>();
+  readonly #seenWrittenMs = new Map<string, number>();
+  #cancelTick: (() => void) | undefined;
+  #lastTickMs: number;
+  #running = false;
+
+  constructor(deps: ControllerDeps, controlPlaneNode?: NodeName, timings = LIVENESS_TIMINGS) {
+    this.#deps = deps;
+    this.#timings = timings;
+    this.#controlPlaneNode = controlPlaneNode;
+    this.#lastTickMs = deps.clock.monotonicMs();
+  }
+
+  start(): void {
+    this.#running = true;
+    this.#lastTickMs = this.#deps.clock.monotonicMs();
+    this.#schedule();
+  }
+
+  async stop(): Promise<void> {
+    this.#running = false;
+    this.#cancelTick?.();
+    await Promise.allSettled(this.#judging.values());
+    this.#tenants.clear();
+    this.#seenWrittenMs.clear();
+  }
+
+  status(): Record<string, unknown> {
+    return { brakes: [...this.#tenants].filter(([, pulses]) => pulses.brake).map(([tenantId]) => tenantId) };
+  }
+
+  beat(tenantId: TenantId, node: NodeName): void {
+    const pulses = this.#pulses(tenantId);
+    const nowMs = this.#deps.clock.monotonicMs();
+    pulses.nodes.set(node, beat(pulses.nodes.get(node) ?? firstPulse(pulses.sinceMs), nowMs, this.#timings));
+    const stored = this.#deps.store.forTenant(tenantId).get('node-liveness', joinId(node));
+    if (stored?.record.status !== 'ready') this.#judgeSoon(tenantId);
+  }
+
+  sessionOpened(tenantId: TenantId, node: NodeName): void {
+    this.beat(tenantId, node);
+    const pulses = this.#pulses(tenantId);
+    const { closedMs: _open, ...pulse } = pulses.nodes.get(node) ?? firstPulse(pulses.sinceMs);
+    pulses.nodes.set(node, pulse);
+    this.#deps.clusters.setConnected(tenantId, node, true);
+  }
+
+  sessionClosed(tenantId: TenantId, node: NodeName): void {
+    const pulses = this.#pulses(tenantId);
+    const pulse = pulses.nodes.get(node) ?? firstPulse(pulses.sinceMs);
+    pulses.nodes.set(node, { ...pulse, closedMs: this.#deps.clock.monotonicMs() });
+  }
+
+  #schedule(): void {
+    if (!this.#running) return;
+    this.#cancelTick = this.#deps.timers.after(TICK_MS, () => {
+      this.#tick();
+      this.#schedule();
+    });
+  }
+
+  #tick(): void {
+    const nowMs = this.#deps.clock.monotonicMs();
+    const gapMs = nowMs - this.#lastTickMs;
+    this.#lastTickMs = nowMs;
+    if (gapMs > this.#timings.lateAfterMs) {
+      this.#deps.log('the liveness loop was late; silence of that time is not held against nodes', { gapMs });
+      for (const { nodes } of this.#tenants.values()) {
+        for (const [name, pulse] of nodes) {
+          nodes.set(name, forgiveSilence(pulse, nowMs, gapMs, this.#timings.failAfterMs));
+        }
+      }
+    }
+    for (const tenantId of this.#deps.store.view.tenantIds()) this.#judgeNow(tenantId);
+  }
+
+  #judgeSoon(tenantId: TenantId): void {
+    if (this.#urgent.has(tenantId)) return;
+    this.#urgent.add(tenantId);
+    setImmediate(() => {
+      this.#urgent.delete(tenantId);
+      this.#judgeNow(tenantId);
+    });
+  }
+
+  /** One judgement per tenant at a time, and one more when something came meanwhile. */
+  #judgeNow(tenantId: TenantId): void {
+    if (!this.#running) return;
+    if (!this.#deps.owns(tenantId)) {
+      // Whoever takes the tenant over starts with a fresh grace, and so does this process when the tenant returns.
+      this.#tenants.delete(tenantId);
+      return;
+    }
+    if (this.#judging.has(tenantId)) {
+      this.#again.add(tenantId);
+      return;
+    }
+    const judging = this.#judge(tenantId)
+      .catch((fault: unknown) =>
+        this.#deps.log('node liveness could not be stored', { tenantId, fault: String(fault) }),
+      )
+      .finally(() => {
+        this.#judging.delete(tenantId);
+        if (this.#again.delete(tenantId)) this.#judgeNow(tenantId);
+      });
+    this.#judging.set(tenantId, judging);
+  }
+
+  async #judge(tenantId: TenantId): Promise<void> {
+    const tenant = this.#deps.store.forTenant(tenantId);
+    const pulses = this.#pulses(tenantId);
+    const nodes = this.#judged(tenant, pulses);
+    const nowMs = this.#deps.clock.monotonicMs();
+    const verdicts = judgeNodes({
+      nodes,
+      nowMs,
+      startedMs: pulses.sinceMs,
+      brake: pulses.brake,
+      timings: this.#timings,
+    });
+    for (const { name, connected } of verdicts.nodes)
+      this.#deps.clusters.setConnected(tenantId, name, connected);
+    const changed = verdicts.nodes.filter((one) => this.#isNews(tenant, one, nowMs));
+    for (let at = 0; at < changed.length; at += NODES_PER_COMMIT) {
+      await this.#store(tenant, pulses, changed.slice(at, at + NODES_PER_COMMIT), nowMs);
+    }
+    await this.#setBrake(tenant, pulses, verdicts);
+  }
+
+  /** Every enrolled node; one that was never heard of since the start is silent since the start. */
+  #judged(tenant: TenantStore, pulses: TenantPulses): readonly JudgedNode[] {
+    const controlPlanes = new Set<string>(
+      this.#deps.store.listGlobal('control-planes').map(({ record }) => record.nodeName),
+    );
+    if (this.#controlPlaneNode !== undefined) controlPlanes.add(this.#controlPlaneNode);
+    const enrolled = tenant.collection('nodes');
+    for (const name of pulses.nodes.keys())
+      if (enrolled.get(joinId(name)) === undefined) pulses.nodes.delete(name);
+    return enrolled.list().map(({ record: { name } }) => {
+      const pulse = pulses.nodes.get(name) ?? firstPulse(pulses.sinceMs);
+      pulses.nodes.set(name, pulse);
+      const liveness = tenant.get('node-liveness', joinId(name))?.record;
+      return {
+        name,
+        pulse,
+        ...(liveness && { status: liveness.status }),
+        lost: liveness?.lost === true,
+        controlPlane: controlPlanes.has(name),
+      };
+    });
+  }
+
+  #isNews(tenant: TenantStore, verdict: NodeVerdict, nowMs: number): boolean {
+    const stored = tenant.get('node-liveness', joinId(verdict.name))?.record;
+    if (stored?.status !== verdict.status || (stored.lost === true) !== verdict.lost) return true;
+    if (verdict.status !== 'ready') return false;
+    const key = `${tenant.tenantId}/${verdict.name}`;
+    const written = this.#seenWrittenMs.get(key);
+    if (written === undefined) this.#seenWrittenMs.set(key, nowMs);
+    return written !== undefined && nowMs - written >= SEEN_EVERY_MS;
+  }
+
+  async #store(
+    tenant: TenantStore,
+    pulses: TenantPulses,
+    verdicts: readonly NodeVerdict[],
+    nowMs: number,
+  ): Promise<void> {
+    const failed = verdicts.filter(({ name, status }) => {
+      return status === 'failed' && tenant.get('node-liveness', joinId(name))?.record.status !== 'failed';
+    });
+    const transaction = tenant.transaction();
+    for (const verdict of verdicts) this.#addVerdict(tenant, transaction, verdict);
+    const result = await tenant.commit(transaction);
+    this.#deps.metrics.committed(this.name, result.ok ? 'ok' : 'conflict');
+    // A conflict means that a node was enrolled anew or removed: the next tick judges what is there then.
+    if (!result.ok) return;
+    for (const { name } of verdicts) this.#seenWrittenMs.set(`${tenant.tenantId}/${name}`, nowMs);
+    for (const { name } of failed) {
+      const pulse = pulses.nodes.get(name);
+      if (pulse !== undefined) pulses.nodes.set(name, noteFailure(pulse, nowMs));
+    }
+  }
+
+  #addVerdict(tenant: TenantStore, transaction: Transaction, verdict: NodeVerdict): void {
+    const id = joinId(verdict.name);
+    const stored = tenant.get('node-liveness', id);
+    const now = this.#deps.clock.now().toISOString();
+    const sameStatus = stored?.record.status === verdict.status;
+    const record: NodeLiveness = {
+      status: verdict.status,
+      lastSeenAt: verdict.status === 'ready' ? now : (stored?.record.lastSeenAt ?? now),
+      since: sameStatus ? stored.record.since : now,
+      ...(verdict.reason !== undefined && { reason: verdict.reason }),
+      ...(verdict.lost && { lost: true }),
+    };
+    transaction
+      .expect('nodes', id, tenant.get('nodes', id))
+      .expect('node-liveness', id, stored)
+      .put('node-liveness', id, record);
+    if (sameStatus && !(verdict.lost && stored.record.lost !== true)) return;
+    this.#deps.journal.event(transaction, tenant.tenantId, nodeEvent(verdict));
+  }
+
+  async #setBrake(
+    tenant: TenantStore,
+    pulses: TenantPulses,
+    { brake, failing }: LivenessVerdicts,
+  ): Promise<void> {
+    if (brake === pulses.brake) return;
+    const transaction = tenant.transaction();
+    this.#deps.journal.event(transaction, tenant.tenantId, {
+      kind: brake ? 'scheduler.brake_on' : 'scheduler.brake_off',
+      subject: { kind: 'Tenant', name: tenant.tenantId },
+      message: brake
+        ? `${failing.length} nodes do not answer at once; their instances are not replaced until enough of them return: ${failing.join(', ')}`
+        : 'enough nodes answer again; instances of lost nodes are replaced as usual',
+      details: { nodes: failing },
+    });
+    const result = await tenant.commit(transaction);
+    if (result.ok) pulses.brake = brake;
+  }
+
+  #pulses(tenantId: TenantId): TenantPulses {
+    const known = this.#tenants.get(tenantId);
+    if (known) return known;
+    const pulses: TenantPulses = { nodes: new Map(), sinceMs: this.#deps.clock.monotonicMs(), brake: false };
+    this.#tenants.set(tenantId, pulses);
+    return pulses;
+  }
+}
+
+function nodeEvent({ name, status, lost, reason }: NodeVerdict) {
+  const kind = lost ? 'node.lost' : `node.${status}`;
+  const words = lost ? 'lost: its instances are replaced elsewhere' : status;
+  return {
+    kind,
+    subject: { kind: 'Node', name },
+    message: `node ${name} is ${words}${reason === undefined ? '' : ` (${reason})`}`,
+    details: { status, ...(reason !== undefined && { reason }) },
+  } as const;
+}

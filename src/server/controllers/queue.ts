@@ -1,0 +1,133 @@
+import type { Timers } from './timers.ts';
+
+export interface QueueOptions {
+  /** Looks at one key and converges it; a throw is a fault and is tried again later. */
+  readonly work: (key: string) => Promise<void>;
+  readonly onFault: (key: string, fault: unknown) => void;
+  readonly timers: Timers;
+  readonly concurrency?: number;
+  readonly firstRetryMs?: number;
+  readonly maxRetryMs?: number;
+}
+
+interface Delayed {
+  readonly dueMs: number;
+  readonly cancel: () => void;
+}
+
+const CONCURRENCY = 32;
+const FIRST_RETRY_MS = 50;
+const MAX_RETRY_MS = 30_000;
+/** Starts per turn of the event loop: work that needs no I/O must not keep requests from being served. */
+const STARTS_PER_TURN = 64;
+
+/**
+ * Keys that need a look. A key is held once however often it is added, is never worked on twice at the same time, and is looked at
+ * again when it was added meanwhile. It is bounded by the number of keys, not by the number of changes.
+ */
+export class KeyedQueue {
+  readonly #options: QueueOptions;
+  readonly #waiting = new Set<string>();
+  readonly #working = new Set<string>();
+  readonly #again = new Set<string>();
+  readonly #delayed = new Map<string, Delayed>();
+  readonly #failures = new Map<string, number>();
+  readonly #idle: (() => void)[] = [];
+  readonly #now: () => number;
+  #pumping = false;
+  #stopped = false;
+
+  constructor(options: QueueOptions, now: () => number) {
+    this.#options = options;
+    this.#now = now;
+  }
+
+  get depth(): number {
+    return this.#waiting.size + this.#working.size;
+  }
+
+  add(key: string): void {
+    if (this.#stopped) return;
+    this.#delayed.get(key)?.cancel();
+    this.#delayed.delete(key);
+    if (this.#working.has(key)) this.#again.add(key);
+    else this.#waiting.add(key);
+    this.#schedule();
+  }
+
+  /** The earlier of two times wins. */
+  addAfter(key: string, ms: number): void {
+    if (this.#stopped || this.#waiting.has(key) || this.#again.has(key)) return;
+    const dueMs = this.#now() + ms;
+    const known = this.#delayed.get(key);
+    if (known !== undefined && known.dueMs <= dueMs) return;
+    known?.cancel();
+    const cancel = this.#options.timers.after(ms, () => {
+      this.#delayed.delete(key);
+      this.add(key);
+    });
+    this.#delayed.set(key, { dueMs, cancel });
+  }
+
+  /** Forgets what waits and resolves when what is being worked on has ended. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    for (const { cancel } of this.#delayed.values()) cancel();
+    this.#delayed.clear();
+    this.#waiting.clear();
+    this.#again.clear();
+    await this.idle();
+  }
+
+  /** Resolves when nothing waits (delayed keys apart) and nothing is being worked on. */
+  async idle(): Promise<void> {
+    if (this.depth === 0) return;
+    await new Promise<void>((resolve) => this.#idle.push(resolve));
+  }
+
+  #schedule(): void {
+    if (this.#pumping) return;
+    this.#pumping = true;
+    setImmediate(() => this.#pump());
+  }
+
+  #pump(): void {
+    this.#pumping = false;
+    const limit = this.#options.concurrency ?? CONCURRENCY;
+    let started = 0;
+    for (const key of this.#waiting) {
+      if (this.#working.size >= limit) return;
+      if (started === STARTS_PER_TURN) {
+        this.#schedule();
+        return;
+      }
+      started += 1;
+      this.#waiting.delete(key);
+      this.#working.add(key);
+      void this.#run(key);
+    }
+  }
+
+  async #run(key: string): Promise<void> {
+    try {
+      await this.#options.work(key);
+      this.#failures.delete(key);
+    } catch (fault) {
+      this.#options.onFault(key, fault);
+      this.#retry(key);
+    }
+    this.#working.delete(key);
+    if (this.#again.delete(key)) this.#waiting.add(key);
+    if (this.#waiting.size > 0) this.#schedule();
+    if (this.depth === 0) for (const resolve of this.#idle.splice(0)) resolve();
+  }
+
+  #retry(key: string): void {
+    const failures = (this.#failures.get(key) ?? 0) + 1;
+    this.#failures.set(key, failures);
+    const { firstRetryMs = FIRST_RETRY_MS, maxRetryMs = MAX_RETRY_MS } = this.#options;
+    // A change that came meanwhile must not turn a failing key into a busy loop.
+    this.#again.delete(key);
+    this.addAfter(key, Math.min(maxRetryMs, firstRetryMs * 2 ** (failures - 1)));
+  }
+}

@@ -1,0 +1,93 @@
+import type { DeploymentRecord, DeploymentSpec } from '../../core/model/deployment.ts';
+import type { InstancePlan } from '../../core/planner/instances.ts';
+import { carryRotation } from '../../core/planner/rotation.ts';
+import { joinId } from '../store/keys.ts';
+import type { TenantStore } from '../store/store.ts';
+import type { Transaction } from '../store/transaction.ts';
+import { type ControllerDeps, SYSTEM } from './controller.ts';
+import type { DeploymentFacts } from './instance-facts.ts';
+
+/**
+ * Adds the return to the last complete spec (`update.onFailure: rollback`): a write of a spec like any other, with its archive
+ * version, event and audit line. False when there is nothing to return to, and then the failed rollout is left as it is.
+ */
+export function addRollback(
+  deps: ControllerDeps,
+  facts: DeploymentFacts,
+  plan: InstancePlan,
+  transaction: Transaction,
+): boolean {
+  const { tenant, id, deployment } = facts;
+  const { rollback, rollout } = plan;
+  if (deployment === undefined || rollback === undefined || rollout === undefined) return false;
+  const snapshot = facts.planned.specs.get(rollback.specHash);
+  if (snapshot === undefined || takesForeignVolume(tenant, snapshot)) return false;
+  const record = rolledBackRecord(deps, deployment.record, snapshot);
+  const { name } = record.spec;
+  const subject = { kind: 'Deployment', name } as const;
+  transaction
+    .put('deployments', id, record)
+    .put('specs', joinId(name, record.specHash), record.spec)
+    .put('rollouts', id, {
+      deploymentId: record.id,
+      specHash: record.specHash,
+      version: record.version,
+      state: 'progressing',
+      from: rollback,
+      isRollback: true,
+      placed: true,
+      generation: rollout.generation + 1,
+    });
+  deps.journal.archive(transaction, SYSTEM, {
+    number: record.version,
+    change: 'rolled-back',
+    spec: record.spec,
+    specHash: record.specHash,
+  });
+  deps.journal.event(transaction, tenant.tenantId, {
+    kind: 'deployment.rolled_back',
+    subject,
+    message: `${name}: version ${rollout.version} failed; its spec is that of version ${rollback.version} again, stored as version ${record.version}`,
+    details: {
+      failed: rollout.version,
+      restored: rollback.version,
+      version: record.version,
+      why: plan.status?.message,
+    },
+  });
+  deps.journal.audit(transaction, tenant.tenantId, SYSTEM, 'deployment.rolled-back', subject);
+  return true;
+}
+
+/** The number of instances and the policy are the user's latest wish, and the rotation counter never goes back (spec 2.2). */
+function rolledBackRecord(
+  deps: ControllerDeps,
+  current: DeploymentRecord,
+  snapshot: DeploymentSpec,
+): DeploymentRecord {
+  const { replicas, update, secretsVersion } = current.spec;
+  const { update: _replaced, ...restored } = snapshot;
+  const spec: DeploymentSpec = { ...restored, replicas, secretsVersion, ...(update && { update }) };
+  const rotation = carryRotation(current.rotation, current.spec.secrets, spec.secrets);
+  return {
+    ...current,
+    spec,
+    specHash: deps.hashSpec(spec),
+    version: current.version + 1,
+    updatedAt: deps.clock.now().toISOString(),
+    ...(rotation && { rotation }),
+  };
+}
+
+/** A volume may have found another writer, or gone, since the old spec gave it up: then returning would make two writers. */
+function takesForeignVolume(tenant: TenantStore, spec: DeploymentSpec): boolean {
+  const wanted = (spec.volumes ?? []).filter((mount) => !mount.readOnly).map((mount) => mount.volumeId);
+  if (wanted.length === 0) return false;
+  if (wanted.some((volume) => tenant.get('volumes', joinId(volume)) === undefined)) return true;
+  return tenant
+    .list('deployments')
+    .filter(({ record }) => record.spec.name !== spec.name)
+    .some(({ record }) =>
+      record.spec.volumes?.some((mount) => !mount.readOnly && wanted.includes(mount.volumeId)),
+    );
+}

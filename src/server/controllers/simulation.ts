@@ -1,0 +1,308 @@
+import { createHash } from 'node:crypto';
+import { canonicalJson } from '../../core/model/canonical.ts';
+import type { DeploymentRecord, DeploymentSpec } from '../../core/model/deployment.ts';
+import type { EventRecord } from '../../core/model/event.ts';
+import type { DeploymentId, InstanceId, NodeName, TenantId } from '../../core/model/ids.ts';
+import type { InstanceObservation, InstanceRecord } from '../../core/model/instance.ts';
+import type { NodeRecord } from '../../core/model/node.ts';
+import { DEFAULT_REGIONS } from '../../core/scheduler/regions.ts';
+import type { Clock } from '../clock.ts';
+import { createIds } from '../ids.ts';
+import { Journal } from '../journal/journal.ts';
+import { TenantClusters } from '../placement/tenant-clusters.ts';
+import { joinId } from '../store/keys.ts';
+import type { Kv } from '../store/kv.ts';
+import { createMemoryKv } from '../store/memory.ts';
+import { Store, type TenantStore } from '../store/store.ts';
+import { StoreView } from '../store/view.ts';
+import { type Controllers, type ControllersOptions, createControllers } from './index.ts';
+import type { Timers } from './timers.ts';
+
+/** A tenant with controllers, agents that can be told what to see, and time that moves when the test says so. For tests only. */
+
+export const TENANT = '11111111-1111-4111-8111-111111111111' as TenantId;
+const EPOCH_MS = Date.UTC(2026, 0, 1);
+
+export class FakeTime implements Clock, Timers {
+  #nowMs = 1000;
+  #wallSkewMs = 0;
+  readonly #due = new Set<{ readonly atMs: number; readonly task: () => void }>();
+
+  now(): Date {
+    return new Date(EPOCH_MS + this.#nowMs + this.#wallSkewMs);
+  }
+
+  monotonicMs(): number {
+    return this.#nowMs;
+  }
+
+  /** The wall clock jumps; the monotonic one does not. */
+  jumpWall(ms: number): void {
+    this.#wallSkewMs += ms;
+  }
+
+  /** The process does not run for a while: nothing fires, then everything is late. */
+  suspend(ms: number): void {
+    this.#nowMs += ms;
+  }
+
+  after(ms: number, task: () => void): () => void {
+    const entry = { atMs: this.#nowMs + ms, task };
+    this.#due.add(entry);
+    return () => this.#due.delete(entry);
+  }
+
+  /** Runs what is due up to the given moment, one by one, letting `settle` finish in between. */
+  async advance(ms: number, settle: () => Promise<void>): Promise<void> {
+    const untilMs = this.#nowMs + ms;
+    for (;;) {
+      const next = [...this.#due].filter(({ atMs }) => atMs <= untilMs).sort((a, b) => a.atMs - b.atMs)[0];
+      if (next === undefined) break;
+      this.#due.delete(next);
+      this.#nowMs = Math.max(this.#nowMs, next.atMs);
+      next.task();
+      await settle();
+    }
+    this.#nowMs = untilMs;
+    await settle();
+  }
+}
+
+export type Behaviour = (instance: InstanceRecord, spec: DeploymentSpec) => Partial<InstanceObservation>;
+
+const WORKING: Behaviour = (_instance, spec) => ({
+  phase: 'running',
+  ...(spec.healthCheck && { health: 'healthy' }),
+});
+
+const BEAT_MS = 5000;
+
+export class Simulation {
+  readonly kv: Kv;
+  readonly time = new FakeTime();
+  readonly ids = createIds(this.time);
+  store: Store;
+  tenant: TenantStore;
+  clusters: TenantClusters;
+  controllers: Controllers;
+  readonly problems: string[] = [];
+  /** Nodes whose agent is up and reachable. */
+  readonly online = new Set<NodeName>();
+  behaviour: Behaviour = WORKING;
+  /** How containers really are, whether the control plane can see it or not. */
+  readonly containers = new Map<
+    InstanceId,
+    { readonly node: NodeName; readonly observation: InstanceObservation }
+  >();
+
+  private constructor(kv: Kv, store: Store) {
+    this.kv = kv;
+    this.store = store;
+    this.tenant = store.forTenant(TENANT);
+    this.clusters = this.#createClusters();
+    this.controllers = this.#createControllers();
+  }
+
+  static async start(nodes: readonly string[] = ['n1', 'n2', 'n3']): Promise<Simulation> {
+    const kv = createMemoryKv();
+    const store = new Store(kv, await StoreView.open(kv, { onProblem: () => undefined }));
+    const simulation = new Simulation(kv, store);
+    await simulation.controllers.start();
+    for (const node of nodes) await simulation.enrol(node);
+    await simulation.settle();
+    return simulation;
+  }
+
+  #createClusters(): TenantClusters {
+    return new TenantClusters(this.store, { regions: DEFAULT_REGIONS, residencyEnforcement: true });
+  }
+
+  #createControllers(overrides: Partial<ControllersOptions> = {}): Controllers {
+    return createControllers({
+      store: this.store,
+      clock: this.time,
+      timers: this.time,
+      ids: this.ids,
+      journal: new Journal(this.time, this.ids),
+      clusters: this.clusters,
+      hashSpec,
+      owns: () => true,
+      metrics: { decided: () => undefined, committed: () => undefined },
+      log: (problem, details) => this.problems.push(`${problem} ${JSON.stringify(details)}`),
+      ...overrides,
+    });
+  }
+
+  /** Stops the controllers and starts new ones that know nothing but the store. */
+  async restart(overrides: Partial<ControllersOptions> = {}): Promise<void> {
+    await this.controllers.stop();
+    this.clusters.close();
+    this.store.view.close();
+    this.store = new Store(this.kv, await StoreView.open(this.kv, { onProblem: () => undefined }));
+    this.tenant = this.store.forTenant(TENANT);
+    this.clusters = this.#createClusters();
+    this.controllers = this.#createControllers(overrides);
+    await this.controllers.start();
+    await this.settle();
+  }
+
+  async stop(): Promise<void> {
+    await this.controllers.stop();
+    this.clusters.close();
+    this.store.view.close();
+    await this.kv.close();
+  }
+
+  async enrol(name: string, altered: Partial<NodeRecord> = {}): Promise<void> {
+    const record: NodeRecord = {
+      name: name as NodeName,
+      tenantId: TENANT,
+      claims: [TENANT],
+      schedulable: true,
+      labels: {},
+      capacity: { cpu: 8, memoryBytes: 2 ** 34 },
+      platform: 'linux/amd64',
+      engine: { kind: 'docker', version: '28' },
+      agentVersion: '0',
+      publicKey: '',
+      sessionEpoch: 1,
+      createdAt: '',
+      ...altered,
+    };
+    await this.write((transaction) => transaction.put('nodes', joinId(name), record));
+    this.connect(name);
+  }
+
+  connect(name: string): void {
+    this.online.add(name as NodeName);
+    this.controllers.liveness.sessionOpened(TENANT, name as NodeName);
+  }
+
+  /** The network to the node is cut: its containers go on. */
+  cut(name: string): void {
+    this.online.delete(name as NodeName);
+  }
+
+  async alterNode(name: string, altered: Partial<NodeRecord>): Promise<void> {
+    const node = this.tenant.get('nodes', joinId(name));
+    if (node === undefined) throw new Error(`no node ${name}`);
+    await this.write((transaction) => transaction.put('nodes', joinId(name), { ...node.record, ...altered }));
+    await this.settle();
+  }
+
+  /** What admission stores on POST and PUT. */
+  async apply(spec: Partial<DeploymentSpec> & { readonly name: string }): Promise<void> {
+    const id = joinId(spec.name);
+    const previous = this.tenant.get('deployments', id)?.record;
+    const next: DeploymentSpec = {
+      kind: 'Deployment',
+      image: 'shop/web:1',
+      replicas: 1,
+      secrets: [],
+      secretsVersion: 0,
+      ...previous?.spec,
+      ...spec,
+    };
+    const record: DeploymentRecord = {
+      id: previous?.id ?? (this.ids.next('deployment') as DeploymentId),
+      tenantId: TENANT,
+      spec: next,
+      specHash: hashSpec(next),
+      version: (previous?.version ?? 0) + 1,
+      createdAt: '',
+      updatedAt: '',
+    };
+    await this.write((transaction) =>
+      transaction.put('deployments', id, record).put('specs', joinId(spec.name, record.specHash), next),
+    );
+    await this.settle();
+  }
+
+  async remove(name: string): Promise<void> {
+    await this.write((transaction) => transaction.delete('deployments', joinId(name)));
+    await this.settle();
+  }
+
+  async write(fill: (transaction: ReturnType<TenantStore['transaction']>) => unknown): Promise<void> {
+    const transaction = this.tenant.transaction();
+    fill(transaction);
+    await this.tenant.commit(transaction);
+  }
+
+  instances(deployment: string): readonly InstanceRecord[] {
+    return this.tenant
+      .collection('instances')
+      .listUnder(joinId(deployment))
+      .map(({ record }) => record);
+  }
+
+  wanted(deployment: string): readonly InstanceRecord[] {
+    return this.instances(deployment).filter((record) => record.wanted === 'run');
+  }
+
+  status(deployment: string) {
+    return this.tenant.get('deployment-status', joinId(deployment))?.record;
+  }
+
+  async events(kind?: string): Promise<readonly EventRecord[]> {
+    const { entries } = await this.tenant.rangeCold('events');
+    return entries.map(({ record }) => record).filter((event) => kind === undefined || event.kind === kind);
+  }
+
+  /** Agents act and controllers decide until nothing moves any more at this moment. */
+  async settle(): Promise<void> {
+    for (let quiet = 0; quiet < 3; ) {
+      const before = await this.kv.head();
+      await new Promise((resolve) => setImmediate(resolve));
+      await this.#act();
+      await new Promise((resolve) => setImmediate(resolve));
+      quiet = (await this.kv.head()) === before ? quiet + 1 : 0;
+    }
+  }
+
+  /** Moves time in steps of a heartbeat. */
+  async advance(ms: number): Promise<void> {
+    for (let left = ms; left > 0; left -= BEAT_MS) {
+      await this.time.advance(Math.min(left, BEAT_MS), () => this.settle());
+      for (const node of this.online) this.controllers.liveness.beat(TENANT, node);
+      await this.settle();
+    }
+  }
+
+  /** Every reachable agent compares its instances with its containers, as a real one would. */
+  async #act(): Promise<void> {
+    const transaction = this.tenant.transaction();
+    for (const { id, record } of this.tenant.list('instances')) {
+      if (!this.online.has(record.nodeId)) continue;
+      const observation = this.#observe(record);
+      if (observation === undefined) continue;
+      const known = this.tenant.get('observations', id)?.record;
+      if (canonicalJson(known ?? null) !== canonicalJson(observation))
+        transaction.put('observations', id, observation);
+    }
+    if ((transaction.toCommit().puts ?? []).length > 0) await this.tenant.commit(transaction);
+  }
+
+  #observe(record: InstanceRecord): InstanceObservation | undefined {
+    if (record.wanted === 'stop') {
+      this.containers.delete(record.id);
+      return { id: record.id, phase: 'removed' };
+    }
+    const spec = this.tenant.get('specs', joinId(record.deployment, record.specHash))?.record;
+    if (spec === undefined) return undefined;
+    const observation: InstanceObservation = {
+      id: record.id,
+      phase: 'pending',
+      containerId: `c-${record.id}`,
+      specHash: record.specHash,
+      secretsVersion: record.secretsVersion,
+      ...this.behaviour(record, spec),
+    };
+    this.containers.set(record.id, { node: record.nodeId, observation });
+    return observation;
+  }
+}
+
+export function hashSpec({ replicas: _replicas, update: _update, ...hashed }: DeploymentSpec): string {
+  return createHash('sha256').update(canonicalJson(hashed)).digest('hex').slice(0, 16);
+}

@@ -1,0 +1,98 @@
+import type { TenantId } from '../../core/model/ids.ts';
+import type { TenantStore } from '../store/store.ts';
+import type { ViewChange } from '../store/view.ts';
+import type { Controller, ControllerDeps } from './controller.ts';
+import { KeyedQueue } from './queue.ts';
+
+/** Snapshots that nothing needs are removed so long after the last change: an update in quick steps makes one look. */
+const REST_MS = 5_000;
+const REMOVED_PER_COMMIT = 50;
+
+/**
+ * Removes kept specs that no instance runs, that are not the current one, and that no rollback may return to. The commit is guarded by
+ * the records that could make a snapshot needed again.
+ */
+export class SpecSnapshotsController implements Controller {
+  readonly name = 'spec-snapshots';
+  readonly #deps: ControllerDeps;
+  readonly #queue: KeyedQueue;
+  #unsubscribe: (() => void) | undefined;
+
+  constructor(deps: ControllerDeps) {
+    this.#deps = deps;
+    this.#queue = new KeyedQueue(
+      {
+        work: (key) => this.#clean(key),
+        onFault: (key, fault) => deps.log('old specs could not be removed', { key, fault: String(fault) }),
+        timers: deps.timers,
+        concurrency: 4,
+      },
+      () => deps.clock.monotonicMs(),
+    );
+  }
+
+  start(): void {
+    const { view } = this.#deps.store;
+    this.#unsubscribe = view.onChange((change) => this.#take(change));
+    for (const tenantId of view.tenantIds()) {
+      const deployments = new Set(view.tenant(tenantId, 'specs').ids().map(deploymentOf));
+      for (const id of deployments) this.#queue.addAfter(`${tenantId}/${id}`, REST_MS);
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#unsubscribe?.();
+    await this.#queue.stop();
+  }
+
+  status(): Record<string, unknown> {
+    return { queue: this.#queue.depth };
+  }
+
+  #take({ tenantId, kind, id, before, after }: ViewChange): void {
+    if (tenantId === undefined || !this.#deps.owns(tenantId)) return;
+    const mayFree =
+      (kind === 'instances' && after === undefined) ||
+      (kind === 'rollouts' && before !== undefined) ||
+      (kind === 'deployments' && before !== undefined);
+    if (mayFree) this.#queue.addAfter(`${tenantId}/${deploymentOf(id)}`, REST_MS);
+  }
+
+  async #clean(key: string): Promise<void> {
+    const slash = key.indexOf('/');
+    const tenant = this.#deps.store.forTenant(key.slice(0, slash) as TenantId);
+    const id = key.slice(slash + 1);
+    const unused = unusedSnapshots(tenant, id);
+    if (unused.length === 0) return;
+    const transaction = tenant
+      .transaction()
+      .expect('deployments', id, tenant.get('deployments', id))
+      .expect('rollouts', id, tenant.get('rollouts', id));
+    for (const snapshot of unused.slice(0, REMOVED_PER_COMMIT)) transaction.delete('specs', snapshot);
+    const result = await tenant.commit(transaction);
+    if (!result.ok || unused.length > REMOVED_PER_COMMIT) this.#queue.addAfter(key, REST_MS);
+  }
+}
+
+function unusedSnapshots(tenant: TenantStore, id: string): readonly string[] {
+  const rollout = tenant.get('rollouts', id)?.record;
+  const needed = new Set([
+    tenant.get('deployments', id)?.record.specHash,
+    rollout?.specHash,
+    rollout?.from?.specHash,
+    ...tenant
+      .collection('instances')
+      .listUnder(id)
+      .map(({ record }) => record.specHash),
+  ]);
+  return tenant
+    .collection('specs')
+    .listUnder(id)
+    .map((stored) => stored.id)
+    .filter((snapshot) => !needed.has(snapshot.slice(id.length + 1)));
+}
+
+function deploymentOf(id: string): string {
+  const slash = id.indexOf('/');
+  return slash === -1 ? id : id.slice(0, slash);
+}

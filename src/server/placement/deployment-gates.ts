@@ -1,0 +1,59 @@
+import type { DeploymentSpec } from '../../core/model/deployment.ts';
+import type { InstanceId, NodeName } from '../../core/model/ids.ts';
+import type { InstanceObservation } from '../../core/model/instance.ts';
+import { type ClosedGate, closedGates, type DependencyFacts } from '../../core/planner/dependencies.ts';
+import { instanceState, type NodeCondition } from '../../core/planner/instance-state.ts';
+import { countsOf } from '../../core/planner/status.ts';
+import { joinId } from '../store/keys.ts';
+import type { TenantStore } from '../store/store.ts';
+
+/** The gates that keep new instances of the deployment from being created now. */
+export function gatesOf(tenant: TenantStore, spec: Pick<DeploymentSpec, 'dependsOn'>): readonly ClosedGate[] {
+  return closedGates(spec.dependsOn, (name) => dependencyFacts(tenant, name));
+}
+
+/** By the deployment's key segment. */
+export function observationsOf(
+  tenant: TenantStore,
+  id: string,
+): (instance: InstanceId) => InstanceObservation | undefined {
+  const collection = tenant.collection('observations');
+  return (instance) => collection.get(`${id}/${instance}`)?.record;
+}
+
+export function nodeCondition(tenant: TenantStore, node: NodeName): NodeCondition {
+  const record = tenant.get('nodes', joinId(node))?.record;
+  if (record === undefined) return { status: 'gone', draining: false };
+  const liveness = tenant.get('node-liveness', joinId(node))?.record;
+  const draining = record.draining === true;
+  if (liveness?.status === 'ready') return { status: 'ready', draining };
+  return { status: liveness?.lost === true ? 'lost' : 'silent', draining };
+}
+
+function dependencyFacts(tenant: TenantStore, name: string): DependencyFacts | undefined {
+  const id = joinId(name);
+  const deployment = tenant.get('deployments', id)?.record;
+  if (deployment === undefined) return undefined;
+  const input = {
+    deployment,
+    specs: new Map([[deployment.specHash, deployment.spec]]),
+    nodeOf: (node: NodeName) => nodeCondition(tenant, node),
+    observationOf: observationsOf(tenant, id),
+    memoryOf: () => undefined,
+    complete: true,
+    nowMs: 0,
+  };
+  const states = tenant
+    .collection('instances')
+    .listUnder(id)
+    .map((stored) => instanceState(stored.record, input));
+  const status = tenant.get('deployment-status', id)?.record;
+  const { desired, running, healthy } = countsOf(states, deployment.spec.replicas);
+  return {
+    hasHealthCheck: deployment.spec.healthCheck !== undefined,
+    desired,
+    running,
+    healthy,
+    ...(status && { status }),
+  };
+}

@@ -1,0 +1,165 @@
+import type { DeploymentRecord, DeploymentSpec } from '../../core/model/deployment.ts';
+import type { InstanceId, NodeName } from '../../core/model/ids.ts';
+import type { Cluster, PlacedInstance } from '../../core/scheduler/cluster.ts';
+import { explain, type NodeExplanation } from '../../core/scheduler/explain.ts';
+import type { Reason } from '../../core/scheduler/filters/filter.ts';
+import { describeScore } from '../../core/scheduler/score.ts';
+import { joinId } from '../store/keys.ts';
+import type { TenantStore } from '../store/store.ts';
+import { gatesOf } from './deployment-gates.ts';
+import type { TenantClusters } from './tenant-clusters.ts';
+
+export interface RefusedNode {
+  readonly node: NodeName;
+  readonly reasons: readonly Reason[];
+}
+
+export interface PlacementPlan {
+  /** One entry per new instance that has a place. */
+  readonly instances: readonly { readonly node: NodeName; readonly why: string }[];
+  /** New instances without a place, and every node with every reason. */
+  readonly unplaced?: {
+    readonly count: number;
+    readonly summary: string;
+    readonly nodes: readonly RefusedNode[];
+  };
+  readonly waitingFor: readonly string[];
+}
+
+/**
+ * What the scheduler would do with a spec now; nothing is stored or kept. Instances of another spec of the same deployment are taken
+ * as gone, as they make room one by one while the update runs.
+ */
+export function planPlacement(
+  clusters: TenantClusters,
+  tenant: TenantStore,
+  spec: DeploymentSpec,
+  specHash: string,
+): PlacementPlan {
+  const cluster = clusters.of(tenant.tenantId);
+  const existing = tenant.collection('instances').listUnder(joinId(spec.name));
+  const kept = existing.filter(({ record }) => record.specHash === specHash && record.wanted === 'run');
+  const replaced = existing.filter((stored) => !kept.includes(stored)).map(({ record }) => record.id);
+  const wanted = Math.max(0, spec.replicas - kept.length);
+  const request = clusters.request(tenant.tenantId, spec);
+  return supposing(cluster, replaced, (suppose) => {
+    const instances: { node: NodeName; why: string }[] = [];
+    for (let count = 0; count < wanted; count += 1) {
+      const chosen = cluster.place(suppose(), request);
+      if (chosen === undefined) break;
+      instances.push({ node: chosen.node, why: describeScore(chosen, spec.name) });
+    }
+    const waitingFor = gatesOf(tenant, spec).map((gate) => gate.message);
+    if (instances.length === wanted) return { instances, waitingFor };
+    const { summary, nodes } = explain(cluster, request);
+    const count = wanted - instances.length;
+    return { instances, unplaced: { count, summary, nodes: nodes.map(refused) }, waitingFor };
+  });
+}
+
+export interface DeploymentExplanation {
+  readonly deployment: string;
+  /** Where its instances are. */
+  readonly instances: readonly {
+    readonly id: InstanceId;
+    readonly node: NodeName;
+    readonly current: boolean;
+  }[];
+  /** What would become of one more instance, node by node, filter by filter. */
+  readonly nodes: readonly NodeExplanation[];
+  readonly chosen?: { readonly node: NodeName; readonly why: string };
+  readonly summary: string;
+  readonly waitingFor: readonly string[];
+}
+
+export function explainDeployment(
+  clusters: TenantClusters,
+  tenant: TenantStore,
+  { spec, specHash }: Pick<DeploymentRecord, 'spec' | 'specHash'>,
+): DeploymentExplanation {
+  const { nodes, chosen, summary } = explain(
+    clusters.of(tenant.tenantId),
+    clusters.request(tenant.tenantId, spec),
+  );
+  const instances = tenant.collection('instances').listUnder(joinId(spec.name));
+  return {
+    deployment: spec.name,
+    instances: instances.map(({ record }) => ({
+      id: record.id,
+      node: record.nodeId,
+      current: record.specHash === specHash,
+    })),
+    nodes,
+    ...(chosen && { chosen }),
+    summary,
+    waitingFor: gatesOf(tenant, spec).map((gate) => gate.message),
+  };
+}
+
+export interface DrainReport {
+  readonly movable: readonly {
+    readonly instance: InstanceId;
+    readonly deployment: string;
+    readonly to: NodeName;
+  }[];
+  readonly blocked: readonly {
+    readonly instance: InstanceId;
+    readonly deployment: string;
+    readonly why: string;
+    readonly nodes: readonly RefusedNode[];
+  }[];
+}
+
+/** Where the instances of a node could go if it were drained, taking into account the room that each of them takes. */
+export function drainReport(clusters: TenantClusters, tenant: TenantStore, node: NodeName): DrainReport {
+  const cluster = clusters.of(tenant.tenantId);
+  const leaving = clusters.instancesOn(tenant.tenantId, node).filter((record) => record.wanted === 'run');
+  const movable: DrainReport['movable'][number][] = [];
+  const blocked: DrainReport['blocked'][number][] = [];
+  return supposing(cluster, [], (suppose) => {
+    for (const { id, deployment } of leaving) {
+      const spec = tenant.get('deployments', joinId(deployment))?.record.spec;
+      if (spec === undefined) continue;
+      const request = {
+        ...clusters.request(tenant.tenantId, spec),
+        exclude: new Map([[node, 'it is being drained']]),
+      };
+      const chosen = cluster.place(suppose(), request);
+      if (chosen !== undefined) {
+        movable.push({ instance: id, deployment, to: chosen.node });
+        continue;
+      }
+      const { summary, nodes } = explain(cluster, request);
+      blocked.push({ instance: id, deployment, why: summary, nodes: nodes.map(refused) });
+    }
+    return { movable, blocked };
+  });
+}
+
+function refused({ node, reasons }: NodeExplanation): RefusedNode {
+  return { node, reasons };
+}
+
+/**
+ * Runs a question on the cluster without the given instances and with what `suppose` names, and puts everything back. Without a pause in
+ * it no decision can see what is only supposed.
+ */
+function supposing<T>(
+  cluster: Cluster,
+  without: readonly InstanceId[],
+  ask: (suppose: () => InstanceId) => T,
+): T {
+  const removed: PlacedInstance[] = without.flatMap((id) => cluster.instance(id) ?? []);
+  for (const { id } of removed) cluster.removeInstance(id);
+  const supposed: InstanceId[] = [];
+  try {
+    return ask(() => {
+      const id = `supposed-${supposed.length}` as InstanceId;
+      supposed.push(id);
+      return id;
+    });
+  } finally {
+    for (const id of supposed) cluster.removeInstance(id);
+    for (const instance of removed) cluster.addInstance(instance);
+  }
+}

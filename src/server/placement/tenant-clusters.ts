@@ -1,0 +1,229 @@
+import type { DeploymentSpec } from '../../core/model/deployment.ts';
+import type { InstanceId, NodeName, TenantId } from '../../core/model/ids.ts';
+import type { InstanceRecord } from '../../core/model/instance.ts';
+import type { NodeLiveness } from '../../core/model/node.ts';
+import type { Region } from '../../core/model/region.ts';
+import { PLATFORM_SLUG } from '../../core/model/tenant.ts';
+import { NOTHING, requestedAmounts } from '../../core/scheduler/amounts.ts';
+import { Cluster } from '../../core/scheduler/cluster.ts';
+import { fixedHostPorts, type PlacementRequest } from '../../core/scheduler/request.ts';
+import { joinId } from '../store/keys.ts';
+import type { Store, TenantStore } from '../store/store.ts';
+import type { ViewChange } from '../store/view.ts';
+import { DeploymentPlacer, requestFor } from './deployment-placer.ts';
+
+export interface PlacementSettings {
+  readonly controlPlaneNode?: NodeName;
+  readonly regions: readonly Region[];
+  readonly residencyEnforcement: boolean;
+}
+
+/** One tenant's cluster and, by node, the instances whose records say that they belong there. */
+interface TenantCluster {
+  readonly tenant: TenantStore;
+  readonly cluster: Cluster;
+  readonly byNode: Map<NodeName, Map<string, InstanceRecord>>;
+}
+
+/**
+ * A scheduler cluster per tenant, built from the view when it is first asked for and then kept up to date change by change. A cache:
+ * nothing here is written to the store, and a rebuilt one makes the same decisions.
+ */
+export class TenantClusters {
+  readonly #store: Store;
+  readonly #settings: PlacementSettings;
+  readonly #clusters = new Map<TenantId, TenantCluster>();
+  /** Nodes whose agent is known to have no session now; a node that nobody has heard of yet counts by its liveness alone. */
+  readonly #disconnected = new Map<TenantId, Set<NodeName>>();
+  /** One request object per spec object: the scheduler remembers what it worked out for it. */
+  readonly #requests = new WeakMap<DeploymentSpec, PlacementRequest>();
+  readonly #unsubscribe: () => void;
+
+  constructor(store: Store, settings: PlacementSettings) {
+    this.#store = store;
+    this.#settings = settings;
+    this.#unsubscribe = store.view.onChange((change) => this.#take(change));
+  }
+
+  of(tenantId: TenantId): Cluster {
+    return this.#held(tenantId).cluster;
+  }
+
+  /** The scheduler bound to one deployment's spec. */
+  placer(tenantId: TenantId, spec: DeploymentSpec, nextId: () => InstanceId): DeploymentPlacer {
+    return new DeploymentPlacer(this.of(tenantId), this.request(tenantId, spec), nextId);
+  }
+
+  request(tenantId: TenantId, spec: DeploymentSpec): PlacementRequest {
+    const known = this.#requests.get(spec);
+    if (known) return known;
+    const request = requestFor(this.#store.forTenant(tenantId), spec);
+    // Where a volume may be mounted changes with the volume, not with the spec.
+    if (request.volumes === undefined) this.#requests.set(spec, request);
+    return request;
+  }
+
+  /** Deployments with an instance on the node. */
+  deploymentsOn(tenantId: TenantId, node: NodeName): ReadonlySet<string> {
+    const instances = this.#held(tenantId).byNode.get(node);
+    return new Set([...(instances?.values() ?? [])].map((record) => record.deployment));
+  }
+
+  instancesOn(tenantId: TenantId, node: NodeName): readonly InstanceRecord[] {
+    return [...(this.#held(tenantId).byNode.get(node)?.values() ?? [])];
+  }
+
+  setConnected(tenantId: TenantId, node: NodeName, connected: boolean): void {
+    const nodes = this.#disconnected.get(tenantId) ?? new Set();
+    if (nodes.has(node) === !connected) return;
+    if (connected) nodes.delete(node);
+    else nodes.add(node);
+    this.#disconnected.set(tenantId, nodes);
+    const held = this.#clusters.get(tenantId);
+    if (held) this.#describeNode(held, node);
+  }
+
+  /** Puts the cluster right after a decision that was not stored: what was counted for it is released. */
+  release(tenantId: TenantId, deployment: string, instance: InstanceRecord['id']): void {
+    const held = this.#clusters.get(tenantId);
+    if (held === undefined) return;
+    const stored = held.tenant.get('instances', joinId(deployment, instance))?.record;
+    if (stored === undefined) held.cluster.removeInstance(instance);
+    else this.#count(held, stored);
+  }
+
+  close(): void {
+    this.#unsubscribe();
+    this.#clusters.clear();
+  }
+
+  #held(tenantId: TenantId): TenantCluster {
+    const known = this.#clusters.get(tenantId);
+    if (known) return known;
+    const tenant = this.#store.forTenant(tenantId);
+    const { controlPlaneNode, regions, residencyEnforcement } = this.#settings;
+    const held: TenantCluster = {
+      tenant,
+      cluster: new Cluster({
+        tenantId,
+        isPlatformTenant: this.#store.getGlobal('tenants', tenantId)?.record.slug === PLATFORM_SLUG,
+        ...(controlPlaneNode === undefined ? {} : { controlPlaneNode }),
+        regions,
+        residencyEnforcement,
+        quota: tenant.get('quota', 'quota')?.record ?? {},
+      }),
+      byNode: new Map(),
+    };
+    for (const { record } of tenant.list('nodes')) this.#describeNode(held, record.name);
+    for (const { id, record } of tenant.list('instances')) this.#add(held, id, record);
+    this.#clusters.set(tenantId, held);
+    return held;
+  }
+
+  #take(change: ViewChange): void {
+    if (change.kind === 'tenants') {
+      // A tenant that is gone, or whose name changed: built anew when asked for.
+      this.#clusters.delete(change.id as TenantId);
+      return;
+    }
+    const held = change.tenantId === undefined ? undefined : this.#clusters.get(change.tenantId);
+    if (held === undefined) return;
+    switch (change.kind) {
+      case 'nodes':
+        this.#describeNode(held, decodeURIComponent(change.id) as NodeName);
+        break;
+      case 'node-liveness':
+        this.#takeLiveness(held, change);
+        break;
+      case 'instances':
+        this.#takeInstance(held, change);
+        break;
+      case 'specs':
+        if (change.before === undefined) this.#takeSpec(held, change.id);
+        break;
+      case 'quota':
+        held.cluster.quota = held.tenant.get('quota', 'quota')?.record ?? {};
+        break;
+      default:
+    }
+  }
+
+  #takeLiveness(held: TenantCluster, change: ViewChange): void {
+    const before = change.before?.record as NodeLiveness | undefined;
+    const after = change.after?.record as NodeLiveness | undefined;
+    if (before?.status === after?.status && before?.reason === after?.reason && before?.lost === after?.lost)
+      return;
+    const node = decodeURIComponent(change.id) as NodeName;
+    this.#describeNode(held, node);
+    if (before?.lost === after?.lost) return;
+    for (const record of held.byNode.get(node)?.values() ?? []) this.#count(held, record);
+  }
+
+  #takeInstance(held: TenantCluster, change: ViewChange): void {
+    const before = change.before?.record as InstanceRecord | undefined;
+    const after = change.after?.record as InstanceRecord | undefined;
+    if (before !== undefined && before.nodeId !== after?.nodeId) this.#remove(held, change.id, before);
+    if (after !== undefined) this.#add(held, change.id, after);
+  }
+
+  /** Instances may be listed before the snapshot that says what they take. */
+  #takeSpec(held: TenantCluster, id: string): void {
+    const [deployment = '', specHash = ''] = id.split('/');
+    for (const { record } of held.tenant.collection('instances').listUnder(deployment)) {
+      if (record.specHash === specHash) this.#count(held, record);
+    }
+  }
+
+  #add(held: TenantCluster, id: string, record: InstanceRecord): void {
+    const onNode = held.byNode.get(record.nodeId) ?? new Map<string, InstanceRecord>();
+    onNode.set(id, record);
+    held.byNode.set(record.nodeId, onNode);
+    this.#count(held, record);
+  }
+
+  #remove(held: TenantCluster, id: string, record: InstanceRecord): void {
+    const onNode = held.byNode.get(record.nodeId);
+    onNode?.delete(id);
+    if (onNode?.size === 0) held.byNode.delete(record.nodeId);
+    held.cluster.removeInstance(record.id);
+  }
+
+  /**
+   * What an instance takes is counted until its record goes, because its container may still be there. Not so on a lost node:
+   * nothing new is placed there, and a quota that counted it would keep its replacement from starting.
+   */
+  #count(held: TenantCluster, record: InstanceRecord): void {
+    if (held.tenant.get('node-liveness', joinId(record.nodeId))?.record.lost === true) {
+      held.cluster.removeInstance(record.id);
+      return;
+    }
+    const spec = held.tenant.get('specs', joinId(record.deployment, record.specHash))?.record;
+    held.cluster.addInstance({
+      id: record.id,
+      node: record.nodeId,
+      deployment: record.deployment,
+      ...taken(spec),
+    });
+  }
+
+  #describeNode(held: TenantCluster, name: NodeName): void {
+    const record = held.tenant.get('nodes', joinId(name))?.record;
+    if (record === undefined) {
+      held.cluster.removeNode(name);
+      return;
+    }
+    const liveness = held.tenant.get('node-liveness', joinId(name))?.record;
+    const connected = this.#disconnected.get(held.tenant.tenantId)?.has(name) !== true;
+    held.cluster.setNode({ record, ...(liveness && { liveness }), connected });
+  }
+}
+
+function taken(spec: DeploymentSpec | undefined) {
+  if (spec === undefined) return { amounts: NOTHING };
+  const antiAffinity = spec.placement?.antiAffinity;
+  return {
+    amounts: requestedAmounts(spec.resources),
+    hostPorts: fixedHostPorts(spec),
+    ...(antiAffinity && { antiAffinity }),
+  };
+}
