@@ -5,7 +5,8 @@ import type { Server as TlsServer } from 'node:tls';
 import type { Logger } from 'pino';
 import { DEFAULT_SECRET_POLICY } from '../core/model/secret-limits.ts';
 import type { Limits } from '../core/rules/rule.ts';
-import type { Admission } from './admission/admission.ts';
+import type { NodeName } from '../core/model/ids.ts';
+import { type Admission, specHash } from './admission/admission.ts';
 import { ProvenTokens } from './access/authenticate.ts';
 import { createApp } from './api/app.ts';
 import { createHealth } from './api/health.ts';
@@ -17,8 +18,10 @@ import { apiRoutes } from './api/routes/index.ts';
 import { bootstrap, readOrCreateKey } from './bootstrap.ts';
 import { systemClock } from './clock.ts';
 import type { Config } from './config.ts';
+import { createControllers, systemTimers } from './controllers/index.ts';
 import { createIds } from './ids.ts';
 import { Journal } from './journal/journal.ts';
+import { TenantClusters } from './placement/tenant-clusters.ts';
 import { createImageCheck } from './registry/check.ts';
 import { createRegistryCredentials } from './registry/credentials.ts';
 import { createDialer } from './registry/dialer.ts';
@@ -76,11 +79,32 @@ export async function startServer({
     allowPrivate: config.registries.allowPrivate,
     insecure: config.registries.insecure,
   });
+  const clusters = new TenantClusters(store, {
+    controlPlaneNode: config.nodeName as NodeName,
+    regions: config.regions,
+    residencyEnforcement: config.residencyEnforcement,
+  });
+  const journal = new Journal(clock, ids);
+  const metrics = new Metrics();
+  const controllers = createControllers({
+    store,
+    clock,
+    timers: systemTimers,
+    ids,
+    journal,
+    clusters,
+    hashSpec: specHash,
+    owns: () => true,
+    metrics: metrics.controllers(),
+    log: (problem, details) => log.warn(details, problem),
+    controlPlaneNode: config.nodeName as NodeName,
+  });
   const admission: Admission = {
     store,
     clock,
     ids,
-    journal: new Journal(clock, ids),
+    journal,
+    clusters,
     limits,
     imageCheck: createImageCheck({ dialer, credentials: createRegistryCredentials(secrets.store) }),
     secrets: { store: secrets.store, references: new SecretReferences(view), policy: limits.secretPolicy },
@@ -89,7 +113,6 @@ export async function startServer({
   };
 
   let ready = false;
-  const metrics = new Metrics();
   const routes = apiRoutes({ admission, tokenKey });
   const app = createApp({
     access: { store, tokenKey, clock, proven: new ProvenTokens() },
@@ -110,7 +133,7 @@ export async function startServer({
       version: VERSION,
       store: () => kv.status(),
       secrets: () => secrets.store.status(),
-      controllers: () => ({}),
+      controllers: () => controllers.status(),
     }),
     ready: () => ready,
     metrics,
@@ -139,6 +162,7 @@ export async function startServer({
     (problem) => log.warn({ problem }, 'waiting for the store'),
     signal,
   );
+  await controllers.start();
   ready = true;
   const { port } = app.server.address() as AddressInfo;
   return {
@@ -147,6 +171,8 @@ export async function startServer({
     close: async () => {
       stopReloading();
       await app.close();
+      await controllers.stop();
+      clusters.close();
       view.close();
       dialer.close();
       await secrets.store.close();

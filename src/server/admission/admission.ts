@@ -8,6 +8,7 @@ import type { Limits } from '../../core/rules/rule.ts';
 import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
 import type { Actor, Journal } from '../journal/journal.ts';
+import type { TenantClusters } from '../placement/tenant-clusters.ts';
 import type { ImageCheck } from '../registry/check.ts';
 import type { Store, TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
@@ -19,6 +20,7 @@ export interface Admission {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly journal: Journal;
+  readonly clusters: TenantClusters;
   readonly limits: Limits;
   readonly imageCheck: ImageCheck;
   readonly secrets: SecretAdmission;

@@ -14,6 +14,7 @@ import { dependencyWarnings, deploymentFactsRejection } from '../../core/rules/d
 import { checkNothingPersists } from '../../core/rules/secrets/persist-guard.ts';
 import { residencyWarning } from '../../core/scheduler/residency.ts';
 import { archiveId } from '../journal/journal.ts';
+import { planPlacement } from '../placement/explanation.ts';
 import type { Stored } from '../store/collection.ts';
 import { joinId } from '../store/keys.ts';
 import type { Transaction } from '../store/transaction.ts';
@@ -116,7 +117,7 @@ export async function attemptDeploymentWrite(
     ...(before === undefined ? {} : { removed: removedEntries(before, spec) }),
   };
   const answer = accepted(caller, record, previous, announced);
-  if (dryRun) return { answer: withPlan(answer, before, spec) };
+  if (dryRun) return { answer: withPlan(admission, caller, answer, before, record) };
 
   const failed = await material.apply();
   if (failed) return failed;
@@ -146,9 +147,17 @@ function accepted(
   return { status: previous === undefined ? 201 : 200, body: { ...view, removed: [], ...announced } };
 }
 
-function withPlan(answer: Accepted, before: DeploymentSpec | undefined, spec: DeploymentSpec): Accepted {
-  const diff = before === undefined ? undefined : fieldDifferences(before, spec);
-  return { status: 200, body: { ...answer.body, plan: diff === undefined ? {} : { diff } } };
+/** What saving would do: where new instances would go and why, or every node's reasons; and each field that changes. */
+function withPlan(
+  admission: Admission,
+  caller: Caller,
+  answer: Accepted,
+  before: DeploymentSpec | undefined,
+  { spec, specHash: hash }: DeploymentRecord,
+): Accepted {
+  const placement = planPlacement(admission.clusters, caller.tenant, spec, hash);
+  const diff = before === undefined ? {} : { diff: fieldDifferences(before, spec) };
+  return { status: 200, body: { ...answer.body, plan: { ...placement, ...diff } } };
 }
 
 /** The record with its snapshot, index, archive version, event and audit line: one commit, guarded by what was read. */

@@ -43,6 +43,30 @@ export class Metrics implements ApiMetrics {
     child.observe(seconds);
   }
 
+  /** Decision times and commits of the controllers, by controller: a small, fixed set. */
+  controllers(): {
+    decided: (controller: string, seconds: number) => void;
+    committed: (controller: string, result: string) => void;
+  } {
+    const seconds = new Histogram({
+      name: 'berth_controller_decision_seconds',
+      help: 'Time of one decision, by controller.',
+      labelNames: ['controller'],
+      buckets: [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1],
+      registers: [this.registry],
+    });
+    const commits = new Counter({
+      name: 'berth_controller_commits_total',
+      help: 'Commits of controllers, by result.',
+      labelNames: ['controller', 'result'],
+      registers: [this.registry],
+    });
+    return {
+      decided: (controller, value) => seconds.observe({ controller }, value),
+      committed: (controller, result) => commits.inc({ controller, result }),
+    };
+  }
+
   /** A number that is read when the metrics are. */
   gauge(name: string, help: string, read: () => number): void {
     new Gauge({

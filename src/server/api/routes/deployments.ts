@@ -7,6 +7,7 @@ import { findDeployment, storedDeploymentView } from '../../admission/deployment
 import { deploymentNotFound } from '../../admission/deployment-write.ts';
 import { parseIfMatch } from '../../admission/if-match.ts';
 import { updateDeployment } from '../../admission/update-deployment.ts';
+import { explainDeployment } from '../../placement/explanation.ts';
 import { booleanParameter, pageReply, pageRequest } from '../paging.ts';
 import { LIST_QUERY, type Reply, type Route, type RouteRequest, route } from '../route.ts';
 import { DEPLOYMENT_CODES } from './deployment-codes.ts';
@@ -148,6 +149,27 @@ export function deploymentRoutes(admission: Admission): Route[] {
         schema: { $ref: '#/components/schemas/DeploymentWritten' },
       },
       handle: (request) => update(admission, request, undefined),
+    }),
+    route({
+      method: 'GET',
+      path: '/api/v1/deployments/{name}/explain',
+      summary: 'Placement, node by node and filter by filter',
+      tag: 'Deployments',
+      permission: 'read',
+      tenant: 'credential',
+      codes: ['deployment_not_found'],
+      success: {
+        status: 200,
+        description:
+          'Every node with every filter: what is required, what the node reports, and why it fits or not.',
+        schema: { type: 'object' },
+      },
+      handle: ({ store, params }) => {
+        const name = params['name'] ?? '';
+        const { stored, field } = findDeployment(store, name);
+        if (stored === undefined) return deploymentNotFound(field, name);
+        return { status: 200, body: explainDeployment(admission.clusters, store, stored.record) };
+      },
     }),
     route({
       method: 'DELETE',
