@@ -1,0 +1,53 @@
+import { EngineTransport } from '../../src/agent/engine/transport.ts';
+
+/** Docker Swarm on the same engine, spoken to by its API: the peer to compare with. */
+export class Swarm {
+  readonly #transport: EngineTransport;
+
+  constructor(socketPath: string) {
+    this.#transport = new EngineTransport(socketPath);
+  }
+
+  async init(): Promise<void> {
+    await this.#call('POST', '/v1.41/swarm/init', { ListenAddr: '127.0.0.1:0', AdvertiseAddr: '127.0.0.1' });
+  }
+
+  async leave(): Promise<void> {
+    await this.#call('POST', '/v1.41/swarm/leave?force=true');
+  }
+
+  async create(name: string, image: string, command: readonly string[], replicas: number): Promise<string> {
+    const answer = await this.#call('POST', '/v1.41/services/create', {
+      Name: name,
+      TaskTemplate: {
+        ContainerSpec: { Image: image, Command: command, Init: true },
+        RestartPolicy: { Condition: 'any' },
+      },
+      Mode: { Replicated: { Replicas: replicas } },
+    });
+    return (answer as { ID: string }).ID;
+  }
+
+  async running(service: string): Promise<number> {
+    const filters = encodeURIComponent(JSON.stringify({ service: [service], 'desired-state': ['running'] }));
+    const tasks = (await this.#call('GET', `/v1.41/tasks?filters=${filters}`)) as {
+      Status: { State: string };
+    }[];
+    return tasks.filter((task) => task.Status.State === 'running').length;
+  }
+
+  async remove(service: string): Promise<void> {
+    await this.#call('DELETE', `/v1.41/services/${service}`);
+  }
+
+  async #call(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown): Promise<unknown> {
+    const response = await this.#transport.call({
+      method,
+      path,
+      ...(body === undefined
+        ? {}
+        : { headers: { 'Content-Type': 'application/json' }, body: Buffer.from(JSON.stringify(body)) }),
+    });
+    return response.body;
+  }
+}
