@@ -22,6 +22,11 @@ function unauthenticated(why: string): Rejection {
   return reject('unauthenticated', { field: 'Authorization', received: '(redacted)', why });
 }
 
+/** Unknown, used, expired or for another name: one answer, so that nothing can be learned by trying. */
+export function joinTokenInvalid(): Rejection {
+  return reject('join_token_invalid', { field: 'Authorization', received: '(redacted)', why: 'The join token is not known, was used, has expired or is for another node.' });
+}
+
 function usable(record: TokenRecord, clock: Clock): boolean {
   if (record.revokedAt !== undefined) return false;
   return record.expiresAt === undefined || Date.parse(record.expiresAt) > clock.now().getTime();
@@ -36,6 +41,7 @@ export function authenticate({ store, tokenKey, clock }: AccessDependencies, hea
   const record = store.getGlobal('tokens', parsed?.id ?? BOOTSTRAP_TOKEN_ID)?.record;
   const secret = parsed?.secret ?? text;
   if (record === undefined || !matchesHash(tokenKey, secret, record.hash) || !usable(record, clock)) {
+    if (parsed?.kind === 'join') return joinTokenInvalid();
     return unauthenticated('The token is not known, has expired or was revoked.');
   }
   return { tokenId: record.id, kind: record.kind, role: record.role, tenantId: record.tenantId };
