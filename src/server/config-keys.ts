@@ -48,6 +48,7 @@ export const CONFIG_KEYS = [
   { path: 'limits.jsonDepth', type: 'integer', default: 32, minimum: 4, description: 'Deepest nesting of a body.' },
   { path: 'rateLimit.perSecond', type: 'number', default: 1000, minimum: 1, description: 'Requests per second and token.' },
   { path: 'rateLimit.burst', type: 'integer', default: 2000, minimum: 1, description: 'Requests a token may send at once.' },
+  { path: 'agents.sessionsPerSecond', type: 'integer', default: 50, minimum: 1, description: 'New agent sessions per second; more are told to come back later.' },
   { path: 'events.keepDays', type: 'number', default: 7, minimum: 0, description: 'Days that events are kept.' },
   { path: 'events.keepCount', type: 'integer', default: 10_000, minimum: 100, description: 'Events kept per tenant.' },
   { path: 'regions', type: 'regions', default: DEFAULT_REGIONS, description: 'Declared regions: a list of {name, countries}.' },

@@ -1,4 +1,5 @@
 import { mkdirSync } from 'node:fs';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
@@ -9,11 +10,13 @@ import { createApp } from './api/app.ts';
 import { createHealth } from './api/health.ts';
 import { Metrics } from './api/metrics.ts';
 import { openapiDocument } from './api/openapi.ts';
+import { baseUrlOfHeaders, caDigestOf } from './api/join-address.ts';
 import { addPublicPaths } from './api/public.ts';
 import { apiRoutes } from './api/routes/index.ts';
 import { bootstrap, readOrCreateKey } from './bootstrap.ts';
 import { systemClock } from './clock.ts';
 import type { Config } from './config.ts';
+import { Dispatch } from './dispatch/dispatch.ts';
 import { createIds } from './ids.ts';
 import { Journal } from './journal/journal.ts';
 import { createImageCheck } from './registry/check.ts';
@@ -62,23 +65,50 @@ export async function startServer({ config, log, bootstrapToken, readFile }: Ser
 
   const secrets = await openSecrets(config, kv, () => store.listGlobal('tenants').map(({ record }) => record.id), readFile);
   const limits = limitsOf(config);
+  const access = { store, tokenKey, clock };
+  const journal = new Journal(clock, ids);
+  const credentials = createRegistryCredentials(secrets);
   const dialer = createDialer({ allowPrivate: config.registries.allowPrivate, insecure: config.registries.insecure });
   const admission: Admission = {
     store,
     clock,
     ids,
-    journal: new Journal(clock, ids),
+    journal,
     limits,
-    imageCheck: createImageCheck({ dialer, credentials: createRegistryCredentials(secrets) }),
+    imageCheck: createImageCheck({ dialer, credentials }),
     secrets: { store: secrets, references: new SecretReferences(view), policy: limits.secretPolicy },
     residency: { enforcement: config.residencyEnforcement, regions: config.regions },
     logAlteration: (line) => log.info(line, 'altered'),
   };
 
+  const baseUrl = (headers: IncomingHttpHeaders): string => baseUrlOfHeaders(headers, config.baseUrl, config.tls !== undefined);
+  const dispatch = new Dispatch({
+    store,
+    access,
+    journal,
+    secrets,
+    credentials,
+    regions: config.regions,
+    timers: config.timers,
+    acceptsPerSecond: config.sessionsPerSecond,
+    baseUrl: (request) => baseUrl(request.headers),
+    log,
+  });
+
   const metrics = new Metrics();
-  const routes = apiRoutes({ admission, tokenKey });
+  metrics.gauge('berth_agent_sessions', 'Agents connected to this process.', () => dispatch.sessions);
+  const routes = apiRoutes({
+    admission,
+    tokenKey,
+    dispatch,
+    controlPlaneName: config.nodeName,
+    joinAddress: ({ headers }) => {
+      const caDigest = config.tls === undefined ? undefined : caDigestOf(readFile(config.tls.cert));
+      return { baseUrl: baseUrl(headers), ...(caDigest === undefined ? {} : { caDigest }) };
+    },
+  });
   const app = createApp({
-    access: { store, tokenKey, clock },
+    access,
     routes,
     limits: { ...config.limits, rate: config.rateLimit },
     freshId: () => ids.next('request'),
@@ -95,12 +125,14 @@ export async function startServer({ config, log, bootstrapToken, readFile }: Ser
     openapi: () => openapi,
     baseUrl: (request) => config.baseUrl ?? `${request.protocol}://${request.headers.host ?? 'localhost'}`,
   });
+  app.server.on('upgrade', (request, socket, head) => dispatch.upgrade(request, socket, head));
   await app.listen({ host: config.host, port: config.port });
   const { port } = app.server.address() as AddressInfo;
   return {
     url: `${config.tls === undefined ? 'http' : 'https'}://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`,
     store,
     close: async () => {
+      dispatch.close();
       await app.close();
       view.close();
       dialer.close();

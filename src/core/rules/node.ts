@@ -73,7 +73,9 @@ export function foldCountry(labels: Readonly<Record<string, string>>): Readonly<
 
 /** What an agent says of its machine, before it is known to be complete. */
 export interface NodeDescriptionDraft {
-  readonly capacity?: { readonly cpu?: number | undefined; readonly memoryBytes?: number | undefined } | undefined;
+  readonly capacity?:
+    | { readonly cpu?: number | undefined; readonly memoryBytes?: number | undefined }
+    | undefined;
   readonly platform?: string | undefined;
   readonly engine?: { readonly kind?: string | undefined; readonly version?: string | undefined } | undefined;
   readonly agentVersion?: string | undefined;
@@ -95,17 +97,42 @@ export function nodeDescription(draft: NodeDescriptionDraft): NodeDescription | 
   const { kind = '', version = '' } = draft.engine ?? {};
   const { platform = '', agentVersion = '' } = draft;
   if (!(cpu > 0 && cpu <= MAX_CORES)) {
-    return invalid('capacity.cpu', draft.capacity?.cpu, `cores, above 0 and at most ${MAX_CORES}`, 'The capacity is counted in cores.');
+    return invalid(
+      'capacity.cpu',
+      draft.capacity?.cpu,
+      `cores, above 0 and at most ${MAX_CORES}`,
+      'The capacity is counted in cores.',
+    );
   }
   if (!(Number.isSafeInteger(memoryBytes) && memoryBytes > 0)) {
-    return invalid('capacity.memoryBytes', draft.capacity?.memoryBytes, 'a whole number of bytes, 1 or more', 'The capacity is counted in bytes.');
+    return invalid(
+      'capacity.memoryBytes',
+      draft.capacity?.memoryBytes,
+      'a whole number of bytes, 1 or more',
+      'The capacity is counted in bytes.',
+    );
   }
   if (!PLATFORM.test(platform)) {
-    return invalid('platform', draft.platform, 'os/architecture, e.g. linux/amd64', 'The platform decides which images can run.');
+    return invalid(
+      'platform',
+      draft.platform,
+      'os/architecture, e.g. linux/amd64',
+      'The platform decides which images can run.',
+    );
   }
-  const texts = { 'engine.kind': draft.engine?.kind, 'engine.version': draft.engine?.version, agentVersion: draft.agentVersion };
+  const texts = {
+    'engine.kind': draft.engine?.kind,
+    'engine.version': draft.engine?.version,
+    agentVersion: draft.agentVersion,
+  };
   for (const [field, text] of Object.entries(texts)) {
-    if (!isShortText(text)) return invalid(field, text, `1 to ${MAX_TEXT} characters`, `${field} is empty, too long or not printable.`);
+    if (!isShortText(text))
+      return invalid(
+        field,
+        text,
+        `1 to ${MAX_TEXT} characters`,
+        `${field} is empty, too long or not printable.`,
+      );
   }
   return { capacity: { cpu, memoryBytes }, platform, engine: { kind, version }, agentVersion };
 }

@@ -23,8 +23,15 @@ export const nodeBody = shape({
   type: 'object',
   fields: {
     nodeName: { type: 'string', description: 'Unique across the platform; the id of the node.' },
-    labels: { type: 'map', items: { type: 'string' }, description: 'For constraints; berth.io/country and berth.io/geo-region for residency.' },
-    capacity: { type: 'object', fields: { cpu: { type: 'number', description: 'Cores.' }, memoryBytes: { type: 'integer' } } },
+    labels: {
+      type: 'map',
+      items: { type: 'string' },
+      description: 'For constraints; berth.io/country and berth.io/geo-region for residency.',
+    },
+    capacity: {
+      type: 'object',
+      fields: { cpu: { type: 'number', description: 'Cores.' }, memoryBytes: { type: 'integer' } },
+    },
     publicKey: { type: 'string', description: 'Ed25519 public key of the agent, base64 of its SPKI form.' },
     platform: { type: 'string', description: 'linux/amd64, linux/arm64' },
     engine: { type: 'object', fields: { kind: { type: 'string' }, version: { type: 'string' } } },
@@ -33,14 +40,19 @@ export const nodeBody = shape({
 });
 
 type NodeDraft = Draft<typeof nodeBody>;
-type Described = Pick<NodeRecord, 'labels' | 'capacity' | 'platform' | 'engine' | 'agentVersion' | 'publicKey'> & { readonly name: NodeName };
+type Described = Pick<
+  NodeRecord,
+  'labels' | 'capacity' | 'platform' | 'engine' | 'agentVersion' | 'publicKey'
+> & { readonly name: NodeName };
 
 /** The same key in one spelling, so that comparing texts compares keys. */
 function canonicalKey(text: string | undefined): string | undefined {
   if (text === undefined || text.length > MAX_KEY_TEXT) return undefined;
   try {
     const key = createPublicKey({ key: Buffer.from(text, 'base64'), format: 'der', type: 'spki' });
-    return key.asymmetricKeyType === 'ed25519' ? key.export({ format: 'der', type: 'spki' }).toString('base64') : undefined;
+    return key.asymmetricKeyType === 'ed25519'
+      ? key.export({ format: 'der', type: 'spki' }).toString('base64')
+      : undefined;
   } catch {
     return undefined;
   }
@@ -81,7 +93,11 @@ interface Enrolment {
 }
 
 /** Another tenant's name, another machine's name: refused, each with its own way out (spec 7.4, lessons 22). */
-function nameRejection({ admission }: NodeAdmission, caller: Caller, { described, existing, join }: Enrolment): Rejection | undefined {
+function nameRejection(
+  { admission }: NodeAdmission,
+  caller: Caller,
+  { described, existing, join }: Enrolment,
+): Rejection | undefined {
   const { name } = described;
   const owner = admission.store.getGlobal('node-names', joinId(name))?.record.tenantId;
   if (owner !== undefined && owner !== caller.tenant.tenantId) {
@@ -101,7 +117,12 @@ function nameRejection({ admission }: NodeAdmission, caller: Caller, { described
   });
 }
 
-function nextRecord(admission: Admission, caller: Caller, { described, existing }: Enrolment, tokenId: TokenId): NodeRecord {
+function nextRecord(
+  admission: Admission,
+  caller: Caller,
+  { described, existing }: Enrolment,
+  tokenId: TokenId,
+): NodeRecord {
   const { tenantId } = caller.tenant;
   return {
     ...(existing?.record ?? {
@@ -117,7 +138,11 @@ function nextRecord(admission: Admission, caller: Caller, { described, existing 
 }
 
 /** Revoking the old token ends the old machine's session; the record of it stays for the audit log. */
-export function revokeNodeToken(admission: Admission, transaction: Transaction, tokenId: TokenId | undefined): void {
+export function revokeNodeToken(
+  admission: Admission,
+  transaction: Transaction,
+  tokenId: TokenId | undefined,
+): void {
   const stored = tokenId === undefined ? undefined : admission.store.getGlobal('tokens', tokenId);
   if (stored === undefined || stored.record.revokedAt !== undefined) return;
   transaction
@@ -125,7 +150,11 @@ export function revokeNodeToken(admission: Admission, transaction: Transaction, 
     .putGlobal('tokens', stored.id, { ...stored.record, revokedAt: admission.clock.now().toISOString() });
 }
 
-function mintNodeToken({ admission, tokenKey }: NodeAdmission, caller: Caller, name: string): { readonly record: TokenRecord; readonly token: string } {
+function mintNodeToken(
+  { admission, tokenKey }: NodeAdmission,
+  caller: Caller,
+  name: string,
+): { readonly record: TokenRecord; readonly token: string } {
   const id = admission.ids.next('token').replace('_', '') as TokenId;
   const { token, secret } = mintToken('node', id);
   const record: TokenRecord = {
@@ -147,19 +176,33 @@ function change({ described, existing }: Enrolment): 'enrolled' | 're-enrolled' 
   return existing.record.publicKey === described.publicKey ? 're-enrolled' : 'replaced';
 }
 
-const EVENTS = { enrolled: 'node.enrolled', 're-enrolled': 'node.reenrolled', replaced: 'node.key_replaced' } as const;
+const EVENTS = {
+  enrolled: 'node.enrolled',
+  're-enrolled': 'node.reenrolled',
+  replaced: 'node.key_replaced',
+} as const;
 
-function attemptEnrolment(nodes: NodeAdmission, caller: Caller, described: Described, alterations: readonly Alteration[]): Attempt {
+function attemptEnrolment(
+  nodes: NodeAdmission,
+  caller: Caller,
+  described: Described,
+  alterations: readonly Alteration[],
+): Attempt {
   const { admission } = nodes;
   const { tenant, principal } = caller;
-  const join = principal?.kind === 'join' ? admission.store.getGlobal('tokens', principal.tokenId) : undefined;
+  const join =
+    principal?.kind === 'join' ? admission.store.getGlobal('tokens', principal.tokenId) : undefined;
   if (principal?.kind === 'join') {
     const bound = join?.record.nodeName;
     if (join === undefined || (bound !== undefined && bound !== described.name)) return joinTokenInvalid();
   }
   const id = joinId(described.name);
   const existing = tenant.get('nodes', id);
-  const enrolment: Enrolment = { described, ...(existing === undefined ? {} : { existing }), ...(join === undefined ? {} : { join }) };
+  const enrolment: Enrolment = {
+    described,
+    ...(existing === undefined ? {} : { existing }),
+    ...(join === undefined ? {} : { join }),
+  };
   const rejection = nameRejection(nodes, caller, enrolment);
   if (rejection) return rejection;
   const minted = mintNodeToken(nodes, caller, described.name);
@@ -181,10 +224,21 @@ function attemptEnrolment(nodes: NodeAdmission, caller: Caller, described: Descr
     kind: EVENTS[how],
     subject,
     message: `${described.name} ${how === 'replaced' ? 'taken over by a machine with another key' : how}`,
-    details: { capacity: record.capacity, platform: record.platform, engine: record.engine, labels: record.labels },
+    details: {
+      capacity: record.capacity,
+      platform: record.platform,
+      engine: record.engine,
+      labels: record.labels,
+    },
   });
   admission.journal.audit(transaction, tenant.tenantId, caller, EVENTS[how], subject);
-  const body = { ...nodeView(tenant, nodes.nodes, record), nodeToken: minted.token, alterations, warnings: [], removed: [] };
+  const body = {
+    ...nodeView(tenant, nodes.nodes, record),
+    nodeToken: minted.token,
+    alterations,
+    warnings: [],
+    removed: [],
+  };
   return { answer: { status: existing === undefined ? 201 : 200, body }, transaction };
 }
 
@@ -193,8 +247,11 @@ export async function enrolNode(nodes: NodeAdmission, caller: Caller, body: Node
   const described = describe(admission, body);
   if (isRejection(described)) return described;
   const alterations = alterationsOf(body, described.labels);
-  for (const alteration of alterations) admission.logAlteration({ requestId: caller.requestId, node: described.name, ...alteration });
+  for (const alteration of alterations)
+    admission.logAlteration({ requestId: caller.requestId, node: described.name, ...alteration });
   // The answer shows the node's token once, so it is not kept for an Idempotency-Key to replay.
   const { idempotency: _unused, ...withoutReplay } = caller;
-  return commitAttempts(admission, withoutReplay, () => attemptEnrolment(nodes, caller, described, alterations));
+  return commitAttempts(admission, withoutReplay, () =>
+    attemptEnrolment(nodes, caller, described, alterations),
+  );
 }

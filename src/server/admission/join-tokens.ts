@@ -19,7 +19,10 @@ const SWEEP = 50;
 export const joinTokenBody = shape({
   type: 'object',
   fields: {
-    nodeName: { type: 'string', description: 'The only name it may enrol; such a token may also replace a lost machine of that name.' },
+    nodeName: {
+      type: 'string',
+      description: 'The only name it may enrol; such a token may also replace a lost machine of that name.',
+    },
     ttl: { type: 'string', description: 'How long it is good for, e.g. 1h; default 15m, at most 24h.' },
   },
 });
@@ -31,12 +34,23 @@ export interface JoinAddress {
   readonly caDigest?: string;
 }
 
-export function joinTokenView({ id, name: _name, nodeName, createdAt, createdBy, expiresAt }: TokenRecord): Record<string, unknown> {
+export function joinTokenView({
+  id,
+  name: _name,
+  nodeName,
+  createdAt,
+  createdBy,
+  expiresAt,
+}: TokenRecord): Record<string, unknown> {
   return { id, ...(nodeName === undefined ? {} : { nodeName }), createdAt, createdBy, expiresAt };
 }
 
 /** The token comes through standard input: arguments and variables of a process can be read by others on the machine. */
-function joinCommand(token: string, nodeName: string | undefined, { baseUrl, caDigest }: JoinAddress): string {
+function joinCommand(
+  token: string,
+  nodeName: string | undefined,
+  { baseUrl, caDigest }: JoinAddress,
+): string {
   return [
     `printf %s ${token} | berth agent --server ${baseUrl} --join-file -`,
     ...(nodeName === undefined ? [] : [`--name ${nodeName}`]),
@@ -72,7 +86,12 @@ export async function createJoinToken(
   if (misnamed) return misnamed;
   const ttlMs = parseDuration(ttl);
   if (ttlMs === undefined || ttlMs < 1000 || ttlMs > MAX_TTL_MS) {
-    return reject('token_invalid', { field: 'ttl', received: received(ttl), expected: 'a duration from 1s to 24h', why: 'The lifetime is not a duration in range.' });
+    return reject('token_invalid', {
+      field: 'ttl',
+      received: received(ttl),
+      expected: 'a duration from 1s to 24h',
+      why: 'The lifetime is not a duration in range.',
+    });
   }
   // The answer shows the token once, so it is not kept for an Idempotency-Key to replay.
   const { idempotency: _unused, ...withoutReplay } = caller;
@@ -92,11 +111,33 @@ export async function createJoinToken(
       expiresAt: new Date(now.getTime() + ttlMs).toISOString(),
       ...(nodeName === undefined ? {} : { nodeName }),
     };
-    const transaction = caller.tenant.transaction().expectGlobal('tokens', id, undefined).putGlobal('tokens', id, record);
+    const transaction = caller.tenant
+      .transaction()
+      .expectGlobal('tokens', id, undefined)
+      .putGlobal('tokens', id, record);
     sweepExpired(admission, caller, transaction);
-    admission.journal.audit(transaction, caller.tenant.tenantId, caller, 'join-token.created', { kind: 'Token', name: id });
-    const alterations = body?.ttl === undefined ? [{ field: 'ttl', from: '(absent)', to: DEFAULT_TTL, why: 'join tokens are short-lived; 15 minutes when nothing is said' }] : [];
+    admission.journal.audit(transaction, caller.tenant.tenantId, caller, 'join-token.created', {
+      kind: 'Token',
+      name: id,
+    });
+    const alterations =
+      body?.ttl === undefined
+        ? [
+            {
+              field: 'ttl',
+              from: '(absent)',
+              to: DEFAULT_TTL,
+              why: 'join tokens are short-lived; 15 minutes when nothing is said',
+            },
+          ]
+        : [];
     const command = joinCommand(token, nodeName, address);
-    return { answer: { status: 201, body: { ...joinTokenView(record), token, command, alterations, warnings: [], removed: [] } }, transaction };
+    return {
+      answer: {
+        status: 201,
+        body: { ...joinTokenView(record), token, command, alterations, warnings: [], removed: [] },
+      },
+      transaction,
+    };
   });
 }

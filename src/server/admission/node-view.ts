@@ -26,11 +26,18 @@ export interface NodeAdmission {
 }
 
 export function nodeNotFound(name: string): Rejection {
-  return reject('node_not_found', { field: 'name', received: received(name), why: 'The tenant has no node of this name.' });
+  return reject('node_not_found', {
+    field: 'name',
+    received: received(name),
+    why: 'The tenant has no node of this name.',
+  });
 }
 
 /** Of everything placed, also of what is on its way out: its share is not free before it is gone. */
-function requested(tenant: TenantStore, placed: readonly Stored<InstanceRecord>[]): { readonly cpu: number; readonly memoryBytes: number } {
+function requested(
+  tenant: TenantStore,
+  placed: readonly Stored<InstanceRecord>[],
+): { readonly cpu: number; readonly memoryBytes: number } {
   let cpuMicros = 0;
   let memoryBytes = 0;
   for (const { record } of placed) {
