@@ -167,6 +167,13 @@ export const CONFIG_KEYS = [
     description: 'Requests a token may send at once.',
   },
   {
+    path: 'agents.sessionsPerSecond',
+    type: 'integer',
+    default: 50,
+    minimum: 1,
+    description: 'New agent sessions per second; more are told to come back later.',
+  },
+  {
     path: 'events.keepDays',
     type: 'number',
     default: 7,

@@ -245,6 +245,7 @@ export interface Config {
   readonly maxReplicasPerDeployment: number;
   readonly limits: { readonly bodyBytes: number; readonly jsonDepth: number };
   readonly rateLimit: { readonly perSecond: number; readonly burst: number };
+  readonly sessionsPerSecond: number;
   readonly events: { readonly keepDays: number; readonly keepCount: number };
   readonly regions: readonly Region[];
   readonly residencyEnforcement: boolean;
@@ -345,6 +346,7 @@ export function loadConfig(args: readonly string[], environment: NodeJS.ProcessE
     maxReplicasPerDeployment: required('maxReplicasPerDeployment'),
     limits: { bodyBytes: required('limits.bodyBytes'), jsonDepth: required('limits.jsonDepth') },
     rateLimit: { perSecond: required('rateLimit.perSecond'), burst: required('rateLimit.burst') },
+    sessionsPerSecond: required('agents.sessionsPerSecond'),
     events: { keepDays: required('events.keepDays'), keepCount: required('events.keepCount') },
     regions: required('regions'),
     residencyEnforcement: required('scheduler.residencyEnforcement'),

@@ -1,4 +1,5 @@
 import { mkdirSync } from 'node:fs';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Server as TlsServer } from 'node:tls';
@@ -7,11 +8,12 @@ import { DEFAULT_SECRET_POLICY } from '../core/model/secret-limits.ts';
 import type { Limits } from '../core/rules/rule.ts';
 import type { NodeName } from '../core/model/ids.ts';
 import { type Admission, specHash } from './admission/admission.ts';
-import { ProvenTokens } from './access/authenticate.ts';
+import { type AccessDependencies, ProvenTokens } from './access/authenticate.ts';
 import { createApp } from './api/app.ts';
 import { createHealth } from './api/health.ts';
 import { Metrics } from './api/metrics.ts';
 import { openapiDocument } from './api/openapi.ts';
+import { baseUrlOfHeaders, caDigestOf } from './api/join-address.ts';
 import { addPublicPaths } from './api/public.ts';
 import { reloadCertificate } from './api/tls.ts';
 import { apiRoutes } from './api/routes/index.ts';
@@ -19,6 +21,7 @@ import { bootstrap, readOrCreateKey } from './bootstrap.ts';
 import { systemClock } from './clock.ts';
 import type { Config } from './config.ts';
 import { createControllers, systemTimers } from './controllers/index.ts';
+import { Dispatch } from './dispatch/dispatch.ts';
 import { createIds } from './ids.ts';
 import { Journal } from './journal/journal.ts';
 import { TenantClusters } from './placement/tenant-clusters.ts';
@@ -75,6 +78,8 @@ export async function startServer({
   const store = new Store(kv, view);
   const secrets = await openSecrets(config, kv, readFile);
   const limits = limitsOf(config);
+  const access: AccessDependencies = { store, tokenKey, clock, proven: new ProvenTokens() };
+  const credentials = createRegistryCredentials(secrets.store);
   const dialer = createDialer({
     allowPrivate: config.registries.allowPrivate,
     insecure: config.registries.insecure,
@@ -106,16 +111,42 @@ export async function startServer({
     journal,
     clusters,
     limits,
-    imageCheck: createImageCheck({ dialer, credentials: createRegistryCredentials(secrets.store) }),
+    imageCheck: createImageCheck({ dialer, credentials }),
     secrets: { store: secrets.store, references: new SecretReferences(view), policy: limits.secretPolicy },
     residency: { enforcement: config.residencyEnforcement, regions: config.regions },
     logAlteration: (line) => log.info(line, 'altered'),
   };
 
   let ready = false;
-  const routes = apiRoutes({ admission, tokenKey });
+  const baseUrl = (headers: IncomingHttpHeaders): string =>
+    baseUrlOfHeaders(headers, config.baseUrl, config.tls !== undefined);
+  const dispatch = new Dispatch({
+    store,
+    access,
+    journal,
+    secrets: secrets.store,
+    credentials,
+    liveness: controllers.liveness,
+    regions: config.regions,
+    timers: config.timers,
+    acceptsPerSecond: config.sessionsPerSecond,
+    baseUrl: (request) => baseUrl(request.headers),
+    log,
+  });
+
+  metrics.gauge('berth_agent_sessions', 'Agents connected to this process.', () => dispatch.sessions);
+  const routes = apiRoutes({
+    admission,
+    tokenKey,
+    dispatch,
+    controlPlaneName: config.nodeName,
+    joinAddress: ({ headers }) => {
+      const caDigest = config.tls === undefined ? undefined : caDigestOf(readFile(config.tls.cert));
+      return { baseUrl: baseUrl(headers), ...(caDigest === undefined ? {} : { caDigest }) };
+    },
+  });
   const app = createApp({
-    access: { store, tokenKey, clock, proven: new ProvenTokens() },
+    access,
     routes,
     limits: { ...config.limits, rate: config.rateLimit },
     freshId: () => ids.request(),
@@ -139,6 +170,10 @@ export async function startServer({
     metrics,
     openapi: () => openapi,
     baseUrl: (request) => config.baseUrl ?? `${request.protocol}://${request.headers.host ?? 'localhost'}`,
+  });
+  app.server.on('upgrade', (request, socket, head) => {
+    if (ready) dispatch.upgrade(request, socket, head);
+    else socket.end('HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\n\r\n');
   });
   await app.listen({ host: config.host, port: config.port });
   const stopReloading =
@@ -170,6 +205,7 @@ export async function startServer({
     store,
     close: async () => {
       stopReloading();
+      dispatch.close();
       await app.close();
       await controllers.stop();
       clusters.close();

@@ -1,4 +1,4 @@
-import type { NodeName, TenantId } from './ids.ts';
+import type { NodeName, TenantId, TokenId } from './ids.ts';
 
 export type NodeStatus = 'ready' | 'failed';
 
@@ -25,6 +25,8 @@ export interface NodeRecord {
   readonly publicKey: string;
   /** Raised with every accepted session; a session with an older epoch is refused. */
   readonly sessionEpoch: number;
+  /** The node token that opens its sessions; an earlier one is revoked when the machine enrols anew. */
+  readonly tokenId?: TokenId;
   readonly createdAt: string;
 }
 

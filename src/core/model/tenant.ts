@@ -41,4 +41,6 @@ export interface TokenRecord {
   readonly createdBy: string;
   readonly expiresAt?: string;
   readonly revokedAt?: string;
+  /** Of a node token: whose it is. Of a join token: the only name it may enrol. */
+  readonly nodeName?: string;
 }

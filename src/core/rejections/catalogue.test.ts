@@ -64,7 +64,7 @@ const FROZEN = {
       tenant_not_found token_not_found
     405: method_not_allowed
     409: agent_session_stale deployment_already_exists idempotency_key_conflict job_already_exists
-      network_already_exists network_in_use node_in_use residency_label_conflict rotation_rollout_incomplete
+      network_already_exists network_in_use node_already_enrolled node_in_use residency_label_conflict rotation_rollout_incomplete
       tenant_already_exists tenant_in_use volume_already_exists volume_in_use volume_not_replicated
       volume_replica_conflict
     412: revision_mismatch
@@ -72,7 +72,7 @@ const FROZEN = {
     415: content_type_unsupported
     422: backup_invalid canary_invalid command_invalid depends_on_cycle depends_on_invalid environment_invalid
       field_type_invalid field_unknown healthcheck_duration_invalid ingress_invalid job_invalid label_reserved
-      labels_invalid name_mismatch network_driver_unsupported network_name_invalid node_name_invalid
+      labels_invalid name_mismatch network_driver_unsupported network_name_invalid node_invalid node_name_invalid
       placement_invalid ports_invalid quota_invalid residency_country_invalid residency_label_handwritten
       residency_region_undeclared resources_invalid scaling_policy_invalid secret_environment_collision
       secret_name_duplicate tenant_name_invalid token_invalid update_invalid volume_class_unknown

@@ -25,6 +25,30 @@ export const infrastructureCodes = entries({
     corrected: '{ "nodeName": "berlin-1" }',
     origin: 'extension',
   },
+  node_invalid: {
+    status: 422,
+    field: 'computed',
+    title: 'What the agent says of the node is malformed.',
+    cause:
+      'A node registers with its capacity (`cpu` in cores, `memoryBytes`), its platform, its engine and an Ed25519 public key of its own. The key is the identity of the machine, and placement rests on the rest, so none of it is guessed.',
+    accepted:
+      'capacity.cpu above 0, capacity.memoryBytes of 1 or more, platform such as linux/amd64, publicKey as base64 of an Ed25519 key in SPKI form',
+    failing: '{ "nodeName": "berlin-1", "capacity": { "cpu": 0, "memoryBytes": 8000000000 } }',
+    corrected: '{ "nodeName": "berlin-1", "capacity": { "cpu": 4, "memoryBytes": 8000000000 } }',
+    origin: 'extension',
+  },
+  node_already_enrolled: {
+    status: 409,
+    field: 'nodeName',
+    title: 'The tenant already has a node of this name, with another key.',
+    cause:
+      'The key is the identity of a machine and the name is a label on it: two machines under one name would take turns to displace each other. Give the new machine another name; or, when the old one is gone for good, delete its node, or make a join token for exactly this `nodeName`, which lets the new machine take the name over.',
+    accepted:
+      'another nodeName; or the same one after DELETE /api/v1/nodes/{name}; or a join token made for this nodeName',
+    failing: 'POST /api/v1/nodes      from a second machine\n\n{ "nodeName": "berlin-1" }',
+    corrected: 'POST /api/v1/join-tokens\n\n{ "nodeName": "berlin-1" }',
+    origin: 'extension',
+  },
   node_in_use: {
     status: 409,
     field: 'name',

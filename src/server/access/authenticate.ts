@@ -42,6 +42,15 @@ function unauthenticated(why: string): Rejection {
   return reject('unauthenticated', { field: 'Authorization', received: '(redacted)', why });
 }
 
+/** Unknown, used, expired or for another name: one answer, so that nothing can be learned by trying. */
+export function joinTokenInvalid(): Rejection {
+  return reject('join_token_invalid', {
+    field: 'Authorization',
+    received: '(redacted)',
+    why: 'The join token is not known, was used, has expired or is for another node.',
+  });
+}
+
 function usable(record: TokenRecord, clock: Clock): boolean {
   if (record.revokedAt !== undefined) return false;
   return record.expiresAt === undefined || Date.parse(record.expiresAt) > clock.now().getTime();
@@ -58,14 +67,15 @@ export function authenticate(
   const text = /^Bearer +(\S+)$/i.exec(header)?.[1];
   if (text === undefined) return unauthenticated('The Authorization header is not "Bearer <token>".');
   const parsed = parseToken(text);
+  const unknown = (): Rejection => (parsed?.kind === 'join' ? joinTokenInvalid() : unauthenticated(UNKNOWN));
   const stored = store.getGlobal('tokens', parsed?.id ?? BOOTSTRAP_TOKEN_ID);
-  if (stored === undefined) return unauthenticated(UNKNOWN);
+  if (stored === undefined) return unknown();
   const { record, modRevision } = stored;
   if (!proven.holds(text, modRevision)) {
-    if (!matchesHash(tokenKey, parsed?.secret ?? text, record.hash)) return unauthenticated(UNKNOWN);
+    if (!matchesHash(tokenKey, parsed?.secret ?? text, record.hash)) return unknown();
     proven.add(text, modRevision);
   }
-  if (!usable(record, clock)) return unauthenticated(UNKNOWN);
+  if (!usable(record, clock)) return unknown();
   return { tokenId: record.id, kind: record.kind, role: record.role, tenantId: record.tenantId };
 }
 

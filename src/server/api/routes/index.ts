@@ -1,20 +1,48 @@
 import type { Admission } from '../../admission/admission.ts';
-import type { Route } from '../route.ts';
+import type { JoinAddress } from '../../admission/join-tokens.ts';
+import type { NodeAdmission } from '../../admission/node-view.ts';
+import type { Dispatch } from '../../dispatch/dispatch.ts';
+import type { Route, RouteRequest } from '../route.ts';
 import { accessRoutes } from './access.ts';
 import { deploymentRoutes } from './deployments.ts';
 import { historyRoutes } from './history.ts';
+import { instanceRoutes } from './instances.ts';
+import { joinTokenRoutes } from './join-tokens.ts';
+import { nodeRoutes } from './nodes.ts';
 import { secretRoutes } from './secrets.ts';
 
 export interface RouteDependencies {
   readonly admission: Admission;
   readonly tokenKey: Buffer;
+  readonly dispatch: Dispatch;
+  /** Name of the machine the control plane runs on. */
+  readonly controlPlaneName: string;
+  readonly joinAddress: (request: RouteRequest) => JoinAddress;
 }
 
 /** Every route under /api/v1, one list. */
-export function apiRoutes({ admission, tokenKey }: RouteDependencies): readonly Route[] {
+export function apiRoutes({
+  admission,
+  tokenKey,
+  dispatch,
+  controlPlaneName,
+  joinAddress,
+}: RouteDependencies): readonly Route[] {
+  const nodes: NodeAdmission = {
+    admission,
+    tokenKey,
+    nodes: {
+      controlPlaneName,
+      placedOn: (tenantId, node) => dispatch.placedOn(tenantId, node),
+      lastSeenAt: (tenantId, node) => dispatch.lastSeenAt(tenantId, node),
+    },
+  };
   return [
     ...deploymentRoutes(admission),
+    ...instanceRoutes(admission, dispatch),
     ...secretRoutes(admission),
+    ...nodeRoutes(nodes, dispatch),
+    ...joinTokenRoutes(nodes, joinAddress),
     ...historyRoutes(),
     ...accessRoutes(admission, tokenKey),
   ];

@@ -1,0 +1,74 @@
+import type { InstanceRecord } from '../../core/model/instance.ts';
+import type { NodeRecord } from '../../core/model/node.ts';
+import type { TenantId } from '../../core/model/ids.ts';
+import { received } from '../../core/rejections/redaction.ts';
+import { reject } from '../../core/rejections/reject.ts';
+import type { Rejection } from '../../core/rejections/rejection.ts';
+import { requestedAmounts } from '../../core/scheduler/amounts.ts';
+import type { Stored } from '../store/collection.ts';
+import { joinId } from '../store/keys.ts';
+import type { TenantStore } from '../store/store.ts';
+import type { Admission } from './admission.ts';
+
+/** What the records alone do not say of a node. */
+export interface NodeFacts {
+  /** The node of this name is the machine that the control plane runs on (spec §3, rule 2). */
+  readonly controlPlaneName: string;
+  placedOn(tenantId: TenantId, node: string): readonly Stored<InstanceRecord>[];
+  /** When the agent was last heard in its live session; undefined without one. */
+  lastSeenAt(tenantId: TenantId, node: string): string | undefined;
+}
+
+export interface NodeAdmission {
+  readonly admission: Admission;
+  readonly tokenKey: Buffer;
+  readonly nodes: NodeFacts;
+}
+
+export function nodeNotFound(name: string): Rejection {
+  return reject('node_not_found', {
+    field: 'name',
+    received: received(name),
+    why: 'The tenant has no node of this name.',
+  });
+}
+
+/** Of everything placed, also of what is on its way out: its share is not free before it is gone. */
+function requested(
+  tenant: TenantStore,
+  placed: readonly Stored<InstanceRecord>[],
+): { readonly cpu: number; readonly memoryBytes: number } {
+  let cpuMicros = 0;
+  let memoryBytes = 0;
+  for (const { record } of placed) {
+    const spec = tenant.get('specs', joinId(record.deployment, record.specHash))?.record;
+    const amounts = requestedAmounts(spec?.resources);
+    cpuMicros += amounts.cpuMicros;
+    memoryBytes += amounts.memoryBytes;
+  }
+  return { cpu: cpuMicros / 1_000_000, memoryBytes };
+}
+
+/** Decisions §5, "Record". Never the key material: neither the public key nor the token's id. */
+export function nodeView(tenant: TenantStore, facts: NodeFacts, record: NodeRecord): Record<string, unknown> {
+  const { name, tenantId, claims, schedulable, labels, capacity, engine, platform, agentVersion } = record;
+  const liveness = tenant.get('node-liveness', joinId(name))?.record;
+  const seen = facts.lastSeenAt(tenantId, name);
+  return {
+    id: name,
+    name,
+    tenantId,
+    claims,
+    status: liveness?.status ?? (seen === undefined ? 'failed' : 'ready'),
+    schedulable,
+    controlPlane: name === facts.controlPlaneName,
+    labels,
+    capacity,
+    requested: requested(tenant, facts.placedOn(tenantId, name)),
+    engine,
+    platform,
+    agentVersion,
+    lastSeenAt: seen ?? liveness?.lastSeenAt ?? null,
+    ...(record.draining ? { draining: true } : {}),
+  };
+}

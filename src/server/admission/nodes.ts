@@ -1,0 +1,152 @@
+import type { NodeRecord } from '../../core/model/node.ts';
+import { received } from '../../core/rejections/redaction.ts';
+import { reject } from '../../core/rejections/reject.ts';
+import type { Rejection } from '../../core/rejections/rejection.ts';
+import type { Stored } from '../store/collection.ts';
+import { joinId } from '../store/keys.ts';
+import type { TenantStore } from '../store/store.ts';
+import type { Transaction } from '../store/transaction.ts';
+import { type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
+import { type DrainReport, drainReport } from './drain-report.ts';
+import { revokeNodeToken } from './enrol-node.ts';
+import { type NodeAdmission, nodeNotFound, nodeView } from './node-view.ts';
+
+const ANNOUNCED = { alterations: [], warnings: [], removed: [] } as const;
+
+/** Cordoned: keeps what it has and takes nothing new. Drained: gives away what it has, too. */
+export type NodeMode = 'cordon' | 'uncordon' | 'drain';
+
+const MODES: Readonly<
+  Record<
+    NodeMode,
+    { readonly event: string; readonly words: string; readonly apply: (record: NodeRecord) => NodeRecord }
+  >
+> = {
+  cordon: {
+    event: 'node.cordoned',
+    words: 'takes no new instances',
+    apply: (record) => ({ ...record, schedulable: false }),
+  },
+  uncordon: {
+    event: 'node.uncordoned',
+    words: 'takes instances again',
+    apply: ({ draining: _ended, ...record }) => ({ ...record, schedulable: true }),
+  },
+  drain: {
+    event: 'node.draining',
+    words: 'gives its instances away',
+    apply: (record) => ({ ...record, schedulable: false, draining: true }),
+  },
+};
+
+function reportOf({ nodes }: NodeAdmission, tenant: TenantStore, name: string): DrainReport {
+  const placed = nodes.placedOn(tenant.tenantId, name).map(({ record }) => record);
+  return drainReport(name, placed, {
+    spec: ({ deployment, specHash }) => tenant.get('specs', joinId(deployment, specHash))?.record,
+    volume: (id) => tenant.get('volumes', joinId(id))?.record,
+  });
+}
+
+export async function setNodeMode(
+  nodes: NodeAdmission,
+  caller: Caller,
+  name: string,
+  mode: NodeMode,
+): Promise<Outcome> {
+  const { admission } = nodes;
+  const { tenant } = caller;
+  return commitAttempts(admission, caller, () => {
+    const stored = tenant.get('nodes', joinId(name));
+    if (stored === undefined) return nodeNotFound(name);
+    const { event, words, apply } = MODES[mode];
+    const record = apply(stored.record);
+    const report = mode === 'drain' ? reportOf(nodes, tenant, name) : {};
+    const answer = {
+      status: 200,
+      body: { ...nodeView(tenant, nodes.nodes, record), ...report, ...ANNOUNCED },
+    };
+    const changed =
+      record.schedulable !== stored.record.schedulable || record.draining !== stored.record.draining;
+    if (!changed) return { answer };
+    const transaction = tenant
+      .transaction()
+      .expect('nodes', stored.id, stored)
+      .put('nodes', stored.id, record);
+    const subject = { kind: 'Node', name } as const;
+    admission.journal.event(transaction, tenant.tenantId, {
+      kind: event,
+      subject,
+      message: `${name} ${words}`,
+      details: { ...report },
+    });
+    admission.journal.audit(transaction, tenant.tenantId, caller, event, subject);
+    return { answer, transaction };
+  });
+}
+
+/** Instances and the only copies of volumes that would be left behind. */
+export function nodeInUse(
+  { nodes }: NodeAdmission,
+  tenant: TenantStore,
+  name: string,
+): Rejection | undefined {
+  const instances = nodes.placedOn(tenant.tenantId, name).length;
+  const volumes = tenant.list('volumes').filter(({ record }) => record.primaryNodeId === name).length;
+  if (instances === 0 && volumes === 0) return undefined;
+  const held = [
+    instances > 0 ? `${instances} instances` : '',
+    volumes > 0 ? `${volumes} primary volumes` : '',
+  ].filter((part) => part !== '');
+  return reject('node_in_use', {
+    field: 'name',
+    received: received(name),
+    expected: `a node that holds nothing: POST /api/v1/nodes/${name}/drain first; or ?force=true when the machine is gone for good`,
+    why: `${name} still holds ${held.join(' and ')}.`,
+  });
+}
+
+/** The record, its name, its liveness and its token: with the token its session ends, and the agent is told not to return. */
+export function removeNode(
+  { admission }: NodeAdmission,
+  stored: Stored<NodeRecord>,
+  transaction: Transaction,
+): void {
+  const name = admission.store.getGlobal('node-names', stored.id);
+  transaction
+    .expect('nodes', stored.id, stored)
+    .delete('nodes', stored.id)
+    .delete('node-liveness', stored.id)
+    .expectGlobal('node-names', stored.id, name)
+    .deleteGlobal('node-names', stored.id);
+  revokeNodeToken(admission, transaction, stored.record.tokenId);
+}
+
+export async function deleteNode(
+  nodes: NodeAdmission,
+  caller: Caller,
+  name: string,
+  force: boolean,
+): Promise<Outcome> {
+  const { admission } = nodes;
+  const { tenant } = caller;
+  return commitAttempts(admission, caller, (): Attempt => {
+    const stored = tenant.get('nodes', joinId(name));
+    if (stored === undefined) return nodeNotFound(name);
+    const held = nodeInUse(nodes, tenant, name);
+    if (held && !force) return held;
+    const transaction = tenant.transaction();
+    removeNode(nodes, stored, transaction);
+    const subject = { kind: 'Node', name } as const;
+    admission.journal.event(transaction, tenant.tenantId, {
+      kind: 'node.deleted',
+      subject,
+      message: held ? `${name} deleted although it held something: ${held.why}` : `${name} deleted`,
+      details: { forced: held !== undefined },
+    });
+    admission.journal.audit(transaction, tenant.tenantId, caller, 'node.deleted', subject);
+    return {
+      answer: { status: 200, body: { ...nodeView(tenant, nodes.nodes, stored.record), ...ANNOUNCED } },
+      transaction,
+    };
+  });
+}

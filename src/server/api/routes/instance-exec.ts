@@ -1,0 +1,150 @@
+import { type Draft, shape } from '../../../core/contract/shape.ts';
+import type { InstanceRecord } from '../../../core/model/instance.ts';
+import { parseDuration } from '../../../core/model/quantity.ts';
+import { received, redacted } from '../../../core/rejections/redaction.ts';
+import { isRejection, reject } from '../../../core/rejections/reject.ts';
+import type { Rejection } from '../../../core/rejections/rejection.ts';
+import type { Admission } from '../../admission/admission.ts';
+import type { Dispatch } from '../../dispatch/dispatch.ts';
+import type { AgentStream, StreamItem } from '../../dispatch/streams.ts';
+import { joinId } from '../../store/keys.ts';
+import type { Reply, RouteRequest } from '../route.ts';
+import { agentUnreachable } from './agent-answers.ts';
+
+const MAX_OUTPUT_BYTES = 2 ** 20;
+const DEFAULT_TIMEOUT = '30s';
+const MAX_TIMEOUT_MS = 10 * 60_000;
+/** The agent ends the command at its timeout; the answer may take this much longer. */
+const ANSWER_GRACE_MS = 5000;
+const MAX_ARGUMENTS = 1000;
+/** The agent's word for a command that it killed. */
+const TIMED_OUT = 'exec_timeout';
+
+export const execBody = shape({
+  type: 'object',
+  fields: {
+    command: {
+      type: 'list',
+      items: { type: 'string', sensitive: true },
+      sensitive: true,
+      description: 'Program and arguments; no shell is put between.',
+    },
+    instance: { type: 'string', description: 'Id of an instance; absent: one that is running.' },
+    timeout: { type: 'string', description: 'After which the command is killed; default 30s, at most 10m.' },
+  },
+});
+
+/** The first bytes of an output; the rest is read and dropped, so that the exit code is still the command's own. */
+class BoundedOutput {
+  readonly #parts: Buffer[] = [];
+  #bytes = 0;
+  truncated = false;
+
+  take({ text, base64 }: StreamItem): void {
+    const bytes = text === undefined ? Buffer.from(base64 ?? '', 'base64') : Buffer.from(text);
+    const room = MAX_OUTPUT_BYTES - this.#bytes;
+    if (bytes.length > room) this.truncated = true;
+    if (room <= 0) return;
+    const kept = bytes.subarray(0, room);
+    this.#parts.push(kept);
+    this.#bytes += kept.length;
+  }
+
+  text(): string {
+    return Buffer.concat(this.#parts).toString('utf8');
+  }
+}
+
+function unavailable(instance: string | undefined, why: string): Rejection {
+  return reject('exec_unavailable', { field: 'instance', received: received(instance), why });
+}
+
+async function collect(stream: AgentStream, timeoutMs: number): Promise<Record<string, unknown> | Rejection> {
+  const timer = setTimeout(
+    () => stream.cancel('deadline', 'the agent did not answer in time'),
+    timeoutMs + ANSWER_GRACE_MS,
+  );
+  const output = { stdout: new BoundedOutput(), stderr: new BoundedOutput() };
+  try {
+    for await (const item of stream) output[item.channel ?? 'stdout'].take(item);
+  } finally {
+    clearTimeout(timer);
+  }
+  const { exitCode, error } = stream.end ?? {};
+  // What it printed until it was killed is an answer; anything else that failed is not.
+  const timedOut = error?.reason === TIMED_OUT;
+  if (error !== undefined && !timedOut)
+    return unavailable(undefined, `The command was not run to its end: ${error.message}.`);
+  const truncated = output.stdout.truncated || output.stderr.truncated;
+  return {
+    exitCode: exitCode ?? null,
+    stdout: output.stdout.text(),
+    stderr: output.stderr.text(),
+    ...(truncated ? { truncated } : {}),
+    ...(timedOut ? { timedOut } : {}),
+  };
+}
+
+/** Audited before it runs: a command that could not be recorded is not run. The command itself may hold a credential and is not kept. */
+async function audit(
+  admission: Admission,
+  { caller, store }: RouteRequest,
+  instance: InstanceRecord,
+): Promise<void> {
+  const transaction = store.transaction();
+  admission.journal.audit(transaction, store.tenantId, caller, 'deployment.exec', {
+    kind: 'Instance',
+    name: instance.id,
+  });
+  await store.commit(transaction);
+}
+
+export function timeoutOf(text: string | undefined): number | Rejection {
+  const ms = parseDuration(text ?? DEFAULT_TIMEOUT);
+  if (ms !== undefined && ms >= 1000 && ms <= MAX_TIMEOUT_MS) return ms;
+  return reject('command_invalid', {
+    field: 'timeout',
+    received: received(text),
+    expected: 'a duration from 1s to 10m',
+    why: 'The timeout is not a duration in range.',
+  });
+}
+
+export async function runCommand(
+  admission: Admission,
+  dispatch: Dispatch,
+  request: RouteRequest,
+  choices: readonly InstanceRecord[],
+): Promise<Reply> {
+  const { command = [], instance: named, timeout } = request.body as Draft<typeof execBody>;
+  if (command.length === 0 || command[0] === '' || command.length > MAX_ARGUMENTS) {
+    return reject('command_invalid', {
+      field: 'command',
+      received: redacted(command),
+      expected: `1 to ${MAX_ARGUMENTS} elements, the first being the program`,
+      why: 'The command is empty or too long.',
+    });
+  }
+  const timeoutMs = timeoutOf(timeout);
+  if (isRejection(timeoutMs)) return timeoutMs;
+  const { store } = request;
+  const running = choices.filter(
+    (one) => store.get('observations', joinId(one.deployment, one.id))?.record.phase === 'running',
+  );
+  const instance =
+    running.find((one) => dispatch.lastSeenAt(store.tenantId, one.nodeId) !== undefined) ?? running[0];
+  if (instance === undefined) return unavailable(named, 'No instance is running.');
+  if (dispatch.lastSeenAt(store.tenantId, instance.nodeId) === undefined)
+    return agentUnreachable(instance.nodeId);
+  await audit(admission, request, instance);
+  const stream = dispatch.stream(store.tenantId, instance.nodeId, {
+    kind: 'exec',
+    instanceId: instance.id,
+    command,
+    timeoutMs,
+  });
+  if (stream === undefined) return agentUnreachable(instance.nodeId);
+  request.departure().addEventListener('abort', () => stream.cancel(), { once: true });
+  const result = await collect(stream, timeoutMs);
+  return isRejection(result) ? result : { status: 200, body: { instance: instance.id, ...result } };
+}

@@ -1,0 +1,163 @@
+import type { Draft } from '../../../core/contract/shape.ts';
+import type { InstanceRecord } from '../../../core/model/instance.ts';
+import { isRejection } from '../../../core/rejections/reject.ts';
+import type { Rejection } from '../../../core/rejections/rejection.ts';
+import type { Admission } from '../../admission/admission.ts';
+import { findDeployment } from '../../admission/deployment-stored.ts';
+import { deploymentNotFound } from '../../admission/deployment-write.ts';
+import type { Dispatch } from '../../dispatch/dispatch.ts';
+import type { Stored } from '../../store/collection.ts';
+import { joinId } from '../../store/keys.ts';
+import type { TenantStore } from '../../store/store.ts';
+import { pageReply, pageRequest } from '../paging.ts';
+import { LIST_QUERY, type Reply, type Route, type RouteRequest, route } from '../route.ts';
+import { execBody, runCommand } from './instance-exec.ts';
+import { instanceNotFound, streamLogs } from './instance-logs.ts';
+
+/** The record as wanted, with what the node's agent last saw. */
+export function instanceView(
+  store: TenantStore,
+  { id, record }: Stored<InstanceRecord>,
+): Record<string, unknown> {
+  const { tenantId: _own, ...wanted } = record;
+  const {
+    phase,
+    id: _same,
+    specHash: observedSpecHash,
+    secretsVersion: observedSecretsVersion,
+    ...seen
+  } = store.get('observations', id)?.record ?? { phase: 'pending' as const };
+  return {
+    ...wanted,
+    state: record.wanted === 'stop' && phase !== 'removed' ? 'stopping' : phase,
+    ...seen,
+    ...(observedSpecHash === undefined ? {} : { observedSpecHash }),
+    ...(observedSecretsVersion === undefined ? {} : { observedSecretsVersion }),
+  };
+}
+
+interface Chosen {
+  readonly name: string;
+  readonly instances: readonly Stored<InstanceRecord>[];
+}
+
+/** The instances of `{name}`; with an id, that one alone. */
+function instancesOf({ store, params }: RouteRequest, instance?: string): Chosen | Rejection {
+  const nameOrId = params['name'] ?? '';
+  const { stored, field } = findDeployment(store, nameOrId);
+  if (stored === undefined) return deploymentNotFound(field, nameOrId);
+  const { name } = stored.record.spec;
+  const instances = store.collection('instances').listUnder(joinId(name));
+  if (instance === undefined) return { name, instances };
+  const one = instances.filter(({ record }) => record.id === instance);
+  return one.length === 0 ? instanceNotFound(instance) : { name, instances: one };
+}
+
+function list(request: RouteRequest): Reply {
+  const chosen = instancesOf(request);
+  if (isRejection(chosen)) return chosen;
+  const { store, query } = request;
+  const page = pageRequest(query);
+  if (isRejection(page)) return page;
+  const { after } = page;
+  const read = chosen.instances
+    .filter(({ record }) => after === undefined || record.id > after)
+    .slice(0, page.limit + 1);
+  const path = `/api/v1/deployments/${chosen.name}/instances`;
+  return pageReply(
+    page,
+    path,
+    query,
+    read,
+    ({ record }) => record.id,
+    (one) => instanceView(store, one),
+  );
+}
+
+export function instanceRoutes(admission: Admission, dispatch: Dispatch): Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/api/v1/deployments/{name}/instances',
+      summary: 'The instances of a deployment, as wanted and as observed',
+      tag: 'Deployments',
+      permission: 'read',
+      tenant: 'credential',
+      query: LIST_QUERY,
+      codes: ['deployment_not_found'],
+      success: {
+        status: 200,
+        description: 'Instances, by id.',
+        schema: { type: 'array', items: { $ref: '#/components/schemas/Instance' } },
+      },
+      handle: list,
+    }),
+    route({
+      method: 'GET',
+      path: '/api/v1/deployments/{name}/logs',
+      summary: 'What the instances of a deployment print',
+      tag: 'Deployments',
+      permission: 'read',
+      tenant: 'credential',
+      query: {
+        follow: {
+          description: 'Go on as server-sent events (log, problem, end).',
+          schema: { type: 'boolean', default: false },
+        },
+        tail: {
+          description: 'Lines per instance from the end; 1000 unless since is given.',
+          schema: { type: 'integer', minimum: 0 },
+        },
+        since: { description: 'A duration back from now, e.g. 10m.', schema: { type: 'string' } },
+        instance: { description: 'One instance only.', schema: { type: 'string' } },
+      },
+      codes: ['deployment_not_found', 'instance_not_found', 'agent_unreachable'],
+      success: {
+        status: 200,
+        description:
+          'Lines as text, with the id of the instance before each when there are several; server-sent events with follow.',
+      },
+      handle: (request) => {
+        const chosen = instancesOf(request, request.query['instance']);
+        if (isRejection(chosen)) return chosen;
+        return streamLogs(
+          dispatch,
+          request,
+          chosen.instances.map(({ record }) => record),
+        );
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/api/v1/deployments/{name}/exec',
+      summary: 'Run a command in an instance and answer with what it printed',
+      tag: 'Deployments',
+      permission: 'exec',
+      tenant: 'credential',
+      body: { shape: execBody },
+      codes: [
+        'deployment_not_found',
+        'instance_not_found',
+        'command_invalid',
+        'exec_unavailable',
+        'agent_unreachable',
+      ],
+      success: {
+        status: 200,
+        description: 'Exit code and output, each cut at 1 MiB.',
+        schema: { type: 'object' },
+      },
+      handle: (request) => {
+        const { instance } = request.body as Draft<typeof execBody>;
+        const chosen = instancesOf(request, instance);
+        if (isRejection(chosen)) return chosen;
+        return runCommand(
+          admission,
+          dispatch,
+          request,
+          chosen.instances.map(({ record }) => record),
+        );
+      },
+    }),
+  ];
+}

@@ -1,0 +1,228 @@
+import type {
+  AgentMessage,
+  Ask,
+  Hello,
+  InstanceUsage,
+  Report,
+  Resolve,
+  StreamData,
+  StreamEnd,
+} from '../../core/contract/agent-protocol.ts';
+import type { InstanceId } from '../../core/model/ids.ts';
+import type { ContainerPhase, InstanceObservation } from '../../core/model/instance.ts';
+
+/**
+ * An agent runs on a tenant's machine and may say anything. What comes out of here has the known fields only, in bounds, so
+ * that nothing else can reach the store. Unknown fields of a newer agent are passed over; a wrong one makes the message malformed.
+ */
+type Fields = Readonly<Record<string, unknown>>;
+
+const MAX_TEXT = 1024;
+const MAX_ENTRIES = 5000;
+const MAX_LABELS = 256;
+const MAX_PORTS = 64;
+const REASON = /^[a-z][a-z0-9_]{0,63}$/;
+
+class Malformed extends Error {}
+
+function fields(value: unknown): Fields {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Malformed();
+  return value as Fields;
+}
+
+function text(value: unknown, max = MAX_TEXT): string {
+  if (typeof value !== 'string' || value.length > max || !value.isWellFormed()) throw new Malformed();
+  return value;
+}
+
+/** For words that people read: cut rather than refused, control characters removed. */
+function words(value: unknown): string {
+  if (typeof value !== 'string') throw new Malformed();
+  return value
+    .slice(0, MAX_TEXT)
+    .toWellFormed()
+    .replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f]/g, ' ');
+}
+
+function integer(value: unknown): number {
+  if (!Number.isSafeInteger(value)) throw new Malformed();
+  return value as number;
+}
+
+function amount(value: unknown): number {
+  if (typeof value !== 'number' || !Number.isFinite(value) || value < 0) throw new Malformed();
+  return value;
+}
+
+function list(value: unknown, max = MAX_ENTRIES): readonly unknown[] {
+  if (!Array.isArray(value) || value.length > max) throw new Malformed();
+  return value;
+}
+
+function oneOf<T extends string>(value: unknown, allowed: readonly T[]): T {
+  const found = allowed.find((one) => one === value);
+  if (found === undefined) throw new Malformed();
+  return found;
+}
+
+/** `{key: decoded}` when the field is there, nothing otherwise: absent and undefined are not the same on the wire. */
+function optional<K extends string, T>(
+  source: Fields,
+  key: K,
+  decode: (value: unknown) => T,
+): { readonly [P in K]?: T } {
+  const value = source[key];
+  return (value === undefined || value === null ? {} : { [key]: decode(value) }) as { readonly [P in K]?: T };
+}
+
+function labels(value: unknown): Readonly<Record<string, string>> {
+  const entries = Object.entries(fields(value));
+  if (entries.length > MAX_LABELS) throw new Malformed();
+  return Object.fromEntries(entries.map(([key, member]) => [text(key), text(member, 4096)]));
+}
+
+function hello(source: Fields): Hello {
+  const capacity = fields(source['capacity']);
+  const engine = fields(source['engine']);
+  return {
+    type: 'hello',
+    protocol: integer(source['protocol']),
+    node: text(source['node']),
+    epoch: integer(source['epoch']),
+    signature: text(source['signature']),
+    agentVersion: text(source['agentVersion']),
+    engine: { kind: text(engine['kind']), version: text(engine['version']) },
+    platform: text(source['platform']),
+    capacity: { cpu: amount(capacity['cpu']), memoryBytes: amount(capacity['memoryBytes']) },
+    labels: labels(source['labels']),
+  };
+}
+
+const PHASES: readonly ContainerPhase[] = [
+  'pending',
+  'pulling',
+  'creating',
+  'starting',
+  'running',
+  'exited',
+  'failed',
+  'removed',
+  'unknown',
+];
+
+function port(value: unknown): { readonly container: number; readonly host: number } {
+  const { container, host } = fields(value);
+  return { container: integer(container), host: integer(host) };
+}
+
+function reason(value: unknown): string {
+  const found = text(value);
+  if (!REASON.test(found)) throw new Malformed();
+  return found;
+}
+
+function observation(value: unknown): InstanceObservation {
+  const source = fields(value);
+  return {
+    id: text(source['id'], 64) as InstanceId,
+    phase: oneOf(source['phase'], PHASES),
+    ...optional(source, 'health', (health) => oneOf(health, ['starting', 'healthy', 'unhealthy'] as const)),
+    ...optional(source, 'containerId', text),
+    ...optional(source, 'containerName', text),
+    ...optional(source, 'specHash', text),
+    ...optional(source, 'secretsVersion', integer),
+    ...optional(source, 'exitCode', integer),
+    ...optional(source, 'restarts', integer),
+    ...optional(source, 'reason', reason),
+    ...optional(source, 'message', words),
+    ...optional(source, 'startedAt', text),
+    ...optional(source, 'healthySince', text),
+    ...optional(source, 'ports', (ports) => list(ports, MAX_PORTS).map(port)),
+  };
+}
+
+function usage(value: unknown): InstanceUsage {
+  const source = fields(value);
+  return {
+    instanceId: text(source['instanceId'], 64),
+    cpuPercent: amount(source['cpuPercent']),
+    memoryBytes: amount(source['memoryBytes']),
+  };
+}
+
+function report(source: Fields): Report {
+  return {
+    type: 'report',
+    epoch: integer(source['epoch']),
+    generation: integer(source['generation']),
+    full: source['full'] === true,
+    observations: list(source['observations']).map(observation),
+    ...optional(source, 'engineProblem', words),
+    ...optional(source, 'usage', (entries) => list(entries).map(usage)),
+  };
+}
+
+function ask(source: Fields): Ask {
+  return {
+    type: 'ask',
+    epoch: integer(source['epoch']),
+    instanceIds: list(source['instanceIds']).map((id) => text(id, 128)),
+  };
+}
+
+function resolve(source: Fields): Resolve {
+  return {
+    type: 'resolve',
+    requestId: text(source['requestId'], 128),
+    instanceId: text(source['instanceId'], 128),
+    specHash: text(source['specHash'], 128),
+    secretsVersion: integer(source['secretsVersion']),
+  };
+}
+
+function data(source: Fields): StreamData {
+  return {
+    type: 'data',
+    streamId: text(source['streamId'], 128),
+    ...optional(source, 'text', (value) => (typeof value === 'string' ? value.toWellFormed() : text(value))),
+    ...optional(source, 'base64', (value) => text(value, Number.POSITIVE_INFINITY)),
+    ...optional(source, 'channel', (value) => oneOf(value, ['stdout', 'stderr'] as const)),
+    ...(source['value'] === undefined ? {} : { value: source['value'] }),
+  };
+}
+
+function end(source: Fields): StreamEnd {
+  return {
+    type: 'end',
+    streamId: text(source['streamId'], 128),
+    ...optional(source, 'exitCode', integer),
+    ...optional(source, 'error', (value) => ({
+      reason: words(fields(value)['reason']),
+      message: words(fields(value)['message']),
+    })),
+  };
+}
+
+const DECODERS: { readonly [K in AgentMessage['type']]: (source: Fields) => AgentMessage } = {
+  hello,
+  report,
+  ask,
+  resolve,
+  data,
+  end,
+};
+
+/** Undefined: malformed, or of a type that this version does not know. */
+export function decodeAgentMessage(frame: string): AgentMessage | undefined {
+  try {
+    const source = fields(JSON.parse(frame));
+    const { type } = source;
+    return typeof type === 'string' && Object.hasOwn(DECODERS, type)
+      ? DECODERS[type as AgentMessage['type']](source)
+      : undefined;
+  } catch (error) {
+    if (error instanceof Malformed || error instanceof SyntaxError || error instanceof RangeError)
+      return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,102 @@
+import type {
+  AssignedContainer,
+  AssignedHealthCheck,
+  AssignedInstance,
+  AssignedMount,
+} from '../../core/contract/agent-protocol.ts';
+import type { DeploymentSpec, HealthCheck } from '../../core/model/deployment.ts';
+import type { InstanceRecord } from '../../core/model/instance.ts';
+import { parseDuration } from '../../core/model/quantity.ts';
+import type { VolumeRecord } from '../../core/model/volume.ts';
+
+export interface AssignmentFacts {
+  readonly tenantSlug: string;
+  spec(instance: InstanceRecord): DeploymentSpec | undefined;
+  volume(id: string): VolumeRecord | undefined;
+}
+
+function duration<K extends string>(key: K, text: string | undefined): { readonly [P in K]?: number } {
+  const ms = text === undefined ? undefined : parseDuration(text);
+  return (ms === undefined ? {} : { [key]: ms }) as { readonly [P in K]?: number };
+}
+
+function healthCheck({ command, interval, timeout, retries, startPeriod }: HealthCheck): AssignedHealthCheck {
+  return {
+    command,
+    ...duration('intervalMs', interval),
+    ...duration('timeoutMs', timeout),
+    ...(retries === undefined ? {} : { retries }),
+    ...duration('startPeriodMs', startPeriod),
+  };
+}
+
+/**
+ * The proxy may serve several tenants, so the slug is part of the router's id. It is joined with a character that neither part
+ * can hold: `a` + `b-c` and `a-b` + `c` must not meet in one router.
+ */
+export function ingressLabels(spec: DeploymentSpec, tenantSlug: string): Readonly<Record<string, string>> {
+  if (spec.ingress === undefined) return {};
+  const { host, port } = spec.ingress;
+  const router = `${tenantSlug}_${spec.name}`;
+  return {
+    'traefik.enable': 'true',
+    'traefik.docker.network': `berth-${tenantSlug}`,
+    [`traefik.http.routers.${router}.rule`]: `Host(\`${host}\`)`,
+    [`traefik.http.routers.${router}.service`]: router,
+    [`traefik.http.services.${router}.loadbalancer.server.port`]: String(port),
+  };
+}
+
+function mounts(spec: DeploymentSpec, facts: AssignmentFacts): readonly AssignedMount[] | undefined {
+  const assigned: AssignedMount[] = [];
+  for (const { volumeId, mountPath, readOnly } of spec.volumes ?? []) {
+    const volume = facts.volume(volumeId);
+    if (volume === undefined) return undefined;
+    assigned.push({
+      volumeId,
+      kind: volume.type,
+      ...(volume.hostPath === undefined ? {} : { source: volume.hostPath }),
+      target: mountPath,
+      readOnly,
+      sizeBytes: volume.sizeBytes,
+    });
+  }
+  return assigned;
+}
+
+export function needsSecrets(spec: DeploymentSpec): boolean {
+  return spec.secrets.length > 0 || Object.keys(spec.composedEnvironment ?? {}).length > 0;
+}
+
+function container(spec: DeploymentSpec, facts: AssignmentFacts): AssignedContainer | undefined {
+  const mounted = mounts(spec, facts);
+  if (mounted === undefined) return undefined;
+  return {
+    image: spec.image,
+    ...(spec.command === undefined ? {} : { command: spec.command }),
+    environment: spec.environment ?? {},
+    needsSecrets: needsSecrets(spec),
+    ...(spec.healthCheck === undefined ? {} : { healthCheck: healthCheck(spec.healthCheck) }),
+    ...(spec.resources?.limits === undefined ? {} : { limits: spec.resources.limits }),
+    ports: spec.ports ?? [],
+    labels: { ...spec.labels, ...ingressLabels(spec, facts.tenantSlug) },
+    mounts: mounted,
+    alias: spec.name,
+  };
+}
+
+/**
+ * Undefined: the snapshot of the spec or a volume is not there. The instance is then left out, which orders nothing, rather
+ * than run without its data.
+ */
+export function assignedInstance(
+  record: InstanceRecord,
+  facts: AssignmentFacts,
+): AssignedInstance | undefined {
+  const { id, deployment, wanted, specHash, secretsVersion, attempt } = record;
+  const head = { id, deployment, wanted, specHash, secretsVersion, attempt };
+  if (wanted === 'stop') return head;
+  const spec = facts.spec(record);
+  const made = spec === undefined ? undefined : container(spec, facts);
+  return made === undefined ? undefined : { ...head, container: made };
+}

@@ -1,0 +1,114 @@
+import { hash } from 'node:crypto';
+import type { Logger } from 'pino';
+import { MAX_FRAME_BYTES } from '../../core/contract/agent-protocol.ts';
+import type { TenantId } from '../../core/model/ids.ts';
+import type { InstanceRecord } from '../../core/model/instance.ts';
+import { joinId } from '../store/keys.ts';
+import type { Store } from '../store/store.ts';
+import type { ViewChange } from '../store/view.ts';
+import { type AssignmentFacts, assignedInstance } from './assigned-instance.ts';
+import { nodeKey, type PlacedInstances } from './placed-instances.ts';
+import type { AgentSession } from './session.ts';
+
+export interface AssignmentsOptions {
+  readonly store: Store;
+  readonly placed: PlacedInstances;
+  readonly session: (tenantId: TenantId, node: string) => AgentSession | undefined;
+  readonly log: Logger;
+}
+
+interface DirtyNode {
+  readonly tenantId: TenantId;
+  readonly node: string;
+}
+
+/** Keeps every connected agent told of its whole assignment. Level-triggered: what is sent is what is stored now. */
+export class Assignments {
+  readonly #options: AssignmentsOptions;
+  readonly #dirty = new Map<string, DirtyNode>();
+  readonly #unsubscribe: () => void;
+  #flushing = false;
+
+  constructor(options: AssignmentsOptions) {
+    this.#options = options;
+    this.#unsubscribe = options.store.view.onChange((change) => this.#onChange(change));
+  }
+
+  #onChange({ tenantId, kind, id, before, after }: ViewChange): void {
+    if (tenantId === undefined) return;
+    if (kind === 'instances') {
+      for (const stored of [before, after]) {
+        if (stored !== undefined) this.#mark(tenantId, (stored.record as InstanceRecord).nodeId);
+      }
+    } else if (kind === 'specs') {
+      const [deployment = ''] = id.split('/', 1);
+      this.#markAll(
+        tenantId,
+        this.#options.store.forTenant(tenantId).collection('instances').listUnder(deployment),
+      );
+    } else if (kind === 'volumes') {
+      this.#markAll(tenantId, this.#options.store.forTenant(tenantId).list('instances'));
+    }
+  }
+
+  #markAll(tenantId: TenantId, instances: readonly { readonly record: InstanceRecord }[]): void {
+    for (const { record } of instances) this.#mark(tenantId, record.nodeId);
+  }
+
+  #mark(tenantId: TenantId, node: string): void {
+    if (this.#options.session(tenantId, node) === undefined) return;
+    this.#dirty.set(nodeKey(tenantId, node), { tenantId, node });
+    if (this.#flushing) return;
+    this.#flushing = true;
+    // After the changes of the commit that is being applied: one push for a hundred instances.
+    setImmediate(() => this.#flush());
+  }
+
+  #flush(): void {
+    this.#flushing = false;
+    const nodes = [...this.#dirty.values()];
+    this.#dirty.clear();
+    for (const { tenantId, node } of nodes) {
+      const session = this.#options.session(tenantId, node);
+      if (session !== undefined) this.push(session);
+    }
+  }
+
+  #facts(tenantId: TenantId): AssignmentFacts {
+    const { store } = this.#options;
+    const tenant = store.forTenant(tenantId);
+    return {
+      tenantSlug: store.getGlobal('tenants', tenantId)?.record.slug ?? '',
+      spec: ({ deployment, specHash }) => tenant.get('specs', joinId(deployment, specHash))?.record,
+      volume: (id) => tenant.get('volumes', joinId(id))?.record,
+    };
+  }
+
+  push(session: AgentSession): void {
+    const { tenantId, node, epoch } = session.identity;
+    const { placed, log } = this.#options;
+    const facts = this.#facts(tenantId);
+    const instances = placed.on(tenantId, node).flatMap(({ record }) => {
+      const assigned = assignedInstance(record, facts);
+      if (assigned === undefined)
+        log.warn({ tenantId, node, instance: record.id }, 'an instance has no spec or no volume to run with');
+      return assigned ?? [];
+    });
+    const text = JSON.stringify(instances);
+    const digest = hash('sha256', text);
+    if (digest === session.assignmentDigest) return;
+    if (text.length > MAX_FRAME_BYTES - 1024) {
+      log.error({ tenantId, node, bytes: text.length }, 'the assignment is larger than a frame');
+      return;
+    }
+    session.generation += 1;
+    session.assignmentDigest = digest;
+    session.sendText(
+      `{"type":"assignment","epoch":${epoch},"generation":${session.generation},"instances":${text}}`,
+    );
+  }
+
+  close(): void {
+    this.#unsubscribe();
+  }
+}

@@ -1,0 +1,143 @@
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { Logger } from 'pino';
+import type {
+  AgentMessage,
+  Ask,
+  InstanceUsage,
+  StreamOperation,
+} from '../../core/contract/agent-protocol.ts';
+import type { TenantId } from '../../core/model/ids.ts';
+import type { InstanceRecord } from '../../core/model/instance.ts';
+import type { Region } from '../../core/model/region.ts';
+import type { AccessDependencies } from '../access/authenticate.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { RegistryCredentialSource } from '../registry/credentials.ts';
+import type { SecretsStore } from '../secrets/port.ts';
+import type { Stored } from '../store/collection.ts';
+import type { Store } from '../store/store.ts';
+import { Assignments } from './assignments.ts';
+import { type Liveness, NO_LIVENESS } from './liveness.ts';
+import { nodeKey, PlacedInstances } from './placed-instances.ts';
+import { Reports } from './reports.ts';
+import { Resolver } from './resolve.ts';
+import type { AgentSession } from './session.ts';
+import { Sessions } from './sessions.ts';
+import type { AgentStream } from './streams.ts';
+
+const HELLO_DEADLINE_MS = 10_000;
+
+export interface DispatchOptions {
+  readonly store: Store;
+  readonly access: AccessDependencies;
+  readonly journal: Journal;
+  readonly secrets: SecretsStore;
+  readonly credentials: RegistryCredentialSource;
+  readonly regions: readonly Region[];
+  readonly timers: { readonly heartbeatMs: number; readonly failedAfterMs: number };
+  readonly acceptsPerSecond: number;
+  readonly baseUrl: (request: IncomingMessage) => string;
+  readonly log: Logger;
+  /** Absent: nobody judges silence. */
+  readonly liveness?: Liveness;
+}
+
+/** The control plane's side of its agents. */
+export class Dispatch {
+  readonly placed: PlacedInstances;
+  readonly #liveness: Liveness;
+  readonly #sessions: Sessions;
+  readonly #assignments: Assignments;
+  readonly #reports: Reports;
+  readonly #resolver: Resolver;
+
+  constructor(options: DispatchOptions) {
+    const { store, journal, log, secrets, credentials } = options;
+    this.#liveness = options.liveness ?? NO_LIVENESS;
+    // First, so that the listeners below find it up to date with the change they are told of.
+    this.placed = new PlacedInstances(store.view);
+    this.#reports = new Reports({ store, placed: this.placed, journal, log });
+    this.#resolver = new Resolver({ store, placed: this.placed, secrets, credentials, journal, log });
+    this.#sessions = new Sessions(
+      {
+        ...options,
+        liveness: this.#liveness,
+        timers: { ...options.timers, helloDeadlineMs: HELLO_DEADLINE_MS },
+      },
+      {
+        onOpened: (session) => this.#assignments.push(session),
+        onMessage: (session, message) => this.#onMessage(session, message),
+        onClosed: (session) => this.#reports.forget(session.key),
+      },
+    );
+    this.#assignments = new Assignments({
+      store,
+      placed: this.placed,
+      session: (tenantId, node) => this.#sessions.of(tenantId, node),
+      log,
+    });
+  }
+
+  /** For the HTTP server's `upgrade` event. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    this.#sessions.upgrade(request, socket, head);
+  }
+
+  #onMessage(
+    session: AgentSession,
+    message: Exclude<AgentMessage, { readonly type: 'hello' | 'data' | 'end' }>,
+  ): void {
+    const { tenantId, node, epoch } = session.identity;
+    switch (message.type) {
+      case 'report':
+        if (message.epoch !== epoch) return;
+        session.seenAt = new Date().toISOString();
+        this.#liveness.beat(tenantId, node);
+        this.#reports.take(session, message);
+        return;
+      case 'ask':
+        if (message.epoch === epoch) this.#verdict(session, message);
+        return;
+      case 'resolve':
+        void this.#resolver.answer(session, message);
+    }
+  }
+
+  /**
+   * What this node has no record of may be removed. The view cannot be behind: this session's epoch was in it before the
+   * welcome, and every container of the node was ordered either before that epoch was stored or by this session.
+   */
+  #verdict(session: AgentSession, { instanceIds }: Ask): void {
+    const { tenantId, node, epoch } = session.identity;
+    const remove = instanceIds.filter((id) => this.placed.find(tenantId, node, id) === undefined);
+    session.send({ type: 'verdict', epoch, remove });
+  }
+
+  placedOn(tenantId: TenantId, node: string): readonly Stored<InstanceRecord>[] {
+    return this.placed.on(tenantId, node);
+  }
+
+  lastSeenAt(tenantId: TenantId, node: string): string | undefined {
+    return this.#sessions.of(tenantId, node)?.seenAt;
+  }
+
+  /** Undefined: the agent is not connected to this control plane. */
+  stream(tenantId: TenantId, node: string, operation: StreamOperation): AgentStream | undefined {
+    return this.#sessions.of(tenantId, node)?.stream(operation);
+  }
+
+  /** What the agents measured last, by instance; for scaling. */
+  usage(tenantId: TenantId, node: string): ReadonlyMap<string, InstanceUsage> {
+    return this.#reports.usage(nodeKey(tenantId, node));
+  }
+
+  get sessions(): number {
+    return this.#sessions.size;
+  }
+
+  close(): void {
+    this.#assignments.close();
+    this.#sessions.close();
+    this.#reports.close();
+  }
+}

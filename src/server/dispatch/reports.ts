@@ -1,0 +1,160 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { InstanceUsage, Report } from '../../core/contract/agent-protocol.ts';
+import { canonicalJson } from '../../core/model/canonical.ts';
+import type { TenantId } from '../../core/model/ids.ts';
+import type { InstanceObservation, InstanceRecord } from '../../core/model/instance.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { Stored } from '../store/collection.ts';
+import { tenantKey } from '../store/keys.ts';
+import type { Store } from '../store/store.ts';
+import { Transaction } from '../store/transaction.ts';
+import type { PlacedInstances } from './placed-instances.ts';
+import type { AgentSession } from './session.ts';
+
+/** Puts of one commit; etcd takes 128 operations by default, and each put has a guard beside it. */
+const BATCH = 60;
+const RETRY_MS = 500;
+const CONFLICT_PAUSE_MS = 20;
+
+interface Pending {
+  readonly tenantId: TenantId;
+  readonly node: string;
+  readonly observation: InstanceObservation;
+}
+
+export interface ReportsOptions {
+  readonly store: Store;
+  readonly placed: PlacedInstances;
+  readonly journal: Journal;
+  readonly log: Logger;
+}
+
+/**
+ * The only writer of observations. Newest per instance wins; what is stored already is not written again, so that an
+ * unchanged heartbeat costs no commit; while one commit is under way the next one gathers.
+ */
+export class Reports {
+  readonly #options: ReportsOptions;
+  readonly #pending = new Map<string, Pending>();
+  readonly #usage = new Map<string, Map<string, InstanceUsage>>();
+  #writing = false;
+  #closed = false;
+
+  constructor(options: ReportsOptions) {
+    this.#options = options;
+  }
+
+  take(session: AgentSession, report: Report): void {
+    const { tenantId, node } = session.identity;
+    const { placed } = this.#options;
+    for (const observation of report.observations) {
+      const stored = placed.find(tenantId, node, observation.id);
+      // A node speaks of what was assigned to it and of nothing else.
+      if (stored === undefined || !this.#isNews(tenantId, stored, observation)) continue;
+      this.#pending.set(tenantKey(tenantId, 'observations', stored.id), { tenantId, node, observation });
+    }
+    if (report.usage !== undefined) {
+      const assigned = report.usage.filter(
+        ({ instanceId }) => placed.find(tenantId, node, instanceId) !== undefined,
+      );
+      this.#usage.set(session.key, new Map(assigned.map((usage) => [usage.instanceId, usage])));
+    }
+    if (report.engineProblem !== session.engineProblem) this.#tellEngine(session, report.engineProblem);
+    this.#write();
+  }
+
+  /** Measurements are of the live session only and kept in memory. */
+  usage(sessionKey: string): ReadonlyMap<string, InstanceUsage> {
+    return this.#usage.get(sessionKey) ?? new Map<string, InstanceUsage>();
+  }
+
+  forget(sessionKey: string): void {
+    this.#usage.delete(sessionKey);
+  }
+
+  #isNews(tenantId: TenantId, { id }: Stored<InstanceRecord>, observation: InstanceObservation): boolean {
+    const pending = this.#pending.get(tenantKey(tenantId, 'observations', id))?.observation;
+    const known = pending ?? this.#options.store.forTenant(tenantId).get('observations', id)?.record;
+    return known === undefined || canonicalJson(known) !== canonicalJson(observation);
+  }
+
+  #write(): void {
+    if (this.#writing || this.#closed || this.#pending.size === 0) return;
+    this.#writing = true;
+    // In a turn of its own: reports that arrived together are stored together.
+    setImmediate(() => {
+      this.#commitBatch().then(
+        () => this.#written(0),
+        (error: unknown) => {
+          this.#options.log.warn({ err: error }, 'reports could not be stored; trying again');
+          this.#written(RETRY_MS);
+        },
+      );
+    });
+  }
+
+  #written(waitMs: number): void {
+    this.#writing = false;
+    if (waitMs === 0) this.#write();
+    else setTimeout(() => this.#write(), waitMs).unref();
+  }
+
+  /** Guarded by the instance: an observation of one that was deleted or moved meanwhile must not come to life. */
+  async #commitBatch(): Promise<void> {
+    const batch = [...this.#pending].slice(0, BATCH);
+    const guards = new Map<string, string>();
+    let whole: Transaction | undefined;
+    for (const [key, { tenantId, node, observation }] of batch) {
+      const stored = this.#options.placed.find(tenantId, node, observation.id);
+      if (stored === undefined) {
+        this.#pending.delete(key);
+        continue;
+      }
+      const part = new Transaction(tenantId)
+        .expect('instances', stored.id, stored)
+        .put('observations', stored.id, observation);
+      guards.set(tenantKey(tenantId, 'instances', stored.id), key);
+      whole = whole === undefined ? part : whole.include(part.toCommit());
+    }
+    if (whole === undefined) return;
+    const result = await this.#options.store.commit(whole);
+    if (result.ok) {
+      // A newer observation of the same instance stays for the next batch.
+      for (const [key, entry] of batch) if (this.#pending.get(key) === entry) this.#pending.delete(key);
+      return;
+    }
+    // The view knows the change that failed the guard before long; until then these wait behind the others.
+    for (const failed of result.failed) {
+      const key = guards.get(failed);
+      const entry = key === undefined ? undefined : this.#pending.get(key);
+      if (key === undefined || entry === undefined) continue;
+      this.#pending.delete(key);
+      this.#pending.set(key, entry);
+    }
+    await pause(CONFLICT_PAUSE_MS);
+  }
+
+  #tellEngine(session: AgentSession, problem: string | undefined): void {
+    const { tenantId, node } = session.identity;
+    session.engineProblem = problem;
+    const transaction = new Transaction(tenantId);
+    this.#options.journal.event(transaction, tenantId, {
+      kind: problem === undefined ? 'node.engine_recovered' : 'node.engine_failed',
+      subject: { kind: 'Node', name: node },
+      message:
+        problem === undefined
+          ? `the engine of ${node} answers again`
+          : `the engine of ${node} does not answer: ${problem}`,
+    });
+    this.#options.store
+      .commit(transaction)
+      .catch((error: unknown) =>
+        this.#options.log.warn({ err: error, node }, 'an event could not be stored'),
+      );
+  }
+
+  close(): void {
+    this.#closed = true;
+  }
+}

@@ -1,0 +1,99 @@
+import type { Hello } from '../../core/contract/agent-protocol.ts';
+import { canonicalJson } from '../../core/model/canonical.ts';
+import type { TenantId } from '../../core/model/ids.ts';
+import type { NodeRecord } from '../../core/model/node.ts';
+import type { Region } from '../../core/model/region.ts';
+import { isRejection } from '../../core/rejections/reject.ts';
+import { foldCountry, nodeDescription, nodeLabelRule } from '../../core/rules/node.ts';
+import type { Journal } from '../journal/journal.ts';
+import { joinId } from '../store/keys.ts';
+import type { Store } from '../store/store.ts';
+import { type Refusal, STALE } from './handshake.ts';
+
+const MAX_ATTEMPTS = 8;
+const MAX_LABELS = 64;
+
+/** Labels that do not hold are left off and announced: a node must not keep a country that its agent no longer claims. */
+function acceptedLabels(
+  hello: Hello,
+  regions: readonly Region[],
+): { readonly labels: Record<string, string>; readonly refused: readonly string[] } {
+  const labels: Record<string, string> = {};
+  const refused: string[] = [];
+  for (const [key, value] of Object.entries(foldCountry(hello.labels))) {
+    const rejection =
+      Object.keys(labels).length < MAX_LABELS ? nodeLabelRule(key, value, regions) : undefined;
+    if (rejection === undefined && Object.keys(labels).length < MAX_LABELS) labels[key] = value;
+    else refused.push(`${key.slice(0, 64)}: ${rejection?.why ?? `more than ${MAX_LABELS} labels`}`);
+  }
+  return { labels, refused };
+}
+
+export interface SessionRecordDependencies {
+  readonly store: Store;
+  readonly journal: Journal;
+  readonly regions: readonly Region[];
+}
+
+/**
+ * The new epoch and what the agent says of its machine, in one guarded commit before the welcome: of two sessions that
+ * answer the same challenge epoch, one is stored and the other is stale, on whichever control plane they are.
+ */
+export async function recordSession(
+  { store, journal, regions }: SessionRecordDependencies,
+  tenantId: TenantId,
+  known: NodeRecord,
+  hello: Hello,
+): Promise<NodeRecord | Refusal> {
+  const tenant = store.forTenant(tenantId);
+  for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
+    const stored = tenant.get('nodes', joinId(known.name));
+    if (stored === undefined)
+      return { code: 'node_not_found', message: 'the node was deleted', retry: false };
+    const before = stored.record;
+    if (
+      before.sessionEpoch + 1 !== hello.epoch ||
+      before.publicKey !== known.publicKey ||
+      before.tokenId !== known.tokenId
+    )
+      return STALE;
+    const { labels, refused } = acceptedLabels(hello, regions);
+    const described = nodeDescription(hello);
+    const facts = isRejection(described) ? {} : described;
+    const record: NodeRecord = { ...before, ...facts, labels, sessionEpoch: hello.epoch };
+    const transaction = tenant
+      .transaction()
+      .expect('nodes', stored.id, stored)
+      .put('nodes', stored.id, record);
+    const subject = { kind: 'Node', name: known.name } as const;
+    const changed = (['labels', 'capacity', 'engine', 'platform', 'agentVersion'] as const).filter(
+      (field) => canonicalJson(record[field]) !== canonicalJson(before[field]),
+    );
+    if (changed.length > 0) {
+      journal.event(transaction, tenantId, {
+        kind: 'node.updated',
+        subject,
+        message: `${known.name} now reports another ${changed.join(', ')}`,
+        details: Object.fromEntries(changed.map((field) => [field, record[field]])),
+      });
+    }
+    if (refused.length > 0) {
+      journal.event(transaction, tenantId, {
+        kind: 'node.labels_refused',
+        subject,
+        message: `labels of ${known.name} were left off: ${refused.join('; ')}`.slice(0, 2000),
+        details: { refused },
+      });
+    }
+    const committed = await tenant.commit(transaction);
+    if (!committed.ok) continue;
+    // Verdicts rest on it: what this process sees includes all that was ordered before this epoch.
+    if (store.view.revision >= committed.revision) return record;
+    return {
+      code: 'store_unavailable',
+      message: 'the control plane does not see its own writes yet',
+      retry: true,
+    };
+  }
+  return STALE;
+}

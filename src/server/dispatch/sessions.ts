@@ -1,0 +1,340 @@
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { Logger } from 'pino';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { type AgentMessage, MAX_FRAME_BYTES, type Welcome } from '../../core/contract/agent-protocol.ts';
+import type { TenantId } from '../../core/model/ids.ts';
+import type { NodeRecord } from '../../core/model/node.ts';
+import type { TokenRecord } from '../../core/model/tenant.ts';
+import { isRejection, reject } from '../../core/rejections/reject.ts';
+import type { Rejection } from '../../core/rejections/rejection.ts';
+import { type AccessDependencies, authenticate, platformTenantId } from '../access/authenticate.ts';
+import { joinId } from '../store/keys.ts';
+import type { ViewChange } from '../store/view.ts';
+import { AcceptRate } from './accept-rate.ts';
+import { decodeAgentMessage } from './agent-message.ts';
+import { challengeAgent } from './handshake.ts';
+import type { Liveness } from './liveness.ts';
+import { nodeKey } from './placed-instances.ts';
+import { AgentSession, sayFarewell } from './session.ts';
+import { recordSession, type SessionRecordDependencies } from './session-record.ts';
+import { headerCount, refuseUpgrade } from './upgrade-refusal.ts';
+
+export const SESSION_PATH = '/agent/v1/session';
+const SWEEP_MS = 500;
+
+export interface SessionTimers {
+  readonly heartbeatMs: number;
+  /** Silence after which a session is ended; its node is failed then. */
+  readonly failedAfterMs: number;
+  readonly helloDeadlineMs: number;
+}
+
+export interface SessionsOptions extends SessionRecordDependencies {
+  readonly access: AccessDependencies;
+  readonly liveness: Liveness;
+  readonly timers: SessionTimers;
+  readonly acceptsPerSecond: number;
+  readonly baseUrl: (request: IncomingMessage) => string;
+  readonly log: Logger;
+}
+
+export interface SessionHandlers {
+  onOpened(session: AgentSession): void;
+  onMessage(
+    session: AgentSession,
+    message: Exclude<AgentMessage, { readonly type: 'hello' | 'data' | 'end' }>,
+  ): void;
+  onClosed(session: AgentSession): void;
+}
+
+interface Admitted {
+  readonly tenantId: TenantId;
+  readonly tokenId: string;
+  readonly node: NodeRecord;
+}
+
+/** The live sessions of this process: one per node, each known to hold a token and the key of its node. */
+export class Sessions {
+  readonly #options: SessionsOptions;
+  readonly #handlers: SessionHandlers;
+  readonly #server = new WebSocketServer({
+    noServer: true,
+    maxPayload: MAX_FRAME_BYTES,
+    perMessageDeflate: false,
+    clientTracking: false,
+    autoPong: false,
+  });
+  readonly #accepts: AcceptRate;
+  readonly #byNode = new Map<string, AgentSession>();
+  readonly #byToken = new Map<string, AgentSession>();
+  readonly #toReview = new Set<AgentSession>();
+  readonly #pending = new Set<WebSocket>();
+  readonly #unsubscribe: () => void;
+  readonly #sweeper: NodeJS.Timeout;
+  #sweptMs: number;
+  #closing = false;
+
+  constructor(options: SessionsOptions, handlers: SessionHandlers) {
+    this.#options = options;
+    this.#handlers = handlers;
+    const { clock } = options.access;
+    this.#accepts = new AcceptRate(options.acceptsPerSecond, clock);
+    this.#unsubscribe = options.store.view.onChange((change) => this.#onChange(change));
+    this.#sweptMs = clock.monotonicMs();
+    this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS);
+  }
+
+  get size(): number {
+    return this.#byNode.size;
+  }
+
+  of(tenantId: TenantId, node: string): AgentSession | undefined {
+    return this.#byNode.get(nodeKey(tenantId, node));
+  }
+
+  /** For the `upgrade` event of the HTTP server. Everything is refused before a socket is handed out. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    socket.on('error', () => socket.destroy());
+    const admitted = this.#admit(request);
+    if (isRejection(admitted)) {
+      this.#options.log.info({ code: admitted.code, field: admitted.field }, 'agent session refused');
+      refuseUpgrade(socket, admitted, this.#options.baseUrl(request));
+      return;
+    }
+    this.#server.handleUpgrade(request, socket, head, (connection) => {
+      this.#converse(connection, admitted).catch((error: unknown) => {
+        this.#options.log.error({ err: error, node: admitted.node.name }, 'agent session failed');
+        sayFarewell(connection, 'store_unavailable', 'the control plane cannot open a session now', true);
+      });
+    });
+  }
+
+  #admit(request: IncomingMessage): Admitted | Rejection {
+    const path = (request.url ?? '').split('?', 1)[0];
+    if (path !== SESSION_PATH)
+      return reject('route_not_found', {
+        field: 'path',
+        received: '(upgrade)',
+        why: 'There is no such path for a WebSocket.',
+      });
+    if (this.#closing) {
+      return {
+        ...reject('store_unavailable', {
+          field: 'server',
+          received: '(stopping)',
+          why: 'This control plane is stopping.',
+        }),
+        retryAfterSeconds: 1,
+      };
+    }
+    // A browser always says where it comes from, an agent never does: a page cannot ride on anything here.
+    if (request.headers.origin !== undefined) {
+      return reject('role_forbidden', {
+        field: 'Origin',
+        received: '(present)',
+        why: 'Sessions are for agents, not for browsers.',
+      });
+    }
+    if (headerCount(request, 'authorization') > 1) {
+      return reject('header_duplicate', {
+        field: 'authorization',
+        received: '(sent twice)',
+        why: 'The header authorization was sent more than once.',
+      });
+    }
+    const principal = authenticate(this.#options.access, request.headers.authorization);
+    if (isRejection(principal)) return principal;
+    if (principal.kind !== 'node')
+      return reject('role_forbidden', {
+        field: 'Authorization',
+        received: principal.role,
+        why: 'Only the token of an enrolled node opens a session.',
+      });
+    const { store } = this.#options;
+    const nodeName = store.getGlobal('tokens', principal.tokenId)?.record.nodeName ?? '';
+    const node = store.forTenant(principal.tenantId).get('nodes', joinId(nodeName))?.record;
+    if (node === undefined || node.tokenId !== principal.tokenId) {
+      return reject('unauthenticated', {
+        field: 'Authorization',
+        received: '(redacted)',
+        why: 'The node of this token no longer exists.',
+      });
+    }
+    const wait = this.#accepts.retryAfterSeconds();
+    if (wait === undefined) return { tenantId: principal.tenantId, tokenId: principal.tokenId, node };
+    const { acceptsPerSecond } = this.#options;
+    return {
+      ...reject('rate_limited', {
+        field: 'path',
+        received: SESSION_PATH,
+        expected: `at most ${acceptsPerSecond} new sessions per second`,
+        why: `Many agents connect at once; come back in ${wait} s.`,
+      }),
+      retryAfterSeconds: wait,
+    };
+  }
+
+  async #converse(socket: WebSocket, { tenantId, tokenId, node }: Admitted): Promise<void> {
+    this.#pending.add(socket);
+    socket.on('error', () => socket.terminate());
+    socket.once('close', () => this.#pending.delete(socket));
+    const hello = await challengeAgent(socket, node, this.#options.timers.helloDeadlineMs);
+    if (hello === undefined) return;
+    // Nothing may be lost between the hello and the handler below: an agent speaks only after the welcome.
+    const record = await recordSession(this.#options, tenantId, node, hello);
+    if ('code' in record) {
+      sayFarewell(socket, record.code, record.message, record.retry);
+      return;
+    }
+    this.#pending.delete(socket);
+    const session = new AgentSession(
+      socket,
+      { tenantId, tokenId, node: node.name, publicKey: node.publicKey, epoch: record.sessionEpoch },
+      this.#options.access.clock,
+    );
+    if (!session.open || this.#closing) {
+      socket.close(1012);
+      return;
+    }
+    this.#register(session);
+    socket.on('pong', () => session.heard());
+    // Answered by hand, so that a flood of pings is a flood of messages like any other.
+    socket.on('ping', () => {
+      if (session.rate.take()) socket.pong();
+      else session.farewell('rate_limited', 'too many pings', true);
+    });
+    socket.on('message', (data: Buffer, isBinary) => this.#onFrame(session, data, isBinary));
+    socket.once('close', () => this.#unregister(session));
+    session.send(this.#welcome(session));
+    this.#handlers.onOpened(session);
+    // A token revoked or a node deleted while the epoch was being stored was told to nobody yet.
+    this.#review(session);
+  }
+
+  #welcome({ identity: { tenantId, epoch } }: AgentSession): Welcome {
+    const { store, timers } = this.#options;
+    return {
+      type: 'welcome',
+      epoch,
+      tenantId,
+      tenantSlug: store.getGlobal('tenants', tenantId)?.record.slug ?? '',
+      installId: platformTenantId(store) ?? '',
+      heartbeatMs: timers.heartbeatMs,
+      silenceMs: timers.failedAfterMs,
+    };
+  }
+
+  #register(session: AgentSession): void {
+    const { tenantId, node, tokenId } = session.identity;
+    const older = this.#byNode.get(session.key);
+    this.#byNode.set(session.key, session);
+    this.#byToken.set(tokenId, session);
+    if (older !== undefined) {
+      older.farewell('agent_session_stale', 'a newer session of this node displaced this one', false);
+      this.#handlers.onClosed(older);
+    }
+    this.#options.liveness.sessionOpened(tenantId, node);
+    this.#options.log.info({ tenantId, node, epoch: session.identity.epoch }, 'agent connected');
+  }
+
+  #unregister(session: AgentSession): void {
+    const { tenantId, node, tokenId } = session.identity;
+    this.#toReview.delete(session);
+    session.streams.closeAll();
+    // Displaced: its place is taken, and what the newer one told stays true.
+    if (this.#byNode.get(session.key) !== session) return;
+    this.#byNode.delete(session.key);
+    if (this.#byToken.get(tokenId) === session) this.#byToken.delete(tokenId);
+    this.#handlers.onClosed(session);
+    this.#options.liveness.sessionClosed(tenantId, node);
+    this.#options.log.info({ tenantId, node }, 'agent disconnected');
+  }
+
+  #onFrame(session: AgentSession, data: Buffer, isBinary: boolean): void {
+    // Messages of a displaced session are of an older epoch and count for nothing.
+    if (this.#byNode.get(session.key) !== session) return;
+    session.heard();
+    const message = isBinary ? undefined : decodeAgentMessage(data.toString('utf8'));
+    if (message === undefined || message.type === 'hello') {
+      session.farewell('body_malformed', 'a message was not understood', true);
+      return;
+    }
+    // Data of an open stream is bounded by its credit; everything else by the rate.
+    if (message.type === 'data' && session.streams.data(message)) return;
+    if (!session.rate.take()) {
+      session.farewell('rate_limited', 'too many messages', true);
+      return;
+    }
+    if (message.type === 'end') session.streams.end(message);
+    else if (message.type !== 'data') this.#handlers.onMessage(session, message);
+  }
+
+  /** Rights are looked up again whenever a record that grants them changes: a revocation ends the socket at once (fault X12). */
+  #onChange({ tenantId, kind, id }: ViewChange): void {
+    let session: AgentSession | undefined;
+    if (tenantId === undefined && kind === 'tokens') session = this.#byToken.get(id);
+    else if (tenantId !== undefined && kind === 'nodes')
+      session = this.#byNode.get(nodeKey(tenantId, decodeURIComponent(id)));
+    if (session === undefined || this.#toReview.has(session)) return;
+    this.#toReview.add(session);
+    // After the whole commit is in the view: a node that moves to another tenant is deleted here and appears there.
+    setImmediate(() => {
+      if (session !== undefined && this.#toReview.delete(session)) this.#review(session);
+    });
+  }
+
+  #review(session: AgentSession): void {
+    const { tenantId, node, tokenId, publicKey, epoch } = session.identity;
+    const { store } = this.#options;
+    const token: TokenRecord | undefined = store.getGlobal('tokens', tokenId)?.record;
+    const record = store.forTenant(tenantId).get('nodes', joinId(node))?.record;
+    if (token !== undefined && token.revokedAt === undefined && token.tenantId !== tenantId) {
+      session.farewell('agent_session_stale', 'the node belongs to another tenant now; dial again', true);
+    } else if (record === undefined) {
+      session.farewell('node_not_found', 'the node was deleted', false);
+    } else if (
+      token === undefined ||
+      token.revokedAt !== undefined ||
+      record.tokenId !== tokenId ||
+      record.publicKey !== publicKey
+    ) {
+      session.farewell('unauthenticated', 'the token of this node was revoked', false);
+    } else if (record.sessionEpoch > epoch) {
+      session.farewell('agent_session_stale', 'a newer session of this node displaced this one', false);
+    } else {
+      return;
+    }
+    this.#unregister(session);
+  }
+
+  #sweep(): void {
+    const now = this.#options.access.clock.monotonicMs();
+    // A process that was stopped must read what arrived meanwhile before it judges silence (fault F-21).
+    const lateMs = Math.max(0, now - this.#sweptMs - 2 * SWEEP_MS);
+    this.#sweptMs = now;
+    const { heartbeatMs, failedAfterMs } = this.#options.timers;
+    for (const session of this.#byNode.values()) {
+      session.heardMs += lateMs;
+      if (now - session.heardMs > failedAfterMs) {
+        session.terminate();
+        this.#unregister(session);
+      } else if (now - session.pingedMs >= heartbeatMs) {
+        session.ping();
+      }
+    }
+  }
+
+  close(): void {
+    this.#closing = true;
+    clearInterval(this.#sweeper);
+    this.#unsubscribe();
+    for (const socket of this.#pending) socket.terminate();
+    for (const session of [...this.#byNode.values()]) {
+      session.release();
+      this.#unregister(session);
+      setTimeout(() => session.terminate(), SWEEP_MS).unref();
+    }
+    this.#server.close();
+  }
+}

@@ -1,0 +1,146 @@
+import type {
+  ServerMessage,
+  StreamData,
+  StreamEnd,
+  StreamOperation,
+} from '../../core/contract/agent-protocol.ts';
+
+/** What an agent may have under way to a reader that has not taken it yet. */
+const WINDOW_BYTES = 256 * 1024;
+/** Credit is given back in pieces of this size, not per line. */
+const CREDIT_STEP_BYTES = WINDOW_BYTES / 4;
+/** Beyond it the agent does not honour the window, and the stream is cut rather than buffered for. */
+const MAX_QUEUED_BYTES = 4 * WINDOW_BYTES;
+const MAX_STREAMS = 64;
+
+export type StreamItem = Omit<StreamData, 'type' | 'streamId'>;
+
+function sizeOf({ text, base64, value }: StreamItem): number {
+  if (text !== undefined) return Buffer.byteLength(text);
+  if (base64 !== undefined) return Math.ceil((base64.length * 3) / 4);
+  return value === undefined ? 0 : Buffer.byteLength(JSON.stringify(value));
+}
+
+function failed(reason: string, message: string): Omit<StreamEnd, 'type' | 'streamId'> {
+  return { error: { reason, message } };
+}
+
+/** One answer of an agent, read piece by piece. Reading slowly holds the agent back; leaving off cancels. */
+export class AgentStream {
+  readonly #id: string;
+  readonly #send: (message: ServerMessage) => boolean;
+  readonly #forget: () => void;
+  readonly #queue: StreamItem[] = [];
+  #queuedBytes = 0;
+  #owedBytes = 0;
+  #end: Omit<StreamEnd, 'type' | 'streamId'> | undefined;
+  #wake: () => void = () => undefined;
+
+  constructor(id: string, send: (message: ServerMessage) => boolean, forget: () => void) {
+    this.#id = id;
+    this.#send = send;
+    this.#forget = forget;
+  }
+
+  begin(operation: StreamOperation): void {
+    const sent = this.#send({ type: 'request', streamId: this.#id, operation });
+    if (sent) this.#send({ type: 'credit', streamId: this.#id, bytes: WINDOW_BYTES });
+    else this.finish(failed('agent_unreachable', 'the agent is not connected'));
+  }
+
+  take(item: StreamItem): void {
+    if (this.#end !== undefined) return;
+    this.#queue.push(item);
+    this.#queuedBytes += sizeOf(item);
+    if (this.#queuedBytes > MAX_QUEUED_BYTES)
+      this.cancel('protocol_violated', 'the agent sent more than it was granted');
+    this.#wake();
+  }
+
+  finish(end: Omit<StreamEnd, 'type' | 'streamId'>): void {
+    if (this.#end !== undefined) return;
+    this.#end = end;
+    this.#forget();
+    this.#wake();
+  }
+
+  cancel(reason = 'cancelled', message = 'the reader left'): void {
+    if (this.#end !== undefined) return;
+    this.#send({ type: 'cancel', streamId: this.#id });
+    this.finish(failed(reason, message));
+  }
+
+  /** How it ended; undefined while it goes on. */
+  get end(): Omit<StreamEnd, 'type' | 'streamId'> | undefined {
+    return this.#end;
+  }
+
+  #giveCredit(bytes: number): void {
+    this.#owedBytes += bytes;
+    if (this.#owedBytes < CREDIT_STEP_BYTES || this.#end !== undefined) return;
+    this.#send({ type: 'credit', streamId: this.#id, bytes: this.#owedBytes });
+    this.#owedBytes = 0;
+  }
+
+  /** Everything that arrived is read even after the end; then `end` says how it went. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<StreamItem> {
+    try {
+      for (;;) {
+        const item = this.#queue.shift();
+        if (item !== undefined) {
+          const bytes = sizeOf(item);
+          this.#queuedBytes -= bytes;
+          yield item;
+          this.#giveCredit(bytes);
+        } else if (this.#end !== undefined) {
+          return;
+        } else {
+          await new Promise<void>((resolve) => {
+            this.#wake = resolve;
+          });
+        }
+      }
+    } finally {
+      this.cancel();
+    }
+  }
+}
+
+/** The open streams of one session. */
+export class AgentStreams {
+  readonly #open = new Map<string, AgentStream>();
+  #count = 0;
+
+  get full(): boolean {
+    return this.#open.size >= MAX_STREAMS;
+  }
+
+  open(operation: StreamOperation, send: (message: ServerMessage) => boolean): AgentStream {
+    this.#count += 1;
+    const id = `s${this.#count}`;
+    const stream = new AgentStream(id, send, () => this.#open.delete(id));
+    if (this.full) {
+      stream.finish(failed('too_many_streams', `the agent already serves ${MAX_STREAMS} streams`));
+      return stream;
+    }
+    this.#open.set(id, stream);
+    stream.begin(operation);
+    return stream;
+  }
+
+  /** False: it belongs to no open stream, was cancelled a moment ago, and is dropped. */
+  data({ streamId, type: _type, ...item }: StreamData): boolean {
+    const stream = this.#open.get(streamId);
+    stream?.take(item);
+    return stream !== undefined;
+  }
+
+  end({ streamId, type: _type, ...end }: StreamEnd): void {
+    this.#open.get(streamId)?.finish(end);
+  }
+
+  closeAll(): void {
+    for (const stream of [...this.#open.values()])
+      stream.finish(failed('agent_unreachable', 'the session of the agent ended'));
+  }
+}
