@@ -44,13 +44,6 @@ const ASK_AGAIN_MS = 10_000;
 const MAX_ASKED = 500;
 const DEFAULT_CHECK_INTERVAL_MS = 30_000;
 
-/** The next step of every instance and the question about the rest; empty when the node is as it should be. */
-export function plan(view: NodeView): readonly Step[] {
-  const ids = new Set([...view.assigned.keys(), ...view.condemned]);
-  const steps: Step[] = [...ids].flatMap((id) => planInstance(view, id) ?? []);
-  return [...steps, ...planAsk(view)];
-}
-
 /**
  * At most one step: the next is planned from what that one led to. Only two orders end a container: its instance is in the
  * assignment and wants none or another one, or the control plane, asked, said that it may go (fault-catalogue F-29).
