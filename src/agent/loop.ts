@@ -52,6 +52,7 @@ export class Loop {
   readonly #resolver: Resolver;
   readonly #material = new Map<string, Material>();
   readonly #pulls = new Map<string, Promise<void>>();
+  readonly #network: Workbench['network'] = { made: undefined };
   readonly #lanes = new Set<string>();
   readonly #again = new Set<string>();
   readonly #timers = new Map<string, NodeJS.Timeout>();
@@ -196,6 +197,7 @@ export class Loop {
       bindRoots,
       material: this.#material,
       pulls: this.#pulls,
+      network: this.#network,
       send,
       epoch: this.#epoch,
     };

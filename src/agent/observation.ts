@@ -89,16 +89,32 @@ function ended(sight: Sight, seen: ObservedContainer): Trouble | undefined {
   const last = endings.at(-1);
   const exitCode = seen.exitCode ?? last?.exitCode;
   const outOfMemory = seen.oomKilled || last?.outOfMemory === true;
-  const words = outOfMemory
-    ? 'the container was killed because it ran out of memory'
-    : `the container ended with exit code ${exitCode}`;
+  const cause = outOfMemory ? OUT_OF_MEMORY : NOT_RUNNABLE[exitCode ?? 0];
+  const words = cause?.message ?? `the container ended with exit code ${exitCode}`;
   if (isCrashLoop(endings)) {
-    const reason = outOfMemory ? 'out_of_memory' : 'crash_loop';
-    return { reason, message: `${words}; it ended ${endings.length} times in the last five minutes` };
+    const message = `${words}; it ended ${endings.length} times in the last five minutes`;
+    return { reason: cause?.reason ?? 'crash_loop', message };
   }
   if (PHASE_OF_STATUS[seen.status] !== 'exited') return undefined;
-  return { reason: outOfMemory ? 'out_of_memory' : 'container_exited', message: words };
+  return { reason: cause?.reason ?? 'container_exited', message: words };
 }
+
+const OUT_OF_MEMORY: Required<Trouble> = {
+  reason: 'out_of_memory',
+  message: 'the container was killed because it ran out of memory',
+};
+
+/** Of the engine's init process, and of any shell. */
+const NOT_RUNNABLE: Readonly<Record<number, Required<Trouble>>> = {
+  126: {
+    reason: 'command_not_found',
+    message: 'the container ended with exit code 126: its command is not executable in the image',
+  },
+  127: {
+    reason: 'command_not_found',
+    message: 'the container ended with exit code 127: its command does not exist in the image',
+  },
+};
 
 /** A check that cannot run is told apart from one that fails (decisions §3). */
 function unhealthy(sight: Sight, seen: ObservedContainer): Trouble | undefined {

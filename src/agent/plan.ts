@@ -106,9 +106,11 @@ function planKept(
   const target = { instanceId: assigned.id, containerId: kept.id };
   switch (kept.status) {
     case 'created':
+      if (!view.networkReady) return { kind: 'ensureNetwork', instanceId: assigned.id };
       // A start that keeps failing may be due to what the container was made with, e.g. a network that is gone.
       return isWornOut(view, assigned.id) ? { kind: 'remove', ...target } : { kind: 'start', ...target };
     case 'exited':
+      if (!view.networkReady) return { kind: 'ensureNetwork', instanceId: assigned.id };
       return { kind: 'start', ...target };
     case 'dead':
       return { kind: 'remove', ...target };

@@ -31,7 +31,7 @@ import { decodeServerMessage } from './server-message.ts';
 const BACK_OFF = { baseMs: 500, capMs: 30_000 };
 const HANDSHAKE_DEADLINE_MS = 10_000;
 /** A session that lasted so long was a good one: the next dial starts anew. */
-const GOOD_SESSION_MS = 10_000;
+const GOOD_SESSION_MS = 2_000;
 
 export type SessionMessage = Assignment | Verdict | Resolved | StreamRequest | Credit | Cancel;
 

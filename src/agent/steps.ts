@@ -25,6 +25,8 @@ export interface Workbench {
   readonly material: Map<string, Material>;
   /** Pulls under way, by image: instances that need the same one share it. */
   readonly pulls: Map<string, Promise<void>>;
+  /** The network that is being made, for all that need it. */
+  readonly network: { made: Promise<void> | undefined };
   readonly send: (message: AgentMessage) => boolean;
   readonly epoch: number;
 }
@@ -33,10 +35,12 @@ type Executors = { readonly [K in StepKind]: (step: StepOf<K>, bench: Workbench)
 
 /** One executor per step, by type. Each may run again after any crash: what is already so is left as it is. */
 export const EXECUTORS: Executors = {
-  ensureNetwork: async (_step, { engine, owner, state }) => {
-    const labels = networkLabels(owner);
-    await engine.ensureNetwork({ name: networkName(owner), driver: 'bridge', internal: false, labels });
-    state.networkReady = true;
+  ensureNetwork: async (_step, bench) => {
+    bench.network.made ??= makeNetwork(bench).finally(() => {
+      bench.network.made = undefined;
+    });
+    await bench.network.made;
+    bench.state.networkReady = true;
   },
 
   pull: async ({ image, instanceId }, bench) => {
@@ -67,9 +71,13 @@ export const EXECUTORS: Executors = {
     }
   },
 
-  start: async ({ containerId }, { engine, observer }) => {
+  start: async ({ containerId }, { engine, observer, state }) => {
     await orGone(observer, containerId, async () => {
-      await engine.start(containerId);
+      await engine.start(containerId).catch((error: unknown) => {
+        // Which of its parts failed is not told: the network is looked at again before the next try.
+        state.networkReady = false;
+        throw error;
+      });
       // Reported at once; the engine's event brings the rest (ports, health) a moment later.
       const before = observer.get(containerId);
       if (before !== undefined) {
@@ -115,6 +123,26 @@ export const EXECUTORS: Executors = {
     send({ type: 'ask', epoch, instanceIds });
   },
 };
+
+/**
+ * Docker checks for a network of the same name and makes one, but not in one go: two at once, or one whose caller was killed,
+ * leave two of a name, and then no container can start. What is too many and empty is removed.
+ */
+async function makeNetwork({ engine, owner }: Workbench): Promise<void> {
+  const labels = networkLabels(owner);
+  const name = networkName(owner);
+  const kept = await engine.ensureNetwork({ name, driver: 'bridge', internal: false, labels });
+  const all = (await engine.listNetworks(labels)).filter((one) => one.name === name);
+  for (const { id } of all) if (id !== kept.id) await removeIfUnused(engine, id);
+}
+
+async function removeIfUnused(engine: Engine, networkId: string): Promise<void> {
+  try {
+    await engine.removeNetwork(networkId);
+  } catch (error) {
+    if (!(error instanceof EngineConflictError) && !(error instanceof EngineNotFoundError)) throw error;
+  }
+}
 
 async function orGone(observer: Observer, containerId: string, work: () => Promise<void>): Promise<void> {
   try {

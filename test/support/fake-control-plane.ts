@@ -103,6 +103,12 @@ export class FakeControlPlane implements AsyncDisposable {
     this.#socket?.terminate();
   }
 
+  /** Says nothing more in this session, not even that it is alive. */
+  mute(): void {
+    clearInterval(this.#life);
+    this.#socket = undefined;
+  }
+
   async until<T>(what: string, condition: () => T | undefined | false, deadlineMs = DEADLINE_MS): Promise<T> {
     for (const deadline = performance.now() + deadlineMs; ; ) {
       const value = condition();
