@@ -60,12 +60,14 @@ export class Agent {
       send,
       onChange: (id) => this.#reporter.changed(id),
       onEngineProblem: () => this.#reporter.engineChanged(),
+      onFirstLook: () => this.#reporter.becameWhole(),
       log,
     });
     this.#reporter = new Reporter(
       {
         observation: (id) => this.#loop.observation(id),
         observations: () => this.#loop.observations(),
+        isWhole: () => this.#loop.observer.looked,
         generation: () => this.#loop.state.generation,
         engineProblem: () => this.#loop.observer.problem,
       },

@@ -1,6 +1,12 @@
 import type { BackOff } from './back-off.ts';
 import { BindNotAllowedError } from './bind-roots.ts';
-import { EngineConflictError, ImagePullError, type PullFailure, UnsafeSpecError } from './engine/errors.ts';
+import {
+  EngineConflictError,
+  EngineUnavailableError,
+  ImagePullError,
+  type PullFailure,
+  UnsafeSpecError,
+} from './engine/errors.ts';
 import { messageOf } from './log.ts';
 import type { Failure } from './memory.ts';
 import type { InstanceStep } from './plan.ts';
@@ -48,6 +54,7 @@ export function problemOf(step: InstanceStep['kind'], error: unknown): Problem {
   });
   if (error instanceof StepError) return problem(error.reason, error.backOff);
   if (error instanceof ImagePullError) return problem('image_pull_failed', PULL_BACK_OFF[error.reason]);
+  if (error instanceof EngineUnavailableError) return problem('engine_unavailable');
   if (error instanceof BindNotAllowedError) return problem('bind_not_allowed', SLOW_BACK_OFF);
   if (error instanceof UnsafeSpecError) return problem('spec_refused', SLOW_BACK_OFF);
   if (step === 'ensureNetwork' && error instanceof EngineConflictError) return problem('network_conflict');

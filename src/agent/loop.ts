@@ -12,6 +12,7 @@ import type { Ownership } from './own-labels.ts';
 import {
   currentContainer,
   type InstanceStep,
+  nextDueMs,
   type NodeView,
   planAsk,
   planInstance,
@@ -25,7 +26,7 @@ import type { InstanceObservation } from '../core/model/instance.ts';
 /** Steps of one instance without a pause in between: more means that plan and engine disagree. */
 const MAX_STEPS_IN_A_ROW = 40;
 const PULLS_AT_ONCE = 3;
-const CHECK_PASS_MS = 1_000;
+const MAX_KNOWN_IMAGES = 1_000;
 
 export interface LoopOptions {
   readonly engine: Engine;
@@ -37,6 +38,8 @@ export interface LoopOptions {
   /** The report of this instance may have changed. */
   readonly onChange: (instanceId: string) => void;
   readonly onEngineProblem: () => void;
+  /** From now on the observations are whole. */
+  readonly onFirstLook: () => void;
   readonly log: Log;
 }
 
@@ -68,7 +71,10 @@ export class Loop {
       {
         onChange: (id) => this.#changed(id),
         onEnding: (id, ending) => this.#ended(id, ending),
-        onPass: () => this.#pass(),
+        onPass: ({ first }) => {
+          this.#pass();
+          if (first) options.onFirstLook();
+        },
         onProblem: () => options.onEngineProblem(),
       },
       options.log,
@@ -167,6 +173,7 @@ export class Loop {
 
   #pass(): void {
     this.state.foreignNames.clear();
+    if (this.state.images.size > MAX_KNOWN_IMAGES) this.state.images.clear();
     for (const id of [...this.state.assigned.keys(), ...this.state.condemned]) this.#wake(id);
     this.#ask();
   }
@@ -174,7 +181,7 @@ export class Loop {
   #view(): NodeView | undefined {
     const { owner, synced } = this.state;
     if (this.#epoch === undefined || !synced || owner === undefined) return undefined;
-    if (this.observer.problem !== undefined) return undefined;
+    if (this.observer.problem !== undefined || !this.observer.looked) return undefined;
     return this.state.view(this.observer, this.#options.engineKind, owner.installId, performance.now());
   }
 
@@ -216,7 +223,10 @@ export class Loop {
       return;
     }
     const step = this.#next(instanceId);
-    if (step === undefined) return;
+    if (step === undefined) {
+      this.#wakeWhenDue(instanceId);
+      return;
+    }
     this.#lanes.add(instanceId);
     void this.#walk(instanceId, step).finally(() => {
       this.#lanes.delete(instanceId);
@@ -241,7 +251,8 @@ export class Loop {
       }
       step = this.#next(instanceId);
     }
-    this.#scheduleCheck(instanceId);
+    this.#dropStaleMaterial(instanceId);
+    this.#wakeWhenDue(instanceId);
   }
 
   /** Orders may have changed while the step waited at the gate. From here to the engine's call nothing is awaited. */
@@ -266,10 +277,7 @@ export class Loop {
 
   #fail(instanceId: string, kind: InstanceStep['kind'], error: unknown): void {
     if (error instanceof SessionLostError) return;
-    if (error instanceof EngineUnavailableError) {
-      this.observer.suspect(error.message);
-      return;
-    }
+    if (error instanceof EngineUnavailableError) this.observer.suspect(error.message);
     const { failure, backOff } = problemOf(kind, error);
     const memory = withFailure(this.state.remembered(instanceId), failure, backOff, performance.now());
     if (this.state.assigned.has(instanceId) || this.state.condemned.has(instanceId)) {
@@ -285,13 +293,12 @@ export class Loop {
     this.#wakeAt(instanceId, memory.failure?.retryAtMs ?? 0);
   }
 
-  #scheduleCheck(instanceId: string): void {
-    this.#dropStaleMaterial(instanceId);
-    if (this.#options.engineKind !== 'podman' || this.state.remembered(instanceId).failure !== undefined)
-      return;
-    const check = this.state.assigned.get(instanceId)?.container?.healthCheck;
-    if (check !== undefined)
-      this.#wakeAt(instanceId, performance.now() + (check.intervalMs ?? CHECK_PASS_MS));
+  /** Steps that come with time, not with a change. A failure has set its own timer. */
+  #wakeWhenDue(instanceId: string): void {
+    const view = this.#view();
+    if (view === undefined || this.state.remembered(instanceId).failure !== undefined) return;
+    const dueMs = nextDueMs(view, instanceId);
+    if (dueMs !== undefined) this.#wakeAt(instanceId, dueMs);
   }
 
   #dropStaleMaterial(instanceId: string): void {

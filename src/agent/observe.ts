@@ -18,7 +18,7 @@ export interface ObserverHandlers {
   onChange(instanceId: string): void;
   onEnding(instanceId: string, ending: Ending): void;
   /** A full look at the engine has ended; the time to look at everything again. */
-  onPass(): void;
+  onPass(pass: { readonly first: boolean }): void;
   /** Undefined: the engine answers again. */
   onProblem(problem: string | undefined): void;
 }
@@ -42,6 +42,7 @@ export class Observer {
   readonly #handlers: ObserverHandlers;
   readonly #log: Log;
   #problem: string | undefined;
+  #looked = false;
   #wakePass: (() => void) | undefined;
 
   constructor(engine: Engine, node: string, handlers: ObserverHandlers, log: Log) {
@@ -53,6 +54,11 @@ export class Observer {
 
   get problem(): string | undefined {
     return this.#problem;
+  }
+
+  /** The containers of this node have been seen once. Before that, that there is none means nothing. */
+  get looked(): boolean {
+    return this.#looked;
   }
 
   get(containerId: string): ObservedContainer | undefined {
@@ -179,7 +185,9 @@ export class Observer {
       const news = listed.filter(({ id, status }) => closely || this.#byId.get(id)?.status !== status);
       await Promise.all(news.map(({ id }) => this.refresh(id)));
       this.#setProblem(undefined);
-      this.#handlers.onPass();
+      const first = !this.#looked;
+      this.#looked = true;
+      this.#handlers.onPass({ first });
     } catch (error) {
       this.#setProblem(messageOf(error));
     }

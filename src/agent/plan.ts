@@ -1,7 +1,8 @@
 import type { AssignedContainer, AssignedInstance } from '../core/contract/agent-protocol.ts';
+import { backOffMs } from './back-off.ts';
 import { chooseName } from './container-name.ts';
 import type { EngineKind } from './engine/engine.ts';
-import type { InstanceMemory } from './memory.ts';
+import { type InstanceMemory, NO_MEMORY, recentEndings } from './memory.ts';
 import type { ObservedContainer } from './observed-container.ts';
 
 /** The closed set of what the agent does. `steps.ts` has one executor for each. */
@@ -110,6 +111,7 @@ function planKept(
       // A start that keeps failing may be due to what the container was made with, e.g. a network that is gone.
       return isWornOut(view, assigned.id) ? { kind: 'remove', ...target } : { kind: 'start', ...target };
     case 'exited':
+      if (view.nowMs < restartAtMs(view, assigned.id)) return undefined;
       if (!view.networkReady) return { kind: 'ensureNetwork', instanceId: assigned.id };
       return { kind: 'start', ...target };
     case 'dead':
@@ -174,9 +176,36 @@ function hasFreshSecrets(view: NodeView, instanceId: string): boolean {
   return at !== undefined && view.nowMs - at < RESOLVED_FRESH_MS;
 }
 
-/** Docker runs checks by itself. */
-function isCheckDue(view: NodeView, instanceId: string, { healthCheck }: AssignedContainer): boolean {
-  if (view.engineKind !== 'podman' || healthCheck === undefined) return false;
+function isCheckDue(view: NodeView, instanceId: string, container: AssignedContainer): boolean {
+  return view.nowMs >= (checkAtMs(view, instanceId, container) ?? Infinity);
+}
+
+/** Undefined: Docker runs checks by itself. */
+function checkAtMs(
+  view: NodeView,
+  instanceId: string,
+  { healthCheck }: AssignedContainer,
+): number | undefined {
+  if (view.engineKind !== 'podman' || healthCheck === undefined) return undefined;
   const last = view.memory.get(instanceId)?.checkedAtMs ?? -Infinity;
-  return view.nowMs - last >= (healthCheck.intervalMs ?? DEFAULT_CHECK_INTERVAL_MS);
+  return last + (healthCheck.intervalMs ?? DEFAULT_CHECK_INTERVAL_MS);
+}
+
+const RESTART_BACK_OFF = { baseMs: 100, capMs: 60_000 };
+
+/** What the engine's restart policy leaves down is started again here, at the engine's own pace. */
+function restartAtMs(view: NodeView, instanceId: string): number {
+  const endings = recentEndings(view.memory.get(instanceId) ?? NO_MEMORY, view.nowMs);
+  const last = endings.at(-1);
+  return last === undefined ? -Infinity : last.atMs + backOffMs(endings.length, RESTART_BACK_OFF);
+}
+
+/** When time alone will bring a step for an instance that has none now. */
+export function nextDueMs(view: NodeView, instanceId: string): number | undefined {
+  const assigned = view.assigned.get(instanceId);
+  if (assigned?.wanted !== 'run' || assigned.container === undefined) return undefined;
+  const mine = (view.containers.get(instanceId) ?? []).filter((one) => one.installId === view.installId);
+  const kept = currentContainer(assigned, mine);
+  if (kept?.status === 'exited') return restartAtMs(view, instanceId);
+  return kept?.status === 'running' ? checkAtMs(view, instanceId, assigned.container) : undefined;
 }

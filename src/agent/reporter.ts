@@ -8,6 +8,8 @@ const HEARTBEAT_JITTER = 0.1;
 export interface ReportSource {
   observation(instanceId: string): InstanceObservation;
   observations(): readonly InstanceObservation[];
+  /** False until the engine was looked at: a full report would say that there is nothing. */
+  isWhole(): boolean;
   generation(): number;
   engineProblem(): string | undefined;
 }
@@ -55,6 +57,10 @@ export class Reporter {
     this.#flushSoon();
   }
 
+  becameWhole(): void {
+    if (this.#epoch !== undefined) this.#report(true);
+  }
+
   /** The engine's state goes with any report. */
   engineChanged(): void {
     if (this.#epoch !== undefined) this.#report(false);
@@ -85,8 +91,9 @@ export class Reporter {
     return this.#sent.get(observation.id) !== JSON.stringify(observation);
   }
 
-  #report(full: boolean, news: readonly InstanceObservation[] = []): void {
+  #report(wholly: boolean, news: readonly InstanceObservation[] = []): void {
     if (this.#epoch === undefined) return;
+    const full = wholly && this.#source.isWhole();
     const observations = full ? this.#source.observations() : news;
     if (full) {
       this.#sent.clear();
