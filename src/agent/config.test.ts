@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest';
+import { type AgentConfig, readConfig, sanitisedName } from './config.ts';
+import { FLAGS, helpText } from './flags.ts';
+
+function read(argv: readonly string[], environment: Record<string, string> = {}): AgentConfig {
+  const reading = readConfig(argv, environment, 'Host_1.local');
+  if (reading.kind !== 'config') throw new Error(JSON.stringify(reading));
+  return reading.config;
+}
+
+describe('the configuration', () => {
+  it('has defaults for everything but the server', () => {
+    expect(read([])).toMatchObject({
+      server: undefined,
+      join: undefined,
+      name: 'host-1.local',
+      nameGiven: false,
+      dataDir: '/var/lib/berth-agent',
+      labels: {},
+      bindRoots: [],
+      logLevel: 'info',
+    });
+  });
+
+  it('takes flags in both spellings, before variables', () => {
+    const environment = {
+      BERTH_AGENT_SERVER: 'http://other',
+      BERTH_AGENT_LABELS: 'disk=ssd, berth.io/country=DE',
+      BERTH_AGENT_BIND_ROOTS: '/srv/a:/srv/b',
+    };
+    const config = read(['--server=https://berth.test/x/', '--name', 'n1', '--join-file', '-'], environment);
+    expect(config).toMatchObject({
+      server: 'https://berth.test/x',
+      name: 'n1',
+      nameGiven: true,
+      join: { kind: 'file', path: '-' },
+      labels: { disk: 'ssd', 'berth.io/country': 'DE' },
+      bindRoots: ['/srv/a', '/srv/b'],
+    });
+  });
+
+  it('lets repeated flags take the place of the variable as a whole', () => {
+    const config = read(['--label=a=1', '--label', 'b=x=y'], { BERTH_AGENT_LABELS: 'c=3' });
+    expect(config.labels).toEqual({ a: '1', b: 'x=y' });
+  });
+
+  it('warns of a residency label without its domain', () => {
+    expect(read(['--label=country=DE']).warnings).toEqual([expect.stringContaining('berth.io/country')]);
+    expect(read(['--label=berth.io/country=DE']).warnings).toEqual([]);
+  });
+
+  it.each([
+    [['--nmae', 'x'], 'did you mean --name?'],
+    [['--zzzzzz'], 'unknown flag --zzzzzz'],
+    [['berth_join_secret'], 'takes flags only'],
+    [['--name'], '--name needs a value'],
+    [['--name', '--server'], '--name needs a value'],
+    [['--name=a', '--name=b'], 'given twice'],
+    [['--name=Upper'], 'lower-case'],
+    [['--server=ftp://x'], 'expected an address'],
+    [['--server=https://u:p@x'], 'without user'],
+    [['--label=DE'], 'expected KEY=VALUE'],
+    [['--ca-digest=abc'], 'sha256:'],
+    [['--log-level=loud'], 'debug, info, warn, error'],
+    [['--bind-root=relative'], 'absolute path'],
+    [['--join=a', '--join-file=b'], 'not both'],
+    [['--help=x'], 'takes no value'],
+  ])('refuses %j', (argv, words) => {
+    const reading = readConfig(argv, {}, 'h');
+    expect(reading).toMatchObject({ kind: 'problem', message: expect.stringContaining(words) as string });
+    expect(JSON.stringify(reading)).not.toContain('berth_join_secret');
+  });
+
+  it('refuses variables that it does not know', () => {
+    const reading = readConfig([], { BERTH_AGENT_LABLES: 'a=b' }, 'h');
+    expect(reading).toMatchObject({ message: expect.stringContaining('BERTH_AGENT_LABELS') as string });
+  });
+
+  it('shows every flag in its help', () => {
+    expect(readConfig(['-h'], {}, 'h').kind).toBe('help');
+    for (const { name } of FLAGS) expect(helpText()).toContain(`    --${name}`);
+    expect(
+      Math.max(
+        ...helpText()
+          .split('\n')
+          .map((line) => line.length),
+      ),
+    ).toBeLessThanOrEqual(90);
+  });
+
+  it.each([
+    ['web-1', 'web-1'],
+    ['Büro_PC.local', 'b-ro-pc.local'],
+    ['---', 'node'],
+    ['x'.repeat(80), 'x'.repeat(63)],
+    ['a.', 'a'],
+  ])('makes the node name of host %s %s', (host, name) => {
+    expect(sanitisedName(host)).toBe(name);
+  });
+});

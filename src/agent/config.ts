@@ -1,0 +1,191 @@
+import { nearest } from '../core/contract/nearest.ts';
+import { LABEL_DOMAIN, NODE_LABELS } from '../core/model/labels.ts';
+import { FLAGS, type Flag, type FlagName } from './flags.ts';
+import { LOG_LEVELS, type LogLevel } from './log.ts';
+
+export interface AgentConfig {
+  readonly server: string | undefined;
+  readonly join: JoinSource | undefined;
+  readonly caDigest: string | undefined;
+  readonly name: string;
+  /** False: the name was taken from the host. */
+  readonly nameGiven: boolean;
+  readonly dataDir: string;
+  readonly engine: string | undefined;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly bindRoots: readonly string[];
+  readonly logLevel: LogLevel;
+  readonly warnings: readonly string[];
+}
+
+export type JoinSource =
+  | { readonly kind: 'token'; readonly token: string }
+  | { readonly kind: 'file'; readonly path: string };
+
+export type Reading =
+  | { readonly kind: 'config'; readonly config: AgentConfig }
+  | { readonly kind: 'help' }
+  | { readonly kind: 'version' }
+  | { readonly kind: 'problem'; readonly message: string };
+
+type Given = Partial<Record<FlagName, readonly string[]>>;
+type Environment = Readonly<Record<string, string | undefined>>;
+
+class Problem extends Error {}
+
+/** Flags before variables before defaults; nothing unknown is passed over. */
+export function readConfig(argv: readonly string[], environment: Environment, hostname: string): Reading {
+  try {
+    const flags = readFlags(argv);
+    if (flags.help !== undefined) return { kind: 'help' };
+    if (flags.version !== undefined) return { kind: 'version' };
+    refuseUnknownVariables(environment);
+    return { kind: 'config', config: toConfig({ ...readVariables(environment), ...flags }, hostname) };
+  } catch (error) {
+    if (error instanceof Problem) return { kind: 'problem', message: error.message };
+    throw error;
+  }
+}
+
+function readFlags(argv: readonly string[]): Given {
+  const given: Partial<Record<FlagName, string[]>> = {};
+  const rest = [...argv];
+  for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
+    const [, name = '', , inline] = /^--([^=]*)(=([\s\S]*))?$/.exec(word === '-h' ? '--help' : word) ?? [];
+    const flag: Flag | undefined = FLAGS.find((one) => one.name === name);
+    // A misplaced token must not be echoed.
+    if (flag === undefined) throw new Problem(unknown(word.startsWith('--') ? `--${name}` : undefined));
+    if (flag.value === undefined && inline !== undefined) throw new Problem(`--${name} takes no value`);
+    const value = flag.value === undefined ? '' : (inline ?? rest.shift());
+    if (value === undefined || (inline === undefined && value.startsWith('--'))) {
+      throw new Problem(`--${name} needs a value: --${name} ${flag.value}`);
+    }
+    const before = given[name as FlagName] ?? [];
+    if (before.length > 0 && flag.separator === undefined) throw new Problem(`--${name} is given twice`);
+    given[name as FlagName] = [...before, value];
+  }
+  return given;
+}
+
+function unknown(flag: string | undefined): string {
+  if (flag === undefined) return 'the agent takes flags only; see berth agent --help';
+  const near = nearest(
+    flag,
+    FLAGS.map(({ name }) => `--${name}`),
+  );
+  return `unknown flag ${flag}${near === undefined ? '' : `; did you mean ${near}?`} See berth agent --help`;
+}
+
+const VARIABLE_PREFIX = 'BERTH_AGENT_';
+
+function refuseUnknownVariables(environment: Environment): void {
+  const known = FLAGS.flatMap((flag: Flag) => flag.variable ?? []);
+  const odd = Object.keys(environment).find((key) => key.startsWith(VARIABLE_PREFIX) && !known.includes(key));
+  if (odd === undefined) return;
+  const near = nearest(odd, known);
+  throw new Problem(`unknown variable ${odd}${near === undefined ? '' : `; did you mean ${near}?`}`);
+}
+
+function readVariables(environment: Environment): Given {
+  const entries = FLAGS.flatMap((flag: Flag) => {
+    const value = flag.variable === undefined ? undefined : environment[flag.variable];
+    if (value === undefined || value === '') return [];
+    const values = flag.separator === undefined ? [value] : value.split(flag.separator);
+    return [[flag.name, values.map((one) => one.trim()).filter((one) => one !== '')] as const];
+  });
+  return Object.fromEntries(entries);
+}
+
+function toConfig(given: Given, hostname: string): AgentConfig {
+  const one = (name: FlagName): string | undefined => given[name]?.[0];
+  const labels = (given.label ?? []).map(label);
+  const name = one('name') ?? sanitisedName(hostname);
+  const server = one('server');
+  const caDigest = one('ca-digest');
+  return {
+    server: server === undefined ? undefined : serverUrl(server),
+    join: joinSource(one('join'), one('join-file')),
+    caDigest: caDigest === undefined ? undefined : digest(caDigest),
+    name: nodeName(name),
+    nameGiven: one('name') !== undefined,
+    dataDir: absolute('data-dir', one('data-dir') ?? '/var/lib/berth-agent'),
+    engine: one('engine'),
+    labels: Object.fromEntries(labels),
+    bindRoots: (given['bind-root'] ?? []).map((root) => absolute('bind-root', root)),
+    logLevel: logLevel(one('log-level') ?? 'info'),
+    warnings: labels.flatMap(([key]) => labelWarning(key)),
+  };
+}
+
+const NODE_NAME = /^[a-z0-9][a-z0-9.-]{0,62}$/;
+
+function nodeName(name: string): string {
+  if (!NODE_NAME.test(name)) {
+    throw new Problem(
+      `--name ${name}: a node name has 1 to 63 lower-case letters, digits, dots and hyphens, and starts with a letter or digit`,
+    );
+  }
+  return name;
+}
+
+/** A host name is not always a node name: `Büro_PC.local` is not. */
+export function sanitisedName(hostname: string): string {
+  const name = hostname
+    .toLowerCase()
+    .replace(/[^a-z0-9.-]+/g, '-')
+    .replace(/^[^a-z0-9]+/, '')
+    .slice(0, 63)
+    .replace(/[^a-z0-9]+$/, '');
+  return name === '' ? 'node' : name;
+}
+
+function serverUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
+    throw new Problem(`--server ${text}: expected an address such as https://berth.example.com`);
+  }
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+    throw new Problem('--server: an address without user, query and fragment is expected');
+  }
+  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+}
+
+function joinSource(token: string | undefined, path: string | undefined): JoinSource | undefined {
+  if (token !== undefined && path !== undefined) throw new Problem('give --join or --join-file, not both');
+  if (token !== undefined) return { kind: 'token', token };
+  return path === undefined ? undefined : { kind: 'file', path };
+}
+
+function digest(text: string): string {
+  if (!/^sha256:[0-9a-fA-F]{64}$/.test(text)) {
+    throw new Problem('--ca-digest: expected sha256: and 64 hexadecimal digits');
+  }
+  return text.toLowerCase();
+}
+
+function label(text: string): readonly [string, string] {
+  const at = text.indexOf('=');
+  const key = text.slice(0, Math.max(0, at));
+  if (!/^[a-zA-Z0-9]([a-zA-Z0-9._/-]{0,251}[a-zA-Z0-9])?$/.test(key)) {
+    throw new Problem(`--label ${text}: expected KEY=VALUE, e.g. ${NODE_LABELS.country}=DE`);
+  }
+  return [key, text.slice(at + 1)];
+}
+
+/** A residency label without its domain looks right and satisfies nothing (spec 2.7). */
+function labelWarning(key: string): readonly string[] {
+  const meant = `${LABEL_DOMAIN}${key}`;
+  const known: readonly string[] = Object.values(NODE_LABELS);
+  return known.includes(meant) ? [`label ${key} says nothing about residency; that label is ${meant}`] : [];
+}
+
+function logLevel(text: string): LogLevel {
+  const level = LOG_LEVELS.find((one) => one === text);
+  if (level === undefined) throw new Problem(`--log-level ${text}: expected one of ${LOG_LEVELS.join(', ')}`);
+  return level;
+}
+
+function absolute(flag: FlagName, path: string): string {
+  if (!path.startsWith('/')) throw new Problem(`--${flag} ${path}: expected an absolute path`);
+  return path.length > 1 ? path.replace(/\/+$/, '') : path;
+}

@@ -1,0 +1,78 @@
+import type {
+  AssignedContainer,
+  AssignedHealthCheck,
+  AssignedInstance,
+  AssignedMount,
+} from '../core/contract/agent-protocol.ts';
+import { parseMemory } from '../core/model/quantity.ts';
+import { checkBindSource } from './bind-roots.ts';
+import type { ContainerSpec, HealthCheckSpec, MountSpec } from './engine/container.ts';
+import { UnsafeSpecError } from './engine/errors.ts';
+import { optional } from './engine/fields.ts';
+import { containerLabels, networkName, type Ownership } from './own-labels.ts';
+
+export const STOP_GRACE_S = 10;
+const DEFAULT_TMPFS_BYTES = 64 * 2 ** 20;
+
+export interface SpecSource {
+  readonly name: string;
+  readonly assigned: AssignedInstance;
+  readonly container: AssignedContainer;
+  /** From `resolve`; empty when the container needs none. */
+  readonly secrets: Readonly<Record<string, string>>;
+  readonly owner: Ownership;
+  readonly bindRoots: readonly string[];
+}
+
+/** The assignment in the engine port's typed words. What the server should never ask for is refused here once more. */
+export async function containerSpec(source: SpecSource): Promise<ContainerSpec> {
+  const { container, owner, assigned } = source;
+  const memory = container.limits?.memory;
+  const memoryBytes = memory === undefined ? undefined : parseMemory(memory);
+  if (memory !== undefined && memoryBytes === undefined) throw new UnsafeSpecError(`memory limit ${memory}`);
+  return {
+    name: source.name,
+    image: container.image,
+    ...optional('command', container.command),
+    env: Object.entries({ ...container.environment, ...source.secrets }),
+    labels: container.labels,
+    ownLabels: containerLabels(owner, assigned),
+    network: { name: networkName(owner), aliases: [container.alias] },
+    ...optional('healthCheck', container.healthCheck && healthCheckSpec(container.healthCheck)),
+    // The engine keeps the container running while the agent is away, also over its own restart. `on-failure` would not:
+    // a clean end and a restart of the engine would both leave the container down until the agent is back.
+    restart: { name: 'unless-stopped' },
+    ...optional('cpu', container.limits?.cpu),
+    ...optional('memoryBytes', memoryBytes),
+    mounts: await Promise.all(container.mounts.map((mount) => mountSpec(mount, source))),
+    ports: container.ports.map(({ container: port, host }) => ({
+      container: port,
+      host: host ?? 0,
+      protocol: 'tcp' as const,
+    })),
+    stopTimeoutS: STOP_GRACE_S,
+  };
+}
+
+function healthCheckSpec({ command, ...rest }: AssignedHealthCheck): HealthCheckSpec {
+  const [first = '', ...others] = command;
+  const test: HealthCheckSpec['test'] =
+    others.length === 0 ? ['CMD-SHELL', first] : ['CMD', first, ...others];
+  return { test, ...rest };
+}
+
+async function mountSpec(mount: AssignedMount, { bindRoots, owner }: SpecSource): Promise<MountSpec> {
+  const { target, readOnly } = mount;
+  switch (mount.kind) {
+    case 'bind': {
+      const source = await checkBindSource(mount.source ?? '', bindRoots, owner.tenantSlug);
+      return { kind: 'bind', source, target, readOnly };
+    }
+    case 'volume':
+      return { kind: 'volume', source: mount.source ?? mount.volumeId, target, readOnly };
+    case 'tmpfs':
+      return { kind: 'tmpfs', target, sizeBytes: mount.sizeBytes ?? DEFAULT_TMPFS_BYTES };
+    default:
+      throw new UnsafeSpecError(`mount of kind ${String(mount.kind)}`);
+  }
+}

@@ -1,0 +1,121 @@
+import type { KeyObject } from 'node:crypto';
+import { type IncomingMessage, request } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import { dialer, WrongCertificateError } from './dial.ts';
+import { fields, nonEmpty } from './engine/fields.ts';
+import { type Identity, publicKeyText } from './identity.ts';
+import { messageOf } from './log.ts';
+import type { NodeFacts } from './node-facts.ts';
+import { retryAfterMs } from './retry-after.ts';
+
+const REQUEST_DEADLINE_MS = 30_000;
+const MAX_ANSWER_BYTES = 1024 * 1024;
+const TRIES = 5;
+const BETWEEN_TRIES_MS = 1_000;
+const LONGEST_WAIT_MS = 30_000;
+
+export interface Enrolment {
+  readonly server: string;
+  readonly caDigest: string | undefined;
+  readonly joinToken: string;
+  readonly nodeName: string;
+  readonly key: KeyObject;
+  readonly facts: NodeFacts;
+}
+
+export type Enrolled =
+  | { readonly ok: true; readonly identity: Identity }
+  | { readonly ok: false; readonly problem: string };
+
+interface Answer {
+  readonly status: number;
+  readonly retryMs: number | undefined;
+  readonly body: unknown;
+}
+
+/** Registers the node. Ends with an identity or with a reason, after a bounded number of tries: it never hangs. */
+export async function enrol(enrolment: Enrolment): Promise<Enrolled> {
+  let problem = '';
+  for (let attempt = 1; attempt <= TRIES; attempt += 1) {
+    let waitMs = BETWEEN_TRIES_MS;
+    try {
+      const answer = await register(enrolment);
+      if (answer.status === 201 || answer.status === 200) return accepted(enrolment, answer);
+      problem = refusal(answer);
+      if (answer.status !== 429 && answer.status !== 503) break;
+      waitMs = Math.min(LONGEST_WAIT_MS, answer.retryMs ?? BETWEEN_TRIES_MS);
+    } catch (error) {
+      problem = `cannot reach ${enrolment.server}: ${messageOf(error)}`;
+      if (error instanceof WrongCertificateError) break;
+    }
+    if (attempt < TRIES) await pause(waitMs);
+  }
+  return { ok: false, problem };
+}
+
+function accepted(enrolment: Enrolment, answer: Answer): Enrolled {
+  const nodeToken = nonEmpty(fields(answer.body)['nodeToken']);
+  if (nodeToken === undefined)
+    return { ok: false, problem: 'the control plane answered without a node token' };
+  const { server, nodeName, caDigest } = enrolment;
+  const pin = caDigest === undefined ? {} : { caDigest };
+  return { ok: true, identity: { server, nodeName, nodeToken, ...pin } };
+}
+
+/** The six fields of the rejection record (spec 2.1), for a person at a terminal. */
+function refusal({ status, body }: Answer): string {
+  const record = fields(body);
+  const field = (key: string): string => nonEmpty(record[key]) ?? '';
+  if (field('code') === '') return `the control plane refused the registration with status ${status}`;
+  return [
+    `registration refused: ${field('code')}`,
+    `  why       ${field('why')}`,
+    `  field     ${field('field')}: ${field('received')}`,
+    `  expected  ${field('expected')}`,
+    `  see       ${field('doc')}`,
+  ].join('\n');
+}
+
+async function register({ server, caDigest, joinToken, nodeName, key, facts }: Enrolment): Promise<Answer> {
+  const url = new URL(`${server}/api/v1/nodes`);
+  const body = JSON.stringify({ nodeName, ...facts, publicKey: publicKeyText(key) });
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    const outgoing = request({
+      method: 'POST',
+      host: url.hostname,
+      path: url.pathname,
+      headers: {
+        Host: url.host,
+        Authorization: `Bearer ${joinToken}`,
+        'Content-Type': 'application/json',
+        'Content-Length': Buffer.byteLength(body),
+        Connection: 'close',
+      },
+      createConnection: dialer(url, caDigest) as never,
+      signal: AbortSignal.timeout(REQUEST_DEADLINE_MS),
+    });
+    outgoing.once('response', resolve);
+    outgoing.on('error', reject);
+    outgoing.end(body);
+  });
+  return {
+    status: response.statusCode ?? 0,
+    retryMs: retryAfterMs(response.headers['retry-after']),
+    body: await readJson(response),
+  };
+}
+
+export async function readJson(response: IncomingMessage): Promise<unknown> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of response) {
+    bytes += (part as Buffer).length;
+    if (bytes > MAX_ANSWER_BYTES) throw new Error('the answer is too long');
+    parts.push(part as Buffer);
+  }
+  try {
+    return JSON.parse(Buffer.concat(parts).toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,75 @@
+import type { BackOff } from './back-off.ts';
+import { BindNotAllowedError } from './bind-roots.ts';
+import {
+  EngineConflictError,
+  EngineUnavailableError,
+  ImagePullError,
+  type PullFailure,
+  UnsafeSpecError,
+} from './engine/errors.ts';
+import { messageOf } from './log.ts';
+import type { Failure } from './memory.ts';
+import type { InstanceStep } from './plan.ts';
+
+/** A step that failed for a reason of its own, not the engine's. */
+export class StepError extends Error {
+  readonly reason: string;
+  readonly backOff: BackOff;
+  constructor(reason: string, message: string, backOff: BackOff) {
+    super(message);
+    this.reason = reason;
+    this.backOff = backOff;
+  }
+}
+
+/** Recovery within ten seconds of the secrets store's (fault-catalogue F-22). */
+export const SECRETS_BACK_OFF: BackOff = { baseMs: 500, capMs: 5_000 };
+export const QUICK_BACK_OFF: BackOff = { baseMs: 100, capMs: 10_000 };
+const USUAL_BACK_OFF: BackOff = { baseMs: 1_000, capMs: 30_000 };
+/** What only a person can mend: at most six tries in five minutes (fault-catalogue F-18). */
+const SLOW_BACK_OFF: BackOff = { baseMs: 5_000, capMs: 300_000 };
+
+const PULL_BACK_OFF: Readonly<Record<PullFailure, BackOff>> = {
+  'not-found': SLOW_BACK_OFF,
+  unauthorized: SLOW_BACK_OFF,
+  'no-space': SLOW_BACK_OFF,
+  unreachable: USUAL_BACK_OFF,
+  other: USUAL_BACK_OFF,
+};
+
+const PORT_TAKEN = /port is already allocated|address already in use|failed to bind (host )?port/i;
+const COMMAND_MISSING = /executable file not found|exec: .*(no such file or directory|permission denied)/i;
+
+export interface Problem {
+  readonly failure: Pick<Failure, 'step' | 'reason' | 'message'>;
+  readonly backOff: BackOff;
+}
+
+/** Stable reasons for machines, the engine's words for people. */
+export function problemOf(step: InstanceStep['kind'], error: unknown): Problem {
+  const message = messageOf(error);
+  const problem = (reason: string, backOff: BackOff = USUAL_BACK_OFF): Problem => ({
+    failure: { step, reason, message },
+    backOff,
+  });
+  if (error instanceof StepError) return problem(error.reason, error.backOff);
+  if (error instanceof ImagePullError) return problem('image_pull_failed', PULL_BACK_OFF[error.reason]);
+  if (error instanceof EngineUnavailableError) return problem('engine_unavailable');
+  if (error instanceof BindNotAllowedError) return problem('bind_not_allowed', SLOW_BACK_OFF);
+  if (error instanceof UnsafeSpecError) return problem('spec_refused', SLOW_BACK_OFF);
+  if (step === 'ensureNetwork' && error instanceof EngineConflictError) return problem('network_conflict');
+  if (step === 'start' && PORT_TAKEN.test(message)) return problem('port_in_use');
+  if (step === 'start' && COMMAND_MISSING.test(message)) return problem('command_not_found', SLOW_BACK_OFF);
+  return problem(REASONS[step]);
+}
+
+const REASONS: Readonly<Record<InstanceStep['kind'], string>> = {
+  ensureNetwork: 'network_failed',
+  pull: 'image_pull_failed',
+  resolve: 'secret_unresolved',
+  create: 'container_create_failed',
+  start: 'container_start_failed',
+  stop: 'container_stop_failed',
+  remove: 'container_remove_failed',
+  healthcheckNow: 'healthcheck_failed',
+};

@@ -1,0 +1,139 @@
+/** Every setting of the agent, in the order in which `--help` shows them. */
+export interface Flag {
+  readonly name: string;
+  /** Absent: a switch. */
+  readonly value?: string;
+  readonly variable?: string;
+  /** May be given several times; in the variable, separated by this. */
+  readonly separator?: string;
+  readonly help: string;
+}
+
+export const FLAGS = [
+  {
+    name: 'server',
+    value: 'URL',
+    variable: 'BERTH_AGENT_SERVER',
+    help: 'Address of the control plane, e.g. https://berth.example.com. Needed at the first start; later the stored one is used unless this is given.',
+  },
+  {
+    name: 'join',
+    value: 'TOKEN',
+    variable: 'BERTH_AGENT_JOIN',
+    help: 'Join token of the first start. Arguments can be read by every user of the machine: prefer --join-file or the variable.',
+  },
+  {
+    name: 'join-file',
+    value: 'FILE',
+    variable: 'BERTH_AGENT_JOIN_FILE',
+    help: 'File that holds the join token; - reads standard input.',
+  },
+  {
+    name: 'ca-digest',
+    value: 'sha256:HEX',
+    variable: 'BERTH_AGENT_CA_DIGEST',
+    help: 'SHA-256 of the certificate of the control plane or of its issuer. Nothing is sent to a server that shows another one. The join line carries it.',
+  },
+  {
+    name: 'name',
+    value: 'NODE',
+    variable: 'BERTH_AGENT_NAME',
+    help: 'Name of this node, unique on the platform: lower-case letters, digits, dots and hyphens. Default: the host name.',
+  },
+  {
+    name: 'data-dir',
+    value: 'DIR',
+    variable: 'BERTH_AGENT_DATA_DIR',
+    help: "The node's identity. Default: /var/lib/berth-agent. Made with mode 0700.",
+  },
+  {
+    name: 'engine',
+    value: 'SOCKET',
+    variable: 'BERTH_AGENT_ENGINE',
+    help: 'Socket of the container engine (Docker 20.10 or newer, Podman 4 or newer). Default: DOCKER_HOST, else the usual places.',
+  },
+  {
+    name: 'label',
+    value: 'KEY=VALUE',
+    variable: 'BERTH_AGENT_LABELS',
+    separator: ',',
+    help: 'A label of the node, e.g. berth.io/country=DE; may be repeated. Sent anew at each start.',
+  },
+  {
+    name: 'bind-root',
+    value: 'DIR',
+    variable: 'BERTH_AGENT_BIND_ROOTS',
+    separator: ':',
+    help: "Directory below which volumes of type bind may lie, each in a folder named like the tenant's slug; may be repeated. Without one, none is allowed.",
+  },
+  {
+    name: 'log-level',
+    value: 'LEVEL',
+    variable: 'BERTH_AGENT_LOG_LEVEL',
+    help: 'debug, info (default), warn or error.',
+  },
+  { name: 'version', help: 'Print the version and exit.' },
+  { name: 'help', help: 'Print this text and exit.' },
+] as const satisfies readonly Flag[];
+
+export type FlagName = (typeof FLAGS)[number]['name'];
+
+const WIDTH = 80;
+const INDENT = '          ';
+
+export function helpText(): string {
+  return `NAME
+    berth agent - runs the deployments of a tenant on this machine
+
+SYNOPSIS
+    berth agent --server URL --join TOKEN [--name NODE] [--label KEY=VALUE]...
+    berth agent
+
+DESCRIPTION
+    Connects this machine to a control plane as a node of one tenant, and keeps
+    the containers that are assigned to it running on the local container engine.
+    It only dials out, so that it works behind a firewall or address translation.
+
+    At the first start it makes a key pair, registers with the join token (good
+    for one use), and ends its output with a line such as
+
+        node n1 ready: docker 20.10, 4 CPU, 7.6 GiB, country=DE
+
+    Later starts need no arguments. Containers outlive the agent: while it is
+    stopped, restarted or without connection they keep running.
+
+OPTIONS
+${FLAGS.map(describe).join('\n')}
+FILES
+    DATA-DIR/identity.json   address, node name and token of the node, mode 0600
+    DATA-DIR/node.key        its private key, mode 0600; never leaves the machine
+
+EXIT STATUS
+    0  ended by SIGTERM or SIGINT
+    1  wrong arguments, refused registration, or no engine at the first start
+    2  dismissed by the control plane, e.g. because the node was deleted
+
+EXAMPLES
+    echo "$TOKEN" | berth agent --server https://berth.example.com \\
+        --join-file - --name berlin-1 --label berth.io/country=DE
+`;
+}
+
+function describe(flag: Flag): string {
+  const variable = flag.variable === undefined ? '' : ` [${flag.variable}]`;
+  const head = `    --${flag.name}${flag.value === undefined ? '' : ` ${flag.value}`}`;
+  return `${head}\n${wrapped(`${flag.help}${variable}`)}\n`;
+}
+
+function wrapped(text: string): string {
+  const lines: string[] = [];
+  let line = INDENT;
+  for (const word of text.split(' ')) {
+    if (line.length + word.length > WIDTH && line !== INDENT) {
+      lines.push(line.trimEnd());
+      line = INDENT;
+    }
+    line += `${word} `;
+  }
+  return [...lines, line.trimEnd()].join('\n');
+}

@@ -1,0 +1,85 @@
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { chmod, mkdir, open, readFile, rename } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { createServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import { fields, nonEmpty } from './engine/fields.ts';
+
+/** What makes this machine the node: kept across starts, readable by its owner only. */
+export interface Identity {
+  readonly server: string;
+  readonly nodeName: string;
+  readonly nodeToken: string;
+  readonly caDigest?: string;
+}
+
+const IDENTITY = 'identity.json';
+const KEY = 'node.key';
+
+export async function prepareDataDir(dataDir: string): Promise<void> {
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  await chmod(dataDir, 0o700);
+}
+
+/** An abstract socket ends with the process, also with a killed one: no stale lock is left. */
+export async function lockDataDir(dataDir: string): Promise<Server | undefined> {
+  const name = createHash('sha256').update(dataDir).digest('hex').slice(0, 32);
+  const lock = createServer();
+  return await new Promise((resolve) => {
+    lock.once('error', () => resolve(undefined));
+    lock.listen(`\0berth-agent-${name}`, () => resolve(lock.unref()));
+  });
+}
+
+export async function readIdentity(dataDir: string): Promise<Identity | undefined> {
+  const text = await readIfThere(join(dataDir, IDENTITY));
+  if (text === undefined) return undefined;
+  const stored = fields(JSON.parse(text));
+  const [server, nodeName, nodeToken] = [stored['server'], stored['nodeName'], stored['nodeToken']].map(
+    nonEmpty,
+  );
+  if (server === undefined || nodeName === undefined || nodeToken === undefined) {
+    throw new Error(`${join(dataDir, IDENTITY)} is damaged: remove it and join again`);
+  }
+  const caDigest = nonEmpty(stored['caDigest']);
+  return { server, nodeName, nodeToken, ...(caDigest === undefined ? {} : { caDigest }) };
+}
+
+export async function writeIdentity(dataDir: string, identity: Identity): Promise<void> {
+  await writeWhole(join(dataDir, IDENTITY), `${JSON.stringify(identity, undefined, 2)}\n`);
+}
+
+/** The key is stored before it is registered: a start that was cut off joins again with the same one. */
+export async function readOrMakeKey(dataDir: string): Promise<KeyObject> {
+  const path = join(dataDir, KEY);
+  const stored = await readIfThere(path);
+  if (stored !== undefined) return createPrivateKey(stored);
+  const { privateKey } = generateKeyPairSync('ed25519');
+  await writeWhole(path, privateKey.export({ type: 'pkcs8', format: 'pem' }).toString());
+  return privateKey;
+}
+
+export function publicKeyText(key: KeyObject): string {
+  return createPublicKey(key).export({ type: 'spki', format: 'der' }).toString('base64');
+}
+
+async function writeWhole(path: string, content: string): Promise<void> {
+  const file = await open(`${path}.new`, 'w', 0o600);
+  try {
+    await file.chmod(0o600);
+    await file.writeFile(content);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(`${path}.new`, path);
+}
+
+async function readIfThere(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,345 @@
+import type { AgentMessage, Assignment, Resolved, Verdict } from '../core/contract/agent-protocol.ts';
+import type { Engine, EngineKind } from './engine/engine.ts';
+import { EngineUnavailableError } from './engine/errors.ts';
+import { problemOf } from './failures.ts';
+import { Gate } from './gate.ts';
+import { type Log, messageOf } from './log.ts';
+import { type Ending, withEnding, withFailure, withoutFailure } from './memory.ts';
+import { NodeState } from './node-state.ts';
+import { observationOf } from './observation.ts';
+import { Observer } from './observe.ts';
+import type { Ownership } from './own-labels.ts';
+import {
+  currentContainer,
+  type InstanceStep,
+  nextDueMs,
+  type NodeView,
+  planAsk,
+  planInstance,
+  RESOLVED_FRESH_MS,
+  type StepKind,
+} from './plan.ts';
+import { type Material, Resolver, SessionLostError } from './resolver.ts';
+import { EXECUTORS, type Workbench } from './steps.ts';
+import type { InstanceObservation } from '../core/model/instance.ts';
+
+/** Steps of one instance without a pause in between: more means that plan and engine disagree. */
+const MAX_STEPS_IN_A_ROW = 40;
+const PULLS_AT_ONCE = 3;
+const MAX_KNOWN_IMAGES = 1_000;
+
+export interface LoopOptions {
+  readonly engine: Engine;
+  readonly engineKind: EngineKind;
+  readonly cpus: number;
+  readonly node: string;
+  readonly bindRoots: readonly string[];
+  readonly send: (message: AgentMessage) => boolean;
+  /** The report of this instance may have changed. */
+  readonly onChange: (instanceId: string) => void;
+  readonly onEngineProblem: () => void;
+  /** From now on the observations are whole. */
+  readonly onFirstLook: () => void;
+  readonly log: Log;
+}
+
+/**
+ * Brings the node to what is assigned. Each instance goes its own way, one step after the other; all share the gates.
+ * Woken by assignments, by the engine's events and by a pass every ten seconds, and idle otherwise. Without a session the
+ * loop rests: nothing is started or stopped on old orders, and the engine's restart policy keeps running what runs.
+ */
+export class Loop {
+  readonly observer: Observer;
+  readonly state = new NodeState();
+  readonly #options: LoopOptions;
+  readonly #resolver: Resolver;
+  readonly #material = new Map<string, Material>();
+  readonly #pulls = new Map<string, Promise<void>>();
+  readonly #network: Workbench['network'] = { made: undefined };
+  readonly #lanes = new Set<string>();
+  readonly #again = new Set<string>();
+  readonly #timers = new Map<string, NodeJS.Timeout>();
+  readonly #gates: Readonly<Record<StepKind, Gate>>;
+  #epoch: number | undefined;
+
+  constructor(options: LoopOptions) {
+    this.#options = options;
+    this.#resolver = new Resolver(options.send);
+    this.observer = new Observer(
+      options.engine,
+      options.node,
+      {
+        onChange: (id) => this.#changed(id),
+        onEnding: (id, ending) => this.#ended(id, ending),
+        onPass: ({ first }) => {
+          this.#pass();
+          if (first) options.onFirstLook();
+        },
+        onProblem: () => options.onEngineProblem(),
+      },
+      options.log,
+    );
+    this.#gates = gates(options.cpus);
+  }
+
+  /** Runs until `signal`; steps under way end by themselves, what they leave half done the next start completes. */
+  async run(signal: AbortSignal): Promise<void> {
+    signal.addEventListener('abort', () => this.end(), { once: true });
+    await this.observer.run(signal);
+  }
+
+  begin(owner: Ownership, epoch: number): void {
+    this.state.begin(owner);
+    this.state.networkReady = false;
+    this.#epoch = epoch;
+  }
+
+  /** The session is gone. */
+  end(): void {
+    this.#epoch = undefined;
+    this.state.end();
+    this.#resolver.lost();
+    this.#material.clear();
+    for (const timer of this.#timers.values()) clearTimeout(timer);
+    this.#timers.clear();
+  }
+
+  assign(assignment: Assignment): void {
+    if (!this.state.assign(assignment)) {
+      this.#options.log.warn('an older assignment was passed over', { generation: assignment.generation });
+      return;
+    }
+    for (const id of this.state.assigned.keys()) this.#wake(id);
+    for (const id of this.state.assigned.keys()) this.#options.onChange(id);
+    this.#ask();
+  }
+
+  condemn({ remove }: Verdict): void {
+    for (const id of remove) {
+      // Only what was asked about in this session: a verdict is an answer, never an order out of the blue.
+      if (this.state.assigned.has(id) || !this.state.askedAtMs.has(id)) continue;
+      this.state.condemned.add(id);
+      this.#wake(id);
+    }
+  }
+
+  answer(answer: Resolved): void {
+    this.#resolver.answer(answer);
+  }
+
+  observation(instanceId: string): InstanceObservation {
+    const installId = this.state.owner?.installId;
+    return observationOf({
+      instanceId,
+      assigned: this.state.assigned.get(instanceId),
+      containers: (this.observer.byInstance.get(instanceId) ?? []).filter(
+        (one) => one.installId === installId,
+      ),
+      memory: this.state.remembered(instanceId),
+      activity: this.state.activity.get(instanceId),
+      nowMs: performance.now(),
+    });
+  }
+
+  /** Of all that is assigned or there. */
+  observations(): readonly InstanceObservation[] {
+    const installId = this.state.owner?.installId;
+    const there = [...this.observer.all()].filter((one) => one.installId === installId);
+    const ids = new Set([...this.state.assigned.keys(), ...there.map(({ instanceId }) => instanceId)]);
+    return [...ids].map((id) => this.observation(id));
+  }
+
+  #changed(instanceId: string): void {
+    this.#clearMended(instanceId);
+    this.#options.onChange(instanceId);
+    this.#wake(instanceId);
+  }
+
+  /** What failed before is no longer of interest once the container runs, whoever brought that about. */
+  #clearMended(instanceId: string): void {
+    const assigned = this.state.assigned.get(instanceId);
+    const memory = this.state.remembered(instanceId);
+    if (assigned?.wanted !== 'run' || memory.failure === undefined) return;
+    const current = currentContainer(assigned, this.observer.byInstance.get(instanceId) ?? []);
+    if (current?.status === 'running') this.state.memory.set(instanceId, withoutFailure(memory));
+  }
+
+  #ended(instanceId: string, ending: Ending): void {
+    const activity = this.state.activity.get(instanceId);
+    if (activity === 'stop' || activity === 'remove' || !this.state.assigned.has(instanceId)) return;
+    this.state.memory.set(instanceId, withEnding(this.state.remembered(instanceId), ending));
+    this.#options.onChange(instanceId);
+  }
+
+  #pass(): void {
+    this.state.foreignNames.clear();
+    if (this.state.images.size > MAX_KNOWN_IMAGES) this.state.images.clear();
+    for (const id of [...this.state.assigned.keys(), ...this.state.condemned]) this.#wake(id);
+    this.#ask();
+  }
+
+  #view(): NodeView | undefined {
+    const { owner, synced } = this.state;
+    if (this.#epoch === undefined || !synced || owner === undefined) return undefined;
+    if (this.observer.problem !== undefined || !this.observer.looked) return undefined;
+    return this.state.view(this.observer, this.#options.engineKind, owner.installId, performance.now());
+  }
+
+  #next(instanceId: string): InstanceStep | undefined {
+    const view = this.#view();
+    return view === undefined ? undefined : planInstance(view, instanceId);
+  }
+
+  #bench(): Workbench | undefined {
+    const { owner } = this.state;
+    if (owner === undefined || this.#epoch === undefined) return undefined;
+    const { engine, bindRoots, send } = this.#options;
+    const { observer, state } = this;
+    return {
+      engine,
+      observer,
+      state,
+      owner,
+      resolver: this.#resolver,
+      bindRoots,
+      material: this.#material,
+      pulls: this.#pulls,
+      network: this.#network,
+      send,
+      epoch: this.#epoch,
+    };
+  }
+
+  #ask(): void {
+    const view = this.#view();
+    const bench = this.#bench();
+    if (view === undefined || bench === undefined) return;
+    for (const step of planAsk(view)) void EXECUTORS.ask(step, bench);
+  }
+
+  #wake(instanceId: string): void {
+    if (this.#lanes.has(instanceId)) {
+      this.#again.add(instanceId);
+      return;
+    }
+    const step = this.#next(instanceId);
+    if (step === undefined) {
+      this.#wakeWhenDue(instanceId);
+      return;
+    }
+    this.#lanes.add(instanceId);
+    void this.#walk(instanceId, step).finally(() => {
+      this.#lanes.delete(instanceId);
+      if (this.#again.delete(instanceId)) this.#wake(instanceId);
+    });
+  }
+
+  async #walk(instanceId: string, first: InstanceStep): Promise<void> {
+    let step: InstanceStep | undefined = first;
+    for (let count = 1; step !== undefined; count += 1) {
+      this.#again.delete(instanceId);
+      if (count > MAX_STEPS_IN_A_ROW) {
+        this.#fail(instanceId, step.kind, new Error(`no progress after ${count} steps`));
+        break;
+      }
+      const gate = this.#gates[step.kind];
+      await gate.enter();
+      try {
+        await this.#takeIfStillNext(instanceId, step.kind);
+      } finally {
+        gate.leave();
+      }
+      step = this.#next(instanceId);
+    }
+    this.#dropStaleMaterial(instanceId);
+    this.#wakeWhenDue(instanceId);
+  }
+
+  /** Orders may have changed while the step waited at the gate. From here to the engine's call nothing is awaited. */
+  async #takeIfStillNext(instanceId: string, kind: InstanceStep['kind']): Promise<void> {
+    const step = this.#next(instanceId);
+    const bench = this.#bench();
+    if (step === undefined || step.kind !== kind || bench === undefined) return;
+    this.state.activity.set(instanceId, kind);
+    this.#options.onChange(instanceId);
+    this.#options.log.debug('step', { step: kind, instance: instanceId });
+    try {
+      await execute(step, bench);
+      const memory = this.state.remembered(instanceId);
+      if (memory.failure?.step === kind) this.state.memory.set(instanceId, withoutFailure(memory));
+    } catch (error) {
+      this.#fail(instanceId, kind, error);
+    } finally {
+      this.state.activity.delete(instanceId);
+      this.#options.onChange(instanceId);
+    }
+  }
+
+  #fail(instanceId: string, kind: InstanceStep['kind'], error: unknown): void {
+    if (error instanceof SessionLostError) return;
+    if (error instanceof EngineUnavailableError) this.observer.suspect(error.message);
+    const { failure, backOff } = problemOf(kind, error);
+    const memory = withFailure(this.state.remembered(instanceId), failure, backOff, performance.now());
+    if (this.state.assigned.has(instanceId) || this.state.condemned.has(instanceId)) {
+      this.state.memory.set(instanceId, memory);
+    }
+    this.#options.log.warn('a step failed', {
+      step: kind,
+      instance: instanceId,
+      reason: failure.reason,
+      problem: messageOf(error),
+      failures: memory.failure?.count ?? 1,
+    });
+    this.#wakeAt(instanceId, memory.failure?.retryAtMs ?? 0);
+  }
+
+  /** Steps that come with time, not with a change. A failure has set its own timer. */
+  #wakeWhenDue(instanceId: string): void {
+    const view = this.#view();
+    if (view === undefined || this.state.remembered(instanceId).failure !== undefined) return;
+    const dueMs = nextDueMs(view, instanceId);
+    if (dueMs !== undefined) this.#wakeAt(instanceId, dueMs);
+  }
+
+  #dropStaleMaterial(instanceId: string): void {
+    const at = this.state.remembered(instanceId).resolvedAtMs ?? -Infinity;
+    if (performance.now() - at > RESOLVED_FRESH_MS) this.#material.delete(instanceId);
+  }
+
+  #wakeAt(instanceId: string, atMs: number): void {
+    clearTimeout(this.#timers.get(instanceId));
+    const wake = (): void => {
+      this.#timers.delete(instanceId);
+      this.#wake(instanceId);
+    };
+    // One millisecond late: timers may fire a little early, and the plan would then wait for the next pass.
+    this.#timers.set(instanceId, setTimeout(wake, Math.max(0, atMs - performance.now()) + 1));
+  }
+}
+
+/**
+ * Work that loads the engine is bounded by the machine: beyond twice its cores only tail latency grows. Waiting for a
+ * container to stop, for the network or for the control plane is no load and must not hold up the rest.
+ */
+function gates(cpus: number): Readonly<Record<StepKind, Gate>> {
+  const work = new Gate(2 * cpus);
+  const stops = new Gate(16 * cpus);
+  const pulls = new Gate(PULLS_AT_ONCE);
+  const questions = new Gate(64);
+  return {
+    ensureNetwork: work,
+    pull: pulls,
+    resolve: questions,
+    create: work,
+    start: work,
+    stop: stops,
+    remove: work,
+    healthcheckNow: work,
+    ask: questions,
+  };
+}
+
+async function execute(step: InstanceStep, bench: Workbench): Promise<void> {
+  const executor = EXECUTORS[step.kind] as (step: InstanceStep, bench: Workbench) => Promise<void>;
+  await executor(step, bench);
+}

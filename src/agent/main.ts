@@ -1,0 +1,188 @@
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { text as readText } from 'node:stream/consumers';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Agent } from './agent.ts';
+import { type AgentConfig, type JoinSource, readConfig } from './config.ts';
+import { detectEngine } from './engine/detect.ts';
+import { DockerEngine } from './engine/docker-engine.ts';
+import type { Engine, EngineInfo } from './engine/engine.ts';
+import { enrol } from './enrol.ts';
+import { helpText } from './flags.ts';
+import {
+  type Identity,
+  lockDataDir,
+  prepareDataDir,
+  readIdentity,
+  readOrMakeKey,
+  writeIdentity,
+} from './identity.ts';
+import { type Log, makeLog, messageOf } from './log.ts';
+import { nodeFacts, readyLine } from './node-facts.ts';
+
+const EXIT_REFUSED = 1;
+const EXIT_DISMISSED = 2;
+const ENGINE_RETRY_MS = 2_000;
+/** A connection that does not close in this time is left to the kernel. */
+const SHUTDOWN_MS = 1_500;
+
+interface Found {
+  readonly engine: Engine;
+  readonly info: EngineInfo;
+}
+
+/** Ends the program with words for the person who started it. */
+class Refusal extends Error {}
+
+async function main(): Promise<number> {
+  const reading = readConfig(process.argv.slice(2), process.env, hostname());
+  switch (reading.kind) {
+    case 'help':
+      process.stdout.write(helpText());
+      return 0;
+    case 'version':
+      process.stdout.write(`${version()}\n`);
+      return 0;
+    case 'problem':
+      process.stderr.write(`berth agent: ${reading.message}\n`);
+      return EXIT_REFUSED;
+    case 'config':
+      return await runAgent(reading.config);
+  }
+}
+
+async function runAgent(config: AgentConfig): Promise<number> {
+  const log = makeLog(config.logLevel, (line) => process.stdout.write(line));
+  for (const warning of config.warnings) log.warn(warning);
+  await prepareDataDir(config.dataDir);
+  if ((await lockDataDir(config.dataDir)) === undefined) {
+    throw new Refusal(`another agent runs with ${config.dataDir}`);
+  }
+  const stored = await storedIdentity(config, log);
+  // A machine that joins must have an engine; one that has joined waits for its engine to come up.
+  const found = stored === undefined ? await findEngine(config) : await awaitEngine(config, log);
+  const key = await readOrMakeKey(config.dataDir);
+  const identity = stored ?? (await join(config, found, key));
+  warnIfPlain(identity.server, log);
+
+  const stop = new AbortController();
+  for (const name of ['SIGTERM', 'SIGINT'] as const) {
+    process.once(name, () => {
+      stop.abort();
+      setTimeout(() => process.exit(0), SHUTDOWN_MS).unref();
+    });
+  }
+  const agent = new Agent({
+    ...found,
+    identity,
+    key,
+    labels: config.labels,
+    bindRoots: config.bindRoots,
+    version: version(),
+    log,
+    onFirstWelcome: (facts) => {
+      if (stored === undefined) process.stdout.write(`${readyLine(identity.nodeName, facts)}\n`);
+    },
+  });
+  const farewell = await agent.run(stop.signal);
+  if (farewell === undefined) return 0;
+  process.stderr.write(
+    `berth agent: dismissed by the control plane: ${farewell.code}: ${farewell.message}\nContainers are left running.\n`,
+  );
+  return EXIT_DISMISSED;
+}
+
+async function storedIdentity(config: AgentConfig, log: Log): Promise<Identity | undefined> {
+  const stored = await readIdentity(config.dataDir);
+  if (stored === undefined) return undefined;
+  const moved = config.server !== undefined && config.server !== stored.server;
+  if (config.join !== undefined && moved) return undefined;
+  if (config.nameGiven && config.name !== stored.nodeName) {
+    throw new Refusal(
+      `${config.dataDir} holds the identity of node ${stored.nodeName}, not of ${config.name}: use another --data-dir, or remove that one`,
+    );
+  }
+  if (config.join !== undefined)
+    log.info('already registered; the join token is not used', { node: stored.nodeName });
+  if (moved)
+    log.info('the control plane has another address than at the last start', { server: config.server });
+  const caDigest = config.caDigest ?? stored.caDigest;
+  return {
+    ...stored,
+    server: config.server ?? stored.server,
+    ...(caDigest === undefined ? {} : { caDigest }),
+  };
+}
+
+async function join(
+  config: AgentConfig,
+  found: Found,
+  key: Awaited<ReturnType<typeof readOrMakeKey>>,
+): Promise<Identity> {
+  if (config.server === undefined || config.join === undefined) {
+    throw new Refusal('not registered yet: --server and a join token are needed; see berth agent --help');
+  }
+  const enrolled = await enrol({
+    server: config.server,
+    caDigest: config.caDigest,
+    joinToken: await joinToken(config.join),
+    nodeName: config.name,
+    key,
+    facts: nodeFacts(found.info, config.labels, version()),
+  });
+  if (!enrolled.ok) throw new Refusal(enrolled.problem);
+  await writeIdentity(config.dataDir, enrolled.identity);
+  return enrolled.identity;
+}
+
+async function joinToken(source: JoinSource): Promise<string> {
+  if (source.kind === 'token') return source.token;
+  try {
+    const content = source.path === '-' ? await readText(process.stdin) : await readFile(source.path, 'utf8');
+    return content.trim();
+  } catch (error) {
+    throw new Refusal(`--join-file ${source.path}: ${messageOf(error)}`);
+  }
+}
+
+async function findEngine(config: AgentConfig): Promise<Found> {
+  try {
+    const { socketPath } = await detectEngine(config.engine);
+    const engine = new DockerEngine(socketPath);
+    return { engine, info: await engine.info() };
+  } catch (error) {
+    throw new Refusal(messageOf(error));
+  }
+}
+
+async function awaitEngine(config: AgentConfig, log: Log): Promise<Found> {
+  for (;;) {
+    try {
+      return await findEngine(config);
+    } catch (error) {
+      log.error('waiting for the container engine', { reason: messageOf(error) });
+      await pause(ENGINE_RETRY_MS);
+    }
+  }
+}
+
+function warnIfPlain(server: string, log: Log): void {
+  const { protocol, hostname: host } = new URL(server);
+  if (protocol === 'http:' && !/^(localhost|127\.|\[::1\])/.test(host)) {
+    log.warn('the connection to the control plane is not encrypted', { server });
+  }
+}
+
+function version(): string {
+  const file = new URL('../../package.json', import.meta.url);
+  return (JSON.parse(readFileSync(file, 'utf8')) as { readonly version: string }).version;
+}
+
+try {
+  process.exit(await main());
+} catch (error) {
+  process.stderr.write(`berth agent: ${messageOf(error)}\n`);
+  if (!(error instanceof Refusal) && error instanceof Error) process.stderr.write(`${error.stack ?? ''}\n`);
+  process.exit(EXIT_REFUSED);
+}

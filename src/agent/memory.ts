@@ -1,0 +1,60 @@
+import { type BackOff, backOffMs } from './back-off.ts';
+import type { InstanceStep } from './plan.ts';
+
+/** What the agent remembers of an instance beside its containers. Lost with the process, and never needed to be right. */
+export interface InstanceMemory {
+  readonly failure?: Failure;
+  readonly resolvedAtMs?: number;
+  readonly checkedAtMs?: number;
+  /** Ends of its containers, newest last. */
+  readonly endings: readonly Ending[];
+}
+
+export interface Failure {
+  readonly step: InstanceStep['kind'];
+  readonly reason: string;
+  readonly message: string;
+  readonly count: number;
+  readonly retryAtMs: number;
+}
+
+export interface Ending {
+  readonly atMs: number;
+  readonly exitCode: number;
+  readonly outOfMemory: boolean;
+}
+
+export const NO_MEMORY: InstanceMemory = { endings: [] };
+
+const KEPT_ENDINGS = 10;
+const CRASH_LOOP_ENDINGS = 3;
+const CRASH_LOOP_WINDOW_MS = 300_000;
+
+export function withFailure(
+  memory: InstanceMemory,
+  problem: Pick<Failure, 'step' | 'reason' | 'message'>,
+  backOff: BackOff,
+  nowMs: number,
+): InstanceMemory {
+  const same = memory.failure?.step === problem.step;
+  const count = same ? (memory.failure?.count ?? 0) + 1 : 1;
+  return { ...memory, failure: { ...problem, count, retryAtMs: nowMs + backOffMs(count, backOff) } };
+}
+
+export function withoutFailure(memory: InstanceMemory): InstanceMemory {
+  const { failure, ...rest } = memory;
+  return failure === undefined ? memory : rest;
+}
+
+export function withEnding(memory: InstanceMemory, ending: Ending): InstanceMemory {
+  return { ...memory, endings: [...memory.endings, ending].slice(-KEPT_ENDINGS) };
+}
+
+/** The engine waits up to a minute between restarts, so three ends in five minutes are a loop, whatever its pace. */
+export function recentEndings(memory: InstanceMemory, nowMs: number): readonly Ending[] {
+  return memory.endings.filter((ending) => nowMs - ending.atMs < CRASH_LOOP_WINDOW_MS);
+}
+
+export function isCrashLoop(endings: readonly Ending[]): boolean {
+  return endings.length >= CRASH_LOOP_ENDINGS;
+}

@@ -1,0 +1,42 @@
+import { formatBytes } from '../core/model/quantity.ts';
+import { LABEL_DOMAIN } from '../core/model/labels.ts';
+import type { NodeCapacity } from '../core/model/node.ts';
+import type { EngineInfo } from './engine/engine.ts';
+
+/** What the agent tells of its node when it registers and with every session. */
+export interface NodeFacts {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly capacity: NodeCapacity;
+  readonly platform: string;
+  readonly engine: { readonly kind: string; readonly version: string };
+  readonly agentVersion: string;
+}
+
+export function nodeFacts(
+  info: EngineInfo,
+  labels: Readonly<Record<string, string>>,
+  agentVersion: string,
+): NodeFacts {
+  return {
+    labels,
+    capacity: { cpu: info.cpus, memoryBytes: info.memoryBytes },
+    platform: info.platform,
+    engine: { kind: info.kind, version: info.version },
+    agentVersion,
+  };
+}
+
+/** `node n1 ready: docker 20.10, 4 CPU, 7.6 GiB, country=DE` */
+export function readyLine(node: string, facts: NodeFacts): string {
+  const version = facts.engine.version.split('.').slice(0, 2).join('.');
+  const labels = Object.entries(facts.labels).map(
+    ([key, value]) => `${key.replace(LABEL_DOMAIN, '')}=${value}`,
+  );
+  const words = [
+    `${facts.engine.kind} ${version}`,
+    `${facts.capacity.cpu} CPU`,
+    formatBytes(facts.capacity.memoryBytes),
+    ...labels,
+  ];
+  return `node ${node} ready: ${words.join(', ')}`;
+}

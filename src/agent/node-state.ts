@@ -1,0 +1,85 @@
+import type { AssignedInstance, Assignment } from '../core/contract/agent-protocol.ts';
+import type { EngineKind } from './engine/engine.ts';
+import { type InstanceMemory, NO_MEMORY } from './memory.ts';
+import type { Observer } from './observe.ts';
+import type { Ownership } from './own-labels.ts';
+import type { InstanceStep, NodeView } from './plan.ts';
+
+/** What the loop knows beside the containers: its orders, and what it remembers of carrying them out. */
+export class NodeState {
+  readonly assigned = new Map<string, AssignedInstance>();
+  readonly memory = new Map<string, InstanceMemory>();
+  readonly condemned = new Set<string>();
+  readonly askedAtMs = new Map<string, number>();
+  readonly images = new Set<string>();
+  /** Names of containers that are not ours, met when one was to be made. */
+  readonly foreignNames = new Set<string>();
+  /** Names of containers that are being made. */
+  readonly reservedNames = new Map<string, string>();
+  readonly activity = new Map<string, InstanceStep['kind']>();
+  networkReady = false;
+  generation = 0;
+  owner: Ownership | undefined;
+  /** An assignment of this session has arrived: the agent knows what is wanted. */
+  synced = false;
+
+  remembered(instanceId: string): InstanceMemory {
+    return this.memory.get(instanceId) ?? NO_MEMORY;
+  }
+
+  /** A new session: what was assigned in an older one is no order any more. */
+  begin(owner: Ownership): void {
+    if (this.owner?.installId !== owner.installId) this.assigned.clear();
+    this.owner = owner;
+    this.synced = false;
+    this.generation = 0;
+    this.condemned.clear();
+    this.askedAtMs.clear();
+  }
+
+  end(): void {
+    this.synced = false;
+  }
+
+  /** False: an older one than that which is in force. */
+  assign({ generation, instances }: Assignment): boolean {
+    if (this.synced && generation < this.generation) return false;
+    const before = new Map(this.assigned);
+    this.assigned.clear();
+    for (const instance of instances) {
+      this.assigned.set(instance.id, instance);
+      this.condemned.delete(instance.id);
+      const same = isSameOrder(before.get(instance.id), instance);
+      if (!same) this.memory.delete(instance.id);
+    }
+    for (const id of this.memory.keys()) if (!this.assigned.has(id)) this.memory.delete(id);
+    this.generation = generation;
+    this.synced = true;
+    return true;
+  }
+
+  view(observer: Observer, engineKind: EngineKind, installId: string, nowMs: number): NodeView {
+    const { foreignNames, reservedNames } = this;
+    return {
+      nowMs,
+      engineKind,
+      installId,
+      assigned: this.assigned,
+      containers: observer.byInstance,
+      memory: this.memory,
+      condemned: this.condemned,
+      askedAtMs: this.askedAtMs,
+      networkReady: this.networkReady,
+      images: this.images,
+      // Joined only when a name is chosen.
+      get takenNames() {
+        const foreign = [...foreignNames].map((name) => [name, ''] as const);
+        return new Map([...foreign, ...observer.names, ...reservedNames]);
+      },
+    };
+  }
+}
+
+function isSameOrder(before: AssignedInstance | undefined, now: AssignedInstance): boolean {
+  return before?.specHash === now.specHash && before.attempt === now.attempt && before.wanted === now.wanted;
+}

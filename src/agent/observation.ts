@@ -1,0 +1,140 @@
+import type { AssignedInstance } from '../core/contract/agent-protocol.ts';
+import type { InstanceId } from '../core/model/ids.ts';
+import type { ContainerPhase, InstanceObservation } from '../core/model/instance.ts';
+import type { ContainerStatus } from './engine/container.ts';
+import { optional } from './engine/fields.ts';
+import { type InstanceMemory, isCrashLoop, recentEndings } from './memory.ts';
+import type { ObservedContainer } from './observed-container.ts';
+import { currentContainer, type InstanceStep } from './plan.ts';
+
+export interface Sight {
+  readonly instanceId: string;
+  readonly assigned: AssignedInstance | undefined;
+  readonly containers: readonly ObservedContainer[];
+  readonly memory: InstanceMemory;
+  /** The step under way. */
+  readonly activity: InstanceStep['kind'] | undefined;
+  readonly nowMs: number;
+}
+
+/** What is reported of an instance. Facts of the container first; a failure to make a newer one is told beside them. */
+export function observationOf(sight: Sight): InstanceObservation {
+  const { assigned, containers } = sight;
+  const seen = (assigned && currentContainer(assigned, containers)) ?? containers[0];
+  const id = sight.instanceId as InstanceId;
+  if (seen === undefined) return { id, phase: phaseWithout(sight), ...trouble(sight, undefined) };
+  return {
+    id,
+    phase: phaseOf(sight, seen),
+    ...optional('health', seen.health?.status),
+    containerId: seen.id,
+    containerName: seen.name,
+    specHash: seen.specHash,
+    secretsVersion: seen.secretsVersion,
+    ...optional('exitCode', seen.exitCode),
+    restarts: seen.restarts,
+    ...trouble(sight, seen),
+    ...optional('startedAt', seen.startedAt),
+    ...optional('healthySince', seen.healthySince),
+    ...(seen.ports.length === 0 ? {} : { ports: seen.ports }),
+  };
+}
+
+const PHASE_OF_STEP: Readonly<Record<InstanceStep['kind'], ContainerPhase>> = {
+  ensureNetwork: 'creating',
+  pull: 'pulling',
+  resolve: 'creating',
+  create: 'creating',
+  start: 'starting',
+  stop: 'running',
+  remove: 'exited',
+  healthcheckNow: 'running',
+};
+
+function phaseWithout({ assigned, memory, activity }: Sight): ContainerPhase {
+  if (assigned?.wanted === 'stop') return 'removed';
+  if (memory.failure !== undefined) return 'failed';
+  return activity === undefined ? 'pending' : PHASE_OF_STEP[activity];
+}
+
+const PHASE_OF_STATUS: Readonly<Record<ContainerStatus, ContainerPhase>> = {
+  created: 'starting',
+  running: 'running',
+  paused: 'running',
+  restarting: 'exited',
+  exited: 'exited',
+  dead: 'exited',
+  removing: 'exited',
+};
+
+function phaseOf({ memory }: Sight, seen: ObservedContainer): ContainerPhase {
+  if (seen.status === 'created' && memory.failure !== undefined) return 'failed';
+  return PHASE_OF_STATUS[seen.status];
+}
+
+interface Trouble {
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+function trouble(sight: Sight, seen: ObservedContainer | undefined): Trouble {
+  const { failure } = sight.memory;
+  if (failure !== undefined) return { reason: failure.reason, message: failure.message };
+  if (seen === undefined) return {};
+  return ended(sight, seen) ?? unhealthy(sight, seen) ?? paused(seen) ?? {};
+}
+
+function ended(sight: Sight, seen: ObservedContainer): Trouble | undefined {
+  const endings = recentEndings(sight.memory, sight.nowMs);
+  const last = endings.at(-1);
+  const exitCode = seen.exitCode ?? last?.exitCode;
+  const outOfMemory = seen.oomKilled || last?.outOfMemory === true;
+  const cause = outOfMemory ? OUT_OF_MEMORY : NOT_RUNNABLE[exitCode ?? 0];
+  const words = cause?.message ?? `the container ended with exit code ${exitCode}`;
+  if (isCrashLoop(endings)) {
+    const message = `${words}; it ended ${endings.length} times in the last five minutes`;
+    return { reason: cause?.reason ?? 'crash_loop', message };
+  }
+  if (PHASE_OF_STATUS[seen.status] !== 'exited') return undefined;
+  return { reason: cause?.reason ?? 'container_exited', message: words };
+}
+
+const OUT_OF_MEMORY: Required<Trouble> = {
+  reason: 'out_of_memory',
+  message: 'the container was killed because it ran out of memory',
+};
+
+/** Of the engine's init process, and of any shell. */
+const NOT_RUNNABLE: Readonly<Record<number, Required<Trouble>>> = {
+  126: {
+    reason: 'command_not_found',
+    message: 'the container ended with exit code 126: its command is not executable in the image',
+  },
+  127: {
+    reason: 'command_not_found',
+    message: 'the container ended with exit code 127: its command does not exist in the image',
+  },
+};
+
+/** A check that cannot run is told apart from one that fails (decisions §3). */
+function unhealthy(sight: Sight, seen: ObservedContainer): Trouble | undefined {
+  const { health } = seen;
+  if (health?.commandNotFound === true) {
+    const command = sight.assigned?.container?.healthCheck?.command[0]?.trim().split(/\s+/, 1)[0] ?? '';
+    return {
+      reason: 'healthcheck_command_not_found',
+      message: `the health check cannot run: command ${command} does not exist or is not executable in the image`,
+    };
+  }
+  if (health?.status !== 'unhealthy') return undefined;
+  return {
+    reason: 'unhealthy',
+    message: `the health check failed ${health.failingStreak} times in a row, last with exit code ${health.lastExitCode ?? 'unknown'}`,
+  };
+}
+
+function paused(seen: ObservedContainer): Trouble | undefined {
+  return seen.status === 'paused'
+    ? { reason: 'paused', message: 'the container was paused by hand' }
+    : undefined;
+}

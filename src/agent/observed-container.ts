@@ -1,0 +1,53 @@
+import type { ContainerHealth, ContainerState, ContainerStatus } from './engine/container.ts';
+import { optional } from './engine/fields.ts';
+import { OWN_LABELS } from './own-labels.ts';
+
+/** A container with our labels, as far as plan and report need to know it. */
+export interface ObservedContainer {
+  readonly id: string;
+  readonly name: string;
+  readonly instanceId: string;
+  readonly installId: string;
+  readonly specHash: string;
+  readonly secretsVersion: number;
+  readonly attempt: number;
+  readonly status: ContainerStatus;
+  readonly exitCode?: number;
+  readonly oomKilled: boolean;
+  readonly health?: ContainerHealth;
+  readonly restarts: number;
+  readonly startedAt?: string;
+  readonly healthySince?: string;
+  readonly ports: readonly { readonly container: number; readonly host: number }[];
+}
+
+/** Undefined: not one of ours, or its labels were tampered with. */
+export function observedContainer(
+  state: ContainerState,
+  before: ObservedContainer | undefined,
+  now: Date,
+): ObservedContainer | undefined {
+  const label = (key: string): string => state.labels[key] ?? '';
+  const instanceId = label(OWN_LABELS.instance);
+  if (instanceId === '') return undefined;
+  const healthy = state.health?.status === 'healthy';
+  return {
+    id: state.id,
+    name: state.name,
+    instanceId,
+    installId: label(OWN_LABELS.install),
+    specHash: label(OWN_LABELS.specHash),
+    secretsVersion: Number(label(OWN_LABELS.secretsVersion)) || 0,
+    attempt: Number(label(OWN_LABELS.attempt)) || 0,
+    status: state.status,
+    ...optional('exitCode', state.exitCode),
+    oomKilled: state.oomKilled,
+    ...optional('health', state.health),
+    restarts: state.restartCount,
+    ...optional('startedAt', state.startedAt),
+    ...optional('healthySince', healthy ? (before?.healthySince ?? now.toISOString()) : undefined),
+    ports: state.ports
+      .filter((port, index, all) => all.findIndex((other) => other.container === port.container) === index)
+      .map(({ container, host }) => ({ container, host })),
+  };
+}

@@ -1,0 +1,54 @@
+import type { AssignedInstance, Welcome } from '../core/contract/agent-protocol.ts';
+import { CONTAINER_LABELS, LABEL_DOMAIN } from '../core/model/labels.ts';
+
+/** The agent's state is kept in the engine, in these labels, and nowhere else: that is why it survives its own death. */
+export const OWN_LABELS = {
+  ...CONTAINER_LABELS,
+  node: `${LABEL_DOMAIN}node`,
+  install: `${LABEL_DOMAIN}install`,
+  attempt: `${LABEL_DOMAIN}attempt`,
+} as const;
+
+export interface Ownership {
+  readonly node: string;
+  readonly installId: string;
+  readonly tenantId: string;
+  readonly tenantSlug: string;
+}
+
+export function ownership(node: string, welcome: Welcome): Ownership {
+  return {
+    node,
+    installId: welcome.installId,
+    tenantId: welcome.tenantId,
+    tenantSlug: welcome.tenantSlug,
+  };
+}
+
+export function containerLabels(
+  owner: Ownership,
+  assigned: AssignedInstance,
+): Readonly<Record<string, string>> {
+  return {
+    [OWN_LABELS.tenant]: owner.tenantId,
+    [OWN_LABELS.deployment]: assigned.deployment,
+    [OWN_LABELS.instance]: assigned.id,
+    [OWN_LABELS.specHash]: assigned.specHash,
+    [OWN_LABELS.secretsVersion]: String(assigned.secretsVersion),
+    [OWN_LABELS.node]: owner.node,
+    [OWN_LABELS.install]: owner.installId,
+    [OWN_LABELS.attempt]: String(assigned.attempt),
+  };
+}
+
+export function networkLabels(owner: Ownership): Readonly<Record<string, string>> {
+  return {
+    [OWN_LABELS.tenant]: owner.tenantId,
+    [OWN_LABELS.node]: owner.node,
+    [OWN_LABELS.install]: owner.installId,
+  };
+}
+
+export function networkName(owner: Ownership): string {
+  return `berth-${owner.tenantSlug}`;
+}

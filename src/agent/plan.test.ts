@@ -1,0 +1,383 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { AssignedInstance } from '../core/contract/agent-protocol.ts';
+import type { ContainerStatus } from './engine/container.ts';
+import { type InstanceMemory, NO_MEMORY, withFailure } from './memory.ts';
+import type { ObservedContainer } from './observed-container.ts';
+import { currentContainer, type NodeView, planAsk, planInstance, type Step } from './plan.ts';
+
+const OURS = 'install-a';
+const IMAGE = 'registry.test/box:1';
+
+function assigned(id: string, more: Partial<AssignedInstance> = {}, needsSecrets = false): AssignedInstance {
+  const container = {
+    image: IMAGE,
+    environment: {},
+    needsSecrets,
+    ports: [],
+    labels: {},
+    mounts: [],
+    alias: 'web',
+  };
+  const base = { id, deployment: 'web', specHash: 'h1', secretsVersion: 0, attempt: 0 };
+  return more.wanted === 'stop'
+    ? { ...base, ...more, wanted: 'stop' }
+    : { ...base, container, wanted: 'run', ...more };
+}
+
+function container(instanceId: string, more: Partial<ObservedContainer> = {}): ObservedContainer {
+  return {
+    id: `c-${instanceId}`,
+    name: 'web',
+    instanceId,
+    installId: OURS,
+    specHash: 'h1',
+    secretsVersion: 0,
+    attempt: 0,
+    status: 'running',
+    oomKilled: false,
+    restarts: 0,
+    ports: [],
+    ...more,
+  };
+}
+
+interface World {
+  readonly assigned?: readonly AssignedInstance[];
+  readonly containers?: readonly ObservedContainer[];
+  readonly memory?: Readonly<Record<string, InstanceMemory>>;
+  readonly more?: Partial<NodeView>;
+}
+
+function viewOf({ assigned: wanted = [], containers = [], memory = {}, more = {} }: World): NodeView {
+  return {
+    nowMs: 1_000_000,
+    engineKind: 'docker',
+    installId: OURS,
+    assigned: new Map(wanted.map((one) => [one.id, one])),
+    containers: Map.groupBy(containers, (one) => one.instanceId),
+    memory: new Map(Object.entries(memory)),
+    condemned: new Set(),
+    askedAtMs: new Map(),
+    networkReady: true,
+    images: new Set([IMAGE]),
+    takenNames: new Map(containers.map((one) => [one.name, one.instanceId])),
+    ...more,
+  };
+}
+
+function planAll(view: NodeView): readonly Step[] {
+  const ids = new Set([...view.assigned.keys(), ...view.containers.keys()]);
+  return [...[...ids].flatMap((id) => planInstance(view, id) ?? []), ...planAsk(view)];
+}
+
+const failed = withFailure(
+  NO_MEMORY,
+  { step: 'start', reason: 'port_in_use', message: '' },
+  { baseMs: 100, capMs: 100 },
+  1_000_000,
+);
+
+const CASES: readonly (readonly [string, World, readonly (Partial<Step> & { readonly kind: string })[]])[] = [
+  ['nothing assigned, nothing there', {}, []],
+  ['a new instance', { assigned: [assigned('a')] }, [{ kind: 'create', name: 'web' }]],
+  [
+    'no image yet',
+    { assigned: [assigned('a')], more: { images: new Set() } },
+    [{ kind: 'pull', image: IMAGE }],
+  ],
+  [
+    'no network yet',
+    { assigned: [assigned('a')], more: { networkReady: false } },
+    [{ kind: 'ensureNetwork' }],
+  ],
+  ['secrets first', { assigned: [assigned('a', {}, true)] }, [{ kind: 'resolve' }]],
+  [
+    'fresh secrets are used',
+    { assigned: [assigned('a', {}, true)], memory: { a: { ...NO_MEMORY, resolvedAtMs: 999_000 } } },
+    [{ kind: 'create' }],
+  ],
+  [
+    'old secrets are not',
+    { assigned: [assigned('a', {}, true)], memory: { a: { ...NO_MEMORY, resolvedAtMs: 900_000 } } },
+    [{ kind: 'resolve' }],
+  ],
+  ['a failure waits', { assigned: [assigned('a')], memory: { a: failed } }, []],
+  [
+    'created',
+    { assigned: [assigned('a')], containers: [container('a', { status: 'created' })] },
+    [{ kind: 'start', containerId: 'c-a' }],
+  ],
+  ['running', { assigned: [assigned('a')], containers: [container('a')] }, []],
+  [
+    'exited',
+    { assigned: [assigned('a')], containers: [container('a', { status: 'exited' })] },
+    [{ kind: 'start' }],
+  ],
+  [
+    'restarting is the engine at work',
+    { assigned: [assigned('a')], containers: [container('a', { status: 'restarting' })] },
+    [],
+  ],
+  [
+    'another attempt: the old one is stopped',
+    { assigned: [assigned('a', { attempt: 1 })], containers: [container('a')] },
+    [{ kind: 'stop', containerId: 'c-a' }],
+  ],
+  [
+    'another spec without its image: the old one keeps running',
+    {
+      assigned: [assigned('a', { specHash: 'h2' })],
+      containers: [container('a')],
+      more: { images: new Set() },
+    },
+    [{ kind: 'pull' }],
+  ],
+  [
+    'another spec without its secrets: the old one keeps running',
+    { assigned: [assigned('a', { specHash: 'h2' }, true)], containers: [container('a')] },
+    [{ kind: 'resolve' }],
+  ],
+  [
+    'ordered to stop',
+    { assigned: [assigned('a', { wanted: 'stop' })], containers: [container('a')] },
+    [{ kind: 'stop' }],
+  ],
+  [
+    'stopped, to be removed',
+    { assigned: [assigned('a', { wanted: 'stop' })], containers: [container('a', { status: 'exited' })] },
+    [{ kind: 'remove' }],
+  ],
+  [
+    'absent from the assignment: asked, not stopped',
+    { containers: [container('a')] },
+    [{ kind: 'ask', instanceIds: ['a'] }],
+  ],
+  [
+    'asked a moment ago',
+    { containers: [container('a')], more: { askedAtMs: new Map([['a', 999_000]]) } },
+    [],
+  ],
+  [
+    'condemned by a verdict',
+    { containers: [container('a')], more: { condemned: new Set(['a']) } },
+    [{ kind: 'stop', containerId: 'c-a' }],
+  ],
+  [
+    "another install's is never touched",
+    { containers: [container('a', { installId: 'install-b' })], more: { condemned: new Set(['a']) } },
+    [],
+  ],
+  [
+    'two for one instance: the running one stays',
+    {
+      assigned: [assigned('a')],
+      containers: [container('a', { id: 'c-0', status: 'created' }), container('a', { id: 'c-1' })],
+    },
+    [{ kind: 'remove', containerId: 'c-0' }],
+  ],
+  [
+    'the name is taken by another instance',
+    { assigned: [assigned('ins_12345678'), assigned('b')], containers: [container('b')] },
+    [{ kind: 'create', name: 'web-12345678' }],
+  ],
+  [
+    'a check that is due, on Podman only',
+    {
+      assigned: [withCheck(assigned('a'))],
+      containers: [container('a')],
+      more: { engineKind: 'podman' },
+    },
+    [{ kind: 'healthcheckNow' }],
+  ],
+  ['on Docker no check is due', { assigned: [withCheck(assigned('a'))], containers: [container('a')] }, []],
+];
+
+function withCheck(instance: AssignedInstance): AssignedInstance {
+  const { container: made } = instance;
+  return made === undefined
+    ? instance
+    : { ...instance, container: { ...made, healthCheck: { command: ['check'], intervalMs: 1000 } } };
+}
+
+describe('plan', () => {
+  it.each(CASES)('%s', (_name, world, expected) => {
+    expect(planAll(viewOf(world))).toMatchObject(expected);
+    expect(planAll(viewOf(world))).toHaveLength(expected.length);
+  });
+});
+
+const STATUSES: readonly ContainerStatus[] = [
+  'created',
+  'running',
+  'paused',
+  'restarting',
+  'exited',
+  'dead',
+  'removing',
+];
+const IDS = ['ins_a1', 'ins_b2', 'ins_c3', 'ins_d4'];
+
+const someContainer = (index: number): fc.Arbitrary<ObservedContainer> =>
+  fc
+    .record({
+      instanceId: fc.constantFrom(...IDS),
+      installId: fc.constantFrom(OURS, OURS, OURS, 'install-b'),
+      specHash: fc.constantFrom('h1', 'h2'),
+      attempt: fc.constantFrom(0, 1),
+      status: fc.constantFrom(...STATUSES),
+    })
+    .map((some) => container(some.instanceId, { ...some, id: `c-${index}`, name: `n-${index}` }));
+
+const someWorld = fc
+  .record({
+    assigned: fc.uniqueArray(
+      fc
+        .record({
+          id: fc.constantFrom(...IDS),
+          wanted: fc.constantFrom('run' as const, 'stop' as const),
+          specHash: fc.constantFrom('h1', 'h2'),
+          attempt: fc.constantFrom(0, 1),
+          secrets: fc.boolean(),
+        })
+        .map(({ secrets, ...some }) => assigned(some.id, some, secrets)),
+      { selector: (one) => one.id },
+    ),
+    containers: fc.tuple(
+      ...[0, 1, 2, 3, 4].map((index) => fc.option(someContainer(index), { nil: undefined })),
+    ),
+    condemned: fc.subarray(IDS),
+    images: fc.boolean(),
+    networkReady: fc.boolean(),
+    foreign: fc.boolean(),
+  })
+  .map(({ containers, condemned, images, networkReady, foreign, ...some }) => {
+    const present = containers.filter((one) => one !== undefined);
+    return viewOf({
+      ...some,
+      containers: present,
+      more: {
+        // A verdict never holds against an assignment: the loop drops it.
+        condemned: new Set(condemned.filter((id) => !some.assigned.some((one) => one.id === id))),
+        images: new Set(images ? [IMAGE] : []),
+        networkReady,
+        takenNames: new Map<string, string>([
+          ...present.map((one) => [one.name, one.instanceId] as const),
+          ...(foreign ? ([['web', '']] as const) : []),
+        ]),
+      },
+    });
+  });
+
+/** An engine that does what it is told, at once. */
+function carriedOut(view: NodeView, step: Step, count: number): NodeView {
+  const all = [...view.containers.values()].flat();
+  const withContainers = (containers: readonly ObservedContainer[]): NodeView => ({
+    ...view,
+    containers: Map.groupBy(containers, (one) => one.instanceId),
+    takenNames: new Map([
+      ...[...view.takenNames].filter(([, holder]) => holder === ''),
+      ...containers.map((one) => [one.name, one.instanceId] as const),
+    ]),
+  });
+  const remember = (id: string, fact: Partial<InstanceMemory>): NodeView => ({
+    ...view,
+    memory: new Map([...view.memory, [id, { ...(view.memory.get(id) ?? NO_MEMORY), ...fact }]]),
+  });
+  const put = (id: string, status: ContainerStatus): NodeView =>
+    withContainers(all.map((one) => (one.id === id ? { ...one, status } : one)));
+  switch (step.kind) {
+    case 'ensureNetwork':
+      return { ...view, networkReady: true };
+    case 'pull':
+      return { ...view, images: new Set([...view.images, step.image]) };
+    case 'resolve':
+      return remember(step.instanceId, { resolvedAtMs: view.nowMs });
+    case 'create': {
+      const { specHash, attempt } = view.assigned.get(step.instanceId) ?? assigned(step.instanceId);
+      const made = { id: `new-${count}`, name: step.name, specHash, attempt, status: 'created' as const };
+      return withContainers([...all, container(step.instanceId, made)]);
+    }
+    case 'start':
+      return put(step.containerId, 'running');
+    case 'stop':
+      return put(step.containerId, 'exited');
+    case 'remove':
+      return withContainers(all.filter((one) => one.id !== step.containerId));
+    case 'healthcheckNow':
+      return remember(step.instanceId, { checkedAtMs: view.nowMs });
+    case 'ask':
+      return { ...view, askedAtMs: new Map(step.instanceIds.map((id) => [id, view.nowMs])) };
+  }
+}
+
+describe('whatever is assigned and there', () => {
+  it('ends no container without an order for its instance or a verdict, and none of another install', () => {
+    fc.assert(
+      fc.property(someWorld, (view) => {
+        for (const step of planAll(view)) {
+          if (step.kind !== 'stop' && step.kind !== 'remove') continue;
+          const target = [...view.containers.values()].flat().find((one) => one.id === step.containerId);
+          const order = view.assigned.get(step.instanceId);
+          expect(target?.installId).toBe(OURS);
+          expect(target?.instanceId).toBe(step.instanceId);
+          expect(order !== undefined || view.condemned.has(step.instanceId)).toBe(true);
+          if (step.kind !== 'stop' || order?.wanted !== 'run') continue;
+          const mine = (view.containers.get(order.id) ?? []).filter((one) => one.installId === OURS);
+          expect(currentContainer(order, mine)?.id).not.toBe(step.containerId);
+        }
+      }),
+    );
+  });
+
+  it('makes at most one container for an instance, and only when it has none that fits', () => {
+    fc.assert(
+      fc.property(someWorld, (view) => {
+        const steps = planAll(view).filter((step) => step.kind !== 'ask');
+        expect(new Set(steps.map((step) => step.instanceId)).size).toBe(steps.length);
+        for (const step of steps.filter((one) => one.kind === 'create')) {
+          const order = view.assigned.get(step.instanceId);
+          const mine = (view.containers.get(step.instanceId) ?? []).filter((one) => one.installId === OURS);
+          expect(order?.wanted).toBe('run');
+          expect(order && currentContainer(order, mine)).toBeUndefined();
+        }
+      }),
+    );
+  });
+
+  it('comes to rest with what was wanted, and then plans nothing', () => {
+    fc.assert(
+      fc.property(someWorld, fc.infiniteStream(fc.nat(1000)), (start, choices) => {
+        let view = start;
+        for (let count = 0; ; count += 1) {
+          const steps = planAll(view);
+          const going = [...view.containers.values()].flat().find((one) => one.status === 'removing');
+          if (steps.length === 0 && going === undefined) break;
+          // The engine ends by itself what it began to remove.
+          if (steps.length === 0 && going !== undefined) {
+            const { id: containerId, instanceId } = going;
+            view = carriedOut(view, { kind: 'remove', instanceId, containerId }, count);
+            continue;
+          }
+          expect(count).toBeLessThan(200);
+          const choice = choices.next().value ?? 0;
+          const step = steps[choice % steps.length];
+          if (step !== undefined) view = carriedOut(view, step, count);
+        }
+        for (const order of view.assigned.values()) {
+          const mine = (view.containers.get(order.id) ?? []).filter((one) => one.installId === OURS);
+          if (order.wanted === 'stop') expect(mine).toEqual([]);
+          else expect(mine).toMatchObject([{ specHash: order.specHash, attempt: order.attempt }]);
+        }
+        const others = (one: NodeView): readonly ObservedContainer[] =>
+          [...one.containers.values()]
+            .flat()
+            .filter(({ status }) => status !== 'removing')
+            .filter(({ instanceId }) => !one.assigned.has(instanceId) && !one.condemned.has(instanceId));
+        expect(others(view)).toEqual(others(start));
+        const names = [...view.containers.values()].flat().map(({ name }) => name);
+        expect(new Set(names).size).toBe(names.length);
+      }),
+    );
+  });
+});

@@ -1,0 +1,211 @@
+import type { AssignedContainer, AssignedInstance } from '../core/contract/agent-protocol.ts';
+import { backOffMs } from './back-off.ts';
+import { chooseName } from './container-name.ts';
+import type { EngineKind } from './engine/engine.ts';
+import { type InstanceMemory, NO_MEMORY, recentEndings } from './memory.ts';
+import type { ObservedContainer } from './observed-container.ts';
+
+/** The closed set of what the agent does. `steps.ts` has one executor for each. */
+export type Step =
+  | { readonly kind: 'ensureNetwork'; readonly instanceId: string }
+  | { readonly kind: 'pull'; readonly instanceId: string; readonly image: string }
+  | { readonly kind: 'resolve'; readonly instanceId: string }
+  | { readonly kind: 'create'; readonly instanceId: string; readonly name: string }
+  | { readonly kind: 'start'; readonly instanceId: string; readonly containerId: string }
+  | { readonly kind: 'stop'; readonly instanceId: string; readonly containerId: string }
+  | { readonly kind: 'remove'; readonly instanceId: string; readonly containerId: string }
+  | { readonly kind: 'healthcheckNow'; readonly instanceId: string; readonly containerId: string }
+  | { readonly kind: 'ask'; readonly instanceIds: readonly string[] };
+
+export type StepKind = Step['kind'];
+export type StepOf<K extends StepKind> = Extract<Step, { readonly kind: K }>;
+export type InstanceStep = Exclude<Step, { readonly kind: 'ask' }>;
+
+/** All that a decision rests on. Taken only in a session whose assignment has arrived. */
+export interface NodeView {
+  readonly nowMs: number;
+  readonly engineKind: EngineKind;
+  readonly installId: string;
+  readonly assigned: ReadonlyMap<string, AssignedInstance>;
+  /** By instance id, of any install: others' are seen and left alone. */
+  readonly containers: ReadonlyMap<string, readonly ObservedContainer[]>;
+  readonly memory: ReadonlyMap<string, InstanceMemory>;
+  /** Instances that the control plane, asked, does not know. */
+  readonly condemned: ReadonlySet<string>;
+  readonly askedAtMs: ReadonlyMap<string, number>;
+  readonly networkReady: boolean;
+  readonly images: ReadonlySet<string>;
+  /** Name → instance that holds or will hold it; an empty text for containers that are not ours. */
+  readonly takenNames: ReadonlyMap<string, string>;
+}
+
+/** Long enough for a pull to end between `resolve` and `create`, short enough that a rotation is not missed. */
+export const RESOLVED_FRESH_MS = 30_000;
+const ASK_AGAIN_MS = 10_000;
+const MAX_ASKED = 500;
+const DEFAULT_CHECK_INTERVAL_MS = 30_000;
+
+/**
+ * At most one step: the next is planned from what that one led to. Only two orders end a container: its instance is in the
+ * assignment and wants none or another one, or the control plane, asked, said that it may go (fault-catalogue F-29).
+ */
+export function planInstance(view: NodeView, instanceId: string): InstanceStep | undefined {
+  const mine = (view.containers.get(instanceId) ?? []).filter((one) => one.installId === view.installId);
+  const assigned = view.assigned.get(instanceId);
+  if (assigned !== undefined && assigned.wanted === 'run') return planRun(view, assigned, mine);
+  if (assigned === undefined && !view.condemned.has(instanceId)) return undefined;
+  return waits(view, instanceId) ? undefined : discardFirst(mine);
+}
+
+export function planAsk(view: NodeView): readonly StepOf<'ask'>[] {
+  const due = (id: string): boolean => view.nowMs - (view.askedAtMs.get(id) ?? -Infinity) >= ASK_AGAIN_MS;
+  const instanceIds = [...view.containers]
+    .filter(([id, containers]) => {
+      const ours = containers.some((one) => one.installId === view.installId);
+      return ours && !view.assigned.has(id) && !view.condemned.has(id) && due(id);
+    })
+    .map(([id]) => id)
+    .slice(0, MAX_ASKED);
+  return instanceIds.length === 0 ? [] : [{ kind: 'ask', instanceIds }];
+}
+
+function planRun(
+  view: NodeView,
+  assigned: AssignedInstance,
+  mine: readonly ObservedContainer[],
+): InstanceStep | undefined {
+  const { container } = assigned;
+  if (container === undefined || waits(view, assigned.id)) return undefined;
+  const kept = currentContainer(assigned, mine);
+  if (kept === undefined) return planCreate(view, assigned, container, mine);
+  const surplus = discardFirst(mine.filter((one) => one.id !== kept.id));
+  return surplus ?? planKept(view, assigned, container, kept);
+}
+
+/** Everything that can fail without a container comes first, so that a running one is not given up for one that cannot be made. */
+function planCreate(
+  view: NodeView,
+  assigned: AssignedInstance,
+  container: AssignedContainer,
+  stale: readonly ObservedContainer[],
+): InstanceStep | undefined {
+  const instanceId = assigned.id;
+  const present = view.images.has(container.image);
+  if (container.needsSecrets && !hasFreshSecrets(view, instanceId)) return { kind: 'resolve', instanceId };
+  if (!present) return { kind: 'pull', instanceId, image: container.image };
+  if (!view.networkReady) return { kind: 'ensureNetwork', instanceId };
+  if (stale.length > 0) return discardFirst(stale);
+  return { kind: 'create', instanceId, name: chooseName(assigned.deployment, instanceId, view.takenNames) };
+}
+
+function planKept(
+  view: NodeView,
+  assigned: AssignedInstance,
+  container: AssignedContainer,
+  kept: ObservedContainer,
+): InstanceStep | undefined {
+  const target = { instanceId: assigned.id, containerId: kept.id };
+  switch (kept.status) {
+    case 'created':
+      if (!view.networkReady) return { kind: 'ensureNetwork', instanceId: assigned.id };
+      // A start that keeps failing may be due to what the container was made with, e.g. a network that is gone.
+      return isWornOut(view, assigned.id) ? { kind: 'remove', ...target } : { kind: 'start', ...target };
+    case 'exited':
+      if (view.nowMs < restartAtMs(view, assigned.id)) return undefined;
+      if (!view.networkReady) return { kind: 'ensureNetwork', instanceId: assigned.id };
+      return { kind: 'start', ...target };
+    case 'dead':
+      return { kind: 'remove', ...target };
+    case 'running':
+      return isCheckDue(view, assigned.id, container) ? { kind: 'healthcheckNow', ...target } : undefined;
+    case 'paused':
+    case 'restarting':
+    case 'removing':
+      return undefined;
+  }
+}
+
+/** A running container before one that does not run, an older one before a younger: both agents of a restart choose alike. */
+export function currentContainer(
+  assigned: Pick<AssignedInstance, 'specHash' | 'attempt'>,
+  mine: readonly ObservedContainer[],
+): ObservedContainer | undefined {
+  const current = mine.filter((one) => isCurrent(assigned, one) && one.status !== 'removing');
+  return current.toSorted((a, b) => rank(a) - rank(b) || (a.id < b.id ? -1 : 1))[0];
+}
+
+export function isCurrent(
+  assigned: Pick<AssignedInstance, 'specHash' | 'attempt'>,
+  container: Pick<ObservedContainer, 'specHash' | 'attempt'>,
+): boolean {
+  return container.specHash === assigned.specHash && container.attempt === assigned.attempt;
+}
+
+function rank(container: ObservedContainer): number {
+  if (container.status === 'running') return 0;
+  return container.status === 'created' || container.status === 'dead' ? 2 : 1;
+}
+
+function discardFirst(containers: readonly ObservedContainer[]): InstanceStep | undefined {
+  const one = containers.find(({ status }) => status !== 'removing');
+  if (one === undefined) return undefined;
+  const target = { instanceId: one.instanceId, containerId: one.id };
+  switch (one.status) {
+    case 'running':
+    case 'paused':
+    case 'restarting':
+      return { kind: 'stop', ...target };
+    default:
+      return { kind: 'remove', ...target };
+  }
+}
+
+function waits(view: NodeView, instanceId: string): boolean {
+  return view.nowMs < (view.memory.get(instanceId)?.failure?.retryAtMs ?? -Infinity);
+}
+
+const WORN_OUT = 3;
+
+function isWornOut(view: NodeView, instanceId: string): boolean {
+  const failure = view.memory.get(instanceId)?.failure;
+  return failure?.step === 'start' && failure.count % WORN_OUT === 0;
+}
+
+function hasFreshSecrets(view: NodeView, instanceId: string): boolean {
+  const at = view.memory.get(instanceId)?.resolvedAtMs;
+  return at !== undefined && view.nowMs - at < RESOLVED_FRESH_MS;
+}
+
+function isCheckDue(view: NodeView, instanceId: string, container: AssignedContainer): boolean {
+  return view.nowMs >= (checkAtMs(view, instanceId, container) ?? Infinity);
+}
+
+/** Undefined: Docker runs checks by itself. */
+function checkAtMs(
+  view: NodeView,
+  instanceId: string,
+  { healthCheck }: AssignedContainer,
+): number | undefined {
+  if (view.engineKind !== 'podman' || healthCheck === undefined) return undefined;
+  const last = view.memory.get(instanceId)?.checkedAtMs ?? -Infinity;
+  return last + (healthCheck.intervalMs ?? DEFAULT_CHECK_INTERVAL_MS);
+}
+
+const RESTART_BACK_OFF = { baseMs: 100, capMs: 60_000 };
+
+/** What the engine's restart policy leaves down is started again here, at the engine's own pace. */
+function restartAtMs(view: NodeView, instanceId: string): number {
+  const endings = recentEndings(view.memory.get(instanceId) ?? NO_MEMORY, view.nowMs);
+  const last = endings.at(-1);
+  return last === undefined ? -Infinity : last.atMs + backOffMs(endings.length, RESTART_BACK_OFF);
+}
+
+/** When time alone will bring a step for an instance that has none now. */
+export function nextDueMs(view: NodeView, instanceId: string): number | undefined {
+  const assigned = view.assigned.get(instanceId);
+  if (assigned?.wanted !== 'run' || assigned.container === undefined) return undefined;
+  const mine = (view.containers.get(instanceId) ?? []).filter((one) => one.installId === view.installId);
+  const kept = currentContainer(assigned, mine);
+  if (kept?.status === 'exited') return restartAtMs(view, instanceId);
+  return kept?.status === 'running' ? checkAtMs(view, instanceId, assigned.container) : undefined;
+}

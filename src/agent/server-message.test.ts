@@ -1,0 +1,73 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { decodeServerMessage } from './server-message.ts';
+
+const CONTAINER = {
+  image: 'a:1',
+  environment: { A: 'b' },
+  needsSecrets: false,
+  ports: [{ container: 80 }],
+  labels: {},
+  mounts: [],
+  alias: 'web',
+};
+const INSTANCE = {
+  id: 'ins_1',
+  deployment: 'web',
+  wanted: 'run',
+  specHash: 'h',
+  secretsVersion: 0,
+  attempt: 0,
+  container: CONTAINER,
+};
+const ASSIGNMENT = { type: 'assignment', epoch: 1, generation: 2, instances: [INSTANCE] };
+
+describe('a frame of the control plane', () => {
+  it.each([
+    { type: 'challenge', protocol: 1, nonce: 'n', epoch: 1 },
+    { type: 'verdict', epoch: 1, remove: ['a'] },
+    { type: 'resolved', requestId: '1', ok: true, environment: { A: '1' } },
+    { type: 'resolved', requestId: '1', ok: false, reason: 'r', message: 'm' },
+    { type: 'request', streamId: 's', operation: { kind: 'containers' } },
+    { type: 'credit', streamId: 's', bytes: 1 },
+    { type: 'farewell', code: 'c', message: 'm', retry: false },
+    ASSIGNMENT,
+  ])('is taken: $type', (message) => {
+    expect(decodeServerMessage(JSON.stringify(message))).toEqual(message);
+  });
+
+  it.each([
+    'no json',
+    '[]',
+    'null',
+    '{"type":"constructor"}',
+    '{"type":"__proto__"}',
+    '{"type":"later"}',
+    JSON.stringify({ ...ASSIGNMENT, epoch: '1' }),
+    JSON.stringify({ ...ASSIGNMENT, instances: [{ ...INSTANCE, id: '../x' }] }),
+    JSON.stringify({ ...ASSIGNMENT, instances: [{ ...INSTANCE, wanted: 'destroy' }] }),
+    JSON.stringify({ ...ASSIGNMENT, instances: [{ ...INSTANCE, container: undefined }] }),
+    JSON.stringify({
+      ...ASSIGNMENT,
+      instances: [{ ...INSTANCE, container: { ...CONTAINER, environment: { A: 1 } } }],
+    }),
+    JSON.stringify({ type: 'request', streamId: 's', operation: { kind: 'toString' } }),
+    JSON.stringify({ type: 'verdict', epoch: 1, remove: [1] }),
+  ])('is passed over: %s', (frame) => {
+    expect(decodeServerMessage(frame)).toBeUndefined();
+  });
+
+  it('never makes the agent stumble', () => {
+    fc.assert(
+      fc.property(
+        fc.json(),
+        fc.constantFrom('welcome', 'assignment', 'resolved', 'request'),
+        (json, type) => {
+          decodeServerMessage(json);
+          const value: unknown = JSON.parse(json);
+          if (typeof value === 'object') decodeServerMessage(JSON.stringify({ ...value, type }));
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,102 @@
+import type { AssignedInstance, ServerMessage, StreamOperation } from '../core/contract/agent-protocol.ts';
+import { type Fields, fields } from './engine/fields.ts';
+
+/**
+ * Reads a frame of the control plane. Undefined: not a message that this agent understands, e.g. one of a newer version,
+ * which is passed over. What a container is made from is checked again where it is made.
+ */
+export function decodeServerMessage(frame: string): ServerMessage | undefined {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(frame);
+  } catch {
+    return undefined;
+  }
+  const message = fields(parsed);
+  const type = message['type'] as ServerMessage['type'];
+  // An own key: `constructor` is no message.
+  return Object.hasOwn(SHAPES, type) && SHAPES[type](message) ? (parsed as ServerMessage) : undefined;
+}
+
+const SHAPES: { readonly [K in ServerMessage['type']]: (message: Fields) => boolean } = {
+  challenge: (m) => isText(m['nonce']) && isCount(m['epoch']) && isCount(m['protocol']),
+  welcome: (m) =>
+    isCount(m['epoch']) &&
+    isName(m['tenantId']) &&
+    isName(m['tenantSlug']) &&
+    isName(m['installId']) &&
+    isCount(m['heartbeatMs']) &&
+    isCount(m['silenceMs']),
+  assignment: (m) =>
+    isCount(m['epoch']) && isCount(m['generation']) && isListOf(m['instances'], isAssignedInstance),
+  verdict: (m) => isCount(m['epoch']) && isListOf(m['remove'], isText),
+  resolved: (m) =>
+    isText(m['requestId']) &&
+    (m['ok'] === true ? isTexts(m['environment']) && isRegistry(m['registry']) : isText(m['message'])),
+  request: (m) => isText(m['streamId']) && isOperation(m['operation']),
+  credit: (m) => isText(m['streamId']) && isCount(m['bytes']),
+  cancel: (m) => isText(m['streamId']),
+  farewell: (m) => isText(m['code']) && isText(m['message']) && typeof m['retry'] === 'boolean',
+};
+
+const NAME = /^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,127}$/;
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= 1_000_000;
+}
+
+function isName(value: unknown): boolean {
+  return typeof value === 'string' && NAME.test(value);
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function isListOf(value: unknown, fits: (one: unknown) => boolean): boolean {
+  return Array.isArray(value) && value.every(fits);
+}
+
+function isTexts(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.values(value).every(isText);
+}
+
+function isRegistry(value: unknown): boolean {
+  return value === undefined || (isText(fields(value)['username']) && isText(fields(value)['password']));
+}
+
+function isAssignedInstance(value: unknown): value is AssignedInstance {
+  const one = fields(value);
+  const known = isName(one['id']) && isName(one['deployment']) && isText(one['specHash']);
+  if (!known || !isCount(one['secretsVersion']) || !isCount(one['attempt'])) return false;
+  return one['wanted'] === 'stop' || (one['wanted'] === 'run' && isAssignedContainer(one['container']));
+}
+
+function isAssignedContainer(value: unknown): boolean {
+  const one = fields(value);
+  const check = fields(one['healthCheck']);
+  return (
+    isText(one['image']) &&
+    isName(one['alias']) &&
+    typeof one['needsSecrets'] === 'boolean' &&
+    isTexts(one['environment']) &&
+    isTexts(one['labels']) &&
+    (one['command'] === undefined || isListOf(one['command'], isText)) &&
+    (one['healthCheck'] === undefined || isListOf(check['command'], isText)) &&
+    isListOf(one['ports'], (port) => isCount(fields(port)['container'])) &&
+    isListOf(one['mounts'], (mount) => isText(fields(mount)['kind']) && isText(fields(mount)['target']))
+  );
+}
+
+const OPERATIONS: { readonly [K in StreamOperation['kind']]: (operation: Fields) => boolean } = {
+  containers: () => true,
+  logs: (o) => isText(o['instanceId']) && typeof o['follow'] === 'boolean',
+  stats: (o) => isText(o['instanceId']),
+  exec: (o) => isText(o['instanceId']) && isListOf(o['command'], isText) && isCount(o['timeoutMs']),
+};
+
+function isOperation(value: unknown): boolean {
+  const operation = fields(value);
+  const kind = operation['kind'] as StreamOperation['kind'];
+  return Object.hasOwn(OPERATIONS, kind) && OPERATIONS[kind](operation);
+}

@@ -1,0 +1,236 @@
+import { type KeyObject, sign } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import { WebSocket } from 'ws';
+import {
+  type AgentMessage,
+  type Assignment,
+  type Cancel,
+  type Challenge,
+  type Credit,
+  type Farewell,
+  MAX_FRAME_BYTES,
+  PROTOCOL_VERSION,
+  type Resolved,
+  type ServerMessage,
+  signedText,
+  type StreamRequest,
+  type Verdict,
+  type Welcome,
+} from '../core/contract/agent-protocol.ts';
+import { fullJitterMs } from './back-off.ts';
+import { dialer } from './dial.ts';
+import { fields, nonEmpty } from './engine/fields.ts';
+import { readJson } from './enrol.ts';
+import type { Identity } from './identity.ts';
+import { type Log, messageOf } from './log.ts';
+import type { NodeFacts } from './node-facts.ts';
+import { retryAfterMs } from './retry-after.ts';
+import { decodeServerMessage } from './server-message.ts';
+
+const BACK_OFF = { baseMs: 500, capMs: 30_000 };
+const HANDSHAKE_DEADLINE_MS = 10_000;
+/** A session that lasted so long was a good one: the next dial starts anew. */
+const GOOD_SESSION_MS = 2_000;
+
+export type SessionMessage = Assignment | Verdict | Resolved | StreamRequest | Credit | Cancel;
+
+export interface SessionHandlers {
+  onWelcome(welcome: Welcome): void;
+  /** Only between `onWelcome` and `onLost`, and only of the session's epoch. */
+  onMessage(message: SessionMessage): void;
+  onLost(): void;
+}
+
+export interface SessionOptions {
+  readonly identity: Identity;
+  readonly key: KeyObject;
+  readonly facts: () => Promise<NodeFacts>;
+  readonly handlers: SessionHandlers;
+  readonly log: Log;
+  readonly random?: () => number;
+}
+
+/** Why a connection ended, and how long the server asked to wait. */
+interface Ending {
+  readonly reason: string;
+  readonly retryMs?: number;
+  readonly farewell?: Farewell;
+}
+
+/** One connection at a time, dialled again for ever until the control plane says farewell or `run` is aborted. */
+export class Session {
+  readonly #options: SessionOptions;
+  #socket: WebSocket | undefined;
+  #welcome: Welcome | undefined;
+
+  constructor(options: SessionOptions) {
+    this.#options = options;
+  }
+
+  /** Of the live session. */
+  get epoch(): number | undefined {
+    return this.#welcome?.epoch;
+  }
+
+  get bufferedBytes(): number {
+    return this.#socket?.bufferedAmount ?? 0;
+  }
+
+  /** False: there is no session; what was to be said is said by the next report. */
+  send(message: AgentMessage): boolean {
+    if (this.#welcome === undefined || this.#socket?.readyState !== WebSocket.OPEN) return false;
+    this.#socket.send(JSON.stringify(message));
+    return true;
+  }
+
+  /** Resolves with the farewell that forbids to come back, or with nothing after `signal`. */
+  async run(signal: AbortSignal): Promise<Farewell | undefined> {
+    const { log, random = Math.random } = this.#options;
+    let failures = 0;
+    while (!signal.aborted) {
+      const begun = performance.now();
+      const ending = await this.#connect(signal);
+      if (signal.aborted) return undefined;
+      if (ending.farewell?.retry === false) return ending.farewell;
+      failures = performance.now() - begun >= GOOD_SESSION_MS ? 1 : failures + 1;
+      const waitMs = Math.round((ending.retryMs ?? 0) + fullJitterMs(failures, BACK_OFF, random));
+      log.warn('no session with the control plane', { reason: ending.reason, retryInMs: waitMs });
+      await pause(waitMs, undefined, { signal }).catch(() => {});
+    }
+    return undefined;
+  }
+
+  async #connect(signal: AbortSignal): Promise<Ending> {
+    const { identity, handlers } = this.#options;
+    const address = new URL(`${identity.server}/agent/v1/session`);
+    const socket = new WebSocket(address.href.replace(/^http/, 'ws'), {
+      headers: { Authorization: `Bearer ${identity.nodeToken}` },
+      createConnection: dialer(address, identity.caDigest) as never,
+      handshakeTimeout: HANDSHAKE_DEADLINE_MS,
+      maxPayload: MAX_FRAME_BYTES,
+      perMessageDeflate: false,
+      followRedirects: false,
+    });
+    this.#socket = socket;
+    const close = (): void => socket.close(1000);
+    signal.addEventListener('abort', close, { once: true });
+    try {
+      return await this.#converse(socket);
+    } finally {
+      signal.removeEventListener('abort', close);
+      socket.removeAllListeners();
+      socket.on('error', () => {});
+      if (!signal.aborted) socket.terminate();
+      this.#socket = undefined;
+      if (this.#welcome !== undefined) {
+        this.#welcome = undefined;
+        handlers.onLost();
+      }
+    }
+  }
+
+  #converse(socket: WebSocket): Promise<Ending> {
+    return new Promise((resolve) => {
+      const silence = watchSilence(HANDSHAKE_DEADLINE_MS, () =>
+        end({ reason: 'the control plane is silent' }),
+      );
+      const end = (ending: Ending): void => {
+        silence.stop();
+        resolve(ending);
+      };
+      let failure: string | undefined;
+      socket.on('error', (error) => (failure = messageOf(error)));
+      socket.on('close', (code, reason) => {
+        end({ reason: failure ?? `closed: ${code} ${reason.toString()}`.trim() });
+      });
+      socket.on('unexpected-response', (_request, response: IncomingMessage) => {
+        void refusal(response).then(end);
+      });
+      socket.on('ping', () => silence.heard());
+      socket.on('message', (data, isBinary) => {
+        silence.heard();
+        const message = isBinary ? undefined : decodeServerMessage((data as Buffer).toString('utf8'));
+        if (message === undefined) this.#options.log.warn('a message that is not understood was passed over');
+        else this.#take(socket, message, silence, end);
+      });
+    });
+  }
+
+  #take(socket: WebSocket, message: ServerMessage, silence: Silence, end: (ending: Ending) => void): void {
+    const { log, handlers } = this.#options;
+    if (message.type === 'farewell') {
+      end({ reason: `${message.code}: ${message.message}`, farewell: message });
+    } else if (message.type === 'challenge') {
+      if (message.protocol !== PROTOCOL_VERSION) log.warn('another protocol', { version: message.protocol });
+      this.#answer(socket, message).catch((error: unknown) => end({ reason: messageOf(error) }));
+    } else if (message.type === 'welcome') {
+      silence.setLimit(message.silenceMs);
+      this.#welcome = message;
+      handlers.onWelcome(message);
+    } else if (this.#welcome !== undefined && !isStale(message, this.#welcome.epoch)) {
+      handlers.onMessage(message);
+    } else {
+      log.warn('a message of another session was passed over', { type: message.type });
+    }
+  }
+
+  async #answer(socket: WebSocket, { nonce, epoch }: Challenge): Promise<void> {
+    const { identity, key } = this.#options;
+    const facts = await this.#options.facts();
+    const text = signedText(nonce, epoch, identity.nodeName);
+    const signature = sign(null, Buffer.from(text), key).toString('base64');
+    const hello: AgentMessage = {
+      type: 'hello',
+      protocol: PROTOCOL_VERSION,
+      node: identity.nodeName,
+      epoch,
+      signature,
+      ...facts,
+    };
+    if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(hello));
+  }
+}
+
+function isStale(message: SessionMessage, epoch: number): boolean {
+  return 'epoch' in message && message.epoch !== epoch;
+}
+
+async function refusal(response: IncomingMessage): Promise<Ending> {
+  const status = response.statusCode ?? 0;
+  const retryMs =
+    status === 429 || status === 503 ? retryAfterMs(response.headers['retry-after']) : undefined;
+  const record = fields(await readJson(response).catch(() => undefined));
+  const words = [nonEmpty(record['code']), nonEmpty(record['why'])].filter((word) => word !== undefined);
+  const reason = [`the control plane answered ${status}`, ...words].join(': ');
+  return { reason, ...(retryMs === undefined ? {} : { retryMs }) };
+}
+
+interface Silence {
+  heard(): void;
+  setLimit(limitMs: number): void;
+  stop(): void;
+}
+
+/** On the monotonic clock. A cut connection raises no error: only silence tells (fault-catalogue F-08, F-10). */
+function watchSilence(firstLimitMs: number, onSilent: () => void): Silence {
+  let limitMs = firstLimitMs;
+  let heardMs = performance.now();
+  let timer = setTimeout(check, limitMs);
+  function check(): void {
+    const leftMs = heardMs + limitMs - performance.now();
+    if (leftMs <= 0) onSilent();
+    else timer = setTimeout(check, leftMs);
+  }
+  return {
+    heard: () => {
+      heardMs = performance.now();
+    },
+    setLimit: (ms) => {
+      limitMs = ms;
+      clearTimeout(timer);
+      timer = setTimeout(check, limitMs);
+    },
+    stop: () => clearTimeout(timer),
+  };
+}

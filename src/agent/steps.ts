@@ -1,0 +1,231 @@
+import type { AgentMessage, AssignedContainer, AssignedInstance } from '../core/contract/agent-protocol.ts';
+import { parseImageReference } from '../core/model/image-reference.ts';
+import { secondName } from './container-name.ts';
+import { containerSpec, STOP_GRACE_S } from './container-spec.ts';
+import type { Engine, RegistryCredentials } from './engine/engine.ts';
+import { EngineConflictError, EngineNotFoundError } from './engine/errors.ts';
+import { optional } from './engine/fields.ts';
+import { QUICK_BACK_OFF, StepError } from './failures.ts';
+import type { NodeState } from './node-state.ts';
+import { observedContainer } from './observed-container.ts';
+import type { Observer } from './observe.ts';
+import { networkLabels, networkName, OWN_LABELS, type Ownership } from './own-labels.ts';
+import type { StepKind, StepOf } from './plan.ts';
+import type { Material, Resolver } from './resolver.ts';
+
+/** What the executors work with. */
+export interface Workbench {
+  readonly engine: Engine;
+  readonly observer: Observer;
+  readonly state: NodeState;
+  readonly owner: Ownership;
+  readonly resolver: Resolver;
+  readonly bindRoots: readonly string[];
+  /** By instance, from `resolve` to `create`. */
+  readonly material: Map<string, Material>;
+  /** Pulls under way, by image: instances that need the same one share it. */
+  readonly pulls: Map<string, Promise<void>>;
+  /** The network that is being made, for all that need it. */
+  readonly network: { made: Promise<void> | undefined };
+  readonly send: (message: AgentMessage) => boolean;
+  readonly epoch: number;
+}
+
+type Executors = { readonly [K in StepKind]: (step: StepOf<K>, bench: Workbench) => Promise<void> };
+
+/** One executor per step, by type. Each may run again after any crash: what is already so is left as it is. */
+export const EXECUTORS: Executors = {
+  ensureNetwork: async (_step, bench) => {
+    bench.network.made ??= makeNetwork(bench).finally(() => {
+      bench.network.made = undefined;
+    });
+    await bench.network.made;
+    bench.state.networkReady = true;
+  },
+
+  pull: async ({ image, instanceId }, bench) => {
+    const { engine, state, pulls } = bench;
+    if (!(await engine.imageExists(image))) {
+      const pull = pulls.get(image) ?? startPull(image, bench.material.get(instanceId), bench);
+      await pull;
+    }
+    state.images.add(image);
+  },
+
+  resolve: async ({ instanceId }, { state, resolver, material }) => {
+    const assigned = state.assigned.get(instanceId);
+    if (assigned === undefined) return;
+    material.set(instanceId, await resolver.resolve(assigned));
+    state.memory.set(instanceId, { ...state.remembered(instanceId), resolvedAtMs: performance.now() });
+  },
+
+  create: async ({ instanceId, name }, bench) => {
+    const { state } = bench;
+    const assigned = state.assigned.get(instanceId);
+    if (assigned?.container === undefined) return;
+    state.reservedNames.set(name, instanceId);
+    try {
+      await create(name, assigned, assigned.container, bench);
+    } finally {
+      if (state.reservedNames.get(name) === instanceId) state.reservedNames.delete(name);
+    }
+  },
+
+  start: async ({ containerId }, { engine, observer, state }) => {
+    await orGone(observer, containerId, async () => {
+      await engine.start(containerId).catch((error: unknown) => {
+        // Which of its parts failed is not told: the network is looked at again before the next try.
+        state.networkReady = false;
+        throw error;
+      });
+      // Reported at once; the engine's event brings the rest (ports, health) a moment later.
+      const before = observer.get(containerId);
+      if (before !== undefined) {
+        const { exitCode: _ended, ...rest } = before;
+        observer.put({ ...rest, status: 'running', oomKilled: false });
+      }
+    });
+  },
+
+  stop: async ({ containerId }, { engine, observer }) => {
+    await orGone(observer, containerId, async () => {
+      await engine.stop(containerId, STOP_GRACE_S);
+      const before = observer.get(containerId);
+      if (before !== undefined) observer.put({ ...before, status: 'exited' });
+    });
+  },
+
+  remove: async ({ containerId }, { engine, observer }) => {
+    await orGone(observer, containerId, async () => {
+      const force = observer.get(containerId)?.status === 'dead';
+      try {
+        await engine.remove(containerId, { force });
+        observer.drop(containerId);
+      } catch (error) {
+        if (!(error instanceof EngineConflictError)) throw error;
+        // Already being removed, or somebody started it again: the engine knows which.
+        await observer.refresh(containerId);
+        throw new StepError('container_remove_failed', error.message, QUICK_BACK_OFF);
+      }
+    });
+  },
+
+  healthcheckNow: async ({ instanceId, containerId }, { engine, observer, state }) => {
+    state.memory.set(instanceId, { ...state.remembered(instanceId), checkedAtMs: performance.now() });
+    await orGone(observer, containerId, async () => {
+      await engine.healthcheckNow(containerId);
+      await observer.refresh(containerId);
+    });
+  },
+
+  ask: async ({ instanceIds }, { state, send, epoch }) => {
+    for (const id of instanceIds) state.askedAtMs.set(id, performance.now());
+    send({ type: 'ask', epoch, instanceIds });
+  },
+};
+
+/**
+ * Docker checks for a network of the same name and makes one, but not in one go: two at once, or one whose caller was killed,
+ * leave two of a name, and then no container can start. What is too many and empty is removed.
+ */
+async function makeNetwork({ engine, owner }: Workbench): Promise<void> {
+  const labels = networkLabels(owner);
+  const name = networkName(owner);
+  const kept = await engine.ensureNetwork({ name, driver: 'bridge', internal: false, labels });
+  const all = (await engine.listNetworks(labels)).filter((one) => one.name === name);
+  for (const { id } of all) if (id !== kept.id) await removeIfUnused(engine, id);
+}
+
+async function removeIfUnused(engine: Engine, networkId: string): Promise<void> {
+  try {
+    await engine.removeNetwork(networkId);
+  } catch (error) {
+    if (!(error instanceof EngineConflictError) && !(error instanceof EngineNotFoundError)) throw error;
+  }
+}
+
+async function orGone(observer: Observer, containerId: string, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    // Of a network or an image a 404 may also speak: only the container's own absence is no failure.
+    if (!(error instanceof EngineNotFoundError)) throw error;
+    await observer.refresh(containerId);
+    if (observer.get(containerId) !== undefined) throw error;
+  }
+}
+
+function startPull(
+  image: string,
+  material: Material | undefined,
+  { engine, pulls }: Workbench,
+): Promise<void> {
+  const pull = engine
+    .pull(image, optional('credentials', credentials(image, material)))
+    .finally(() => pulls.delete(image));
+  pulls.set(image, pull);
+  return pull;
+}
+
+function credentials(image: string, material: Material | undefined): RegistryCredentials | undefined {
+  const parsed = parseImageReference(image);
+  if (material?.registry === undefined || !parsed.ok) return undefined;
+  return { ...material.registry, serverAddress: parsed.reference.registry };
+}
+
+async function create(
+  name: string,
+  assigned: AssignedInstance,
+  container: AssignedContainer,
+  bench: Workbench,
+): Promise<void> {
+  const { engine, observer, owner, bindRoots, material, state } = bench;
+  const secrets = material.get(assigned.id)?.environment;
+  if (container.needsSecrets && secrets === undefined) return forgetSecrets(assigned.id, bench);
+  const spec = await containerSpec({ name, assigned, container, secrets: secrets ?? {}, owner, bindRoots });
+  try {
+    const id = await engine.createContainer(spec);
+    const { id: instanceId, specHash, secretsVersion, attempt } = assigned;
+    const labels = { instanceId, installId: owner.installId, specHash, secretsVersion, attempt };
+    observer.put({ id, name, ...labels, status: 'created', oomKilled: false, restarts: 0, ports: [] });
+    forgetSecrets(instanceId, bench);
+  } catch (error) {
+    if (error instanceof EngineConflictError) return await settleName(name, assigned, bench);
+    if (error instanceof EngineNotFoundError) {
+      // The image or the network was removed since it was looked at.
+      state.images.delete(container.image);
+      state.networkReady = false;
+    }
+    throw error;
+  }
+}
+
+function forgetSecrets(instanceId: string, { material, state }: Workbench): void {
+  material.delete(instanceId);
+  const { resolvedAtMs: _gone, ...rest } = state.remembered(instanceId);
+  state.memory.set(instanceId, rest);
+}
+
+/**
+ * The name is taken (fault-catalogue R4). By one of ours: it is taken note of, and the next plan keeps it, removes it or
+ * chooses the other name. By somebody else's: it is left alone, and the other name is chosen.
+ */
+async function settleName(name: string, assigned: AssignedInstance, bench: Workbench): Promise<void> {
+  const { engine, observer, owner, state } = bench;
+  const holder = await engine.inspect(name).catch((error: unknown) => {
+    if (error instanceof EngineNotFoundError) return undefined;
+    throw error;
+  });
+  const ours =
+    holder?.labels[OWN_LABELS.node] === owner.node && holder.labels[OWN_LABELS.install] === owner.installId;
+  const seen = ours && holder !== undefined ? observedContainer(holder, undefined, new Date()) : undefined;
+  if (seen !== undefined) observer.put(seen);
+  else if (holder !== undefined) state.foreignNames.add(name);
+  if (seen?.instanceId === assigned.id) return;
+  if (holder !== undefined && name !== secondName(assigned.deployment, assigned.id)) return;
+  const words =
+    holder === undefined
+      ? 'by a container that is just going'
+      : `by container ${holder.id.slice(0, 12)} (${holder.image})`;
+  throw new StepError('name_conflict', `the name ${name} is taken on this node ${words}`, QUICK_BACK_OFF);
+}

@@ -1,0 +1,161 @@
+import { isUtf8 } from 'node:buffer';
+import type {
+  AgentMessage,
+  StreamEnd,
+  StreamOperation,
+  StreamRequest,
+} from '../core/contract/agent-protocol.ts';
+import type { Engine } from './engine/engine.ts';
+import { ExecTimeoutError } from './engine/errors.ts';
+import { optional } from './engine/fields.ts';
+import { type Log, messageOf } from './log.ts';
+import { type Payload, Pipe } from './pipe.ts';
+import { cpuPercent } from './usage.ts';
+
+const MAX_STREAMS = 32;
+const CONTAINERS_PER_MESSAGE = 100;
+const LONGEST_EXEC_MS = 3_600_000;
+
+export interface StreamSource {
+  readonly engine: Engine;
+  /** The container of an instance that this node was assigned. */
+  readonly containerOf: (instanceId: string) => string | undefined;
+  readonly send: (message: AgentMessage) => boolean;
+  readonly log: Log;
+}
+
+/** The questions of people, answered over the session: a bounded number at once, none faster than its reader. */
+export class Streams {
+  readonly #source: StreamSource;
+  readonly #open = new Map<string, Pipe>();
+
+  constructor(source: StreamSource) {
+    this.#source = source;
+  }
+
+  open({ streamId, operation }: StreamRequest): void {
+    const { send } = this.#source;
+    if (this.#open.has(streamId)) return;
+    if (this.#open.size >= MAX_STREAMS) {
+      const message = `this node serves at most ${MAX_STREAMS} streams at once`;
+      send({ type: 'end', streamId, error: { reason: 'too_many_streams', message } });
+      return;
+    }
+    const pipe = new Pipe((payload) => void send({ type: 'data', streamId, ...payload }));
+    this.#open.set(streamId, pipe);
+    void this.#answer(streamId, operation, pipe);
+  }
+
+  async #answer(streamId: string, operation: StreamOperation, pipe: Pipe): Promise<void> {
+    let outcome: Omit<StreamEnd, 'type' | 'streamId'>;
+    try {
+      outcome = optional('exitCode', await this.#serve(operation, pipe));
+    } catch (error) {
+      outcome = { error: problem(error) };
+    }
+    this.#open.delete(streamId);
+    if (!pipe.signal.aborted) this.#source.send({ type: 'end', streamId, ...outcome });
+  }
+
+  credit(streamId: string, bytes: number): void {
+    this.#open.get(streamId)?.grant(bytes);
+  }
+
+  cancel(streamId: string): void {
+    this.#open.get(streamId)?.abort();
+  }
+
+  /** The session is gone, and with it every reader. */
+  end(): void {
+    for (const pipe of this.#open.values()) pipe.abort();
+  }
+
+  async #serve(operation: StreamOperation, pipe: Pipe): Promise<number | undefined> {
+    const { engine } = this.#source;
+    if (operation.kind === 'containers') {
+      await sendContainers(engine, pipe);
+      return undefined;
+    }
+    const id = this.#source.containerOf(operation.instanceId);
+    if (id === undefined) throw new StreamError('container_not_found', 'this node has no such container');
+    switch (operation.kind) {
+      case 'logs':
+        await sendLogs(engine, id, operation, pipe);
+        return undefined;
+      case 'stats':
+        await sendStats(engine, id, pipe);
+        return undefined;
+      case 'exec':
+        return await sendExec(engine, id, operation, pipe);
+    }
+  }
+}
+
+class StreamError extends Error {
+  readonly reason: string;
+  constructor(reason: string, message: string) {
+    super(message);
+    this.reason = reason;
+  }
+}
+
+function problem(error: unknown): { readonly reason: string; readonly message: string } {
+  if (error instanceof StreamError) return { reason: error.reason, message: error.message };
+  if (error instanceof ExecTimeoutError) return { reason: 'exec_timeout', message: error.message };
+  return { reason: 'stream_failed', message: messageOf(error) };
+}
+
+/** Every container of the machine (spec 5), without its environment: the engine port does not even read it. */
+async function sendContainers(engine: Engine, pipe: Pipe): Promise<void> {
+  const all = await engine.list({ all: true }, { signal: pipe.signal });
+  for (let from = 0; from < all.length || from === 0; from += CONTAINERS_PER_MESSAGE) {
+    await pipe.write({ value: all.slice(from, from + CONTAINERS_PER_MESSAGE) });
+  }
+}
+
+type Operation<K extends StreamOperation['kind']> = Extract<StreamOperation, { readonly kind: K }>;
+
+async function sendLogs(engine: Engine, id: string, operation: Operation<'logs'>, pipe: Pipe): Promise<void> {
+  const { follow, tail, sinceSeconds } = operation;
+  const lines = engine.logs(id, {
+    follow,
+    signal: pipe.signal,
+    ...optional('tail', tail),
+    ...optional('sinceMs', sinceSeconds === undefined ? undefined : Date.now() - sinceSeconds * 1000),
+  });
+  for await (const { line, partial, stream } of lines) {
+    await pipe.writeText(partial ? line : `${line}\n`, stream);
+  }
+  await pipe.flush();
+}
+
+async function sendStats(engine: Engine, id: string, pipe: Pipe): Promise<void> {
+  let before;
+  for await (const sample of engine.stats(id, { signal: pipe.signal })) {
+    const { atMs, memoryBytes, memoryLimitBytes } = sample;
+    if (before !== undefined) {
+      await pipe.write({
+        value: { atMs, cpuPercent: cpuPercent(before, sample), memoryBytes, memoryLimitBytes },
+      });
+    }
+    before = sample;
+  }
+}
+
+async function sendExec(
+  engine: Engine,
+  id: string,
+  operation: Operation<'exec'>,
+  pipe: Pipe,
+): Promise<number> {
+  const timeoutMs = Math.min(operation.timeoutMs, LONGEST_EXEC_MS);
+  const session = await engine.exec(id, operation.command, { timeoutMs, signal: pipe.signal });
+  for await (const { bytes, stream } of session.output) {
+    for (const part of pipe.parts(bytes)) await pipe.write({ ...payloadOf(part), channel: stream });
+  }
+  return await session.exitCode();
+}
+
+function payloadOf(bytes: Buffer): Payload {
+  return isUtf8(bytes) ? { text: bytes.toString('utf8') } : { base64: bytes.toString('base64') };
+}

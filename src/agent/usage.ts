@@ -1,0 +1,73 @@
+import type { InstanceUsage } from '../core/contract/agent-protocol.ts';
+import type { Engine, StatsSample } from './engine/engine.ts';
+import { Gate } from './gate.ts';
+import type { ObservedContainer } from './observed-container.ts';
+
+const INTERVAL_MS = 15_000;
+const AT_ONCE = 2;
+const SAMPLE_DEADLINE_MS = 5_000;
+/** A round over more containers than this is spread over several. */
+const MAX_PER_ROUND = 250;
+
+/** Share of a core in per cent between two samples. */
+export function cpuPercent(before: StatsSample, now: StatsSample): number {
+  const elapsedNs = (now.atMs - before.atMs) * 1e6;
+  if (elapsedNs <= 0 || now.cpuNs < before.cpuNs) return 0;
+  return Math.round((10_000 * (now.cpuNs - before.cpuNs)) / elapsedNs) / 100;
+}
+
+/** Measures running containers every 15 s, a few at a time, and never two rounds at once. */
+export class UsageMeter {
+  readonly #engine: Engine;
+  readonly #running: () => readonly ObservedContainer[];
+  readonly #onMeasured: (usage: readonly InstanceUsage[]) => void;
+  readonly #gate = new Gate(AT_ONCE);
+  #before = new Map<string, StatsSample>();
+  #offset = 0;
+
+  constructor(
+    engine: Engine,
+    running: () => readonly ObservedContainer[],
+    onMeasured: (usage: readonly InstanceUsage[]) => void,
+  ) {
+    this.#engine = engine;
+    this.#running = running;
+    this.#onMeasured = onMeasured;
+  }
+
+  run(signal: AbortSignal): void {
+    const again = (): void => {
+      const timer = setTimeout(() => {
+        void this.#round().finally(() => {
+          if (!signal.aborted) again();
+        });
+      }, INTERVAL_MS);
+      signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
+    };
+    again();
+  }
+
+  async #round(): Promise<void> {
+    const all = this.#running();
+    const start = this.#offset < all.length ? this.#offset : 0;
+    const due = all.slice(start, start + MAX_PER_ROUND);
+    this.#offset = start + MAX_PER_ROUND;
+    const measured = await Promise.all(due.map((one) => this.#gate.pass(() => this.#measure(one))));
+    const there = new Set(all.map(({ id }) => id));
+    this.#before = new Map([...this.#before].filter(([id]) => there.has(id)));
+    this.#onMeasured(measured.flatMap((one) => one ?? []));
+  }
+
+  async #measure({ id, instanceId }: ObservedContainer): Promise<InstanceUsage | undefined> {
+    try {
+      const now = await this.#engine.statsOnce(id, { deadlineMs: SAMPLE_DEADLINE_MS });
+      const before = this.#before.get(id);
+      this.#before.set(id, now);
+      if (before === undefined) return undefined;
+      return { instanceId, cpuPercent: cpuPercent(before, now), memoryBytes: now.memoryBytes };
+    } catch {
+      // It ended meanwhile, or the engine is away, which the observer reports.
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,247 @@
+import { statSync } from 'node:fs';
+import { connect, createServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { AgentBench, AgentProcess, instance, stopped, TEST_IMAGE } from '../support/agent.ts';
+import { buildTestImage, startEngine, type TestEngine } from '../support/engine.ts';
+import { FakeControlPlane, JOIN_TOKEN, NODE_TOKEN, TENANT } from '../support/fake-control-plane.ts';
+import { pushImage, startRegistry } from '../support/registry.ts';
+
+let daemon: TestEngine;
+
+beforeAll(async () => {
+  daemon = await startEngine();
+  await buildTestImage(daemon, TEST_IMAGE);
+});
+
+afterAll(async () => {
+  await daemon.stop();
+});
+
+describe('an agent', () => {
+  it('joins, runs an instance and stops it', async () => {
+    await using bench = await AgentBench.start(daemon, ['--label=berth.io/country=DE']);
+    const { plane, agent, engine } = bench;
+    plane.assign([
+      instance('ins_0001', { environment: { A: 'b' }, labels: { 'berth.io/node': 'other', team: 'x' } }),
+    ]);
+    const seen = await plane.untilPhase('ins_0001', 'running');
+    expect(seen).toMatchObject({ containerName: 'web', specHash: 'hash1', secretsVersion: 0 });
+    expect(plane.registration).toMatchObject({
+      nodeName: 'n1',
+      labels: { 'berth.io/country': 'DE' },
+      platform: expect.stringMatching(/^linux\//) as string,
+      engine: { kind: 'docker' },
+    });
+    expect(agent.output).toMatch(/^node n1 ready: docker \d+\.\d+, \d+ CPU, [\d.]+ GiB, country=DE$/m);
+    const state = await engine.inspect('web');
+    expect(state.labels).toEqual({
+      team: 'x',
+      'berth.io/tenant': TENANT.id,
+      'berth.io/deployment': 'web',
+      'berth.io/instance': 'ins_0001',
+      'berth.io/spec-hash': 'hash1',
+      'berth.io/secrets-version': '0',
+      'berth.io/attempt': '0',
+      'berth.io/node': 'n1',
+      'berth.io/install': 'inst-test',
+    });
+    expect(state.networks).toMatchObject([
+      { name: 'berth-shop', aliases: expect.arrayContaining(['web']) as string[] },
+    ]);
+
+    plane.assign([stopped('ins_0001')]);
+    await plane.untilPhase('ins_0001', 'removed');
+    expect(await engine.list({ all: true })).toEqual([]);
+    const begun = performance.now();
+    expect(await agent.end('SIGTERM')).toBe(0);
+    expect(performance.now() - begun).toBeLessThan(2000);
+    for (const token of [JOIN_TOKEN, NODE_TOKEN]) expect(agent.output).not.toContain(token);
+    for (const file of ['identity.json', 'node.key']) {
+      expect(statSync(join(agent.dataDir, file)).mode & 0o777).toBe(0o600);
+    }
+    expect(statSync(agent.dataDir).mode & 0o777).toBe(0o700);
+  });
+
+  it('ends with the reason when it may not join', async () => {
+    await using plane = await FakeControlPlane.start();
+    await using agent = new AgentProcess({
+      server: plane.url,
+      socketPath: daemon.socketPath,
+      more: ['--name=n1'],
+    });
+    agent.start('berth_join_wrong');
+    expect(await agent.end(undefined)).toBe(1);
+    expect(agent.output).toContain('registration refused: join_token_invalid');
+    expect(agent.output).toContain('an unused join token');
+    expect(agent.output).toContain('/docs/errors/join_token_invalid');
+    expect(agent.output).not.toContain('berth_join_wrong');
+  });
+
+  it('replaces the container when attempt or spec change, and names instances apart', async () => {
+    await using bench = await AgentBench.start(daemon);
+    const { plane, engine } = bench;
+    const other = instance('ins_bbbbbbbb');
+    plane.assign([instance('ins_aaaaaaaa'), other]);
+    await plane.untilPhase('ins_aaaaaaaa', 'running');
+    await plane.untilPhase('ins_bbbbbbbb', 'running');
+    const names = (await engine.list({ all: true })).map(({ name }) => name);
+    expect(names.toSorted()).toEqual(['web', expect.stringMatching(/^web-[ab]{8}$/)]);
+    const before = await bench.pids();
+
+    plane.assign([instance('ins_aaaaaaaa', {}, { attempt: 1, specHash: 'hash2' }), other]);
+    await plane.until('the new one', () => {
+      const seen = plane.observations.get('ins_aaaaaaaa');
+      return seen?.specHash === 'hash2' && seen.phase === 'running';
+    });
+    const after = await bench.pids();
+    expect(after.get('ins_aaaaaaaa')).not.toBe(before.get('ins_aaaaaaaa'));
+    expect(after.get('ins_bbbbbbbb')).toBe(before.get('ins_bbbbbbbb'));
+  });
+
+  it('leaves a foreign container of the same name alone', async () => {
+    await using bench = await AgentBench.start(daemon);
+    const { plane, engine } = bench;
+    const foreign = await engine.createContainer({
+      name: 'web',
+      image: TEST_IMAGE,
+      env: [],
+      labels: {},
+      ownLabels: {},
+      restart: { name: 'no' },
+      mounts: [],
+      ports: [],
+    });
+    plane.assign([instance('ins_12345678')]);
+    expect(await plane.untilPhase('ins_12345678', 'running')).toMatchObject({
+      containerName: 'web-12345678',
+    });
+    expect(await engine.inspect('web')).toMatchObject({ id: foreign, status: 'created' });
+  });
+
+  it('stops nothing that it was not told to stop, and asks about what it does not know', async () => {
+    await using bench = await AgentBench.start(daemon);
+    const { plane } = bench;
+    plane.assign([instance('ins_1'), instance('ins_2')], 5);
+    await plane.untilPhase('ins_1', 'running');
+    await plane.untilPhase('ins_2', 'running');
+    const before = await bench.pids();
+
+    plane.assign([stopped('ins_1')], 4);
+    plane.send({ type: 'assignment', epoch: plane.epoch + 1, generation: 9, instances: [stopped('ins_1')] });
+    plane.assign([], 6);
+    await plane.until('the question', () => plane.asked.length > 0);
+    expect(plane.asked[0]?.toSorted()).toEqual(['ins_1', 'ins_2']);
+    plane.send({ type: 'verdict', epoch: plane.epoch - 1, remove: ['ins_1'] });
+    plane.send({ type: 'verdict', epoch: plane.epoch, remove: ['ins_2', 'ins_unknown'] });
+    await plane.until(
+      'only one',
+      () => !plane.observations.has('ins_2') || plane.observations.get('ins_2')?.phase !== 'running',
+    );
+    await expect
+      .poll(async () => [...(await bench.pids().catch(() => new Map<string, number>())).keys()], {
+        timeout: 15_000,
+      })
+      .toEqual(['ins_1']);
+    expect((await bench.pids()).get('ins_1')).toBe(before.get('ins_1'));
+  });
+
+  it('makes no container without its secrets, and makes it when they can be had', async () => {
+    await using bench = await AgentBench.start(daemon);
+    const { plane, engine, agent } = bench;
+    plane.secrets = { ok: false };
+    plane.assign([
+      instance('ins_1', { needsSecrets: true, command: ['sh', '-c', 'echo "$DB_password"; sleep 999'] }),
+    ]);
+    const seen = await plane.untilPhase('ins_1', 'failed');
+    expect(seen).toMatchObject({
+      reason: 'secret_unresolved',
+      message: expect.stringContaining('403') as string,
+    });
+    await plane.until('another try', () => plane.resolves.length >= 3);
+    expect(await engine.list({ all: true })).toEqual([]);
+
+    plane.secrets = { ok: true, environment: { DB_password: 'marker-5f2c' } };
+    expect((await plane.untilPhase('ins_1', 'running', 10_000)).reason).toBeUndefined();
+    const { id } = await engine.inspect('web');
+    for await (const { line } of engine.logs(id, { follow: true })) {
+      expect(line).toBe('marker-5f2c');
+      break;
+    }
+    expect(agent.output).not.toContain('marker-5f2c');
+    expect(JSON.stringify(plane.reports)).not.toContain('marker-5f2c');
+  });
+
+  it('pulls an image once for all that need it', async () => {
+    const registry = await startRegistry();
+    const relay = await relayFrom(daemon.namespace?.hostAddress ?? '', registry.port);
+    try {
+      await pushImage(registry, 'shop/web:1', { cmd: ['sleep', '3600'] });
+      await using bench = await AgentBench.start(daemon);
+      const { plane } = bench;
+      const image = `${relay.address}/shop/web:1`;
+      plane.assign([1, 2, 3].map((n) => instance(`ins_${n}`, { image })));
+      for (const n of [1, 2, 3]) await plane.untilPhase(`ins_${n}`, 'running');
+      plane.assign([instance('ins_4', { image: `${relay.address}/shop/web:missing` })]);
+      const failed = await plane.untilPhase('ins_4', 'failed');
+      expect(failed).toMatchObject({
+        reason: 'image_pull_failed',
+        message: expect.stringContaining('missing') as string,
+      });
+    } finally {
+      relay.server.close();
+      await registry.stop();
+    }
+  });
+
+  it('tells why a container does not do what it should', async () => {
+    await using bench = await AgentBench.start(daemon, ['--bind-root=/srv/berth-test']);
+    const { plane } = bench;
+    const check = { intervalMs: 200, timeoutMs: 1000, retries: 1 };
+    plane.assign([
+      instance('crash', { command: ['sh', '-c', 'exit 7'] }, { deployment: 'crash' }),
+      instance('bind', {
+        mounts: [{ volumeId: 'v', kind: 'bind', source: '/etc', target: '/x', readOnly: true }],
+      }),
+      instance('gone', { command: ['/no/such/program'] }, { deployment: 'gone' }),
+      instance('port', { ports: [{ container: 80, host: 18_080 }] }, { deployment: 'port' }),
+      instance(
+        'check',
+        { healthCheck: { command: ['curl -f localhost'], ...check } },
+        { deployment: 'check' },
+      ),
+      instance('well', { healthCheck: { command: ['true', 'yes'], ...check } }, { deployment: 'well' }),
+    ]);
+    const reason = (id: string, wanted: string): Promise<unknown> =>
+      plane.until(`${id} ${wanted}`, () => plane.observations.get(id)?.reason === wanted);
+    await reason('bind', 'bind_not_allowed');
+    await reason('gone', 'command_not_found');
+    await reason('check', 'healthcheck_command_not_found');
+    expect(plane.observations.get('check')?.message).toContain('curl');
+    await plane.until('healthy', () => plane.observations.get('well')?.health === 'healthy');
+    expect(plane.observations.get('well')?.healthySince).toBeDefined();
+    expect(await plane.untilPhase('port', 'running')).toMatchObject({ phase: 'running' });
+    await plane.until('its port', () => plane.observations.get('port')?.ports?.[0]?.host === 18_080);
+    plane.assign([
+      instance('crash', { command: ['sh', '-c', 'exit 7'] }, { deployment: 'crash' }),
+      instance('port', { ports: [{ container: 80, host: 18_080 }] }, { deployment: 'port' }),
+      instance('port2', { ports: [{ container: 80, host: 18_080 }] }, { deployment: 'port2' }),
+    ]);
+    await reason('port2', 'port_in_use');
+    await reason('crash', 'crash_loop');
+    expect(plane.observations.get('crash')?.message).toContain('exit code 7');
+  });
+});
+
+async function relayFrom(
+  host: string,
+  port: number,
+): Promise<{ readonly server: Server; readonly address: string }> {
+  const server = createServer((client) => {
+    const upstream = connect(port, '127.0.0.1');
+    client.on('error', () => upstream.destroy()).pipe(upstream);
+    upstream.on('error', () => client.destroy()).pipe(client);
+  });
+  await new Promise<void>((resolve) => server.listen(port, host, resolve));
+  return { server, address: `${host}:${port}` };
+}
