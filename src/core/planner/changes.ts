@@ -98,7 +98,7 @@ function stopLeaving(
   }
   const spare = dispensable(groups, budget);
   if (spare.length > 0 || !refused || !isExclusiveOnNode(spec)) return spare;
-  const one = makesRoom(groups, budget, fits);
+  const one = makesRoom(groups, fits);
   return one === undefined ? [] : [one];
 }
 

@@ -90,14 +90,13 @@ export function replacedLost(groups: Groups, desired: number): readonly Instance
  * already is available, an old one makes room although that goes below the minimum: the alternative is to wait for ever.
  */
 export function makesRoom(
-  groups: Groups,
-  budget: Budget,
+  { keep, leave, stopping }: Groups,
   fitsInsteadOf: (state: InstanceState) => boolean,
 ): InstanceState | undefined {
-  const { keep, leave, stopping } = groups;
-  if (keep.length + leave.length < budget.desired) return undefined;
-  if (keep.some((state) => !state.available)) return undefined;
-  if (stopping.some((state) => state.node.status === 'ready')) return undefined;
+  const isUnderWay =
+    keep.some((state) => !state.available) || stopping.some((state) => state.node.status === 'ready');
+  // A silent node answers again or is lost before long; going further below the minimum meanwhile would be hasty.
+  if (isUnderWay || leave.some((state) => state.node.status === 'silent')) return undefined;
   return leave.toSorted(leastUsefulFirst).find(fitsInsteadOf);
 }
 
