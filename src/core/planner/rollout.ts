@@ -69,14 +69,8 @@ export function dispensable(groups: Groups, budget: Budget): readonly InstanceSt
   const { keep, leave } = groups;
   const keepUnavailable = keep.filter((state) => !state.available).length;
   const room = Math.max(0, keep.length + leave.length - budget.minAvailable - keepUnavailable);
-  const useless = leave
-    .filter((state) => !state.available)
-    .toSorted(leastUsefulFirst)
-    .slice(0, room);
-  const serving = leave.filter((state) => state.available).toSorted(leastUsefulFirst);
-  const available = keep.length - keepUnavailable + serving.length;
-  const spare = Math.max(0, Math.min(room - useless.length, available - budget.minAvailable));
-  return [...useless, ...serving.slice(0, spare)];
+  // What remains of the room after the useless ones is exactly the number of available ones above the minimum.
+  return leave.toSorted(leastUsefulFirst).slice(0, room);
 }
 
 /** Lost instances are given up only when every slot is filled: until then a returning node brings them back. */
