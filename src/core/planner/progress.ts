@@ -1,4 +1,4 @@
-import type { UpdatePolicy } from '../model/deployment.ts';
+import type { DeploymentRecord, UpdatePolicy } from '../model/deployment.ts';
 import { parseDuration } from '../model/quantity.ts';
 import type { ProgressMemory } from './memory.ts';
 import type { Groups } from './rollout.ts';
@@ -20,15 +20,34 @@ export function isComplete(groups: Groups, desired: number): boolean {
   );
 }
 
-/** The time starts anew with each instance that becomes available or is given up, and with each new wish. */
-export function noteProgress(
+export interface Progress {
+  readonly memory: ProgressMemory;
+  readonly deadlineMs: number;
+  /** Infinite while no time is counted. */
+  readonly leftMs: number;
+}
+
+/**
+ * The time starts anew with each instance that becomes available or is given up, and with each new wish. Time spent at a closed gate,
+ * or before anything could be placed at all, is not time without progress of the rollout.
+ */
+export function judgeProgress(
   before: ProgressMemory | undefined,
-  key: string,
+  { spec, specHash }: Pick<DeploymentRecord, 'spec' | 'specHash'>,
   groups: Groups,
+  gated: boolean,
   nowMs: number,
-): ProgressMemory {
-  const available = groups.keep.filter((state) => state.available).length;
-  const score = available - groups.leave.length - groups.lost.length;
-  if (before?.key === key && score <= before.score) return before;
-  return { key, score, sinceMs: nowMs };
+): Progress {
+  const { keep, leave, lost } = groups;
+  const key = `${specHash}/${spec.replicas}`;
+  const score = keep.filter((state) => state.available).length - leave.length - lost.length;
+  const deadlineMs = progressDeadlineMs(spec.update);
+  const isIdle = gated || keep.length + leave.length === 0;
+  const isNew = isIdle || before?.key !== key || score > before.score;
+  const memory = isNew ? { key, score, sinceMs: nowMs } : before;
+  return {
+    memory,
+    deadlineMs,
+    leftMs: isIdle ? Number.POSITIVE_INFINITY : memory.sinceMs + deadlineMs - nowMs,
+  };
 }

@@ -69,14 +69,8 @@ export function dispensable(groups: Groups, budget: Budget): readonly InstanceSt
   const { keep, leave } = groups;
   const keepUnavailable = keep.filter((state) => !state.available).length;
   const room = Math.max(0, keep.length + leave.length - budget.minAvailable - keepUnavailable);
-  const useless = leave
-    .filter((state) => !state.available)
-    .toSorted(leastUsefulFirst)
-    .slice(0, room);
-  const serving = leave.filter((state) => state.available).toSorted(leastUsefulFirst);
-  const available = keep.length - keepUnavailable + serving.length;
-  const spare = Math.max(0, Math.min(room - useless.length, available - budget.minAvailable));
-  return [...useless, ...serving.slice(0, spare)];
+  // What remains of the room after the useless ones is exactly the number of available ones above the minimum.
+  return leave.toSorted(leastUsefulFirst).slice(0, room);
 }
 
 /** Lost instances are given up only when every slot is filled: until then a returning node brings them back. */
@@ -90,14 +84,13 @@ export function replacedLost(groups: Groups, desired: number): readonly Instance
  * already is available, an old one makes room although that goes below the minimum: the alternative is to wait for ever.
  */
 export function makesRoom(
-  groups: Groups,
-  budget: Budget,
+  { keep, leave, stopping }: Groups,
   fitsInsteadOf: (state: InstanceState) => boolean,
 ): InstanceState | undefined {
-  const { keep, leave, stopping } = groups;
-  if (keep.length + leave.length < budget.desired) return undefined;
-  if (keep.some((state) => !state.available)) return undefined;
-  if (stopping.some((state) => state.node.status === 'ready')) return undefined;
+  const isUnderWay =
+    keep.some((state) => !state.available) || stopping.some((state) => state.node.status === 'ready');
+  // A silent node answers again or is lost before long; going further below the minimum meanwhile would be hasty.
+  if (isUnderWay || leave.some((state) => state.node.status === 'silent')) return undefined;
   return leave.toSorted(leastUsefulFirst).find(fitsInsteadOf);
 }
 

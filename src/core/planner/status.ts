@@ -7,7 +7,6 @@ import type { Groups } from './rollout.ts';
 
 export interface StatusInput {
   readonly desired: number;
-  readonly states: readonly InstanceState[];
   readonly groups: Groups;
   readonly gates: readonly ClosedGate[];
   readonly refusal: PlacementRefusal | undefined;
@@ -20,7 +19,7 @@ export type Counts = Pick<DeploymentStatus, 'desired' | 'placed' | 'running' | '
 /** Of the current spec only: an old container that still serves is not a success of the new spec (fault R7). */
 export function countsOf(states: readonly InstanceState[], desired: number): Counts {
   const current = states.filter(
-    (state) => state.current && state.record.wanted === 'run' && state.standing !== 'gone',
+    (state) => state.current && state.standing !== 'stopping' && state.standing !== 'gone',
   );
   return {
     desired,
@@ -32,7 +31,7 @@ export function countsOf(states: readonly InstanceState[], desired: number): Cou
 }
 
 export function planStatus(input: StatusInput): Omit<DeploymentStatus, 'since'> {
-  const counts = countsOf(input.states, input.desired);
+  const counts = countsOf(Object.values(input.groups).flat(), input.desired);
   const { phase, message } = judge(input, counts);
   return { phase, message, ...counts };
 }

@@ -1,6 +1,7 @@
 import { canonicalJson } from '../../core/model/canonical.ts';
 import type { DeploymentStatus } from '../../core/model/deployment.ts';
-import { type InstancePlan, newInstance } from '../../core/planner/instances.ts';
+import { newInstance } from '../../core/planner/fresh-instance.ts';
+import type { InstancePlan } from '../../core/planner/instances.ts';
 import type { Transaction } from '../store/transaction.ts';
 import type { ControllerDeps } from './controller.ts';
 import type { DeploymentFacts } from './instance-facts.ts';

@@ -14,8 +14,9 @@ const STIR_MS = 50;
 
 interface TenantMemory {
   readonly deployments: Map<string, PlannerMemory>;
-  /** By dependency: who waits at its gate. */
+  /** By dependency: who waits at its gate; and the other way round. */
   readonly waiters: Map<string, Set<string>>;
+  readonly waitsFor: Map<string, readonly string[]>;
   readonly unplaced: Set<string>;
 }
 
@@ -180,19 +181,18 @@ export class InstancesController implements Controller {
   }
 
   #remember(memory: TenantMemory, id: string, facts: DeploymentFacts, plan: InstancePlan): void {
-    for (const waiting of memory.waiters.values()) waiting.delete(id);
     const { deployment, instances, gates } = facts.planned;
+    noteWaiting(
+      memory,
+      id,
+      gates.map((gate) => encode(gate.dependency)),
+    );
     if (deployment === undefined && instances.length === 0) {
       memory.deployments.delete(id);
       memory.unplaced.delete(id);
       return;
     }
     memory.deployments.set(id, plan.memory);
-    for (const { dependency } of gates) {
-      const waiting = memory.waiters.get(encode(dependency)) ?? new Set();
-      waiting.add(id);
-      memory.waiters.set(encode(dependency), waiting);
-    }
     if (plan.refusal === undefined) memory.unplaced.delete(id);
     else memory.unplaced.add(id);
   }
@@ -200,7 +200,12 @@ export class InstancesController implements Controller {
   #tenantMemory(tenantId: TenantId): TenantMemory {
     const known = this.#memory.get(tenantId);
     if (known) return known;
-    const memory: TenantMemory = { deployments: new Map(), waiters: new Map(), unplaced: new Set() };
+    const memory: TenantMemory = {
+      deployments: new Map(),
+      waiters: new Map(),
+      waitsFor: new Map(),
+      unplaced: new Set(),
+    };
     this.#memory.set(tenantId, memory);
     return memory;
   }
@@ -212,6 +217,22 @@ const NO_PLACER = {
   },
   fitsInsteadOf: () => false,
 };
+
+function noteWaiting({ waiters, waitsFor }: TenantMemory, id: string, dependencies: readonly string[]): void {
+  for (const dependency of waitsFor.get(id) ?? []) {
+    const waiting = waiters.get(dependency);
+    waiting?.delete(id);
+    if (waiting?.size === 0) waiters.delete(dependency);
+  }
+  waitsFor.delete(id);
+  if (dependencies.length === 0) return;
+  waitsFor.set(id, dependencies);
+  for (const dependency of dependencies) {
+    const waiting = waiters.get(dependency) ?? new Set();
+    waiting.add(id);
+    waiters.set(dependency, waiting);
+  }
+}
 
 function optionalMemory(memory: PlannerMemory | undefined): { readonly memory?: PlannerMemory } {
   return memory === undefined ? {} : { memory };

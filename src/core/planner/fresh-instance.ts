@@ -1,0 +1,34 @@
+import type { DeploymentRecord } from '../model/deployment.ts';
+import type { InstanceRecord } from '../model/instance.ts';
+import type { InstanceState } from './instance-state.ts';
+import type { Placed } from './placer.ts';
+
+export function newInstance(placed: Placed, deployment: DeploymentRecord, createdAt: string): InstanceRecord {
+  return {
+    id: placed.id,
+    tenantId: deployment.tenantId,
+    deployment: deployment.spec.name,
+    specHash: deployment.specHash,
+    secretsVersion: deployment.spec.secretsVersion,
+    nodeId: placed.nodeId,
+    wanted: 'run',
+    createdAt,
+    attempt: 0,
+  };
+}
+
+/** An instance that is about to be stored, as the next look will find it. */
+export function freshState(placed: Placed, deployment: DeploymentRecord): InstanceState {
+  return {
+    record: newInstance(placed, deployment, deployment.updatedAt),
+    observation: undefined,
+    node: { status: 'ready', draining: false },
+    standing: 'keep',
+    current: true,
+    running: false,
+    healthy: false,
+    available: false,
+    settlesInMs: undefined,
+    failure: undefined,
+  };
+}

@@ -1,0 +1,70 @@
+import type { DeploymentRecord, DeploymentStatus } from '../model/deployment.ts';
+import type { InstanceRecord } from '../model/instance.ts';
+import type { RolloutRecord } from '../model/rollout.ts';
+import type { Changes } from './changes.ts';
+import { newInstance } from './fresh-instance.ts';
+import type { InstanceState } from './instance-state.ts';
+import type { Remembered } from './memory.ts';
+import {
+  deploymentEvent,
+  instanceEvent,
+  type PlannedEvent,
+  rolloutEvents,
+  statusEvents,
+  transitionEvents,
+  unschedulableEvent,
+} from './planned-event.ts';
+
+export interface ToldBefore {
+  readonly name: string;
+  readonly status?: DeploymentStatus;
+  readonly rollout?: RolloutRecord;
+}
+
+/** Every transition that a plan makes or has seen, in the order in which they are told. */
+export function planEvents(
+  before: ToldBefore,
+  deployment: DeploymentRecord,
+  changes: Changes,
+  rollout: RolloutRecord,
+  status: Omit<DeploymentStatus, 'since'>,
+  remembered: Remembered,
+): readonly PlannedEvent[] {
+  const { name } = before;
+  const nodes = [...new Set(changes.create.map((placed) => placed.nodeId))].sort();
+  const allPlaced = changes.create.length > 0 && status.placed >= status.desired;
+  const isNews =
+    changes.refusal !== undefined &&
+    !rollout.placed &&
+    changes.refusal.digest !== before.rollout?.unschedulable;
+  return [
+    ...(changes.refusal && isNews ? [unschedulableEvent(name, changes.refusal)] : []),
+    ...rolloutEvents(name, before.rollout, rollout, status),
+    ...changes.create.map((placed) =>
+      instanceEvent(newInstance(placed, deployment, ''), 'created', 'created', {
+        version: deployment.version,
+      }),
+    ),
+    ...(allPlaced
+      ? [deploymentEvent(name, 'placed', `${status.placed} of ${status.desired} instances placed`, { nodes })]
+      : []),
+    ...changes.stop.filter(isMoved).map((state) => instanceEvent(state.record, 'replaced', whyMoved(state))),
+    ...remembered.transitions.flatMap(transitionEvents),
+    ...statusEvents(name, before.status, status),
+    ...changes.remove.map(removedEvent),
+  ];
+}
+
+function isMoved(state: InstanceState): boolean {
+  return state.current && (state.standing === 'lost' || state.node.draining);
+}
+
+function whyMoved(state: InstanceState): string {
+  return state.standing === 'lost'
+    ? 'is replaced: its node is lost'
+    : 'is replaced: its node is being drained';
+}
+
+export function removedEvent(record: InstanceRecord): PlannedEvent {
+  return instanceEvent(record, 'stopped', 'is gone');
+}
