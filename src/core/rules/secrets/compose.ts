@@ -3,8 +3,7 @@ import { splitSecretPath } from '../../model/secret-path.ts';
 import { isSecretKey, parseTemplate, templateReferences } from '../../model/secret-template.ts';
 import { reject } from '../../rejections/reject.ts';
 import type { Rejection } from '../../rejections/rejection.ts';
-import { redacted } from '../../rejections/redaction.ts';
-import { memberField } from './place.ts';
+import { memberField, redacted } from '../../rejections/redaction.ts';
 
 const MAX_NAMED = 20;
 
