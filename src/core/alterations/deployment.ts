@@ -2,6 +2,8 @@ import type { DeploymentDraft } from '../contract/deployment-body.ts';
 import { SERVER_OWNED } from '../contract/deployment-body.ts';
 import type { Alteration } from '../model/announcement.ts';
 import { canonicalJson } from '../model/canonical.ts';
+import { isCountry } from '../model/countries.ts';
+import { isEnginePrefix } from '../model/engine-prefix.ts';
 import { received, redacted } from '../rejections/redaction.ts';
 
 export interface AlterationInput {
@@ -48,18 +50,22 @@ const replicasDefault: Step = (draft) =>
       )
     : unchanged(draft);
 
-/** Docker's array prefixes mean the same as our two forms, so they are dropped rather than run as a program. */
+/**
+ * Docker's array prefixes mean the same as our two forms, so they are dropped rather than run as a program: all of
+ * them at once, or what is stored would be altered again when it is sent back.
+ */
 const healthCheckPrefix: Step = (draft) => {
-  const command = draft.healthCheck?.command;
-  const [first, ...rest] = command ?? [];
-  if ((first !== 'CMD' && first !== 'CMD-SHELL') || rest.length === 0) return unchanged(draft);
+  const command = draft.healthCheck?.command ?? [];
+  const start = command.findIndex((word) => !isEnginePrefix(word));
+  if (start <= 0) return unchanged(draft);
+  const rest = command.slice(start);
   return announced(
     { ...draft, healthCheck: { ...draft.healthCheck, command: rest } },
     {
       field: 'healthCheck.command',
       from: received(command),
       to: received(rest),
-      why: `${first} is the engine's prefix; one element is the shell form, several are argv`,
+      why: `${command[0]} is the engine's prefix; one element is the shell form, several are argv`,
     },
   );
 };
@@ -136,37 +142,40 @@ const mountDefaults: Step = (draft) => {
   return alterations.length === 0 ? unchanged(draft) : { draft: { ...draft, volumes }, alterations };
 };
 
-function upper(field: string, text: string): Alteration {
-  return {
-    field,
-    from: text,
-    to: text.toUpperCase(),
-    why: 'ISO 3166-1 alpha-2 codes are stored in upper case',
-  };
+/**
+ * The code in upper case, when that is a country. What is none stays as sent, so that its refusal shows what was
+ * received; letters whose upper case has two others (ß is SS, South Sudan) are none.
+ */
+function countryCode(text: string): string {
+  const code = text.toUpperCase();
+  return text.length === 2 && isCountry(code) ? code : text;
 }
 
 const countryCase: Step = (draft) => {
   const residency = draft.placement?.residency;
   if (residency === undefined) return unchanged(draft);
   const alterations: Alteration[] = [];
-  const { country, blockedCountries } = residency;
-  if (country !== undefined && country !== country.toUpperCase()) {
-    alterations.push(upper('placement.residency.country', country));
-  }
-  for (const [index, blocked] of (blockedCountries ?? []).entries()) {
-    if (blocked !== blocked.toUpperCase()) {
-      alterations.push(upper(`placement.residency.blockedCountries[${index}]`, blocked));
+  const cased = (field: string, text: string): string => {
+    const to = countryCode(text);
+    if (to !== text) {
+      alterations.push({ field, from: text, to, why: 'ISO 3166-1 alpha-2 codes are stored in upper case' });
     }
-  }
-  if (alterations.length === 0) return unchanged(draft);
-  const cased = {
+    return to;
+  };
+  const { country, blockedCountries } = residency;
+  const next = {
     ...residency,
-    ...(country === undefined ? {} : { country: country.toUpperCase() }),
+    ...(country === undefined ? {} : { country: cased('placement.residency.country', country) }),
     ...(blockedCountries === undefined
       ? {}
-      : { blockedCountries: blockedCountries.map((code) => code.toUpperCase()) }),
+      : {
+          blockedCountries: blockedCountries.map((blocked, index) =>
+            cased(`placement.residency.blockedCountries[${index}]`, blocked),
+          ),
+        }),
   };
-  return { draft: { ...draft, placement: { ...draft.placement, residency: cased } }, alterations };
+  if (alterations.length === 0) return unchanged(draft);
+  return { draft: { ...draft, placement: { ...draft.placement, residency: next } }, alterations };
 };
 
 /** A GET body sent back is accepted; a server-owned key is not taken, and that is said when it differs. */

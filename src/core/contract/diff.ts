@@ -10,12 +10,17 @@ function isPlainObject(value: unknown): value is Readonly<Record<string, unknown
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Own members only: a map may hold a key such as `constructor`. */
+function member(value: Readonly<Record<string, unknown>>, key: string): unknown {
+  return Object.hasOwn(value, key) ? value[key] : undefined;
+}
+
 /** Field by field, nested objects opened, lists compared whole; absent is null. */
 export function fieldDifferences(before: unknown, after: unknown, path = ''): FieldDifference[] {
   if (isPlainObject(before) && isPlainObject(after)) {
     const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
     return keys.flatMap((key) =>
-      fieldDifferences(before[key], after[key], path === '' ? key : `${path}.${key}`),
+      fieldDifferences(member(before, key), member(after, key), path === '' ? key : `${path}.${key}`),
     );
   }
   if (canonicalJson(before ?? null) === canonicalJson(after ?? null)) return [];

@@ -1,5 +1,5 @@
 import type { Rejection } from '../rejections/rejection.ts';
-import { received, redacted } from '../rejections/redaction.ts';
+import { memberField, received, redacted } from '../rejections/redaction.ts';
 import { reject } from '../rejections/reject.ts';
 import { nearest } from './nearest.ts';
 
@@ -158,7 +158,9 @@ function check(expected: Shape, value: unknown, path: string, context: Context):
       for (const [key, item] of Object.entries(value)) {
         if (!key.isWellFormed() || key.includes('\u0000'))
           return wrongType(path, key, 'object with valid Unicode keys', true);
-        const rejection = check(expected.items, item, at(path, key), { sensitive, nullClears: false });
+        // The key of a sensitive map may itself be a pasted credential.
+        const field = sensitive ? memberField(path, key) : at(path, key);
+        const rejection = check(expected.items, item, field, { sensitive, nullClears: false });
         if (rejection) return rejection;
       }
       return undefined;

@@ -32,3 +32,14 @@ export function redacted(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
   return `(redacted, ${typeName(value)}, ${utf8Length(text)} bytes)`;
 }
+
+const MAX_NAMED_KEY = 64;
+const NAMED_KEY = /^[A-Za-z0-9_.-]+$/;
+
+/**
+ * Path of a member of a map. A key that looks like no key at all may be a pasted credential and would be copied into
+ * `field`, so that only the map is named then.
+ */
+export function memberField(field: string, key: string): string {
+  return key.length <= MAX_NAMED_KEY && NAMED_KEY.test(key) ? `${field}.${key}` : field;
+}

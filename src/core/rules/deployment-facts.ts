@@ -107,27 +107,56 @@ const nodeRule: FactRule = (spec, facts) => {
   });
 };
 
-/** Depth-first from the new spec over what is stored; the path is told, so that the reader sees where to cut. */
-const dependencyCycleRule: FactRule = (spec, facts) => {
-  const visited = new Set<string>();
-  const walk = (name: string, path: readonly string[]): readonly string[] | undefined => {
-    if (name === spec.name) return [...path, name];
-    if (visited.has(name)) return undefined;
-    visited.add(name);
-    for (const next of Object.keys(facts.deployment(name)?.dependsOn ?? {})) {
-      const cycle = walk(next, [...path, name]);
-      if (cycle) return cycle;
+function dependenciesOf(spec: DeploymentSpec | undefined): readonly string[] {
+  return Object.keys(spec?.dependsOn ?? {});
+}
+
+/** The way from `start` back to the new spec, as names; a list and no recursion, because stored chains may be long. */
+function cycleThrough(
+  start: string,
+  spec: DeploymentSpec,
+  facts: DeploymentFacts,
+  reachedFrom: Map<string, string>,
+): readonly string[] | undefined {
+  if (start === spec.name) return [start, start];
+  const open = [start];
+  if (!reachedFrom.has(start)) reachedFrom.set(start, spec.name);
+  for (let name = open.pop(); name !== undefined; name = open.pop()) {
+    for (const next of dependenciesOf(facts.deployment(name))) {
+      if (next === spec.name) return wayTo(name, spec.name, reachedFrom);
+      if (reachedFrom.has(next)) continue;
+      reachedFrom.set(next, name);
+      open.push(next);
     }
-    return undefined;
-  };
-  for (const name of Object.keys(spec.dependsOn ?? {})) {
-    const cycle = walk(name, [spec.name]);
+  }
+  return undefined;
+}
+
+function wayTo(last: string, first: string, reachedFrom: ReadonlyMap<string, string>): readonly string[] {
+  const way = [first];
+  for (
+    let name: string | undefined = last;
+    name !== undefined && name !== first;
+    name = reachedFrom.get(name)
+  )
+    way.push(name);
+  return [...way, first].reverse();
+}
+
+const MAX_TOLD = 20;
+
+/** The path is told, so that the reader sees where to cut. */
+const dependencyCycleRule: FactRule = (spec, facts) => {
+  const reachedFrom = new Map<string, string>();
+  for (const name of dependenciesOf(spec)) {
+    const cycle = cycleThrough(name, spec, facts, reachedFrom);
     if (cycle) {
+      const told = cycle.length <= MAX_TOLD ? cycle : [...cycle.slice(0, MAX_TOLD), '…', spec.name];
       return reject('depends_on_cycle', {
         field: `dependsOn.${name}`,
         received: received(name),
         expected: 'dependencies without a cycle',
-        why: `Each would wait for the other: ${cycle.join(' → ')}.`,
+        why: `Each would wait for the other: ${told.join(' → ')}.`,
       });
     }
   }

@@ -1,4 +1,4 @@
-import { received, redacted } from '../rejections/redaction.ts';
+import { memberField, redacted } from '../rejections/redaction.ts';
 import { reject } from '../rejections/reject.ts';
 import type { Rejection } from '../rejections/rejection.ts';
 import { detectCredential } from './credentials/detect.ts';
@@ -7,11 +7,12 @@ import type { DeploymentInput } from './rule.ts';
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_.-]*$/;
 const MAX_VARIABLE_LENGTH = 256;
 
-export function variableNameRule(field: string, key: string): Rejection | undefined {
+/** What is no name may be a whole `NAME=value` line, so it is not echoed. */
+function variableNameRule(key: string): Rejection | undefined {
   if (key.length <= MAX_VARIABLE_LENGTH && VARIABLE.test(key)) return undefined;
   return reject('environment_invalid', {
-    field: `${field}.${key.slice(0, 64)}`,
-    received: received(key),
+    field: memberField('environment', key),
+    received: redacted(key),
     why: 'A variable name starts with a letter or underscore and holds letters, digits, underscores, dots and hyphens only.',
   });
 }
@@ -19,7 +20,7 @@ export function variableNameRule(field: string, key: string): Rejection | undefi
 /** Spec 7.1: constants only. What is printed to paste names the deployment's own path, never the value. */
 export function environmentRule({ draft }: DeploymentInput): Rejection | undefined {
   for (const [key, value] of Object.entries(draft.environment ?? {})) {
-    const name = variableNameRule('environment', key);
+    const name = variableNameRule(key);
     if (name) return name;
     const finding = detectCredential(key, value);
     if (finding) {

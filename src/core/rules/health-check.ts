@@ -1,3 +1,4 @@
+import { isEnginePrefix } from '../model/engine-prefix.ts';
 import { parseDuration } from '../model/quantity.ts';
 import { received } from '../rejections/redaction.ts';
 import { reject } from '../rejections/reject.ts';
@@ -31,6 +32,23 @@ const SHELLS = new Set([
   '/usr/bin/sh',
 ]);
 const SWALLOWED = /(?:\|\||;)\s*(?:true|:|exit 0|\/bin\/true)$/;
+/** With one of these before its end, a line may still fail: `curl … || exit 1; exit 0`, `set -e; …`. */
+const LEAVES_EARLY = /\bexit\b(?!\s+0\b)|\bset\s+-|\b(?:return|kill|exec)\b/;
+/** Longer lines are not looked into: they are scripts, and the patterns see a text of bounded length only. */
+const MAX_EXAMINED = 4096;
+
+/** By hand, because `[;\s]+$` takes quadratic time on a line of semicolons that ends otherwise. */
+function withoutEnding(text: string): string {
+  let end = text.length;
+  while (end > 0 && /[;\s]/.test(text.charAt(end - 1))) end -= 1;
+  return text.slice(0, end);
+}
+
+function swallowsFailure(text: string): boolean {
+  if (text.length > MAX_EXAMINED) return false;
+  const ending = SWALLOWED.exec(text);
+  return ending !== null && !LEAVES_EARLY.test(text.slice(0, ending.index));
+}
 
 /** A command that cannot fail would satisfy the dependsOn and rollout gates falsely (spec 2.3). */
 export function cannotFail(command: readonly string[]): boolean {
@@ -38,10 +56,10 @@ export function cannotFail(command: readonly string[]): boolean {
   if (first === undefined) return false;
   if (SHELLS.has(first) && rest[0]?.endsWith('c') === true && rest.length === 2)
     return cannotFail(rest.slice(1));
-  const text = (rest.length === 0 ? first : command.join(' ')).trim().replace(/[;\s]+$/, '');
+  const text = withoutEnding((rest.length === 0 ? first : command.join(' ')).trim());
   if (NO_OP.has(text)) return true;
   if (first === 'true' || first === ':' || first === '/bin/true' || first === '/usr/bin/true') return true;
-  return rest.length === 0 && text.length < 4096 && SWALLOWED.test(text);
+  return rest.length === 0 && swallowsFailure(text);
 }
 
 function inert(value: unknown, why: string): Rejection {
@@ -68,7 +86,8 @@ function typeRule(type: unknown): Rejection | undefined {
 function durationRule(field: string, text: string | undefined): Rejection | undefined {
   if (text === undefined) return undefined;
   const ms = parseDuration(text);
-  if (ms !== undefined && ms <= MAX_DURATION_MS && (ms > 0 || field === 'startPeriod')) return undefined;
+  // A timeout of 0 is a duration below the floor, which has a code of its own (spec 7.2).
+  if (ms !== undefined && ms <= MAX_DURATION_MS && (ms > 0 || field !== 'interval')) return undefined;
   return reject('healthcheck_duration_invalid', {
     field: `healthCheck.${field}`,
     received: received(text),
@@ -82,7 +101,7 @@ export function healthCheckRule({ draft }: DeploymentInput): Rejection | undefin
   const type = typeRule(check.type);
   if (type) return type;
   const command = check.command ?? [];
-  if (command.length === 0 || command.every((word) => word.trim() === '')) {
+  if (command.every((word) => word.trim() === '' || isEnginePrefix(word))) {
     return reject('healthcheck_command_missing', {
       field: 'healthCheck.command',
       received: received(check.command),

@@ -1,5 +1,5 @@
 import { nearest } from '../contract/nearest.ts';
-import { received } from '../rejections/redaction.ts';
+import { received, redacted } from '../rejections/redaction.ts';
 import { reject } from '../rejections/reject.ts';
 import type { Rejection } from '../rejections/rejection.ts';
 import type { DeploymentInput } from './rule.ts';
@@ -10,14 +10,16 @@ const VOLUME_ID = /^vol_[a-z0-9]{1,64}$/;
 function malformed(index: number, field: string, value: unknown, expected: string, why: string): Rejection {
   return reject('volume_mount_shape', {
     field: field === '' ? `volumes[${index}]` : `volumes[${index}].${field}`,
-    received: received(value),
+    received: MOUNT_FIELDS.includes(field) ? received(value) : redacted(value),
     expected,
     why,
   });
 }
 
 export function isMountPath(path: string): boolean {
-  if (!path.startsWith('/') || path.length > 4096 || /[\u0000-\u001f:]/.test(path)) return false;
+  if (!path.startsWith('/') || path.length > 4096) return false;
+  // Mounts are not decoded by a shape, so half a surrogate pair gets here.
+  if (!path.isWellFormed() || /[\u0000-\u001f:]/.test(path)) return false;
   const segments = path.slice(1).split('/');
   return segments.every((segment) => segment !== '' && segment !== '.' && segment !== '..');
 }
@@ -35,6 +37,7 @@ function mountRule(index: number, mount: unknown): Rejection | undefined {
   const entry = mount as Readonly<Record<string, unknown>>;
   for (const key of Object.keys(entry)) {
     if (MOUNT_FIELDS.includes(key)) continue;
+    // What an unknown field holds is not known either, so it is never echoed.
     const near = nearest(key, MOUNT_FIELDS);
     const hint = near === undefined ? '' : `; did you mean ${near}?`;
     return malformed(

@@ -62,17 +62,20 @@ const SECRET_KEY_KINDS: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** What stands before `token`, `secret` or `key` and makes it something else. */
-const HARMLESS_BEFORE: Readonly<Record<string, ReadonlySet<string>>> = {
-  token: new Set('bos continuation eos mask max min next pad page sep special stop sync unk'.split(' ')),
-  secret: new Set(['pull', 'top']),
-  key: new Set(
-    (
-      'anon cache dedup exact foreign group hash hot idempotency index join label lookup map message object order partition ' +
-      'primary pub public publishable range recaptcha registry routing row shard short site sort translation unique verification verify'
-    ).split(' '),
-  ),
-};
+/** What stands before `token`, `secret` or `key` and makes it something else. A map, for words such as `constructor`. */
+const HARMLESS_BEFORE: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ['token', new Set('bos continuation eos mask max min next pad page sep special stop sync unk'.split(' '))],
+  ['secret', new Set(['pull', 'top'])],
+  [
+    'key',
+    new Set(
+      (
+        'anon cache dedup exact foreign group hash hot idempotency index join label lookup map message object order partition ' +
+        'primary pub public publishable range recaptcha registry routing row shard short site sort translation unique verification verify'
+      ).split(' '),
+    ),
+  ],
+]);
 
 /** Words after which a hash or an identifier is expected. */
 const HASH_CONTEXT: ReadonlySet<string> = new Set(
@@ -108,7 +111,7 @@ export function keyMeaning(allWords: readonly string[]): KeyMeaning {
   if (NEGATIVE_LAST.has(last))
     return last === 'id' || words.some((word) => HASH_CONTEXT.has(word)) ? 'hash' : 'about';
   const singular = last.replace(/s$/, '');
-  if (HARMLESS_BEFORE[singular]?.has(before))
+  if (HARMLESS_BEFORE.get(singular)?.has(before))
     return words.some((word) => HASH_CONTEXT.has(word)) ? 'hash' : 'about';
   if (isPasswordWord(last)) return 'password';
   if (CREDENTIAL_SUFFIX.test(last) || CREDENTIAL_WORDS.has(last)) return 'credential';

@@ -1,8 +1,7 @@
 import type { SecretBearingDraft, SecretDraft } from '../../contract/secret-draft.ts';
 import { reject } from '../../rejections/reject.ts';
 import type { Rejection } from '../../rejections/rejection.ts';
-import { received } from '../../rejections/redaction.ts';
-import { memberField } from './place.ts';
+import { memberField, received } from '../../rejections/redaction.ts';
 
 /** Keys that stored documents are known to hold, by `<namespace>/<label>`. */
 export type KnownKeys = ReadonlyMap<string, readonly string[]>;

@@ -3,13 +3,14 @@ import { splitSecretPath } from '../../model/secret-path.ts';
 import { isSecretKey, parseTemplate, templateReferences } from '../../model/secret-template.ts';
 import { reject } from '../../rejections/reject.ts';
 import type { Rejection } from '../../rejections/rejection.ts';
-import { redacted } from '../../rejections/redaction.ts';
-import { memberField } from './place.ts';
+import { memberField, redacted } from '../../rejections/redaction.ts';
+
+const MAX_NAMED = 20;
 
 /** Composed templates (spec 2.4): empty, malformed, no reference, undeclared resource. A template is never echoed. */
 export function checkComposed(draft: SecretBearingDraft): Rejection | undefined {
-  const labels = (draft.secrets ?? []).flatMap(
-    (entry) => splitSecretPath(entry.vault_path ?? '')?.label ?? [],
+  const labels = new Set(
+    (draft.secrets ?? []).flatMap((entry) => splitSecretPath(entry.vault_path ?? '')?.label ?? []),
   );
   for (const [variable, template] of Object.entries(draft.composedEnvironment ?? {})) {
     const rejection = checkVariable(variable) ?? checkTemplate(variable, template, labels);
@@ -27,7 +28,11 @@ function checkVariable(variable: string): Rejection | undefined {
   });
 }
 
-function checkTemplate(variable: string, template: string, labels: readonly string[]): Rejection | undefined {
+function checkTemplate(
+  variable: string,
+  template: string,
+  labels: ReadonlySet<string>,
+): Rejection | undefined {
   const parts = { field: memberField('composedEnvironment', variable), received: redacted(template) };
   if (template === '') {
     return reject('secret_compose_template_empty', { ...parts, why: 'The template has no text.' });
@@ -46,14 +51,14 @@ function checkTemplate(variable: string, template: string, labels: readonly stri
       why: 'A template without a placeholder is a constant and belongs in environment.',
     });
   }
-  const foreign = references.find((reference) => !labels.includes(reference.resource));
+  const foreign = references.find((reference) => !labels.has(reference.resource));
   if (foreign === undefined) return undefined;
   return reject('secret_compose_resource_undeclared', {
     ...parts,
     expected:
-      labels.length === 0
+      labels.size === 0
         ? 'a resource that secrets declares; this deployment declares none'
-        : `one of the declared resources: ${[...new Set(labels)].join(', ')}`,
+        : `one of the declared resources: ${[...labels].slice(0, MAX_NAMED).join(', ')}`,
     why: `No entry of secrets has a vault_path that ends in ${foreign.resource}.`,
   });
 }

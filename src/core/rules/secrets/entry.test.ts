@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import { describe, expect, it } from 'vitest';
 import type { SecretBearingDraft, SecretDraft } from '../../contract/secret-draft.ts';
 import { DEFAULT_SECRET_POLICY } from '../../model/secret-limits.ts';
@@ -205,5 +206,35 @@ describe('redaction', () => {
     const rejection = firstRejection(secretRules, draft, DEFAULT_SECRET_POLICY);
     expect(rejection?.received).toMatch(/^\(redacted, \w+, \d+ bytes\)$/);
     expect(JSON.stringify(rejection)).not.toContain(MARKER);
+  });
+});
+
+describe('hostile lists', () => {
+  it('a mount of any type is left to the rule of volumes', () => {
+    const secrets = [{ ...GOOD, anchor: 'volume(vol_1)' }];
+    for (const mount of [null, 5, 'vol_1', ['vol_1'], {}, { volumeId: null }, { volumeId: ['vol_1'] }]) {
+      const volumes = [mount] as unknown as NonNullable<SecretBearingDraft['volumes']>;
+      expect(refuse({ secrets, volumes })).toEqual([
+        'secret_anchor_volume_not_declared',
+        'secrets[0].anchor',
+      ]);
+    }
+  });
+
+  it('twenty thousand entries take little time', () => {
+    const count = 20_000;
+    const secrets = Array.from({ length: count }, (_, index) => ({
+      ...GOOD,
+      name: `N${index}`,
+      vault_path: `resources/s${index}`,
+      anchor: `volume(vol_${index})`,
+    }));
+    const volumes = secrets.map((_, index) => ({ volumeId: `vol_${index}` }));
+    const composedEnvironment = Object.fromEntries(
+      secrets.map((_, index) => [`V${index}`, `{{secret.s${count - 1 - index}.key}}`]),
+    );
+    const started = performance.now();
+    expect(refuse({ secrets, volumes, composedEnvironment })).toBeUndefined();
+    expect(performance.now() - started).toBeLessThan(2000);
   });
 });

@@ -1,6 +1,7 @@
 import type { SecretBearingDraft, SecretDraft } from '../../contract/secret-draft.ts';
 import { parseAnchor } from '../../model/secret-anchor.ts';
 import type { SecretPolicy } from '../../model/secret-limits.ts';
+import { splitSecretPath } from '../../model/secret-path.ts';
 import { reject } from '../../rejections/reject.ts';
 import type { Rejection } from '../../rejections/rejection.ts';
 import { received, redacted } from '../../rejections/redaction.ts';
@@ -9,14 +10,25 @@ import { checkProvidedAndGenerated, checkValues } from './material.ts';
 import { checkSplitWithin, checkVaultPath } from './path.ts';
 import { entryPlace, firstRejection } from './place.ts';
 
+/** What the rules of one entry ask about the others; made once, because a body holds many thousands of entries. */
+interface Siblings {
+  /** Index of the first entry of each name. */
+  readonly firstOfName: ReadonlyMap<string | undefined, number>;
+  /** Namespace of the first entry of each label. */
+  readonly namespaceOfLabel: ReadonlyMap<string, string>;
+  readonly declaredVolumes: ReadonlySet<string>;
+}
+
 type EntryRule = (
   entry: SecretDraft,
   index: number,
-  draft: SecretBearingDraft,
+  siblings: Siblings,
   policy: SecretPolicy,
 ) => Rejection | undefined;
 
 const SECRET_NAME = /^[A-Za-z0-9_]+$/;
+const MAX_NAMED_VOLUMES = 20;
+const MAX_VOLUME_ID_LENGTH = 128;
 
 const name: EntryRule = (entry, index) => {
   if (entry.name !== undefined && SECRET_NAME.test(entry.name)) return undefined;
@@ -27,8 +39,8 @@ const name: EntryRule = (entry, index) => {
   });
 };
 
-const nameOnce: EntryRule = (entry, index, draft) => {
-  const first = (draft.secrets ?? []).findIndex((other) => other.name === entry.name);
+const nameOnce: EntryRule = (entry, index, { firstOfName }) => {
+  const first = firstOfName.get(entry.name);
   if (first === index) return undefined;
   return reject('secret_name_duplicate', {
     field: `secrets[${index}].name`,
@@ -37,10 +49,11 @@ const nameOnce: EntryRule = (entry, index, draft) => {
   });
 };
 
-const vaultPath: EntryRule = (entry, index, _draft, policy) =>
+const vaultPath: EntryRule = (entry, index, _siblings, policy) =>
   checkVaultPath(entry.vault_path, `secrets[${index}].vault_path`, policy);
 
-const split: EntryRule = (entry, index, draft) => checkSplitWithin(entry, index, draft);
+const split: EntryRule = (entry, index, { namespaceOfLabel }) =>
+  checkSplitWithin(entry, index, namespaceOfLabel);
 
 const anchor: EntryRule = (entry, index) => checkAnchor(entry.anchor, `secrets[${index}].anchor`);
 
@@ -55,11 +68,10 @@ export function checkAnchor(text: string | undefined, field: string): Rejection 
 }
 
 /** Spec 2.4, anchor rule 1. Needs no facts: the spec itself declares its volumes. */
-const anchorDeclared: EntryRule = (entry, index, draft) => {
+const anchorDeclared: EntryRule = (entry, index, { declaredVolumes }) => {
   const parsed = parseAnchor(entry.anchor ?? 'external');
-  if (parsed?.kind !== 'volume') return undefined;
-  const declared = (draft.volumes ?? []).flatMap((mount) => mount.volumeId ?? []);
-  if (declared.includes(parsed.volumeId)) return undefined;
+  if (parsed?.kind !== 'volume' || declaredVolumes.has(parsed.volumeId)) return undefined;
+  const declared = [...declaredVolumes].slice(0, MAX_NAMED_VOLUMES);
   return reject('secret_anchor_volume_not_declared', {
     field: `secrets[${index}].anchor`,
     received: received(entry.anchor),
@@ -89,10 +101,10 @@ const mountPath: EntryRule = (entry, index) => {
   });
 };
 
-const values: EntryRule = (entry, index, _draft, policy) =>
+const values: EntryRule = (entry, index, _siblings, policy) =>
   checkValues(entry.values, entryPlace(index), policy);
 
-const generate: EntryRule = (entry, index, _draft, policy) =>
+const generate: EntryRule = (entry, index, _siblings, policy) =>
   checkGenerate(entry.generate, entryPlace(index), policy);
 
 const oneSource: EntryRule = (entry, index) =>
@@ -113,9 +125,27 @@ export const entryRules: readonly EntryRule[] = [
   oneSource,
 ];
 
+/** The shape of a mount is for the rule of volumes, which comes later: here it may still be anything. */
+function declaredVolumes(mounts: readonly unknown[]): ReadonlySet<string> {
+  const ids = mounts.map((mount) => (mount as { volumeId?: unknown } | null | undefined)?.volumeId);
+  return new Set(ids.filter((id) => typeof id === 'string' && id.length <= MAX_VOLUME_ID_LENGTH) as string[]);
+}
+
+function siblingsOf({ secrets = [], volumes = [] }: SecretBearingDraft): Siblings {
+  const firstOfName = new Map<string | undefined, number>();
+  const namespaceOfLabel = new Map<string, string>();
+  for (const [index, { name: text, vault_path }] of secrets.entries()) {
+    if (!firstOfName.has(text)) firstOfName.set(text, index);
+    const path = splitSecretPath(vault_path ?? '');
+    if (path && !namespaceOfLabel.has(path.label)) namespaceOfLabel.set(path.label, path.namespace);
+  }
+  return { firstOfName, namespaceOfLabel, declaredVolumes: declaredVolumes(volumes) };
+}
+
 export function checkEntries(draft: SecretBearingDraft, policy: SecretPolicy): Rejection | undefined {
+  const siblings = siblingsOf(draft);
   for (const [index, entry] of (draft.secrets ?? []).entries()) {
-    const rejection = firstRejection(entryRules, entry, index, draft, policy);
+    const rejection = firstRejection(entryRules, entry, index, siblings, policy);
     if (rejection !== undefined) return rejection;
   }
   return undefined;

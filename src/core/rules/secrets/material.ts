@@ -3,8 +3,8 @@ import type { SecretPolicy } from '../../model/secret-limits.ts';
 import { isSecretKey } from '../../model/secret-template.ts';
 import { reject } from '../../rejections/reject.ts';
 import type { Rejection } from '../../rejections/rejection.ts';
-import { redacted } from '../../rejections/redaction.ts';
-import { memberField, type Place, utf8Bytes } from './place.ts';
+import { memberField, redacted } from '../../rejections/redaction.ts';
+import { type Place, utf8Bytes } from './place.ts';
 
 type Values = Readonly<Record<string, string>>;
 

@@ -87,21 +87,16 @@ export function checkResourceName(name: string): Rejection | undefined {
   });
 }
 
-/** One credential, one namespace: within the spec, against the entries before this one. */
+/** One credential, one namespace: within the spec, where the first entry of a label decides. */
 export function checkSplitWithin(
   entry: SecretDraft,
   index: number,
-  draft: SecretBearingDraft,
+  namespaceOfLabel: ReadonlyMap<string, string>,
 ): Rejection | undefined {
   const path = splitSecretPath(entry.vault_path ?? '');
-  if (path === undefined) return undefined;
-  const earlier = (draft.secrets ?? [])
-    .slice(0, index)
-    .map((other) => splitSecretPath(other.vault_path ?? ''))
-    .find((other) => other?.label === path.label && other.namespace !== path.namespace);
-  return earlier === undefined
-    ? undefined
-    : splitRejection(index, path, earlier.namespace, 'this deployment');
+  const first = path && namespaceOfLabel.get(path.label);
+  if (path === undefined || first === undefined || first === path.namespace) return undefined;
+  return splitRejection(index, path, first, 'this deployment');
 }
 
 /** The same across the tenant. `namespaceOf` knows the namespace a label is already referenced or stored under elsewhere. */

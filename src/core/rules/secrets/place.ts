@@ -14,17 +14,6 @@ export function entryPlace(index: number): Place {
 /** Nothing of a secret write is echoed, not even its numbers. */
 export const WRITE_PLACE: Place = { prefix: '', show: redacted };
 
-const MAX_NAMED_KEY = 64;
-const NAMED_KEY = /^[A-Za-z0-9_.-]+$/;
-
-/**
- * Path of a member of a map. A key that looks like no key at all may be a pasted credential and would be copied into
- * `field`, so that only the map is named then.
- */
-export function memberField(field: string, key: string): string {
-  return key.length <= MAX_NAMED_KEY && NAMED_KEY.test(key) ? `${field}.${key}` : field;
-}
-
 export function utf8Bytes(text: string): number {
   return new TextEncoder().encode(text).length;
 }

@@ -1,0 +1,117 @@
+import { performance } from 'node:perf_hooks';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { DeploymentDraft } from '../contract/deployment-body.ts';
+import { cannotFail, healthCheckRule } from './health-check.ts';
+import { limits } from './sample-deployment.ts';
+
+type Check = NonNullable<DeploymentDraft['healthCheck']>;
+
+const GOOD: Check = { type: 'exec', command: ['wget -qO- localhost:8080/ok'] };
+
+function refuse(check: Check | undefined) {
+  const draft: DeploymentDraft = check === undefined ? {} : { healthCheck: check };
+  const rejection = healthCheckRule({ draft, limits });
+  return rejection && [rejection.code, rejection.field];
+}
+
+describe('accepted', () => {
+  it.each<Check>([
+    GOOD,
+    { ...GOOD, command: ['/bin/check', '--fast'] },
+    { ...GOOD, retries: 3 },
+    { ...GOOD, timeout: '10s' },
+    { ...GOOD, timeout: '10000ms' },
+    { ...GOOD, timeout: '24h' },
+    { ...GOOD, interval: '1ms', startPeriod: '0s' },
+  ])('%j', (check) => {
+    expect(refuse(check)).toBeUndefined();
+  });
+
+  it('no health check at all', () => {
+    expect(refuse(undefined)).toBeUndefined();
+  });
+});
+
+describe('refused', () => {
+  it.each<readonly [Check, string, string]>([
+    [{ command: ['x'] }, 'healthcheck_type_inert', 'healthCheck.type'],
+    [{ ...GOOD, type: '' }, 'healthcheck_type_inert', 'healthCheck.type'],
+    [{ ...GOOD, type: null }, 'healthcheck_type_inert', 'healthCheck.type'],
+    [{ ...GOOD, type: 'none' }, 'healthcheck_type_inert', 'healthCheck.type'],
+    [{ ...GOOD, type: 'http' }, 'healthcheck_type_unsupported', 'healthCheck.type'],
+    [{ ...GOOD, type: 'EXEC' }, 'healthcheck_type_unsupported', 'healthCheck.type'],
+    [{ ...GOOD, type: 1 }, 'healthcheck_type_unsupported', 'healthCheck.type'],
+    [{ ...GOOD, type: ['exec'] }, 'healthcheck_type_unsupported', 'healthCheck.type'],
+    [{ type: 'exec' }, 'healthcheck_command_missing', 'healthCheck.command'],
+    [{ type: 'exec', command: [] }, 'healthcheck_command_missing', 'healthCheck.command'],
+    [{ type: 'exec', command: [' ', ''] }, 'healthcheck_command_missing', 'healthCheck.command'],
+    [{ type: 'exec', command: ['CMD'] }, 'healthcheck_command_missing', 'healthCheck.command'],
+    [{ type: 'exec', command: ['CMD-SHELL', 'CMD'] }, 'healthcheck_command_missing', 'healthCheck.command'],
+    [{ type: 'exec', command: ['NONE'] }, 'healthcheck_type_inert', 'healthCheck.type'],
+    [{ ...GOOD, retries: 2 }, 'healthcheck_retries_below_floor', 'healthCheck.retries'],
+    [{ ...GOOD, retries: -1 }, 'healthcheck_retries_below_floor', 'healthCheck.retries'],
+    [{ ...GOOD, timeout: '9999ms' }, 'healthcheck_timeout_below_floor', 'healthCheck.timeout'],
+    [{ ...GOOD, timeout: '0s' }, 'healthcheck_timeout_below_floor', 'healthCheck.timeout'],
+    [{ ...GOOD, timeout: '10' }, 'healthcheck_duration_invalid', 'healthCheck.timeout'],
+    [{ ...GOOD, timeout: '' }, 'healthcheck_duration_invalid', 'healthCheck.timeout'],
+    [{ ...GOOD, timeout: '-10s' }, 'healthcheck_duration_invalid', 'healthCheck.timeout'],
+    [{ ...GOOD, timeout: '86401s' }, 'healthcheck_duration_invalid', 'healthCheck.timeout'],
+    [{ ...GOOD, interval: '0s' }, 'healthcheck_duration_invalid', 'healthCheck.interval'],
+    [{ ...GOOD, startPeriod: 'soon' }, 'healthcheck_duration_invalid', 'healthCheck.startPeriod'],
+  ])('%j is %s', (check, code, field) => {
+    expect(refuse(check)).toEqual([code, field]);
+  });
+
+  it('type before command before retries before durations', () => {
+    expect(refuse({ type: 'http', retries: 1, timeout: '1s' })?.[0]).toBe('healthcheck_type_unsupported');
+    expect(refuse({ type: 'exec', retries: 1, timeout: '1s' })?.[0]).toBe('healthcheck_command_missing');
+    expect(refuse({ ...GOOD, retries: 1, timeout: '1s' })?.[0]).toBe('healthcheck_retries_below_floor');
+    expect(refuse({ ...GOOD, timeout: '1s', interval: 'x' })?.[1]).toBe('healthCheck.interval');
+  });
+});
+
+describe('a command that cannot fail', () => {
+  it.each([
+    [['true']],
+    [[' true ; ']],
+    [[':']],
+    [['exit 0']],
+    [['exit', '0']],
+    [['/bin/true', 'x']],
+    [['sh', '-c', 'true']],
+    [['/bin/bash', '-lc', 'exit 0']],
+    [['curl localhost || true']],
+    [['curl localhost; :']],
+    [['curl localhost || exit 0;']],
+    [['exit 0; true']],
+  ])('%j', (command) => {
+    expect(cannotFail(command)).toBe(true);
+  });
+
+  it.each([
+    [['curl -f localhost || exit 1']],
+    [['curl -f localhost || exit 1; exit 0']],
+    [['set -e; curl -f localhost; true']],
+    [['true-check']],
+    [['/bin/trueish']],
+    [['test', '-f', '/ready']],
+    [['sh', '-c', 'pg_isready']],
+  ])('but %j can', (command) => {
+    expect(cannotFail(command)).toBe(false);
+  });
+
+  it('is decided in little time on any text', () => {
+    for (const unit of [';', ' ', '|', '; ', '||', ';true', 'exit ']) {
+      const line = unit.repeat(500_000 / unit.length);
+      const started = performance.now();
+      cannotFail([`${line}x`]);
+      cannotFail(['sh', '-c', `x${line}`]);
+      expect(performance.now() - started, JSON.stringify(unit)).toBeLessThan(500);
+    }
+  });
+
+  it('never throws', () => {
+    fc.assert(fc.property(fc.array(fc.string()), (command) => typeof cannotFail(command) === 'boolean'));
+  });
+});
