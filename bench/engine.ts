@@ -1,6 +1,7 @@
 import { DockerEngine } from '../src/agent/engine/docker-engine.ts';
 import { startAgent } from '../test/support/agent-process.ts';
 import { buildTestImage, startEngine } from '../test/support/engine.ts';
+import { pushImage, startRegistry } from '../test/support/registry.ts';
 import { startServerProcess } from './support/server-process.ts';
 import { Swarm } from './support/swarm.ts';
 
@@ -11,7 +12,6 @@ import { Swarm } from './support/swarm.ts';
 const INSTANCES = Number(process.argv[2] ?? 100);
 const ROUNDS = Number(process.argv[3] ?? 20);
 const PARALLEL = 4;
-const IMAGE = 'berth.test/box:1';
 const COMMAND = ['sleep', '3600'];
 
 async function until(check: () => Promise<boolean>, what: string): Promise<void> {
@@ -27,6 +27,9 @@ function percentile(times: readonly number[], share: number): number {
 }
 
 const engine = await startEngine();
+// The registry answers the image check; the engine has the image already, so that no pull is measured.
+const registry = await startRegistry();
+const { reference: IMAGE } = await pushImage(registry, 'bench/box:1', {});
 await buildTestImage(engine, IMAGE);
 const client = new DockerEngine(engine.socketPath);
 
@@ -149,4 +152,5 @@ try {
   await agent.dispose();
   await server.stop();
   await engine.stop();
+  await registry.stop();
 }
