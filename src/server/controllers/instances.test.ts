@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { NodeName } from '../../core/model/ids.ts';
+import { KvUnavailableError } from '../store/kv.ts';
 import { type Behaviour, Simulation, TENANT } from './simulation.ts';
 
 const CHECK = { type: 'exec', command: ['probe'] } as const;
@@ -317,5 +318,35 @@ describe('instances controller', () => {
     expect(sim.wanted('web').map((record) => record.nodeId)).not.toContain('n1');
     expect(sim.status('web')?.phase).toBe('Running');
     expect(await sim.events('instance.replaced')).toHaveLength(1);
+  });
+
+  it('creates no instance twice when two processes decide at once', async () => {
+    const stopRival = await sim.rival();
+    await Promise.all(Array.from({ length: 20 }, (_, n) => sim.apply({ name: `app-${n}`, replicas: 5 })));
+    await sim.settle();
+    for (let n = 0; n < 20; n += 1) expect(sim.instances(`app-${n}`)).toHaveLength(5);
+    await sim.apply({ name: 'app-0', image: 'shop/web:2', healthCheck: CHECK });
+    expect(sim.wanted('app-0')).toHaveLength(5);
+    expect(await sim.events('instance.created')).toHaveLength(105);
+    await stopRival();
+  });
+
+  it('goes on after the store was away, and keeps no room for what was not stored', async () => {
+    const commit = sim.kv.commit.bind(sim.kv);
+    await sim.write((transaction) => transaction.put('quota', 'quota', { containers: 4 }));
+    const away = { is: false };
+    sim.kv.commit = async (asked) => {
+      const isPlan = asked.puts?.some((put) => put.key.includes('/rollouts/')) ?? false;
+      if (away.is && isPlan) throw new KvUnavailableError('away', true);
+      return commit(asked);
+    };
+    away.is = true;
+    await sim.apply({ name: 'web', replicas: 3 });
+    expect(sim.instances('web')).toEqual([]);
+    expect(sim.clusters.of(TENANT).containers).toBe(0);
+    expect(sim.problems.splice(0)).not.toEqual([]);
+    away.is = false;
+    await sim.advance(1000);
+    expect(sim.status('web')).toMatchObject({ phase: 'Running', running: 3 });
   });
 });

@@ -146,6 +146,19 @@ export class Simulation {
     await this.settle();
   }
 
+  /** A second process over the same store that also believes it decides for the tenant. The answer stops it. */
+  async rival(): Promise<() => Promise<void>> {
+    const store = new Store(this.kv, await StoreView.open(this.kv, { onProblem: () => undefined }));
+    const clusters = new TenantClusters(store, { regions: DEFAULT_REGIONS, residencyEnforcement: true });
+    const controllers = this.#createControllers({ store, clusters });
+    await controllers.start();
+    return async () => {
+      await controllers.stop();
+      clusters.close();
+      store.view.close();
+    };
+  }
+
   async stop(): Promise<void> {
     await this.controllers.stop();
     this.clusters.close();

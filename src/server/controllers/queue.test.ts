@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'vitest';
+import { KeyedQueue, type QueueOptions } from './queue.ts';
+import { FakeTime } from './simulation.ts';
+
+function queue(work: QueueOptions['work'], options: Partial<QueueOptions> = {}) {
+  const time = new FakeTime();
+  const faults: string[] = [];
+  const made = new KeyedQueue({ work, onFault: (key) => faults.push(key), timers: time, ...options }, () =>
+    time.monotonicMs(),
+  );
+  return { queue: made, time, faults };
+}
+
+/** Work that ends when it is told to. */
+function gate() {
+  const open: (() => void)[] = [];
+  return { wait: () => new Promise<void>((resolve) => open.push(resolve)), open };
+}
+
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+describe('keyed queue', () => {
+  it('looks once at a key that was added often', async () => {
+    const seen: string[] = [];
+    const { queue: q } = queue(async (key) => void seen.push(key));
+    for (let n = 0; n < 100; n += 1) q.add(n % 2 === 0 ? 'a' : 'b');
+    await q.idle();
+    expect(seen).toEqual(['a', 'b']);
+  });
+
+  it('never works on a key twice at the same time, and looks again when it was added meanwhile', async () => {
+    const door = gate();
+    let running = 0;
+    let most = 0;
+    let looks = 0;
+    const { queue: q } = queue(async () => {
+      looks += 1;
+      running += 1;
+      most = Math.max(most, running);
+      await door.wait();
+      running -= 1;
+    });
+    q.add('a');
+    await turn();
+    q.add('a');
+    q.add('a');
+    await turn();
+    expect(looks).toBe(1);
+    door.open[0]?.();
+    await turn();
+    await turn();
+    expect(looks).toBe(2);
+    door.open[1]?.();
+    await q.idle();
+    expect(most).toBe(1);
+  });
+
+  it('works on a bounded number of keys at once', async () => {
+    const door = gate();
+    const { queue: q } = queue(door.wait, { concurrency: 3 });
+    for (let n = 0; n < 10; n += 1) q.add(`k${n}`);
+    await turn();
+    expect(door.open).toHaveLength(3);
+    expect(q.depth).toBe(10);
+    for (let n = 0; n < 10; n += 1) {
+      door.open[n]?.();
+      await turn();
+      await turn();
+    }
+    await q.idle();
+    expect(door.open).toHaveLength(10);
+  });
+
+  it('backs off per key after faults and starts afresh after a success', async () => {
+    const at: number[] = [];
+    const broken = { is: true };
+    const made = queue(async () => {
+      at.push(made.time.monotonicMs());
+      if (broken.is) throw new Error('no');
+    });
+    made.queue.add('a');
+    await made.queue.idle();
+    await made.time.advance(700, () => made.queue.idle().then(turn).then(turn));
+    expect(at.map((ms) => ms - (at[0] ?? 0))).toEqual([0, 50, 150, 350]);
+    expect(made.faults).toHaveLength(4);
+    broken.is = false;
+    await made.time.advance(60_000, () => made.queue.idle().then(turn).then(turn));
+    expect(at).toHaveLength(5);
+  });
+
+  it('takes the earlier of two delays, and forgets the delay when the key is added', async () => {
+    const at: number[] = [];
+    const made = queue(async () => void at.push(made.time.monotonicMs()));
+    const settle = () => turn().then(turn);
+    made.queue.addAfter('a', 500);
+    made.queue.addAfter('a', 100);
+    made.queue.addAfter('a', 300);
+    await made.time.advance(1000, settle);
+    expect(at).toEqual([1100]);
+    made.queue.addAfter('a', 500);
+    made.queue.add('a');
+    await made.time.advance(1000, settle);
+    expect(at).toHaveLength(2);
+  });
+
+  it('ends after what is under way, and takes nothing more', async () => {
+    const door = gate();
+    const { queue: q } = queue(door.wait, { concurrency: 1 });
+    q.add('a');
+    q.add('b');
+    await turn();
+    let stopped = false;
+    const stopping = q.stop().then(() => {
+      stopped = true;
+    });
+    q.add('c');
+    await turn();
+    expect(stopped).toBe(false);
+    door.open[0]?.();
+    await stopping;
+    await turn();
+    expect(door.open).toHaveLength(1);
+  });
+});
