@@ -72,6 +72,8 @@ describe('refused', () => {
     [{ constructor: 1 }, 'field_unknown', 'constructor'],
     [{ hasOwnProperty: 1 }, 'field_unknown', 'hasOwnProperty'],
     [{ fields: 1 }, 'field_unknown', 'fields'],
+    [{ ['k'.repeat(65)]: 1 }, 'field_unknown', 'body'],
+    [{ list: [{ ['k'.repeat(65)]: 1 }] }, 'field_unknown', 'list[0]'],
   ])('%j is %s at %s', (body, code, field) => {
     expect(refuse(body)).toEqual([code, field]);
   });
