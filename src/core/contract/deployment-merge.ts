@@ -1,4 +1,4 @@
-import type { DeploymentSpec } from '../model/deployment.ts';
+import type { DeploymentSpec, PortMapping } from '../model/deployment.ts';
 import { deploymentBody, type DeploymentDraft } from './deployment-body.ts';
 
 const FIELDS = Object.keys(deploymentBody.fields) as (keyof DeploymentDraft)[];
@@ -47,6 +47,17 @@ function lostItems<T>(
     .map((item) => `${field}[${item}]`);
 }
 
+/** One container port may stand in several entries, so that they are counted and not only looked for. */
+function lostPorts(before: readonly PortMapping[], after: readonly PortMapping[]): string[] {
+  const kept = after.map((port) => port.container);
+  return before.flatMap(({ container }) => {
+    const index = kept.indexOf(container);
+    if (index === -1) return [`ports[${container}]`];
+    kept.splice(index, 1);
+    return [];
+  });
+}
+
 const OPTIONAL_OBJECTS = ['command', 'healthCheck', 'resources', 'nodeId', 'ingress', 'update'] as const;
 
 /** Everything a replaced list, map or block lost: the trap of partial updates, said aloud. */
@@ -76,7 +87,7 @@ export function removedEntries(before: DeploymentSpec, after: DeploymentSpec): s
     ),
     ...lostKeys('dependsOn', before.dependsOn, after.dependsOn),
     ...lostKeys('labels', before.labels, after.labels),
-    ...lostItems('ports', before.ports, after.ports, (port) => String(port.container)),
+    ...lostPorts(before.ports ?? [], after.ports ?? []),
     ...OPTIONAL_OBJECTS.filter((field) => before[field] !== undefined && after[field] === undefined),
   ];
 }

@@ -73,6 +73,8 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+const MAX_NAMED_FIELD = 64;
+
 function unknownField(
   path: string,
   key: string,
@@ -82,14 +84,16 @@ function unknownField(
 ): Rejection {
   const near = nearest(key, known);
   const list = known.join(', ');
+  // No known field is nearly as long; a longer key is text that was pasted in the wrong place.
+  const named = key.length <= MAX_NAMED_FIELD ? at(path, key) : path === '' ? 'body' : path;
   return reject('field_unknown', {
-    field: at(path, key),
+    field: named,
     received: sensitive ? redacted(value) : received(value),
     expected: near === undefined ? `one of: ${list}` : `${at(path, near)} (known fields: ${list})`,
     why:
       near === undefined
-        ? `${at(path, key)} is not a known field.`
-        : `${at(path, key)} is not a known field; did you mean ${at(path, near)}?`,
+        ? `${named === path || named === 'body' ? `A key of ${named}` : named} is not a known field.`
+        : `${named} is not a known field; did you mean ${at(path, near)}?`,
   });
 }
 

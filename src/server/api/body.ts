@@ -1,4 +1,4 @@
-import { parseDocument } from 'yaml';
+import { type Document, isScalar, parseDocument, visit } from 'yaml';
 import { scanJson } from '../../core/contract/json-scan.ts';
 import { received, redacted } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
@@ -8,6 +8,8 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 /** YAML nests by indentation and by brackets; both are bounded before the parser recurses. */
 const YAML_MAX_OPEN = 64;
 const YAML_MAX_INDENT = 512;
+/** The YAML parser takes seconds for a megabyte of short lines, during which nobody else is served. */
+const YAML_MAX_LENGTH = 65_536;
 
 function malformed(text: string | Buffer, why: string): Rejection {
   return reject('body_malformed', { field: 'body', received: redacted(text.toString()), why });
@@ -70,17 +72,50 @@ function hasPrototypeKey(value: unknown): boolean {
   return Object.hasOwn(value, '__proto__') || Object.values(value).some(hasPrototypeKey);
 }
 
+/**
+ * Keys as they would be in JSON: `1` and `"1"` are one key, and a list is none. The parser's own look for duplicates
+ * compares values and takes quadratic time.
+ */
+function yamlKeyProblem(document: Document.Parsed): string | undefined {
+  let problem: string | undefined;
+  visit(document, {
+    Map(_, { items }) {
+      const seen = new Set<string>();
+      for (const { key } of items) {
+        if (!isScalar(key)) problem = 'A key is not plain text.';
+        const text = isScalar(key) ? String(key.value ?? '') : '';
+        if (seen.has(text))
+          problem ??= 'A map holds the same key twice; one of the two values would be lost.';
+        if (problem !== undefined) return visit.BREAK;
+        seen.add(text);
+      }
+      return undefined;
+    },
+  });
+  return problem;
+}
+
 function parseYaml(text: string, limits: BodyLimits): { readonly value: unknown } | Rejection {
+  if (text.length > YAML_MAX_LENGTH) {
+    return reject('body_too_large', {
+      field: 'body',
+      received: `(redacted, body, ${text.length} characters)`,
+      expected: `at most ${YAML_MAX_LENGTH} characters of YAML; JSON for larger bodies`,
+      why: `A YAML body has at most ${YAML_MAX_LENGTH} characters; send a larger one as JSON.`,
+    });
+  }
   if (yamlNestsTooDeep(text)) return tooDeep(text.length, limits.maxDepth);
   try {
     const document = parseDocument(text, {
-      uniqueKeys: true,
+      uniqueKeys: false,
       prettyErrors: false,
       version: '1.2',
       schema: 'core',
     });
     const problem = document.errors[0];
     if (problem) return malformed(text, `The body is not valid YAML: ${problem.code}.`);
+    const keyProblem = yamlKeyProblem(document);
+    if (keyProblem !== undefined) return malformed(text, keyProblem);
     const value: unknown = document.toJS({ maxAliasCount: 100 });
     if (!depthOf(value, limits.maxDepth)) return tooDeep(text.length, limits.maxDepth);
     if (hasPrototypeKey(value))

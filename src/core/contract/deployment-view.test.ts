@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest';
+import type { DeploymentRecord, DeploymentSpec, RotationState } from '../model/deployment.ts';
+import { deploymentBody, SERVER_OWNED } from './deployment-body.ts';
+import { deploymentView, storedLabels } from './deployment-view.ts';
+import { fieldDifferences } from './diff.ts';
+import { checkBody } from './shape.ts';
+
+const SPEC: DeploymentSpec = {
+  kind: 'Deployment',
+  name: 'web',
+  image: 'shop/web:1',
+  replicas: 2,
+  secrets: [],
+  secretsVersion: 4,
+};
+
+function view(spec: Partial<DeploymentSpec> = {}, rotation?: RotationState) {
+  const record = {
+    id: 'dep_1',
+    tenantId: 't',
+    spec: { ...SPEC, ...spec },
+    specHash: 'h',
+    version: 1,
+    createdAt: 'c',
+    updatedAt: 'u',
+    ...(rotation === undefined ? {} : { rotation }),
+  } as DeploymentRecord;
+  return deploymentView({ record, revision: 9 });
+}
+
+describe('a deployment as it is shown', () => {
+  it('is the spec, the keys that the server owns, and nothing else', () => {
+    expect(Object.keys(view()).sort()).toEqual([...Object.keys(SPEC), ...SERVER_OWNED].sort());
+    expect(view()).toMatchObject({ ...SPEC, id: 'dep_1', tenantId: 't', revision: 9, specHash: 'h' });
+  });
+
+  it('can be sent back', () => {
+    expect(checkBody(deploymentBody, view())).toBeUndefined();
+  });
+
+  it('has a status before anything looked at it', () => {
+    expect(view()['status']).toMatchObject({
+      phase: 'Pending',
+      desired: 2,
+      placed: 0,
+      secretsVersion: 4,
+      rotation: { phase: null, next: 'stage' },
+      instances: [],
+    });
+    expect(view({ replicas: 0 })['status']).toMatchObject({ phase: 'Stopped', desired: 0 });
+  });
+
+  it.each([
+    ['stage', 'promote'],
+    ['promote', 'retire'],
+    ['retire', 'stage'],
+  ] as const)('after %s comes %s', (phase, next) => {
+    expect(view({}, { phase })['status']).toMatchObject({ rotation: { phase, next } });
+  });
+
+  it('shows residency as the labels of spec 2.7', () => {
+    const residency = { country: 'DE', region: 'eu', blockedCountries: ['RU', 'BY'] };
+    expect(storedLabels({ ...SPEC, placement: { residency } })).toEqual({
+      'berth.io/data-residency-country': 'DE',
+      'berth.io/data-residency-region': 'eu',
+      'berth.io/blocked-countries': 'RU,BY',
+    });
+    expect(storedLabels(SPEC)).toEqual({});
+  });
+});
+
+describe('differences', () => {
+  it.each<readonly [unknown, unknown, readonly unknown[]]>([
+    [{ a: 1, b: { c: [1] } }, { b: { c: [1] }, a: 1 }, []],
+    [{ a: 1 }, { a: 2 }, [{ field: 'a', from: 1, to: 2 }]],
+    [
+      { a: { b: 1 } },
+      { a: { c: 1 } },
+      [
+        { field: 'a.b', from: 1, to: null },
+        { field: 'a.c', from: null, to: 1 },
+      ],
+    ],
+    [{ a: [1, 2] }, { a: [2, 1] }, [{ field: 'a', from: [1, 2], to: [2, 1] }]],
+    [{ a: {} }, {}, [{ field: 'a', from: {}, to: null }]],
+    [{ a: undefined }, {}, []],
+    [{}, { constructor: 'x' }, [{ field: 'constructor', from: null, to: 'x' }]],
+    [{ toString: 'x' }, {}, [{ field: 'toString', from: 'x', to: null }]],
+  ])('%j and %j', (before, after, expected) => {
+    expect(fieldDifferences(before, after)).toEqual(expected);
+  });
+});

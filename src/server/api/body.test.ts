@@ -1,0 +1,159 @@
+import fc from 'fast-check';
+import { stringify } from 'yaml';
+import { describe, expect, it } from 'vitest';
+import { isRejection } from '../../core/rejections/reject.ts';
+import { parseBody } from './body.ts';
+
+const LIMITS = { maxDepth: 32 };
+const json = (body: string | Buffer) => parseBody(Buffer.from(body), 'application/json', {}, LIMITS);
+const yaml = (body: string) => parseBody(Buffer.from(body), 'application/yaml', { yaml: true }, LIMITS);
+
+function codeOf(result: ReturnType<typeof parseBody>) {
+  return isRejection(result) ? result.code : undefined;
+}
+
+describe('the media type', () => {
+  it.each([
+    'application/json',
+    'Application/JSON',
+    'application/json; charset=utf-8',
+    'application/json;charset="UTF-8"',
+  ])('takes %s', (type) => {
+    expect(parseBody(Buffer.from('1'), type, {}, LIMITS)).toEqual({ value: 1 });
+  });
+
+  it.each([
+    undefined,
+    '',
+    'text/plain',
+    'text/json',
+    'application/json; charset=latin1',
+    'application/ld+json',
+    'x',
+  ])('refuses %s', (type) => {
+    expect(codeOf(parseBody(Buffer.from('1'), type, { yaml: true }, LIMITS))).toBe(
+      'content_type_unsupported',
+    );
+  });
+
+  it('takes YAML only where the route does', () => {
+    for (const type of ['application/yaml', 'application/x-yaml']) {
+      expect(parseBody(Buffer.from('a: 1'), type, { yaml: true }, LIMITS)).toEqual({ value: { a: 1 } });
+      expect(codeOf(parseBody(Buffer.from('a: 1'), type, {}, LIMITS))).toBe('content_type_unsupported');
+    }
+  });
+});
+
+describe('JSON', () => {
+  it.each<readonly [string, string | Buffer, string]>([
+    ['empty', '', 'body_malformed'],
+    ['half', '{"a":', 'body_malformed'],
+    ['trailing bytes', '{} x', 'body_malformed'],
+    ['two documents', '{}{}', 'body_malformed'],
+    ['a comment', '{} // x', 'body_malformed'],
+    ['NaN', '[NaN]', 'body_malformed'],
+    ['a byte order mark', '\ufeff{}', 'body_malformed'],
+    ['UTF-16', Buffer.from('{}', 'utf16le'), 'body_malformed'],
+    ['overlong UTF-8', Buffer.from([0x22, 0xc0, 0xaf, 0x22]), 'body_malformed'],
+    ['a raw control character', '"\u0000"', 'body_malformed'],
+    ['duplicate keys', '{"a":1,"a":2}', 'body_malformed'],
+    ['__proto__', '{"a":{"__proto__":{}}}', 'body_malformed'],
+    ['33 levels', '['.repeat(33) + ']'.repeat(33), 'body_too_deep'],
+    ['a million levels', '['.repeat(1e6), 'body_too_deep'],
+  ])('refuses %s', (_, body, code) => {
+    expect(codeOf(json(body))).toBe(code);
+  });
+
+  it('takes 32 levels, and every document as the parser does', () => {
+    expect(codeOf(json('['.repeat(32) + ']'.repeat(32)))).toBeUndefined();
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
+        const text = JSON.stringify(value);
+        fc.pre(!text.includes('__proto__'));
+        expect(json(text)).toEqual({ value: JSON.parse(text) });
+      }),
+    );
+  });
+});
+
+describe('YAML', () => {
+  it('is the same value as JSON', () => {
+    const key = fc.stringMatching(/^[a-z]{1,5}$/);
+    const value = fc.letrec((tie) => ({
+      value: fc.oneof(
+        { maxDepth: 3 },
+        fc.string(),
+        fc.integer(),
+        fc.boolean(),
+        fc.constant(null),
+        fc.array(tie('value'), { maxLength: 3 }),
+        fc.dictionary(key, tie('value'), { maxKeys: 3, noNullPrototype: true }),
+      ),
+    })).value;
+    fc.assert(
+      fc.property(value, (body) => {
+        expect(yaml(stringify(body))).toEqual({ value: body });
+      }),
+    );
+  });
+
+  it('reads the words of YAML 1.2 only', () => {
+    expect(yaml('{country: NO, on: off, time: 12:30, date: 2026-01-01}')).toEqual({
+      value: { country: 'NO', on: 'off', time: '12:30', date: '2026-01-01' },
+    });
+  });
+
+  it.each<readonly [string, string, string]>([
+    ['half', '{a: [', 'body_malformed'],
+    ['two documents', 'a: 1\n---\nb: 2', 'body_malformed'],
+    ['duplicate keys', 'a: 1\na: 2', 'body_malformed'],
+    ['keys that are one in JSON', '{1: a, "1": b}', 'body_malformed'],
+    ['nested duplicate keys', 'a:\n  - b: 1\n    b: 2', 'body_malformed'],
+    ['a list as a key', '? [a]\n: 1', 'body_malformed'],
+    ['__proto__', '__proto__: {a: 1}', 'body_malformed'],
+    ['aliases that multiply', bomb(), 'body_malformed'],
+    ['33 levels', '['.repeat(33) + ']'.repeat(33), 'body_too_deep'],
+    [
+      'levels by indentation',
+      Array.from({ length: 40 }, (_, i) => `${' '.repeat(i)}a:`).join('\n'),
+      'body_too_deep',
+    ],
+    ['levels by dashes', `${'- '.repeat(100)}a`, 'body_too_deep'],
+    ['levels behind closing brackets in texts', '["]",'.repeat(10_000), 'body_malformed'],
+    ['more than 64 KiB', `a: ${'x'.repeat(65_536)}`, 'body_too_large'],
+  ])('refuses %s', (_, body, code) => {
+    expect(codeOf(yaml(body))).toBe(code);
+  });
+
+  it('leaves Object.prototype alone', () => {
+    yaml('constructor: {prototype: {polluted: 1}}');
+    expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false);
+  });
+
+  it('answers a map of as many keys as fit soon enough', () => {
+    const body = Array.from({ length: 6500 }, (_, index) => `k${index}: 1`).join('\n');
+    const started = performance.now();
+    expect(codeOf(yaml(body))).toBeUndefined();
+    expect(performance.now() - started).toBeLessThan(2000);
+  });
+});
+
+function bomb(): string {
+  const lines = ['a: &a [x, x, x, x, x, x, x, x, x]'];
+  for (const [before, name] of ['ab', 'bc', 'cd', 'de', 'ef'].map((pair) => [...pair]))
+    lines.push(`${name}: &${name} [${Array.from({ length: 9 }, () => `*${before}`).join(', ')}]`);
+  return lines.join('\n');
+}
+
+it('a refusal shows nothing of the body', () => {
+  for (const result of [
+    json('{"password":"hunter2"'),
+    json('{"hunter2":1,"hunter2":2}'),
+    json(Buffer.concat([Buffer.from('"hunter2'), Buffer.from([0xff])])),
+    yaml('hunter2: [\n'),
+    yaml(`a: hunter2${'x'.repeat(65_536)}`),
+  ]) {
+    expect(isRejection(result)).toBe(true);
+    expect(JSON.stringify(result)).not.toContain('hunter2');
+  }
+});
