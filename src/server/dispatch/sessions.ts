@@ -198,7 +198,6 @@ export class Sessions {
       return;
     }
     this.#register(session);
-    socket.on('pong', () => session.heard());
     // Answered by hand, so that a flood of pings is a flood of messages like any other.
     socket.on('ping', () => {
       if (session.rate.take()) socket.pong();
