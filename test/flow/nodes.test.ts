@@ -199,13 +199,13 @@ describe('enrolment', () => {
           plane.as(token)('POST', '/api/v1/nodes', facts(`contested-${round}`, agentKey())),
         ),
       );
-      expect(answers.map(({ status }) => status).sort()).toEqual([201, 409]);
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201, 409]));
       const loser = answers.find(({ status }) => status === 409);
       expect([loser?.body.code, loser?.body.field]).toEqual(['node_owned_by_another_tenant', 'nodeName']);
       const seen = await Promise.all(
         [shop, bank].map(({ call }) => call('GET', `/api/v1/nodes/contested-${round}`)),
       );
-      expect(seen.map(({ status }) => status).sort()).toEqual([200, 404]);
+      expect(new Set(seen.map(({ status }) => status))).toEqual(new Set([200, 404]));
     }
   });
 

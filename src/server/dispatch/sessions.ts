@@ -329,7 +329,7 @@ export class Sessions {
     clearInterval(this.#sweeper);
     this.#unsubscribe();
     for (const socket of this.#pending) socket.terminate();
-    for (const session of [...this.#byNode.values()]) {
+    for (const session of this.#byNode.values()) {
       session.release();
       this.#unregister(session);
       setTimeout(() => session.terminate(), SWEEP_MS).unref();
