@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Caller, type ControlPlane, startControlPlane } from '../support/control-plane.ts';
-import { deploy, eventually, joinToken, NodeFlow, nodeFacts as facts } from '../support/node-flow.ts';
+import { eventKinds, eventually, joinToken, NodeFlow, nodeFacts as facts } from '../support/node-flow.ts';
 import { agentKey, NODE_FACTS, refusedUpgrade } from '../support/scripted-agent.ts';
 
 let plane: ControlPlane;
@@ -25,11 +25,10 @@ afterAll(async () => {
 describe('the thin path', () => {
   it('enrols, opens a session, assigns and takes a report', async () => {
     const { identity, agent } = await flow.connected('thin-1', shop);
-    await deploy(shop.call, 'thin', {
+    const instance = await flow.placed(shop, 'thin', identity.node, {
       environment: { LOG_LEVEL: 'info' },
       ingress: { host: 'shop.example.com', port: 8080 },
     });
-    const instance = await flow.place(shop, 'thin', identity.node);
     const { instances, generation } = await agent.next('assignment', (one) => one.instances.length > 0);
     expect(generation).toBe(2);
     expect(instances[0]).toMatchObject({
@@ -244,8 +243,10 @@ describe('enrolment', () => {
     expect((await refusedUpgrade(identity)).status).toBe(401);
     const successor = flow.dial({ ...identity, token: replaced.body.nodeToken, key });
     expect((await successor.welcome()).epoch).toBe(2);
-    const { body: events } = await shop.call('GET', '/api/v1/events?subject=lost-1');
-    expect(events.map(({ kind }: { kind: string }) => kind)).toEqual(['node.enrolled', 'node.key_replaced']);
+    expect(await eventKinds(shop.call, 'lost-1', ['node.enrolled', 'node.key'])).toEqual([
+      'node.enrolled',
+      'node.key_replaced',
+    ]);
   });
 });
 
@@ -366,9 +367,7 @@ describe('sessions', () => {
       capacity: { cpu: 8, memoryBytes: 2 ** 34 },
     });
     expect(Object.keys(body.labels)).toHaveLength(2);
-    const { body: events } = await shop.call('GET', '/api/v1/events?subject=facts-1');
-    expect(events.map(({ kind }: { kind: string }) => kind)).toEqual([
-      'node.enrolled',
+    expect(await eventKinds(shop.call, 'facts-1', ['node.updated', 'node.labels'])).toEqual([
       'node.updated',
       'node.labels_refused',
     ]);

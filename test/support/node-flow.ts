@@ -1,9 +1,11 @@
 import { expect } from 'vitest';
-import type { InstanceId, NodeName, TenantId } from '../../src/core/model/ids.ts';
+import type { TenantId } from '../../src/core/model/ids.ts';
 import type { InstanceRecord } from '../../src/core/model/instance.ts';
 import { joinId } from '../../src/server/store/keys.ts';
 import type { Caller, ControlPlane } from './control-plane.ts';
 import { type AgentIdentity, type AgentKey, agentKey, NODE_FACTS, ScriptedAgent } from './scripted-agent.ts';
+
+type Labels = Readonly<Record<string, string>>;
 
 export interface TestTenant {
   readonly id: string;
@@ -41,20 +43,30 @@ export async function deploy(
   expect(answer.status).toBe(201);
 }
 
+/** Kinds of the events of a subject that start with one of the words, in order. */
+export async function eventKinds(call: Caller, subject: string, words: readonly string[]): Promise<string[]> {
+  const { body } = await call('GET', `/api/v1/events?subject=${subject}`);
+  const kinds: string[] = body.map(({ kind }: { kind: string }) => kind);
+  return kinds.filter((kind) => words.some((word) => kind.startsWith(word)));
+}
+
 /** Enrolled and connected agents of one control plane. */
 export class NodeFlow {
   readonly #plane: ControlPlane;
   readonly #agents: ScriptedAgent[] = [];
-  #placed = 0;
 
   constructor(plane: ControlPlane) {
     this.#plane = plane;
   }
 
-  async enrolled(nodeName: string, tenant: TestTenant): Promise<AgentIdentity> {
+  async enrolled(
+    nodeName: string,
+    tenant: TestTenant,
+    labels: Labels = NODE_FACTS.labels,
+  ): Promise<AgentIdentity> {
     const key = agentKey();
     const call = this.#plane.as(await joinToken(tenant.call));
-    const { status, body } = await call('POST', '/api/v1/nodes', nodeFacts(nodeName, key));
+    const { status, body } = await call('POST', '/api/v1/nodes', { ...nodeFacts(nodeName, key), labels });
     expect(status).toBe(201);
     return { url: this.#plane.url, node: nodeName, token: body.nodeToken as string, key };
   }
@@ -65,45 +77,38 @@ export class NodeFlow {
     return agent;
   }
 
-  async connected(nodeName: string, tenant: TestTenant) {
-    const identity = await this.enrolled(nodeName, tenant);
+  async connected(nodeName: string, tenant: TestTenant, labels: Labels = NODE_FACTS.labels) {
+    const identity = await this.enrolled(nodeName, tenant, labels);
     const agent = this.dial(identity);
-    await agent.welcome();
+    await agent.welcome({ labels });
     await agent.next('assignment');
+    await eventually(
+      () => tenant.call('GET', `/api/v1/nodes/${nodeName}`),
+      ({ body }) => body.status === 'ready',
+    );
     return { identity, agent };
   }
 
-  /** What the controllers write: an instance of a deployment on a node. */
-  async place(
+  /** A deployment on that node, as the controllers place it. */
+  async placed(
     tenant: TestTenant,
     name: string,
     node: string,
-    change: Partial<InstanceRecord> = {},
+    more: Readonly<Record<string, unknown>> = {},
   ): Promise<InstanceRecord> {
-    const store = this.#plane.store.forTenant(tenant.id as TenantId);
-    const deployment = store.get('deployments', joinId(name))?.record;
-    if (deployment === undefined) throw new Error(`no deployment ${name}`);
-    this.#placed += 1;
-    const instance: InstanceRecord = {
-      id: `ins_${String(this.#placed).padStart(26, '0')}` as InstanceId,
-      tenantId: tenant.id as TenantId,
-      deployment: name,
-      specHash: deployment.specHash,
-      secretsVersion: deployment.spec.secretsVersion,
-      nodeId: node as NodeName,
-      wanted: 'run',
-      createdAt: new Date().toISOString(),
-      attempt: 0,
-      ...change,
-    };
-    await store.commit(store.transaction().put('instances', joinId(name, instance.id), instance));
-    return instance;
+    await deploy(tenant.call, name, { nodeId: node, ...more });
+    const [first] = await this.instances(tenant, name, 1);
+    if (first === undefined) throw new Error(`${name} has no instance`);
+    expect(first.nodeId).toBe(node);
+    return first;
   }
 
-  async unplace(tenant: TestTenant, instance: InstanceRecord): Promise<void> {
-    const store = this.#plane.store.forTenant(tenant.id as TenantId);
-    const id = joinId(instance.deployment, instance.id);
-    await store.commit(store.transaction().delete('instances', id).delete('observations', id));
+  /** The instances of a deployment, once there are so many that are to run. */
+  async instances(tenant: TestTenant, name: string, count: number): Promise<readonly InstanceRecord[]> {
+    const instances = this.#plane.store.forTenant(tenant.id as TenantId).collection('instances');
+    const read = async () =>
+      instances.listUnder(joinId(name)).flatMap(({ record }) => (record.wanted === 'run' ? [record] : []));
+    return eventually(read, (found) => found.length === count);
   }
 
   close(): void {
