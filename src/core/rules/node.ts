@@ -89,7 +89,7 @@ export interface NodeDescription {
 }
 
 function isShortText(text: string | undefined): boolean {
-  return text !== undefined && text !== '' && text.length <= MAX_TEXT && !/[\u0000-\u001f]/.test(text);
+  return text !== undefined && text !== '' && text.length <= MAX_TEXT && !/\p{Cc}/u.test(text);
 }
 
 export function nodeDescription(draft: NodeDescriptionDraft): NodeDescription | Rejection {

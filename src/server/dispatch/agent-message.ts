@@ -41,7 +41,7 @@ function words(value: unknown): string {
   return value
     .slice(0, MAX_TEXT)
     .toWellFormed()
-    .replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f]/g, ' ');
+    .replaceAll(/(?![\t\n])\p{Cc}/gu, ' ');
 }
 
 function integer(value: unknown): number {

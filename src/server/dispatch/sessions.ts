@@ -198,7 +198,6 @@ export class Sessions {
       return;
     }
     this.#register(session);
-    socket.on('pong', () => session.heard());
     // Answered by hand, so that a flood of pings is a flood of messages like any other.
     socket.on('ping', () => {
       if (session.rate.take()) socket.pong();
@@ -330,7 +329,7 @@ export class Sessions {
     clearInterval(this.#sweeper);
     this.#unsubscribe();
     for (const socket of this.#pending) socket.terminate();
-    for (const session of [...this.#byNode.values()]) {
+    for (const session of this.#byNode.values()) {
       session.release();
       this.#unregister(session);
       setTimeout(() => session.terminate(), SWEEP_MS).unref();

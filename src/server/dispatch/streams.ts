@@ -140,7 +140,7 @@ export class AgentStreams {
   }
 
   closeAll(): void {
-    for (const stream of [...this.#open.values()])
+    for (const stream of this.#open.values())
       stream.finish(failed('agent_unreachable', 'the session of the agent ended'));
   }
 }

@@ -1,0 +1,119 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { decodeAgentMessage } from './agent-message.ts';
+
+const hello = {
+  type: 'hello',
+  protocol: 1,
+  node: 'n1',
+  epoch: 1,
+  signature: 'AAAA',
+  agentVersion: '1',
+  engine: { kind: 'docker', version: '20' },
+  platform: 'linux/amd64',
+  capacity: { cpu: 1, memoryBytes: 1 },
+  labels: { a: 'b' },
+};
+const report = {
+  type: 'report',
+  epoch: 1,
+  generation: 0,
+  full: true,
+  observations: [{ id: 'ins_1', phase: 'running' }],
+};
+
+function decode(message: unknown) {
+  return decodeAgentMessage(JSON.stringify(message));
+}
+
+describe('messages of agents', () => {
+  it.each([
+    hello,
+    report,
+    {
+      ...report,
+      observations: [
+        {
+          id: 'ins_1',
+          phase: 'failed',
+          reason: 'image_pull_failed',
+          exitCode: -1,
+          ports: [{ container: 1, host: 2 }],
+        },
+      ],
+    },
+    {
+      ...report,
+      usage: [{ instanceId: 'ins_1', cpuPercent: 1.5, memoryBytes: 3 }],
+      engineProblem: 'no answer',
+    },
+    { type: 'ask', epoch: 1, instanceIds: ['ins_1'] },
+    { type: 'resolve', requestId: 'r', instanceId: 'i', specHash: 'h', secretsVersion: 0 },
+    { type: 'data', streamId: 's1', text: 'x', channel: 'stderr' },
+    { type: 'data', streamId: 's1', value: [{ any: 1 }] },
+    { type: 'end', streamId: 's1', exitCode: 0 },
+    { type: 'end', streamId: 's1', error: { reason: 'r', message: 'm' } },
+  ])('are taken as they are: %j', (message) => {
+    expect(decode(message)).toEqual(message);
+  });
+
+  it.each([
+    null,
+    [],
+    {},
+    { type: 'toString' },
+    { type: 'welcome' },
+    { ...hello, epoch: '1' },
+    { ...hello, capacity: { cpu: -1, memoryBytes: 1 } },
+    { ...hello, labels: { a: 1 } },
+    { ...report, epoch: 1.5 },
+    { ...report, observations: {} },
+    { ...report, observations: [{ id: 'ins_1', phase: 'exploded' }] },
+    { ...report, observations: [{ id: 'x'.repeat(65), phase: 'running' }] },
+    { ...report, observations: [{ id: 'ins_1', phase: 'running', reason: 'Not A Word' }] },
+    { ...report, observations: [{ id: 'ins_1', phase: 'running', exitCode: '0' }] },
+    { ...report, observations: Array.from({ length: 5001 }, () => ({ id: 'i', phase: 'running' })) },
+    { type: 'ask', epoch: 1, instanceIds: [1] },
+    { type: 'resolve', requestId: 'r', instanceId: 'i', specHash: 'h' },
+    { type: 'data', text: 'x' },
+    { type: 'data', streamId: 's1', channel: 'stdin' },
+  ])('are refused when malformed: %j', (message) => {
+    expect(decode(message)).toBeUndefined();
+  });
+
+  it('keep nothing that is not known, and clean what people will read', () => {
+    const observed = {
+      id: 'ins_1',
+      phase: 'running',
+      evil: 'x',
+      message: `a\u0000\u001b[31m${'y'.repeat(2000)}`,
+    };
+    const message = decode({ ...report, evil: 1, observations: [observed] });
+    expect(message).toEqual({
+      ...report,
+      observations: [{ id: 'ins_1', phase: 'running', message: `a  [31m${'y'.repeat(1018)}`.slice(0, 1024) }],
+    });
+  });
+
+  it('never make the decoder throw', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.string(),
+          fc.json(),
+          fc
+            .record({
+              type: fc.constantFrom('hello', 'report', 'ask', 'resolve', 'data', 'end'),
+              epoch: fc.anything(),
+            })
+            .map((one) => JSON.stringify(one)),
+        ),
+        (frame) => {
+          const message = decodeAgentMessage(frame);
+          expect(message === undefined || typeof message.type === 'string').toBe(true);
+        },
+      ),
+      { numRuns: 2000 },
+    );
+  });
+});

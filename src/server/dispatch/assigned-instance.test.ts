@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest';
+import type { DeploymentSpec } from '../../core/model/deployment.ts';
+import type { InstanceId, NodeName, TenantId } from '../../core/model/ids.ts';
+import { assignedInstance, ingressLabels } from './assigned-instance.ts';
+
+const spec: DeploymentSpec = {
+  kind: 'Deployment',
+  name: 'web',
+  image: 'r.example/web:1',
+  replicas: 1,
+  secrets: [],
+  secretsVersion: 0,
+};
+const record = {
+  id: 'ins_1' as InstanceId,
+  tenantId: 't' as TenantId,
+  deployment: 'web',
+  specHash: 'h',
+  secretsVersion: 0,
+  nodeId: 'n1' as NodeName,
+  wanted: 'run',
+  createdAt: '',
+  attempt: 2,
+} as const;
+const facts = (one: DeploymentSpec | undefined) => ({
+  tenantSlug: 'shop',
+  spec: () => one,
+  volume: () => undefined,
+});
+
+describe('an assigned instance', () => {
+  it('of a bare spec', () => {
+    expect(assignedInstance(record, facts(spec))).toEqual({
+      id: 'ins_1',
+      deployment: 'web',
+      wanted: 'run',
+      specHash: 'h',
+      secretsVersion: 0,
+      attempt: 2,
+      container: {
+        image: 'r.example/web:1',
+        environment: {},
+        needsSecrets: false,
+        ports: [],
+        labels: {},
+        mounts: [],
+        alias: 'web',
+      },
+    });
+  });
+
+  it('asks for secrets also when there are templates only', () => {
+    const composed = { ...spec, composedEnvironment: { URL: '{{secret.db.password}}' } };
+    expect(assignedInstance(record, facts(composed))?.container?.needsSecrets).toBe(true);
+  });
+
+  it('is nothing without its spec or its volume, but a stop needs neither', () => {
+    expect(assignedInstance(record, facts(undefined))).toBeUndefined();
+    expect(
+      assignedInstance(
+        record,
+        facts({ ...spec, volumes: [{ volumeId: 'vol_x', mountPath: '/d', readOnly: true }] }),
+      ),
+    ).toBeUndefined();
+    expect(assignedInstance({ ...record, wanted: 'stop' }, facts(undefined))).toMatchObject({
+      wanted: 'stop',
+    });
+  });
+
+  it("never shares a router with another tenant's", () => {
+    const ingress = { host: 'a.example', port: 80 };
+    const routers = (slug: string, name: string) =>
+      Object.keys(ingressLabels({ ...spec, name, ingress }, slug)).filter((key) => key.endsWith('.rule'));
+    expect(routers('a', 'b-c')).not.toEqual(routers('a-b', 'c'));
+  });
+});

@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
+import { NodeFlow } from '../support/node-flow.ts';
+import { type AgentIdentity, refusedUpgrade } from '../support/scripted-agent.ts';
+
+let plane: ControlPlane;
+let flow: NodeFlow;
+let shop: Awaited<ReturnType<ControlPlane['tenant']>>;
+
+beforeAll(async () => {
+  plane = await startControlPlane([], {
+    BERTH_TIMERS_HEARTBEAT: '500ms',
+    BERTH_TIMERS_FAILED_AFTER: '2s',
+    BERTH_AGENTS_SESSIONS_PER_SECOND: '5',
+  });
+  flow = new NodeFlow(plane);
+  shop = await plane.tenant('shop');
+});
+
+afterAll(async () => {
+  flow.close();
+  await plane.close();
+});
+
+it('ends a session that is silent, and keeps one that reports; both are pinged', async () => {
+  const silent = await flow.connected('silent-1', shop);
+  const alive = await flow.connected('alive-1', shop);
+  const begun = performance.now();
+  const timer = setInterval(() => alive.agent.report([]), 400);
+  await silent.agent.closed;
+  clearInterval(timer);
+  const tookMs = performance.now() - begun;
+  expect(tookMs).toBeGreaterThan(1500);
+  expect(tookMs).toBeLessThan(4000);
+  expect(silent.agent.pings).toBeGreaterThanOrEqual(2);
+  expect(alive.agent.socket.readyState).toBe(alive.agent.socket.OPEN);
+  expect((await shop.call('GET', '/api/v1/nodes/alive-1')).body.lastSeenAt).toMatch(/^\d{4}-/);
+});
+
+it('accepts a bounded number of sessions per second and says when to come back (R6)', async () => {
+  const identities: AgentIdentity[] = [];
+  for (let index = 0; index < 12; index += 1) identities.push(await flow.enrolled(`herd-${index}`, shop));
+  const results = await Promise.all(
+    identities.map(async (identity) => {
+      const refused = refusedUpgrade(identity).catch(() => undefined);
+      return refused;
+    }),
+  );
+  const refused = results.filter((one) => one !== undefined);
+  expect(results.length - refused.length).toBeLessThanOrEqual(5);
+  expect(results.length - refused.length).toBeGreaterThan(0);
+  for (const { status, retryAfter, body } of refused) {
+    expect([status, body['code']]).toEqual([429, 'rate_limited']);
+    expect(Number(retryAfter)).toBeGreaterThanOrEqual(1);
+  }
+});
+
+it('lets the agents come back after a restart: the socket is closed without a farewell', async () => {
+  const own = await startControlPlane();
+  const tenant = await own.tenant('shop');
+  const { agent } = await new NodeFlow(own).connected('restart-1', tenant);
+  const closed = agent.closed;
+  await own.close();
+  expect(await closed).toBe(1012);
+  expect(agent.received.filter(({ type }) => type === 'farewell')).toEqual([]);
+});
