@@ -1,9 +1,10 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { CATALOGUE, isRejectionCode, type RejectionCode } from '../../src/core/rejections/catalogue.ts';
-import { routeTable } from '../../scripts/reference/routes.ts';
+import { routeTable } from '../support/route-table.ts';
 import type { Case } from './cases/case.ts';
 import { deploymentCases } from './cases/deployment.ts';
 import { healthCheckCases } from './cases/health-check.ts';
+import { nodeCases } from './cases/nodes.ts';
 import { placementCases } from './cases/placement.ts';
 import { recordCases, requestCases } from './cases/request.ts';
 import { secretMaterialCases } from './cases/secret-material.ts';
@@ -20,6 +21,7 @@ const AREAS: Readonly<Record<string, readonly Case[]>> = {
   secrets: secretCases,
   'secret-material': secretMaterialCases,
   placement: placementCases,
+  nodes: nodeCases,
   workload: workloadCases,
   request: requestCases,
   records: recordCases,

@@ -2,16 +2,7 @@ import type { RejectionCode } from '../../src/core/rejections/catalogue.ts';
 
 /** Codes whose feature has no route yet. A route that lists one of them, or a case that reaches one, fails the run. */
 export const PENDING: Readonly<Record<string, readonly RejectionCode[]>> = {
-  'node routes and the agent channel': [
-    'node_owned_by_another_tenant',
-    'node_claim_release_no_tenant',
-    'node_not_found',
-    'node_name_invalid',
-    'node_in_use',
-    'join_token_invalid',
-    'agent_unreachable',
-    'agent_session_stale',
-  ],
+  'the agent channel: told over its socket': ['agent_session_stale'],
   jobs: [
     'job_node_candidates_unresolvable',
     'job_node_not_found',
@@ -58,7 +49,6 @@ export const PENDING: Readonly<Record<string, readonly RejectionCode[]>> = {
   ],
   'scaling policies': ['scaling_policy_invalid', 'scaling_policy_not_found'],
   canaries: ['canary_invalid', 'canary_not_found'],
-  'logs and commands in instances': ['instance_not_found', 'exec_unavailable'],
   'backups and rollback': ['backup_not_found', 'backup_invalid', 'archive_version_not_found'],
   'the dashboard session': ['csrf_token_invalid'],
 };

@@ -2,8 +2,10 @@ import type { AddressInfo } from 'node:net';
 import pino from 'pino';
 import { deploymentBody, type DeploymentDraft } from '../../src/core/contract/deployment-body.ts';
 import { draftOfBody } from '../../src/core/contract/deployment-merge.ts';
+import type { NodeName } from '../../src/core/model/ids.ts';
 import { DEFAULT_SECRET_POLICY } from '../../src/core/model/secret-limits.ts';
 import { isRejection } from '../../src/core/rejections/reject.ts';
+import { ProvenTokens } from '../../src/server/access/authenticate.ts';
 import { type Admission, commitAttempts } from '../../src/server/admission/admission.ts';
 import { admitDraft, type Body } from '../../src/server/admission/deployment-draft.ts';
 import { attemptDeploymentWrite } from '../../src/server/admission/deployment-write.ts';
@@ -14,6 +16,7 @@ import { writeReply } from '../../src/server/api/routes/deployments.ts';
 import { readOrCreateKey } from '../../src/server/bootstrap.ts';
 import { systemClock } from '../../src/server/clock.ts';
 import { createIds } from '../../src/server/ids.ts';
+import { TenantClusters } from '../../src/server/placement/tenant-clusters.ts';
 import { Journal } from '../../src/server/journal/journal.ts';
 import { openSecrets } from '../../src/server/secrets/open.ts';
 import type { SecretsStore } from '../../src/server/secrets/port.ts';
@@ -23,13 +26,10 @@ import { ApiClient } from './api-client.ts';
 import { Laws } from './laws.ts';
 
 /** The secrets store of a running control plane, opened once more on its data. */
-export function secretsOf(plane: ControlPlane): Promise<SecretsStore> {
-  return openSecrets(
-    plane.config,
-    plane.store.kv,
-    () => plane.store.listGlobal('tenants').map(({ record }) => record.id),
-    () => '',
-  );
+export async function secretsOf(plane: ControlPlane): Promise<SecretsStore> {
+  const { store, prepare } = await openSecrets(plane.config, plane.store.kv, () => '');
+  await prepare(plane.store.listGlobal('tenants').map(({ record }) => record.id));
+  return store;
 }
 
 /** The write path's dependencies on the data of a running control plane; every image counts as found. */
@@ -41,6 +41,11 @@ export async function admissionOn(plane: ControlPlane): Promise<Admission> {
     store,
     clock: systemClock,
     ids,
+    clusters: new TenantClusters(store, {
+      controlPlaneNode: config.nodeName as NodeName,
+      regions: config.regions,
+      residencyEnforcement: config.residencyEnforcement,
+    }),
     journal: new Journal(systemClock, ids),
     limits: {
       maxReplicasPerDeployment: config.maxReplicasPerDeployment,
@@ -116,12 +121,18 @@ export async function startDefectiveServer(plane: ControlPlane): Promise<Defecti
   const admission = await admissionOn(plane);
   const ids = createIds(systemClock);
   const app = createApp({
-    access: { store: plane.store, tokenKey: readOrCreateKey(plane.config.tokenKeyFile), clock: systemClock },
+    access: {
+      store: plane.store,
+      tokenKey: readOrCreateKey(plane.config.tokenKeyFile),
+      clock: systemClock,
+      proven: new ProvenTokens(),
+    },
     routes: [defectiveRoute(admission)],
     limits: { ...plane.config.limits, rate: plane.config.rateLimit },
-    freshId: () => ids.next('request'),
+    freshId: () => ids.request(),
     log: pino({ level: 'silent' }),
     metrics: new Metrics(),
+    ready: () => true,
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
   const { port } = app.server.address() as AddressInfo;
@@ -132,6 +143,7 @@ export async function startDefectiveServer(plane: ControlPlane): Promise<Defecti
     close: async () => {
       api.close();
       await app.close();
+      admission.clusters.close();
       await admission.secrets.store.close();
     },
   };

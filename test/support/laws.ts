@@ -10,6 +10,8 @@ import type { Answer, ApiClient, CallObserver, CallOptions, Json } from './api-c
 /** Kinds that controllers write by themselves: they may change beside any request. */
 const CONTROLLER_KINDS = [
   'deployment-status',
+  'rollouts',
+  'specs',
   'instances',
   'observations',
   'node-liveness',
@@ -18,7 +20,7 @@ const CONTROLLER_KINDS = [
 ];
 /** Events that a request causes; the others are published by controllers. */
 const REQUEST_EVENTS =
-  /"kind":"(?:deployment\.(?:created|updated|rotated|rolled_back|restored|deleted)|secret\.written)"/;
+  /"kind":"(?:deployment\.(?:created|updated|rotated|rolled_back|restored|deleted)|secret\.written|node\.(?:enrolled|reenrolled|key_replaced|cordoned|uncordoned|draining|deleted|claimed|claim_released))"/;
 const ANNOUNCED = ['alterations', 'warnings', 'removed', 'plan'];
 const RECORD_KEYS = ['code', 'doc', 'expected', 'field', 'received', 'why'];
 /** From this size on, the store's revision stands for its content: reading all of it each time would take over. */
@@ -140,14 +142,19 @@ export function alterationProblem(
   return silent.length === 0 ? undefined : `not announced: ${silent.join(', ')}`;
 }
 
+/** As it went over the wire: `undefined` is absent and minus zero is zero. */
 function sentBody(options: CallOptions): Json | undefined {
   try {
-    if (options.yaml !== undefined) return parseYaml(options.yaml) as Json;
-    if (options.raw !== undefined) return JSON.parse(options.raw.toString()) as Json;
+    if (options.yaml !== undefined) return onWire(parseYaml(options.yaml));
+    if (options.raw !== undefined) return onWire(JSON.parse(options.raw.toString()));
   } catch {
     return undefined;
   }
-  return options.body as Json | undefined;
+  return options.body === undefined ? undefined : onWire(options.body);
+}
+
+function onWire(value: unknown): Json {
+  return JSON.parse(JSON.stringify(value)) as Json;
 }
 
 const DEPLOYMENT_WRITE = /^\/api\/v1\/deployments(?:\/[^/?]+)?$/;

@@ -274,11 +274,6 @@ export const secretCases: readonly Case[] = [
       await stored(stage, { secrets: [{ name: 'A', vault_path: `resources/${label}` }] });
       return entry({ vault_path: `deployments/${label}` })(stage);
     },
-    'against a written document': async (stage) => {
-      const label = stage.fresh();
-      await stage.call('PUT', `/api/v1/secrets/resources/${label}`, { body: { values: { a: 'b' } } });
-      return entry({ vault_path: `deployments/${label}` })(stage);
-    },
   }),
   ...refused('secret_path_namespace_split', 'namespace', {
     'a document beside a reference': async (stage) => {

@@ -23,10 +23,10 @@ export const workloadCases: readonly Case[] = [
     'no program': post({ command: ['', '--port'] }),
   }),
   ...inside('command_invalid', { argv: post({ command: ['/bin/web', ''] }) }),
-  ...refused('environment_invalid', 'environment.LOG LEVEL', {
+  ...refused('environment_invalid', 'environment', {
     space: post({ environment: { 'LOG LEVEL': 'x' } }),
   }),
-  ...refused('environment_invalid', 'environment.A=B', {
+  ...refused('environment_invalid', 'environment', {
     'equals sign': post({ environment: { 'A=B': 'x' } }),
   }),
   ...refused('environment_invalid', 'environment.1A', {
