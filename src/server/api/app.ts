@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { checkBody } from '../../core/contract/shape.ts';
@@ -81,7 +82,8 @@ function sendRejection(
   rejection: Rejection,
 ): FastifyReply {
   const status = statusOf(rejection);
-  const headers: Record<string, string> = {};
+  // Set here too: a path that cannot be routed is answered before the hooks run.
+  const headers: Record<string, string> = { 'x-request-id': request.id, 'x-content-type-options': 'nosniff' };
   if (status === 401) headers['www-authenticate'] = 'Bearer';
   if (rejection.retryAfterSeconds !== undefined) headers['retry-after'] = String(rejection.retryAfterSeconds);
   options.log.info(
@@ -413,6 +415,18 @@ function requestFault(
         }),
       );
     }
+    if (error.statusCode === 415) {
+      return sendRejection(
+        served,
+        request,
+        reply,
+        reject('content_type_unsupported', {
+          field: 'Content-Type',
+          received: received(request.headers['content-type']),
+          why: 'The header does not hold a media type.',
+        }),
+      );
+    }
     if (error.statusCode !== undefined && error.statusCode < 500) {
       return sendRejection(
         served,
@@ -429,6 +443,39 @@ function requestFault(
   };
 }
 
+/** What cannot be read as a request at all still gets a record, and the connection ends: nobody knows where the next one starts. */
+function refuseConnection(options: ApiOptions, error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy(error);
+    return;
+  }
+  const late = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
+  const rejection = reject(late ? 'body_malformed' : 'header_invalid', {
+    field: late ? 'body' : 'headers',
+    received: '(redacted)',
+    expected: late
+      ? `a complete request within ${REQUEST_TIMEOUT_MS / 1000} s`
+      : `a well-formed HTTP/1.1 request with at most ${MAX_HEADER_BYTES} bytes of headers`,
+    why: late ? 'The request did not arrive in time.' : 'The request could not be read as HTTP.',
+  });
+  const requestId = options.freshId();
+  options.log.info({ requestId, code: rejection.code, cause: error.code }, 'rejected');
+  const status = statusOf(rejection);
+  const body = JSON.stringify(rejectionBody(rejection, options.baseUrl ?? 'http://localhost'));
+  socket.end(
+    [
+      `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+      'content-type: application/json; charset=utf-8',
+      `content-length: ${Buffer.byteLength(body)}`,
+      `x-request-id: ${requestId}`,
+      'cache-control: no-store',
+      'connection: close',
+      '',
+      body,
+    ].join('\r\n'),
+  );
+}
+
 export function createApp(options: ApiOptions): FastifyInstance {
   const served: Served = { options, limiter: new RateLimiter(options.limits.rate, options.access.clock) };
   const app = fastify({
@@ -439,6 +486,8 @@ export function createApp(options: ApiOptions): FastifyInstance {
     genReqId: (raw: IncomingMessage) => requestIdOf(raw.headers['x-request-id'], options.freshId),
     ...(options.https === undefined ? {} : { https: options.https }),
     http: { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: HEADERS_TIMEOUT_MS },
+    clientErrorHandler: (error: NodeJS.ErrnoException, socket: Socket) =>
+      refuseConnection(options, error, socket),
     frameworkErrors: (_error: Error, request: FastifyRequest, reply: FastifyReply) => {
       void sendRejection(
         served,
@@ -465,7 +514,11 @@ export function createApp(options: ApiOptions): FastifyInstance {
       method: route.method,
       url: fastifyPath(route.path),
       exposeHeadRoute: false,
-      handler: (request, reply) => answer(served, route, request, reply),
+      // A parameter matches nothing at all, too: a trailing slash is not a name.
+      handler: (request, reply) =>
+        Object.values(request.params as Readonly<Record<string, string>>).includes('')
+          ? reply.callNotFound()
+          : answer(served, route, request, reply),
     });
   }
   return app;

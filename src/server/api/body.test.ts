@@ -119,8 +119,8 @@ describe('YAML', () => {
       'body_too_deep',
     ],
     ['levels by dashes', `${'- '.repeat(100)}a`, 'body_too_deep'],
-    ['levels behind closing brackets in texts', '["]",'.repeat(10_000), 'body_malformed'],
-    ['more than 64 KiB', `a: ${'x'.repeat(65_536)}`, 'body_too_large'],
+    ['levels behind closing brackets in texts', '["]",'.repeat(10_000), 'body_too_large'],
+    ['more parts than are parsed', '- a\n'.repeat(20_000), 'body_too_large'],
   ])('refuses %s', (_, body, code) => {
     expect(codeOf(yaml(body))).toBe(code);
   });
@@ -131,7 +131,7 @@ describe('YAML', () => {
   });
 
   it('answers a map of as many keys as fit soon enough', () => {
-    const body = Array.from({ length: 6500 }, (_, index) => `k${index}: 1`).join('\n');
+    const body = Array.from({ length: 3000 }, (_, index) => `k${index}: 1`).join('\n');
     const started = performance.now();
     expect(codeOf(yaml(body))).toBeUndefined();
     expect(performance.now() - started).toBeLessThan(2000);
@@ -151,7 +151,7 @@ it('a refusal shows nothing of the body', () => {
     json('{"hunter2":1,"hunter2":2}'),
     json(Buffer.concat([Buffer.from('"hunter2'), Buffer.from([0xff])])),
     yaml('hunter2: [\n'),
-    yaml(`a: hunter2${'x'.repeat(65_536)}`),
+    yaml('- hunter2\n'.repeat(20_000)),
   ]) {
     expect(isRejection(result)).toBe(true);
     expect(JSON.stringify(result)).not.toContain('hunter2');

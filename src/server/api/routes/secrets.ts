@@ -1,6 +1,7 @@
 import type { SecretWriteDraft } from '../../../core/contract/secret-draft.ts';
 import type { Draft } from '../../../core/contract/shape.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
+import { checkResourceName } from '../../../core/rules/secrets/path.ts';
 import type { Admission } from '../../admission/admission.ts';
 import { rotateBody, rotateSecrets } from '../../admission/rotate-secrets.ts';
 import { readSecretMetadata, secretWriteBody, writeSecret } from '../../admission/write-secret.ts';
@@ -99,16 +100,21 @@ export function secretRoutes(admission: Admission): Route[] {
       tag: 'Secrets',
       permission: 'secrets.read',
       tenant: 'credential',
-      codes: [],
+      codes: ['secret_path_shape'],
       success: {
         status: 200,
         description: 'Consumers.',
         schema: { type: 'array', items: { type: 'object' } },
       },
-      handle: ({ store, params }) => ({
-        status: 200,
-        body: admission.secrets.references.consumers(store.tenantId, params['name'] ?? ''),
-      }),
+      handle: ({ store, params }) => {
+        const name = params['name'] ?? '';
+        return (
+          checkResourceName(name) ?? {
+            status: 200,
+            body: admission.secrets.references.consumers(store.tenantId, name),
+          }
+        );
+      },
     }),
     route({
       method: 'PUT',

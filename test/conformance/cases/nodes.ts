@@ -1,0 +1,187 @@
+import { generateKeyPairSync } from 'node:crypto';
+import type { Json } from '../../support/api-client.ts';
+import {
+  type Ask,
+  ask,
+  type Case,
+  DEPLOYMENTS,
+  inside,
+  plantVolume,
+  refused,
+  type Stage,
+  stored,
+} from './case.ts';
+
+const NODES = '/api/v1/nodes';
+
+function publicKey(): string {
+  return generateKeyPairSync('ed25519').publicKey.export({ format: 'der', type: 'spki' }).toString('base64');
+}
+
+function description(nodeName: string, fields: Json = {}): Json {
+  return {
+    nodeName,
+    capacity: { cpu: 4, memoryBytes: 2 ** 33 },
+    publicKey: publicKey(),
+    platform: 'linux/amd64',
+    engine: { kind: 'docker', version: '20.10' },
+    agentVersion: '0.1.0',
+    ...fields,
+  };
+}
+
+const enrol =
+  (fields: Json): Ask =>
+  (stage) => ({ method: 'POST', path: NODES, options: { body: description(stage.fresh('node'), fields) } });
+
+async function enrolled(stage: Stage, fields: Json = {}): Promise<string> {
+  const body = description(stage.fresh('node'), fields);
+  const answer = await stage.call('POST', NODES, { body });
+  if (answer.status !== 201) throw new Error(`the node of the case was refused: ${answer.text}`);
+  return String(body['nodeName']);
+}
+
+async function joinToken(stage: Stage, body: Json = {}): Promise<string> {
+  const answer = await stage.call('POST', '/api/v1/join-tokens', { body });
+  return String(answer.body['token']);
+}
+
+const missing = (method: string, suffix = '', options = {}) =>
+  ask(method, `${NODES}/nobody${suffix}`, options);
+
+/** Spec 7.4: nodes, their enrolment and claims; instances as far as a control plane alone can tell. */
+export const nodeCases: readonly Case[] = [
+  ...refused('node_name_invalid', 'nodeName', {
+    absent: enrol({ nodeName: undefined }),
+    'upper case': enrol({ nodeName: 'Berlin-1' }),
+    '64 characters': enrol({ nodeName: 'a'.repeat(64) }),
+    'a leading dot': enrol({ nodeName: '.berlin' }),
+    'a slash': enrol({ nodeName: 'a/b' }),
+    'in a join token': ask('POST', '/api/v1/join-tokens', { body: { nodeName: 'Berlin' } }),
+  }),
+  ...inside('node_name_invalid', {
+    '63 characters': enrol({ nodeName: 'a'.repeat(63) }),
+    'a digit first': enrol({ nodeName: '1.berlin.example' }),
+  }),
+  ...refused('node_invalid', 'capacity.cpu', {
+    absent: enrol({ capacity: { memoryBytes: 1 } }),
+    '0': enrol({ capacity: { cpu: 0, memoryBytes: 1 } }),
+  }),
+  ...refused('node_invalid', 'capacity.memoryBytes', {
+    '0': enrol({ capacity: { cpu: 1, memoryBytes: 0 } }),
+  }),
+  ...refused('node_invalid', 'platform', { 'one word': enrol({ platform: 'linux' }) }),
+  ...refused('node_invalid', 'engine.kind', { absent: enrol({ engine: { version: '1' } }) }),
+  ...refused('node_invalid', 'publicKey', {
+    'no key': enrol({ publicKey: 'AAAA' }),
+    absent: enrol({ publicKey: undefined }),
+  }),
+  ...refused('node_owned_by_another_tenant', 'nodeName', {
+    'a name of another tenant': async (stage) => {
+      const other = await stage.plane.tenant('other');
+      const nodeName = stage.fresh('node');
+      await stage.call('POST', NODES, { body: description(nodeName), token: other.tokens['tenant-admin'] });
+      return enrol({ nodeName })(stage);
+    },
+  }),
+  ...refused('node_already_enrolled', 'nodeName', {
+    'another machine': async (stage) => enrol({ nodeName: await enrolled(stage) })(stage),
+  }),
+  ...inside('node_already_enrolled', {
+    'the same machine': async (stage) => {
+      const key = publicKey();
+      return enrol({ nodeName: await enrolled(stage, { publicKey: key }), publicKey: key })(stage);
+    },
+  }),
+  ...refused('join_token_invalid', 'Authorization', {
+    used: async (stage) => {
+      const token = await joinToken(stage);
+      await stage.call('POST', NODES, { body: description(stage.fresh('node')), token });
+      return { method: 'POST', path: NODES, options: { body: description(stage.fresh('node')), token } };
+    },
+    'for another name': async (stage) => ({
+      method: 'POST',
+      path: NODES,
+      options: {
+        body: description(stage.fresh('node')),
+        token: await joinToken(stage, { nodeName: 'this-one' }),
+      },
+    }),
+    expired: async (stage) => {
+      const { token } = await stage.plane.mintToken({
+        tenantId: stage.tenant.id,
+        role: 'node',
+        kind: 'join',
+        expiresAt: new Date(0).toISOString(),
+      });
+      return { method: 'POST', path: NODES, options: { body: description(stage.fresh('node')), token } };
+    },
+  }),
+  ...inside('join_token_invalid', {
+    'used once': async (stage) => ({
+      method: 'POST',
+      path: NODES,
+      options: { body: description(stage.fresh('node')), token: await joinToken(stage) },
+    }),
+  }),
+  ...refused('node_not_found', 'name', {
+    read: missing('GET'),
+    delete: missing('DELETE'),
+    cordon: missing('POST', '/cordon'),
+    containers: missing('GET', '/containers'),
+    claim: (stage) => ({
+      method: 'DELETE',
+      path: `${NODES}/nobody/claim`,
+      options: { tenant: stage.tenant.id },
+    }),
+  }),
+  ...refused('node_in_use', 'name', {
+    'with a primary volume': async (stage) => {
+      const name = await enrolled(stage);
+      await plantVolume(stage, { primaryNodeId: name as never });
+      return { method: 'DELETE', path: `${NODES}/${name}` };
+    },
+  }),
+  ...inside('node_in_use', {
+    empty: async (stage) => ({ method: 'DELETE', path: `${NODES}/${await enrolled(stage)}` }),
+    'by force': async (stage) => {
+      const name = await enrolled(stage);
+      await plantVolume(stage, { primaryNodeId: name as never });
+      return { method: 'DELETE', path: `${NODES}/${name}?force=true` };
+    },
+  }),
+  ...refused('node_claim_release_no_tenant', 'X-Tenant-ID', {
+    absent: ask('DELETE', `${NODES}/nobody/claim`),
+    'a slug': (stage) => ({
+      method: 'DELETE',
+      path: `${NODES}/nobody/claim`,
+      options: { tenant: stage.tenant.slug },
+    }),
+  }),
+  ...inside('node_claim_release_no_tenant', {
+    'the UUID': async (stage) => ({
+      method: 'DELETE',
+      path: `${NODES}/${await enrolled(stage)}/claim`,
+      options: { tenant: stage.tenant.id },
+    }),
+  }),
+  ...refused('agent_unreachable', 'node', {
+    'containers of a machine that is not connected': async (stage) => ({
+      method: 'GET',
+      path: `${NODES}/${await enrolled(stage)}/containers`,
+    }),
+  }),
+  ...refused('instance_not_found', 'instance', {
+    'logs of a missing one': async (stage) => ({
+      method: 'GET',
+      path: `${DEPLOYMENTS}/${await stored(stage)}/logs?instance=ins_gone`,
+    }),
+  }),
+  ...refused('exec_unavailable', 'instance', {
+    'nothing runs': async (stage) => ({
+      method: 'POST',
+      path: `${DEPLOYMENTS}/${await stored(stage)}/exec`,
+      options: { body: { command: ['ls'] } },
+    }),
+  }),
+];

@@ -1,0 +1,257 @@
+import { ask, type Case, DEPLOYMENTS, inside, post, put, refused, stored } from './case.ts';
+
+const raw = (text: string | Buffer) => ask('POST', DEPLOYMENTS, { raw: text });
+
+/** Refusals of the request itself, and of the records of the platform. */
+export const requestCases: readonly Case[] = [
+  ...refused('body_malformed', 'body', {
+    'a trailing comma': raw('{"name":"web",}'),
+    'no body': ask('POST', DEPLOYMENTS, { raw: '' }),
+    'the same key twice': raw('{"name":"a","name":"b"}'),
+    'a prototype key': raw('{"__proto__":{"polluted":true}}'),
+    'an escaped prototype key': raw('{"environment":{"\\u005f_proto__":"x"}}'),
+    'bytes that are no UTF-8': raw(Buffer.from([0x7b, 0xff, 0xfe, 0x7d])),
+    'two documents': raw('{"name":"web"}{"name":"web"}'),
+    'YAML with the same key twice': ask('POST', DEPLOYMENTS, { yaml: 'name: a\nname: b\n' }),
+    'two YAML documents': ask('POST', DEPLOYMENTS, { yaml: 'name: a\n---\nname: b\n' }),
+  }),
+  ...refused('body_too_large', 'body', { '1 MiB and a byte': raw(`"${'a'.repeat(1_048_575)}"`) }),
+  ...refused('body_too_deep', 'body', {
+    '33 levels': raw(`${'['.repeat(33)}${']'.repeat(33)}`),
+    '100,000 levels': raw('['.repeat(100_000)),
+    '33 levels of YAML': ask('POST', DEPLOYMENTS, { yaml: `${'['.repeat(33)}${']'.repeat(33)}` }),
+  }),
+  ...refused('content_type_unsupported', 'Content-Type', {
+    text: ask('POST', DEPLOYMENTS, { raw: '{}', contentType: 'text/plain' }),
+    absent: ask('POST', DEPLOYMENTS, { raw: '{}', contentType: null }),
+    'another charset': ask('POST', DEPLOYMENTS, {
+      raw: '{}',
+      contentType: 'application/json; charset=latin1',
+    }),
+    'no media type': ask('POST', DEPLOYMENTS, { raw: '{}', contentType: 'garbage' }),
+    'YAML where it is not taken': ask('POST', '/api/v1/tokens', { yaml: 'name: ci' }),
+  }),
+  ...inside('content_type_unsupported', {
+    'with its charset': (stage) => ({
+      method: 'POST',
+      path: DEPLOYMENTS,
+      options: {
+        raw: JSON.stringify({ name: stage.fresh(), image: stage.image }),
+        contentType: 'application/json; charset=UTF-8',
+      },
+    }),
+    YAML: (stage) => ({
+      method: 'POST',
+      path: DEPLOYMENTS,
+      options: { yaml: `name: ${stage.fresh()}\nimage: "${stage.image}"\n` },
+    }),
+  }),
+  ...refused('route_not_found', 'path', {
+    singular: ask('GET', '/api/v1/deployment/web'),
+    'trailing slash': ask('GET', `${DEPLOYMENTS}/`),
+    'another case': ask('GET', '/API/v1/deployments'),
+    'a name of 600 characters': ask('GET', `${DEPLOYMENTS}/${'a'.repeat(600)}`),
+  }),
+  ...refused('method_not_allowed', 'method', {
+    PATCH: ask('PATCH', `${DEPLOYMENTS}/web`, { body: {} }),
+    'DELETE of the list': ask('DELETE', DEPLOYMENTS),
+  }),
+  ...refused('unauthenticated', 'Authorization', {
+    'no credential': ask('GET', DEPLOYMENTS, { token: null }),
+    'no token': ask('GET', DEPLOYMENTS, { token: 'nonsense' }),
+  }),
+  ...refused('tenant_forbidden', 'X-Tenant-ID', {
+    'another tenant': async (stage) => {
+      const other = await stage.plane.tenant('other');
+      return { method: 'GET', path: DEPLOYMENTS, options: { tenant: other.id } };
+    },
+    'a tenant that does not exist': ask('GET', DEPLOYMENTS, { tenant: 'nobody' }),
+  }),
+  ...inside('tenant_forbidden', {
+    'its own by UUID': (stage) => ({
+      method: 'GET',
+      path: DEPLOYMENTS,
+      options: { tenant: stage.tenant.id },
+    }),
+    'its own by slug': (stage) => ({
+      method: 'GET',
+      path: DEPLOYMENTS,
+      options: { tenant: stage.tenant.slug },
+    }),
+  }),
+  ...refused('role_forbidden', 'Authorization', {
+    'a viewer who writes': (stage) => post({}, { token: stage.tenant.tokens.viewer })(stage),
+    'a tenant that makes tenants': ask('POST', '/api/v1/tenants', { body: { slug: 'mine' } }),
+  }),
+  ...refused('role_forbidden', 'role', {
+    'a tenant that makes platform administrators': ask('POST', '/api/v1/tokens', {
+      body: { name: 'up', role: 'platform-admin' },
+    }),
+  }),
+  ...refused('field_unknown', 'healthcheck', { 'another case': post({ healthcheck: {} }) }),
+  ...refused('field_unknown', 'placement.residency.land', {
+    nested: post({ placement: { residency: { land: 'DE' } } }),
+  }),
+  ...refused('field_unknown', 'secrets[0].value', {
+    'in a list': post({ secrets: [{ name: 'A', value: 'x' }] }),
+  }),
+  ...refused('field_unknown', 'constructor', { 'an inherited name': post({ constructor: {} }) }),
+  ...refused('field_type_invalid', 'environment.WORKERS', { number: post({ environment: { WORKERS: 4 } }) }),
+  ...refused('field_type_invalid', 'command', { text: post({ command: '/bin/web' }) }),
+  ...refused('field_type_invalid', 'body', { list: raw('[]'), null: raw('null'), text: raw('"a"') }),
+  ...refused('field_type_invalid', 'secretsVersion', { text: post({ secretsVersion: '1' }) }),
+  ...refused('revision_mismatch', 'If-Match', {
+    'an older one': put({}, { replicas: 2 }, { headers: { 'if-match': '"1"' } }),
+    'on delete': async (stage) => ({
+      method: 'DELETE',
+      path: `${DEPLOYMENTS}/${await stored(stage)}`,
+      options: { headers: { 'if-match': '"1"' } },
+    }),
+  }),
+  ...refused('header_duplicate', 'x-tenant-id', {
+    'two tenants': ask('GET', DEPLOYMENTS, { headers: { 'x-tenant-id': ['a', 'b'] } }),
+  }),
+  ...refused('header_duplicate', 'if-match', {
+    'two revisions': ask('DELETE', `${DEPLOYMENTS}/web`, { headers: { 'if-match': ['"1"', '"2"'] } }),
+  }),
+  ...refused('header_invalid', 'If-Match', {
+    'no revision': put({}, { replicas: 2 }, { headers: { 'if-match': '"abc"' } }),
+  }),
+  ...refused('header_invalid', 'Idempotency-Key', {
+    'a space': post({}, { headers: { 'idempotency-key': 'a b' } }),
+    'too long': post({}, { headers: { 'idempotency-key': 'a'.repeat(256) } }),
+    empty: post({}, { headers: { 'idempotency-key': '' } }),
+  }),
+  ...inside('header_invalid', {
+    '255 characters': post({}, { headers: { 'idempotency-key': 'a'.repeat(255) } }),
+  }),
+  ...refused('idempotency_key_conflict', 'Idempotency-Key', {
+    'another body': async (stage) => {
+      const key = { 'idempotency-key': stage.fresh() };
+      await stage.call('POST', DEPLOYMENTS, {
+        body: { name: stage.fresh(), image: stage.image },
+        headers: key,
+      });
+      return post({}, { headers: key })(stage);
+    },
+  }),
+  ...refused('query_parameter_unknown', 'dry_run', {
+    'a near name': ask('POST', `${DEPLOYMENTS}?dry_run=true`, { body: {} }),
+  }),
+  ...refused('query_parameter_unknown', 'filter', {
+    'on a list': ask('GET', `${DEPLOYMENTS}?filter=a`),
+    'on a read': ask('GET', `${DEPLOYMENTS}/web?filter=a`),
+  }),
+  ...refused('query_parameter_unknown', '__proto__', {
+    'a prototype key': ask('GET', `${DEPLOYMENTS}?__proto__=a`),
+  }),
+  ...refused('query_parameter_invalid', 'limit', {
+    '1,001': ask('GET', `${DEPLOYMENTS}?limit=1001`),
+    '0': ask('GET', `${DEPLOYMENTS}?limit=0`),
+    twice: ask('GET', `${DEPLOYMENTS}?limit=1&limit=2`),
+    words: ask('GET', `${DEPLOYMENTS}?limit=many`),
+  }),
+  ...refused('query_parameter_invalid', 'cursor', { 'not ours': ask('GET', `${DEPLOYMENTS}?cursor=%00`) }),
+  ...refused('query_parameter_invalid', 'dryRun', {
+    'another word': ask('POST', `${DEPLOYMENTS}?dryRun=yes`, { body: {} }),
+  }),
+  ...refused('query_parameter_invalid', 'since', { 'no time': ask('GET', '/api/v1/events?since=yesterday') }),
+  ...inside('query_parameter_invalid', {
+    '1,000': ask('GET', `${DEPLOYMENTS}?limit=1000`),
+    '1': ask('GET', `${DEPLOYMENTS}?limit=1`),
+  }),
+  ...refused('internal_error', 'server', {
+    'a stored record that cannot be read': async (stage) => {
+      const key = `c/${stage.tenant.id}/archives/broken/000000001`;
+      await stage.plane.store.kv.commit({ puts: [{ key, value: 'not JSON' }] });
+      return { method: 'GET', path: '/api/v1/archives/deployments/broken' };
+    },
+  }),
+  ...refused('store_unavailable', 'store', { 'a write': post({}) }, 'store-closed'),
+  ...refused('rate_limited', 'Authorization', { 'the fourth at once': ask('GET', DEPLOYMENTS) }, 'slow-down'),
+];
+
+const platform =
+  (method: string, path: string, body?: unknown): Case['ask'] =>
+  (stage) => ({
+    method,
+    path,
+    options: { token: stage.plane.adminToken, ...(body === undefined ? {} : { body }) },
+  });
+
+export const recordCases: readonly Case[] = [
+  ...refused('tenant_not_found', 'tenant', {
+    read: platform('GET', '/api/v1/tenants/nobody'),
+    delete: platform('DELETE', '/api/v1/tenants/nobody'),
+    quota: platform('PUT', '/api/v1/tenants/nobody/quota', { containers: 1 }),
+  }),
+  ...refused('tenant_not_found', 'X-Tenant-ID', {
+    'acting for it': (stage) => ({
+      method: 'GET',
+      path: DEPLOYMENTS,
+      options: { token: stage.plane.adminToken, tenant: 'nobody' },
+    }),
+  }),
+  ...refused('tenant_already_exists', 'slug', {
+    'a second time': async (stage) => platform('POST', '/api/v1/tenants', { slug: stage.tenant.slug })(stage),
+    platform: platform('POST', '/api/v1/tenants', { slug: 'platform' }),
+  }),
+  ...refused('tenant_name_invalid', 'slug', {
+    absent: platform('POST', '/api/v1/tenants', {}),
+    'upper case': platform('POST', '/api/v1/tenants', { slug: 'Shop' }),
+    '64 characters': platform('POST', '/api/v1/tenants', { slug: 'a'.repeat(64) }),
+  }),
+  ...refused('tenant_name_invalid', 'name', {
+    empty: platform('POST', '/api/v1/tenants', { slug: 'x', name: '' }),
+  }),
+  ...inside('tenant_name_invalid', {
+    '63 characters': platform('POST', '/api/v1/tenants', { slug: 'a'.repeat(63) }),
+  }),
+  ...refused('tenant_in_use', 'tenant', {
+    'with a deployment': async (stage) => {
+      await stored(stage);
+      return platform('DELETE', `/api/v1/tenants/${stage.tenant.slug}`)(stage);
+    },
+    'the platform': platform('DELETE', '/api/v1/tenants/platform'),
+  }),
+  ...refused('quota_invalid', 'containers', {
+    negative: (stage) =>
+      platform('PUT', `/api/v1/tenants/${stage.tenant.slug}/quota`, { containers: -1 })(stage),
+    text: (stage) =>
+      platform('PUT', `/api/v1/tenants/${stage.tenant.slug}/quota`, { containers: '1' })(stage),
+    fraction: (stage) =>
+      platform('PUT', `/api/v1/tenants/${stage.tenant.slug}/quota`, { containers: 1.5 })(stage),
+  }),
+  ...inside('quota_invalid', {
+    zero: async (stage) =>
+      platform('PUT', `/api/v1/tenants/${(await stage.plane.tenant('other')).slug}/quota`, {
+        containers: 0,
+        cpu: 0.5,
+      })(stage),
+  }),
+  ...refused('token_invalid', 'role', {
+    'another word': ask('POST', '/api/v1/tokens', { body: { name: 'ci', role: 'root' } }),
+    node: ask('POST', '/api/v1/tokens', { body: { name: 'ci', role: 'node' } }),
+  }),
+  ...refused('token_invalid', 'ttl', {
+    'too long': ask('POST', '/api/v1/tokens', { body: { name: 'ci', role: 'viewer', ttl: '8785h' } }),
+    'no duration': ask('POST', '/api/v1/tokens', { body: { name: 'ci', role: 'viewer', ttl: '30' } }),
+  }),
+  ...refused('token_invalid', 'name', {
+    absent: ask('POST', '/api/v1/tokens', { body: { role: 'viewer' } }),
+    '101 characters': ask('POST', '/api/v1/tokens', { body: { name: 'a'.repeat(101), role: 'viewer' } }),
+  }),
+  ...inside('token_invalid', {
+    'the longest': ask('POST', '/api/v1/tokens', {
+      body: { name: 'a'.repeat(100), role: 'viewer', ttl: '8784h' },
+    }),
+  }),
+  ...refused('token_not_found', 'id', {
+    missing: ask('DELETE', '/api/v1/tokens/tokmissing'),
+    'of another tenant': async (stage) => {
+      const other = await stage.plane.tenant('other');
+      const { id } = await stage.plane.mintToken({ tenantId: other.id, role: 'viewer' });
+      return { method: 'DELETE', path: `/api/v1/tokens/${id}` };
+    },
+  }),
+];

@@ -1,0 +1,93 @@
+import type { Json } from '../../support/api-client.ts';
+import { type Case, DEPLOYMENTS, inside, post, put, refused, stored } from './case.ts';
+
+const resources = (block: Json) => post({ resources: block });
+const ports = (...list: readonly Json[]) => post({ ports: list });
+const ingress = (block: Json) => post({ ingress: block });
+const update = (block: Json) => post({ update: block });
+
+/** Extensions: what else a deployment declares. */
+export const workloadCases: readonly Case[] = [
+  ...refused('deployment_already_exists', 'name', {
+    'a second time': async (stage) => post({ name: await stored(stage) })(stage),
+  }),
+  ...refused('name_mismatch', 'name', { 'another name': put({}, { name: 'another' }) }),
+  ...inside('name_mismatch', {
+    'the same name': async (stage) => {
+      const name = await stored(stage);
+      return { method: 'PUT', path: `${DEPLOYMENTS}/${name}`, options: { body: { name, replicas: 2 } } };
+    },
+  }),
+  ...refused('command_invalid', 'command', {
+    empty: post({ command: [] }),
+    'no program': post({ command: ['', '--port'] }),
+  }),
+  ...inside('command_invalid', { argv: post({ command: ['/bin/web', ''] }) }),
+  ...refused('environment_invalid', 'environment', {
+    space: post({ environment: { 'LOG LEVEL': 'x' } }),
+  }),
+  ...refused('environment_invalid', 'environment', {
+    'equals sign': post({ environment: { 'A=B': 'x' } }),
+  }),
+  ...refused('environment_invalid', 'environment.1A', {
+    'a digit first': post({ environment: { '1A': 'x' } }),
+  }),
+  ...inside('environment_invalid', {
+    plain: post({ environment: { A: '1', _b: '2', 'a.b-c': '3', constructor: 'x', toString: 'y' } }),
+    'a newline in a value': post({ environment: { A: '1\n2' } }),
+  }),
+  ...refused('ports_invalid', 'ports[0].container', {
+    absent: ports({ host: 80 }),
+    '0': ports({ container: 0 }),
+  }),
+  ...refused('ports_invalid', 'ports[0].host', { '65,536': ports({ container: 80, host: 65_536 }) }),
+  ...refused('ports_invalid', 'ports[1].host', {
+    'the same twice': ports({ container: 80, host: 1080 }, { container: 81, host: 1080 }),
+  }),
+  ...inside('ports_invalid', { '65,535': ports({ container: 1, host: 65_535 }, { container: 65_535 }) }),
+  ...refused('ingress_invalid', 'ingress.host', {
+    'a URL': ingress({ host: 'https://shop.example.com/', port: 80 }),
+    'a rule of the proxy': ingress({ host: 'a.example.com`) || Host(`b.example.com', port: 80 }),
+    absent: ingress({ port: 80 }),
+  }),
+  ...refused('ingress_invalid', 'ingress.port', { absent: ingress({ host: 'shop.example.com' }) }),
+  ...inside('ingress_invalid', { plain: ingress({ host: 'shop.example.com', port: 8080 }) }),
+  ...refused('update_invalid', 'update.maxSurge', {
+    'no step possible': update({ maxSurge: 0, maxUnavailable: 0 }),
+    '101': update({ maxSurge: 101 }),
+  }),
+  ...refused('update_invalid', 'update.maxUnavailable', { '-1': update({ maxUnavailable: -1 }) }),
+  ...refused('update_invalid', 'update.progressDeadline', { '25h': update({ progressDeadline: '25h' }) }),
+  ...refused('update_invalid', 'update.onFailure', { 'another word': update({ onFailure: 'retry' }) }),
+  ...inside('update_invalid', {
+    full: update({ maxSurge: 1, maxUnavailable: 0, progressDeadline: '5m', onFailure: 'rollback' }),
+    'stop first': update({ maxSurge: 0, maxUnavailable: 1 }),
+  }),
+  ...refused('depends_on_invalid', 'dependsOn.db', {
+    'another gate': post({ dependsOn: { db: 'ready' } }),
+    'another type': post({ dependsOn: { db: true } }),
+  }),
+  ...refused('depends_on_invalid', 'dependsOn.D B', { 'no name': post({ dependsOn: { 'D B': 'healthy' } }) }),
+  ...inside('depends_on_invalid', { unknown: post({ dependsOn: { later: 'healthy', then: 'started' } }) }),
+  ...refused('depends_on_cycle', 'dependsOn.loop', {
+    itself: post({ name: 'loop', dependsOn: { loop: 'healthy' } }),
+  }),
+  ...refused('depends_on_cycle', 'dependsOn.circle-b', {
+    'a circle of two': async (stage) => {
+      await stored(stage, { name: 'circle-b', dependsOn: { 'circle-a': 'healthy' } });
+      return post({ name: 'circle-a', dependsOn: { 'circle-b': 'healthy' } })(stage);
+    },
+  }),
+  ...refused('resources_invalid', 'resources.requests.cpu', {
+    '0': resources({ requests: { cpu: 0 } }),
+    '1,025': resources({ requests: { cpu: 1025 } }),
+  }),
+  ...refused('resources_invalid', 'resources.limits.memory', {
+    'below the request': resources({ requests: { memory: '1Gi' }, limits: { memory: '512Mi' } }),
+    'an unknown unit': resources({ limits: { memory: '1GB' } }),
+    'too little': resources({ limits: { memory: '1Mi' } }),
+  }),
+  ...inside('resources_invalid', {
+    equal: resources({ requests: { cpu: 1024, memory: '4Mi' }, limits: { cpu: 1024, memory: '4Mi' } }),
+  }),
+];

@@ -1,0 +1,112 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ApiClient } from '../support/api-client.ts';
+import { type ControlPlane, startControlPlane } from '../support/server-under-test.ts';
+import { startDefectiveServer } from '../support/defective-write.ts';
+import { type PushedImageRegistry, startPushedImage } from '../support/pushed-image.ts';
+import type { Setting, Stage } from './cases/case.ts';
+
+interface Place {
+  readonly plane: ControlPlane;
+  readonly api: ApiClient;
+  /** False when the store cannot be read any more. */
+  readonly laws: boolean;
+  close(): Promise<void>;
+}
+
+const CONFIG: Readonly<Partial<Record<Setting, Readonly<Record<string, unknown>>>>> = {
+  'volumes-off': { 'dvm.enabled': false },
+  'slow-down': { 'rateLimit.perSecond': 1, 'rateLimit.burst': 3 },
+};
+
+/** A sealed store says so; the key is looked for once a second. */
+async function seal(plane: ControlPlane): Promise<void> {
+  const { id } = await plane.tenant('before');
+  await plane.api.put('/api/v1/secrets/resources/made', { values: { a: 'b' } }, { tenant: id });
+  rmSync(plane.config.rootKeyFile);
+  for (let tries = 0; tries < 100; tries += 1) {
+    const { body } = await plane.api.get('/healthz');
+    if ((body['secrets'] as { sealed?: boolean }).sealed) return;
+    await delay(50);
+  }
+  throw new Error('the secrets store did not seal itself');
+}
+
+async function open(setting: Setting, pushed: PushedImageRegistry): Promise<Place> {
+  const tokenFile = join(tmpdir(), `berth-vault-token-${process.pid}`);
+  const vault = {
+    'secrets.kind': 'vault',
+    'secrets.vault.address': 'http://127.0.0.1:1',
+    'secrets.vault.tokenFile': tokenFile,
+  };
+  if (setting === 'vault-away') writeFileSync(tokenFile, 'not-a-token');
+  const plane = await startControlPlane({
+    config: { ...pushed.config, ...(setting === 'vault-away' ? vault : CONFIG[setting]) },
+  });
+  const place = { plane, api: plane.api, laws: true, close: () => plane.close() };
+  switch (setting) {
+    case 'sealed':
+      await seal(plane);
+      return place;
+    case 'defect': {
+      const defective = await startDefectiveServer(plane);
+      const close = async () => {
+        await defective.close();
+        await plane.close();
+      };
+      return { ...place, api: defective.api, close };
+    }
+    case 'vault-away':
+      return {
+        ...place,
+        close: async () => {
+          await plane.close();
+          rmSync(tokenFile);
+        },
+      };
+    default:
+      return place;
+  }
+}
+
+/** The control planes of the cases, each started when its first case comes. */
+export class Stages {
+  readonly #places = new Map<Setting, Promise<Place>>();
+  #pushed: Promise<PushedImageRegistry> | undefined;
+  #count = 0;
+
+  async stage(setting: Setting, area: string): Promise<Stage> {
+    this.#pushed ??= startPushedImage();
+    const pushed = await this.#pushed;
+    const place = this.#places.get(setting) ?? open(setting, pushed);
+    this.#places.set(setting, place);
+    const { plane, api, laws } = await place;
+    const tenant = await plane.tenant(area);
+    const closed = setting === 'store-closed';
+    if (closed) await plane.store.kv.close();
+    return {
+      plane,
+      tenant,
+      image: pushed.image,
+      registry: pushed.registry,
+      fresh: (prefix = 'case') => `${prefix}-${(this.#count += 1)}`,
+      call: (method, path, options = {}) =>
+        api.call(method, path, {
+          token: tenant.tokens['tenant-admin'],
+          ...options,
+          ...(laws && !closed ? {} : { laws: false }),
+        }),
+    };
+  }
+
+  async close(): Promise<void> {
+    for (const [setting, place] of this.#places)
+      await (await place).close().catch((error: unknown) => {
+        // Its store was closed by the case.
+        if (setting !== 'store-closed') throw error;
+      });
+    await (await this.#pushed)?.stop();
+  }
+}
