@@ -10,6 +10,7 @@ import type { Answer, ApiClient, CallObserver, CallOptions, Json } from './api-c
 /** Kinds that controllers write by themselves: they may change beside any request. */
 const CONTROLLER_KINDS = [
   'deployment-status',
+  'rollouts',
   'instances',
   'observations',
   'node-liveness',
@@ -18,7 +19,7 @@ const CONTROLLER_KINDS = [
 ];
 /** Events that a request causes; the others are published by controllers. */
 const REQUEST_EVENTS =
-  /"kind":"(?:deployment\.(?:created|updated|rotated|rolled_back|restored|deleted)|secret\.written)"/;
+  /"kind":"(?:deployment\.(?:created|updated|rotated|rolled_back|restored|deleted)|secret\.written|backup\.[a-z]+)"/;
 const ANNOUNCED = ['alterations', 'warnings', 'removed', 'plan'];
 const RECORD_KEYS = ['code', 'doc', 'expected', 'field', 'received', 'why'];
 /** From this size on, the store's revision stands for its content: reading all of it each time would take over. */
@@ -47,6 +48,8 @@ async function snapshot(kv: Kv): Promise<Snapshot> {
 
 function ofController(key: string, value: string | undefined): boolean {
   if (CONTROLLER_KINDS.some((kind) => key.includes(`/${kind}/`))) return true;
+  // Snapshots are written by requests and removed by a controller when nothing runs them any more.
+  if (key.includes('/specs/')) return value === undefined;
   return key.includes('/events/') && value !== undefined && !REQUEST_EVENTS.test(value);
 }
 
