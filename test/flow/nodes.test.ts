@@ -160,10 +160,16 @@ describe('the thin path', () => {
 describe('join tokens', () => {
   it('enrol once, however many try at the same moment (E-01)', async () => {
     const call = plane.as(await joinToken(shop.call));
-    const answers = await Promise.all(Array.from({ length: 50 }, (_, index) => call('POST', '/api/v1/nodes', facts(`race-${index}`, agentKey()))));
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, index) =>
+        call('POST', '/api/v1/nodes', facts(`race-${index}`, agentKey())),
+      ),
+    );
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
     const refused = answers.filter(({ status }) => status !== 201);
-    expect(refused.map(({ body }) => body.code)).toEqual(Array.from({ length: 49 }, () => 'join_token_invalid'));
+    expect(refused.map(({ body }) => body.code)).toEqual(
+      Array.from({ length: 49 }, () => 'join_token_invalid'),
+    );
     const { body: nodes } = await shop.call('GET', '/api/v1/nodes');
     expect(nodes.filter(({ name }: { name: string }) => name.startsWith('race-'))).toHaveLength(1);
   });
@@ -172,9 +178,16 @@ describe('join tokens', () => {
     const token = await joinToken(shop.call, { ttl: '1s' });
     const usable = await shop.call('GET', '/api/v1/join-tokens');
     const expiresAt = Date.parse(usable.body.at(-1).expiresAt as string);
-    await eventually(async () => Date.now(), (now) => now > expiresAt);
+    await eventually(
+      async () => Date.now(),
+      (now) => now > expiresAt,
+    );
     const late = await plane.as(token)('POST', '/api/v1/nodes', facts('late-1', agentKey()));
-    expect([late.status, late.body.code, late.body.field]).toEqual([401, 'join_token_invalid', 'Authorization']);
+    expect([late.status, late.body.code, late.body.field]).toEqual([
+      401,
+      'join_token_invalid',
+      'Authorization',
+    ]);
     const long = await shop.call('POST', '/api/v1/join-tokens', { ttl: '25h' });
     expect([long.status, long.body.code, long.body.field]).toEqual([422, 'token_invalid', 'ttl']);
     const usual = await shop.call('POST', '/api/v1/join-tokens');
@@ -184,10 +197,14 @@ describe('join tokens', () => {
 
   it('are for one name when bound, for one tenant always (E-03), and are never listed (E-04)', async () => {
     const { body } = await shop.call('POST', '/api/v1/join-tokens', { nodeName: 'bound-1' });
-    expect(body.command).toBe(`printf %s ${body.token} | berth agent --server ${plane.url} --join-file - --name bound-1`);
+    expect(body.command).toBe(
+      `printf %s ${body.token} | berth agent --server ${plane.url} --join-file - --name bound-1`,
+    );
     const other = await plane.as(body.token)('POST', '/api/v1/nodes', facts('bound-2', agentKey()));
     expect(other.body.code).toBe('join_token_invalid');
-    const foreign = await plane.as(body.token)('POST', '/api/v1/nodes', facts('bound-1', agentKey()), { 'x-tenant-id': bank.id });
+    const foreign = await plane.as(body.token)('POST', '/api/v1/nodes', facts('bound-1', agentKey()), {
+      'x-tenant-id': bank.id,
+    });
     expect(foreign.body.code).toBe('tenant_forbidden');
     for (const path of ['/api/v1/join-tokens', '/api/v1/tokens', '/api/v1/audit', '/api/v1/events']) {
       const listed = await shop.call('GET', path);
@@ -244,7 +261,11 @@ describe('enrolment', () => {
     ['publicKey', { publicKey: 'AAAA' }, 'node_invalid'],
     ['publicKey', { publicKey: undefined }, 'node_invalid'],
     ['labels.berth.io/country', { labels: { 'berth.io/country': 'XX' } }, 'residency_country_invalid'],
-    ['labels.berth.io/geo-region', { labels: { 'berth.io/geo-region': 'atlantis' } }, 'residency_region_undeclared'],
+    [
+      'labels.berth.io/geo-region',
+      { labels: { 'berth.io/geo-region': 'atlantis' } },
+      'residency_region_undeclared',
+    ],
     ['labels.berth.io/node', { labels: { 'berth.io/node': 'x' } }, 'label_reserved'],
     ['hostname', { hostname: 'x' }, 'field_unknown'],
   ])('refuses %s of %j with %s, and keeps the token good', async (field, change, code) => {
@@ -259,26 +280,41 @@ describe('enrolment', () => {
 
   it('folds countries to upper case and says so', async () => {
     const call = plane.as(await joinToken(shop.call));
-    const { body } = await call('POST', '/api/v1/nodes', { ...facts('country-1', agentKey()), labels: { 'berth.io/country': 'de' } });
+    const { body } = await call('POST', '/api/v1/nodes', {
+      ...facts('country-1', agentKey()),
+      labels: { 'berth.io/country': 'de' },
+    });
     expect(body.labels).toEqual({ 'berth.io/country': 'DE' });
-    expect(body.alterations).toEqual([{ field: 'labels.berth.io/country', from: 'de', to: 'DE', why: 'country codes are kept in upper case' }]);
+    expect(body.alterations).toEqual([
+      { field: 'labels.berth.io/country', from: 'de', to: 'DE', why: 'country codes are kept in upper case' },
+    ]);
   });
 
   it('gives a name to one tenant only, also when two ask at the same moment', async () => {
     for (let round = 0; round < 20; round += 1) {
       const tokens = await Promise.all([joinToken(shop.call), joinToken(bank.call)]);
-      const answers = await Promise.all(tokens.map((token) => plane.as(token)('POST', '/api/v1/nodes', facts(`contested-${round}`, agentKey()))));
+      const answers = await Promise.all(
+        tokens.map((token) =>
+          plane.as(token)('POST', '/api/v1/nodes', facts(`contested-${round}`, agentKey())),
+        ),
+      );
       expect(answers.map(({ status }) => status).sort()).toEqual([201, 409]);
       const loser = answers.find(({ status }) => status === 409);
       expect([loser?.body.code, loser?.body.field]).toEqual(['node_owned_by_another_tenant', 'nodeName']);
-      const seen = await Promise.all([shop, bank].map(({ call }) => call('GET', `/api/v1/nodes/contested-${round}`)));
+      const seen = await Promise.all(
+        [shop, bank].map(({ call }) => call('GET', `/api/v1/nodes/contested-${round}`)),
+      );
       expect(seen.map(({ status }) => status).sort()).toEqual([200, 404]);
     }
   });
 
   it('takes the same machine again, with a new token, and ends the old token', async () => {
     const first = await enrolled('again-1');
-    const again = await plane.as(await joinToken(shop.call))('POST', '/api/v1/nodes', facts('again-1', first.key));
+    const again = await plane.as(await joinToken(shop.call))(
+      'POST',
+      '/api/v1/nodes',
+      facts('again-1', first.key),
+    );
     expect(again.status).toBe(200);
     expect((await refusedUpgrade(first)).status).toBe(401);
     const agent = dial({ ...first, token: again.body.nodeToken });
@@ -287,8 +323,16 @@ describe('enrolment', () => {
 
   it('refuses another machine under the name and says how to replace, unless the token is for that name', async () => {
     const { identity, agent } = await connected('lost-1');
-    const refused = await plane.as(await joinToken(shop.call))('POST', '/api/v1/nodes', facts('lost-1', agentKey()));
-    expect([refused.status, refused.body.code, refused.body.field]).toEqual([409, 'node_already_enrolled', 'nodeName']);
+    const refused = await plane.as(await joinToken(shop.call))(
+      'POST',
+      '/api/v1/nodes',
+      facts('lost-1', agentKey()),
+    );
+    expect([refused.status, refused.body.code, refused.body.field]).toEqual([
+      409,
+      'node_already_enrolled',
+      'nodeName',
+    ]);
     expect(refused.body.why).toContain('shop');
     expect(refused.body.expected).toContain('DELETE /api/v1/nodes/lost-1');
     const key = agentKey();
@@ -307,8 +351,14 @@ describe('enrolment', () => {
 describe('sessions', () => {
   it('refuse browsers, strangers, other credentials and other paths before a socket is given', async () => {
     const identity = await enrolled('door-1');
-    const browser = await refusedUpgrade(identity, { headers: { authorization: `Bearer ${identity.token}`, origin: 'https://evil.example' } });
-    expect([browser.status, browser.body['code'], browser.body['field']]).toEqual([403, 'role_forbidden', 'Origin']);
+    const browser = await refusedUpgrade(identity, {
+      headers: { authorization: `Bearer ${identity.token}`, origin: 'https://evil.example' },
+    });
+    expect([browser.status, browser.body['code'], browser.body['field']]).toEqual([
+      403,
+      'role_forbidden',
+      'Origin',
+    ]);
     const nobody = await refusedUpgrade(identity, { headers: {} });
     expect([nobody.status, nobody.body['code']]).toEqual([401, 'unauthenticated']);
     const person = await refusedUpgrade({ ...identity, token: shop.token });
@@ -323,13 +373,19 @@ describe('sessions', () => {
     expect(agent.epoch).toBe(1);
     const newer = dial(identity);
     const welcome = await newer.welcome();
-    expect(welcome).toMatchObject({ epoch: 2, tenantId: shop.id, tenantSlug: 'shop', heartbeatMs: 5000, silenceMs: 15_000 });
+    expect(welcome).toMatchObject({
+      epoch: 2,
+      tenantId: shop.id,
+      tenantSlug: 'shop',
+      heartbeatMs: 5000,
+      silenceMs: 15_000,
+    });
     expect(await agent.next('farewell')).toMatchObject({ code: 'agent_session_stale', retry: false });
     await agent.closed;
     expect((await newer.next('assignment')).epoch).toBe(2);
   });
 
-  it('refuse a wrong signature, another node\'s name and a stale epoch', async () => {
+  it("refuse a wrong signature, another node's name and a stale epoch", async () => {
     const identity = await enrolled('proof-1');
     const thief = dial({ ...identity, key: agentKey() });
     thief.hello(await thief.next('challenge'));
@@ -349,17 +405,29 @@ describe('sessions', () => {
       const one = challenges[index];
       if (one !== undefined) agent.hello(one);
     });
-    const ends = await Promise.all(pair.map((agent) => Promise.any([agent.next('welcome'), agent.next('farewell', ({ retry }) => retry)])));
+    const ends = await Promise.all(
+      pair.map((agent) => Promise.any([agent.next('welcome'), agent.next('farewell', ({ retry }) => retry)])),
+    );
     expect(ends.map(({ type }) => type).sort()).toEqual(['farewell', 'welcome']);
   });
 
   it.each([
-    ['a revoked token', async (call: Caller, node: string) => {
-      const { body } = await call('GET', '/api/v1/tokens');
-      const token = body.find((one: { nodeName?: string; kind: string }) => one.kind === 'node' && one.nodeName === node);
-      return call('DELETE', `/api/v1/tokens/${token.id}`);
-    }, 'unauthenticated'],
-    ['a deleted node', (call: Caller, node: string) => call('DELETE', `/api/v1/nodes/${node}`), 'node_not_found'],
+    [
+      'a revoked token',
+      async (call: Caller, node: string) => {
+        const { body } = await call('GET', '/api/v1/tokens');
+        const token = body.find(
+          (one: { nodeName?: string; kind: string }) => one.kind === 'node' && one.nodeName === node,
+        );
+        return call('DELETE', `/api/v1/tokens/${token.id}`);
+      },
+      'unauthenticated',
+    ],
+    [
+      'a deleted node',
+      (call: Caller, node: string) => call('DELETE', `/api/v1/nodes/${node}`),
+      'node_not_found',
+    ],
   ])('end within a second of %s (E-06)', async (_what, end, code) => {
     const { identity, agent } = await connected(`ended-${code.replaceAll('_', '-')}`);
     const begun = performance.now();
@@ -371,7 +439,11 @@ describe('sessions', () => {
   });
 
   it('end on a message that is not understood, and on a flood', async () => {
-    for (const [frame, times, code] of [['{"type":"report","epoch":"1"}', 1, 'body_malformed'], ['{"type":"__proto__"}', 1, 'body_malformed'], ['{"type":"ask","epoch":0,"instanceIds":[]}', 3000, 'rate_limited']] as const) {
+    for (const [frame, times, code] of [
+      ['{"type":"report","epoch":"1"}', 1, 'body_malformed'],
+      ['{"type":"__proto__"}', 1, 'body_malformed'],
+      ['{"type":"ask","epoch":0,"instanceIds":[]}', 3000, 'rate_limited'],
+    ] as const) {
       const { agent } = await connected(`bad-${code.replaceAll('_', '-')}-${frame.length}`);
       for (let index = 0; index < times; index += 1) agent.socket.send(frame);
       await agent.closed;
@@ -382,11 +454,22 @@ describe('sessions', () => {
   it('take over what the agent says of its machine; a label that does not hold is left off and announced', async () => {
     const identity = await enrolled('facts-1');
     const agent = dial(identity);
-    await agent.welcome({ labels: { disk: 'nvme', 'berth.io/country': 'fr', 'berth.io/node': 'x' }, capacity: { cpu: 8, memoryBytes: 2 ** 34 } });
+    await agent.welcome({
+      labels: { disk: 'nvme', 'berth.io/country': 'fr', 'berth.io/node': 'x' },
+      capacity: { cpu: 8, memoryBytes: 2 ** 34 },
+    });
     const { body } = await shop.call('GET', '/api/v1/nodes/facts-1');
-    expect(body).toMatchObject({ status: 'ready', labels: { disk: 'nvme', 'berth.io/country': 'FR' }, capacity: { cpu: 8, memoryBytes: 2 ** 34 } });
+    expect(body).toMatchObject({
+      status: 'ready',
+      labels: { disk: 'nvme', 'berth.io/country': 'FR' },
+      capacity: { cpu: 8, memoryBytes: 2 ** 34 },
+    });
     expect(Object.keys(body.labels)).toHaveLength(2);
     const { body: events } = await shop.call('GET', '/api/v1/events?subject=facts-1');
-    expect(events.map(({ kind }: { kind: string }) => kind)).toEqual(['node.enrolled', 'node.updated', 'node.labels_refused']);
+    expect(events.map(({ kind }: { kind: string }) => kind)).toEqual([
+      'node.enrolled',
+      'node.updated',
+      'node.labels_refused',
+    ]);
   });
 });

@@ -11,7 +11,7 @@ import {
   startControlPlane,
   type TestTenant,
   UNREACHABLE_IMAGE,
-} from '../support/control-plane.ts';
+} from '../support/server-under-test.ts';
 import { alterationProblem } from '../support/laws.ts';
 import { deleteManifest, pushImage, startRegistry } from '../support/registry.ts';
 
@@ -295,7 +295,7 @@ describe('a rollback', () => {
     await plane.store.commit(new Transaction(shop.id).delete('volumes', volumeId));
     const answer = await rollback('mounted', { version: 1 });
     expect([answer.status, answer.body['code'], answer.body['field']]).toEqual([
-      422,
+      404,
       'volume_not_found',
       'volumes[0].volumeId',
     ]);
@@ -307,8 +307,8 @@ describe('a rollback after a restart', () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'berth-rollback-'));
     const registry = await startRegistry();
     try {
-      const first = await pushImage(registry, 'shop/web', '1');
-      const second = await pushImage(registry, 'shop/web', '2', { env: ['A=2'] });
+      const first = await pushImage(registry, 'shop/web:1');
+      const second = await pushImage(registry, 'shop/web:2', { env: ['A=2'] });
       const image = (tag: string) => `${registry.host}/shop/web:${tag}`;
       const before = await startControlPlane({ dataDir });
       for (const name of ['large', 'pulled']) {
@@ -324,7 +324,7 @@ describe('a rollback after a restart', () => {
       const roll = (name: string) => after.api.post(`/api/v1/deployments/${name}/rollback`, { version: 1 });
       expect((await roll('large')).body).toMatchObject({ code: 'replicas_out_of_range', field: 'replicas' });
       expect((await roll('pulled')).body).toMatchObject({ code: 'image_not_found', field: 'image' });
-      await pushImage(registry, 'shop/web', '1');
+      await pushImage(registry, 'shop/web:1');
       expect((await roll('pulled')).body).toMatchObject({ image: image('1'), warnings: [] });
       expect(second.digest).not.toBe(first.digest);
       await after.close();
