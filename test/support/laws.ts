@@ -20,7 +20,7 @@ const CONTROLLER_KINDS = [
 ];
 /** Events that a request causes; the others are published by controllers. */
 const REQUEST_EVENTS =
-  /"kind":"(?:deployment\.(?:created|updated|rotated|rolled_back|restored|deleted)|secret\.written|node\.(?:enrolled|reenrolled|key_replaced|cordoned|uncordoned|draining|deleted|claimed|claim_released))"/;
+  /"kind":"(?:deployment\.(?:created|updated|rotated|rolled_back|restored|deleted)|secret\.written|node\.(?:enrolled|reenrolled|key_replaced|cordoned|uncordoned|draining|deleted|claimed|claim_released)|backup\.[a-z]+)"/;
 const ANNOUNCED = ['alterations', 'warnings', 'removed', 'plan'];
 const RECORD_KEYS = ['code', 'doc', 'expected', 'field', 'received', 'why'];
 /** From this size on, the store's revision stands for its content: reading all of it each time would take over. */
@@ -49,6 +49,8 @@ async function snapshot(kv: Kv): Promise<Snapshot> {
 
 function ofController(key: string, value: string | undefined): boolean {
   if (CONTROLLER_KINDS.some((kind) => key.includes(`/${kind}/`))) return true;
+  // Snapshots are written by requests and removed by a controller when nothing runs them any more.
+  if (key.includes('/specs/')) return value === undefined;
   return key.includes('/events/') && value !== undefined && !REQUEST_EVENTS.test(value);
 }
 

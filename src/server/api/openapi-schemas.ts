@@ -43,6 +43,26 @@ const owned = {
   status,
 } as const;
 
+const backupHeading = {
+  id: text,
+  deploymentName: text,
+  version: integer,
+  specHash: text,
+  createdAt: time,
+  createdBy: text,
+  imported: { type: 'object', properties: { id: text, createdAt: time } },
+} as const;
+
+const backupContent = {
+  type: 'object',
+  properties: {
+    spec: { type: 'object' },
+    scalingPolicy: { type: ['object', 'null'] },
+    canary: { type: ['object', 'null'] },
+    revisions: { type: 'array', items: { $ref: '#/components/schemas/Archive' } },
+  },
+} as const;
+
 /** Responses by record; requests are described by their shapes. */
 export const RECORD_SCHEMAS = {
   Deployment: {
@@ -117,6 +137,44 @@ export const RECORD_SCHEMAS = {
       by: text,
       spec: { type: 'object' },
       specHash: text,
+    },
+  },
+  ArchiveDifference: {
+    type: 'object',
+    properties: {
+      name: text,
+      from: { type: 'object' },
+      to: { type: 'object' },
+      differences: {
+        type: 'array',
+        items: { type: 'object', properties: { field: text, from: {}, to: {} } },
+      },
+    },
+  },
+  Backup: {
+    type: 'object',
+    properties: { ...backupHeading, revision: integer, content: backupContent, alterations, warnings },
+  },
+  BackupSummary: {
+    type: 'object',
+    properties: { ...backupHeading, image: text, revisions: integer, sizeBytes: integer },
+  },
+  BackupDocument: {
+    type: 'object',
+    properties: {
+      format: text,
+      formatVersion: integer,
+      backup: {
+        type: 'object',
+        properties: {
+          id: text,
+          deploymentName: text,
+          version: integer,
+          createdAt: time,
+          content: backupContent,
+        },
+      },
+      sha256: text,
     },
   },
   Node: {

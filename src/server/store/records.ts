@@ -1,3 +1,4 @@
+import type { BackupRecord, BackupSummary } from '../../core/model/backup.ts';
 import type { DeploymentRecord, DeploymentSpec, DeploymentStatus } from '../../core/model/deployment.ts';
 import type { ArchiveRecord, AuditRecord, EventRecord } from '../../core/model/event.ts';
 import type { TenantId } from '../../core/model/ids.ts';
@@ -60,6 +61,10 @@ export interface IdempotentAnswer {
 export interface ColdRecords {
   /** deployment / version, zero-padded so that key order is version order */
   archives: ArchiveRecord<DeploymentSpec>;
+  /** backup id */
+  backups: BackupRecord;
+  /** backup id: what a list shows, so that it never reads the contents */
+  'backup-summaries': BackupSummary;
   /** event id */
   events: EventRecord;
   /** audit id */

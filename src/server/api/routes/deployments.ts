@@ -1,18 +1,19 @@
 import { deploymentBody } from '../../../core/contract/deployment-body.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
+import type { Rejection } from '../../../core/rejections/rejection.ts';
 import type { Admission, Outcome } from '../../admission/admission.ts';
 import { createDeployment } from '../../admission/create-deployment.ts';
 import { deleteDeployment } from '../../admission/delete-deployment.ts';
 import { findDeployment, storedDeploymentView } from '../../admission/deployment-stored.ts';
 import { deploymentNotFound } from '../../admission/deployment-write.ts';
 import { parseIfMatch } from '../../admission/if-match.ts';
-import { updateDeployment } from '../../admission/update-deployment.ts';
+import { type UpdateOptions, updateDeployment } from '../../admission/update-deployment.ts';
 import { explainDeployment } from '../../placement/explanation.ts';
 import { booleanParameter, pageReply, pageRequest } from '../paging.ts';
 import { LIST_QUERY, type Reply, type Route, type RouteRequest, route } from '../route.ts';
 import { DEPLOYMENT_CODES } from './deployment-codes.ts';
 
-const DRY_RUN = {
+export const DRY_RUN = {
   dryRun: {
     description: 'Run every rule and the scheduler, store nothing, and answer with the plan.',
     schema: { type: 'boolean', default: false },
@@ -31,12 +32,17 @@ export function writeReply(outcome: Outcome): Reply {
   };
 }
 
-async function update(admission: Admission, request: RouteRequest, name: string | undefined): Promise<Reply> {
+export function updateOptions(request: RouteRequest): UpdateOptions | Rejection {
   const dryRun = booleanParameter(request.query, 'dryRun');
   if (isRejection(dryRun)) return dryRun;
   const ifMatch = parseIfMatch(request.headers['if-match']);
   if (isRejection(ifMatch)) return ifMatch;
-  const options = { dryRun, ...(ifMatch === undefined ? {} : { ifMatch }) };
+  return { dryRun, ...(ifMatch === undefined ? {} : { ifMatch }) };
+}
+
+async function update(admission: Admission, request: RouteRequest, name: string | undefined): Promise<Reply> {
+  const options = updateOptions(request);
+  if (isRejection(options)) return options;
   return writeReply(await updateDeployment(admission, request.caller, name, request.body, options));
 }
 

@@ -4,6 +4,8 @@ import type { NodeAdmission } from '../../admission/node-view.ts';
 import type { Dispatch } from '../../dispatch/dispatch.ts';
 import type { Route, RouteRequest } from '../route.ts';
 import { accessRoutes } from './access.ts';
+import { archiveRoutes } from './archives.ts';
+import { backupRoutes } from './backups.ts';
 import { deploymentRoutes } from './deployments.ts';
 import { historyRoutes } from './history.ts';
 import { instanceRoutes } from './instances.ts';
@@ -44,6 +46,8 @@ export function apiRoutes({
     ...nodeRoutes(nodes, dispatch),
     ...joinTokenRoutes(nodes, joinAddress),
     ...historyRoutes(),
+    ...archiveRoutes(admission),
+    ...backupRoutes(admission),
     ...accessRoutes(admission, tokenKey),
   ];
 }

@@ -1,0 +1,44 @@
+import type { DeploymentSpec } from './deployment.ts';
+import type { ArchiveRecord } from './event.ts';
+
+/** Newest versions of the archive that a backup takes along. */
+export const BACKUP_REVISIONS = 100;
+
+/** Spec 2.8. Secrets are references by the type of the spec; of volumes only the mounts are kept, never bytes. */
+export interface BackupContent {
+  readonly spec: DeploymentSpec;
+  /** Null: the deployment has none. */
+  readonly scalingPolicy: null;
+  readonly canary: null;
+  /** Oldest first. */
+  readonly revisions: readonly ArchiveRecord<DeploymentSpec>[];
+}
+
+/** Where an imported backup came from, in the words of the document. */
+export interface BackupOrigin {
+  readonly id: string;
+  readonly createdAt: string;
+}
+
+interface BackupHeading {
+  readonly id: string;
+  readonly deploymentName: string;
+  /** Archive version of the spec at the time of the backup, in the control plane that made it. */
+  readonly version: number;
+  readonly specHash: string;
+  readonly createdAt: string;
+  readonly createdBy: string;
+  readonly imported?: BackupOrigin;
+}
+
+/** Never changed after it is made. */
+export interface BackupRecord extends BackupHeading {
+  readonly content: BackupContent;
+}
+
+/** What a list shows: the heading and the size of what is left out. */
+export interface BackupSummary extends BackupHeading {
+  readonly image: string;
+  readonly revisions: number;
+  readonly sizeBytes: number;
+}

@@ -1,0 +1,98 @@
+import { type Draft, shape } from '../../core/contract/shape.ts';
+import type { Warning } from '../../core/model/announcement.ts';
+import { BACKUP_REVISIONS, type BackupRecord } from '../../core/model/backup.ts';
+import type { DeploymentRecord, DeploymentSpec } from '../../core/model/deployment.ts';
+import type { ArchiveRecord } from '../../core/model/event.ts';
+import { received } from '../../core/rejections/redaction.ts';
+import { reject } from '../../core/rejections/reject.ts';
+import { actorName, archiveId } from '../journal/journal.ts';
+import { joinId } from '../store/keys.ts';
+import type { TenantStore } from '../store/store.ts';
+import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
+import { backupTransaction } from './backup-stored.ts';
+import { findDeployment } from './deployment-stored.ts';
+
+export const backupBody = shape({
+  type: 'object',
+  fields: { deploymentName: { type: 'string', description: 'Name or typed id of a deployment.' } },
+});
+
+/**
+ * What history may take in one backup. The commit also holds the answer for its Idempotency-Key, an export must fit
+ * the body limit of an import (1 MiB), and etcd takes 1.5 MiB in one request.
+ */
+const MAX_HISTORY_BYTES = 384 * 1024;
+
+async function history(
+  tenant: TenantStore,
+  { spec, version }: DeploymentRecord,
+): Promise<{ readonly revisions: readonly ArchiveRecord<DeploymentSpec>[]; readonly found: number }> {
+  const { entries } = await tenant.rangeCold('archives', `${joinId(spec.name)}/`, {
+    after: archiveId(spec.name, Math.max(0, version - BACKUP_REVISIONS)),
+    limit: BACKUP_REVISIONS,
+  });
+  let left = MAX_HISTORY_BYTES;
+  const kept: ArchiveRecord<DeploymentSpec>[] = [];
+  for (const { record } of entries.toReversed()) {
+    left -= Buffer.byteLength(JSON.stringify(record));
+    if (left < 0) break;
+    kept.push(record);
+  }
+  return { revisions: kept.toReversed(), found: entries.length };
+}
+
+function cutWarning(kept: number, found: number): readonly Warning[] {
+  if (kept === found) return [];
+  return [
+    {
+      code: 'backup_history_cut',
+      field: 'content.revisions',
+      why: `The newest ${kept} of ${found} versions are in the backup; the older ones would take more than ${MAX_HISTORY_BYTES / 1024} KiB and stay in the archive only.`,
+    },
+  ];
+}
+
+export async function createBackup(
+  admission: Admission,
+  caller: Caller,
+  { deploymentName }: Draft<typeof backupBody>,
+): Promise<Outcome> {
+  if (deploymentName === undefined || deploymentName === '') {
+    return reject('name_required', {
+      field: 'deploymentName',
+      received: received(deploymentName),
+      expected: 'the name of a deployment of this tenant',
+      why: 'A backup is made of one deployment.',
+    });
+  }
+  return commitAttempts(admission, caller, async () => {
+    const { stored } = findDeployment(caller.tenant, deploymentName);
+    if (stored === undefined) {
+      return reject('deployment_not_found', {
+        field: 'deploymentName',
+        received: received(deploymentName),
+        expected: 'the name of a deployment of this tenant',
+        why: 'The tenant has no deployment of this name.',
+      });
+    }
+    const { spec, version, specHash } = stored.record;
+    const { revisions, found } = await history(caller.tenant, stored.record);
+    const record: BackupRecord = {
+      id: admission.ids.next('backup'),
+      deploymentName: spec.name,
+      version,
+      specHash,
+      createdAt: admission.clock.now().toISOString(),
+      createdBy: actorName(caller),
+      content: { spec, scalingPolicy: null, canary: null, revisions },
+    };
+    // The archive only changes together with the deployment, so this guard makes spec and history one point in time.
+    const transaction = backupTransaction(admission, caller, record, 'created').expect(
+      'deployments',
+      joinId(spec.name),
+      stored,
+    );
+    const body = { ...record, alterations: [], warnings: cutWarning(revisions.length, found) };
+    return { answer: { status: 201, body }, transaction };
+  });
+}

@@ -1,0 +1,26 @@
+import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
+import { backupNotFound, backupSummary, findBackup } from './backup-stored.ts';
+
+export async function deleteBackup(admission: Admission, caller: Caller, id: string): Promise<Outcome> {
+  return commitAttempts(admission, caller, async () => {
+    const { tenant } = caller;
+    const stored = await findBackup(tenant, id);
+    if (stored === undefined) return backupNotFound(id);
+    const { deploymentName, version } = stored.record;
+    const subject = { kind: 'Backup', name: id } as const;
+    const transaction = tenant
+      .transaction()
+      .expectCold('backups', id, stored)
+      .deleteCold('backups', id)
+      .deleteCold('backup-summaries', id);
+    admission.journal.event(transaction, tenant.tenantId, {
+      kind: 'backup.deleted',
+      subject,
+      message: `${id} deleted: ${deploymentName} as of version ${version}`,
+      details: { deploymentName, version },
+    });
+    admission.journal.audit(transaction, tenant.tenantId, caller, 'backup.deleted', subject);
+    const body = { ...backupSummary(stored.record), alterations: [], warnings: [], removed: [] };
+    return { answer: { status: 200, body }, transaction };
+  });
+}
