@@ -103,6 +103,8 @@ export async function startServer({
     metrics: metrics.controllers(),
     log: (problem, details) => log.warn(details, problem),
     controlPlaneNode: config.nodeName as NodeName,
+    spans: config.timers,
+    eventsKept: config.events,
   });
   const admission: Admission = {
     store,

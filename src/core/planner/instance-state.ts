@@ -42,6 +42,8 @@ export interface StateInput {
   readonly memoryOf: (id: InstanceId) => InstanceMemory | undefined;
   /** The rollout of the current spec is complete, so nothing has to settle any more. */
   readonly complete: boolean;
+  /** Absent: `SETTLE_MS`. */
+  readonly settleMs?: number;
   readonly nowMs: number;
 }
 
@@ -95,6 +97,6 @@ function hasHealthCheck(
 function remainingSettleMs(record: InstanceRecord, input: StateInput): number | undefined {
   if (input.complete || record.specHash !== input.deployment?.specHash) return undefined;
   const since = input.memoryOf(record.id)?.run?.sinceMs ?? input.nowMs;
-  const left = SETTLE_MS - (input.nowMs - since);
+  const left = (input.settleMs ?? SETTLE_MS) - (input.nowMs - since);
   return left > 0 ? left : undefined;
 }

@@ -30,6 +30,8 @@ export interface PlanInput {
   readonly placer: Placer;
   /** Absent: the process has just started. */
   readonly memory?: PlannerMemory;
+  /** Running time that counts as healthy without a health check. */
+  readonly settleMs?: number;
   readonly nowMs: number;
 }
 
@@ -67,6 +69,7 @@ export function planInstances(input: PlanInput): InstancePlan {
         observationOf,
         memoryOf: (id) => remembered.instances.get(id),
         complete: rollout?.state === 'complete',
+        ...(input.settleMs !== undefined && { settleMs: input.settleMs }),
         nowMs,
       }),
     );

@@ -7,6 +7,7 @@ import {
   forgiveSilence,
   type JudgedNode,
   judgeNodes,
+  livenessTimings,
   LIVENESS_TIMINGS as TIMINGS,
   type NodePulse,
   noteFailure,
@@ -175,5 +176,13 @@ describe('node liveness', () => {
       }),
       { numRuns: 1000 },
     );
+  });
+
+  it('keeps the proportions of the spans that nobody sets', () => {
+    expect(livenessTimings({ failAfterMs: 15_000, replaceAfterMs: 60_000, startGraceMs: 30_000 })).toEqual(
+      TIMINGS,
+    );
+    const quick = livenessTimings({ failAfterMs: 1_500, replaceAfterMs: 3_000, startGraceMs: 2_000 });
+    expect(quick).toMatchObject({ lateAfterMs: 500, redialMs: 500, steadyMs: 1_500, brakeShare: 0.55 });
   });
 });

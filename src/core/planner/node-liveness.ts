@@ -29,6 +29,20 @@ export const LIVENESS_TIMINGS: LivenessTimings = {
   brakeShare: 0.55,
 };
 
+/** The spans that an operator sets; those that only make sense beside them keep their proportion. */
+export function livenessTimings(
+  set: Pick<LivenessTimings, 'failAfterMs' | 'replaceAfterMs' | 'startGraceMs'>,
+): LivenessTimings {
+  const share = set.failAfterMs / LIVENESS_TIMINGS.failAfterMs;
+  return {
+    ...LIVENESS_TIMINGS,
+    ...set,
+    lateAfterMs: LIVENESS_TIMINGS.lateAfterMs * share,
+    redialMs: LIVENESS_TIMINGS.redialMs * share,
+    steadyMs: set.failAfterMs,
+  };
+}
+
 /** What is remembered of one node's signs of life. */
 export interface NodePulse {
   /** Of the last sign of life; for a node that was not heard of since the start, of the start. */

@@ -1,8 +1,9 @@
 import type { NodeName } from '../../core/model/ids.ts';
+import { livenessTimings } from '../../core/planner/node-liveness.ts';
 import type { Controller, ControllerDeps } from './controller.ts';
 import { DrainController } from './drain.ts';
 import { InstancesController } from './instances.ts';
-import { Janitor } from './janitor.ts';
+import { type EventsKept, Janitor } from './janitor.ts';
 import { type Liveness, NodeLivenessController } from './node-liveness.ts';
 import { SpecSnapshotsController } from './spec-snapshots.ts';
 
@@ -12,6 +13,17 @@ export { systemTimers, type Timers } from './timers.ts';
 
 export interface ControllersOptions extends ControllerDeps {
   readonly controlPlaneNode?: NodeName;
+  /** Absent: the defaults of decisions §5 and §3. */
+  readonly spans?: ControllerSpans;
+  readonly eventsKept?: EventsKept;
+}
+
+/** As configured, on the monotonic clock. */
+export interface ControllerSpans {
+  readonly failedAfterMs: number;
+  readonly replaceAfterMs: number;
+  readonly startGraceMs: number;
+  readonly settleMs: number;
 }
 
 export interface Controllers {
@@ -23,14 +35,24 @@ export interface Controllers {
 }
 
 export function createControllers(options: ControllersOptions): Controllers {
-  const nodeLiveness = new NodeLivenessController(options, options.controlPlaneNode);
+  const { spans } = options;
+  const nodeLiveness = new NodeLivenessController(
+    options,
+    options.controlPlaneNode,
+    spans &&
+      livenessTimings({
+        failAfterMs: spans.failedAfterMs,
+        replaceAfterMs: spans.replaceAfterMs,
+        startGraceMs: spans.startGraceMs,
+      }),
+  );
   /** In the order in which they start; they stop in the reverse order. */
   const controllers: readonly Controller[] = [
     nodeLiveness,
-    new InstancesController(options),
+    new InstancesController(options, spans?.settleMs),
     new DrainController(options),
     new SpecSnapshotsController(options),
-    new Janitor(options),
+    new Janitor(options, options.eventsKept),
   ];
   return {
     liveness: nodeLiveness,

@@ -28,14 +28,16 @@ interface TenantMemory {
 export class InstancesController implements Controller {
   readonly name = 'instances';
   readonly #deps: ControllerDeps;
+  readonly #settle: { readonly settleMs?: number };
   readonly #queue: KeyedQueue;
   readonly #memory = new Map<TenantId, TenantMemory>();
   readonly #stirred = new Map<TenantId, () => void>();
   #unsubscribe: (() => void) | undefined;
   #conflicts = 0;
 
-  constructor(deps: ControllerDeps) {
+  constructor(deps: ControllerDeps, settleMs?: number) {
     this.#deps = deps;
+    this.#settle = settleMs === undefined ? {} : { settleMs };
     this.#queue = new KeyedQueue(
       {
         work: (key) => this.#converge(key),
@@ -146,6 +148,7 @@ export class InstancesController implements Controller {
       ...facts.planned,
       ...optionalMemory(memory.deployments.get(id)),
       placer: this.#placer(tenantId, facts.planned.deployment),
+      ...this.#settle,
       nowMs: startedMs,
     });
     metrics.decided(this.name, (clock.monotonicMs() - startedMs) / 1000);

@@ -2,9 +2,15 @@ import type { TenantId } from '../../core/model/ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { Controller, ControllerDeps } from './controller.ts';
 
+export interface EventsKept {
+  readonly keepDays: number;
+  /** Per tenant. */
+  readonly keepCount: number;
+}
+
 /** Decisions §8 and §1. The audit is kept. */
-const EVENT_AGE_MS = 7 * 86_400_000;
-const EVENTS_PER_TENANT = 10_000;
+const DAY_MS = 86_400_000;
+export const EVENTS_KEPT: EventsKept = { keepDays: 7, keepCount: 10_000 };
 const ROUND_MS = 600_000;
 /** Records read and removed at a time, so that neither the store nor requests wait for the janitor. */
 const STEP = 100;
@@ -13,13 +19,15 @@ const STEP = 100;
 export class Janitor implements Controller {
   readonly name = 'janitor';
   readonly #deps: ControllerDeps;
+  readonly #kept: EventsKept;
   #cancel: (() => void) | undefined;
   #round: Promise<void> = Promise.resolve();
   #running = false;
   #removed = 0;
 
-  constructor(deps: ControllerDeps) {
+  constructor(deps: ControllerDeps, kept = EVENTS_KEPT) {
     this.#deps = deps;
+    this.#kept = kept;
   }
 
   start(): void {
@@ -58,7 +66,7 @@ export class Janitor implements Controller {
   async #sweepTenant(tenantId: TenantId): Promise<void> {
     const tenant = this.#deps.store.forTenant(tenantId);
     const nowMs = this.#deps.clock.now().getTime();
-    await this.#trimEvents(tenant, nowMs - EVENT_AGE_MS);
+    await this.#trimEvents(tenant, nowMs - this.#kept.keepDays * DAY_MS);
     let after: string | undefined;
     do {
       const { entries } = await tenant.rangeCold('idempotency', '', {
@@ -94,9 +102,10 @@ export class Janitor implements Controller {
 
   /** The newest event that is one too many. */
   async #firstSurplusEvent(tenant: TenantStore): Promise<string | undefined> {
+    const { keepCount } = this.#kept;
     let after: string | undefined;
-    for (let counted = 0; counted <= EVENTS_PER_TENANT; ) {
-      const limit = Math.min(10 * STEP, EVENTS_PER_TENANT + 1 - counted);
+    for (let counted = 0; counted <= keepCount; ) {
+      const limit = Math.min(10 * STEP, keepCount + 1 - counted);
       if (limit === 0) break;
       const { entries } = await tenant.rangeCold('events', '', {
         limit,

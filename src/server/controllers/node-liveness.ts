@@ -26,7 +26,10 @@ export interface Liveness {
   sessionClosed(tenantId: TenantId, node: NodeName): void;
 }
 
-const TICK_MS = 1000;
+/** A loop that is due at longer intervals than it counts as late would always be late. */
+function tickMs({ lateAfterMs }: LivenessTimings): number {
+  return Math.min(1000, lateAfterMs / 5);
+}
 /** `lastSeenAt` is for people: a node that beats writes it this often, not with every beat. */
 const SEEN_EVERY_MS = 60_000;
 /** Nodes per commit; each may write a record and an event. */
@@ -106,7 +109,7 @@ export class NodeLivenessController implements Controller, Liveness {
 
   #schedule(): void {
     if (!this.#running) return;
-    this.#cancelTick = this.#deps.timers.after(TICK_MS, () => {
+    this.#cancelTick = this.#deps.timers.after(tickMs(this.#timings), () => {
       this.#tick();
       this.#schedule();
     });

@@ -1,0 +1,145 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Answer, Caller } from './control-plane.ts';
+
+const TOKEN = 'bootstrap-token-of-the-tests-0123456789';
+const READY_MS = 30_000;
+const LOG_LIMIT = 500_000;
+const PROGRAM = join(import.meta.dirname, '../../bin/berth');
+
+/** Short, but long enough for a machine with two busy cores. */
+const SPANS = {
+  BERTH_TIMERS_HEARTBEAT: '500ms',
+  BERTH_TIMERS_FAILED_AFTER: '3s',
+  BERTH_TIMERS_REPLACE_AFTER: '5s',
+  BERTH_TIMERS_START_GRACE: '4s',
+  BERTH_TIMERS_SETTLE: '500ms',
+};
+
+export interface Tenant {
+  readonly id: string;
+  readonly slug: string;
+  readonly call: Caller;
+}
+
+/** The control plane as a process of its own that can be killed and started again on its data and port. */
+export class PlaneProcess {
+  readonly dataDir = mkdtempSync(join(tmpdir(), 'berth-plane-'));
+  readonly admin: Caller = this.as(TOKEN);
+  readonly #environment: Readonly<Record<string, string>>;
+  #child: ChildProcess | undefined;
+  #log = '';
+  #port = 0;
+
+  constructor(environment: Readonly<Record<string, string>> = {}) {
+    this.#environment = environment;
+  }
+
+  get port(): number {
+    return this.#port;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  log(): string {
+    return this.#log;
+  }
+
+  async start(): Promise<this> {
+    const from = this.#log.length;
+    const listen = `0.0.0.0:${this.#port}`;
+    const child = spawn(
+      PROGRAM,
+      [
+        'server',
+        '--data-dir',
+        this.dataDir,
+        '--listen',
+        listen,
+        '--insecure-listen',
+        '--node-name',
+        'control-plane',
+      ],
+      {
+        env: { ...process.env, ...SPANS, BERTH_BOOTSTRAP_TOKEN: TOKEN, ...this.#environment },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      },
+    );
+    this.#child = child;
+    const take = (chunk: Buffer): void => {
+      if (this.#log.length < LOG_LIMIT) this.#log += chunk.toString();
+    };
+    child.stdout.on('data', take);
+    child.stderr.on('data', take);
+    const deadline = performance.now() + READY_MS;
+    for (;;) {
+      const port = /"url":"http:\/\/[^":]+:(\d+)"/.exec(this.#log.slice(from))?.[1];
+      if (port !== undefined) {
+        this.#port = Number(port);
+        return this;
+      }
+      if (child.exitCode !== null || performance.now() > deadline)
+        throw new Error(`the control plane is not ready:\n${this.#log.slice(-4000)}`);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
+
+  as(token: string): Caller {
+    return (method, path, body, headers = {}) => this.#call(token, method, path, body, headers);
+  }
+
+  async #call(
+    token: string,
+    method: string,
+    path: string,
+    body: unknown,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<Answer> {
+    const response = await fetch(`${this.url}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(30_000),
+    });
+    const text = await response.text();
+    const json = response.headers.get('content-type')?.startsWith('application/json') ?? false;
+    return {
+      status: response.status,
+      body: json ? (JSON.parse(text) as unknown) : text,
+      headers: response.headers,
+    };
+  }
+
+  async tenant(slug: string): Promise<Tenant & { readonly token: string }> {
+    const { body } = await this.admin('POST', '/api/v1/tenants', { slug });
+    const token = await this.token(slug, 'tenant-admin');
+    return { id: body.id as string, slug, call: this.as(token), token };
+  }
+
+  async token(slug: string, role: string): Promise<string> {
+    const made = await this.admin('POST', '/api/v1/tokens', { name: role, role }, { 'x-tenant-id': slug });
+    return made.body.token as string;
+  }
+
+  async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+    const child = this.#child;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const gone = once(child, 'exit');
+    child.kill(signal);
+    await gone;
+  }
+
+  async dispose(): Promise<void> {
+    await this.end('SIGTERM');
+    rmSync(this.dataDir, { recursive: true, force: true });
+  }
+}
