@@ -1,5 +1,4 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Target } from './context.ts';
 import { EXIT } from './exit-code.ts';
@@ -124,7 +123,7 @@ export class Client {
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...(ifMatch === undefined ? {} : { 'if-match': `"${ifMatch}"` }),
         // A create that is sent twice because its answer was lost is answered from the first one.
-        ...(method === 'POST' ? { 'idempotency-key': randomUUID() } : {}),
+        ...(method === 'POST' ? { 'idempotency-key': crypto.randomUUID() } : {}),
         ...headers,
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { type Client, deploymentPath, type Json } from './client.ts';
 import { serverEvents } from './event-source.ts';
 import { textOf } from './fields.ts';
@@ -11,9 +12,11 @@ export interface LogOptions {
 }
 
 export interface LogLine {
+  /** Empty when there is one instance only. */
   readonly instance: string;
-  readonly channel: string;
   readonly text: string;
+  /** Not output, but why there is none. */
+  readonly problem: boolean;
 }
 
 /** The output of a deployment's instances, line by line. */
@@ -30,26 +33,40 @@ export async function* logLines(
       since: options.since,
       instance: options.instance,
     },
-    headers: { accept: options.follow === true ? 'text/event-stream' : 'application/json' },
+    headers: { accept: '*/*' },
   });
-  if ((answer.headers['content-type'] ?? '').includes('text/event-stream')) {
-    for await (const { data } of serverEvents(answer)) yield lineOf(JSON.parse(data) as Json);
+  if (options.follow !== true) {
+    yield* plainLines(answer);
     return;
   }
-  const chunks: Buffer[] = [];
-  for await (const chunk of answer) chunks.push(chunk as Buffer);
-  for (const entry of JSON.parse(Buffer.concat(chunks).toString('utf8')) as readonly Json[])
-    yield lineOf(entry);
+  for await (const { event, data } of serverEvents(answer)) {
+    if (event === 'end') return;
+    const entry = JSON.parse(data) as Json;
+    const problem = event === 'problem';
+    const text = problem
+      ? `(no output from ${textOf(entry, 'nodeId')}: ${textOf(entry, 'message')})`
+      : textOf(entry, 'line');
+    yield { instance: textOf(entry, 'instance'), text: printable(text), problem };
+  }
 }
 
-function lineOf(entry: Json): LogLine {
-  return {
-    instance: textOf(entry, 'instance') || textOf(entry, 'instanceId'),
-    channel: textOf(entry, 'channel') || 'stdout',
-    text: printable(
-      (textOf(entry, 'line') || textOf(entry, 'text') || textOf(entry, 'message')).replace(/\n$/, ''),
-    ),
-  };
+/** With several instances each line is `<id> | <line>`. */
+const NAMED = /^(inst_[a-z0-9]+) \| (.*)$/s;
+
+async function* plainLines(answer: IncomingMessage): AsyncGenerator<LogLine> {
+  let rest = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of answer) {
+    const lines = (rest + decoder.decode(chunk as Buffer, { stream: true })).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) yield plainLine(line);
+  }
+  if (rest !== '') yield plainLine(rest);
+}
+
+function plainLine(line: string): LogLine {
+  const [, instance = '', text = line] = NAMED.exec(line) ?? [];
+  return { instance, text: printable(text), problem: false };
 }
 
 /** For the end of a failed wait: whatever can be had, never an error of its own. */

@@ -1,5 +1,3 @@
-import { createInterface } from 'node:readline';
-import { text as readAll } from 'node:stream/consumers';
 import { usage } from './failure.ts';
 import { makeStyle, type Style, wantsColour } from './style.ts';
 
@@ -38,7 +36,7 @@ export function systemTerminal(environment: NodeJS.ProcessEnv): Terminal {
     },
     out: (text) => void stdout.write(text),
     err: (text) => void stderr.write(text),
-    readInput: () => readAll(stdin),
+    readInput: async () => (await import('node:stream/consumers')).text(stdin),
     ask: (question) => askLine(question, true),
     askHidden: (question) => askLine(question, false),
   };
@@ -48,6 +46,7 @@ async function askLine(question: string, shown: boolean): Promise<string> {
   const { stdin, stderr } = process;
   if (!stdin.isTTY)
     throw usage(`${question.trim()}: nobody can be asked, because standard input is not a terminal`);
+  const { createInterface } = await import('node:readline');
   stderr.write(question);
   // Without an output stream readline echoes nothing; with `terminal` it keeps the terminal from echoing as well.
   const reader = createInterface({ input: stdin, terminal: true, ...(shown ? { output: stderr } : {}) });

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http';
-import { request as httpsRequest } from 'node:https';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Target } from './context.ts';
 import { EXIT } from './exit-code.ts';
 import { Failure, messageOf } from './failure.ts';
@@ -21,10 +20,12 @@ const CONNECT_MS = 10_000;
 const MAX_BODY_BYTES = 64 * 2 ** 20;
 
 /** Resolves with the head of the answer; its body is still to be read. */
-export function send(target: Target, request: WireRequest): Promise<IncomingMessage> {
+export async function send(target: Target, request: WireRequest): Promise<IncomingMessage> {
   const url = new URL(`${target.server}${request.path}`);
+  // Loaded when needed: TLS takes longer to load than most commands take to run.
+  const { request: open } =
+    url.protocol === 'https:' ? await import('node:https') : await import('node:http');
   return new Promise((resolve, reject) => {
-    const open = url.protocol === 'https:' ? httpsRequest : httpRequest;
     const sent: ClientRequest = open(
       url,
       {

@@ -44,7 +44,8 @@ export function judge(record: Json, { specHash }: Wanted): Judgement {
       : { state: 'waiting', words: message };
   }
   const healthy = numberOf(record, 'status.healthy') ?? 0;
-  if (phase === 'Running' && healthy >= desired && current.length >= desired) {
+  const judged = numberOf(record, 'status.desired') === desired;
+  if (phase === 'Running' && judged && healthy >= desired && current.length >= desired) {
     return { state: 'healthy', words: `${healthy} of ${desired} healthy on ${nodesText(current)}` };
   }
   return { state: 'waiting', words: phase === 'Running' ? 'rolling out' : `${phase}: ${message}` };

@@ -1,10 +1,14 @@
 import { parseDuration } from '../../core/model/quantity.ts';
-import { deploymentPath, type Json } from '../client.ts';
+import { deploymentPath } from '../client.ts';
 import { type CommandBody, REMOTE_OPTIONS } from '../command.ts';
-import { serverEvents } from '../event-source.ts';
+import { EXIT } from '../exit-code.ts';
 import { Failure, usage } from '../failure.ts';
-import { numberOf, textOf } from '../fields.ts';
+import { numberOf, textOf, valueOf } from '../fields.ts';
+import { spanText } from '../table.ts';
 import { timeoutOf } from '../waiting.ts';
+
+/** The control plane gives the agent a moment beyond the timeout. */
+const ANSWER_GRACE_MS = 15_000;
 
 export const exec: CommandBody = {
   description: [
@@ -13,7 +17,11 @@ export const exec: CommandBody = {
   parameters: [{ term: '<name>', description: 'The deployment.' }],
   options: [
     { flags: '--instance <id>', description: 'In this instance. Default: the first one that runs.' },
-    { flags: '--timeout <duration>', description: 'How long the command may take.', default: '60s' },
+    {
+      flags: '--timeout <duration>',
+      description: 'How long the command may take, at most 10m; then it is killed.',
+      default: '60s',
+    },
     ...REMOTE_OPTIONS,
   ],
   passThrough: true,
@@ -25,7 +33,7 @@ export const exec: CommandBody = {
     if (command.length === 0) throw usage('what is to be run?', ['berth exec NAME -- COMMAND ARGUMENTS']);
     const timeoutMs = timeoutOf(options.text('timeout') ?? '60s', parseDuration);
     const instance = options.text('instance');
-    const answer = await session.client(options).stream({
+    const result = await session.client(options).record({
       method: 'POST',
       path: `${deploymentPath(name)}/exec`,
       body: {
@@ -33,19 +41,13 @@ export const exec: CommandBody = {
         timeout: `${Math.ceil(timeoutMs / 1000)}s`,
         ...(instance === undefined ? {} : { instance }),
       },
-      headers: { accept: 'text/event-stream' },
-      timeoutMs: timeoutMs + 30_000,
+      timeoutMs: timeoutMs + ANSWER_GRACE_MS,
     });
-    for await (const { event, data } of serverEvents(answer)) {
-      const message = JSON.parse(data) as Json;
-      if (event === 'end') {
-        const problem = textOf(message, 'error.message');
-        if (problem !== '') throw new Failure(`the command could not be run: ${problem}`);
-        return numberOf(message, 'exitCode') ?? 0;
-      }
-      if (textOf(message, 'channel') === 'stderr') session.terminal.err(textOf(message, 'text'));
-      else session.terminal.out(textOf(message, 'text'));
-    }
-    throw new Failure('the connection ended before the command did');
+    session.terminal.out(textOf(result, 'stdout'));
+    session.terminal.err(textOf(result, 'stderr'));
+    if (valueOf(result, 'truncated') === true) session.terminal.err('berth: the output was cut at 1 MiB\n');
+    if (valueOf(result, 'timedOut') === true)
+      throw new Failure(`the command did not end within ${spanText(timeoutMs)} and was killed`);
+    return numberOf(result, 'exitCode') ?? EXIT.refused;
   },
 };

@@ -11,6 +11,7 @@ export const logs: CommandBody = {
   options: [
     { flags: '-f, --follow', description: 'Stay, and print new lines. Ctrl-C ends it.' },
     { flags: '--tail <n>', description: 'Only the last n lines of each instance.' },
+    { flags: '--since <duration>', description: 'Only what was written since then, e.g. 10m.' },
     { flags: '--instance <id>', description: 'Only this instance (berth get instances NAME).' },
     ...REMOTE_OPTIONS,
   ],
@@ -22,21 +23,23 @@ export const logs: CommandBody = {
     const client = session.client(options);
     const tail = options.text('tail');
     const instance = options.text('instance');
-    const seen = new Set<string>();
+    const since = options.text('since');
+    let printed = 0;
     const source = logLines(client, name, {
       follow: options.flag('follow'),
       ...(tail === undefined ? {} : { tail: wholeNumber('--tail', tail) }),
       ...(instance === undefined ? {} : { instance }),
+      ...(since === undefined ? {} : { since }),
     });
     for await (const line of source) {
-      seen.add(line.instance);
+      printed += 1;
       const prefix =
         instance !== undefined || line.instance === ''
           ? ''
           : `${session.terminal.style.cyan(line.instance.slice(-6))}  `;
       session.terminal.out(`${prefix}${line.text}\n`);
     }
-    if (seen.size === 0 && !options.flag('follow'))
+    if (printed === 0 && !options.flag('follow'))
       session.terminal.err(`no output yet; next: berth describe deployment ${name}\n`);
     return EXIT.ok;
   },

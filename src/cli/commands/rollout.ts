@@ -1,9 +1,10 @@
+import { canonicalJson } from '../../core/model/canonical.ts';
 import { parseDuration } from '../../core/model/quantity.ts';
 import { type Client, deploymentPath, type Json, segment } from '../client.ts';
 import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
 import { Failure, usage } from '../failure.ts';
-import { numberOf, textOf } from '../fields.ts';
+import { mapOf, numberOf, textOf } from '../fields.ts';
 import { outputFormat, printList } from '../output.ts';
 import { ARCHIVES } from '../resources.ts';
 import { timeoutOf, waitUntilHealthy } from '../waiting.ts';
@@ -23,9 +24,9 @@ export async function versions(client: Client, name: string): Promise<readonly J
 /** The version before the newest one that has another configuration; what is deleted cannot be gone back to. */
 export function previousVersion(found: readonly Json[]): number | undefined {
   const newest = found.at(-1);
+  const current = canonicalJson(mapOf(newest, 'spec'));
   const earlier = found.filter(
-    (entry) =>
-      textOf(entry, 'change') !== 'deleted' && textOf(entry, 'specHash') !== textOf(newest, 'specHash'),
+    (entry) => textOf(entry, 'change') !== 'deleted' && canonicalJson(mapOf(entry, 'spec')) !== current,
   );
   return numberOf(earlier.at(-1), 'version');
 }

@@ -66,13 +66,11 @@ export const tenant: CommandBody = {
       run: async (session, { parameters: [slug = ''], options }) => {
         const format = outputFormat(options);
         const name = options.text('name');
-        const made = await session
-          .client(options)
-          .record({
-            method: 'POST',
-            path: '/api/v1/tenants',
-            body: { slug, ...(name === undefined ? {} : { name }) },
-          });
+        const made = await session.client(options).record({
+          method: 'POST',
+          path: '/api/v1/tenants',
+          body: { slug, ...(name === undefined ? {} : { name }) },
+        });
         if (format === 'table') session.terminal.out(`tenant/${slug} created (${textOf(made, 'id')})\n`);
         else await printRecord(session.terminal, resourceOf('tenants'), made, format, session.now());
         session.terminal.err(`next: berth token create --tenant ${slug} --name ops --role tenant-admin\n`);

@@ -69,13 +69,11 @@ export const token: CommandBody = {
         if (name === undefined || role === undefined)
           throw usage('--name and --role are needed', [`roles: ${ASSIGNABLE.join(', ')}`]);
         const ttl = options.text('ttl');
-        const made = await session
-          .client(options)
-          .record({
-            method: 'POST',
-            path: '/api/v1/tokens',
-            body: { name, role, ...(ttl === undefined ? {} : { ttl }) },
-          });
+        const made = await session.client(options).record({
+          method: 'POST',
+          path: '/api/v1/tokens',
+          body: { name, role, ...(ttl === undefined ? {} : { ttl }) },
+        });
         if (format === 'json' || format === 'yaml') {
           session.terminal.out(await structuredText(format, made));
           return EXIT.ok;
