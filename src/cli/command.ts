@@ -1,0 +1,110 @@
+import type { Session } from './session.ts';
+
+/** A command as data: parser, help page, shell completion and the reference page are made from it. */
+export interface CommandBody {
+  /** Paragraphs of the help page. */
+  readonly description: readonly string[];
+  readonly parameters?: readonly Parameter[];
+  readonly options?: readonly Option[];
+  readonly examples: readonly Example[];
+  /** Sections of the help page beyond the usual ones. */
+  readonly notes?: readonly { readonly title: string; readonly lines: readonly string[] }[];
+  /** Everything after the parameters belongs to another program (`exec NAME -- cmd`). */
+  readonly passThrough?: boolean;
+  /** Absent on a command that only has subcommands. */
+  readonly run?: (session: Session, input: Input) => Promise<number>;
+  readonly subcommands?: readonly Subcommand[];
+}
+
+export interface Subcommand extends CommandBody {
+  readonly name: string;
+  readonly summary: string;
+  readonly aliases?: readonly string[];
+}
+
+export interface Parameter {
+  /** `<name>` needed, `[name]` optional, `<name...>` several. */
+  readonly term: string;
+  readonly description: string;
+  /** Completion: the values it takes, or what to list. */
+  readonly values?: readonly string[];
+}
+
+export interface Option {
+  /** `-f, --filename <path>`; `<path...>` may be given several times. */
+  readonly flags: string;
+  readonly description: string;
+  readonly default?: string;
+  readonly values?: readonly string[];
+  /** May be given several times, one value each. */
+  readonly repeatable?: boolean;
+}
+
+export interface Example {
+  readonly line: string;
+  readonly what: string;
+}
+
+export interface Input {
+  readonly parameters: readonly string[];
+  readonly options: OptionValues;
+}
+
+/** Values by the option's long name in camel case. */
+export class OptionValues {
+  readonly #values: Readonly<Record<string, unknown>>;
+
+  constructor(values: Readonly<Record<string, unknown>>) {
+    this.#values = values;
+  }
+
+  text(name: string): string | undefined {
+    const value = this.#values[name];
+    return typeof value === 'string' ? value : undefined;
+  }
+
+  flag(name: string): boolean {
+    return this.#values[name] === true;
+  }
+
+  /** `--no-wait`: true unless it was given. */
+  unlessDenied(name: string): boolean {
+    return this.#values[name] !== false;
+  }
+
+  list(name: string): readonly string[] {
+    const value = this.#values[name];
+    return Array.isArray(value) ? (value as readonly string[]) : [];
+  }
+}
+
+export interface CommandEntry {
+  readonly name: string;
+  readonly summary: string;
+  readonly group: string;
+  /** Loaded when it is named, so that `berth version` does not read every command. */
+  readonly load: () => Promise<CommandBody>;
+}
+
+/** Options of every command that talks to a control plane. */
+export const REMOTE_OPTIONS: readonly Option[] = [
+  {
+    flags: '--context <name>',
+    description: 'Use this context instead of the current one (see berth context).',
+  },
+  {
+    flags: '--tenant <tenant>',
+    description:
+      "Act for this tenant (slug or UUID). A tenant's own token needs it never; a platform token acts for the platform without it.",
+  },
+];
+
+export const OUTPUT_FORMATS = ['table', 'wide', 'json', 'yaml', 'name'] as const;
+export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
+
+export const OUTPUT_OPTION: Option = {
+  flags: '-o, --output <format>',
+  description: `How to print: ${OUTPUT_FORMATS.join(', ')}. json and yaml are the control plane's own fields, for scripts.`,
+  default: 'table',
+  values: OUTPUT_FORMATS,
+};

@@ -1,0 +1,184 @@
+import { type Client, deploymentPath, type Json, segment } from '../client.ts';
+import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS } from '../command.ts';
+import { EXIT } from '../exit-code.ts';
+import { usage } from '../failure.ts';
+import { listOf, mapOf, textOf, valueOf } from '../fields.ts';
+import { listText, outputFormat, structuredText } from '../output.ts';
+import { EVENTS, resourceOf } from '../resources.ts';
+import type { Session } from '../session.ts';
+import { printable } from '../style.ts';
+import { age } from '../table.ts';
+
+const RECENT = 10;
+const SERVER_OWNED = new Set([
+  'id',
+  'tenantId',
+  'revision',
+  'specHash',
+  'createdAt',
+  'updatedAt',
+  'status',
+  'storedLabels',
+]);
+
+export const describe: CommandBody = {
+  description: [
+    'Shows a deployment or a node with everything around it: what is wanted, what is observed, the instances, what happened lately, and the command that is useful next.',
+  ],
+  parameters: [
+    { term: '<kind>', description: 'deployment or node.', values: ['deployment', 'node'] },
+    { term: '<name>', description: 'Which one.' },
+  ],
+  options: [OUTPUT_OPTION, ...REMOTE_OPTIONS],
+  examples: [
+    { line: 'berth describe deployment web', what: 'why is web not healthy?' },
+    { line: 'berth describe node berlin-1', what: 'what runs on it, and what it offers' },
+  ],
+  run: async (session, { parameters: [kind = '', name = ''], options }) => {
+    const format = outputFormat(options);
+    const resource = resourceOf(kind);
+    const client = session.client(options);
+    if (resource.name === 'deployments') return describeDeployment(session, client, name, format);
+    if (resource.name === 'nodes') return describeNode(session, client, name, format);
+    throw usage(`describe shows deployments and nodes, not ${resource.name}`, [
+      `berth get ${resource.name} -o yaml`,
+    ]);
+  },
+};
+
+async function recentEvents(client: Client, subject: string): Promise<readonly Json[]> {
+  return (await client.list('/api/v1/events', { subject })).slice(-RECENT);
+}
+
+async function describeDeployment(
+  session: Session,
+  client: Client,
+  name: string,
+  format: string,
+): Promise<number> {
+  const record = await client.record({ path: deploymentPath(name) });
+  if (format === 'json' || format === 'yaml') {
+    session.terminal.out(await structuredText(format, record));
+    return EXIT.ok;
+  }
+  const { terminal } = session;
+  const { style } = terminal;
+  const now = session.now();
+  const spec = Object.fromEntries(Object.entries(record).filter(([key]) => !SERVER_OWNED.has(key)));
+  const instances = await client.call({ path: `${deploymentPath(name)}/instances` });
+  const observed = instances.ok ? (instances.body as readonly Json[]) : listOf(record, 'status.instances');
+  const head: readonly (readonly [string, string])[] = [
+    ['phase', `${textOf(record, 'status.phase')}  ${textOf(record, 'status.message')}`],
+    [
+      'instances',
+      ['desired', 'placed', 'running', 'healthy', 'updated']
+        .map((count) => `${textOf(record, `status.${count}`) || '0'} ${count}`)
+        .join(', '),
+    ],
+    ['revision', `${textOf(record, 'revision')}, spec ${textOf(record, 'specHash').slice(0, 19)}`],
+    [
+      'rotation',
+      `secretsVersion ${textOf(record, 'secretsVersion') || '0'}, next phase: ${textOf(record, 'status.rotation.next')}`,
+    ],
+    [
+      'changed',
+      `${age(textOf(record, 'updatedAt'), now)} ago, created ${age(textOf(record, 'createdAt'), now)} ago`,
+    ],
+  ];
+  terminal.out(
+    `${style.bold(`deployment/${textOf(record, 'name')}`)}\n${rows(head)}\n${style.bold('Spec')}\n`,
+  );
+  terminal.out(indented(await structuredText('yaml', spec)));
+  if (observed.length > 0) {
+    terminal.out(
+      `\n${style.bold('Instances')}\n${indented(
+        listText(
+          terminal,
+          resourceOf('instances'),
+          observed.map((instance) => ({ deployment: name, ...instance })),
+          'table',
+          now,
+        ),
+      )}`,
+    );
+  }
+  await printEvents(session, client, `Deployment/${textOf(record, 'name')}`, now);
+  terminal.out(`\nnext: ${nextCommand(record)}\n`);
+  return EXIT.ok;
+}
+
+/** What a person would type now. */
+export function nextCommand(record: Json): string {
+  const name = textOf(record, 'name');
+  switch (textOf(record, 'status.phase')) {
+    case 'Pending':
+    case 'Waiting':
+      return `berth explain ${name}`;
+    case 'Progressing':
+      return `berth rollout status ${name}`;
+    case 'Degraded':
+      return `berth logs ${name} --tail 50`;
+    case 'Stopped':
+      return `berth scale ${name} 1`;
+    default:
+      return `berth logs ${name} -f`;
+  }
+}
+
+async function describeNode(session: Session, client: Client, name: string, format: string): Promise<number> {
+  const path = `/api/v1/nodes/${segment(name)}`;
+  const record = await client.record({ path });
+  if (format === 'json' || format === 'yaml') {
+    session.terminal.out(await structuredText(format, record));
+    return EXIT.ok;
+  }
+  const { terminal } = session;
+  const { style } = terminal;
+  const now = session.now();
+  const resource = resourceOf('nodes');
+  const head = resource.columns
+    .filter((column) => column.header !== 'LABELS')
+    .map((column) => [column.header.toLowerCase(), column.cell(record, now)] as const);
+  terminal.out(`${style.bold(`node/${name}`)}\n${rows(head)}`);
+  const labels = Object.entries(mapOf(record, 'labels'));
+  if (labels.length > 0)
+    terminal.out(
+      `\n${style.bold('Labels')}\n${labels.map(([key, value]) => `  ${key}=${String(value)}\n`).join('')}`,
+    );
+  const placed = (await client.list('/api/v1/deployments')).flatMap((deployment) =>
+    listOf(deployment, 'status.instances')
+      .filter((instance) => textOf(instance, 'nodeId') === name)
+      .map((instance) => ({ deployment: textOf(deployment, 'name'), ...instance })),
+  );
+  if (placed.length > 0)
+    terminal.out(
+      `\n${style.bold('Instances')}\n${indented(listText(terminal, resourceOf('instances'), placed, 'table', now))}`,
+    );
+  await printEvents(session, client, `Node/${name}`, now);
+  const cordoned = valueOf(record, 'schedulable') === false;
+  terminal.out(`\nnext: ${cordoned ? `berth node uncordon ${name}` : `berth node drain ${name}`}\n`);
+  return EXIT.ok;
+}
+
+async function printEvents(session: Session, client: Client, subject: string, now: number): Promise<void> {
+  const recent = await recentEvents(client, subject);
+  if (recent.length === 0) return;
+  session.terminal.out(
+    `\n${session.terminal.style.bold('Recent events')}\n${indented(listText(session.terminal, EVENTS, recent, 'table', now))}`,
+  );
+}
+
+function rows(entries: readonly (readonly [string, string])[]): string {
+  return entries
+    .filter(([, value]) => value !== '')
+    .map(([label, value]) => `  ${label.padEnd(14)} ${printable(value)}\n`)
+    .join('');
+}
+
+function indented(text: string): string {
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line) => `  ${line}\n`)
+    .join('');
+}

@@ -1,0 +1,33 @@
+import { type CommandBody, REMOTE_OPTIONS } from '../command.ts';
+import { CHECKS, type Finding } from '../doctor/checks.ts';
+import { EXIT } from '../exit-code.ts';
+
+const MARK = { good: '✔', bad: '✘', unknown: '·' } as const;
+
+export const doctor: CommandBody = {
+  description: [
+    'Checks what usually goes wrong, from here and at the control plane, and says for each problem what to do: the address, the token, the store, the secrets store, the clocks, the nodes, the container engine of this machine, disk space and the local registry.',
+    'Ends with 1 when something is wrong.',
+  ],
+  options: REMOTE_OPTIONS,
+  examples: [{ line: 'berth doctor', what: 'every check' }],
+  run: async (session, { options }) => {
+    const { terminal } = session;
+    const { style } = terminal;
+    const colours = { good: style.green, bad: style.red, unknown: style.dim };
+    let bad = 0;
+    let reachable = true;
+    for (const { name, needsServer, check } of CHECKS) {
+      const finding: Finding =
+        needsServer && !reachable
+          ? { state: 'unknown', words: 'not checked: the control plane cannot be reached' }
+          : await check(session, options);
+      if (finding.state === 'bad') bad += 1;
+      if (name === 'control plane' && finding.state === 'bad') reachable = false;
+      terminal.out(`${colours[finding.state](MARK[finding.state])} ${name.padEnd(16)} ${finding.words}\n`);
+      for (const line of finding.advice ?? []) terminal.out(`${' '.repeat(19)}${line}\n`);
+    }
+    terminal.out(bad === 0 ? 'nothing is wrong\n' : `${bad} ${bad === 1 ? 'problem' : 'problems'}\n`);
+    return bad === 0 ? EXIT.ok : EXIT.refused;
+  },
+};

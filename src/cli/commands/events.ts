@@ -1,0 +1,102 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Client, Json } from '../client.ts';
+import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS } from '../command.ts';
+import { serverEvents } from '../event-source.ts';
+import { EXIT } from '../exit-code.ts';
+import { Failure, Refused, usage } from '../failure.ts';
+import { textOf } from '../fields.ts';
+import { outputFormat, printList } from '../output.ts';
+import { EVENTS } from '../resources.ts';
+import type { Session } from '../session.ts';
+import { printable } from '../style.ts';
+import { parseDuration } from '../../core/model/quantity.ts';
+
+const RECONNECT_MS = 1000;
+
+export const events: CommandBody = {
+  description: [
+    'Prints what happened in the tenant, oldest first: changes, placements, failures, rotations. -f stays and prints new ones as they happen; when the connection is cut it goes on where it was.',
+  ],
+  options: [
+    { flags: '-f, --follow', description: 'Stay, and print new events. Ctrl-C ends it.' },
+    { flags: '--kind <kind>', description: 'Only this kind, e.g. deployment.unschedulable.' },
+    { flags: '--subject <name>', description: 'Only about this record: web, or Deployment/web.' },
+    {
+      flags: '--since <when>',
+      description: 'Only from then on: a time (2026-01-31T12:00:00Z) or how long ago (15m).',
+    },
+    OUTPUT_OPTION,
+    ...REMOTE_OPTIONS,
+  ],
+  examples: [
+    { line: 'berth events --since 1h', what: 'the last hour' },
+    { line: 'berth events -f --subject web', what: 'live, about web only' },
+    {
+      line: 'berth events --kind deployment.unschedulable -o json',
+      what: 'what could not be placed, for a script',
+    },
+  ],
+  run: async (session, { options }) => {
+    const format = outputFormat(options);
+    const client = session.client(options);
+    const query = {
+      kind: options.text('kind'),
+      subject: options.text('subject'),
+      since: since(options.text('since'), session.now()),
+    };
+    if (!options.flag('follow')) {
+      const found = await client.list('/api/v1/events', query);
+      if (found.length === 0 && (format === 'table' || format === 'wide'))
+        session.terminal.err('no events\n');
+      else await printList(session.terminal, EVENTS, found, format, session.now());
+      return EXIT.ok;
+    }
+    return follow(session, client, { kind: query.kind, subject: query.subject }, format === 'json');
+  },
+};
+
+function since(text: string | undefined, now: number): string | undefined {
+  if (text === undefined) return undefined;
+  const ago = parseDuration(text);
+  if (ago !== undefined) return new Date(now - ago).toISOString();
+  if (Number.isNaN(Date.parse(text)))
+    throw usage(
+      `--since ${text}: expected a time such as 2026-01-31T12:00:00Z, or how long ago, such as 15m`,
+    );
+  return text;
+}
+
+/** A cut stream is taken up again after the last event that was printed. */
+async function follow(
+  session: Session,
+  client: Client,
+  query: Readonly<Record<string, string | undefined>>,
+  asJson: boolean,
+): Promise<number> {
+  let lastId = '';
+  while (!session.interrupted.aborted) {
+    try {
+      const answer = await client.stream({
+        path: '/api/v1/events',
+        query,
+        headers: { accept: 'text/event-stream', ...(lastId === '' ? {} : { 'last-event-id': lastId }) },
+      });
+      for await (const { id, data } of serverEvents(answer)) {
+        lastId = id;
+        session.terminal.out(asJson ? `${data}\n` : `${eventLine(JSON.parse(data) as Json)}\n`);
+      }
+    } catch (error) {
+      if (session.interrupted.aborted) break;
+      if (error instanceof Failure || error instanceof Refused) throw error;
+    }
+    await pause(RECONNECT_MS, undefined, { signal: session.interrupted }).catch(() => undefined);
+  }
+  return EXIT.interrupted;
+}
+
+function eventLine(event: Json): string {
+  const subject = `${textOf(event, 'subject.kind').toLowerCase()}/${textOf(event, 'subject.name')}`;
+  return printable(
+    `${textOf(event, 'at')}  ${textOf(event, 'kind')}  ${subject}  ${textOf(event, 'message').split('\n').join('; ')}`,
+  );
+}

@@ -1,0 +1,53 @@
+import { parseDuration } from '../../core/model/quantity.ts';
+import { deploymentPath } from '../client.ts';
+import { type CommandBody, REMOTE_OPTIONS } from '../command.ts';
+import { EXIT } from '../exit-code.ts';
+import { Failure, usage } from '../failure.ts';
+import { numberOf, textOf, valueOf } from '../fields.ts';
+import { spanText } from '../table.ts';
+import { timeoutOf } from '../waiting.ts';
+
+/** The control plane gives the agent a moment beyond the timeout. */
+const ANSWER_GRACE_MS = 15_000;
+
+export const exec: CommandBody = {
+  description: [
+    'Runs a command inside a running instance of a deployment, without a shell and without a terminal, prints its output, and ends with its exit status.',
+  ],
+  parameters: [{ term: '<name>', description: 'The deployment.' }],
+  options: [
+    { flags: '--instance <id>', description: 'In this instance. Default: the first one that runs.' },
+    {
+      flags: '--timeout <duration>',
+      description: 'How long the command may take, at most 10m; then it is killed.',
+      default: '60s',
+    },
+    ...REMOTE_OPTIONS,
+  ],
+  passThrough: true,
+  examples: [
+    { line: 'berth exec web -- ls -l /data', what: 'the words after -- are the command' },
+    { line: "berth exec web -- sh -c 'env | sort'", what: 'with a shell of the image' },
+  ],
+  run: async (session, { parameters: [name = '', ...command], options }) => {
+    if (command.length === 0) throw usage('what is to be run?', ['berth exec NAME -- COMMAND ARGUMENTS']);
+    const timeoutMs = timeoutOf(options.text('timeout') ?? '60s', parseDuration);
+    const instance = options.text('instance');
+    const result = await session.client(options).record({
+      method: 'POST',
+      path: `${deploymentPath(name)}/exec`,
+      body: {
+        command,
+        timeout: `${Math.ceil(timeoutMs / 1000)}s`,
+        ...(instance === undefined ? {} : { instance }),
+      },
+      timeoutMs: timeoutMs + ANSWER_GRACE_MS,
+    });
+    session.terminal.out(textOf(result, 'stdout'));
+    session.terminal.err(textOf(result, 'stderr'));
+    if (valueOf(result, 'truncated') === true) session.terminal.err('berth: the output was cut at 1 MiB\n');
+    if (valueOf(result, 'timedOut') === true)
+      throw new Failure(`the command did not end within ${spanText(timeoutMs)} and was killed`);
+    return numberOf(result, 'exitCode') ?? EXIT.refused;
+  },
+};

@@ -1,0 +1,132 @@
+import { nearestFew } from '../../core/contract/nearest.ts';
+import { deploymentPath, type Json } from '../client.ts';
+import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS } from '../command.ts';
+import { EXIT } from '../exit-code.ts';
+import { Failure } from '../failure.ts';
+import { listOf, mapOf, textOf, textsOf, valueOf } from '../fields.ts';
+import { wrapped } from '../help.ts';
+import { outputFormat, structuredText } from '../output.ts';
+import type { Session } from '../session.ts';
+import { tableText } from '../table.ts';
+
+export const explain: CommandBody = {
+  description: [
+    'With the name of a deployment: asks the scheduler, for every node, what speaks for and against one more instance there, quoting what is required and what the node reports. All reasons are listed, not only the first.',
+    'With a rejection code: prints what it means, what is accepted, and a refused and a corrected example. That needs no control plane.',
+  ],
+  parameters: [
+    {
+      term: '<what>',
+      description:
+        'A deployment, or a code such as image_not_found. A word with an underscore is a code; deployments have none.',
+    },
+  ],
+  options: [
+    { flags: '--node <node>', description: 'Only this node, with every filter, passed or not.' },
+    OUTPUT_OPTION,
+    ...REMOTE_OPTIONS,
+  ],
+  examples: [
+    { line: 'berth explain web', what: 'why is web where it is, or nowhere?' },
+    { line: 'berth explain web --node berlin-2', what: 'why not this node?' },
+    { line: 'berth explain image_not_found', what: 'what does this code mean?' },
+  ],
+  run: async (session, { parameters: [what = ''], options }) => {
+    if (what.includes('_')) return explainCode(session, what);
+    const format = outputFormat(options);
+    const explanation = await session.client(options).record({ path: `${deploymentPath(what)}/explain` });
+    if (format === 'json' || format === 'yaml') {
+      session.terminal.out(await structuredText(format, explanation));
+      return EXIT.ok;
+    }
+    return showExplanation(session, what, explanation, options.text('node'));
+  },
+};
+
+/** The catalogue comes with the program, so that a code can be looked up without a control plane. */
+async function explainCode(session: Session, code: string): Promise<number> {
+  const { CATALOGUE, isRejectionCode } = await import('../../core/rejections/catalogue.ts');
+  const { exampleLines } = await import('../../core/rejections/example.ts');
+  if (!isRejectionCode(code)) {
+    const near = nearestFew(code, Object.keys(CATALOGUE), 3);
+    throw new Failure(`there is no code ${code}`, {
+      exitCode: EXIT.usage,
+      advice: near.length === 0 ? ['Every code: docs/reference/rejections.md'] : [`near: ${near.join(', ')}`],
+    });
+  }
+  const entry = CATALOGUE[code];
+  const { style } = session.terminal;
+  const status =
+    entry.alsoStatus === undefined ? String(entry.status) : `${entry.status} or ${entry.alsoStatus}`;
+  const example = (text: string): string =>
+    exampleLines(text)
+      .map((line) => `    ${line}`.trimEnd())
+      .join('\n');
+  session.terminal.out(
+    `${style.bold(code)}  ${style.dim(`status ${status}, field ${entry.field}`)}\n${wrapped(entry.title, '  ')}\n\n${wrapped(entry.cause, '  ')}\n\n` +
+      `  ${style.bold('Accepted')}\n${wrapped(entry.accepted, '    ')}\n\n  ${style.red('Refused')}\n${example(entry.failing)}\n\n  ${style.green('Corrected')}\n${example(entry.corrected)}\n`,
+  );
+  return EXIT.ok;
+}
+
+function showExplanation(
+  session: Session,
+  name: string,
+  explanation: Json,
+  node: string | undefined,
+): number {
+  const { terminal } = session;
+  const { style } = terminal;
+  const nodes = listOf(explanation, 'nodes');
+  if (node !== undefined) {
+    const found = nodes.find((one) => textOf(one, 'node') === node);
+    if (found === undefined) {
+      const near = nearestFew(
+        node,
+        nodes.map((one) => textOf(one, 'node')),
+        3,
+      );
+      throw new Failure(`the tenant has no node ${node}, so the scheduler never looks at it`, {
+        advice: [near.length === 0 ? 'berth get nodes' : `near: ${near.join(', ')}`],
+      });
+    }
+    showFilters(session, found);
+    return EXIT.ok;
+  }
+  for (const instance of listOf(explanation, 'instances')) {
+    const older = valueOf(instance, 'current') === false ? style.dim(' (earlier version)') : '';
+    terminal.out(`runs: ${textOf(instance, 'id')} on ${style.bold(textOf(instance, 'node'))}${older}\n`);
+  }
+  for (const text of textsOf(explanation, 'waitingFor')) terminal.out(`${style.yellow('waits:')} ${text}\n`);
+  terminal.out(`one more instance: ${textOf(explanation, 'summary')}\n`);
+  const chosen = mapOf(explanation, 'chosen');
+  for (const one of nodes) {
+    const label = style.bold(textOf(one, 'node'));
+    const reasons = listOf(one, 'reasons');
+    if (reasons.length === 0) {
+      const why =
+        textOf(chosen, 'node') === textOf(one, 'node') ? `chosen: ${textOf(chosen, 'why')}` : 'fits';
+      terminal.out(`  ${style.green('✔')} ${label}  ${why}\n`);
+    }
+    for (const reason of reasons)
+      terminal.out(`  ${style.red('✘')} ${label}  ${textOf(reason, 'message')}\n`);
+  }
+  terminal.out(
+    `next: ${nodes.length === 0 ? 'berth node token' : `berth explain ${name} --node ${textOf(nodes[0], 'node')}`}\n`,
+  );
+  return EXIT.ok;
+}
+
+function showFilters(session: Session, node: Json): void {
+  const { terminal } = session;
+  const rows = listOf(node, 'outcomes').map((outcome) => [
+    valueOf(outcome, 'passed') === true ? terminal.style.green('✔') : terminal.style.red('✘'),
+    textOf(outcome, 'filter'),
+    textOf(outcome, 'required'),
+    textOf(outcome, 'reported'),
+  ]);
+  terminal.out(
+    `${terminal.style.bold(textOf(node, 'node'))}\n${tableText(['', 'FILTER', 'REQUIRED', 'REPORTED'], rows, terminal.style, undefined)}`,
+  );
+  for (const reason of listOf(node, 'reasons')) terminal.out(`${textOf(reason, 'message')}\n`);
+}

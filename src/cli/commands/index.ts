@@ -1,0 +1,141 @@
+import type { CommandEntry } from '../command.ts';
+
+/** Every command, in the order of the help page. */
+export const COMMANDS: readonly CommandEntry[] = [
+  {
+    name: 'up',
+    group: 'Start',
+    summary: 'Start a control plane and a node on this machine',
+    load: async () => (await import('./up.ts')).up,
+  },
+  {
+    name: 'login',
+    group: 'Start',
+    summary: 'Remember a control plane and a token',
+    load: async () => (await import('./login.ts')).login,
+  },
+  {
+    name: 'context',
+    group: 'Start',
+    summary: 'List, choose and remove remembered control planes',
+    load: async () => (await import('./context.ts')).context,
+  },
+  {
+    name: 'doctor',
+    group: 'Start',
+    summary: 'Check what usually goes wrong, and say what to do',
+    load: async () => (await import('./doctor.ts')).doctor,
+  },
+
+  {
+    name: 'run',
+    group: 'Deploy',
+    summary: 'Deploy an image without writing a file',
+    load: async () => (await import('./run.ts')).run,
+  },
+  {
+    name: 'apply',
+    group: 'Deploy',
+    summary: 'Create or update what files describe',
+    load: async () => (await import('./apply.ts')).apply,
+  },
+  {
+    name: 'scale',
+    group: 'Deploy',
+    summary: 'Set the number of instances',
+    load: async () => (await import('./scale.ts')).scale,
+  },
+  {
+    name: 'rollout',
+    group: 'Deploy',
+    summary: 'Watch, list and undo changes of a deployment',
+    load: async () => (await import('./rollout.ts')).rollout,
+  },
+  {
+    name: 'delete',
+    group: 'Deploy',
+    summary: 'Delete a record',
+    load: async () => (await import('./delete.ts')).remove,
+  },
+
+  {
+    name: 'get',
+    group: 'Look',
+    summary: 'List records, or print one',
+    load: async () => (await import('./get.ts')).get,
+  },
+  {
+    name: 'describe',
+    group: 'Look',
+    summary: 'Show a deployment or node with everything around it',
+    load: async () => (await import('./describe.ts')).describe,
+  },
+  {
+    name: 'explain',
+    group: 'Look',
+    summary: 'Say why a deployment is where it is, or what a code means',
+    load: async () => (await import('./explain.ts')).explain,
+  },
+  {
+    name: 'logs',
+    group: 'Look',
+    summary: "Print the output of a deployment's instances",
+    load: async () => (await import('./logs.ts')).logs,
+  },
+  {
+    name: 'exec',
+    group: 'Look',
+    summary: 'Run a command inside an instance',
+    load: async () => (await import('./exec.ts')).exec,
+  },
+  {
+    name: 'events',
+    group: 'Look',
+    summary: 'Print what happened, also live',
+    load: async () => (await import('./events.ts')).events,
+  },
+  {
+    name: 'archive',
+    group: 'Look',
+    summary: 'Show and compare earlier versions of a deployment',
+    load: async () => (await import('./archive.ts')).archive,
+  },
+
+  {
+    name: 'node',
+    group: 'Run the platform',
+    summary: 'Enrol, drain and remove machines',
+    load: async () => (await import('./node.ts')).node,
+  },
+  {
+    name: 'secret',
+    group: 'Run the platform',
+    summary: 'Write and rotate credentials',
+    load: async () => (await import('./secret.ts')).secret,
+  },
+  {
+    name: 'tenant',
+    group: 'Run the platform',
+    summary: 'Create tenants and set their quotas',
+    load: async () => (await import('./tenant.ts')).tenant,
+  },
+  {
+    name: 'token',
+    group: 'Run the platform',
+    summary: 'Create and revoke access tokens',
+    load: async () => (await import('./token.ts')).token,
+  },
+
+  {
+    name: 'completion',
+    group: 'More',
+    summary: 'Print the completion script of a shell',
+    load: async () => (await import('./completion.ts')).completion,
+  },
+  {
+    name: 'version',
+    group: 'More',
+    summary: 'Print the versions of this program and of the control plane',
+    load: async () => (await import('./version.ts')).version,
+  },
+];

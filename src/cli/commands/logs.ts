@@ -1,0 +1,46 @@
+import { type CommandBody, REMOTE_OPTIONS } from '../command.ts';
+import { EXIT } from '../exit-code.ts';
+import { logLines } from '../log-source.ts';
+import { wholeNumber } from './run.ts';
+
+export const logs: CommandBody = {
+  description: [
+    'Prints what the instances of a deployment write to standard output and standard error. With several instances each line starts with the end of the id of its instance. Control characters are not passed on to your terminal.',
+  ],
+  parameters: [{ term: '<name>', description: 'The deployment.' }],
+  options: [
+    { flags: '-f, --follow', description: 'Stay, and print new lines. Ctrl-C ends it.' },
+    { flags: '--tail <n>', description: 'Only the last n lines of each instance.' },
+    { flags: '--since <duration>', description: 'Only what was written since then, e.g. 10m.' },
+    { flags: '--instance <id>', description: 'Only this instance (berth get instances NAME).' },
+    ...REMOTE_OPTIONS,
+  ],
+  examples: [
+    { line: 'berth logs web --tail 50', what: 'the last 50 lines of each instance' },
+    { line: 'berth logs web -f', what: 'live' },
+  ],
+  run: async (session, { parameters: [name = ''], options }) => {
+    const client = session.client(options);
+    const tail = options.text('tail');
+    const instance = options.text('instance');
+    const since = options.text('since');
+    let printed = 0;
+    const source = logLines(client, name, {
+      follow: options.flag('follow'),
+      ...(tail === undefined ? {} : { tail: wholeNumber('--tail', tail) }),
+      ...(instance === undefined ? {} : { instance }),
+      ...(since === undefined ? {} : { since }),
+    });
+    for await (const line of source) {
+      printed += 1;
+      const prefix =
+        instance !== undefined || line.instance === ''
+          ? ''
+          : `${session.terminal.style.cyan(line.instance.slice(-6))}  `;
+      session.terminal.out(`${prefix}${line.text}\n`);
+    }
+    if (printed === 0 && !options.flag('follow'))
+      session.terminal.err(`no output yet; next: berth describe deployment ${name}\n`);
+    return EXIT.ok;
+  },
+};

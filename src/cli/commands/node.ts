@@ -1,0 +1,171 @@
+import { segment } from '../client.ts';
+import {
+  type CommandBody,
+  OUTPUT_OPTION,
+  type Parameter,
+  REMOTE_OPTIONS,
+  type Subcommand,
+} from '../command.ts';
+import { EXIT } from '../exit-code.ts';
+import { listOf, textOf, valueOf } from '../fields.ts';
+import { outputFormat, printList, structuredText } from '../output.ts';
+import { resourceOf } from '../resources.ts';
+import { confirmDeletion } from './delete.ts';
+
+const NAME: Parameter = { term: '<name>', description: 'The node.' };
+const path = (name: string): string => `/api/v1/nodes/${segment(name)}`;
+
+function modeCommand(
+  name: 'cordon' | 'uncordon',
+  summary: string,
+  description: string,
+  done: string,
+): Subcommand {
+  return {
+    name,
+    summary,
+    description: [description],
+    parameters: [NAME],
+    options: REMOTE_OPTIONS,
+    examples: [{ line: `berth node ${name} berlin-1`, what: summary.toLowerCase() }],
+    run: async (session, { parameters: [node = ''], options }) => {
+      await session.client(options).need({ method: 'POST', path: `${path(node)}/${name}` });
+      session.terminal.out(`node/${node} ${done}\n`);
+      return EXIT.ok;
+    },
+  };
+}
+
+const tokenCommand: Subcommand = {
+  name: 'token',
+  summary: 'Make a join token and print the line to paste on a machine',
+  description: [
+    'Makes a token that enrols one machine, once, within 15 minutes, and prints the line to run there. The line carries everything: address, token and, with TLS, the digest of the certificate.',
+    'A token with --name enrols that name only, and may also replace a lost machine of that name.',
+  ],
+  options: [
+    {
+      flags: '--name <node>',
+      description: 'The only name it may enrol. Default: the host name of the machine it is used on.',
+    },
+    { flags: '--ttl <duration>', description: 'How long it is good for. Default: 15m, at most 24h.' },
+    OUTPUT_OPTION,
+    ...REMOTE_OPTIONS,
+  ],
+  examples: [
+    {
+      line: 'berth node token --tenant acme --name berlin-1',
+      what: 'then paste the printed line on berlin-1',
+    },
+  ],
+  run: async (session, { options }) => {
+    const format = outputFormat(options);
+    const nodeName = options.text('name');
+    const ttl = options.text('ttl');
+    const made = await session.client(options).record({
+      method: 'POST',
+      path: '/api/v1/join-tokens',
+      body: { ...(nodeName === undefined ? {} : { nodeName }), ...(ttl === undefined ? {} : { ttl }) },
+    });
+    if (format === 'json' || format === 'yaml') {
+      session.terminal.out(await structuredText(format, made));
+      return EXIT.ok;
+    }
+    session.terminal.err(`Paste on the machine, before ${textOf(made, 'expiresAt')}; it works once:\n`);
+    session.terminal.out(`${textOf(made, 'command')}\n`);
+    session.terminal.err('next: berth get nodes --watch\n');
+    return EXIT.ok;
+  },
+};
+
+const drainCommand: Subcommand = {
+  name: 'drain',
+  summary: 'Move everything off a node',
+  description: [
+    'Keeps new instances away from the node and moves those on it elsewhere, one healthy replacement at a time. What cannot move is listed with the reason and keeps running.',
+  ],
+  parameters: [NAME],
+  options: REMOTE_OPTIONS,
+  examples: [{ line: 'berth node drain berlin-1', what: 'before maintenance; berth node uncordon ends it' }],
+  run: async (session, { parameters: [name = ''], options }) => {
+    const report = await session.client(options).record({ method: 'POST', path: `${path(name)}/drain` });
+    const movable = valueOf(report, 'movable');
+    const moving: readonly unknown[] = Array.isArray(movable) ? movable : [];
+    session.terminal.out(
+      `node/${name} is being drained: ${moving.length} can move, ${listOf(report, 'blocked').length} cannot\n`,
+    );
+    for (const blocked of listOf(report, 'blocked')) {
+      session.terminal.out(
+        `  ${session.terminal.style.yellow('stays:')} ${textOf(blocked, 'deployment') || textOf(blocked, 'instance')}: ${textOf(blocked, 'why')}\n`,
+      );
+    }
+    session.terminal.err(`next: berth describe node ${name}\n`);
+    return EXIT.ok;
+  },
+};
+
+const deleteCommand: Subcommand = {
+  name: 'delete',
+  summary: 'Forget a node',
+  aliases: ['remove'],
+  description: [
+    'Removes a node from the tenant and ends the session of its agent. Refused while it holds instances or the only copy of a volume; --force is for a machine that is gone for good.',
+  ],
+  parameters: [NAME],
+  options: [
+    { flags: '--force', description: 'Although it still holds something: the machine will not come back.' },
+    { flags: '-y, --yes', description: 'Do not ask.' },
+    ...REMOTE_OPTIONS,
+  ],
+  examples: [{ line: 'berth node delete berlin-1', what: 'after draining it' }],
+  run: async (session, { parameters: [name = ''], options }) => {
+    const client = session.client(options);
+    await confirmDeletion(session, `node/${name}`, options.flag('yes'));
+    await client.need({
+      method: 'DELETE',
+      path: path(name),
+      query: { force: options.flag('force') ? 'true' : undefined },
+    });
+    session.terminal.out(`node/${name} deleted\n`);
+    return EXIT.ok;
+  },
+};
+
+export const node: CommandBody = {
+  description: [
+    "A node is a machine with a container engine and an agent. It belongs to one tenant, and only that tenant's deployments run on it.",
+  ],
+  examples: [
+    { line: 'berth node token', what: 'the line that enrols a machine' },
+    { line: 'berth node list', what: 'the nodes of the tenant' },
+  ],
+  subcommands: [
+    tokenCommand,
+    {
+      name: 'list',
+      summary: 'List nodes',
+      aliases: ['ls'],
+      description: ['Lists the nodes of the tenant; the same as berth get nodes.'],
+      options: [OUTPUT_OPTION, ...REMOTE_OPTIONS],
+      examples: [{ line: 'berth node list -o wide', what: 'with labels and versions' }],
+      run: async (session, { options }) => {
+        const format = outputFormat(options);
+        const nodes = resourceOf('nodes');
+        const found = await nodes.list(session.client(options), {});
+        if (found.length === 0 && (format === 'table' || format === 'wide'))
+          session.terminal.err(`${nodes.nothing}\n`);
+        else await printList(session.terminal, nodes, found, format, session.now());
+        return EXIT.ok;
+      },
+    },
+    modeCommand(
+      'cordon',
+      'Take no new instances',
+      'Keeps new instances away from the node. What runs there stays.',
+      'takes no new instances',
+    ),
+    modeCommand('uncordon', 'Take instances again', 'Ends a cordon or a drain.', 'takes instances again'),
+    drainCommand,
+    deleteCommand,
+  ],
+};

@@ -1,0 +1,157 @@
+import { parseDuration } from '../../core/model/quantity.ts';
+import type { Json } from '../client.ts';
+import { type CommandBody, type OptionValues, REMOTE_OPTIONS } from '../command.ts';
+import { planDeployment, showPlan, writeDeployment } from '../deploying.ts';
+import { EXIT } from '../exit-code.ts';
+import { Failure, usage } from '../failure.ts';
+import { textOf } from '../fields.ts';
+import { timeoutOf, waitUntilHealthy } from '../waiting.ts';
+import { WAIT_OPTIONS } from './apply.ts';
+
+export const run: CommandBody = {
+  description: [
+    'Deploys one image without a file. Everything that is not said has a default; each is shown with its reason before anything is stored.',
+    'An existing deployment is never changed by run: use berth apply, berth scale, or another --name.',
+  ],
+  parameters: [
+    { term: '<image>', description: 'A pinned reference: with a tag other than latest, or with a digest.' },
+  ],
+  options: [
+    {
+      flags: '--name <name>',
+      description: "Name of the deployment. Default: the last word of the image's repository.",
+    },
+    { flags: '--replicas <n>', description: 'How many instances. Default: 1.' },
+    {
+      flags: '-p, --port <host:container>',
+      description:
+        'Publish a port of the container on the node; may be repeated. One number leaves the choice of the host port to the engine.',
+      repeatable: true,
+    },
+    {
+      flags: '-e, --env <key=value>',
+      description:
+        'A constant in the environment; may be repeated. Credentials are refused here: berth secret.',
+      repeatable: true,
+    },
+    {
+      flags: '--health <command>',
+      description:
+        'Shell command inside the container that ends with 0 when it is healthy. Default: none, and an instance counts as healthy after running for 10 s.',
+    },
+    { flags: '--node <node>', description: 'Place it on this node. Default: the scheduler chooses.' },
+    { flags: '--dry-run', description: 'Show the plan; store nothing.' },
+    ...WAIT_OPTIONS,
+    ...REMOTE_OPTIONS,
+  ],
+  examples: [
+    {
+      line: 'berth run registry.example.com/shop/web:1.4.2 --port 18080:8080',
+      what: 'one instance, reachable at port 18080 of its node',
+    },
+    {
+      line: "berth run nginx:1.29.1 --name front --replicas 3 --health 'wget -qO- localhost/'",
+      what: 'three instances with a health check',
+    },
+  ],
+  run: async (session, { parameters: [image = ''], options }) => {
+    const timeoutMs = timeoutOf(options.text('timeout') ?? '5m', parseDuration);
+    const { body, name, defaults } = deploymentOf(image, options);
+    const client = session.client(options);
+    const planned = await planDeployment(client, name, body);
+    if (planned.action !== 'create') {
+      throw new Failure(`there is a deployment ${name} already; run never changes one`, {
+        advice: [`berth run ${image} --name ANOTHER`, `berth describe deployment ${name}`],
+      });
+    }
+    const style = session.terminal.errStyle;
+    for (const [field, value, why] of defaults)
+      session.terminal.err(`  ${field}: ${value}  ${style.dim(why)}\n`);
+    showPlan(session, planned);
+    if (options.flag('dryRun')) {
+      session.terminal.err('dry run: nothing was stored\n');
+      return EXIT.ok;
+    }
+    const stored = await writeDeployment(session, client, planned);
+    if (!options.unlessDenied('wait')) return EXIT.ok;
+    const code = await waitUntilHealthy(
+      session,
+      client,
+      { name, specHash: textOf(stored, 'specHash') },
+      timeoutMs,
+    );
+    if (code === EXIT.ok)
+      session.terminal.err(
+        `next: berth logs ${name} · berth scale ${name} 2 · berth delete deployment ${name}\n`,
+      );
+    return code;
+  },
+};
+
+type Default = readonly [field: string, value: string, why: string];
+
+function deploymentOf(
+  image: string,
+  options: OptionValues,
+): { readonly body: Json; readonly name: string; readonly defaults: readonly Default[] } {
+  const given = options.text('name');
+  const name = given ?? nameFromImage(image);
+  const replicas = options.text('replicas');
+  const health = options.text('health');
+  const node = options.text('node');
+  const ports = options.list('port').map(portOf);
+  const environment = Object.fromEntries(options.list('env').map(environmentEntry));
+  const body: Json = {
+    kind: 'Deployment',
+    name,
+    image,
+    ...(replicas === undefined ? {} : { replicas: wholeNumber('--replicas', replicas) }),
+    ...(ports.length === 0 ? {} : { ports }),
+    ...(Object.keys(environment).length === 0 ? {} : { environment }),
+    ...(health === undefined ? {} : { healthCheck: { type: 'exec', command: [health] } }),
+    ...(node === undefined ? {} : { nodeId: node }),
+  };
+  const defaults: readonly (Default | undefined)[] = [
+    given === undefined ? ['name', name, "from the image's repository; --name chooses another"] : undefined,
+    health === undefined
+      ? ['health check', 'none', 'counts as healthy after running for 10 s; --health checks it']
+      : undefined,
+    ports.length === 0
+      ? ['ports', 'none', 'reachable on the tenant network only; --port publishes one']
+      : undefined,
+    node === undefined ? ['node', 'chosen by the scheduler', '--node names one'] : undefined,
+  ];
+  return { body, name, defaults: defaults.filter((entry) => entry !== undefined) };
+}
+
+/** The last word of the repository, as far as it can be a name. */
+export function nameFromImage(image: string): string {
+  // Whether the reference is a good one is the control plane's to say; a tag or digest is no part of the name either way.
+  const word = (image.split('/').at(-1) ?? '')
+    .replace(/[:@].*$/, '')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9-]+/g, '-')
+    .replace(/^[^a-z]+/, '')
+    .slice(0, 63)
+    .replace(/-+$/, '');
+  if (word === '') throw usage(`no name can be made from ${image}`, ['choose one with --name']);
+  return word;
+}
+
+export function portOf(text: string): Json {
+  const match = /^(?:(\d{1,5}):)?(\d{1,5})$/.exec(text);
+  if (match === null) throw usage(`--port ${text}: expected HOST:CONTAINER, e.g. 18080:8080, or CONTAINER`);
+  const [, host, container] = match;
+  return { container: Number(container), ...(host === undefined ? {} : { host: Number(host) }) };
+}
+
+export function environmentEntry(text: string): readonly [string, string] {
+  const at = text.indexOf('=');
+  if (at < 1) throw usage(`--env ${at === -1 ? text : ''}: expected KEY=VALUE`);
+  return [text.slice(0, at), text.slice(at + 1)];
+}
+
+export function wholeNumber(flag: string, text: string): number {
+  if (!/^-?\d{1,9}$/.test(text)) throw usage(`${flag} ${text}: expected a whole number`);
+  return Number(text);
+}

@@ -1,0 +1,46 @@
+import { parseDuration } from '../../core/model/quantity.ts';
+import { deploymentPath } from '../client.ts';
+import { type CommandBody, REMOTE_OPTIONS } from '../command.ts';
+import { EXIT } from '../exit-code.ts';
+import { numberOf, textOf } from '../fields.ts';
+import { warningLines } from '../plan-view.ts';
+import { timeoutOf, waitUntilHealthy } from '../waiting.ts';
+import { WAIT_OPTIONS } from './apply.ts';
+import { wholeNumber } from './run.ts';
+
+export const scale: CommandBody = {
+  description: [
+    'Sets the number of instances of a deployment, and waits until they are healthy. 0 stops it without deleting it.',
+  ],
+  parameters: [
+    { term: '<name>', description: 'The deployment.' },
+    { term: '<replicas>', description: 'How many instances.' },
+  ],
+  options: [...WAIT_OPTIONS, ...REMOTE_OPTIONS],
+  examples: [
+    { line: 'berth scale web 5', what: 'five instances' },
+    { line: 'berth scale web 0', what: 'stop it; its configuration stays' },
+  ],
+  run: async (session, { parameters: [name = '', text = ''], options }) => {
+    const replicas = wholeNumber('replicas', text);
+    const timeoutMs = timeoutOf(options.text('timeout') ?? '5m', parseDuration);
+    const client = session.client(options);
+    const stored = await client.record({ path: deploymentPath(name) });
+    const before = numberOf(stored, 'replicas') ?? 0;
+    const written = await client.record({
+      method: 'PUT',
+      path: deploymentPath(name),
+      body: { replicas },
+      ifMatch: numberOf(stored, 'revision'),
+    });
+    session.terminal.out(`deployment/${name} scaled from ${before} to ${replicas}\n`);
+    for (const line of warningLines(written, session.terminal.errStyle)) session.terminal.err(`${line}\n`);
+    if (!options.unlessDenied('wait')) return EXIT.ok;
+    return waitUntilHealthy(
+      session,
+      client,
+      { name: textOf(written, 'name'), specHash: textOf(written, 'specHash') },
+      timeoutMs,
+    );
+  },
+};

@@ -1,0 +1,297 @@
+import { readFileSync } from 'node:fs';
+import { type Client, deploymentPath, type Json, segment } from '../client.ts';
+import {
+  type CommandBody,
+  type OptionValues,
+  OUTPUT_OPTION,
+  REMOTE_OPTIONS,
+  type Subcommand,
+} from '../command.ts';
+import { EXIT } from '../exit-code.ts';
+import { messageOf, usage } from '../failure.ts';
+import { textOf, textsOf } from '../fields.ts';
+import { outputFormat, printList, printRecord } from '../output.ts';
+import { alterationLines } from '../plan-view.ts';
+import { resourceOf } from '../resources.ts';
+import type { Session } from '../session.ts';
+import { timeoutOf, waitUntilHealthy } from '../waiting.ts';
+import { parseDuration } from '../../core/model/quantity.ts';
+import { WAIT_OPTIONS } from './apply.ts';
+
+const PATH = {
+  term: '<path>',
+  description: 'NAMESPACE/NAME, e.g. deployments/web or resources/db.',
+} as const;
+
+const MATERIAL_OPTIONS = [
+  {
+    flags: '--key <name>',
+    description:
+      'A key whose value is asked for at a prompt that does not show it, or read from standard input when that is no terminal. May be repeated on a terminal.',
+    repeatable: true,
+  },
+  {
+    flags: '--from-file <key=file>',
+    description:
+      'A key whose value is the content of a file, without one newline at its end. May be repeated.',
+    repeatable: true,
+  },
+  { flags: '--from-json', description: 'Read a JSON object of keys and values from standard input.' },
+  {
+    flags: '--generate <key>',
+    description: 'A key whose value the control plane makes and nobody sees. May be repeated.',
+    repeatable: true,
+  },
+] as const;
+
+/** Values come from prompts, files and pipes only: the command line can be read by every user of the machine. */
+async function material(session: Session, options: OptionValues): Promise<Json> {
+  const values: Record<string, string> = {};
+  const { terminal } = session;
+  if (options.flag('fromJson')) Object.assign(values, parseValues(await terminal.readInput()));
+  for (const entry of options.list('fromFile')) {
+    const [key, file] = keyAndFile(entry);
+    values[key] = readValue(file);
+  }
+  const keys = options.list('key');
+  if (keys.length > 0 && !terminal.interactive) {
+    if (keys.length > 1 || options.flag('fromJson'))
+      throw usage('standard input holds one value: one --key, or --from-json for several');
+    values[keys[0] ?? ''] = (await terminal.readInput()).replace(/\r?\n$/, '');
+  } else {
+    for (const key of keys) values[key] = await terminal.askHidden(`Value of ${key}: `);
+  }
+  const generated = options.list('generate');
+  return {
+    ...(Object.keys(values).length === 0 ? {} : { values }),
+    ...(generated.length === 0 ? {} : { generate: { keys: generated } }),
+  };
+}
+
+function keyAndFile(entry: string): readonly [string, string] {
+  const at = entry.indexOf('=');
+  if (at < 1) throw usage('--from-file: expected KEY=FILE');
+  return [entry.slice(0, at), entry.slice(at + 1)];
+}
+
+function readValue(file: string): string {
+  try {
+    return readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+  } catch (error) {
+    throw usage(`--from-file ${file}: ${messageOf(error)}`);
+  }
+}
+
+/** What was typed is never repeated in a message: it may be the secret. */
+function parseValues(text: string): Readonly<Record<string, string>> {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    throw usage('--from-json: standard input is not valid JSON');
+  }
+  const isMap = typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed);
+  if (!isMap || !Object.values(parsed as object).every((value) => typeof value === 'string')) {
+    throw usage('--from-json: expected one object whose values are texts');
+  }
+  return parsed as Readonly<Record<string, string>>;
+}
+
+function apiPath(path: string): string {
+  const segments = path.split('/');
+  if (segments.length !== 2 || segments.includes(''))
+    throw usage(`${path} is not the path of a secret`, ['expected NAMESPACE/NAME, e.g. deployments/web']);
+  return `/api/v1/secrets/${segments.map(segment).join('/')}`;
+}
+
+const write: Subcommand = {
+  name: 'write',
+  summary: 'Write a secret document',
+  description: [
+    'Writes the document at a path: one or more keys with values. It replaces the document whole, as a new version. The answer and every later read show names and versions only; a value can never be read back.',
+    'Values come from a prompt, a file or standard input, never from arguments.',
+  ],
+  parameters: [PATH],
+  options: [...MATERIAL_OPTIONS, OUTPUT_OPTION, ...REMOTE_OPTIONS],
+  examples: [
+    { line: 'berth secret write deployments/web --key password', what: 'asks for the value' },
+    { line: 'pass show db | berth secret write resources/db --key password', what: 'from a pipe' },
+    {
+      line: 'berth secret write deployments/web --generate session_key',
+      what: 'made by the control plane, seen by nobody',
+    },
+  ],
+  run: async (session, { parameters: [path = ''], options }) => {
+    const format = outputFormat(options);
+    const url = apiPath(path);
+    const client = session.client(options);
+    const body = await material(session, options);
+    if (Object.keys(body).length === 0)
+      throw usage('no keys were given', [
+        '--key NAME asks for a value; --generate NAME lets the control plane make one',
+      ]);
+    const written = await client.record({ method: 'PUT', path: url, body });
+    if (format === 'table')
+      session.terminal.out(
+        `secret/${path} written: version ${textOf(written, 'version')}, keys ${textsOf(written, 'keys').join(', ')}\n`,
+      );
+    else await printRecord(session.terminal, resourceOf('secrets'), written, format, session.now());
+    for (const line of alterationLines(written, session.terminal.errStyle)) session.terminal.err(`${line}\n`);
+    return EXIT.ok;
+  },
+};
+
+const consumers: Subcommand = {
+  name: 'consumers',
+  summary: 'List the deployments that read a secret',
+  description: [
+    'Lists every deployment that references the credential of this name, whatever its namespace.',
+  ],
+  parameters: [
+    {
+      term: '<name>',
+      description: 'The name after the namespace: db for resources/db. The whole path works too.',
+    },
+  ],
+  options: [OUTPUT_OPTION, ...REMOTE_OPTIONS],
+  examples: [{ line: 'berth secret consumers db', what: 'who would notice a new password?' }],
+  run: async (session, { parameters: [name = ''], options }) => {
+    const format = outputFormat(options);
+    const label = name.split('/').at(-1) ?? name;
+    const { body } = await session
+      .client(options)
+      .need({ path: `/api/v1/secrets/resources/${segment(label)}/consumers` });
+    const found = body as readonly Json[];
+    if (found.length === 0 && (format === 'table' || format === 'wide')) {
+      session.terminal.err(`no deployment references ${label}\n`);
+      return EXIT.ok;
+    }
+    const column = (header: string, field: string) => ({
+      header,
+      cell: (record: Json) => textOf(record, field),
+    });
+    const listing = {
+      nameOf: (record: Json) => `deployment/${textOf(record, 'deployment')}`,
+      columns: [
+        column('DEPLOYMENT', 'deployment'),
+        column('ENTRY', 'secret'),
+        column('ANCHOR', 'anchor'),
+        column('SECRETS-VERSION', 'secretsVersion'),
+      ],
+    };
+    await printList(session.terminal, listing, found, format, session.now());
+    return EXIT.ok;
+  },
+};
+
+async function nextPhase(client: Client, deployment: string): Promise<string> {
+  return textOf(await client.record({ path: deploymentPath(deployment) }), 'status.rotation.next');
+}
+
+const rotate: Subcommand = {
+  name: 'rotate',
+  summary: "Advance the rotation of a deployment's secrets by one phase",
+  description: [
+    'A rotation has three phases. stage delivers the new value beside the old one (NAME_key and NAME_key_NEXT); promote makes it the value (NAME_key, and NAME_key_PREVIOUS for the old one); retire drops the old one. Each phase restarts the instances, one healthy replacement at a time, and the next one is refused until all carry it.',
+    'Without --phase the next phase in order is taken. With stage, new values may be given as for berth secret write; without, the control plane makes new ones, or takes the newest version of a credential that is managed elsewhere.',
+  ],
+  parameters: [{ term: '<deployment>', description: 'The deployment.' }],
+  options: [
+    {
+      flags: '--phase <phase>',
+      description: 'stage, promote or retire. Default: the next in order.',
+      values: ['stage', 'promote', 'retire'],
+    },
+    { flags: '--secret <entry>', description: 'Only this entry of the deployment. Default: every entry.' },
+    ...MATERIAL_OPTIONS,
+    ...WAIT_OPTIONS,
+    ...REMOTE_OPTIONS,
+  ],
+  examples: [
+    { line: 'berth secret rotate web', what: 'the next phase, whichever it is' },
+    {
+      line: 'berth secret rotate web --phase stage --secret DB --key password',
+      what: 'begin with a value of your own',
+    },
+  ],
+  run: async (session, { parameters: [deployment = ''], options }) => {
+    const timeoutMs = timeoutOf(options.text('timeout') ?? '5m', parseDuration);
+    const client = session.client(options);
+    const phase = options.text('phase') ?? (await nextPhase(client, deployment));
+    const secretName = options.text('secret');
+    const body = {
+      phase,
+      ...(secretName === undefined ? {} : { secret: secretName }),
+      ...(await material(session, options)),
+    };
+    const written = await client.record({
+      method: 'POST',
+      path: `${deploymentPath(deployment)}/secrets/rotate`,
+      body,
+    });
+    session.terminal.out(
+      `deployment/${deployment}: ${phase} accepted, secretsVersion ${textOf(written, 'secretsVersion')}\n`,
+    );
+    const code = options.unlessDenied('wait')
+      ? await waitUntilHealthy(
+          session,
+          client,
+          { name: textOf(written, 'name'), specHash: textOf(written, 'specHash') },
+          timeoutMs,
+        )
+      : EXIT.ok;
+    if (code === EXIT.ok)
+      session.terminal.err(
+        `next: berth secret rotate ${deployment} --phase ${textOf(written, 'status.rotation.next')}\n`,
+      );
+    return code;
+  },
+};
+
+export const secret: CommandBody = {
+  description: [
+    'Credentials live in the secrets store of the control plane; deployments hold references to them, and containers get the values as environment variables. No command and no role can read a value back.',
+  ],
+  examples: [
+    { line: 'berth secret write deployments/web --generate password', what: 'write one' },
+    { line: 'berth secret rotate web', what: 'replace what web uses, without an interruption' },
+  ],
+  subcommands: [
+    write,
+    {
+      name: 'list',
+      summary: 'List referenced secrets',
+      aliases: ['ls'],
+      description: [
+        "Lists every path that the tenant's deployments reference, whether it exists, and who reads it.",
+      ],
+      options: [OUTPUT_OPTION, ...REMOTE_OPTIONS],
+      examples: [{ line: 'berth secret list', what: 'what is referenced, and what is missing' }],
+      run: async (session, { options }) => {
+        const format = outputFormat(options);
+        const secrets = resourceOf('secrets');
+        const found = await secrets.list(session.client(options), {});
+        if (found.length === 0 && (format === 'table' || format === 'wide'))
+          session.terminal.err(`${secrets.nothing}\n`);
+        else await printList(session.terminal, secrets, found, format, session.now());
+        return EXIT.ok;
+      },
+    },
+    {
+      name: 'show',
+      summary: 'Show keys and versions of a document, never values',
+      description: ['Prints the metadata of a document: its keys and versions.'],
+      parameters: [PATH],
+      options: [OUTPUT_OPTION, ...REMOTE_OPTIONS],
+      examples: [{ line: 'berth secret show deployments/web -o yaml', what: 'every version with its time' }],
+      run: async (session, { parameters: [path = ''], options }) => {
+        const format = outputFormat(options);
+        const record = await session.client(options).record({ path: apiPath(path) });
+        await printRecord(session.terminal, resourceOf('secrets'), record, format, session.now());
+        return EXIT.ok;
+      },
+    },
+    consumers,
+    rotate,
+  ],
+};

@@ -1,0 +1,162 @@
+import { parseMemory } from '../../core/model/quantity.ts';
+import { segment } from '../client.ts';
+import {
+  type CommandBody,
+  type OptionValues,
+  OUTPUT_OPTION,
+  type Parameter,
+  REMOTE_OPTIONS,
+} from '../command.ts';
+import { EXIT } from '../exit-code.ts';
+import { usage } from '../failure.ts';
+import { textOf, textsOf } from '../fields.ts';
+import { outputFormat, printList, printRecord } from '../output.ts';
+import { resourceOf } from '../resources.ts';
+import { confirmDeletion } from './delete.ts';
+import { wholeNumber } from './run.ts';
+
+const SLUG: Parameter = { term: '<tenant>', description: 'Slug or UUID of the tenant.' };
+const CONTEXT = REMOTE_OPTIONS.slice(0, 1);
+
+export const tenant: CommandBody = {
+  description: [
+    'Tenants share a control plane and nothing else: each has its own nodes, deployments, secrets and tokens. Only a platform administrator manages them.',
+  ],
+  examples: [
+    { line: 'berth tenant create acme', what: 'a new tenant' },
+    { line: 'berth token create --tenant acme --name ops --role tenant-admin', what: 'then its first token' },
+  ],
+  subcommands: [
+    {
+      name: 'list',
+      summary: 'List tenants',
+      aliases: ['ls'],
+      description: ['Lists tenants with their quotas.'],
+      options: [OUTPUT_OPTION, ...CONTEXT],
+      examples: [{ line: 'berth tenant list', what: 'every tenant' }],
+      run: async (session, { options }) => {
+        const format = outputFormat(options);
+        const tenants = resourceOf('tenants');
+        await printList(
+          session.terminal,
+          tenants,
+          await tenants.list(session.client(options), {}),
+          format,
+          session.now(),
+        );
+        return EXIT.ok;
+      },
+    },
+    {
+      name: 'create',
+      summary: 'Create a tenant',
+      description: ['Creates a tenant. It has no nodes and no tokens yet.'],
+      parameters: [
+        {
+          term: '<slug>',
+          description: 'Lowercase letters, digits and hyphens; used in commands and network names.',
+        },
+      ],
+      options: [
+        { flags: '--name <text>', description: 'Display name. Default: the slug.' },
+        OUTPUT_OPTION,
+        ...CONTEXT,
+      ],
+      examples: [{ line: 'berth tenant create acme --name "Acme Ltd"', what: 'with a display name' }],
+      run: async (session, { parameters: [slug = ''], options }) => {
+        const format = outputFormat(options);
+        const name = options.text('name');
+        const made = await session.client(options).record({
+          method: 'POST',
+          path: '/api/v1/tenants',
+          body: { slug, ...(name === undefined ? {} : { name }) },
+        });
+        if (format === 'table') session.terminal.out(`tenant/${slug} created (${textOf(made, 'id')})\n`);
+        else await printRecord(session.terminal, resourceOf('tenants'), made, format, session.now());
+        session.terminal.err(`next: berth token create --tenant ${slug} --name ops --role tenant-admin\n`);
+        return EXIT.ok;
+      },
+    },
+    {
+      name: 'delete',
+      summary: 'Delete a tenant that has nothing left',
+      aliases: ['remove'],
+      description: [
+        'Deletes a tenant with its tokens, history and secrets. Refused while it has deployments, nodes or volumes.',
+      ],
+      parameters: [SLUG],
+      options: [{ flags: '-y, --yes', description: 'Do not ask.' }, ...CONTEXT],
+      examples: [{ line: 'berth tenant delete acme', what: 'after its deployments and nodes are gone' }],
+      run: async (session, { parameters: [slug = ''], options }) => {
+        const client = session.client(options);
+        await confirmDeletion(
+          session,
+          `tenant/${slug} with its tokens, history and secrets`,
+          options.flag('yes'),
+        );
+        await client.need({ method: 'DELETE', path: `/api/v1/tenants/${segment(slug)}` });
+        session.terminal.out(`tenant/${slug} deleted\n`);
+        return EXIT.ok;
+      },
+    },
+    {
+      name: 'quota',
+      summary: "Show or replace a tenant's quota",
+      description: [
+        'Without flags, shows the quota. With flags, replaces it whole: a limit that is not given is no limit. A quota that is reached stops new containers and shrinks nothing.',
+      ],
+      parameters: [SLUG],
+      options: [
+        { flags: '--containers <n>', description: 'Most containers at once.' },
+        { flags: '--cpu <cores>', description: 'Most requested cores.' },
+        { flags: '--memory <amount>', description: 'Most requested memory, e.g. 64Gi.' },
+        { flags: '--none', description: 'No limits.' },
+        OUTPUT_OPTION,
+        ...CONTEXT,
+      ],
+      examples: [
+        { line: 'berth tenant quota acme', what: 'what is set' },
+        {
+          line: 'berth tenant quota acme --containers 50 --memory 64Gi',
+          what: 'these two limits, and no other',
+        },
+      ],
+      run: async (session, { parameters: [slug = ''], options }) => {
+        const format = outputFormat(options);
+        const client = session.client(options);
+        const path = `/api/v1/tenants/${segment(slug)}`;
+        const quota = quotaOf(options);
+        const record =
+          quota === undefined
+            ? await client.record({ path })
+            : await client.record({ method: 'PUT', path: `${path}/quota`, body: quota });
+        await printRecord(session.terminal, resourceOf('tenants'), record, format, session.now());
+        const removed = textsOf(record, 'removed');
+        if (removed.length > 0) session.terminal.err(`no longer limited: ${removed.join(', ')}\n`);
+        return EXIT.ok;
+      },
+    },
+  ],
+};
+
+function quotaOf(options: OptionValues): Readonly<Record<string, number>> | undefined {
+  const containers = options.text('containers');
+  const cpu = options.text('cpu');
+  const memory = options.text('memory');
+  if (options.flag('none')) {
+    if ([containers, cpu, memory].some((value) => value !== undefined))
+      throw usage('--none takes away every limit; do not give one with it');
+    return {};
+  }
+  if (containers === undefined && cpu === undefined && memory === undefined) return undefined;
+  const bytes = memory === undefined ? undefined : parseMemory(memory);
+  if (memory !== undefined && bytes === undefined)
+    throw usage(`--memory ${memory}: expected an amount such as 512Mi or 64Gi`);
+  if (cpu !== undefined && !/^\d{1,6}(?:\.\d{1,3})?$/.test(cpu))
+    throw usage(`--cpu ${cpu}: expected a number of cores, e.g. 8 or 0.5`);
+  return {
+    ...(containers === undefined ? {} : { containers: wholeNumber('--containers', containers) }),
+    ...(cpu === undefined ? {} : { cpu: Number(cpu) }),
+    ...(bytes === undefined ? {} : { memoryBytes: bytes }),
+  };
+}

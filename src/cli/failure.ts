@@ -1,0 +1,45 @@
+import type { ExitCode } from './exit-code.ts';
+import { EXIT } from './exit-code.ts';
+import type { RejectionView } from './rejection-view.ts';
+
+/** Ends the command with words for the person who typed it; never a stack trace. */
+export class Failure extends Error {
+  override readonly name = 'Failure';
+  readonly exitCode: ExitCode;
+  /** Lines under the message: what to check or to type next. */
+  readonly advice: readonly string[];
+
+  constructor(
+    message: string,
+    options: {
+      readonly exitCode?: ExitCode;
+      readonly advice?: readonly string[];
+      readonly cause?: unknown;
+    } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.exitCode = options.exitCode ?? EXIT.refused;
+    this.advice = options.advice ?? [];
+  }
+}
+
+export function usage(message: string, advice: readonly string[] = []): Failure {
+  return new Failure(message, { exitCode: EXIT.usage, advice });
+}
+
+/** The control plane said no; main shows the record. */
+export class Refused extends Error {
+  override readonly name = 'Refused';
+  readonly rejection: RejectionView;
+  readonly status: number;
+
+  constructor(rejection: RejectionView, status: number) {
+    super(rejection.code);
+    this.rejection = rejection;
+    this.status = status;
+  }
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

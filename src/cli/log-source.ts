@@ -1,0 +1,85 @@
+import type { IncomingMessage } from 'node:http';
+import { type Client, deploymentPath, type Json } from './client.ts';
+import { serverEvents } from './event-source.ts';
+import { textOf } from './fields.ts';
+import { printable } from './style.ts';
+
+export interface LogOptions {
+  readonly follow?: boolean;
+  readonly tail?: number;
+  readonly since?: string;
+  readonly instance?: string;
+}
+
+export interface LogLine {
+  /** Empty when there is one instance only. */
+  readonly instance: string;
+  readonly text: string;
+  /** Not output, but why there is none. */
+  readonly problem: boolean;
+}
+
+/** The output of a deployment's instances, line by line. */
+export async function* logLines(
+  client: Client,
+  deployment: string,
+  options: LogOptions,
+): AsyncGenerator<LogLine> {
+  const answer = await client.stream({
+    path: `${deploymentPath(deployment)}/logs`,
+    query: {
+      follow: options.follow === true ? 'true' : undefined,
+      tail: options.tail === undefined ? undefined : String(options.tail),
+      since: options.since,
+      instance: options.instance,
+    },
+    headers: { accept: '*/*' },
+  });
+  if (options.follow !== true) {
+    yield* plainLines(answer);
+    return;
+  }
+  for await (const { event, data } of serverEvents(answer)) {
+    if (event === 'end') return;
+    const entry = JSON.parse(data) as Json;
+    const problem = event === 'problem';
+    const text = problem
+      ? `(no output from ${textOf(entry, 'nodeId')}: ${textOf(entry, 'message')})`
+      : textOf(entry, 'line');
+    yield { instance: textOf(entry, 'instance'), text: printable(text), problem };
+  }
+}
+
+/** With several instances each line is `<id> | <line>`. */
+const NAMED = /^(inst_[a-z0-9]+) \| (.*)$/s;
+
+async function* plainLines(answer: IncomingMessage): AsyncGenerator<LogLine> {
+  let rest = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of answer) {
+    const lines = (rest + decoder.decode(chunk as Buffer, { stream: true })).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) yield plainLine(line);
+  }
+  if (rest !== '') yield plainLine(rest);
+}
+
+function plainLine(line: string): LogLine {
+  const [, instance = '', text = line] = NAMED.exec(line) ?? [];
+  return { instance, text: printable(text), problem: false };
+}
+
+/** For the end of a failed wait: whatever can be had, never an error of its own. */
+export async function lastLogLines(
+  client: Client,
+  deployment: string,
+  count: number,
+): Promise<readonly LogLine[]> {
+  const lines: LogLine[] = [];
+  try {
+    for await (const line of logLines(client, deployment, { tail: count })) lines.push(line);
+  } catch {
+    return [];
+  }
+  return lines.slice(-count);
+}

@@ -1,0 +1,122 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Json } from './client.ts';
+import { messageOf, usage } from './failure.ts';
+
+/** One document of a file, before the control plane has looked at it. */
+export interface Manifest {
+  /** `web.yaml`, or `web.yaml#2` for the second document. */
+  readonly source: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly body: Json;
+}
+
+const EXTENSIONS = /\.(?:ya?ml|json)$/;
+const MAX_FILE_BYTES = 16 * 2 ** 20;
+
+/** Kinds that this program can apply; others are told apart from a misspelt one by the control plane's own rules. */
+const APPLIED = 'Deployment';
+
+interface Source {
+  readonly name: string;
+  readonly text: string;
+}
+
+async function readSources(
+  paths: readonly string[],
+  readInput: () => Promise<string>,
+): Promise<readonly Source[]> {
+  const sources: Source[] = [];
+  for (const path of paths) {
+    if (path === '-') sources.push({ name: 'standard input', text: await readInput() });
+    else for (const file of filesAt(path)) sources.push({ name: file, text: readFile(file) });
+  }
+  return sources;
+}
+
+/** A folder stands for the manifests in it, by name; folders inside it are not entered. */
+function filesAt(path: string): readonly string[] {
+  try {
+    if (!statSync(path).isDirectory()) return [path];
+  } catch (error) {
+    throw usage(
+      `-f ${path}: ${(error as NodeJS.ErrnoException).code === 'ENOENT' ? 'there is no such file or folder' : messageOf(error)}`,
+    );
+  }
+  const files = readdirSync(path)
+    .filter((name) => EXTENSIONS.test(name))
+    .sort();
+  if (files.length === 0) throw usage(`-f ${path}: the folder holds no .yaml, .yml or .json file`);
+  return files.map((name) => join(path, name));
+}
+
+function readFile(path: string): string {
+  try {
+    if (statSync(path).size > MAX_FILE_BYTES) throw new Error(`larger than ${MAX_FILE_BYTES / 2 ** 20} MiB`);
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw usage(`-f ${path}: ${messageOf(error)}`);
+  }
+}
+
+/** Every document of every file; nothing is sent before all of them can be read. */
+export async function readManifests(
+  paths: readonly string[],
+  readInput: () => Promise<string>,
+): Promise<readonly Manifest[]> {
+  const { parseAllDocuments } = await import('yaml');
+  const manifests: Manifest[] = [];
+  for (const { name: source, text } of await readSources(paths, readInput)) {
+    const documents = parseAllDocuments(text, { prettyErrors: true, uniqueKeys: true });
+    if (!Array.isArray(documents)) continue;
+    for (const [index, document] of documents.entries()) {
+      const place = documents.length === 1 ? source : `${source}#${index + 1}`;
+      const [problem] = document.errors;
+      if (problem !== undefined) throw usage(`${place} is not valid YAML: ${problem.message.trimEnd()}`);
+      // Aliases may not multiply a small file into a large one.
+      const value: unknown = document.toJS({ maxAliasCount: 100 });
+      if (value === null || value === undefined) continue;
+      manifests.push(manifestOf(place, value));
+    }
+  }
+  if (manifests.length === 0) throw usage('the files hold no document');
+  refuseDuplicates(manifests);
+  return manifests;
+}
+
+function manifestOf(source: string, value: unknown): Manifest {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw usage(
+      `${source} must describe one record; it holds ${Array.isArray(value) ? 'a list' : `a ${typeof value}`}`,
+      ['Several records are separated by a line with ---'],
+    );
+  }
+  const body = value as Json;
+  const kind = body['kind'] ?? APPLIED;
+  if (kind !== APPLIED) {
+    throw usage(
+      `${source}: kind ${JSON.stringify(kind)} cannot be applied; this program applies kind ${APPLIED}`,
+      ['Nothing was sent. Leave the document out, or correct its kind.'],
+    );
+  }
+  const name = body['name'];
+  if (typeof name !== 'string' || name === '') {
+    throw usage(`${source}: name is missing`, [
+      'A document starts with kind, name and image:',
+      '  kind: Deployment',
+      '  name: web',
+      '  image: registry.example.com/shop/web:1.4.2',
+    ]);
+  }
+  return { source, kind: APPLIED, name, body };
+}
+
+function refuseDuplicates(manifests: readonly Manifest[]): void {
+  const seen = new Map<string, string>();
+  for (const { name, source } of manifests) {
+    const before = seen.get(name);
+    if (before !== undefined) throw usage(`${name} is described twice: in ${before} and in ${source}`);
+    seen.set(name, source);
+  }
+}

@@ -1,0 +1,86 @@
+import { nearest } from '../core/contract/nearest.ts';
+import type { Json } from './client.ts';
+import { OUTPUT_FORMATS, type OptionValues, type OutputFormat } from './command.ts';
+import { usage } from './failure.ts';
+import { tableText } from './table.ts';
+import type { Terminal } from './terminal.ts';
+
+/** How a kind of record is shown in a list. */
+export interface Column {
+  readonly header: string;
+  readonly cell: (record: Json, now: number) => string;
+  /** Only with `-o wide`. */
+  readonly wide?: boolean;
+}
+
+export interface Listing {
+  readonly columns: readonly Column[];
+  /** `-o name`. */
+  readonly nameOf: (record: Json) => string;
+}
+
+export function outputFormat(options: OptionValues): OutputFormat {
+  const text = options.text('output') ?? 'table';
+  const format = OUTPUT_FORMATS.find((one) => one === text);
+  if (format !== undefined) return format;
+  const near = nearest(text, OUTPUT_FORMATS);
+  throw usage(`unknown output format ${text}${near === undefined ? '' : `; did you mean ${near}?`}`, [
+    `-o takes: ${OUTPUT_FORMATS.join(', ')}`,
+  ]);
+}
+
+/** Fields as the control plane sent them, for programs. */
+export async function structuredText(format: 'json' | 'yaml', value: unknown): Promise<string> {
+  if (format === 'json') return `${JSON.stringify(value, null, 2)}\n`;
+  const { stringify } = await import('yaml');
+  return stringify(value, { lineWidth: 0 });
+}
+
+export function listText(
+  terminal: Terminal,
+  listing: Listing,
+  records: readonly Json[],
+  format: 'table' | 'wide',
+  now: number,
+): string {
+  const columns = listing.columns.filter((column) => format === 'wide' || column.wide !== true);
+  return tableText(
+    columns.map((column) => column.header),
+    records.map((record) => columns.map((column) => column.cell(record, now))),
+    terminal.style,
+    terminal.live && format === 'table' ? terminal.columns : undefined,
+  );
+}
+
+export async function printList(
+  terminal: Terminal,
+  listing: Listing,
+  records: readonly Json[],
+  format: OutputFormat,
+  now: number,
+): Promise<void> {
+  switch (format) {
+    case 'json':
+    case 'yaml':
+      terminal.out(await structuredText(format, records));
+      return;
+    case 'name':
+      for (const record of records) terminal.out(`${listing.nameOf(record)}\n`);
+      return;
+    case 'table':
+    case 'wide':
+      terminal.out(listText(terminal, listing, records, format, now));
+  }
+}
+
+/** One record: whole for programs, as a row for people. */
+export async function printRecord(
+  terminal: Terminal,
+  listing: Listing,
+  record: Json,
+  format: OutputFormat,
+  now: number,
+): Promise<void> {
+  if (format === 'json' || format === 'yaml') terminal.out(await structuredText(format, record));
+  else await printList(terminal, listing, [record], format, now);
+}

@@ -1,0 +1,72 @@
+import type { Json } from './client.ts';
+import { listOf, mapOf, numberOf, textOf, textsOf, valueOf } from './fields.ts';
+import { printable, type Style } from './style.ts';
+
+const MAX_VALUE = 120;
+
+function shown(value: unknown): string {
+  if (value === null || value === undefined) return '(none)';
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return printable(text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE)}…` : text);
+}
+
+/** Field by field: what is, what will be. */
+export function diffLines(differences: readonly Json[], style: Style): readonly string[] {
+  return differences.flatMap((difference) => {
+    const field = textOf(difference, 'field');
+    const from = valueOf(difference, 'from');
+    const to = valueOf(difference, 'to');
+    return [
+      `  ${style.bold(field)}`,
+      ...(from === null || from === undefined ? [] : [`    ${style.red(`- ${shown(from)}`)}`]),
+      ...(to === null || to === undefined ? [] : [`    ${style.green(`+ ${shown(to)}`)}`]),
+    ];
+  });
+}
+
+/** What the control plane filled in or changed, each with its reason (spec §1). */
+export function alterationLines(answer: Json, style: Style): readonly string[] {
+  return listOf(answer, 'alterations').map((alteration) => {
+    const field = textOf(alteration, 'field');
+    const from = textOf(alteration, 'from');
+    const before = from === '' || from === '(absent)' ? '' : `${shown(from)} → `;
+    return `  ${field}: ${before}${shown(textOf(alteration, 'to'))}  ${style.dim(textOf(alteration, 'why'))}`;
+  });
+}
+
+export function warningLines(answer: Json, style: Style): readonly string[] {
+  return listOf(answer, 'warnings').map(
+    (warning) =>
+      `${style.yellow('warning:')} ${textOf(warning, 'code')} (${textOf(warning, 'field')}): ${textOf(warning, 'why')}`,
+  );
+}
+
+/** Where new instances would go and why, or every node with every reason against it. */
+export function placementLines(plan: Json, style: Style): readonly string[] {
+  const placed = listOf(plan, 'instances').map(
+    (instance) =>
+      `  ${style.green('→')} node ${style.bold(textOf(instance, 'node'))}  ${style.dim(textOf(instance, 'why'))}`,
+  );
+  const unplaced = mapOf(plan, 'unplaced');
+  const waiting = textsOf(plan, 'waitingFor').map((text) => `  ${style.yellow('waits:')} ${text}`);
+  if (numberOf(unplaced, 'count') === undefined) return [...counted(placed), ...waiting];
+  return [
+    ...counted(placed),
+    `  ${style.yellow(`${numberOf(unplaced, 'count') ?? 0} without a place:`)} ${textOf(unplaced, 'summary')}`,
+    ...listOf(unplaced, 'nodes').flatMap((node) => reasonLines(node, style)),
+    ...waiting,
+  ];
+}
+
+function reasonLines(node: Json, style: Style): readonly string[] {
+  return listOf(node, 'reasons').map(
+    (reason) => `    ${style.bold(textOf(node, 'node'))}: ${textOf(reason, 'message')}`,
+  );
+}
+
+/** Ten instances for the same reason on one node are one line. */
+function counted(lines: readonly string[]): readonly string[] {
+  const counts = new Map<string, number>();
+  for (const line of lines) counts.set(line, (counts.get(line) ?? 0) + 1);
+  return [...counts].map(([line, count]) => (count === 1 ? line : `${line} (${count} instances)`));
+}

@@ -1,0 +1,162 @@
+import { Command, CommanderError, Option as CommanderOption } from 'commander';
+import { nearest } from '../core/contract/nearest.ts';
+import { type CommandBody, type CommandEntry, type Input, type Option, OptionValues } from './command.ts';
+import { EXIT } from './exit-code.ts';
+import { usage } from './failure.ts';
+import { commandHelp, overview } from './help.ts';
+import type { Session } from './session.ts';
+
+const RENAMED: Readonly<Record<string, string>> = {
+  ls: 'get',
+  list: 'get',
+  ps: 'get',
+  create: 'apply',
+  deploy: 'apply',
+  rm: 'delete',
+  remove: 'delete',
+  inspect: 'describe',
+  show: 'describe',
+  status: 'rollout',
+  rollback: 'rollout',
+  log: 'logs',
+  ssh: 'exec',
+  nodes: 'node',
+  secrets: 'secret',
+  tenants: 'tenant',
+  tokens: 'token',
+  start: 'up',
+  init: 'up',
+  quickstart: 'up',
+};
+
+/** Reads the words, finds the command, runs it. Only the named command is loaded. */
+export async function runProgram(
+  commands: readonly CommandEntry[],
+  argv: readonly string[],
+  session: Session,
+): Promise<number> {
+  const [first, ...rest] = argv;
+  if (first === undefined || first === '--help' || first === '-h' || first === 'help') {
+    return help(commands, first === 'help' ? rest : [], session);
+  }
+  if (first === '--version' || first === '-V') return runProgram(commands, ['version', ...rest], session);
+  const entry = commands.find((command) => command.name === first);
+  if (entry === undefined) throw unknownCommand(commands, first);
+  return runCommand(entry, await entry.load(), rest, session);
+}
+
+async function help(
+  commands: readonly CommandEntry[],
+  path: readonly string[],
+  session: Session,
+): Promise<number> {
+  const [first, ...rest] = path;
+  if (first === undefined) {
+    session.terminal.out(overview(commands));
+    return EXIT.ok;
+  }
+  return runProgram(commands, [first, ...rest, '--help'], session);
+}
+
+function unknownCommand(commands: readonly CommandEntry[], word: string): Error {
+  const names = commands.map((command) => command.name);
+  if (word.startsWith('-'))
+    return usage(`flags come after the command: berth <command> ${word}`, [
+      'berth --help lists the commands',
+    ]);
+  const near = nearest(word, [...names, 'server', 'agent']) ?? RENAMED[word];
+  return usage(`unknown command ${word}${near === undefined ? '' : `; did you mean berth ${near}?`}`, [
+    'berth --help lists the commands',
+  ]);
+}
+
+async function runCommand(
+  entry: CommandEntry,
+  body: CommandBody,
+  argv: readonly string[],
+  session: Session,
+): Promise<number> {
+  let exitCode: number = EXIT.ok;
+  const command = build(`berth ${entry.name}`, entry.name, entry.summary, body, session, (code) => {
+    exitCode = code;
+  });
+  try {
+    await command.parseAsync([...argv], { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) return EXIT.ok;
+    throw usage(complaint(error.message), [`berth ${entry.name} --help`]);
+  }
+  return exitCode;
+}
+
+/** Commander's words, without its prefix, on one line. */
+function complaint(message: string): string {
+  return message.replace(/^error: /, '').replaceAll(/\s*\n\s*/g, ' ');
+}
+
+function build(
+  path: string,
+  name: string,
+  summary: string,
+  body: CommandBody,
+  session: Session,
+  finish: (code: number) => void,
+): Command {
+  const command = new Command(name)
+    .exitOverride()
+    .showSuggestionAfterError(true)
+    .helpOption('-h, --help')
+    .helpCommand(false)
+    .configureOutput({ writeErr: () => undefined, writeOut: (text) => session.terminal.out(text) })
+    .configureHelp({ formatHelp: () => commandHelp(path, summary, body) });
+  for (const { term, description } of body.parameters ?? []) command.argument(term, description);
+  for (const option of body.options ?? []) command.addOption(parserOption(option));
+  if (body.passThrough === true) command.argument('[command...]').passThroughOptions();
+  for (const sub of body.subcommands ?? []) {
+    const nested = build(`${path} ${sub.name}`, sub.name, sub.summary, sub, session, finish);
+    command.addCommand(nested.aliases([...(sub.aliases ?? [])]));
+  }
+  const { run } = body;
+  if (run !== undefined) {
+    command.action(async () => {
+      finish(await run(session, input(command)));
+    });
+  } else {
+    command.action(() => {
+      throw missingSubcommand(path, body, command.args[0]);
+    });
+    command.allowExcessArguments(true);
+  }
+  return command;
+}
+
+function missingSubcommand(path: string, body: CommandBody, word: string | undefined): Error {
+  const names = (body.subcommands ?? []).map((sub) => sub.name);
+  const near = word === undefined ? undefined : nearest(word, names);
+  const what = word === undefined ? `${path} needs a command` : `${path} has no command ${word}`;
+  return usage(`${what}${near === undefined ? '' : `; did you mean ${path} ${near}?`}`, [
+    `one of: ${names.join(', ')}`,
+    `${path} --help`,
+  ]);
+}
+
+function parserOption(option: Option): CommanderOption {
+  const parser = new CommanderOption(option.flags, option.description);
+  if (option.default !== undefined) parser.default(option.default);
+  // The format of the output is checked by the command, which names the nearest.
+  if (option.repeatable === true) {
+    parser.argParser((value: string, before: unknown) => [
+      ...(Array.isArray(before) ? (before as string[]) : []),
+      value,
+    ]);
+  }
+  return parser;
+}
+
+function input(command: Command): Input {
+  const parameters = command.processedArgs.flatMap((value: unknown) =>
+    Array.isArray(value) ? (value as string[]) : typeof value === 'string' ? [value] : [],
+  );
+  return { parameters, options: new OptionValues(command.opts()) };
+}

@@ -1,0 +1,42 @@
+import picocolors from 'picocolors';
+
+/** Colour is decoration only: nothing is said by colour alone. */
+export interface Style {
+  readonly bold: (text: string) => string;
+  readonly dim: (text: string) => string;
+  readonly red: (text: string) => string;
+  readonly green: (text: string) => string;
+  readonly yellow: (text: string) => string;
+  readonly cyan: (text: string) => string;
+}
+
+export function makeStyle(coloured: boolean): Style {
+  const { bold, dim, red, green, yellow, cyan } = picocolors.createColors(coloured);
+  return { bold, dim, red, green, yellow, cyan };
+}
+
+/** https://no-color.org: any non-empty value turns colour off. */
+export function wantsColour(
+  isTerminal: boolean,
+  environment: Readonly<Record<string, string | undefined>>,
+): boolean {
+  if ((environment['NO_COLOR'] ?? '') !== '' || environment['TERM'] === 'dumb') return false;
+  return isTerminal;
+}
+
+const ESCAPE = /\u001B\[[0-9;]*m/g;
+
+/** Columns that a text takes on a terminal, without its colours. */
+export function displayWidth(text: string): number {
+  return [...text.replaceAll(ESCAPE, '')].length;
+}
+
+/**
+ * Text from elsewhere (log lines, messages of images) must not steer the terminal: control characters other than tab
+ * and newline are shown as a replacement.
+ */
+export function printable(text: string): string {
+  return text.replaceAll(/[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/g, (character) =>
+    character === '\r' ? '' : '\uFFFD',
+  );
+}

@@ -1,0 +1,68 @@
+import { usage } from './failure.ts';
+import { makeStyle, type Style, wantsColour } from './style.ts';
+
+/** The person's side of a command. Results go to `out`, everything else to `err`, so that results can be piped. */
+export interface Terminal {
+  readonly style: Style;
+  readonly errStyle: Style;
+  /** Standard output is a terminal. */
+  readonly live: boolean;
+  /** Standard error is a terminal: progress may move. */
+  readonly errLive: boolean;
+  /** Somebody can be asked. */
+  readonly interactive: boolean;
+  readonly columns: number;
+  out(text: string): void;
+  err(text: string): void;
+  /** Standard input, whole. */
+  readInput(): Promise<string>;
+  ask(question: string): Promise<string>;
+  /** What is typed is not shown. */
+  askHidden(question: string): Promise<string>;
+}
+
+const DEFAULT_COLUMNS = 100;
+
+export function systemTerminal(environment: NodeJS.ProcessEnv): Terminal {
+  const { stdin, stdout, stderr } = process;
+  return {
+    style: makeStyle(wantsColour(stdout.isTTY, environment)),
+    errStyle: makeStyle(wantsColour(stderr.isTTY, environment)),
+    live: stdout.isTTY,
+    errLive: stderr.isTTY && environment['TERM'] !== 'dumb',
+    interactive: stdin.isTTY && stderr.isTTY,
+    get columns() {
+      return stdout.columns ?? DEFAULT_COLUMNS;
+    },
+    out: (text) => void stdout.write(text),
+    err: (text) => void stderr.write(text),
+    readInput: async () => (await import('node:stream/consumers')).text(stdin),
+    ask: (question) => askLine(question, true),
+    askHidden: (question) => askLine(question, false),
+  };
+}
+
+async function askLine(question: string, shown: boolean): Promise<string> {
+  const { stdin, stderr } = process;
+  if (!stdin.isTTY)
+    throw usage(`${question.trim()}: nobody can be asked, because standard input is not a terminal`);
+  const { createInterface } = await import('node:readline');
+  stderr.write(question);
+  // Without an output stream readline echoes nothing; with `terminal` it keeps the terminal from echoing as well.
+  const reader = createInterface({ input: stdin, terminal: true, ...(shown ? { output: stderr } : {}) });
+  try {
+    return await new Promise<string>((resolve, reject) => {
+      reader.once('line', resolve);
+      reader.once('SIGINT', () => reject(new Interrupted()));
+      reader.once('close', () => reject(new Interrupted()));
+    });
+  } finally {
+    reader.close();
+    if (!shown) stderr.write('\n');
+  }
+}
+
+/** Ctrl-C while a question was open. */
+export class Interrupted extends Error {
+  override readonly name = 'Interrupted';
+}

@@ -1,0 +1,125 @@
+import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { Client } from '../client.ts';
+import { textOf } from '../fields.ts';
+import { awaitChild, type Child, startChild } from './child.ts';
+import type { Place } from './place.ts';
+
+const START_MS = 30_000;
+/** Beside `src` in a checkout and beside `dist` in an installation. */
+export const BERTH = fileURLToPath(new URL('../../../bin/berth', import.meta.url));
+
+export interface ControlPlane {
+  readonly url: string;
+  readonly client: Client;
+  readonly child: Child;
+  readonly tenantId: string;
+}
+
+/** A host name is not always a node name. */
+export function localNodeName(): string {
+  const name = hostname()
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9.-]+/g, '-')
+    .replace(/^[^a-z0-9]+/, '')
+    .slice(0, 63)
+    .replace(/[^a-z0-9]+$/, '');
+  return name === '' ? 'local' : name;
+}
+
+/** Settings in the caller's environment and folder are another control plane's. */
+function withoutSettings(environment: NodeJS.ProcessEnv): Record<string, string | undefined> {
+  const own = Object.keys(environment).filter((name) => name.startsWith('BERTH_'));
+  return Object.fromEntries(own.map((name) => [name, undefined]));
+}
+
+export async function startControlPlane(
+  place: Place,
+  port: number,
+  signal: AbortSignal,
+): Promise<ControlPlane> {
+  const url = `http://127.0.0.1:${port}`;
+  const child = startChild(place, {
+    name: 'server',
+    command: BERTH,
+    args: [
+      'server',
+      '--data-dir',
+      place.folder,
+      '--listen',
+      `127.0.0.1:${port}`,
+      '--node-name',
+      localNodeName(),
+    ],
+    environment: withoutSettings(process.env),
+  });
+  const ready = (): Promise<boolean> =>
+    fetch(`${url}/readyz`, { signal: AbortSignal.timeout(2000) }).then(
+      (answer) => answer.ok,
+      () => false,
+    );
+  try {
+    await awaitChild(child, ready, { deadlineMs: START_MS, what: 'the control plane', signal });
+    const token = readFileSync(place.adminToken, 'utf8').trim();
+    const client = new Client(
+      { server: url, token, tenant: undefined, caFile: undefined, source: 'berth up' },
+      signal,
+    );
+    const tenant = await client.record({ path: '/api/v1/tenants/platform' });
+    return { url, client, child, tenantId: textOf(tenant, 'id') };
+  } catch (error) {
+    await child.stop();
+    throw error;
+  }
+}
+
+/** Enrols this machine once; later starts find its identity in the data folder. */
+export async function startNode(
+  place: Place,
+  { url, client }: ControlPlane,
+  engineSocket: string,
+  signal: AbortSignal,
+): Promise<{ readonly child: Child; readonly words: string }> {
+  const name = localNodeName();
+  const path = `/api/v1/nodes/${name}`;
+  const known = await client.recordUnless(['node_not_found'], { path });
+  const join =
+    known === undefined
+      ? await client.record({ method: 'POST', path: '/api/v1/join-tokens', body: { nodeName: name } })
+      : undefined;
+  const child = startChild(place, {
+    name: 'agent',
+    command: BERTH,
+    args: [
+      'agent',
+      '--server',
+      url,
+      '--name',
+      name,
+      '--data-dir',
+      `${place.folder}/agent`,
+      '--engine',
+      engineSocket,
+      ...(join === undefined ? [] : ['--join-file', '-']),
+    ],
+    environment: withoutSettings(process.env),
+    ...(join === undefined ? {} : { input: textOf(join, 'token') }),
+  });
+  const seenBefore = textOf(known, 'lastSeenAt');
+  let words = '';
+  const ready = async (): Promise<boolean> => {
+    const node = await client.recordUnless(['node_not_found'], { path });
+    if (node === undefined || textOf(node, 'status') !== 'ready' || textOf(node, 'lastSeenAt') === seenBefore)
+      return false;
+    words = `${name}, ${textOf(node, 'engine.kind')} ${textOf(node, 'engine.version')}, ${textOf(node, 'capacity.cpu')} CPU`;
+    return true;
+  };
+  try {
+    await awaitChild(child, ready, { deadlineMs: START_MS, what: "this machine's agent", signal });
+  } catch (error) {
+    await child.stop();
+    throw error;
+  }
+  return { child, words };
+}

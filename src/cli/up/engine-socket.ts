@@ -1,0 +1,91 @@
+import { request } from 'node:http';
+
+const CALL_MS = 30_000;
+const PROBE_MS = 5000;
+
+interface Reply {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** The few calls of the engine's HTTP interface that `berth up` needs; containers are the agent's affair. */
+export class EngineSocket {
+  readonly path: string;
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  async answers(): Promise<boolean> {
+    const reply = await this.#call('GET', '/_ping', PROBE_MS).catch(() => undefined);
+    return reply?.status === 200;
+  }
+
+  /** `Docker 20.10.24` or `Podman 4.3.1`. */
+  async name(): Promise<string> {
+    const { body } = await this.#call('GET', '/version', PROBE_MS);
+    const { Version: version = '', Components: components = [] } = JSON.parse(body) as {
+      readonly Version?: string;
+      readonly Components?: readonly { readonly Name?: string }[];
+    };
+    return `${components.some(({ Name: name }) => name?.startsWith('Podman')) ? 'Podman' : 'Docker'} ${version}`;
+  }
+
+  /** Only containers and networks that carry the label are touched: the engine may be somebody else's. */
+  async removeLabelled(label: string): Promise<number> {
+    const filters = encodeURIComponent(JSON.stringify({ label: [label] }));
+    const containers = await this.#list(`/containers/json?all=true&filters=${filters}`);
+    await Promise.all(
+      containers.map(({ Id: id }) =>
+        this.#call('DELETE', `/containers/${encodeURIComponent(id)}?force=true`),
+      ),
+    );
+    for (const { Id: id } of await this.#list(`/networks?filters=${filters}`)) {
+      await this.#call('DELETE', `/networks/${encodeURIComponent(id)}`);
+    }
+    return containers.length;
+  }
+
+  async #list(path: string): Promise<readonly { readonly Id: string }[]> {
+    const { status, body } = await this.#call('GET', path);
+    return status === 200 ? (JSON.parse(body) as readonly { readonly Id: string }[]) : [];
+  }
+
+  #call(method: string, path: string, timeoutMs = CALL_MS): Promise<Reply> {
+    return new Promise((resolve, reject) => {
+      const sent = request({ socketPath: this.path, method, path, timeout: timeoutMs }, (answer) => {
+        const chunks: Buffer[] = [];
+        answer.on('data', (chunk: Buffer) => chunks.push(chunk));
+        answer.once('end', () =>
+          resolve({ status: answer.statusCode ?? 0, body: Buffer.concat(chunks).toString('utf8') }),
+        );
+        answer.once('error', reject);
+      });
+      sent.once('timeout', () => sent.destroy(new Error(`the engine gave no answer within ${timeoutMs} ms`)));
+      sent.once('error', reject);
+      sent.end();
+    });
+  }
+}
+
+/** In the agent's order: a socket that somebody named is the only one. */
+export async function findEngine(
+  named: string | undefined,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<EngineSocket | undefined> {
+  const host = named ?? (environment['DOCKER_HOST'] === '' ? undefined : environment['DOCKER_HOST']);
+  const runtime = environment['XDG_RUNTIME_DIR'];
+  const paths =
+    host === undefined
+      ? [
+          '/var/run/docker.sock',
+          '/run/podman/podman.sock',
+          ...(runtime === undefined ? [] : [`${runtime}/podman/podman.sock`]),
+        ]
+      : [host.replace(/^unix:\/\//, '')];
+  for (const path of paths) {
+    const socket = new EngineSocket(path);
+    if (path.startsWith('/') && (await socket.answers())) return socket;
+  }
+  return undefined;
+}

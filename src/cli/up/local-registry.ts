@@ -1,0 +1,46 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { awaitChild, type Child, startChild } from './child.ts';
+import type { Place } from './place.ts';
+import { need, REGISTRY } from './programs.ts';
+
+const START_MS = 20_000;
+
+/** Debian's registry on loopback; images stay in the data folder. */
+export async function startRegistry(
+  place: Place,
+  port: number,
+  signal: AbortSignal,
+): Promise<{ readonly host: string; readonly child: Child }> {
+  const host = `127.0.0.1:${port}`;
+  const folder = join(place.folder, 'registry');
+  mkdirSync(folder, { recursive: true });
+  const configFile = join(folder, 'config.yml');
+  writeFileSync(
+    configFile,
+    [
+      'version: 0.1',
+      'log: { level: warn, accesslog: { disabled: true } }',
+      `storage: { filesystem: { rootdirectory: ${JSON.stringify(join(folder, 'data'))} }, delete: { enabled: true } }`,
+      `http: { addr: ${JSON.stringify(host)} }`,
+      '',
+    ].join('\n'),
+  );
+  const child = startChild(place, {
+    name: 'registry',
+    command: need(REGISTRY, place),
+    args: ['serve', configFile],
+  });
+  const answers = (): Promise<boolean> =>
+    fetch(`http://${host}/v2/`, { signal: AbortSignal.timeout(1000) }).then(
+      (answer) => answer.ok,
+      () => false,
+    );
+  try {
+    await awaitChild(child, answers, { deadlineMs: START_MS, what: 'the local registry', signal });
+  } catch (error) {
+    await child.stop();
+    throw error;
+  }
+  return { host, child };
+}

@@ -1,0 +1,163 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
+import { Failure } from '../failure.ts';
+import { awaitChild, type Child, startChild } from './child.ts';
+import { EngineSocket } from './engine-socket.ts';
+import { type Place, recall, remember } from './place.ts';
+import { DOCKERD, find, IP, need } from './programs.ts';
+
+const START_MS = 45_000;
+const COMMAND_MS = 10_000;
+
+export interface OwnEngine {
+  readonly socket: EngineSocket;
+  readonly child: Child;
+}
+
+type Subnet = readonly [number, number];
+
+/** At most 15 characters; one per data folder, so that two of them do not meet. */
+export function bridgeName(place: Place): string {
+  return `berth${createHash('sha256').update(place.folder).digest('hex').slice(0, 8)}`;
+}
+
+/** A Docker daemon with data, socket and addresses of its own: it touches nothing of another one. */
+export async function startOwnEngine(place: Place, signal: AbortSignal): Promise<OwnEngine> {
+  const dockerd = need(DOCKERD, place);
+  const ip = need(IP, place);
+  const folder = join(place.folder, 'engine');
+  const [x, y] = chooseSubnet(recall(place).subnet, place);
+  remember(place, { subnet: [x, y] });
+  makeBridge(ip, bridgeName(place), `10.${x}.${y}.1/24`);
+  mkdirSync(folder, { recursive: true });
+  const configFile = join(folder, 'daemon.json');
+  // Empty, so that the machine's own configuration does not apply to this daemon.
+  writeFileSync(configFile, '{}\n');
+  const socketPath = join(place.runFolder, 'docker.sock');
+  const child = startChild(place, {
+    name: 'engine',
+    command: dockerd,
+    args: [
+      `--config-file=${configFile}`,
+      `--host=unix://${socketPath}`,
+      `--data-root=${join(folder, 'data')}`,
+      `--exec-root=${join(place.runFolder, 'docker')}`,
+      `--pidfile=${join(place.runFolder, 'docker.pid')}`,
+      `--bridge=${bridgeName(place)}`,
+      `--default-address-pool=base=10.${x}.${y + 8}.0/21,size=26`,
+      '--shutdown-timeout=10',
+      '--log-level=warn',
+    ],
+  });
+  const socket = new EngineSocket(socketPath);
+  try {
+    await awaitChild(child, () => socket.answers(), {
+      deadlineMs: START_MS,
+      what: 'the container engine (dockerd)',
+      signal,
+    });
+  } catch (error) {
+    await child.stop();
+    removeTraces(place);
+    throw error;
+  }
+  return { socket, child };
+}
+
+/** 10.x.y.0/20 that no interface of this machine has an address in. */
+function chooseSubnet(remembered: Subnet | undefined, place: Place): Subnet {
+  const own = bridgeName(place);
+  const taken = Object.entries(networkInterfaces()).flatMap(([name, addresses]) =>
+    name === own ? [] : (addresses ?? []).map(({ address }) => address),
+  );
+  const routes = routedNetworks();
+  const free = ([x, y]: Subnet): boolean =>
+    ![...taken, ...routes].some((address) => {
+      const [a, b, c = 0] = address.split('.').map(Number);
+      return a === 10 && b === x && c >= y && c < y + 16;
+    });
+  if (remembered !== undefined && free(remembered)) return remembered;
+  for (let x = 201; x < 255; x += 1) {
+    for (let y = 0; y < 256; y += 16) if (free([x, y])) return [x, y];
+  }
+  throw new Failure('no free network 10.201.0.0 to 10.254.255.0 for the engine');
+}
+
+/** Destinations of /proc/net/route, little-endian hex; the default route is everywhere and says nothing. */
+function routedNetworks(): readonly string[] {
+  const table = existsSync('/proc/net/route') ? readFileSync('/proc/net/route', 'utf8') : '';
+  return table
+    .split('\n')
+    .slice(1)
+    .flatMap((line) => {
+      const hex = line.split('\t')[1] ?? '';
+      if (!/^[0-9A-F]{8}$/.test(hex) || hex === '00000000') return [];
+      return [[6, 4, 2, 0].map((at) => Number.parseInt(hex.slice(at, at + 2), 16)).join('.')];
+    });
+}
+
+function quietly(command: string, args: readonly string[]): string {
+  try {
+    return execFileSync(command, args, {
+      encoding: 'utf8',
+      timeout: COMMAND_MS,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+  } catch {
+    return '';
+  }
+}
+
+function makeBridge(ip: string, name: string, address: string): void {
+  quietly(ip, ['link', 'del', name]);
+  try {
+    for (const args of [
+      ['link', 'add', 'name', name, 'type', 'bridge'],
+      ['addr', 'add', address, 'dev', name],
+      ['link', 'set', name, 'up'],
+    ]) {
+      execFileSync(ip, args, { timeout: COMMAND_MS, stdio: ['ignore', 'ignore', 'pipe'] });
+    }
+  } catch (error) {
+    throw new Failure(`the engine's bridge ${name} could not be made`, {
+      advice: [
+        (error as { readonly stderr?: Buffer }).stderr?.toString().trim() ?? '',
+        'Making network interfaces needs root and, inside a container, the right to do so (--privileged or CAP_NET_ADMIN).',
+      ],
+      cause: error,
+    });
+  }
+}
+
+/** A daemon leaves its bridges and filter rules behind when it ends. */
+export function removeTraces(place: Place): void {
+  const ip = find(IP, place);
+  const { subnet } = recall(place);
+  if (ip === undefined || subnet === undefined) return;
+  const [x, y] = subnet;
+  const inSubnet = (text: string): boolean => {
+    const match = new RegExp(`\\b10\\.${x}\\.(\\d+)\\.`).exec(text);
+    return match !== null && Number(match[1]) >= y && Number(match[1]) < y + 16;
+  };
+  const devices = new Set([bridgeName(place)]);
+  for (const line of quietly(ip, ['-4', '-o', 'addr']).split('\n')) {
+    const device = line.split(/\s+/)[1];
+    if (device !== undefined && inSubnet(line)) devices.add(device);
+  }
+  removeRules((rule) => inSubnet(rule) || rule.split(' ').some((word) => devices.has(word)));
+  for (const device of devices) quietly(ip, ['link', 'del', device]);
+}
+
+function removeRules(ours: (rule: string) => boolean): void {
+  const saved = ['/usr/sbin/iptables-save', '/sbin/iptables-save'].find((path) => existsSync(path));
+  if (saved === undefined) return;
+  let table = '';
+  for (const line of quietly(saved, []).split('\n')) {
+    if (line.startsWith('*')) table = line.slice(1);
+    if (line.startsWith('-A ') && ours(line))
+      quietly(saved.replace(/-save$/, ''), ['-w', '-t', table, ...line.replace(/^-A/, '-D').split(' ')]);
+  }
+}

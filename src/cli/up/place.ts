@@ -1,0 +1,88 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Everything that `berth up` keeps is below one folder, so that --clean can remove it whole. */
+export interface Place {
+  readonly folder: string;
+  /** Sockets: a path of a unix socket may have 107 bytes only, so a deep folder has them elsewhere. */
+  readonly runFolder: string;
+  readonly logs: string;
+  readonly adminToken: string;
+}
+
+const MAX_RUN_FOLDER = 60;
+
+export function placeAt(folder: string): Place {
+  const below = join(folder, 'run');
+  const digest = createHash('sha256').update(folder).digest('hex').slice(0, 10);
+  return {
+    folder,
+    runFolder: below.length <= MAX_RUN_FOLDER ? below : `/run/berth-${digest}`,
+    logs: join(folder, 'logs'),
+    adminToken: join(folder, 'admin-token'),
+  };
+}
+
+export function preparePlace(place: Place): void {
+  mkdirSync(place.folder, { recursive: true, mode: 0o700 });
+  mkdirSync(place.logs, { recursive: true });
+  mkdirSync(place.runFolder, { recursive: true });
+}
+
+/** What the next run reuses, and what it has to clean up after a run that was killed. */
+export interface Remembered {
+  readonly apiPort?: number;
+  readonly registryPort?: number;
+  readonly samplePort?: number;
+  /** Second and third byte of the own engine's addresses, 10.x.y.0/20. */
+  readonly subnet?: readonly [number, number];
+  /** The run that holds the folder now. */
+  readonly owner?: Holder;
+  readonly children?: readonly Holder[];
+}
+
+/** A process; its start time tells it apart from a later one of the same number. */
+export interface Holder {
+  readonly pid: number;
+  readonly startTime: string;
+  readonly name: string;
+}
+
+function file(place: Place): string {
+  return join(place.folder, 'up.json');
+}
+
+export function recall(place: Place): Remembered {
+  try {
+    return JSON.parse(readFileSync(file(place), 'utf8')) as Remembered;
+  } catch {
+    return {};
+  }
+}
+
+export function remember(place: Place, changes: Remembered): void {
+  const draft = `${file(place)}.new`;
+  writeFileSync(draft, `${JSON.stringify({ ...recall(place), ...changes }, null, 2)}\n`, { mode: 0o600 });
+  renameSync(draft, file(place));
+}
+
+export function removePlace(place: Place): void {
+  rmSync(place.runFolder, { recursive: true, force: true });
+  rmSync(place.folder, { recursive: true, force: true, maxRetries: 5 });
+}
+
+/** Field 22 of /proc/<pid>/stat; undefined when there is no such process, or it has ended. */
+export function startTimeOf(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return fields[0] === 'Z' ? undefined : fields[19];
+  } catch {
+    return undefined;
+  }
+}
+
+export function isAlive({ pid, startTime }: Holder): boolean {
+  return startTimeOf(pid) === startTime;
+}

@@ -1,0 +1,122 @@
+import { Failure } from '../failure.ts';
+import type { Progress } from '../progress.ts';
+import { type EngineSocket, findEngine } from './engine-socket.ts';
+import type { Place } from './place.ts';
+import {
+  BUSYBOX,
+  DOCKERD,
+  find,
+  hasApt,
+  install,
+  IP,
+  isRoot,
+  type Program,
+  REGISTRY,
+  unpack,
+} from './programs.ts';
+
+export interface Wish {
+  readonly sample: boolean;
+  /** A socket that was named; no other engine is taken in its place. */
+  readonly engine: string | undefined;
+  /** An engine of its own, although another one runs. */
+  readonly ownEngine: boolean;
+  readonly command: string;
+}
+
+/** The engine that runs already, or undefined: then everything that an own one needs is there when this returns. */
+export async function meetPrerequisites(
+  place: Place,
+  wish: Wish,
+  environment: Readonly<Record<string, string | undefined>>,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<EngineSocket | undefined> {
+  const running = wish.ownEngine ? undefined : await findEngine(wish.engine, environment);
+  if (running === undefined && wish.engine !== undefined) {
+    throw new Failure(`no engine answers at ${wish.engine}`, {
+      advice: ['Is it running, and may you use its socket?'],
+    });
+  }
+  const needed = [
+    ...(running === undefined ? [DOCKERD, IP] : []),
+    ...(wish.sample ? [REGISTRY, BUSYBOX] : []),
+  ];
+  const missing = needed.filter((program) => find(program, place) === undefined);
+  if (running === undefined && !isRoot()) throw needsRoot(missing, wish);
+  if (missing.length === 0) return running;
+  progress.line('Not on this machine yet:');
+  for (const program of missing) progress.line(`  ${program.package.padEnd(16)} ${program.why}`);
+  if (!hasApt()) {
+    throw new Failure('there is no apt-get to get them with', {
+      advice: [
+        `Install them by hand: ${missing.map((program) => program.package).join(', ')}`,
+        'With a running Docker or Podman, only those that the sample needs are needed; without --quickstart, none.',
+      ],
+    });
+  }
+  return running === undefined
+    ? installAll(missing, wish, environment, progress, signal)
+    : unpackAll(place, missing, running, progress, signal);
+}
+
+async function installAll(
+  missing: readonly Program[],
+  wish: Wish,
+  environment: Readonly<Record<string, string | undefined>>,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<EngineSocket | undefined> {
+  const step = progress.step(`Install ${missing.map((program) => program.package).join(', ')} with apt-get`);
+  try {
+    await install(missing, signal);
+  } catch (error) {
+    step.fail('');
+    throw error;
+  }
+  step.done();
+  // Where services are started on installation, an engine runs now, and that one is used.
+  return wish.ownEngine || !missing.includes(DOCKERD) ? undefined : findEngine(undefined, environment);
+}
+
+/** Beside a running engine nothing is installed: packages are unpacked below the data folder. */
+async function unpackAll(
+  place: Place,
+  missing: readonly Program[],
+  running: EngineSocket,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<EngineSocket> {
+  const step = progress.step(
+    `Unpack ${missing.map((program) => program.package).join(', ')} below ${place.folder} (nothing is installed)`,
+  );
+  try {
+    await unpack(
+      missing.filter((program) => program.unpackable),
+      place,
+      signal,
+    );
+  } catch (error) {
+    step.fail('');
+    throw error;
+  }
+  step.done();
+  return running;
+}
+
+function needsRoot(missing: readonly Program[], wish: Wish): Failure {
+  const packages = missing.map((program) => program.package);
+  return new Failure('no container engine runs here, and starting one needs root', {
+    advice: [
+      'Either let this command do it:',
+      `  sudo ${wish.command}`,
+      'or start an engine that you may use, then run it again:',
+      `  sudo apt-get update && sudo apt-get install -y ${packages.includes('docker.io') ? 'docker.io' : ''}`.trimEnd(),
+      '  sudo systemctl start docker && sudo usermod -aG docker "$USER" && newgrp docker',
+      `  ${wish.command}`,
+      'or use Podman without root:',
+      '  sudo apt-get install -y podman && systemctl --user start podman.socket',
+      `  ${wish.command}`,
+    ],
+  });
+}

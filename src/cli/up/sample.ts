@@ -1,0 +1,96 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Json } from '../client.ts';
+import { EXIT } from '../exit-code.ts';
+import { planDeployment, writeDeployment } from '../deploying.ts';
+import { Failure } from '../failure.ts';
+import { textOf } from '../fields.ts';
+import { lastLogLines } from '../log-source.ts';
+import type { Step } from '../progress.ts';
+import type { Session } from '../session.ts';
+import { judge } from '../waiting.ts';
+import type { ControlPlane } from './control-plane.ts';
+import { SAMPLE_MARK, SAMPLE_PORT } from './sample-image.ts';
+
+export const SAMPLE_NAME = 'hello';
+
+const HEALTHY_MS = 120_000;
+const CHECK_MS = 30_000;
+const POLL_MS = 200;
+
+function sampleBody(image: string, port: number): Json {
+  return {
+    kind: 'Deployment',
+    name: SAMPLE_NAME,
+    image,
+    replicas: 1,
+    ports: [{ container: SAMPLE_PORT, host: port }],
+    healthCheck: {
+      type: 'exec',
+      command: [`wget -qO /dev/null http://127.0.0.1:${SAMPLE_PORT}/`],
+      interval: '2s',
+      timeout: '10s',
+      retries: 3,
+    },
+  };
+}
+
+/** Created on the first run, left alone when nothing changed, updated when the image or a port did. */
+export async function deploySample(
+  session: Session,
+  { client }: ControlPlane,
+  image: string,
+  port: number,
+): Promise<string> {
+  const planned = await planDeployment(client, SAMPLE_NAME, sampleBody(image, port));
+  if (planned.action === 'unchanged') return textOf(planned.answer, 'specHash');
+  const quiet: Session = { ...session, terminal: { ...session.terminal, out: () => undefined } };
+  return textOf(await writeDeployment(quiet, client, planned), 'specHash');
+}
+
+export async function awaitSample(
+  session: Session,
+  { client }: ControlPlane,
+  specHash: string,
+  step: Step,
+): Promise<string> {
+  for (
+    const deadline = Date.now() + HEALTHY_MS;
+    ;
+    await pause(POLL_MS, undefined, { signal: session.interrupted })
+  ) {
+    const record = await client.record({ path: `/api/v1/deployments/${SAMPLE_NAME}` });
+    const judgement = judge(record, { name: SAMPLE_NAME, specHash });
+    if (judgement.state === 'healthy') return judgement.words;
+    step.note(judgement.words);
+    if (Date.now() > deadline) {
+      const lines = await lastLogLines(client, SAMPLE_NAME, 10);
+      throw new Failure(`the sample did not get healthy: ${judgement.words}`, {
+        exitCode: EXIT.notHealthy,
+        advice: lines.map((line) => line.text),
+      });
+    }
+  }
+}
+
+/** The URL that is printed has answered, with the page that was asked for. */
+export async function checkUrl(session: Session, url: string): Promise<void> {
+  let seen = '';
+  for (
+    const deadline = Date.now() + CHECK_MS;
+    Date.now() < deadline;
+    await pause(POLL_MS, undefined, { signal: session.interrupted })
+  ) {
+    try {
+      const answer = await fetch(url, { signal: AbortSignal.timeout(3000) });
+      const text = await answer.text();
+      if (answer.ok && text.includes(SAMPLE_MARK)) return;
+      seen = `status ${answer.status}`;
+    } catch (error) {
+      seen = (error as { readonly cause?: Error }).cause?.message ?? String(error);
+    }
+  }
+  throw new Failure(`${url} does not show the sample: ${seen}`, {
+    exitCode: EXIT.notHealthy,
+    advice: ['The container is healthy from inside; does a firewall or a proxy stand before the port?'],
+  });
+}

@@ -1,0 +1,320 @@
+import { resolve } from 'node:path';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { CONTAINER_LABELS } from '../../core/model/labels.ts';
+import { readContexts, withContext, withoutContext, writeContexts } from '../context.ts';
+import { EXIT } from '../exit-code.ts';
+import { Failure, messageOf } from '../failure.ts';
+import type { Progress, Step } from '../progress.ts';
+import type { Session } from '../session.ts';
+import type { Child } from './child.ts';
+import { stopLeftovers } from './child.ts';
+import { type ControlPlane, startControlPlane, startNode } from './control-plane.ts';
+import type { EngineSocket } from './engine-socket.ts';
+import { startRegistry } from './local-registry.ts';
+import { bridgeName, removeTraces, startOwnEngine } from './own-engine.ts';
+import {
+  isAlive,
+  type Place,
+  placeAt,
+  preparePlace,
+  recall,
+  remember,
+  removePlace,
+  startTimeOf,
+} from './place.ts';
+import { allowRegistry } from './podman.ts';
+import { choosePort } from './ports.ts';
+import { meetPrerequisites } from './prerequisites.ts';
+import { BUSYBOX, need } from './programs.ts';
+import { awaitSample, checkUrl, deploySample, SAMPLE_NAME } from './sample.ts';
+import { digestOf, push, sampleImage } from './sample-image.ts';
+
+export interface UpSettings {
+  readonly dataDir: string;
+  readonly quickstart: boolean;
+  readonly port: number;
+  readonly engine: string | undefined;
+  readonly ownEngine: boolean;
+  /** As it was typed, for messages. */
+  readonly command: string;
+}
+
+export const CONTEXT = 'local';
+const REGISTRY_PORT = 5000;
+const WEB_PORT = 8080;
+const WATCH_MS = 500;
+
+/** What has to be stopped, last started first. */
+class Running {
+  readonly children: Child[] = [];
+  readonly #endings: { readonly label: string; readonly end: () => Promise<void> | void }[] = [];
+
+  add(child: Child): void {
+    this.children.push(child);
+    this.#endings.push({ label: child.name, end: () => child.stop() });
+  }
+
+  onStop(label: string, end: () => Promise<void> | void): void {
+    this.#endings.push({ label, end });
+  }
+
+  async stop(progress: Progress): Promise<void> {
+    if (this.#endings.length === 0) return;
+    const step = progress.step('Stop');
+    const problems: string[] = [];
+    for (const { label, end } of this.#endings.toReversed()) {
+      step.note(label);
+      try {
+        await end();
+      } catch (error) {
+        problems.push(`${label}: ${messageOf(error)}`);
+      }
+    }
+    if (problems.length === 0) step.done('everything that was started');
+    else step.fail(problems.join('; '));
+  }
+}
+
+export async function up(session: Session, settings: UpSettings): Promise<number> {
+  const place = placeAt(resolve(settings.dataDir));
+  const progress = session.progress();
+  preparePlace(place);
+  await takeHold(place, progress);
+  const running = new Running();
+  try {
+    const started = await start(session, settings, place, running, progress);
+    session.terminal.out(started);
+    return await stayUp(session, running);
+  } finally {
+    await running.stop(progress);
+    remember(place, { owner: { pid: 0, startTime: '', name: '' } });
+  }
+}
+
+/** One run per folder; what a killed one left behind is stopped first. */
+async function takeHold(place: Place, progress: Progress): Promise<void> {
+  const { owner } = recall(place);
+  if (owner !== undefined && isAlive(owner)) {
+    throw new Failure(`berth up runs already with ${place.folder} (process ${owner.pid})`, {
+      advice: ['Stop it with Ctrl-C where it runs, or choose another --data-dir.'],
+    });
+  }
+  remember(place, { owner: { pid: process.pid, startTime: startTimeOf(process.pid) ?? '', name: 'up' } });
+  const left = await stopLeftovers(place);
+  if (left > 0) {
+    removeTraces(place);
+    progress.line(`Stopped ${left} programs that an earlier run left behind`);
+  }
+}
+
+async function stepped<T>(
+  progress: Progress,
+  label: string,
+  work: (step: Step) => Promise<readonly [T, string]>,
+): Promise<T> {
+  const step = progress.step(label);
+  try {
+    const [result, words] = await work(step);
+    step.done(words);
+    return result;
+  } catch (error) {
+    step.fail('');
+    throw error;
+  }
+}
+
+async function start(
+  session: Session,
+  settings: UpSettings,
+  place: Place,
+  running: Running,
+  progress: Progress,
+): Promise<string> {
+  const signal = session.interrupted;
+  const began = performance.now();
+  const engine = await startEngine(session, settings, place, running, progress);
+  const registry = settings.quickstart
+    ? await prepareImage(place, engine, running, progress, signal)
+    : undefined;
+  const plane = await stepped(progress, 'Control plane', async () => {
+    const port = await choosePort(recall(place).apiPort, settings.port);
+    remember(place, { apiPort: port });
+    const started = await startControlPlane(place, port, signal);
+    return [started, started.url] as const;
+  });
+  running.add(plane.child);
+  // After the agent has stopped, so that nothing puts them back; before the engine does.
+  running.onStop(
+    'containers',
+    async () => void (await engine.removeLabelled(`${CONTAINER_LABELS.tenant}=${plane.tenantId}`)),
+  );
+  const contextWords = await stepped(progress, 'Remember it for this program', async () =>
+    rememberContext(session, place, plane),
+  );
+  const node = await stepped(progress, 'This machine as a node', async () => {
+    const started = await startNode(place, plane, engine.path, signal);
+    return [started, started.words] as const;
+  });
+  running.add(node.child);
+  const url = registry === undefined ? undefined : await runSample(session, place, plane, registry, progress);
+  return summary(place, plane, url, contextWords, performance.now() - began);
+}
+
+async function startEngine(
+  session: Session,
+  settings: UpSettings,
+  place: Place,
+  running: Running,
+  progress: Progress,
+): Promise<EngineSocket> {
+  const signal = session.interrupted;
+  const wish = {
+    sample: settings.quickstart,
+    engine: settings.engine,
+    ownEngine: settings.ownEngine,
+    command: settings.command,
+  };
+  const found = await meetPrerequisites(place, wish, session.environment, progress, signal);
+  return stepped(progress, 'Container engine', async () => {
+    if (found !== undefined)
+      return [found, `${await found.name()} at ${found.path}, which runs already`] as const;
+    const { socket, child } = await startOwnEngine(place, signal);
+    running.onStop('network of the engine', () => removeTraces(place));
+    running.add(child);
+    return [socket, `${await socket.name()} of its own, network ${bridgeName(place)}`] as const;
+  });
+}
+
+async function prepareImage(
+  place: Place,
+  engine: EngineSocket,
+  running: Running,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<string> {
+  const host = await stepped(progress, 'Local registry', async () => {
+    const port = await choosePort(recall(place).registryPort, REGISTRY_PORT);
+    remember(place, { registryPort: port });
+    const started = await startRegistry(place, port, signal);
+    running.add(started.child);
+    if (!(await engine.name()).startsWith('Podman')) return [started.host, started.host] as const;
+    const { file, remove } = allowRegistry(started.host);
+    running.onStop('registry setting of Podman', remove);
+    return [started.host, `${started.host}, allowed for Podman in ${file}`] as const;
+  });
+  return stepped(progress, 'Sample image', async () => {
+    const image = sampleImage(need(BUSYBOX, place));
+    const tag = `1.0-${digestOf(image.manifest).slice(7, 15)}`;
+    const outcome = await push(host, 'berth/hello', tag, image);
+    const reference = `${host}/berth/hello:${tag}`;
+    return [reference, `${reference}, ${outcome}`] as const;
+  });
+}
+
+async function runSample(
+  session: Session,
+  place: Place,
+  plane: ControlPlane,
+  image: string,
+  progress: Progress,
+): Promise<string> {
+  const port = await choosePort(recall(place).samplePort, WEB_PORT, '0.0.0.0');
+  remember(place, { samplePort: port });
+  const specHash = await stepped(progress, `Deploy ${SAMPLE_NAME}`, async () => {
+    return [await deploySample(session, plane, image, port), `port ${port}`] as const;
+  });
+  await stepped(progress, `${SAMPLE_NAME} healthy`, async (step) => {
+    return [undefined, await awaitSample(session, plane, specHash, step)] as const;
+  });
+  const url = `http://127.0.0.1:${port}/`;
+  await stepped(progress, 'Ask it for its page', async () => {
+    await checkUrl(session, url);
+    return [undefined, `${url} answers`] as const;
+  });
+  return url;
+}
+
+/** The user's own contexts come first: another current one is left as it is, and the commands below name this one. */
+function rememberContext(session: Session, place: Place, plane: ControlPlane): readonly [string, string] {
+  const file = readContexts(session.environment);
+  const token = readFileSync(place.adminToken, 'utf8').trim();
+  const makeCurrent = file.current === undefined || file.current === CONTEXT;
+  const path = writeContexts(
+    session.environment,
+    withContext(file, CONTEXT, { server: plane.url, token }, makeCurrent),
+  );
+  return [
+    makeCurrent ? '' : ` --context ${CONTEXT}`,
+    makeCurrent
+      ? `context ${CONTEXT} in ${path}`
+      : `context ${CONTEXT} in ${path}; ${file.current ?? ''} stays the current one`,
+  ];
+}
+
+function summary(
+  place: Place,
+  plane: ControlPlane,
+  url: string | undefined,
+  flags: string,
+  tookMs: number,
+): string {
+  const rows: readonly (readonly [string, string] | undefined)[] = [
+    url === undefined ? undefined : ['Sample', url],
+    ['API and docs', `${plane.url}/docs`],
+    ['Token', place.adminToken],
+    ['Data, logs', `${place.folder}, ${place.logs}`],
+  ];
+  const next =
+    url === undefined
+      ? [`bin/berth get nodes${flags}`, `bin/berth run IMAGE${flags}`, `bin/berth doctor${flags}`]
+      : [
+          `bin/berth get deployments${flags}`,
+          `bin/berth logs ${SAMPLE_NAME} -f${flags}`,
+          `bin/berth scale ${SAMPLE_NAME} 0${flags}`,
+        ];
+  return `
+Ready after ${(tookMs / 1000).toFixed(1)} s.
+${rows.flatMap((row) => (row === undefined ? [] : [`  ${row[0].padEnd(14)} ${row[1]}`])).join('\n')}
+
+Next, in another terminal:
+${next.map((line) => `  ${line}`).join('\n')}
+
+Ctrl-C stops everything; what was deployed is kept for the next start. --clean removes it.
+`;
+}
+
+/** Until Ctrl-C; a program that ends on its own ends everything, with its last words. */
+async function stayUp(session: Session, running: Running): Promise<number> {
+  const ended = once(session.interrupted, 'abort');
+  while (!session.interrupted.aborted) {
+    const gone = running.children.find((child) => child.ended());
+    if (gone !== undefined)
+      throw new Failure(`${gone.name} ended on its own`, {
+        advice: [...gone.lastWords(), `log: ${gone.logFile}`],
+      });
+    await Promise.race([ended, pause(WATCH_MS)]);
+  }
+  return EXIT.ok;
+}
+
+/** Removes the folder, what an earlier run left running, and the remembered context. */
+export async function clean(session: Session, dataDir: string): Promise<number> {
+  const place = placeAt(resolve(dataDir));
+  const { owner } = recall(place);
+  if (owner !== undefined && isAlive(owner)) {
+    throw new Failure(`berth up still runs with ${place.folder} (process ${owner.pid})`, {
+      advice: ['Stop it with Ctrl-C where it runs, then clean.'],
+    });
+  }
+  const { apiPort, subnet, children } = recall(place);
+  if (children !== undefined) await stopLeftovers(place);
+  if (subnet !== undefined) removeTraces(place);
+  const file = readContexts(session.environment);
+  const ours = apiPort !== undefined && file.contexts[CONTEXT]?.server === `http://127.0.0.1:${apiPort}`;
+  if (ours) writeContexts(session.environment, withoutContext(file, CONTEXT));
+  removePlace(place);
+  session.terminal.out(`removed ${place.folder}${ours ? ` and context ${CONTEXT}` : ''}\n`);
+  return EXIT.ok;
+}

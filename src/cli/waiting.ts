@@ -1,0 +1,125 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Client, deploymentPath, type Json } from './client.ts';
+import { EXIT, type ExitCode } from './exit-code.ts';
+import { Failure } from './failure.ts';
+import { listOf, numberOf, textOf } from './fields.ts';
+import { lastLogLines } from './log-source.ts';
+import type { Session } from './session.ts';
+import { spanText } from './table.ts';
+
+const POLL_MS = 300;
+const LAST_LINES = 10;
+
+export interface Wanted {
+  readonly name: string;
+  /** The spec that has to become healthy; another one in its place means that the control plane went back. */
+  readonly specHash: string;
+}
+
+export type Judgement =
+  | { readonly state: 'healthy'; readonly words: string }
+  | { readonly state: 'waiting'; readonly words: string }
+  | { readonly state: 'reverted'; readonly words: string };
+
+/**
+ * The phase alone may be about the spec before: it is written a moment after the change. So the instances are looked at,
+ * which carry the hash of the spec they run.
+ */
+export function judge(record: Json, { specHash }: Wanted): Judgement {
+  const phase = textOf(record, 'status.phase');
+  const message = textOf(record, 'status.message');
+  if (textOf(record, 'specHash') !== specHash) {
+    return {
+      state: 'reverted',
+      words: 'another change, or the control plane going back to the last good version, took its place',
+    };
+  }
+  const desired = numberOf(record, 'replicas') ?? 0;
+  const current = listOf(record, 'status.instances').filter(
+    (instance) => textOf(instance, 'specHash') === specHash,
+  );
+  if (desired === 0) {
+    return phase === 'Stopped'
+      ? { state: 'healthy', words: 'stopped' }
+      : { state: 'waiting', words: message };
+  }
+  const healthy = numberOf(record, 'status.healthy') ?? 0;
+  const judged = numberOf(record, 'status.desired') === desired;
+  if (phase === 'Running' && judged && healthy >= desired && current.length >= desired) {
+    return { state: 'healthy', words: `${healthy} of ${desired} healthy on ${nodesText(current)}` };
+  }
+  return { state: 'waiting', words: phase === 'Running' ? 'rolling out' : `${phase}: ${message}` };
+}
+
+function nodesText(instances: readonly Json[]): string {
+  const nodes = [...new Set(instances.map((instance) => textOf(instance, 'nodeId')))];
+  return nodes.length <= 3 ? nodes.join(', ') : `${nodes.length} nodes`;
+}
+
+/** Shows what is going on until the deployment is healthy; says why, with the last lines of its output, when it is not. */
+export async function waitUntilHealthy(
+  session: Session,
+  client: Client,
+  wanted: Wanted,
+  timeoutMs: number,
+): Promise<ExitCode> {
+  const step = session.progress().step(wanted.name);
+  const deadline = performance.now() + timeoutMs;
+  let last = '';
+  try {
+    for (;;) {
+      const record = await client.record({ path: deploymentPath(wanted.name) });
+      const judgement = judge(record, wanted);
+      if (judgement.state === 'healthy') {
+        step.done(judgement.words);
+        return EXIT.ok;
+      }
+      last = judgement.words;
+      if (judgement.state === 'reverted' || performance.now() >= deadline) {
+        step.fail(judgement.state === 'reverted' ? last : `not healthy within ${spanText(timeoutMs)}`);
+        await explainFailure(session, client, record, last);
+        return EXIT.notHealthy;
+      }
+      step.note(last);
+      await pause(POLL_MS, undefined, { signal: session.interrupted });
+    }
+  } catch (error) {
+    step.fail(
+      session.interrupted.aborted
+        ? `not waited for any longer (${last}); it goes on without this program`
+        : 'could not be watched',
+    );
+    throw error;
+  }
+}
+
+async function explainFailure(session: Session, client: Client, record: Json, words: string): Promise<void> {
+  const { terminal } = session;
+  const style = terminal.errStyle;
+  const name = textOf(record, 'name');
+  terminal.err(`  ${words}\n`);
+  for (const instance of listOf(record, 'status.instances')) {
+    const reason = textOf(instance, 'reason');
+    const message = textOf(instance, 'message');
+    if (reason === '' && message === '') continue;
+    terminal.err(
+      `  ${textOf(instance, 'id')} on ${textOf(instance, 'nodeId')}: ${[reason, message].filter((text) => text !== '').join(': ')}\n`,
+    );
+  }
+  const lines = await lastLogLines(client, name, LAST_LINES);
+  if (lines.length > 0) terminal.err(`  its last output:\n`);
+  for (const line of lines) terminal.err(`  ${style.dim('│')} ${line.text}\n`);
+  const phase = textOf(record, 'status.phase');
+  const next =
+    phase === 'Pending' || phase === 'Waiting'
+      ? `berth explain ${name}`
+      : `berth describe deployment ${name}`;
+  terminal.err(`  next: ${next}\n`);
+}
+
+export function timeoutOf(text: string, parse: (text: string) => number | undefined): number {
+  const ms = parse(text);
+  if (ms === undefined || ms <= 0)
+    throw new Failure(`--timeout ${text}: expected a duration such as 30s or 5m`, { exitCode: EXIT.usage });
+  return ms;
+}
