@@ -27,7 +27,7 @@ export const deploymentCases: readonly Case[] = [
     newline: post({ name: 'web\n' }),
     'a letter beyond ASCII': post({ name: 'wéb' }),
     'full-width letters': post({ name: 'ｗｅｂ' }),
-    'characters before length': post({ name: `${'A'.repeat(64)}` }),
+    'characters before length': post({ name: 'A'.repeat(64) }),
   }),
   ...inside('deployment_name_invalid', {
     'letter and digit': post({ name: 'a1' }),
