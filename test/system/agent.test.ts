@@ -172,14 +172,19 @@ describe('an agent', () => {
     expect(JSON.stringify(plane.reports)).not.toContain('marker-5f2c');
   });
 
-  it('pulls an image once for all that need it', async () => {
-    const registry = await startRegistry();
+  it('pulls an image, with credentials where the registry wants them', async () => {
+    const auth = { username: 'puller', password: 'marker-91be' };
+    const registry = await startRegistry({ auth });
     const relay = await relayFrom(daemon.namespace?.hostAddress ?? '', registry.port);
     try {
       await pushImage(registry, 'shop/web:1', { cmd: ['sleep', '3600'] });
       await using bench = await AgentBench.start(daemon);
-      const { plane } = bench;
+      const { plane, agent } = bench;
       const image = `${relay.address}/shop/web:1`;
+      plane.assign([instance('ins_0', { image })]);
+      expect((await plane.untilPhase('ins_0', 'failed')).reason).toBe('image_pull_failed');
+      // No container of these needs secrets; the registry does.
+      plane.secrets = { ok: true, environment: {}, registry: auth };
       plane.assign([1, 2, 3].map((n) => instance(`ins_${n}`, { image })));
       for (const n of [1, 2, 3]) await plane.untilPhase(`ins_${n}`, 'running');
       plane.assign([instance('ins_4', { image: `${relay.address}/shop/web:missing` })]);
@@ -188,10 +193,29 @@ describe('an agent', () => {
         reason: 'image_pull_failed',
         message: expect.stringContaining('missing') as string,
       });
+      expect(agent.output).not.toContain(auth.password);
     } finally {
       relay.server.close();
       await registry.stop();
     }
+  });
+
+  it('has everything running again after a restart of the engine that took its containers down', async () => {
+    await using bench = await AgentBench.start(daemon);
+    const { plane } = bench;
+    plane.assign([instance('ins_1'), instance('ins_2')]);
+    await plane.untilPhase('ins_1', 'running');
+    await plane.untilPhase('ins_2', 'running');
+    const before = await bench.pids();
+    await daemon.restart();
+    const pids = async (): Promise<readonly number[]> => [
+      ...(await bench.pids().catch(() => new Map<string, number>())).values(),
+    ];
+    await expect.poll(async () => (await pids()).length, { timeout: 15_000 }).toBe(2);
+    expect((await pids()).some((pid) => [...before.values()].includes(pid))).toBe(false);
+    await plane.until('both told', () =>
+      ['ins_1', 'ins_2'].every((id) => plane.observations.get(id)?.phase === 'running'),
+    );
   });
 
   it('tells why a container does not do what it should', async () => {
