@@ -194,6 +194,17 @@ describe('an agent', () => {
         message: expect.stringContaining('missing') as string,
       });
       expect(agent.output).not.toContain(auth.password);
+
+      await pushImage(registry, 'shop/late:1', { cmd: ['sleep', '3600'] });
+      relay.hold(true);
+      plane.assign([instance('ins_5', { image: `${relay.address}/shop/late:1` })]);
+      await plane.untilPhase('ins_5', 'pulling');
+      await agent.end('SIGKILL');
+      agent.start();
+      await plane.until('a new session', () => plane.connected);
+      relay.hold(false);
+      await plane.untilPhase('ins_5', 'running');
+      expect((await bench.pids()).has('ins_5')).toBe(true);
     } finally {
       relay.server.close();
       await registry.stop();
@@ -257,15 +268,33 @@ describe('an agent', () => {
   });
 });
 
-async function relayFrom(
-  host: string,
-  port: number,
-): Promise<{ readonly server: Server; readonly address: string }> {
+interface Relay {
+  readonly server: Server;
+  readonly address: string;
+  /** While set, connections wait. */
+  hold(hold: boolean): void;
+}
+
+/** A registry on loopback, for an engine in another network namespace. */
+async function relayFrom(host: string, port: number): Promise<Relay> {
+  let held = false;
+  let waiting: (() => void)[] = [];
   const server = createServer((client) => {
-    const upstream = connect(port, '127.0.0.1');
-    client.on('error', () => upstream.destroy()).pipe(upstream);
-    upstream.on('error', () => client.destroy()).pipe(client);
+    const join = (): void => {
+      const upstream = connect(port, '127.0.0.1');
+      client.on('error', () => upstream.destroy()).pipe(upstream);
+      upstream.on('error', () => client.destroy()).pipe(client);
+    };
+    client.on('error', () => {});
+    if (held) waiting.push(join);
+    else join();
   });
   await new Promise<void>((resolve) => server.listen(port, host, resolve));
-  return { server, address: `${host}:${port}` };
+  const hold = (hold: boolean): void => {
+    held = hold;
+    const all = waiting;
+    waiting = [];
+    if (!hold) for (const join of all) join();
+  };
+  return { server, address: `${host}:${port}`, hold };
 }
