@@ -94,8 +94,8 @@ DESCRIPTION
     the containers that are assigned to it running on the local container engine.
     It only dials out, so that it works behind a firewall or address translation.
 
-    At the first start it makes a key pair, registers with the join token (good
-    for one use), and ends its output with a line such as
+    At the first start it makes a key pair and registers with the join token (good
+    for one use). Each start tells that the node is connected with a line such as
 
         node n1 ready: docker 20.10, 4 CPU, 7.6 GiB, country=DE
 

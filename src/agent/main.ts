@@ -85,7 +85,7 @@ async function runAgent(config: AgentConfig): Promise<number> {
     onFirstWelcome: (facts) => {
       // A compiled program needs no compiler in memory: some 25 MiB. Written now, since a killed process writes nothing.
       flushCompileCache();
-      if (stored === undefined) process.stdout.write(`${readyLine(identity.nodeName, facts)}\n`);
+      process.stdout.write(`${readyLine(identity.nodeName, facts)}\n`);
     },
   });
   const farewell = await agent.run(stop.signal);

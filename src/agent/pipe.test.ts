@@ -53,9 +53,15 @@ describe('a pipe', () => {
     expect(sent.every(({ text }) => Buffer.byteLength(text ?? '') <= 32 * 1024)).toBe(true);
   });
 
-  it('lets a value pass that is larger than the window once all before it was taken', async () => {
+  it('lets a value pass that is larger than the window once half of it is free, and settles the debt', async () => {
     const { pipe, sent } = opened();
     await pipe.write({ value: 'x'.repeat(2 * CREDIT) });
+    const next = pipe.write({ text: 'y' });
+    pipe.grant(CREDIT);
+    await Promise.resolve();
     expect(sent).toHaveLength(1);
+    pipe.grant(CREDIT);
+    await next;
+    expect(sent).toHaveLength(2);
   });
 });

@@ -41,9 +41,10 @@ export class Pipe {
   }
 
   async write(payload: Payload): Promise<void> {
-    // A value larger than all credit goes when everything before it was taken.
-    const bytes = Math.min(sizeOf(payload), INITIAL_CREDIT_BYTES);
-    while (this.#credit < bytes && !this.signal.aborted) {
+    const bytes = sizeOf(payload);
+    // Readers give credit back in pieces, so all of it may never be there at once: a large value goes at half of it.
+    const needed = Math.min(bytes, INITIAL_CREDIT_BYTES / 2);
+    while (this.#credit < needed && !this.signal.aborted) {
       await new Promise<void>((resolve) => (this.#waiting = resolve));
     }
     this.signal.throwIfAborted();

@@ -177,6 +177,17 @@ const CASES: readonly (readonly [string, World, readonly (Partial<Step> & { read
     [{ kind: 'remove', containerId: 'c-0' }],
   ],
   [
+    'one that is going, one that is made',
+    {
+      assigned: [assigned('a')],
+      containers: [
+        container('a', { id: 'c-0', status: 'removing' }),
+        container('a', { id: 'c-1', status: 'created' }),
+      ],
+    },
+    [{ kind: 'start', containerId: 'c-1' }],
+  ],
+  [
     'the name is taken by another instance',
     { assigned: [assigned('ins_12345678'), assigned('b')], containers: [container('b')] },
     [{ kind: 'create', name: 'web-12345678' }],

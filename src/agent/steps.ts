@@ -46,8 +46,7 @@ export const EXECUTORS: Executors = {
   pull: async ({ image, instanceId }, bench) => {
     const { engine, state, pulls } = bench;
     if (!(await engine.imageExists(image))) {
-      const pull = pulls.get(image) ?? startPull(image, bench.material.get(instanceId), bench);
-      await pull;
+      await (pulls.get(image) ?? startPull(image, instanceId, bench));
     }
     state.images.add(image);
   },
@@ -155,19 +154,33 @@ async function orGone(observer: Observer, containerId: string, work: () => Promi
   }
 }
 
-function startPull(
-  image: string,
-  material: Material | undefined,
-  { engine, pulls }: Workbench,
-): Promise<void> {
-  const pull = engine
-    .pull(image, optional('credentials', credentials(image, material)))
+function startPull(image: string, instanceId: string, bench: Workbench): Promise<void> {
+  const { engine, pulls } = bench;
+  const pull = pullCredentials(image, instanceId, bench)
+    .then((known) => engine.pull(image, optional('credentials', known)))
     .finally(() => pulls.delete(image));
   pulls.set(image, pull);
   return pull;
 }
 
-function credentials(image: string, material: Material | undefined): RegistryCredentials | undefined {
+/** A registry may want credentials although the container needs no secrets; without an answer the pull tells whether it does. */
+async function pullCredentials(
+  image: string,
+  instanceId: string,
+  { material, state, resolver }: Workbench,
+): Promise<RegistryCredentials | undefined> {
+  const assigned = state.assigned.get(instanceId);
+  let known = material.get(instanceId);
+  if (known === undefined && assigned !== undefined) {
+    known = await resolver.resolve(assigned).catch((error: unknown) => {
+      if (error instanceof StepError) return undefined;
+      throw error;
+    });
+  }
+  return registryCredentials(image, known);
+}
+
+function registryCredentials(image: string, material: Material | undefined): RegistryCredentials | undefined {
   const parsed = parseImageReference(image);
   if (material?.registry === undefined || !parsed.ok) return undefined;
   return { ...material.registry, serverAddress: parsed.reference.registry };

@@ -5,6 +5,7 @@ import type {
   StreamOperation,
   StreamRequest,
 } from '../core/contract/agent-protocol.ts';
+import type { ContainerSummary } from './engine/container.ts';
 import type { Engine } from './engine/engine.ts';
 import { ExecTimeoutError } from './engine/errors.ts';
 import { optional } from './engine/fields.ts';
@@ -13,7 +14,7 @@ import { type Payload, Pipe } from './pipe.ts';
 import { cpuPercent } from './usage.ts';
 
 const MAX_STREAMS = 32;
-const CONTAINERS_PER_MESSAGE = 100;
+const CONTAINERS_BYTES = 32 * 1024;
 const LONGEST_EXEC_MS = 3_600_000;
 
 export interface StreamSource {
@@ -107,10 +108,18 @@ function problem(error: unknown): { readonly reason: string; readonly message: s
 
 /** Every container of the machine (spec 5), without its environment: the engine port does not even read it. */
 async function sendContainers(engine: Engine, pipe: Pipe): Promise<void> {
-  const all = await engine.list({ all: true }, { signal: pipe.signal });
-  for (let from = 0; from < all.length || from === 0; from += CONTAINERS_PER_MESSAGE) {
-    await pipe.write({ value: all.slice(from, from + CONTAINERS_PER_MESSAGE) });
+  let gathered: ContainerSummary[] = [];
+  let bytes = 0;
+  for (const one of await engine.list({ all: true }, { signal: pipe.signal })) {
+    const size = JSON.stringify(one).length;
+    if (bytes + size > CONTAINERS_BYTES && gathered.length > 0) {
+      await pipe.write({ value: gathered });
+      [gathered, bytes] = [[], 0];
+    }
+    gathered.push(one);
+    bytes += size;
   }
+  await pipe.write({ value: gathered });
 }
 
 type Operation<K extends StreamOperation['kind']> = Extract<StreamOperation, { readonly kind: K }>;

@@ -31,7 +31,11 @@ export const TENANT = { id: '0190f2a4-0000-7000-8000-000000000001', slug: 'shop'
 const DEADLINE_MS = 20_000;
 
 export type Answer =
-  | { readonly ok: true; readonly environment: Record<string, string> }
+  | {
+      readonly ok: true;
+      readonly environment: Record<string, string>;
+      readonly registry?: { readonly username: string; readonly password: string };
+    }
   | { readonly ok: false };
 
 export class FakeControlPlane implements AsyncDisposable {
@@ -245,7 +249,7 @@ export class FakeControlPlane implements AsyncDisposable {
 }
 
 function resolved(requestId: string, answer: Answer): Resolved {
-  if (answer.ok) return { type: 'resolved', requestId, ok: true, environment: answer.environment };
+  if (answer.ok) return { type: 'resolved', requestId, ...answer };
   const message = 'resources/db: the secrets store answered 403';
   return { type: 'resolved', requestId, ok: false, reason: 'forbidden', message };
 }

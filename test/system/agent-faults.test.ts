@@ -37,14 +37,14 @@ describe('an agent survives', () => {
     plane.assign([]);
     await plane.until('a session', () => plane.connected);
     const ids = ['ins_1', 'ins_2', 'ins_3'];
-    for (let round = 0; round < 24; round += 1) {
+    for (let round = 0; round < 15; round += 1) {
       const wanted = ids.map((id) =>
         round % 3 === 2 ? stopped(id) : instance(id, { needsSecrets: round % 2 === 0 }, { attempt: round }),
       );
       plane.observations.clear();
       plane.assign(wanted);
       // From before the first call to the engine until after the last one.
-      await pause(round * 17);
+      await pause(round * 27);
       await agent.end('SIGKILL');
       agent.start();
       for (const id of ids) {

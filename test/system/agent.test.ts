@@ -172,14 +172,19 @@ describe('an agent', () => {
     expect(JSON.stringify(plane.reports)).not.toContain('marker-5f2c');
   });
 
-  it('pulls an image once for all that need it', async () => {
-    const registry = await startRegistry();
+  it('pulls an image, with credentials where the registry wants them', async () => {
+    const auth = { username: 'puller', password: 'marker-91be' };
+    const registry = await startRegistry({ auth });
     const relay = await relayFrom(daemon.namespace?.hostAddress ?? '', registry.port);
     try {
       await pushImage(registry, 'shop/web:1', { cmd: ['sleep', '3600'] });
       await using bench = await AgentBench.start(daemon);
-      const { plane } = bench;
+      const { plane, agent } = bench;
       const image = `${relay.address}/shop/web:1`;
+      plane.assign([instance('ins_0', { image })]);
+      expect((await plane.untilPhase('ins_0', 'failed')).reason).toBe('image_pull_failed');
+      // No container of these needs secrets; the registry does.
+      plane.secrets = { ok: true, environment: {}, registry: auth };
       plane.assign([1, 2, 3].map((n) => instance(`ins_${n}`, { image })));
       for (const n of [1, 2, 3]) await plane.untilPhase(`ins_${n}`, 'running');
       plane.assign([instance('ins_4', { image: `${relay.address}/shop/web:missing` })]);
@@ -188,10 +193,40 @@ describe('an agent', () => {
         reason: 'image_pull_failed',
         message: expect.stringContaining('missing') as string,
       });
+      expect(agent.output).not.toContain(auth.password);
+
+      await pushImage(registry, 'shop/late:1', { cmd: ['sleep', '3600'] });
+      relay.hold(true);
+      plane.assign([instance('ins_5', { image: `${relay.address}/shop/late:1` })]);
+      await plane.untilPhase('ins_5', 'pulling');
+      await agent.end('SIGKILL');
+      agent.start();
+      await plane.until('a new session', () => plane.connected);
+      relay.hold(false);
+      await plane.untilPhase('ins_5', 'running');
+      expect((await bench.pids()).has('ins_5')).toBe(true);
     } finally {
       relay.server.close();
       await registry.stop();
     }
+  });
+
+  it('has everything running again after a restart of the engine that took its containers down', async () => {
+    await using bench = await AgentBench.start(daemon);
+    const { plane } = bench;
+    plane.assign([instance('ins_1'), instance('ins_2')]);
+    await plane.untilPhase('ins_1', 'running');
+    await plane.untilPhase('ins_2', 'running');
+    const before = await bench.pids();
+    await daemon.restart();
+    const pids = async (): Promise<readonly number[]> => [
+      ...(await bench.pids().catch(() => new Map<string, number>())).values(),
+    ];
+    await expect.poll(async () => (await pids()).length, { timeout: 15_000 }).toBe(2);
+    expect((await pids()).some((pid) => [...before.values()].includes(pid))).toBe(false);
+    await plane.until('both told', () =>
+      ['ins_1', 'ins_2'].every((id) => plane.observations.get(id)?.phase === 'running'),
+    );
   });
 
   it('tells why a container does not do what it should', async () => {
@@ -233,15 +268,33 @@ describe('an agent', () => {
   });
 });
 
-async function relayFrom(
-  host: string,
-  port: number,
-): Promise<{ readonly server: Server; readonly address: string }> {
+interface Relay {
+  readonly server: Server;
+  readonly address: string;
+  /** While set, connections wait. */
+  hold(hold: boolean): void;
+}
+
+/** A registry on loopback, for an engine in another network namespace. */
+async function relayFrom(host: string, port: number): Promise<Relay> {
+  let held = false;
+  let waiting: (() => void)[] = [];
   const server = createServer((client) => {
-    const upstream = connect(port, '127.0.0.1');
-    client.on('error', () => upstream.destroy()).pipe(upstream);
-    upstream.on('error', () => client.destroy()).pipe(client);
+    const join = (): void => {
+      const upstream = connect(port, '127.0.0.1');
+      client.on('error', () => upstream.destroy()).pipe(upstream);
+      upstream.on('error', () => client.destroy()).pipe(client);
+    };
+    client.on('error', () => {});
+    if (held) waiting.push(join);
+    else join();
   });
   await new Promise<void>((resolve) => server.listen(port, host, resolve));
-  return { server, address: `${host}:${port}` };
+  const hold = (hold: boolean): void => {
+    held = hold;
+    const all = waiting;
+    waiting = [];
+    if (!hold) for (const join of all) join();
+  };
+  return { server, address: `${host}:${port}`, hold };
 }
