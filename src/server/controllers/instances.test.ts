@@ -300,7 +300,9 @@ describe('instances controller', () => {
       `instance ${instance?.id} on ${instance?.nodeId} has no container, its secrets cannot be resolved: resources/db: 403`,
     );
     await sim.advance(30_000);
-    expect(await sim.events('deployment.secret_unresolved')).toHaveLength(1);
+    expect((await sim.events('instance.failed')).map((event) => event.details)).toMatchObject([
+      { deployment: 'web', reason: 'secret_unresolved' },
+    ]);
   });
 
   it('moves instances off a draining node without a gap', async () => {
