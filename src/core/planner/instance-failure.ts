@@ -6,6 +6,13 @@ export interface InstanceFailure {
   readonly message: string;
 }
 
+/** Reported of a container that runs at this moment and yet is not to be relied on. */
+const UNSOUND: ReadonlySet<string> = new Set(['crash_loop', 'out_of_memory', 'command_not_found', 'paused']);
+
+export function isSound({ reason }: InstanceObservation): boolean {
+  return reason === undefined || !UNSOUND.has(reason);
+}
+
 const NOT_ANSWERING: Readonly<Record<string, string>> = {
   silent: 'does not answer',
   lost: 'does not answer; a replacement is wanted elsewhere',
@@ -39,25 +46,28 @@ function reasonOf(observation: InstanceObservation): string | undefined {
   return undefined;
 }
 
+/** The agent's own sentence says more than a code and a count; those are for reports without one. */
 function words(reason: string, observation: InstanceObservation): string {
-  const why = observation.message === undefined ? '' : `: ${observation.message}`;
-  const exit = observation.exitCode === undefined ? '' : ` with code ${observation.exitCode}`;
-  const restarts = observation.restarts ? ` after ${observation.restarts} restarts` : '';
+  const { message, exitCode, restarts } = observation;
+  const why = message === undefined ? '' : `: ${message}`;
+  const exit = exitCode === undefined ? '' : ` with code ${exitCode}`;
+  const count = restarts ? ` after ${restarts} restarts` : '';
   switch (reason) {
     case 'crash_loop':
-      return `exits again and again${exit}${restarts}${why}`;
+      return `exits again and again${why || `${exit}${count}`}`;
     case 'exited':
-      return `exited${exit}${restarts}${why}`;
+    case 'container_exited':
+      return `exited${why || `${exit}${count}`}`;
     case 'image_pull_failed':
       return `has no container, its image cannot be pulled${why}`;
     case 'secret_unresolved':
       return `has no container, its secrets cannot be resolved${why}`;
     // Told apart from an unhealthy workload: here it is the check that is broken (decisions §3).
     case 'healthcheck_command_not_found':
-      return `cannot be checked, the command of its health check does not exist in the image${why}`;
+      return `cannot be checked${why || ': the command of its health check does not exist in the image'}`;
     case 'unhealthy':
       return `is unhealthy${why}`;
     default:
-      return `failed (${reason})${exit}${why}`;
+      return `failed (${reason})${why || exit}`;
   }
 }

@@ -1,7 +1,7 @@
 import type { DeploymentRecord, DeploymentSpec } from '../model/deployment.ts';
 import type { InstanceId, NodeName } from '../model/ids.ts';
 import type { InstanceObservation, InstanceRecord } from '../model/instance.ts';
-import { type InstanceFailure, instanceFailure } from './instance-failure.ts';
+import { type InstanceFailure, instanceFailure, isSound } from './instance-failure.ts';
 import type { InstanceMemory } from './memory.ts';
 
 /** Without a health check an instance is trusted with the place of another one after running for so long (decisions §3). */
@@ -55,8 +55,8 @@ export function instanceState(record: InstanceRecord, input: StateInput): Instan
   // Status is observed, never assumed: a container counts only when the agent reports it with the hash of the wanted spec.
   const running =
     node.status === 'ready' && observation?.phase === 'running' && observation.specHash === record.specHash;
-  const healthy =
-    running && (hasCheck ? observation.health === 'healthy' : observation.health !== 'unhealthy');
+  const passes = hasCheck ? observation?.health === 'healthy' : observation?.health !== 'unhealthy';
+  const healthy = running && passes && isSound(observation);
   const settlesInMs = healthy && !hasCheck ? remainingSettleMs(record, input) : undefined;
   return {
     record,

@@ -9,7 +9,7 @@ import { type InstanceState, instanceState, type NodeCondition } from './instanc
 import { type PlannerMemory, type Remembered, rememberInstances } from './memory.ts';
 import { planEvents, removedEvent } from './plan-events.ts';
 import type { Placed, PlacementRefusal, Placer } from './placer.ts';
-import { type PlannedEvent, transitionEvents } from './planned-event.ts';
+import { type PlannedEvent, transitionEvent } from './planned-event.ts';
 import { isComplete, judgeProgress } from './progress.ts';
 import { type Groups, groupByStanding } from './rollout.ts';
 import { advanceRollout, carryRollout, rollbackTarget } from './rollout-record.ts';
@@ -85,7 +85,7 @@ function planDeleted(groups: Groups, remembered: Remembered): InstancePlan {
     create: [],
     stop: stop.map((state) => state.record),
     remove,
-    events: [...remembered.transitions.flatMap(transitionEvents), ...remove.map(removedEvent)],
+    events: [...remembered.transitions.map(transitionEvent), ...remove.map(removedEvent)],
     memory: { instances: remembered.instances },
     more: more || remembered.more,
   };

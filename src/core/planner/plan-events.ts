@@ -11,7 +11,7 @@ import {
   type PlannedEvent,
   rolloutEvents,
   statusEvents,
-  transitionEvents,
+  transitionEvent,
   unschedulableEvent,
 } from './planned-event.ts';
 
@@ -49,7 +49,7 @@ export function planEvents(
       ? [deploymentEvent(name, 'placed', `${status.placed} of ${status.desired} instances placed`, { nodes })]
       : []),
     ...changes.stop.filter(isMoved).map((state) => instanceEvent(state.record, 'replaced', whyMoved(state))),
-    ...remembered.transitions.flatMap(transitionEvents),
+    ...remembered.transitions.map(transitionEvent),
     ...statusEvents(name, before.status, status),
     ...changes.remove.map(removedEvent),
   ];

@@ -37,27 +37,18 @@ export function instanceEvent(
   };
 }
 
-export function transitionEvents(transition: Transition): readonly PlannedEvent[] {
-  const { record, observation, from, to } = transition;
+/** Secrets that cannot be resolved are told by dispatch, which knows why; here the instance fails for that reason. */
+export function transitionEvent({ record, observation, from, to }: Transition): PlannedEvent {
   if (to === 'started') {
-    const message = from === 'unhealthy' ? 'is healthy again' : 'started';
-    return [instanceEvent(record, from === 'unhealthy' ? 'healthy' : 'started', message)];
+    return from === 'unhealthy'
+      ? instanceEvent(record, 'healthy', 'is healthy again')
+      : instanceEvent(record, 'started', 'started');
   }
   const failure = instanceFailure(record, observation, 'ready', false);
-  const reason = failure?.reason ?? to;
-  const event: PlannedEvent = {
-    ...instanceEvent(record, to === 'unhealthy' ? 'unhealthy' : 'failed', to, { reason }),
+  return {
+    ...instanceEvent(record, to, to, { reason: failure?.reason ?? to }),
     ...(failure && { message: `${failure.message} (${record.deployment})` }),
   };
-  if (reason !== 'secret_unresolved') return [event];
-  const words = observation.message ?? 'its secrets cannot be resolved';
-  return [
-    event,
-    deploymentEvent(record.deployment, 'secret_unresolved', words, {
-      instance: record.id,
-      node: record.nodeId,
-    }),
-  ];
 }
 
 export function unschedulableEvent(name: string, refusal: PlacementRefusal): PlannedEvent {

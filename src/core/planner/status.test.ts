@@ -57,9 +57,24 @@ describe('status of a deployment', () => {
         phase: 'running',
         health: 'unhealthy',
         reason: 'healthcheck_command_not_found',
-        message: 'curl: exit 127',
+        message: 'no curl in the image',
       },
-      'instance INSTANCE on n0 cannot be checked, the command of its health check does not exist in the image: curl: exit 127',
+      'instance INSTANCE on n0 cannot be checked: no curl in the image',
+    ],
+    [
+      'a crash loop that runs just now',
+      { phase: 'running', health: 'healthy', reason: 'crash_loop', message: 'it ended 5 times' },
+      'instance INSTANCE on n0 exits again and again: it ended 5 times',
+    ],
+    [
+      'a missing command',
+      {
+        phase: 'exited',
+        reason: 'command_not_found',
+        exitCode: 127,
+        message: 'exit code 127: no such command',
+      },
+      'instance INSTANCE on n0 failed (command_not_found): exit code 127: no such command',
     ],
     [
       'an unhealthy workload',

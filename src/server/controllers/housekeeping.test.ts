@@ -46,9 +46,9 @@ describe('housekeeping controllers', () => {
 
   it('keeps the newest ten thousand events of the last seven days', async () => {
     const put = async (count: number) => {
-      for (let at = 0; at < count; at += 500) {
+      for (let at = 0; at < count; at += 100) {
         await sim.write((transaction) => {
-          for (let n = at; n < Math.min(count, at + 500); n += 1) {
+          for (let n = at; n < Math.min(count, at + 100); n += 1) {
             const id = sim.ids.next('event');
             const subject = { kind: 'Tenant', name: 't' } as const;
             const at = sim.time.now().toISOString();
@@ -81,12 +81,12 @@ describe('housekeeping controllers', () => {
     const soon = new Date(sim.time.now().getTime() + 60_000).toISOString();
     const later = new Date(sim.time.now().getTime() + 3_600_000).toISOString();
     await sim.write((transaction) => {
-      for (let n = 0; n < 250; n += 1) {
+      for (let n = 0; n < 120; n += 1) {
         transaction.putCold('idempotency', `k${n}`, { ...answer, expiresAt: n % 2 === 0 ? soon : later });
       }
     });
     await sim.time.advance(ROUND_MS, () => sim.settle());
-    expect((await sim.tenant.rangeCold('idempotency')).entries).toHaveLength(125);
+    expect((await sim.tenant.rangeCold('idempotency')).entries).toHaveLength(60);
     expect(await sim.events('deployment.running')).toHaveLength(1);
     sim.time.jumpWall(8 * 86_400_000);
     await sim.time.advance(ROUND_MS, () => sim.settle());

@@ -300,7 +300,9 @@ describe('instances controller', () => {
       `instance ${instance?.id} on ${instance?.nodeId} has no container, its secrets cannot be resolved: resources/db: 403`,
     );
     await sim.advance(30_000);
-    expect(await sim.events('deployment.secret_unresolved')).toHaveLength(1);
+    expect((await sim.events('instance.failed')).map((event) => event.details)).toMatchObject([
+      { deployment: 'web', reason: 'secret_unresolved' },
+    ]);
   });
 
   it('moves instances off a draining node without a gap', async () => {
@@ -348,5 +350,23 @@ describe('instances controller', () => {
     away.is = false;
     await sim.advance(1000);
     expect(sim.status('web')).toMatchObject({ phase: 'Running', running: 3 });
+  });
+
+  it('fits every commit into what etcd takes, also when everything happens at once', async () => {
+    const secrets = () => ({ phase: 'failed', reason: 'secret_unresolved', message: 'sealed' }) as const;
+    await sim.apply({ name: 'web', replicas: 100, healthCheck: CHECK });
+    sim.behaviour = secrets;
+    await sim.settle();
+    await sim.alterNode('n1', { draining: true });
+    await sim.apply({ name: 'web', image: 'shop/web:2', update: { maxSurge: 100, maxUnavailable: 100 } });
+    sim.behaviour = (_instance, spec) => ({
+      phase: 'running',
+      ...(spec.healthCheck && { health: 'healthy' }),
+    });
+    await sim.settle();
+    await sim.advance(10_000);
+    expect(sim.status('web')).toMatchObject({ phase: 'Running', running: 100 });
+    await sim.remove('web');
+    expect(sim.instances('web')).toEqual([]);
   });
 });

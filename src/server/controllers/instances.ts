@@ -3,6 +3,7 @@ import type { InstanceId, NodeName, TenantId } from '../../core/model/ids.ts';
 import type { NodeLiveness } from '../../core/model/node.ts';
 import { type InstancePlan, planInstances } from '../../core/planner/instances.ts';
 import type { PlannerMemory } from '../../core/planner/memory.ts';
+import type { PlacementRefusal } from '../../core/planner/placer.ts';
 import type { ViewChange } from '../store/view.ts';
 import type { Controller, ControllerDeps } from './controller.ts';
 import { planTransaction } from './instance-commit.ts';
@@ -12,12 +13,22 @@ import { KeyedQueue } from './queue.ts';
 /** Unplaced deployments are tried again so long after room may have appeared: many changes make one attempt. */
 const STIR_MS = 50;
 
+/** An explanation walks every node: it is given again for so long per node before it is worked out anew. */
+const EXPLAINED_MS_PER_NODE = 1;
+
+interface KnownRefusal {
+  readonly refusal: PlacementRefusal;
+  readonly specHash: string;
+  readonly untilMs: number;
+}
+
 interface TenantMemory {
   readonly deployments: Map<string, PlannerMemory>;
   /** By dependency: who waits at its gate; and the other way round. */
   readonly waiters: Map<string, Set<string>>;
   readonly waitsFor: Map<string, readonly string[]>;
-  readonly unplaced: Set<string>;
+  /** Deployments for which no node had room, with the last explanation. */
+  readonly unplaced: Map<string, KnownRefusal>;
 }
 
 /**
@@ -131,7 +142,8 @@ export class InstancesController implements Controller {
       tenantId,
       this.#deps.timers.after(STIR_MS, () => {
         this.#stirred.delete(tenantId);
-        for (const deployment of this.#memory.get(tenantId)?.unplaced ?? []) this.#add(tenantId, deployment);
+        for (const deployment of this.#memory.get(tenantId)?.unplaced.keys() ?? [])
+          this.#add(tenantId, deployment);
       }),
     );
   }
@@ -147,7 +159,7 @@ export class InstancesController implements Controller {
     const plan = planInstances({
       ...facts.planned,
       ...optionalMemory(memory.deployments.get(id)),
-      placer: this.#placer(tenantId, facts.planned.deployment),
+      placer: this.#placer(tenantId, facts.planned.deployment, memory.unplaced.get(id)),
       ...this.#settle,
       nowMs: startedMs,
     });
@@ -169,10 +181,14 @@ export class InstancesController implements Controller {
     else if (plan.recheckInMs !== undefined) this.#queue.addAfter(key, plan.recheckInMs);
   }
 
-  #placer(tenantId: TenantId, deployment: DeploymentRecord | undefined) {
-    const { clusters, ids } = this.#deps;
+  #placer(tenantId: TenantId, deployment: DeploymentRecord | undefined, known: KnownRefusal | undefined) {
+    const { clusters, ids, clock } = this.#deps;
     if (deployment === undefined) return NO_PLACER;
-    return clusters.placer(tenantId, deployment.spec, () => ids.next('instance') as InstanceId);
+    const isRecent = known?.specHash === deployment.specHash && clock.monotonicMs() < known.untilMs;
+    return clusters.placer(tenantId, deployment.spec, {
+      nextId: () => ids.next('instance') as InstanceId,
+      ...(isRecent && { knownRefusal: known.refusal }),
+    });
   }
 
   async #commit(facts: DeploymentFacts, plan: InstancePlan): Promise<boolean> {
@@ -196,8 +212,29 @@ export class InstancesController implements Controller {
       return;
     }
     memory.deployments.set(id, plan.memory);
-    if (plan.refusal === undefined) memory.unplaced.delete(id);
-    else memory.unplaced.add(id);
+    this.#noteRefusal(memory, facts, plan.refusal);
+  }
+
+  #noteRefusal(
+    { unplaced }: TenantMemory,
+    facts: DeploymentFacts,
+    refusal: PlacementRefusal | undefined,
+  ): void {
+    const { clusters, clock } = this.#deps;
+    const { tenantId } = facts.tenant;
+    const nowMs = clock.monotonicMs();
+    if (refusal === undefined) {
+      unplaced.delete(facts.id);
+      return;
+    }
+    const known = unplaced.get(facts.id);
+    if (known?.refusal === refusal) {
+      this.#queue.addAfter(`${tenantId}/${facts.id}`, Math.max(1, known.untilMs - nowMs));
+      return;
+    }
+    const specHash = facts.planned.deployment?.specHash ?? '';
+    const untilMs = nowMs + EXPLAINED_MS_PER_NODE * clusters.size(tenantId);
+    unplaced.set(facts.id, { refusal, specHash, untilMs });
   }
 
   #tenantMemory(tenantId: TenantId): TenantMemory {
@@ -207,7 +244,7 @@ export class InstancesController implements Controller {
       deployments: new Map(),
       waiters: new Map(),
       waitsFor: new Map(),
-      unplaced: new Set(),
+      unplaced: new Map(),
     };
     this.#memory.set(tenantId, memory);
     return memory;

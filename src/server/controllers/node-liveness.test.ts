@@ -136,4 +136,14 @@ describe('node liveness controller', () => {
     await sim.advance(120_000);
     expect(statusOf('n1')?.status).toBe('ready');
   });
+
+  it('forgets a node that is enrolled no more, and replaces what was on it at once', async () => {
+    await sim.apply({ name: 'web', replicas: 3 });
+    sim.cut('n1');
+    await sim.write((transaction) => transaction.delete('nodes', 'n1'));
+    await sim.advance(2_000);
+    expect(statusOf('n1')).toBeUndefined();
+    expect(sim.instances('web').map((record) => record.nodeId)).not.toContain('n1');
+    expect(sim.status('web')).toMatchObject({ phase: 'Running', running: 3 });
+  });
 });

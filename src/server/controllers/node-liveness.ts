@@ -181,6 +181,20 @@ export class NodeLivenessController implements Controller, Liveness {
       await this.#store(tenant, pulses, changed.slice(at, at + NODES_PER_COMMIT), nowMs);
     }
     await this.#setBrake(tenant, pulses, verdicts);
+    await this.#removeOrphans(tenant);
+  }
+
+  /** A node that is enrolled no more has no liveness; its name may come back as another machine. */
+  async #removeOrphans(tenant: TenantStore): Promise<void> {
+    const enrolled = tenant.collection('nodes');
+    const judged = tenant.collection('node-liveness');
+    if (judged.size <= enrolled.size) return;
+    const orphans = judged.ids().filter((id) => enrolled.get(id) === undefined);
+    const transaction = tenant.transaction();
+    for (const id of orphans.slice(0, NODES_PER_COMMIT)) {
+      transaction.expect('nodes', id, undefined).delete('node-liveness', id);
+    }
+    if (orphans.length > 0) await tenant.commit(transaction);
   }
 
   /** Every enrolled node; one that was never heard of since the start is silent since the start. */

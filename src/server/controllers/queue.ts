@@ -15,7 +15,8 @@ interface Delayed {
   readonly cancel: () => void;
 }
 
-const CONCURRENCY = 32;
+/** Commits of that many keys share the store's disk writes. */
+const CONCURRENCY = 64;
 const FIRST_RETRY_MS = 50;
 const MAX_RETRY_MS = 30_000;
 /** Starts per turn of the event loop: work that needs no I/O must not keep requests from being served. */

@@ -104,7 +104,7 @@ export class Simulation {
   }
 
   static async start(nodes: readonly string[] = ['n1', 'n2', 'n3']): Promise<Simulation> {
-    const kv = createMemoryKv();
+    const kv = bounded(createMemoryKv());
     const store = new Store(kv, await StoreView.open(kv, { onProblem: () => undefined }));
     const simulation = new Simulation(kv, store);
     await simulation.controllers.start();
@@ -286,6 +286,7 @@ export class Simulation {
   async #act(): Promise<void> {
     const transaction = this.tenant.transaction();
     for (const { id, record } of this.tenant.list('instances')) {
+      if ((transaction.toCommit().puts ?? []).length === MAX_OPERATIONS) break;
       if (!this.online.has(record.nodeId)) continue;
       const observation = this.#observe(record);
       if (observation === undefined) continue;
@@ -314,6 +315,20 @@ export class Simulation {
     this.containers.set(record.id, { node: record.nodeId, observation });
     return observation;
   }
+}
+
+/** What etcd takes in one transaction, held against every commit of every test. */
+const MAX_OPERATIONS = 128;
+
+function bounded(kv: Kv): Kv {
+  const commit = kv.commit.bind(kv);
+  kv.commit = async (asked) => {
+    const written = (asked.puts?.length ?? 0) + (asked.deletes?.length ?? 0);
+    if (Math.max(written, asked.guards?.length ?? 0) > MAX_OPERATIONS)
+      throw new Error(`${written} operations in a commit`);
+    return commit(asked);
+  };
+  return kv;
 }
 
 export function hashSpec({ replicas: _replicas, update: _update, ...hashed }: DeploymentSpec): string {

@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto';
 import type { DeploymentSpec } from '../../core/model/deployment.ts';
 import type { InstanceId } from '../../core/model/ids.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
 import type { Placed, PlacementRefusal, Placer } from '../../core/planner/placer.ts';
 import type { Cluster } from '../../core/scheduler/cluster.ts';
-import { explain, type PlacementExplanation } from '../../core/scheduler/explain.ts';
+import { explain } from '../../core/scheduler/explain.ts';
 import {
   type PlacementRequest,
   placementRequest,
@@ -13,6 +12,7 @@ import {
 } from '../../core/scheduler/request.ts';
 import { joinId } from '../store/keys.ts';
 import type { TenantStore } from '../store/store.ts';
+import { refusalOf } from './refusal.ts';
 
 export function requestFor(tenant: TenantStore, spec: DeploymentSpec): PlacementRequest {
   if ((spec.volumes ?? []).length === 0) return placementRequest(spec);
@@ -28,44 +28,29 @@ function volumeRequirements(tenant: TenantStore, spec: DeploymentSpec): readonly
   });
 }
 
-const RESIDENCY_FILTERS: ReadonlySet<string> = new Set([
-  'country',
-  'region',
-  'blocked-countries',
-  'residency-enforcement',
-]);
-
-export function refusalOf(explanation: PlacementExplanation): PlacementRefusal {
-  const { nodes, summary, message, reasonsDigestInput } = explanation;
-  return {
-    ok: false,
-    summary,
-    message,
-    details: { nodes: nodes.map(({ node, reasons }) => ({ node, reasons })) },
-    digest: createHash('sha256').update(reasonsDigestInput).digest('base64url'),
-    residency:
-      nodes.length > 0 &&
-      nodes.every(({ reasons }) => reasons.some((reason) => RESIDENCY_FILTERS.has(reason.filter))),
-  };
+export interface PlacerOptions {
+  readonly nextId: () => InstanceId;
+  /** The answer of an earlier refusal that is recent enough to be given again: an explanation walks every node. */
+  readonly knownRefusal?: PlacementRefusal;
 }
 
 /** The scheduler bound to one deployment's spec. What `place` answers is counted in the cluster at once. */
 export class DeploymentPlacer implements Placer {
   readonly #cluster: Cluster;
   readonly #request: PlacementRequest;
-  readonly #nextId: () => InstanceId;
+  readonly #options: PlacerOptions;
 
-  constructor(cluster: Cluster, request: PlacementRequest, nextId: () => InstanceId) {
+  constructor(cluster: Cluster, request: PlacementRequest, options: PlacerOptions) {
     this.#cluster = cluster;
     this.#request = request;
-    this.#nextId = nextId;
+    this.#options = options;
   }
 
   place(): Placed | PlacementRefusal {
-    const id = this.#nextId();
+    const id = this.#options.nextId();
     const chosen = this.#cluster.place(id, this.#request);
     if (chosen !== undefined) return { ok: true, id, nodeId: chosen.node };
-    return refusalOf(explain(this.#cluster, this.#request));
+    return this.#options.knownRefusal ?? refusalOf(explain(this.#cluster, this.#request));
   }
 
   fitsInsteadOf({ id }: Pick<InstanceRecord, 'id'>): boolean {

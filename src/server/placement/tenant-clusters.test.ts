@@ -142,7 +142,7 @@ describe('tenant clusters', () => {
         .put('node-liveness', 'n1', { status: 'ready', lastSeenAt: '', since: '' }),
     );
     const clusters = new TenantClusters(store, SETTINGS);
-    const placer = clusters.placer(TENANT, SPEC, () => 'i1' as InstanceId);
+    const placer = clusters.placer(TENANT, SPEC, { nextId: () => 'i1' as InstanceId });
     expect(placer.place()).toEqual({ ok: true, id: 'i1', nodeId: 'n1' });
     expect(placer.place()).toMatchObject({ ok: false, residency: false });
     expect(placer.fitsInsteadOf({ id: 'i1' as InstanceId })).toBe(true);
@@ -162,11 +162,13 @@ describe('tenant clusters', () => {
     );
     const clusters = new TenantClusters(store, SETTINGS);
     clusters.setConnected(TENANT, 'n1' as NodeName, false);
-    expect(clusters.placer(TENANT, SPEC, () => 'i1' as InstanceId).place()).toMatchObject({
+    expect(clusters.placer(TENANT, SPEC, { nextId: () => 'i1' as InstanceId }).place()).toMatchObject({
       ok: false,
       details: { nodes: [{ node: 'n1', reasons: [{ filter: 'session' }] }] },
     });
     clusters.setConnected(TENANT, 'n1' as NodeName, true);
-    expect(clusters.placer(TENANT, SPEC, () => 'i1' as InstanceId).place()).toMatchObject({ ok: true });
+    expect(clusters.placer(TENANT, SPEC, { nextId: () => 'i1' as InstanceId }).place()).toMatchObject({
+      ok: true,
+    });
   });
 });

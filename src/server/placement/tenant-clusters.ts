@@ -1,16 +1,16 @@
 import type { DeploymentSpec } from '../../core/model/deployment.ts';
-import type { InstanceId, NodeName, TenantId } from '../../core/model/ids.ts';
+import type { NodeName, TenantId } from '../../core/model/ids.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
 import type { NodeLiveness } from '../../core/model/node.ts';
 import type { Region } from '../../core/model/region.ts';
 import { PLATFORM_SLUG } from '../../core/model/tenant.ts';
-import { NOTHING, requestedAmounts } from '../../core/scheduler/amounts.ts';
-import { Cluster } from '../../core/scheduler/cluster.ts';
+import { type Amounts, NOTHING, requestedAmounts } from '../../core/scheduler/amounts.ts';
+import { Cluster, type PlacedInstance } from '../../core/scheduler/cluster.ts';
 import { fixedHostPorts, type PlacementRequest } from '../../core/scheduler/request.ts';
 import { joinId } from '../store/keys.ts';
 import type { Store, TenantStore } from '../store/store.ts';
 import type { ViewChange } from '../store/view.ts';
-import { DeploymentPlacer, requestFor } from './deployment-placer.ts';
+import { DeploymentPlacer, type PlacerOptions, requestFor } from './deployment-placer.ts';
 
 export interface PlacementSettings {
   readonly controlPlaneNode?: NodeName;
@@ -50,8 +50,8 @@ export class TenantClusters {
   }
 
   /** The scheduler bound to one deployment's spec. */
-  placer(tenantId: TenantId, spec: DeploymentSpec, nextId: () => InstanceId): DeploymentPlacer {
-    return new DeploymentPlacer(this.of(tenantId), this.request(tenantId, spec), nextId);
+  placer(tenantId: TenantId, spec: DeploymentSpec, options: PlacerOptions): DeploymentPlacer {
+    return new DeploymentPlacer(this.of(tenantId), this.request(tenantId, spec), options);
   }
 
   request(tenantId: TenantId, spec: DeploymentSpec): PlacementRequest {
@@ -67,6 +67,11 @@ export class TenantClusters {
   deploymentsOn(tenantId: TenantId, node: NodeName): ReadonlySet<string> {
     const instances = this.#held(tenantId).byNode.get(node);
     return new Set([...(instances?.values() ?? [])].map((record) => record.deployment));
+  }
+
+  /** How many nodes an explanation has to walk. */
+  size(tenantId: TenantId): number {
+    return this.#store.forTenant(tenantId).collection('nodes').size;
   }
 
   instancesOn(tenantId: TenantId, node: NodeName): readonly InstanceRecord[] {
@@ -218,12 +223,26 @@ export class TenantClusters {
   }
 }
 
-function taken(spec: DeploymentSpec | undefined) {
+function taken(
+  spec: DeploymentSpec | undefined,
+): Pick<PlacedInstance, 'amounts' | 'hostPorts' | 'antiAffinity'> {
   if (spec === undefined) return { amounts: NOTHING };
   const antiAffinity = spec.placement?.antiAffinity;
   return {
-    amounts: requestedAmounts(spec.resources),
+    amounts: readableAmounts(spec),
     hostPorts: fixedHostPorts(spec),
     ...(antiAffinity && { antiAffinity }),
   };
+}
+
+/**
+ * A request that cannot be read is a fault of the record, and its deployment fails to be planned, in the log. Thrown from
+ * here it would end the watch of the whole store, for every tenant.
+ */
+function readableAmounts(spec: DeploymentSpec): Amounts {
+  try {
+    return requestedAmounts(spec.resources);
+  } catch {
+    return NOTHING;
+  }
 }

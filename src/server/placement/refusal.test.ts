@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { explain } from '../../core/scheduler/explain.ts';
+import { clusterSample, nodeSample, requestSample } from '../../core/scheduler/sample-cluster.ts';
+import { refusalOf } from './refusal.ts';
+
+const REQUEST = requestSample({ cpu: 100, placement: { residency: { country: 'DE' } } });
+
+function refusalOn(count: number) {
+  const nodes = Array.from({ length: count }, (_, n) =>
+    nodeSample(`node-${n}`, { cpu: 1 + (n % 7), labels: { 'berth.io/country': n % 2 === 0 ? 'FR' : 'US' } }),
+  );
+  return refusalOf(explain(clusterSample({}, ...nodes), REQUEST));
+}
+
+describe('a refusal', () => {
+  it('lists every node with every reason', () => {
+    const { details, residency, summary } = refusalOn(2);
+    expect(details).toMatchObject({
+      nodes: [
+        {
+          node: 'node-0',
+          reasons: [{ filter: 'country', required: 'DE', reported: 'FR' }, { filter: 'capacity' }],
+        },
+        {
+          node: 'node-1',
+          reasons: [{ filter: 'country', required: 'DE', reported: 'US' }, { filter: 'capacity' }],
+        },
+      ],
+    });
+    expect(residency).toBe(true);
+    expect(summary).toBe('0 of 2 nodes fit: 2 country, 2 capacity');
+  });
+
+  it('names every node of a large tenant, those with the same reasons together', () => {
+    const { details, message } = refusalOn(5000);
+    const groups = details['groups'] as { nodes: string[]; reasons: { reported: string }[] }[];
+    expect(groups.map(({ nodes, reasons }) => [nodes.length, reasons[0]?.reported])).toEqual([
+      [2500, 'FR'],
+      [2500, 'US'],
+    ]);
+    expect(new Set(groups.flatMap(({ nodes }) => nodes)).size).toBe(5000);
+    for (const name of ['node-0', 'node-4999']) expect(message).toContain(name);
+    // Both together stay within one request of etcd, 1.5 MiB, many times over.
+    expect(JSON.stringify({ message, details }).length).toBeLessThan(300_000);
+  });
+
+  it('has the same digest while only free amounts move', () => {
+    const short = (cpu: number) =>
+      refusalOf(explain(clusterSample({}, nodeSample('n1', { cpu })), requestSample({ cpu: 100 }))).digest;
+    expect(short(1)).toBe(short(2));
+  });
+});

@@ -1,0 +1,56 @@
+import { createHash } from 'node:crypto';
+import type { NodeName } from '../../core/model/ids.ts';
+import type { PlacementRefusal } from '../../core/planner/placer.ts';
+import type { NodeExplanation, PlacementExplanation } from '../../core/scheduler/explain.ts';
+import type { FilterName, Reason } from '../../core/scheduler/filters/filter.ts';
+
+/** Up to so many nodes an event lists each with its reasons; beyond, nodes with the same reasons share an entry. */
+const LISTED_NODES = 200;
+
+const RESIDENCY: ReadonlySet<FilterName> = new Set([
+  'country',
+  'region',
+  'blocked-countries',
+  'residency-enforcement',
+]);
+/** What these report differs from node to node and tells little: one node stands for all that are short. */
+const VARYING: ReadonlySet<FilterName> = new Set(['capacity', 'quota']);
+
+interface ReasonGroup {
+  readonly nodes: NodeName[];
+  readonly reasons: readonly Reason[];
+}
+
+/** Every node is named with its reasons (spec §6), and the event stays far below what a store takes in one record. */
+export function refusalOf(explanation: PlacementExplanation): PlacementRefusal {
+  const { nodes, summary, reasonsDigestInput } = explanation;
+  const isLarge = nodes.length > LISTED_NODES;
+  const groups = isLarge ? groupByReasons(nodes) : [];
+  return {
+    ok: false,
+    summary,
+    message: isLarge ? groups.map(sentence).join('\n') : explanation.message,
+    details: isLarge ? { groups } : { nodes: nodes.map(({ node, reasons }) => ({ node, reasons })) },
+    digest: createHash('sha256').update(reasonsDigestInput).digest('base64url'),
+    residency:
+      nodes.length > 0 &&
+      nodes.every(({ reasons }) => reasons.some((reason) => RESIDENCY.has(reason.filter))),
+  };
+}
+
+function groupByReasons(nodes: readonly NodeExplanation[]): readonly ReasonGroup[] {
+  const groups = new Map<string, ReasonGroup>();
+  for (const { node, reasons } of nodes) {
+    const key = reasons
+      .map(({ filter, code, reported }) => `${code}=${VARYING.has(filter) ? '' : reported}`)
+      .join('|');
+    const group = groups.get(key);
+    if (group) group.nodes.push(node);
+    else groups.set(key, { nodes: [node], reasons });
+  }
+  return [...groups.values()];
+}
+
+function sentence({ nodes, reasons }: ReasonGroup): string {
+  return `${nodes.join(', ')}: ${reasons.map((reason) => reason.message).join('; ') || 'fits'}`;
+}
