@@ -37,7 +37,7 @@ describe('the thin path', () => {
       container: {
         image: 'localhost:1/shop/web:1.0.0',
         environment: { LOG_LEVEL: 'info' },
-        needsSecrets: false,
+        needsSecrets: true,
         alias: 'thin',
       },
     });
@@ -285,6 +285,23 @@ describe('sessions', () => {
     expect(await agent.next('farewell')).toMatchObject({ code: 'agent_session_stale', retry: false });
     await agent.closed;
     expect((await newer.next('assignment')).epoch).toBe(2);
+    // The older one was alive: two machines with one key (E-07).
+    const conflict = () => eventKinds(shop.call, 'epoch-1', ['node.identity_conflict']);
+    expect(await eventually(conflict, (found) => found.length > 0)).toHaveLength(1);
+    expect((await shop.call('GET', '/api/v1/nodes/epoch-1')).body.schedulable).toBe(false);
+  });
+
+  it('are displaced without a conflict when the older connection is dead', async () => {
+    const { identity, agent } = await flow.connected('half-open-1', shop);
+    agent.socket.pause();
+    const newer = flow.dial(identity);
+    expect((await newer.welcome()).epoch).toBe(2);
+    // That nothing happens cannot be awaited: the old connection is asked for a second.
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    agent.socket.resume();
+    await agent.closed;
+    expect(await eventKinds(shop.call, 'half-open-1', ['node.identity_conflict'])).toEqual([]);
+    expect((await shop.call('GET', '/api/v1/nodes/half-open-1')).body.schedulable).toBe(true);
   });
 
   it("refuse a wrong signature, another node's name and a stale epoch", async () => {

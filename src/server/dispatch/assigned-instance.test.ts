@@ -40,18 +40,13 @@ describe('an assigned instance', () => {
       container: {
         image: 'r.example/web:1',
         environment: {},
-        needsSecrets: false,
+        needsSecrets: true,
         ports: [],
         labels: {},
         mounts: [],
         alias: 'web',
       },
     });
-  });
-
-  it('asks for secrets also when there are templates only', () => {
-    const composed = { ...spec, composedEnvironment: { URL: '{{secret.db.password}}' } };
-    expect(assignedInstance(record, facts(composed))?.container?.needsSecrets).toBe(true);
   });
 
   it('is nothing without its spec or its volume, but a stop needs neither', () => {

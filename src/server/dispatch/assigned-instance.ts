@@ -64,10 +64,6 @@ function mounts(spec: DeploymentSpec, facts: AssignmentFacts): readonly Assigned
   return assigned;
 }
 
-export function needsSecrets(spec: DeploymentSpec): boolean {
-  return spec.secrets.length > 0 || Object.keys(spec.composedEnvironment ?? {}).length > 0;
-}
-
 function container(spec: DeploymentSpec, facts: AssignmentFacts): AssignedContainer | undefined {
   const mounted = mounts(spec, facts);
   if (mounted === undefined) return undefined;
@@ -75,7 +71,8 @@ function container(spec: DeploymentSpec, facts: AssignmentFacts): AssignedContai
     image: spec.image,
     ...(spec.command === undefined ? {} : { command: spec.command }),
     environment: spec.environment ?? {},
-    needsSecrets: needsSecrets(spec),
+    // Also without secrets: the answer carries the credentials of the registry, which only the secrets store knows of.
+    needsSecrets: true,
     ...(spec.healthCheck === undefined ? {} : { healthCheck: healthCheck(spec.healthCheck) }),
     ...(spec.resources?.limits === undefined ? {} : { limits: spec.resources.limits }),
     ports: spec.ports ?? [],

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Resolve, Resolved } from '../../core/contract/agent-protocol.ts';
 import type { DeploymentSpec } from '../../core/model/deployment.ts';
@@ -16,6 +17,7 @@ import type { AgentSession } from './session.ts';
 
 /** Answers under way for one session; an agent makes a few containers at a time. */
 const MAX_RESOLVING = 64;
+const CREDENTIALS_DEADLINE_MS = 3000;
 /** Deployments whose last failure is remembered, so that a retry does not publish it again. */
 const MAX_REMEMBERED = 10_000;
 
@@ -94,13 +96,16 @@ export class Resolver {
     const resolved = await resolveEnvironment(this.#options.secrets, tenantId, spec, rotation);
     if (!resolved.ok) return this.#failed(tenantId, instance, resolved);
     const registry = await this.#registry(tenantId, spec);
-    if (registry !== undefined && 'ok' in registry) return this.#failed(tenantId, instance, registry);
+    const given = registry === undefined || 'ok' in registry ? undefined : registry;
+    // A spec without secrets asks only for the registry's sake: with the store away it still runs from a public one.
+    if (registry !== undefined && 'ok' in registry && hasSecrets(spec))
+      return this.#failed(tenantId, instance, registry);
     // The secrets store may have been slow; what was true of the assignment must be true now.
     if (!session.open || this.#assigned(session, request) === undefined)
       return { ok: false, reason: 'not_assigned', message: 'the assignment changed meanwhile' };
     this.#failures.delete(failureKey(tenantId, instance.deployment));
     const environment = Object.fromEntries([...resolved.env].map(([name, value]) => [name, value.reveal()]));
-    return { ok: true, environment, ...(registry === undefined ? {} : { registry }) };
+    return { ok: true, environment, ...(given === undefined ? {} : { registry: given }) };
   }
 
   #assigned(
@@ -127,7 +132,7 @@ export class Resolver {
     const image = parseImageReference(spec.image);
     if (!image.ok) return undefined;
     try {
-      const credentials = await this.#options.credentials(tenantId, image.reference.registry);
+      const credentials = await withDeadline(this.#options.credentials(tenantId, image.reference.registry));
       return credentials === undefined
         ? undefined
         : { username: credentials.username, password: credentials.password.reveal() };
@@ -164,6 +169,24 @@ export class Resolver {
       await this.#options.store.commit(transaction);
     }
     return { ok: false, reason, message };
+  }
+}
+
+function hasSecrets(spec: DeploymentSpec): boolean {
+  return spec.secrets.length > 0 || Object.keys(spec.composedEnvironment ?? {}).length > 0;
+}
+
+/** Well below the time that an agent waits for the whole answer. */
+async function withDeadline<T>(reading: Promise<T>): Promise<T> {
+  const deadline = new AbortController();
+  const late = pause(CREDENTIALS_DEADLINE_MS, undefined, { signal: deadline.signal }).then(() => {
+    throw new CredentialStoreUnavailableError(`no answer within ${CREDENTIALS_DEADLINE_MS} ms`);
+  });
+  try {
+    return await Promise.race([reading, late]);
+  } finally {
+    deadline.abort();
+    late.catch(() => undefined);
   }
 }
 

@@ -97,3 +97,26 @@ export async function recordSession(
   }
   return STALE;
 }
+
+/** Two machines hold one key, e.g. after a disk was copied: which of them is the node is for a person to say. */
+export async function quarantineNode(
+  { store, journal }: SessionRecordDependencies,
+  { tenantId, node }: { readonly tenantId: TenantId; readonly node: string },
+): Promise<void> {
+  const tenant = store.forTenant(tenantId);
+  for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
+    const stored = tenant.get('nodes', joinId(node));
+    if (stored === undefined) return;
+    const record: NodeRecord = { ...stored.record, schedulable: false };
+    const transaction = tenant
+      .transaction()
+      .expect('nodes', stored.id, stored)
+      .put('nodes', stored.id, record);
+    journal.event(transaction, tenantId, {
+      kind: 'node.identity_conflict',
+      subject: { kind: 'Node', name: node },
+      message: `two live machines use the key of ${node}; it takes no new instances until it is uncordoned. Stop one of them, or enrol it under another name`,
+    });
+    if ((await tenant.commit(transaction)).ok) return;
+  }
+}

@@ -72,6 +72,26 @@ export class AgentSession {
     if (this.open) this.#socket.ping();
   }
 
+  /** Whether anything comes back within the time; the answer to a ping does. */
+  answers(withinMs: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const settle = (alive: boolean): void => {
+        clearTimeout(timer);
+        this.#socket.off('pong', onSign);
+        this.#socket.off('message', onSign);
+        this.#socket.off('close', onClose);
+        resolve(alive);
+      };
+      const onSign = (): void => settle(true);
+      const onClose = (): void => settle(false);
+      const timer = setTimeout(onClose, withinMs);
+      this.#socket.on('pong', onSign);
+      this.#socket.on('message', onSign);
+      this.#socket.on('close', onClose);
+      this.ping();
+    });
+  }
+
   stream(operation: StreamOperation): AgentStream {
     return this.streams.open(operation, (message) => this.send(message));
   }

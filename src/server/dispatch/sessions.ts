@@ -17,11 +17,12 @@ import { challengeAgent } from './handshake.ts';
 import type { Liveness } from './liveness.ts';
 import { nodeKey } from './placed-instances.ts';
 import { AgentSession, sayFarewell } from './session.ts';
-import { recordSession, type SessionRecordDependencies } from './session-record.ts';
+import { quarantineNode, recordSession, type SessionRecordDependencies } from './session-record.ts';
 import { headerCount, refuseUpgrade } from './upgrade-refusal.ts';
 
 export const SESSION_PATH = '/agent/v1/session';
 const SWEEP_MS = 500;
+const DISPLACED_ANSWER_MS = 1000;
 
 export interface SessionTimers {
   readonly heartbeatMs: number;
@@ -70,6 +71,7 @@ export class Sessions {
   readonly #byToken = new Map<string, AgentSession>();
   readonly #toReview = new Set<AgentSession>();
   readonly #pending = new Set<WebSocket>();
+  readonly #displaced = new WeakSet<AgentSession>();
   readonly #unsubscribe: () => void;
   readonly #sweeper: NodeJS.Timeout;
   #sweptMs: number;
@@ -230,8 +232,8 @@ export class Sessions {
     this.#byNode.set(session.key, session);
     this.#byToken.set(tokenId, session);
     if (older !== undefined) {
-      older.farewell('agent_session_stale', 'a newer session of this node displaced this one', false);
       this.#handlers.onClosed(older);
+      this.#displace(older);
     }
     this.#options.liveness.sessionOpened(tenantId, node);
     this.#options.log.info({ tenantId, node, epoch: session.identity.epoch }, 'agent connected');
@@ -300,11 +302,29 @@ export class Sessions {
     ) {
       session.farewell('unauthenticated', 'the token of this node was revoked', false);
     } else if (record.sessionEpoch > epoch) {
-      session.farewell('agent_session_stale', 'a newer session of this node displaced this one', false);
+      this.#displace(session);
     } else {
       return;
     }
     this.#unregister(session);
+  }
+
+  /**
+   * An agent gives up its old connection before it dials anew. One that still answers is a second machine with the same key:
+   * its node takes nothing more until a person has looked (fault E-07).
+   */
+  #displace(session: AgentSession): void {
+    if (this.#displaced.has(session)) return;
+    this.#displaced.add(session);
+    void session
+      .answers(DISPLACED_ANSWER_MS)
+      .then(async (alive) => {
+        session.farewell('agent_session_stale', 'a newer session of this node displaced this one', false);
+        if (alive && !this.#closing) await quarantineNode(this.#options, session.identity);
+      })
+      .catch((error: unknown) =>
+        this.#options.log.warn({ err: error, node: session.identity.node }, 'quarantine failed'),
+      );
   }
 
   #sweep(): void {
