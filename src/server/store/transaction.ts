@@ -35,6 +35,15 @@ export class Transaction {
     return this;
   }
 
+  expectCold<K extends keyof ColdRecords>(
+    kind: K,
+    id: string,
+    stored: Stored<ColdRecords[K]> | undefined,
+  ): this {
+    this.#guards.push({ key: coldKey(this.#tenantId, kind, id), modRevision: stored?.modRevision ?? 0 });
+    return this;
+  }
+
   putCold<K extends keyof ColdRecords>(kind: K, id: string, record: ColdRecords[K]): this {
     this.#puts.push({ key: coldKey(this.#tenantId, kind, id), value: encodeRecord(record) });
     return this;
