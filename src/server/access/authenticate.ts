@@ -5,6 +5,7 @@ import type { Tenant, TokenRecord } from '../../core/model/tenant.ts';
 import { PLATFORM_SLUG } from '../../core/model/tenant.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { Clock } from '../clock.ts';
+import type { Stored } from '../store/collection.ts';
 import type { Store } from '../store/store.ts';
 import type { Principal } from './principal.ts';
 import { matchesHash, parseToken } from './token.ts';
@@ -47,6 +48,20 @@ function usable(record: TokenRecord, clock: Clock): boolean {
   return record.expiresAt === undefined || Date.parse(record.expiresAt) > clock.now().getTime();
 }
 
+interface Candidate {
+  readonly stored: Stored<TokenRecord>;
+  readonly secret: string;
+}
+
+/** The bootstrap token may be any text, one that has the form of a token included. */
+function candidateOf(store: Store, text: string): Candidate | undefined {
+  const parsed = parseToken(text);
+  const named = parsed && store.getGlobal('tokens', parsed.id);
+  if (parsed && named && parsed.id !== BOOTSTRAP_TOKEN_ID) return { stored: named, secret: parsed.secret };
+  const bootstrap = store.getGlobal('tokens', BOOTSTRAP_TOKEN_ID);
+  return bootstrap && { stored: bootstrap, secret: text };
+}
+
 const UNKNOWN = 'The token is not known, has expired or was revoked.';
 
 /** The same answer for an unknown, expired, revoked or mistyped token: nothing to learn from it. */
@@ -57,12 +72,11 @@ export function authenticate(
   if (header === undefined) return unauthenticated('The request has no Authorization header.');
   const text = /^Bearer +(\S+)$/i.exec(header)?.[1];
   if (text === undefined) return unauthenticated('The Authorization header is not "Bearer <token>".');
-  const parsed = parseToken(text);
-  const stored = store.getGlobal('tokens', parsed?.id ?? BOOTSTRAP_TOKEN_ID);
-  if (stored === undefined) return unauthenticated(UNKNOWN);
-  const { record, modRevision } = stored;
+  const candidate = candidateOf(store, text);
+  if (candidate === undefined) return unauthenticated(UNKNOWN);
+  const { record, modRevision } = candidate.stored;
   if (!proven.holds(text, modRevision)) {
-    if (!matchesHash(tokenKey, parsed?.secret ?? text, record.hash)) return unauthenticated(UNKNOWN);
+    if (!matchesHash(tokenKey, candidate.secret, record.hash)) return unauthenticated(UNKNOWN);
     proven.add(text, modRevision);
   }
   if (!usable(record, clock)) return unauthenticated(UNKNOWN);
