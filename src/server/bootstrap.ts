@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { TokenId } from '../core/model/ids.ts';
 import { PLATFORM_SLUG, type Tenant, type TokenRecord } from '../core/model/tenant.ts';
@@ -22,10 +22,11 @@ export function readOrCreateKey(path: string): Buffer {
   }
   if ((statSync(path).mode & 0o077) !== 0)
     throw new ConfigError(`${path} can be read by others; run: chmod 600 ${path}`);
-  const key = Buffer.from(readFileSync(path, 'utf8').trim(), 'hex');
-  if (key.length !== KEY_BYTES)
+  const text = readFileSync(path, 'utf8').trim();
+  // Decoding alone stops at the first character that is not hex and would take a damaged key for a good one.
+  if (text.length !== 2 * KEY_BYTES || !/^[0-9a-f]*$/i.test(text))
     throw new ConfigError(`${path} does not hold a key of ${KEY_BYTES} bytes in hex`);
-  return key;
+  return Buffer.from(text, 'hex');
 }
 
 export interface BootstrapInput {
@@ -93,17 +94,23 @@ export async function bootstrap(input: BootstrapInput): Promise<void> {
   const transaction = platformTenant(input, (tenant) =>
     new Transaction(tenant.id).putGlobal('tokens', first.id, record(tenant)),
   );
-  if (transaction !== undefined) {
-    const result = await store.commit(transaction);
-    if (result.ok && first.written !== undefined) {
-      const path = join(input.dataDir, 'admin-token');
-      writeFileSync(path, `${first.written}\n`, { mode: 0o600 });
-      chmodSync(path, 0o600);
-      input.say(`the first administrator's token is in ${path}`);
-    }
+  if (transaction === undefined) {
+    await replaceBootstrapToken(input);
     return;
   }
-  await replaceBootstrapToken(input);
+  const path = join(input.dataDir, 'admin-token');
+  // Before the commit: a process that ends in between would otherwise leave a platform nobody can enter.
+  if (first.written !== undefined) writeToken(path, first.written);
+  const result = await store.commit(transaction);
+  if (first.written === undefined) return;
+  if (result.ok) input.say(`the first administrator's token is in ${path}`);
+  else rmSync(path);
+}
+
+function writeToken(path: string, token: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  rmSync(path, { force: true });
+  writeFileSync(path, `${token}\n`, { mode: 0o600, flag: 'wx' });
 }
 
 /** A changed BERTH_BOOTSTRAP_TOKEN takes the place of the old one; a revoked one does not come back by a restart. */

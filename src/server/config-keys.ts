@@ -10,6 +10,7 @@ export interface ConfigKey {
   readonly description: string;
   /** Command-line flag, where there is one. */
   readonly flag?: string;
+  /** Smallest value; of a duration, in milliseconds. */
   readonly minimum?: number;
 }
 
@@ -205,11 +206,18 @@ export const CONFIG_KEYS = [
     default: true,
     description: 'Distributed volumes can be created and mounted.',
   },
-  { path: 'timers.heartbeat', type: 'duration', default: '5s', description: 'How often agents report.' },
+  {
+    path: 'timers.heartbeat',
+    type: 'duration',
+    default: '5s',
+    minimum: 10,
+    description: 'How often agents report.',
+  },
   {
     path: 'timers.failedAfter',
     type: 'duration',
     default: '15s',
+    minimum: 10,
     description: 'Silence after which a node is failed.',
   },
   {

@@ -19,11 +19,13 @@ function typeError(key: ConfigKey, source: string, expected: string): ConfigErro
   return new ConfigError(`${key.path} (${source}) must be ${expected}. ${key.description}`);
 }
 
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
 function checkNumber(key: ConfigKey, value: number, source: string): number {
   if (!Number.isFinite(value) || (key.type === 'integer' && !Number.isSafeInteger(value)))
     throw typeError(key, source, `a${key.type === 'integer' ? 'n integer' : ' number'}`);
   if (key.minimum !== undefined && value < key.minimum)
-    throw typeError(key, source, `at least ${key.minimum}`);
+    throw typeError(key, source, `at least ${key.minimum}${key.type === 'duration' ? 'ms' : ''}`);
   return value;
 }
 
@@ -34,7 +36,7 @@ function checkRegions(key: ConfigKey, value: unknown, source: string): readonly 
     const { name, countries } = (entry ?? {}) as { name?: unknown; countries?: unknown };
     if (typeof name !== 'string' || name === '' || !Array.isArray(countries)) throw bad;
     const codes = countries.map((country) => String(country).toUpperCase());
-    if (!codes.every(isCountry)) throw bad;
+    if (!codes.every(isCountry) || countries.some((country) => String(country).length !== 2)) throw bad;
     return { name, countries: codes };
   });
 }
@@ -58,7 +60,9 @@ function convert(key: ConfigKey, value: unknown, source: string): unknown {
     case 'duration': {
       const ms = typeof value === 'string' ? parseDuration(value) : undefined;
       if (ms === undefined) throw typeError(key, source, 'a duration such as 15s or 500ms');
-      return ms;
+      // A timer takes no more: beyond it, it would fire at once and without end.
+      if (ms > MAX_TIMER_MS) throw typeError(key, source, 'at most 596h');
+      return checkNumber(key, ms, source);
     }
     case 'integer':
     case 'number':
@@ -111,6 +115,8 @@ function readFile(path: string): Map<string, unknown> {
       { cause },
     );
   }
+  if (typeof (parsed ?? {}) !== 'object' || Array.isArray(parsed))
+    throw new ConfigError(`${path} must hold settings as key: value`);
   const known = new Set<string>(CONFIG_KEYS.map((key) => key.path));
   const flat = new Map<string, unknown>();
   flatten(parsed, '', known, flat);
@@ -177,7 +183,9 @@ function readFlags(args: readonly string[]): {
       index += 1;
       value = args[index];
     }
-    if (value === undefined) throw new ConfigError(`${name} needs a value`);
+    // The next flag is no value: --data-dir --listen … would make a folder of that name.
+    if (value === undefined || (inline === undefined && value.startsWith('--')))
+      throw new ConfigError(`${name} needs a value`);
     if (key === undefined) file = value;
     else flags.set(key.path, value);
   }

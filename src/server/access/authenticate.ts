@@ -5,6 +5,7 @@ import type { Tenant, TokenRecord } from '../../core/model/tenant.ts';
 import { PLATFORM_SLUG } from '../../core/model/tenant.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { Clock } from '../clock.ts';
+import type { Stored } from '../store/collection.ts';
 import type { Store } from '../store/store.ts';
 import type { Principal } from './principal.ts';
 import { matchesHash, parseToken } from './token.ts';
@@ -56,6 +57,20 @@ function usable(record: TokenRecord, clock: Clock): boolean {
   return record.expiresAt === undefined || Date.parse(record.expiresAt) > clock.now().getTime();
 }
 
+interface Candidate {
+  readonly stored: Stored<TokenRecord>;
+  readonly secret: string;
+}
+
+/** The bootstrap token may be any text, one that has the form of a token included. */
+function candidateOf(store: Store, text: string): Candidate | undefined {
+  const parsed = parseToken(text);
+  const named = parsed && store.getGlobal('tokens', parsed.id);
+  if (parsed && named && parsed.id !== BOOTSTRAP_TOKEN_ID) return { stored: named, secret: parsed.secret };
+  const bootstrap = store.getGlobal('tokens', BOOTSTRAP_TOKEN_ID);
+  return bootstrap && { stored: bootstrap, secret: text };
+}
+
 const UNKNOWN = 'The token is not known, has expired or was revoked.';
 
 /** The same answer for an unknown, expired, revoked or mistyped token: nothing to learn from it. */
@@ -66,13 +81,13 @@ export function authenticate(
   if (header === undefined) return unauthenticated('The request has no Authorization header.');
   const text = /^Bearer +(\S+)$/i.exec(header)?.[1];
   if (text === undefined) return unauthenticated('The Authorization header is not "Bearer <token>".');
-  const parsed = parseToken(text);
-  const unknown = (): Rejection => (parsed?.kind === 'join' ? joinTokenInvalid() : unauthenticated(UNKNOWN));
-  const stored = store.getGlobal('tokens', parsed?.id ?? BOOTSTRAP_TOKEN_ID);
-  if (stored === undefined) return unknown();
-  const { record, modRevision } = stored;
+  const unknown = (): Rejection =>
+    parseToken(text)?.kind === 'join' ? joinTokenInvalid() : unauthenticated(UNKNOWN);
+  const candidate = candidateOf(store, text);
+  if (candidate === undefined) return unknown();
+  const { record, modRevision } = candidate.stored;
   if (!proven.holds(text, modRevision)) {
-    if (!matchesHash(tokenKey, parsed?.secret ?? text, record.hash)) return unknown();
+    if (!matchesHash(tokenKey, candidate.secret, record.hash)) return unknown();
     proven.add(text, modRevision);
   }
   if (!usable(record, clock)) return unknown();

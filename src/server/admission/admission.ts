@@ -10,6 +10,8 @@ import type { Ids } from '../ids.ts';
 import type { Actor, Journal } from '../journal/journal.ts';
 import type { TenantClusters } from '../placement/tenant-clusters.ts';
 import type { ImageCheck } from '../registry/check.ts';
+import type { Stored } from '../store/collection.ts';
+import type { IdempotentAnswer } from '../store/records.ts';
 import type { Store, TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
 import type { SecretAdmission } from './secret-material.ts';
@@ -59,10 +61,9 @@ export function specHash(spec: DeploymentSpec): string {
 const MAX_ATTEMPTS = 16;
 const IDEMPOTENCY_TTL_MS = 24 * 3_600_000;
 
-async function replay(caller: Caller, now: Date): Promise<Outcome | undefined> {
-  if (caller.idempotency === undefined) return undefined;
-  const { id, requestDigest } = caller.idempotency;
-  const stored = await caller.tenant.getCold('idempotency', id);
+type Remembered = Stored<IdempotentAnswer> | undefined;
+
+function replay(stored: Remembered, requestDigest: string, now: Date): Outcome | undefined {
   if (stored === undefined || Date.parse(stored.record.expiresAt) <= now.getTime()) return undefined;
   if (stored.record.requestDigest !== requestDigest) {
     return reject('idempotency_key_conflict', {
@@ -94,15 +95,17 @@ export async function commitAttempts(
   caller: Caller,
   attempt: () => Promise<Attempt> | Attempt,
 ): Promise<Outcome> {
+  const { idempotency, tenant } = caller;
   for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
-    const earlier = await replay(caller, admission.clock.now());
+    const stored = idempotency && (await tenant.getCold('idempotency', idempotency.id));
+    const earlier = idempotency && replay(stored, idempotency.requestDigest, admission.clock.now());
     if (earlier !== undefined) return earlier;
     const result = await attempt();
     if (!('answer' in result)) return result;
     if (!('transaction' in result)) return result.answer;
     const { answer, transaction } = result;
-    if (caller.idempotency !== undefined) remember(admission, caller.idempotency, transaction, answer);
-    const committed = await caller.tenant.commit(transaction);
+    if (idempotency !== undefined) remember(admission, idempotency, stored, transaction, answer);
+    const committed = await tenant.commit(transaction);
     if (committed.ok) return { ...answer, revision: committed.revision };
   }
   return reject('store_unavailable', {
@@ -112,13 +115,15 @@ export async function commitAttempts(
   });
 }
 
+/** Guarded by what was read: of two requests with one key at once, the second finds the answer of the first. */
 function remember(
   admission: Admission,
   idempotency: NonNullable<Caller['idempotency']>,
+  stored: Remembered,
   transaction: Transaction,
   answer: Accepted,
 ): void {
-  transaction.putCold('idempotency', idempotency.id, {
+  transaction.expectCold('idempotency', idempotency.id, stored).putCold('idempotency', idempotency.id, {
     requestDigest: idempotency.requestDigest,
     status: answer.status,
     body: JSON.stringify(answer.body),

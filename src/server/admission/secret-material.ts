@@ -173,9 +173,9 @@ function announcements(
 }
 
 /** The strictest anchor among the entries of one path decides: what one of them holds on to is not minted again. */
-function mayMintAgain(draft: DeploymentDraft, entry: SecretEntryDraft): boolean {
-  return (draft.secrets ?? []).every(
-    (other) => other.vault_path !== entry.vault_path || other.anchor === 'process',
+function pathsHeldOnTo(draft: DeploymentDraft): ReadonlySet<string | undefined> {
+  return new Set(
+    (draft.secrets ?? []).flatMap(({ anchor, vault_path }) => (anchor === 'process' ? [] : [vault_path])),
   );
 }
 
@@ -187,6 +187,7 @@ export async function planMaterial(
 ): Promise<PlannedMaterial | Rejection> {
   const writes = new Map<string, DocumentWrite>();
   const alterations: Alteration[] = [];
+  const heldOnTo = pathsHeldOnTo(draft);
   for (const [index, entry] of (draft.secrets ?? []).entries()) {
     if (entry.values === undefined && entry.generate === undefined) continue;
     const path = splitSecretPath(entry.vault_path ?? '');
@@ -195,7 +196,7 @@ export async function planMaterial(
     if (isRejection(known)) return known;
     const { values, written, kept } = mergeMaterial(
       entry,
-      mayMintAgain(draft, entry),
+      !heldOnTo.has(entry.vault_path),
       known.values,
       secrets.policy,
     );

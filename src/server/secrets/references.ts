@@ -10,15 +10,21 @@ export interface SecretConsumer {
   readonly secretsVersion: number;
 }
 
-interface Referenced {
+/** One deployment's reading of a label; it may read one path through several entries. */
+interface Reading {
   readonly namespace: string;
-  /** By deployment; a deployment may read one path through several entries. */
-  readonly consumers: Map<string, SecretConsumer[]>;
+  readonly consumers: SecretConsumer[];
 }
+
+/**
+ * By deployment. Each reading has its own namespace, because changes may arrive in an order in which the old and the
+ * new user of a label overlap (a list after a lost watch tells of additions first).
+ */
+type Readings = Map<string, Reading>;
 
 /** Which deployments of a tenant read which path: kept from the view's changes, so that no question walks all deployments. */
 export class SecretReferences {
-  readonly #tenants = new Map<TenantId, Map<string, Referenced>>();
+  readonly #tenants = new Map<TenantId, Map<string, Readings>>();
 
   constructor(view: StoreView) {
     for (const tenantId of view.tenantIds()) {
@@ -33,7 +39,7 @@ export class SecretReferences {
     if (after !== undefined) this.#add(tenantId, after.record as DeploymentRecord);
   }
 
-  #labels(tenantId: TenantId): Map<string, Referenced> {
+  #labels(tenantId: TenantId): Map<string, Readings> {
     let labels = this.#tenants.get(tenantId);
     if (labels === undefined) {
       labels = new Map();
@@ -47,13 +53,13 @@ export class SecretReferences {
       const path = splitSecretPath(vault_path);
       if (path === undefined) continue;
       const labels = this.#labels(tenantId);
-      const referenced = labels.get(path.label) ?? {
-        namespace: path.namespace,
-        consumers: new Map<string, SecretConsumer[]>(),
-      };
-      labels.set(path.label, referenced);
+      const readings: Readings = labels.get(path.label) ?? new Map();
+      labels.set(path.label, readings);
       const consumer = { deployment: spec.name, secret: name, anchor, secretsVersion: spec.secretsVersion };
-      referenced.consumers.set(spec.name, [...(referenced.consumers.get(spec.name) ?? []), consumer]);
+      const reading = readings.get(spec.name);
+      if (reading === undefined)
+        readings.set(spec.name, { namespace: path.namespace, consumers: [consumer] });
+      else reading.consumers.push(consumer);
     }
   }
 
@@ -61,28 +67,24 @@ export class SecretReferences {
     const labels = this.#labels(tenantId);
     for (const { vault_path } of spec.secrets) {
       const label = splitSecretPath(vault_path)?.label ?? '';
-      const referenced = labels.get(label);
-      referenced?.consumers.delete(spec.name);
-      if (referenced?.consumers.size === 0) labels.delete(label);
+      const readings = labels.get(label);
+      readings?.delete(spec.name);
+      if (readings?.size === 0) labels.delete(label);
     }
   }
 
   /** The namespace that deployments other than `except` reference the label under. */
   namespaceOf(tenantId: TenantId, label: string, except?: string): string | undefined {
-    const referenced = this.#tenants.get(tenantId)?.get(label);
-    if (referenced === undefined) return undefined;
-    const others =
-      except === undefined
-        ? referenced.consumers.size
-        : referenced.consumers.size - (referenced.consumers.has(except) ? 1 : 0);
-    return others > 0 ? referenced.namespace : undefined;
+    for (const [deployment, { namespace }] of this.#tenants.get(tenantId)?.get(label) ?? []) {
+      if (deployment !== except) return namespace;
+    }
+    return undefined;
   }
 
   consumers(tenantId: TenantId, label: string): readonly SecretConsumer[] {
-    const referenced = this.#tenants.get(tenantId)?.get(label);
-    if (referenced === undefined) return [];
-    return [...referenced.consumers.values()]
-      .flat()
+    const readings = this.#tenants.get(tenantId)?.get(label) ?? new Map<string, Reading>();
+    return [...readings.values()]
+      .flatMap(({ consumers }) => consumers)
       .sort((a, b) =>
         a.deployment < b.deployment ? -1 : a.deployment > b.deployment ? 1 : a.secret < b.secret ? -1 : 1,
       );
@@ -93,7 +95,11 @@ export class SecretReferences {
     tenantId: TenantId,
   ): readonly { readonly label: string; readonly namespace: string; readonly consumers: number }[] {
     return [...(this.#tenants.get(tenantId) ?? [])]
-      .map(([label, { namespace, consumers }]) => ({ label, namespace, consumers: consumers.size }))
+      .flatMap(([label, readings]) =>
+        [...readings.values()]
+          .slice(0, 1)
+          .map(({ namespace }) => ({ label, namespace, consumers: readings.size })),
+      )
       .sort((a, b) => (a.label < b.label ? -1 : 1));
   }
 }

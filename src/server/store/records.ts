@@ -87,7 +87,7 @@ export function decodeRecord<T>(key: string, text: string): T {
   } catch (cause) {
     throw new Error(`the stored record ${key} cannot be read`, { cause });
   }
-  const { v, ...record } = parsed as { v?: number };
+  const { v, ...record } = (parsed ?? {}) as { v?: number };
   if (v !== SCHEMA_VERSION) {
     throw new Error(`the stored record ${key} has schema version ${v}, this program reads ${SCHEMA_VERSION}`);
   }

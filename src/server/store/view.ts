@@ -55,6 +55,7 @@ export class StoreView {
   /** Snapshot and diff against what is held, then watch from exactly that revision. */
   async #list(): Promise<void> {
     const { entries, revision } = await this.#kv.range(HOT_PREFIX);
+    if (this.#closed) return;
     const seen = new Set<string>();
     for (const entry of entries) {
       seen.add(entry.key);

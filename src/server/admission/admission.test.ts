@@ -1,0 +1,207 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { DeploymentSpec } from '../../core/model/deployment.ts';
+import type { TenantId } from '../../core/model/ids.ts';
+import { isRejection, reject } from '../../core/rejections/reject.ts';
+import type { Kv } from '../store/kv.ts';
+import { createMemoryKv } from '../store/memory.ts';
+import { Store } from '../store/store.ts';
+import { StoreView } from '../store/view.ts';
+import { type Admission, type Caller, commitAttempts, specHash } from './admission.ts';
+import { parseIfMatch, revisionRejection } from './if-match.ts';
+
+const TENANT = 't1' as TenantId;
+let kv: Kv;
+let store: Store;
+let now: number;
+let made: number;
+
+beforeEach(async () => {
+  kv = createMemoryKv();
+  store = new Store(kv, await StoreView.open(kv, { onProblem: () => undefined }));
+  now = Date.parse('2026-01-01T00:00:00Z');
+  made = 0;
+});
+
+const admission = () =>
+  ({ store, clock: { now: () => new Date(now), monotonicMs: () => 0 } }) as unknown as Admission;
+
+function caller(idempotency?: Caller['idempotency']): Caller {
+  return {
+    tenant: store.forTenant(TENANT),
+    tenantSlug: 'shop',
+    requestId: 'r',
+    ...(idempotency === undefined ? {} : { idempotency }),
+  };
+}
+
+/** A write that conflicts with nothing: only the key can tell that it was sent before. */
+function makeOne(who: Caller) {
+  made += 1;
+  const id = `n${made}`;
+  return {
+    answer: { status: 201, body: { id } },
+    transaction: who.tenant.transaction().put('quota', id, { containers: made }),
+  };
+}
+
+const send = (key?: string, requestDigest = 'd') => {
+  const who = caller(key === undefined ? undefined : { id: key, requestDigest });
+  return commitAttempts(admission(), who, () => makeOne(who));
+};
+
+const stored = () => store.forTenant(TENANT).list('quota').length;
+
+describe('a write', () => {
+  it('answers with the revision of its commit', async () => {
+    expect(await send()).toEqual({ status: 201, body: { id: 'n1' }, revision: 1 });
+    expect(await send()).toMatchObject({ body: { id: 'n2' }, revision: 2 });
+  });
+
+  it('stores nothing when it is rejected or only tried', async () => {
+    const before = await kv.range('');
+    const no = reject('name_required', { field: 'name', received: '', why: '' });
+    expect(await commitAttempts(admission(), caller({ id: 'k', requestDigest: 'd' }), () => no)).toBe(no);
+    const dry = { answer: { status: 200, body: {} } };
+    expect(await commitAttempts(admission(), caller({ id: 'k', requestDigest: 'd' }), () => dry)).toBe(
+      dry.answer,
+    );
+    expect(await kv.range('')).toEqual(before);
+  });
+
+  it('is decided again when something moved in between', async () => {
+    const who = caller();
+    const seen: (number | undefined)[] = [];
+    const outcome = await commitAttempts(admission(), who, async () => {
+      const before = who.tenant.get('quota', 'quota');
+      seen.push(before?.record.containers);
+      if (seen.length < 3)
+        await store.commit(who.tenant.transaction().put('quota', 'quota', { containers: seen.length }));
+      const transaction = who.tenant
+        .transaction()
+        .expect('quota', 'quota', before)
+        .put('quota', 'quota', { containers: 9 });
+      return { answer: { status: 200, body: {} }, transaction };
+    });
+    expect(seen).toEqual([undefined, 1, 2]);
+    expect(outcome).toMatchObject({ status: 200, revision: 3 });
+  });
+
+  it('gives up after a bounded number of attempts', async () => {
+    const who = caller();
+    let tries = 0;
+    const outcome = await commitAttempts(admission(), who, async () => {
+      tries += 1;
+      await store.commit(who.tenant.transaction().put('quota', 'quota', { containers: tries }));
+      const transaction = who.tenant
+        .transaction()
+        .expect('quota', 'quota', undefined)
+        .put('quota', 'quota', { containers: 0 });
+      return { answer: { status: 200, body: {} }, transaction };
+    });
+    expect(isRejection(outcome) && outcome.code).toBe('store_unavailable');
+    expect(tries).toBe(16);
+  });
+});
+
+describe('an Idempotency-Key', () => {
+  it('replays the first answer', async () => {
+    const first = await send('k');
+    expect(await send('k')).toEqual({ ...first, replayed: true });
+    expect(stored()).toBe(1);
+  });
+
+  it('of requests at once lets one of them through', async () => {
+    const answers = await Promise.all(Array.from({ length: 8 }, () => send('k')));
+    expect(stored()).toBe(1);
+    expect(
+      new Set(answers.map((answer) => JSON.stringify(isRejection(answer) ? answer : answer.body))).size,
+    ).toBe(1);
+  });
+
+  it('for another request is a conflict, and nothing is stored', async () => {
+    await send('k', 'one');
+    const outcome = await send('k', 'two');
+    expect(isRejection(outcome) && outcome.code).toBe('idempotency_key_conflict');
+    expect(stored()).toBe(1);
+  });
+
+  it('ends after 24 hours', async () => {
+    await send('k');
+    now += 24 * 3_600_000 - 1;
+    expect(await send('k')).toMatchObject({ replayed: true });
+    now += 1;
+    expect(await send('k', 'other')).toMatchObject({ body: { id: 'n2' } });
+    expect(await send('k', 'other')).toMatchObject({ body: { id: 'n2' }, replayed: true });
+  });
+
+  it('belongs to its tenant', async () => {
+    await send('k');
+    const other: Caller = {
+      ...caller({ id: 'k', requestDigest: 'd' }),
+      tenant: store.forTenant('t2' as TenantId),
+    };
+    expect(await commitAttempts(admission(), other, () => makeOne(other))).toMatchObject({
+      body: { id: 'n2' },
+    });
+  });
+});
+
+describe('the spec hash', () => {
+  const spec: DeploymentSpec = {
+    kind: 'Deployment',
+    name: 'web',
+    image: 'shop/web:1',
+    replicas: 1,
+    secrets: [],
+    secretsVersion: 0,
+    environment: { A: '1', B: '2' },
+  };
+
+  it('does not depend on the order of keys, nor on what makes no other container', () => {
+    const { environment: _, ...rest } = spec;
+    expect(specHash({ environment: { B: '2', A: '1' }, ...rest })).toBe(specHash(spec));
+    expect(specHash({ ...spec, replicas: 5, update: { maxSurge: 2 } })).toBe(specHash(spec));
+  });
+
+  it('covers everything else, secretsVersion included', () => {
+    const others: readonly Partial<DeploymentSpec>[] = [
+      { secretsVersion: 1 },
+      { image: 'shop/web:2' },
+      { environment: { A: '1' } },
+      { command: ['x'] },
+      { labels: {} },
+    ];
+    const hashes = [spec, ...others.map((other) => ({ ...spec, ...other }))].map(specHash);
+    expect(new Set(hashes).size).toBe(hashes.length);
+    for (const hash of hashes) expect(hash).toMatch(/^[0-9a-f]{64}$/);
+  });
+});
+
+describe('If-Match', () => {
+  it.each<readonly [string | undefined, unknown]>([
+    [undefined, undefined],
+    ['*', 'any'],
+    [' * ', 'any'],
+    ['"42"', [42]],
+    ['W/"42"', [42]],
+    ['"1", "2"', [1, 2]],
+    ['42', [42]],
+  ])('%j is read', (header, expected) => {
+    expect(parseIfMatch(header)).toEqual(expected);
+  });
+
+  it.each(['', '""', '"a"', '"-1"', '"1" "2"', '"1",', '*,"1"', '"1e3"', `"${'1'.repeat(16)}"`])(
+    '%j is refused',
+    (header) => {
+      expect(parseIfMatch(header)).toMatchObject({ code: 'header_invalid', field: 'If-Match' });
+    },
+  );
+
+  it('lets through the revisions it names', () => {
+    expect(revisionRejection(undefined, 7)).toBeUndefined();
+    expect(revisionRejection('any', 7)).toBeUndefined();
+    expect(revisionRejection([6, 7], 7)).toBeUndefined();
+    expect(revisionRejection([6], 7)).toMatchObject({ code: 'revision_mismatch', field: 'If-Match' });
+    expect(revisionRejection([], 7)).toMatchObject({ code: 'revision_mismatch' });
+  });
+});

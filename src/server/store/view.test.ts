@@ -1,0 +1,308 @@
+import fc from 'fast-check';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { TenantId } from '../../core/model/ids.ts';
+import type { Quota } from '../../core/model/tenant.ts';
+import { tenantKey } from './keys.ts';
+import type { Kv, WatchHandlers } from './kv.ts';
+import { createMemoryKv } from './memory.ts';
+import { decodeRecord } from './records.ts';
+import { Store } from './store.ts';
+import { Transaction } from './transaction.ts';
+import { StoreView, type ViewChange } from './view.ts';
+
+const TENANTS = ['t1', 't2'] as unknown as readonly TenantId[];
+const T1 = 't1' as TenantId;
+const QUIET = { onProblem: () => undefined };
+const open: { kv: Kv; views: StoreView[] }[] = [];
+
+async function openStore(kv: Kv = createMemoryKv()) {
+  const view = await StoreView.open(kv, QUIET);
+  open.push({ kv, views: [view] });
+  return { kv, view, store: new Store(kv, view) };
+}
+
+afterEach(async () => {
+  for (const { kv, views } of open.splice(0)) {
+    for (const view of views) view.close();
+    await kv.close();
+  }
+});
+
+/** What the view holds, by key, as the store would list it. */
+function contents(view: StoreView): Record<string, unknown> {
+  const held: Record<string, unknown> = {};
+  for (const tenantId of view.tenantIds()) {
+    for (const kind of ['quota', 'last-versions'] as const) {
+      for (const { id, record, modRevision, createRevision } of view.tenant(tenantId, kind).list())
+        held[tenantKey(tenantId, kind, id)] = { record, modRevision, createRevision };
+    }
+  }
+  return held;
+}
+
+async function listed(kv: Kv): Promise<Record<string, unknown>> {
+  const { entries } = await kv.range('h/t/');
+  return Object.fromEntries(
+    entries.map(({ key, value, modRevision, createRevision }) => [
+      key,
+      { record: decodeRecord(key, value), modRevision, createRevision },
+    ]),
+  );
+}
+
+/** A listener that rebuilds the contents from changes alone. */
+function replica(view: StoreView) {
+  const held = new Map<string, number>();
+  const problems: string[] = [];
+  view.onChange(({ tenantId, kind, id, before, after }: ViewChange) => {
+    const key = tenantKey(tenantId as TenantId, kind, id);
+    if (before?.modRevision !== held.get(key)) problems.push(`${key}: before is not what was told last`);
+    if (after === undefined) held.delete(key);
+    else held.set(key, after.modRevision);
+  });
+  return { held, problems };
+}
+
+interface Step {
+  readonly tenant: number;
+  readonly puts: readonly (readonly [string, number])[];
+  readonly deletes: readonly string[];
+}
+
+const id = fc.constantFrom('a', 'a/b', 'a0', 'b', 'ä'.normalize(), 'z');
+const step: fc.Arbitrary<Step> = fc
+  .record({
+    tenant: fc.nat({ max: 1 }),
+    puts: fc.uniqueArray(fc.tuple(id, fc.nat()), { maxLength: 3, selector: ([key]) => key }),
+    deletes: fc.uniqueArray(id, { maxLength: 2 }),
+  })
+  .map(({ tenant, puts, deletes }) => ({
+    tenant,
+    puts,
+    deletes: deletes.filter((key) => !puts.some(([put]) => put === key)),
+  }))
+  .filter(({ puts, deletes }) => puts.length + deletes.length > 0);
+
+function transactionOf({ tenant, puts, deletes }: Step): Transaction {
+  const transaction = new Transaction(TENANTS[tenant] ?? T1);
+  for (const [key, containers] of puts) transaction.put('quota', key, { containers });
+  for (const key of deletes) transaction.delete('quota', key);
+  return transaction;
+}
+
+describe('the view', () => {
+  it('is the store after any sequence of commits, and so is what it told', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(step, { maxLength: 8 }),
+        fc.array(step, { maxLength: 8 }),
+        async (early, late) => {
+          const kv = createMemoryKv();
+          for (const each of early) await kv.commit(transactionOf(each).toCommit());
+          const { view, store } = await openStore(kv);
+          expect(contents(view)).toEqual(await listed(kv));
+          const told = replica(view);
+          for (const [key, { modRevision }] of Object.entries(contents(view)) as [
+            string,
+            { modRevision: number },
+          ][])
+            told.held.set(key, modRevision);
+          for (const each of late) {
+            await store.commit(transactionOf(each));
+            expect(contents(view)).toEqual(await listed(kv));
+          }
+          expect(told.problems).toEqual([]);
+          expect([...told.held.keys()].sort()).toEqual(Object.keys(await listed(kv)).sort());
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it('catches up by listing when the watch is lost, and tells only what changed', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(step, { maxLength: 6 }),
+        fc.array(step, { maxLength: 6 }),
+        async (early, missed) => {
+          const kv = createMemoryKv();
+          const watches: { handlers: WatchHandlers; close: () => void }[] = [];
+          const { view } = await openStore({
+            ...kv,
+            watch: (prefix, after, handlers) => {
+              const watch = kv.watch(prefix, after, handlers);
+              watches.push({ handlers, close: () => watch.close() });
+              return watch;
+            },
+          });
+          for (const each of early) await kv.commit(transactionOf(each).toCommit());
+          const before = await listed(kv);
+          expect(contents(view)).toEqual(before);
+          const told = replica(view);
+          for (const [key, value] of Object.entries(before) as [string, { modRevision: number }][])
+            told.held.set(key, value.modRevision);
+          watches[0]?.close();
+          for (const each of missed) await kv.commit(transactionOf(each).toCommit());
+          expect(contents(view)).toEqual(before);
+          watches[0]?.handlers.onLost('test');
+          expect(await view.reached(await kv.head())).toBe(true);
+          expect(contents(view)).toEqual(await listed(kv));
+          expect(told.problems).toEqual([]);
+          // And it watches again from there.
+          await kv.commit(transactionOf({ tenant: 0, puts: [['again', 1]], deletes: [] }).toCommit());
+          expect(contents(view)).toEqual(await listed(kv));
+          expect([...told.held.keys()].sort()).toEqual(Object.keys(await listed(kv)).sort());
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+
+  it('lists again until the store answers', async () => {
+    const kv = createMemoryKv();
+    let failures = 2;
+    let handlers: WatchHandlers | undefined;
+    const problems: string[] = [];
+    const view = await StoreView.open(
+      {
+        ...kv,
+        range: async (prefix, options) => {
+          if (handlers !== undefined && failures > 0) {
+            failures -= 1;
+            throw new Error('away');
+          }
+          return kv.range(prefix, options);
+        },
+        watch: (_prefix, _after, given) => {
+          handlers = given;
+          return { close: () => undefined };
+        },
+      },
+      { onProblem: (problem) => problems.push(problem) },
+    );
+    open.push({ kv, views: [view] });
+    await kv.commit(transactionOf({ tenant: 0, puts: [['a', 1]], deletes: [] }).toCommit());
+    handlers?.onLost('compacted');
+    expect(await view.reached(1, 5000)).toBe(true);
+    expect(contents(view)).toEqual(await listed(kv));
+    expect(problems).toHaveLength(3);
+  });
+
+  it('does not watch again once it is closed', async () => {
+    const kv = createMemoryKv();
+    let handlers: WatchHandlers | undefined;
+    let watches = 0;
+    const { view } = await openStore({
+      ...kv,
+      watch: (_prefix, _after, given) => {
+        handlers = given;
+        watches += 1;
+        return { close: () => undefined };
+      },
+    });
+    handlers?.onLost('gone');
+    view.close();
+    await kv.head();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(watches).toBe(1);
+  });
+
+  it('shows a batch whole, and tells a listener until it leaves', async () => {
+    const { view, store } = await openStore();
+    const seen: string[] = [];
+    const leave = view.onChange(({ id: changed }) => seen.push(changed));
+    await store.commit(
+      transactionOf({
+        tenant: 0,
+        puts: [
+          ['a', 1],
+          ['b', 2],
+        ],
+        deletes: [],
+      }),
+    );
+    leave();
+    await store.commit(transactionOf({ tenant: 0, puts: [['c', 1]], deletes: [] }));
+    expect(seen).toEqual(['a', 'b']);
+  });
+
+  it('waits for a revision, but not forever', async () => {
+    const { kv, view } = await openStore();
+    expect(await view.reached(0)).toBe(true);
+    const waiting = view.reached(1, 5000);
+    await kv.commit(transactionOf({ tenant: 0, puts: [['a', 1]], deletes: [] }).toCommit());
+    expect(await waiting).toBe(true);
+    expect(await view.reached(99, 5)).toBe(false);
+  });
+
+  it('does not start on a record it cannot read', async () => {
+    for (const value of ['{', '{"v":2}', '{}', 'null', '5']) {
+      const kv = createMemoryKv();
+      await kv.commit({ puts: [{ key: 'h/t/t1/quota/a', value }] });
+      await expect(StoreView.open(kv, QUIET), value).rejects.toThrow();
+      await kv.close();
+    }
+  });
+});
+
+describe('the store', () => {
+  const quota: Quota = { containers: 1 };
+
+  it('shows a commit to the one who made it', async () => {
+    const { store } = await openStore();
+    for (let index = 0; index < 20; index += 1) {
+      await store.commit(new Transaction(T1).put('quota', 'quota', { containers: index }));
+      expect(store.forTenant(T1).get('quota', 'quota')?.record).toEqual({ containers: index });
+    }
+  });
+
+  it('keeps tenants apart', async () => {
+    const { store } = await openStore();
+    await store.commit(new Transaction(T1).put('quota', 'quota', quota));
+    const other = store.forTenant('t2' as TenantId);
+    expect(other.get('quota', 'quota')).toBeUndefined();
+    expect(other.list('quota')).toEqual([]);
+    expect(await other.getCold('events', 'x')).toBeUndefined();
+  });
+
+  it('writes nothing of a transaction whose guard fails', async () => {
+    const { kv, store } = await openStore();
+    await store.commit(new Transaction(T1).put('quota', 'quota', quota));
+    const stored = store.forTenant(T1).get('quota', 'quota');
+    const before = await kv.range('');
+    const losers = [
+      new Transaction(T1).expect('quota', 'quota', undefined).put('quota', 'other', quota),
+      new Transaction(T1).expect('quota', 'missing', stored).put('quota', 'other', quota),
+      new Transaction(T1)
+        .expectCold('idempotency', 'x', stored as never)
+        .delete('quota', 'quota')
+        .put('quota', 'other', quota),
+      new Transaction(T1).expectGlobal('node-names', 'n', stored as never).put('quota', 'other', quota),
+    ];
+    for (const loser of losers) expect((await store.commit(loser)).ok).toBe(false);
+    expect(await kv.range('')).toEqual(before);
+    expect(store.forTenant(T1).get('quota', 'quota')).toEqual(stored);
+    expect(
+      (await store.commit(new Transaction(T1).expect('quota', 'quota', stored).delete('quota', 'quota'))).ok,
+    ).toBe(true);
+    expect(store.forTenant(T1).get('quota', 'quota')).toBeUndefined();
+  });
+
+  it('pages cold records in id order, also backwards', async () => {
+    const { store } = await openStore();
+    const tenant = store.forTenant(T1);
+    const answer = { requestDigest: '', status: 200, body: '', expiresAt: '' };
+    const transaction = tenant.transaction();
+    for (const key of ['b', 'a', 'c', 'ab']) transaction.putCold('idempotency', key, answer);
+    await tenant.commit(transaction);
+    const ids = async (under: string, options = {}) =>
+      (await tenant.rangeCold('idempotency', under, options)).entries.map((entry) => entry.id);
+    expect(await ids('')).toEqual(['a', 'ab', 'b', 'c']);
+    expect(await ids('a')).toEqual(['a', 'ab']);
+    expect(await ids('', { after: 'a', limit: 2 })).toEqual(['ab', 'b']);
+    expect(await ids('', { after: 'c', reverse: true, limit: 2 })).toEqual(['b', 'ab']);
+    expect((await tenant.getCold('idempotency', 'b'))?.record).toEqual(answer);
+    await tenant.commit(tenant.transaction().deleteCold('idempotency', 'b'));
+    expect(await ids('')).toEqual(['a', 'ab', 'c']);
+  });
+});
