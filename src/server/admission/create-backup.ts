@@ -18,10 +18,10 @@ export const backupBody = shape({
 });
 
 /**
- * What history may take in one backup. The commit also holds the answer for its Idempotency-Key, an export must fit
+ * Spec and history together; the spec always has its place. The commit also holds the answer for its Idempotency-Key, an export must fit
  * the body limit of an import (1 MiB), and etcd takes 1.5 MiB in one request.
  */
-const MAX_HISTORY_BYTES = 384 * 1024;
+const MAX_CONTENT_BYTES = 384 * 1024;
 
 async function history(
   tenant: TenantStore,
@@ -31,7 +31,7 @@ async function history(
     after: archiveId(spec.name, Math.max(0, version - BACKUP_REVISIONS)),
     limit: BACKUP_REVISIONS,
   });
-  let left = MAX_HISTORY_BYTES;
+  let left = MAX_CONTENT_BYTES - Buffer.byteLength(JSON.stringify(spec));
   const kept: ArchiveRecord<DeploymentSpec>[] = [];
   for (const { record } of entries.toReversed()) {
     left -= Buffer.byteLength(JSON.stringify(record));
@@ -47,7 +47,7 @@ function cutWarning(kept: number, found: number): readonly Warning[] {
     {
       code: 'backup_history_cut',
       field: 'content.revisions',
-      why: `The newest ${kept} of ${found} versions are in the backup; the older ones would take more than ${MAX_HISTORY_BYTES / 1024} KiB and stay in the archive only.`,
+      why: `The newest ${kept} of ${found} versions are in the backup; with the older ones it would be larger than ${MAX_CONTENT_BYTES / 1024} KiB.`,
     },
   ];
 }
