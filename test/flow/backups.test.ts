@@ -4,6 +4,7 @@ import type { Alteration } from '../../src/core/model/announcement.ts';
 import { canonicalJson } from '../../src/core/model/canonical.ts';
 import type { Answer, Json } from '../support/api-client.ts';
 import { alterationProblem } from '../support/laws.ts';
+import { type Etcd, startEtcd } from '../support/etcd.ts';
 import { deleteManifest, pushImage, type Registry, startRegistry } from '../support/registry.ts';
 import {
   type ControlPlane,
@@ -19,19 +20,25 @@ let home: ControlPlane;
 let away: ControlPlane;
 let shop: TestTenant;
 let registry: Registry;
+let etcd: Etcd;
 let image: string;
 
+/** A backup moves between stores as well: from the embedded one to etcd, whose requests are smaller. */
 beforeAll(async () => {
-  [home, away, registry] = await Promise.all([
-    startControlPlane(),
-    startControlPlane({ config: { maxReplicasPerDeployment: 3 } }),
-    startRegistry(),
-  ]);
+  [home, etcd, registry] = await Promise.all([startControlPlane(), startEtcd(), startRegistry()]);
+  away = await startControlPlane({
+    config: {
+      maxReplicasPerDeployment: 3,
+      'store.kind': 'etcd',
+      'store.etcd.endpoints': etcd.endpoints,
+    },
+  });
   shop = await home.tenant('shop');
   image = (await pushImage(registry, 'shop/web:1')).reference;
 });
 afterAll(async () => {
-  await Promise.all([home.close(), away.close(), registry.stop()]);
+  await Promise.all([home.close(), away.close()]);
+  await Promise.all([registry.stop(), etcd.stop()]);
 });
 
 const deployer = (headers: Readonly<Record<string, string>> = {}) => ({
@@ -186,7 +193,17 @@ describe('a backup', () => {
       expect.objectContaining({ code: 'backup_history_cut', field: 'content.revisions' }),
     ]);
     const exported = await home.api.get(`/api/v1/backups/${String(large.body['id'])}/export`, { token });
-    await accepted(home.api.call('POST', '/api/v1/backups/import', { raw: exported.text, token }));
+    const there = await away.tenant('history');
+    const headers = { 'idempotency-key': 'large' };
+    const options = { token: there.tokens.deployer, headers };
+    const brought = await accepted(
+      away.api.call('POST', '/api/v1/backups/import', { raw: exported.text, ...options }),
+    );
+    const path = `/api/v1/backups/${String(brought.body['id'])}/restore`;
+    await accepted(away.api.call('POST', path, { token: there.tokens.deployer }));
+    await accepted(
+      away.api.post('/api/v1/backups', { deploymentName: 'large' }, { token: there.tokens.deployer }),
+    );
   });
 
   it('is made once for one Idempotency-Key', async () => {
@@ -501,6 +518,13 @@ describe('a backup in another control plane', () => {
       (_, __, content) => (revision(content)['version'] = plant(1)),
       'backup_invalid',
       'backup.content.revisions[1].version',
+    ],
+    [
+      'a history that no backup has',
+      (_, __, content) =>
+        (plant(revision(content)['spec'])['environment'] = { NOTE: 'long '.repeat(80_000) }),
+      'backup_invalid',
+      'backup.content.revisions',
     ],
     [
       'a spec of another name',
