@@ -4,6 +4,12 @@ import type { ArchiveRecord } from './event.ts';
 /** Newest versions of the archive that a backup takes along. */
 export const BACKUP_REVISIONS = 100;
 
+/**
+ * Spec and history together; the spec always has its place. The commit also holds the answer for its Idempotency-Key, an
+ * export must fit the body limit of an import (1 MiB), and etcd takes 1.5 MiB in one request.
+ */
+export const BACKUP_CONTENT_BYTES = 384 * 1024;
+
 /** Spec 2.8. Secrets are references by the type of the spec; of volumes only the mounts are kept, never bytes. */
 export interface BackupContent {
   readonly spec: DeploymentSpec;

@@ -21,12 +21,16 @@ export function backupNotFound(id: string): Rejection {
   });
 }
 
+export function jsonBytes(value: object): number {
+  return Buffer.byteLength(JSON.stringify(value));
+}
+
 export function backupSummary({ content, ...heading }: BackupRecord): BackupSummary {
   return {
     ...heading,
     image: content.spec.image,
     revisions: content.revisions.length,
-    sizeBytes: Buffer.byteLength(JSON.stringify(content)),
+    sizeBytes: jsonBytes(content),
   };
 }
 

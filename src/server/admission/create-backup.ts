@@ -1,6 +1,6 @@
 import { type Draft, shape } from '../../core/contract/shape.ts';
 import type { Warning } from '../../core/model/announcement.ts';
-import { BACKUP_REVISIONS, type BackupRecord } from '../../core/model/backup.ts';
+import { BACKUP_CONTENT_BYTES, BACKUP_REVISIONS, type BackupRecord } from '../../core/model/backup.ts';
 import type { DeploymentRecord, DeploymentSpec } from '../../core/model/deployment.ts';
 import type { ArchiveRecord } from '../../core/model/event.ts';
 import { received } from '../../core/rejections/redaction.ts';
@@ -9,19 +9,13 @@ import { actorName, archiveId } from '../journal/journal.ts';
 import { joinId } from '../store/keys.ts';
 import type { TenantStore } from '../store/store.ts';
 import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
-import { backupTransaction } from './backup-stored.ts';
+import { backupTransaction, jsonBytes } from './backup-stored.ts';
 import { findDeployment } from './deployment-stored.ts';
 
 export const backupBody = shape({
   type: 'object',
   fields: { deploymentName: { type: 'string', description: 'Name or typed id of a deployment.' } },
 });
-
-/**
- * What history may take in one backup. The commit also holds the answer for its Idempotency-Key, an export must fit
- * the body limit of an import (1 MiB), and etcd takes 1.5 MiB in one request.
- */
-const MAX_HISTORY_BYTES = 384 * 1024;
 
 async function history(
   tenant: TenantStore,
@@ -31,10 +25,10 @@ async function history(
     after: archiveId(spec.name, Math.max(0, version - BACKUP_REVISIONS)),
     limit: BACKUP_REVISIONS,
   });
-  let left = MAX_HISTORY_BYTES;
+  let left = BACKUP_CONTENT_BYTES - jsonBytes(spec);
   const kept: ArchiveRecord<DeploymentSpec>[] = [];
   for (const { record } of entries.toReversed()) {
-    left -= Buffer.byteLength(JSON.stringify(record));
+    left -= jsonBytes(record);
     if (left < 0) break;
     kept.push(record);
   }
@@ -47,7 +41,7 @@ function cutWarning(kept: number, found: number): readonly Warning[] {
     {
       code: 'backup_history_cut',
       field: 'content.revisions',
-      why: `The newest ${kept} of ${found} versions are in the backup; the older ones would take more than ${MAX_HISTORY_BYTES / 1024} KiB and stay in the archive only.`,
+      why: `The newest ${kept} of ${found} versions are in the backup; with the older ones it would be larger than ${BACKUP_CONTENT_BYTES / 1024} KiB.`,
     },
   ];
 }

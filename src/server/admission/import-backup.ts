@@ -9,14 +9,14 @@ import { draftOfBody } from '../../core/contract/deployment-merge.ts';
 import { specOfDraft } from '../../core/contract/deployment-spec.ts';
 import { fieldDifferences } from '../../core/contract/diff.ts';
 import type { Alteration } from '../../core/model/announcement.ts';
-import type { BackupContent, BackupRecord } from '../../core/model/backup.ts';
+import { BACKUP_CONTENT_BYTES, type BackupContent, type BackupRecord } from '../../core/model/backup.ts';
 import { canonicalJson } from '../../core/model/canonical.ts';
 import type { DeploymentSpec } from '../../core/model/deployment.ts';
 import { isRejection } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { actorName } from '../journal/journal.ts';
 import { type Admission, type Caller, commitAttempts, type Outcome, specHash } from './admission.ts';
-import { backupTransaction } from './backup-stored.ts';
+import { backupTransaction, jsonBytes } from './backup-stored.ts';
 import { admitDraft, type Body, shapeRejection } from './deployment-draft.ts';
 
 /** Finds damage and edits; it is no signature, so an import trusts nothing that it has not checked itself. */
@@ -56,7 +56,20 @@ function refusedSpec(admission: Admission, spec: DeploymentSpec): Rejection | un
   return isRejection(admitted) ? admitted : undefined;
 }
 
+function sizeRejection({ spec, revisions }: BackupContent): Rejection | undefined {
+  const history = revisions.reduce((bytes, revision) => bytes + jsonBytes(revision), 0);
+  if (history === 0 || jsonBytes(spec) + history <= BACKUP_CONTENT_BYTES) return undefined;
+  return invalidBackup(
+    'backup.content.revisions',
+    `${history} bytes`,
+    'No backup is made with a history this large.',
+    `at most ${BACKUP_CONTENT_BYTES} bytes with the spec`,
+  );
+}
+
 function contentRejection(admission: Admission, content: BackupContent): Rejection | undefined {
+  const large = sizeRejection(content);
+  if (large) return large;
   const at = 'backup.content.spec';
   const inexact = inexactSpec(content.spec, at);
   if (inexact) return inexact;

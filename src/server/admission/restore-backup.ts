@@ -1,3 +1,4 @@
+import { checkBody, shape } from '../../core/contract/shape.ts';
 import type { Warning } from '../../core/model/announcement.ts';
 import type { DeploymentSpec } from '../../core/model/deployment.ts';
 import { secretPathText, splitSecretPath } from '../../core/model/secret-path.ts';
@@ -22,7 +23,9 @@ async function missingSecrets(
     const path = splitSecretPath(vault_path);
     if (path === undefined) continue;
     const metadata = await secrets.store.metadata(tenant.tenantId, path);
-    if (!metadata.ok || metadata.exists) continue;
+    // A store that is away says nothing of the others either; the delivery asks again and fails closed.
+    if (!metadata.ok) break;
+    if (metadata.exists) continue;
     warnings.push({
       code: 'secret_missing',
       field: `secrets[${index}].vault_path`,
@@ -32,16 +35,17 @@ async function missingSecrets(
   return warnings;
 }
 
-/** A body with a field in it means something that a restore does not do. */
+export const restoreBody = shape({ type: 'object', fields: {} });
+
+/** No body, or an empty one: a field in it would mean something that a restore does not do. */
 export function restoreBodyRejection(body: unknown): Rejection | undefined {
-  const [field] = typeof body === 'object' && body !== null ? Object.keys(body) : ['body'];
-  if (body === undefined || field === undefined) return undefined;
-  return reject('field_unknown', {
-    field,
-    received: '(redacted)',
+  const rejection = body === undefined ? undefined : checkBody(restoreBody, body);
+  if (rejection?.code !== 'field_unknown') return rejection;
+  return {
+    ...rejection,
     expected: 'no body',
     why: 'A backup is restored whole and under the name of its deployment.',
-  });
+  };
 }
 
 /** Creates the deployment when it is gone, else replaces its spec whole; every rule is asked again. */

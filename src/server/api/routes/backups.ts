@@ -1,12 +1,12 @@
 import { backupDocumentShape } from '../../../core/contract/backup-document.ts';
-import { type Draft, shape } from '../../../core/contract/shape.ts';
+import type { Draft } from '../../../core/contract/shape.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import type { Admission } from '../../admission/admission.ts';
 import { backupNotFound, findBackup } from '../../admission/backup-stored.ts';
 import { backupBody, createBackup } from '../../admission/create-backup.ts';
 import { deleteBackup } from '../../admission/delete-backup.ts';
 import { exportBackup, importBackup } from '../../admission/import-backup.ts';
-import { restoreBackup, restoreBodyRejection } from '../../admission/restore-backup.ts';
+import { restoreBackup, restoreBody, restoreBodyRejection } from '../../admission/restore-backup.ts';
 import { pageReply, pageRequest } from '../paging.ts';
 import { LIST_QUERY, type Reply, type Route, type RouteRequest, route } from '../route.ts';
 import { DEPLOYMENT_CODES } from './deployment-codes.ts';
@@ -14,7 +14,6 @@ import { DRY_RUN, updateOptions, writeReply } from './deployments.ts';
 
 const BACKUP = { $ref: '#/components/schemas/Backup' } as const;
 const SUMMARY = { $ref: '#/components/schemas/BackupSummary' } as const;
-const NOTHING = shape({ type: 'object', fields: {} });
 const PATH = '/api/v1/backups';
 
 async function list({ store, query }: RouteRequest): Promise<Reply> {
@@ -130,7 +129,7 @@ export function backupRoutes(admission: Admission): Route[] {
       path: `${PATH}/{id}/restore`,
       summary: 'Store the spec of a backup again: the deployment is created, or replaced whole',
       query: DRY_RUN,
-      body: { shape: NOTHING, optional: true, unchecked: true },
+      body: { shape: restoreBody, optional: true, unchecked: true },
       codes: ['backup_not_found', ...restored, 'idempotency_key_conflict'],
       success: {
         status: 200,
