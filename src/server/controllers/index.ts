@@ -7,9 +7,8 @@ import { type EventsKept, Janitor } from './janitor.ts';
 import { type Liveness, NodeLivenessController } from './node-liveness.ts';
 import { SpecSnapshotsController } from './spec-snapshots.ts';
 
-export type { ControllerDeps, ControllerMetrics } from './controller.ts';
 export type { Liveness } from './node-liveness.ts';
-export { systemTimers, type Timers } from './timers.ts';
+export { systemTimers } from './timers.ts';
 
 export interface ControllersOptions extends ControllerDeps {
   readonly controlPlaneNode?: NodeName;

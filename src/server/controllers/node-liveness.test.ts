@@ -146,4 +146,16 @@ describe('node liveness controller', () => {
     expect(sim.instances('web').map((record) => record.nodeId)).not.toContain('n1');
     expect(sim.status('web')).toMatchObject({ phase: 'Running', running: 3 });
   });
+
+  it('replaces what a lost node had although the quota is used up', async () => {
+    await sim.write((transaction) => transaction.put('quota', 'quota', { containers: 3 }));
+    await sim.apply({ name: 'web', replicas: 3 });
+    await sim.advance(40_000);
+    sim.cut('n1');
+    await sim.advance(70_000);
+    expect(sim.status('web')).toMatchObject({ phase: 'Running', running: 3 });
+    sim.connect('n1');
+    await sim.advance(5_000);
+    expect(sim.instances('web')).toHaveLength(3);
+  });
 });

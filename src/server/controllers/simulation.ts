@@ -146,9 +146,10 @@ export class Simulation {
     await this.settle();
   }
 
-  /** A second process over the same store that also believes it decides for the tenant. The answer stops it. */
+  /** A second process over the same store that also believes it decides for the tenant, and hears late. The answer stops it. */
   async rival(): Promise<() => Promise<void>> {
-    const store = new Store(this.kv, await StoreView.open(this.kv, { onProblem: () => undefined }));
+    const kv = hearingLate(this.kv);
+    const store = new Store(kv, await StoreView.open(kv, { onProblem: () => undefined }));
     const clusters = new TenantClusters(store, { regions: DEFAULT_REGIONS, residencyEnforcement: true });
     const controllers = this.#createControllers({ store, clusters });
     await controllers.start();
@@ -315,6 +316,20 @@ export class Simulation {
     this.containers.set(record.id, { node: record.nodeId, observation });
     return observation;
   }
+}
+
+const LATE_TURNS = 6;
+
+/** The same store, whose changes arrive in order some turns of the event loop after they were made. */
+function hearingLate(kv: Kv): Kv {
+  const late = (turns: number, task: () => void): void => {
+    setImmediate(() => (turns === 0 ? task() : late(turns - 1, task)));
+  };
+  return {
+    ...kv,
+    watch: (prefix, after, { onBatch, onLost }) =>
+      kv.watch(prefix, after, { onBatch: (batch) => late(LATE_TURNS, () => onBatch(batch)), onLost }),
+  };
 }
 
 /** What etcd takes in one transaction, held against every commit of every test. */
