@@ -49,15 +49,7 @@ export function transitionEvents(transition: Transition): readonly PlannedEvent[
     ...instanceEvent(record, to === 'unhealthy' ? 'unhealthy' : 'failed', to, { reason }),
     ...(failure && { message: `${failure.message} (${record.deployment})` }),
   };
-  if (reason !== 'secret_unresolved') return [event];
-  const words = observation.message ?? 'its secrets cannot be resolved';
-  return [
-    event,
-    deploymentEvent(record.deployment, 'secret_unresolved', words, {
-      instance: record.id,
-      node: record.nodeId,
-    }),
-  ];
+  return [event];
 }
 
 export function unschedulableEvent(name: string, refusal: PlacementRefusal): PlannedEvent {
