@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { DeploymentRecord, DeploymentSpec, RotationState } from '../model/deployment.ts';
+import type {
+  DeploymentRecord,
+  DeploymentSpec,
+  DeploymentStatus,
+  RotationState,
+} from '../model/deployment.ts';
 import { deploymentBody, SERVER_OWNED } from './deployment-body.ts';
 import { deploymentView, storedLabels } from './deployment-view.ts';
 import { fieldDifferences } from './diff.ts';
@@ -14,7 +19,7 @@ const SPEC: DeploymentSpec = {
   secretsVersion: 4,
 };
 
-function view(spec: Partial<DeploymentSpec> = {}, rotation?: RotationState) {
+function view(spec: Partial<DeploymentSpec> = {}, rotation?: RotationState, status?: DeploymentStatus) {
   const record = {
     id: 'dep_1',
     tenantId: 't',
@@ -25,7 +30,7 @@ function view(spec: Partial<DeploymentSpec> = {}, rotation?: RotationState) {
     updatedAt: 'u',
     ...(rotation === undefined ? {} : { rotation }),
   } as DeploymentRecord;
-  return deploymentView({ record, revision: 9 });
+  return deploymentView({ record, revision: 9, ...(status === undefined ? {} : { status }) });
 }
 
 describe('a deployment as it is shown', () => {
@@ -56,6 +61,26 @@ describe('a deployment as it is shown', () => {
     ['retire', 'stage'],
   ] as const)('after %s comes %s', (phase, next) => {
     expect(view({}, { phase })['status']).toMatchObject({ rotation: { phase, next } });
+  });
+
+  it('never shows the status of an older spec or number as that of what was asked for', () => {
+    const counts = { desired: 2, placed: 2, running: 2, healthy: 2, updated: 2 };
+    const status = { phase: 'Running', message: '2 of 2 instances run', since: 's', ...counts } as const;
+    const current = view({}, undefined, { ...status, specHash: 'h' })['status'];
+    expect(current).toMatchObject(status);
+    expect(current).not.toHaveProperty('specHash');
+    const older = view({}, undefined, { ...status, specHash: 'g' })['status'];
+    expect(older).toMatchObject({
+      phase: 'Progressing',
+      desired: 2,
+      placed: 0,
+      running: 0,
+      healthy: 0,
+      updated: 0,
+    });
+    expect(older).not.toHaveProperty('since');
+    const scaled = view({ replicas: 5 }, undefined, { ...status, specHash: 'h' })['status'];
+    expect(scaled).toMatchObject({ phase: 'Progressing', desired: 5, placed: 2, healthy: 2 });
   });
 
   it('shows residency as the labels of spec 2.7', () => {

@@ -28,6 +28,27 @@ export interface DeploymentViewInput {
   readonly instances?: readonly InstanceView[];
 }
 
+const NOTHING_SEEN = { placed: 0, running: 0, healthy: 0, updated: 0 };
+
+/**
+ * A status is as old as the last look of a controller. Until it has looked again, that of another spec or number says nothing of
+ * what was asked for: whoever waits for `Running` after an update must not be answered with the old one (fault R7).
+ */
+function currentStatus(
+  { spec, specHash }: DeploymentRecord,
+  status: DeploymentStatus | undefined,
+): DeploymentStatus {
+  const { replicas } = spec;
+  if (status === undefined) {
+    const phase = replicas === 0 ? 'Stopped' : 'Pending';
+    return { phase, message: 'accepted; not looked at yet', desired: replicas, ...NOTHING_SEEN };
+  }
+  const isOfSpec = status.specHash === specHash;
+  if (isOfSpec && status.desired === replicas) return status;
+  const { since: _before, ...counts } = { ...status, ...(isOfSpec ? {} : NOTHING_SEEN) };
+  return { ...counts, phase: 'Progressing', message: 'updated; not looked at yet', desired: replicas };
+}
+
 /** A deployment as every read and write answers it. */
 export function deploymentView({
   record,
@@ -36,15 +57,7 @@ export function deploymentView({
   instances,
 }: DeploymentViewInput): Record<string, unknown> {
   const { spec, rotation } = record;
-  const observed = status ?? {
-    phase: spec.replicas === 0 ? ('Stopped' as const) : ('Pending' as const),
-    message: 'accepted; not looked at yet',
-    desired: spec.replicas,
-    placed: 0,
-    running: 0,
-    healthy: 0,
-    updated: 0,
-  };
+  const { specHash: _judged, ...observed } = currentStatus(record, status);
   return {
     ...spec,
     id: record.id,

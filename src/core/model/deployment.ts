@@ -131,6 +131,8 @@ export interface InstanceView {
 
 /** Written by controllers only; counts are of the current spec hash only (decisions §3). */
 export interface DeploymentStatus {
+  /** The spec that it speaks of: right after an update that is still the old one. */
+  readonly specHash?: string;
   readonly phase: DeploymentPhase;
   /** When the phase was entered; for people only. */
   readonly since?: string;

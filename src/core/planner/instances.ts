@@ -104,14 +104,17 @@ function planWanted(
   const progress = judgeProgress(input.memory?.progress, deployment, groups, gates.length > 0, nowMs);
   const rollout = advanceRollout(before, changes, isComplete(groups, spec.replicas), progress.leftMs <= 0);
   const next = afterChanges(groups, changes, deployment);
-  const status = planStatus({
-    desired: spec.replicas,
-    groups: next,
-    gates,
-    refusal: changes.refusal,
-    rollout,
-    deadlineMs: progress.deadlineMs,
-  });
+  const status = {
+    specHash: deployment.specHash,
+    ...planStatus({
+      desired: spec.replicas,
+      groups: next,
+      gates,
+      refusal: changes.refusal,
+      rollout,
+      deadlineMs: progress.deadlineMs,
+    }),
+  };
   const rollback = rollbackTarget(spec, rollout, deployment);
   const settles = groups.keep.flatMap((state) => state.settlesInMs ?? []);
   const recheck = rollout.state === 'progressing' ? [...settles, Math.max(progress.leftMs, 0)] : settles;

@@ -24,6 +24,7 @@ function see(model: RolloutModel, altered: Partial<InstanceObservation>): string
 describe('status of a deployment', () => {
   it('is Running with counts of the current spec', () => {
     expect(placed().status).toEqual({
+      specHash: 'image-0',
       phase: 'Running',
       message: '2 of 2 instances run',
       desired: 2,

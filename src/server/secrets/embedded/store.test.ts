@@ -134,7 +134,12 @@ describe('sealed', () => {
     await store.write(tenant, DB, values('x'));
     const before = await kv.head();
     setKeys(sealed);
-    const refused = { ok: false, reason: 'sealed', message: sealed.problem };
+    // Tenants read this: no path of a file on the control plane.
+    const refused = {
+      ok: false,
+      reason: 'sealed',
+      message: 'the secrets store is sealed: its root key is not there',
+    };
     expect(await store.write(tenant, DB, values('y'))).toEqual(refused);
     expect(await store.planWrites(tenant, [{ path: DB, values: values('y') }])).toEqual(refused);
     expect(await store.read(tenant, DB)).toEqual(refused);

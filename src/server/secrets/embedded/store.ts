@@ -198,7 +198,9 @@ async function answered<T>(operation: () => Promise<T>): Promise<T | SecretFailu
   try {
     return await operation();
   } catch (error) {
-    if (error instanceof SecretsSealedError) return failure('sealed', error.message);
+    // This reaches tenants, in a status and an event; which file the operator has to bring back is told by `status`.
+    if (error instanceof SecretsSealedError)
+      return failure('sealed', 'the secrets store is sealed: its root key is not there');
     if (error instanceof SecretIntegrityError) return failure('unavailable', error.message);
     if (error instanceof KvUnavailableError) {
       return failure('unavailable', 'the key-value store that holds the documents is unavailable');
