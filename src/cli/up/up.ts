@@ -81,10 +81,10 @@ export async function up(session: Session, settings: UpSettings): Promise<number
   const place = placeAt(resolve(settings.dataDir));
   const progress = session.progress();
   preparePlace(place);
-  await takeHold(place, progress);
+  const wasKilled = await takeHold(place, progress);
   const running = new Running();
   try {
-    const started = await start(session, settings, place, running, progress);
+    const started = await start(session, settings, place, running, progress, wasKilled);
     session.terminal.out(started);
     return await stayUp(session, running);
   } finally {
@@ -94,7 +94,7 @@ export async function up(session: Session, settings: UpSettings): Promise<number
 }
 
 /** One run per folder; what a killed one left behind is stopped first. */
-async function takeHold(place: Place, progress: Progress): Promise<void> {
+async function takeHold(place: Place, progress: Progress): Promise<boolean> {
   const { owner } = recall(place);
   if (owner !== undefined && isAlive(owner)) {
     throw new Failure(`berth up runs already with ${place.folder} (process ${owner.pid})`, {
@@ -107,6 +107,7 @@ async function takeHold(place: Place, progress: Progress): Promise<void> {
     removeTraces(place);
     progress.line(`Stopped ${left} programs that an earlier run left behind`);
   }
+  return left > 0;
 }
 
 async function stepped<T>(
@@ -131,6 +132,7 @@ async function start(
   place: Place,
   running: Running,
   progress: Progress,
+  wasKilled: boolean,
 ): Promise<string> {
   const signal = session.interrupted;
   const began = performance.now();
@@ -153,12 +155,18 @@ async function start(
   const contextWords = await stepped(progress, 'Remember it for this program', async () =>
     rememberContext(session, place, plane),
   );
+  // Before the agent starts, which starts the sample of an earlier run, which then holds the port. One that outlived a killed
+  // run holds it already.
+  const { samplePort } = recall(place);
+  const port =
+    wasKilled && samplePort !== undefined ? samplePort : await choosePort(samplePort, WEB_PORT, '0.0.0.0');
+  remember(place, { samplePort: port });
   const node = await stepped(progress, 'This machine as a node', async () => {
     const started = await startNode(place, plane, engine.path, signal);
     return [started, started.words] as const;
   });
   running.add(node.child);
-  const url = registry === undefined ? undefined : await runSample(session, place, plane, registry, progress);
+  const url = registry === undefined ? undefined : await runSample(session, plane, registry, port, progress);
   return summary(place, plane, url, contextWords, performance.now() - began);
 }
 
@@ -215,13 +223,11 @@ async function prepareImage(
 
 async function runSample(
   session: Session,
-  place: Place,
   plane: ControlPlane,
   image: string,
+  port: number,
   progress: Progress,
 ): Promise<string> {
-  const port = await choosePort(recall(place).samplePort, WEB_PORT, '0.0.0.0');
-  remember(place, { samplePort: port });
   const specHash = await stepped(progress, `Deploy ${SAMPLE_NAME}`, async () => {
     return [await deploySample(session, plane, image, port), `port ${port}`] as const;
   });
@@ -272,7 +278,7 @@ function summary(
       : [
           `bin/berth get deployments${flags}`,
           `bin/berth logs ${SAMPLE_NAME} -f${flags}`,
-          `bin/berth scale ${SAMPLE_NAME} 0${flags}`,
+          `bin/berth describe deployment ${SAMPLE_NAME}${flags}`,
         ];
   return `
 Ready after ${(tookMs / 1000).toFixed(1)} s.
