@@ -10,7 +10,7 @@ import type { Progress, Step } from '../progress.ts';
 import type { Session } from '../session.ts';
 import type { Child } from './child.ts';
 import { stopLeftovers } from './child.ts';
-import { type ControlPlane, startControlPlane, startNode } from './control-plane.ts';
+import { type ControlPlane, program, startControlPlane, startNode } from './control-plane.ts';
 import type { EngineSocket } from './engine-socket.ts';
 import { startRegistry } from './local-registry.ts';
 import { bridgeName, removeTraces, startOwnEngine } from './own-engine.ts';
@@ -36,8 +36,6 @@ export interface UpSettings {
   readonly port: number;
   readonly engine: string | undefined;
   readonly ownEngine: boolean;
-  /** As it was typed, for messages. */
-  readonly command: string;
 }
 
 export const CONTEXT = 'local';
@@ -181,7 +179,7 @@ async function startEngine(
     sample: settings.quickstart,
     engine: settings.engine,
     ownEngine: settings.ownEngine,
-    command: settings.command,
+    command: `${program()} up${settings.quickstart ? ' --quickstart' : ''}`,
   };
   const found = await meetPrerequisites(place, wish, session.environment, progress, signal);
   return stepped(progress, 'Container engine', async () => {
@@ -272,11 +270,11 @@ function summary(
   ];
   const next =
     url === undefined
-      ? [`bin/berth get nodes${flags}`, `bin/berth run IMAGE${flags}`, `bin/berth doctor${flags}`]
+      ? [`${program()} get nodes${flags}`, `${program()} run IMAGE${flags}`, `${program()} doctor${flags}`]
       : [
-          `bin/berth get deployments${flags}`,
-          `bin/berth logs ${SAMPLE_NAME} -f${flags}`,
-          `bin/berth describe deployment ${SAMPLE_NAME}${flags}`,
+          `${program()} get deployments${flags}`,
+          `${program()} logs ${SAMPLE_NAME} -f${flags}`,
+          `${program()} describe deployment ${SAMPLE_NAME}${flags}`,
         ];
   return `
 Ready after ${(tookMs / 1000).toFixed(1)} s.
