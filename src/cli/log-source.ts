@@ -51,7 +51,7 @@ export async function* logLines(
 }
 
 /** With several instances each line is `<id> | <line>`. */
-const NAMED = /^(inst_[a-z0-9]+) \| (.*)$/s;
+const NAMED = /^(ins_[a-z0-9]+) \| (.*)$/s;
 
 async function* plainLines(answer: IncomingMessage): AsyncGenerator<LogLine> {
   let rest = '';

@@ -1,3 +1,4 @@
+import { clipped } from './style.ts';
 import type { Terminal } from './terminal.ts';
 
 /** One line per step, ticked with its time. */
@@ -35,7 +36,7 @@ export function makeProgress(terminal: Terminal): Progress {
       const draw = (): void => {
         frame += 1;
         const text = `${FRAMES[frame % FRAMES.length] ?? ''} ${label}${noted === '' ? '' : `: ${noted}`}`;
-        terminal.err(`${ERASE_LINE}${[...text].slice(0, Math.max(20, terminal.columns - 1)).join('')}`);
+        terminal.err(`${ERASE_LINE}${clipped(text, Math.max(20, terminal.columns - 1))}`);
       };
       const timer = terminal.errLive ? setInterval(draw, FRAME_MS) : undefined;
       if (terminal.errLive) draw();

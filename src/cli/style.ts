@@ -28,15 +28,24 @@ const ESCAPE = /\u001B\[[0-9;]*m/g;
 
 /** Columns that a text takes on a terminal, without its colours. */
 export function displayWidth(text: string): number {
-  return [...text.replaceAll(ESCAPE, '')].length;
+  return Array.from(text.replaceAll(ESCAPE, '')).length;
+}
+
+/** At most so many columns; what is cut off is shown by an ellipsis. Never cuts a character in two. */
+export function clipped(text: string, columns: number): string {
+  if (displayWidth(text) <= columns) return text;
+  return `${Array.from(text)
+    .slice(0, Math.max(1, columns - 1))
+    .join('')}…`;
 }
 
 /**
- * Text from elsewhere (log lines, messages of images) must not steer the terminal: control characters other than tab
- * and newline are shown as a replacement.
+ * Text from elsewhere (log lines, messages of images) must not steer the terminal: control characters other than tab and
+ * newline are shown as a replacement. Colours pass: they change nothing but the look.
  */
 export function printable(text: string): string {
-  return text.replaceAll(/[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/g, (character) =>
-    character === '\r' ? '' : '\uFFFD',
+  return text.replaceAll(
+    /\u001B(?!\[[0-9;]*m)|[\u0000-\u0008\u000B-\u001A\u001C-\u001F\u007F-\u009F]/g,
+    (character) => (character === '\r' ? '' : '\uFFFD'),
   );
 }

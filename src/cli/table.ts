@@ -1,5 +1,5 @@
 import type { Style } from './style.ts';
-import { displayWidth, printable } from './style.ts';
+import { clipped, displayWidth, printable } from './style.ts';
 
 const GAP = 3;
 
@@ -20,10 +20,7 @@ export function tableText(
     );
     return padded.join('').trimEnd();
   };
-  const cut = (text: string): string =>
-    columns === undefined || displayWidth(text) <= columns
-      ? text
-      : `${[...text].slice(0, Math.max(1, columns - 1)).join('')}…`;
+  const cut = (text: string): string => (columns === undefined ? text : clipped(text, columns));
   return [style.bold(cut(line(headers))), ...safe.map((row) => cut(line(row)))]
     .map((text) => `${text}\n`)
     .join('');

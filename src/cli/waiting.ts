@@ -109,11 +109,8 @@ async function explainFailure(session: Session, client: Client, record: Json, wo
   const lines = await lastLogLines(client, name, LAST_LINES);
   if (lines.length > 0) terminal.err(`  its last output:\n`);
   for (const line of lines) terminal.err(`  ${style.dim('│')} ${line.text}\n`);
-  const phase = textOf(record, 'status.phase');
-  const next =
-    phase === 'Pending' || phase === 'Waiting'
-      ? `berth explain ${name}`
-      : `berth describe deployment ${name}`;
+  const unplaced = (numberOf(record, 'status.placed') ?? 0) < (numberOf(record, 'replicas') ?? 0);
+  const next = unplaced ? `berth explain ${name}` : `berth describe deployment ${name}`;
   terminal.err(`  next: ${next}\n`);
 }
 

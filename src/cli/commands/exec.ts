@@ -13,6 +13,7 @@ const ANSWER_GRACE_MS = 15_000;
 export const exec: CommandBody = {
   description: [
     'Runs a command inside a running instance of a deployment, without a shell and without a terminal, prints its output, and ends with its exit status.',
+    'Flags of this command come before the name; everything after it belongs to the command that is run.',
   ],
   parameters: [{ term: '<name>', description: 'The deployment.' }],
   options: [
@@ -29,7 +30,8 @@ export const exec: CommandBody = {
     { line: 'berth exec web -- ls -l /data', what: 'the words after -- are the command' },
     { line: "berth exec web -- sh -c 'env | sort'", what: 'with a shell of the image' },
   ],
-  run: async (session, { parameters: [name = '', ...command], options }) => {
+  run: async (session, { parameters: [name = '', ...words], options }) => {
+    const command = words[0] === '--' ? words.slice(1) : words;
     if (command.length === 0) throw usage('what is to be run?', ['berth exec NAME -- COMMAND ARGUMENTS']);
     const timeoutMs = timeoutOf(options.text('timeout') ?? '60s', parseDuration);
     const instance = options.text('instance');

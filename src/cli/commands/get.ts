@@ -39,12 +39,12 @@ export const get: CommandBody = {
   run: async (session, { parameters: [kind = '', name], options }) => {
     const resource = resourceOf(kind);
     const format = outputFormat(options);
-    const client = session.client(options);
     if (options.flag('watch')) {
       if (format !== 'table' && format !== 'wide')
         throw usage('--watch prints tables; leave out -o, or use -o wide');
-      return watch(session, client, resource, name, format);
+      return watch(session, session.client(options), resource, name, format);
     }
+    const client = session.client(options);
     const now = session.now();
     if (name !== undefined && !OWNED_BY_DEPLOYMENT.has(resource.name)) {
       await printRecord(session.terminal, resource, await findOne(resource, client, name), format, now);

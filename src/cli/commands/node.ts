@@ -73,6 +73,11 @@ const tokenCommand: Subcommand = {
     }
     session.terminal.err(`Paste on the machine, before ${textOf(made, 'expiresAt')}; it works once:\n`);
     session.terminal.out(`${textOf(made, 'command')}\n`);
+    if (/--server https?:\/\/(?:127\.|localhost|\[::1\])/.test(textOf(made, 'command'))) {
+      session.terminal.err(
+        'Its address is reached from the machine of the control plane only; for others, see --listen and --base-url of berth server.\n',
+      );
+    }
     session.terminal.err('next: berth get nodes --watch\n');
     return EXIT.ok;
   },

@@ -59,7 +59,6 @@ export const up: CommandBody = {
       port,
       engine,
       ownEngine: options.flag('ownEngine'),
-      command: `berth up${quickstart ? ' --quickstart' : ''}`,
     });
   },
 };

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client } from '../client.ts';
 import { textOf } from '../fields.ts';
@@ -9,6 +10,12 @@ import type { Place } from './place.ts';
 const START_MS = 30_000;
 /** Beside `src` in a checkout and beside `dist` in an installation. */
 export const BERTH = fileURLToPath(new URL('../../../bin/berth', import.meta.url));
+
+/** How this program is called from here, for lines to paste. */
+export function program(): string {
+  const path = relative(process.cwd(), BERTH);
+  return path.startsWith('..') ? BERTH : path;
+}
 
 export interface ControlPlane {
   readonly url: string;

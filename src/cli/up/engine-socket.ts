@@ -1,4 +1,5 @@
 import { request } from 'node:http';
+import { Failure } from '../failure.ts';
 
 const CALL_MS = 30_000;
 const PROBE_MS = 5000;
@@ -46,24 +47,39 @@ export class EngineSocket {
     return containers.length;
   }
 
+  async load(archive: Buffer): Promise<void> {
+    const { status, body } = await this.#call('POST', '/images/load?quiet=true', CALL_MS, archive);
+    if (status !== 200) throw new Failure(`the engine did not take the sample image: ${body.slice(0, 200)}`);
+  }
+
   async #list(path: string): Promise<readonly { readonly Id: string }[]> {
     const { status, body } = await this.#call('GET', path);
     return status === 200 ? (JSON.parse(body) as readonly { readonly Id: string }[]) : [];
   }
 
-  #call(method: string, path: string, timeoutMs = CALL_MS): Promise<Reply> {
+  #call(method: string, path: string, timeoutMs = CALL_MS, body?: Buffer): Promise<Reply> {
     return new Promise((resolve, reject) => {
-      const sent = request({ socketPath: this.path, method, path, timeout: timeoutMs }, (answer) => {
-        const chunks: Buffer[] = [];
-        answer.on('data', (chunk: Buffer) => chunks.push(chunk));
-        answer.once('end', () =>
-          resolve({ status: answer.statusCode ?? 0, body: Buffer.concat(chunks).toString('utf8') }),
-        );
-        answer.once('error', reject);
-      });
+      const sent = request(
+        {
+          socketPath: this.path,
+          method,
+          path,
+          timeout: timeoutMs,
+          headers:
+            body === undefined ? {} : { 'content-type': 'application/x-tar', 'content-length': body.length },
+        },
+        (answer) => {
+          const chunks: Buffer[] = [];
+          answer.on('data', (chunk: Buffer) => chunks.push(chunk));
+          answer.once('end', () =>
+            resolve({ status: answer.statusCode ?? 0, body: Buffer.concat(chunks).toString('utf8') }),
+          );
+          answer.once('error', reject);
+        },
+      );
       sent.once('timeout', () => sent.destroy(new Error(`the engine gave no answer within ${timeoutMs} ms`)));
       sent.once('error', reject);
-      sent.end();
+      sent.end(body);
     });
   }
 }

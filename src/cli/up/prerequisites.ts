@@ -106,12 +106,14 @@ async function unpackAll(
 
 function needsRoot(missing: readonly Program[], wish: Wish): Failure {
   const packages = missing.map((program) => program.package);
+  const installing =
+    packages.length === 0 ? [] : [`  sudo apt-get update && sudo apt-get install -y ${packages.join(' ')}`];
   return new Failure('no container engine runs here, and starting one needs root', {
     advice: [
       'Either let this command do it:',
       `  sudo ${wish.command}`,
-      'or start an engine that you may use, then run it again:',
-      `  sudo apt-get update && sudo apt-get install -y ${packages.includes('docker.io') ? 'docker.io' : ''}`.trimEnd(),
+      'or start an engine that you may use, and run it again:',
+      ...installing,
       '  sudo systemctl start docker && sudo usermod -aG docker "$USER" && newgrp docker',
       `  ${wish.command}`,
       'or use Podman without root:',

@@ -6,6 +6,8 @@ import { Failure } from '../failure.ts';
 import { type TarEntry, tarOf } from './tar.ts';
 
 export interface Image {
+  /** The files, not compressed. */
+  readonly files: Buffer;
   readonly layer: Buffer;
   readonly config: Buffer;
   readonly manifest: Buffer;
@@ -70,7 +72,18 @@ export function sampleImage(busybox: string): Image {
       layers: [describe('application/vnd.oci.image.layer.v1.tar+gzip', layer)],
     }),
   );
-  return { layer, config, manifest };
+  return { files, layer, config, manifest };
+}
+
+/** The same image as an archive that an engine loads without a registry. */
+export function archiveOf(image: Image, reference: string): Buffer {
+  const config = `${digestOf(image.config).slice(7)}.json`;
+  const manifest = [{ Config: config, RepoTags: [reference], Layers: ['layer.tar'] }];
+  return tarOf([
+    { path: 'manifest.json', content: Buffer.from(JSON.stringify(manifest)) },
+    { path: config, content: image.config },
+    { path: 'layer.tar', content: image.files },
+  ]);
 }
 
 export function digestOf(data: Buffer): string {

@@ -10,7 +10,7 @@ import type { Progress, Step } from '../progress.ts';
 import type { Session } from '../session.ts';
 import type { Child } from './child.ts';
 import { stopLeftovers } from './child.ts';
-import { type ControlPlane, startControlPlane, startNode } from './control-plane.ts';
+import { type ControlPlane, program, startControlPlane, startNode } from './control-plane.ts';
 import type { EngineSocket } from './engine-socket.ts';
 import { startRegistry } from './local-registry.ts';
 import { bridgeName, removeTraces, startOwnEngine } from './own-engine.ts';
@@ -24,12 +24,11 @@ import {
   removePlace,
   startTimeOf,
 } from './place.ts';
-import { allowRegistry } from './podman.ts';
 import { choosePort } from './ports.ts';
 import { meetPrerequisites } from './prerequisites.ts';
 import { BUSYBOX, need } from './programs.ts';
 import { awaitSample, checkUrl, deploySample, SAMPLE_NAME } from './sample.ts';
-import { digestOf, push, sampleImage } from './sample-image.ts';
+import { archiveOf, digestOf, push, sampleImage } from './sample-image.ts';
 
 export interface UpSettings {
   readonly dataDir: string;
@@ -37,8 +36,6 @@ export interface UpSettings {
   readonly port: number;
   readonly engine: string | undefined;
   readonly ownEngine: boolean;
-  /** As it was typed, for messages. */
-  readonly command: string;
 }
 
 export const CONTEXT = 'local';
@@ -81,10 +78,10 @@ export async function up(session: Session, settings: UpSettings): Promise<number
   const place = placeAt(resolve(settings.dataDir));
   const progress = session.progress();
   preparePlace(place);
-  await takeHold(place, progress);
+  const wasKilled = await takeHold(place, progress);
   const running = new Running();
   try {
-    const started = await start(session, settings, place, running, progress);
+    const started = await start(session, settings, place, running, progress, wasKilled);
     session.terminal.out(started);
     return await stayUp(session, running);
   } finally {
@@ -94,7 +91,7 @@ export async function up(session: Session, settings: UpSettings): Promise<number
 }
 
 /** One run per folder; what a killed one left behind is stopped first. */
-async function takeHold(place: Place, progress: Progress): Promise<void> {
+async function takeHold(place: Place, progress: Progress): Promise<boolean> {
   const { owner } = recall(place);
   if (owner !== undefined && isAlive(owner)) {
     throw new Failure(`berth up runs already with ${place.folder} (process ${owner.pid})`, {
@@ -107,6 +104,7 @@ async function takeHold(place: Place, progress: Progress): Promise<void> {
     removeTraces(place);
     progress.line(`Stopped ${left} programs that an earlier run left behind`);
   }
+  return left > 0;
 }
 
 async function stepped<T>(
@@ -131,6 +129,7 @@ async function start(
   place: Place,
   running: Running,
   progress: Progress,
+  wasKilled: boolean,
 ): Promise<string> {
   const signal = session.interrupted;
   const began = performance.now();
@@ -153,12 +152,18 @@ async function start(
   const contextWords = await stepped(progress, 'Remember it for this program', async () =>
     rememberContext(session, place, plane),
   );
+  // Before the agent starts, which starts the sample of an earlier run, which then holds the port. One that outlived a killed
+  // run holds it already.
+  const { samplePort } = recall(place);
+  const port =
+    wasKilled && samplePort !== undefined ? samplePort : await choosePort(samplePort, WEB_PORT, '0.0.0.0');
+  remember(place, { samplePort: port });
   const node = await stepped(progress, 'This machine as a node', async () => {
     const started = await startNode(place, plane, engine.path, signal);
     return [started, started.words] as const;
   });
   running.add(node.child);
-  const url = registry === undefined ? undefined : await runSample(session, place, plane, registry, progress);
+  const url = registry === undefined ? undefined : await runSample(session, plane, registry, port, progress);
   return summary(place, plane, url, contextWords, performance.now() - began);
 }
 
@@ -174,7 +179,7 @@ async function startEngine(
     sample: settings.quickstart,
     engine: settings.engine,
     ownEngine: settings.ownEngine,
-    command: settings.command,
+    command: `${program()} up${settings.quickstart ? ' --quickstart' : ''}`,
   };
   const found = await meetPrerequisites(place, wish, session.environment, progress, signal);
   return stepped(progress, 'Container engine', async () => {
@@ -199,29 +204,26 @@ async function prepareImage(
     remember(place, { registryPort: port });
     const started = await startRegistry(place, port, signal);
     running.add(started.child);
-    if (!(await engine.name()).startsWith('Podman')) return [started.host, started.host] as const;
-    const { file, remove } = allowRegistry(started.host);
-    running.onStop('registry setting of Podman', remove);
-    return [started.host, `${started.host}, allowed for Podman in ${file}`] as const;
+    return [started.host, started.host] as const;
   });
   return stepped(progress, 'Sample image', async () => {
     const image = sampleImage(need(BUSYBOX, place));
     const tag = `1.0-${digestOf(image.manifest).slice(7, 15)}`;
     const outcome = await push(host, 'berth/hello', tag, image);
     const reference = `${host}/berth/hello:${tag}`;
+    // Podman, unlike Docker, takes no image from a registry without TLS unless the machine's settings say so: it is handed over.
+    if ((await engine.name()).startsWith('Podman')) await engine.load(archiveOf(image, reference));
     return [reference, `${reference}, ${outcome}`] as const;
   });
 }
 
 async function runSample(
   session: Session,
-  place: Place,
   plane: ControlPlane,
   image: string,
+  port: number,
   progress: Progress,
 ): Promise<string> {
-  const port = await choosePort(recall(place).samplePort, WEB_PORT, '0.0.0.0');
-  remember(place, { samplePort: port });
   const specHash = await stepped(progress, `Deploy ${SAMPLE_NAME}`, async () => {
     return [await deploySample(session, plane, image, port), `port ${port}`] as const;
   });
@@ -268,11 +270,11 @@ function summary(
   ];
   const next =
     url === undefined
-      ? [`bin/berth get nodes${flags}`, `bin/berth run IMAGE${flags}`, `bin/berth doctor${flags}`]
+      ? [`${program()} get nodes${flags}`, `${program()} run IMAGE${flags}`, `${program()} doctor${flags}`]
       : [
-          `bin/berth get deployments${flags}`,
-          `bin/berth logs ${SAMPLE_NAME} -f${flags}`,
-          `bin/berth scale ${SAMPLE_NAME} 0${flags}`,
+          `${program()} get deployments${flags}`,
+          `${program()} logs ${SAMPLE_NAME} -f${flags}`,
+          `${program()} describe deployment ${SAMPLE_NAME}${flags}`,
         ];
   return `
 Ready after ${(tookMs / 1000).toFixed(1)} s.

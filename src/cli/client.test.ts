@@ -1,0 +1,134 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { Client, nextPage } from './client.ts';
+import { EXIT } from './exit-code.ts';
+import { Failure, Refused } from './failure.ts';
+
+let server: Server | undefined;
+
+afterEach(() => {
+  server?.closeAllConnections();
+  server?.close();
+  server = undefined;
+});
+
+async function serve(handler: (request: IncomingMessage, response: ServerResponse) => void): Promise<Client> {
+  server = createServer(handler).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return clientOf(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+}
+
+function clientOf(url: string): Client {
+  return new Client({ server: url, token: 'the-token', tenant: 'acme', caFile: undefined, source: 'test' });
+}
+
+function reply(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+}
+
+const REJECTION = {
+  code: 'name_required',
+  field: 'name',
+  received: '(absent)',
+  expected: 'a name',
+  why: 'It has none.',
+  doc: 'http://x/docs',
+};
+
+describe('the client', () => {
+  it('sends token, tenant and an idempotency key', async () => {
+    const seen: IncomingMessage[] = [];
+    const client = await serve((request, response) => {
+      seen.push(request);
+      reply(response, 201, {});
+    });
+    await client.need({ method: 'POST', path: '/x', body: { a: 1 } });
+    expect(seen[0]?.headers).toMatchObject({
+      authorization: 'Bearer the-token',
+      'x-tenant-id': 'acme',
+      'content-type': 'application/json',
+    });
+    expect(seen[0]?.headers['idempotency-key']).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  it('gives a rejection as a value, and ends a command that needs the answer', async () => {
+    const client = await serve((_request, response) => reply(response, 422, REJECTION));
+    expect(await client.call({ path: '/x' })).toEqual({ ok: false, status: 422, rejection: REJECTION });
+    await expect(client.need({ path: '/x' })).rejects.toBeInstanceOf(Refused);
+    expect(await client.recordUnless(['name_required'], { path: '/x' })).toBeUndefined();
+  });
+
+  it('reads every page', async () => {
+    const client = await serve((request, response) => {
+      const more = request.url === '/x';
+      reply(response, 200, [{ page: more ? 1 : 2 }], more ? { link: '</x?cursor=abc>; rel="next"' } : {});
+    });
+    expect(await client.list('/x')).toEqual([{ page: 1 }, { page: 2 }]);
+  });
+
+  it('tries a read again that was cut off, and a write not', async () => {
+    let calls = 0;
+    const client = await serve((request, response) => {
+      calls += 1;
+      if (calls === 1 || request.method === 'PUT') request.socket.destroy();
+      else reply(response, 200, { calls });
+    });
+    expect(await client.record({ path: '/x' })).toEqual({ calls: 2 });
+    await expect(client.record({ method: 'PUT', path: '/x', body: {} })).rejects.toMatchObject({
+      exitCode: EXIT.unreachable,
+    });
+    expect(calls).toBe(3);
+  });
+
+  it('waits as long as a limited server says', async () => {
+    let calls = 0;
+    const client = await serve((_request, response) => {
+      calls += 1;
+      if (calls === 1) reply(response, 429, { ...REJECTION, code: 'rate_limited' }, { 'retry-after': '0' });
+      else reply(response, 200, {});
+    });
+    await client.need({ method: 'PUT', path: '/x', body: {} });
+    expect(calls).toBe(2);
+  });
+
+  it('says what to check when nothing listens', async () => {
+    const client = await serve(() => undefined);
+    server?.close();
+    const failure = await client.call({ path: '/x' }).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(Failure);
+    expect(failure).toMatchObject({
+      exitCode: EXIT.unreachable,
+      message: expect.stringContaining('nothing listens at'),
+    });
+    expect((failure as Failure).advice.length).toBeGreaterThan(0);
+  });
+
+  it('gives up on an answer that does not come', async () => {
+    const client = await serve(() => undefined);
+    await expect(client.call({ method: 'PUT', path: '/x', timeoutMs: 100 })).rejects.toThrow(
+      'no answer within 0.1 s',
+    );
+  });
+
+  it('tells something else that answers from a control plane', async () => {
+    const client = await serve((_request, response) =>
+      response.writeHead(502).end('<html>Bad gateway</html>'),
+    );
+    await expect(client.call({ method: 'PUT', path: '/x' })).rejects.toThrow(
+      'not in the words of a control plane',
+    );
+  });
+});
+
+it.each([
+  ['</api/v1/x?cursor=a>; rel="next"', '/api/v1/x?cursor=a'],
+  ['</x>; rel="prev"', undefined],
+  [undefined, undefined],
+])('the next page of %s is %s', (link, page) => expect(nextPage(link)).toBe(page));

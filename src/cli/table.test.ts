@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import { clipped, makeStyle, printable, wantsColour } from './style.ts';
+import { age, spanText, tableText } from './table.ts';
+
+const plain = makeStyle(false);
+
+describe('a table', () => {
+  it('has columns as wide as their widest cell and no space at the end of a line', () => {
+    expect(
+      tableText(
+        ['NAME', 'X'],
+        [
+          ['a', '1'],
+          ['longer', ''],
+        ],
+        plain,
+        undefined,
+      ),
+    ).toBe('NAME     X\na        1\nlonger\n');
+  });
+
+  it('is cut at the width of the terminal', () => {
+    expect(tableText(['NAME'], [['äöü-and-more']], plain, 6)).toBe('NAME\näöü-a…\n');
+  });
+
+  it('measures cells without their colours', () => {
+    const style = makeStyle(true);
+    const lines = tableText(
+      ['A', 'B'],
+      [
+        [style.red('x'), 'y'],
+        ['zz', 'y'],
+      ],
+      plain,
+      undefined,
+    ).split('\n');
+    expect(lines[1]).toBe(`${style.red('x')}    y`);
+  });
+
+  it('does not pass on what would steer the terminal', () => {
+    expect(tableText(['M'], [['a\u001B]0;title\u0007b\nc']], plain, undefined)).toBe(
+      'M\na\uFFFD]0;title\uFFFDb c\n',
+    );
+    expect(printable('ok\tand\nthis\r')).toBe('ok\tand\nthis');
+  });
+});
+
+describe('an age', () => {
+  it.each([
+    [0, '0s'],
+    [8_400, '8s'],
+    [90_000, '1m30s'],
+    [12 * 60_000 + 30_000, '12m'],
+    [3_600_000 * 5, '5h'],
+    [86_400_000 * 3 + 3_600_000 * 4, '3d4h'],
+  ])('%d ms is %s', (ms, text) => expect(spanText(ms)).toBe(text));
+
+  it('is empty for what is no time, and never negative', () => {
+    expect(age('', 0)).toBe('');
+    expect(age('2026-01-01T00:00:10Z', Date.parse('2026-01-01T00:00:00Z'))).toBe('0s');
+  });
+});
+
+describe('colour', () => {
+  it.each([
+    [true, {}, true],
+    [false, {}, false],
+    [true, { NO_COLOR: '1' }, false],
+    [true, { NO_COLOR: '' }, true],
+    [true, { TERM: 'dumb' }, false],
+  ])('terminal %s, %o: %s', (terminal, environment, expected) =>
+    expect(wantsColour(terminal, environment)).toBe(expected),
+  );
+});
+
+it('clips by characters', () => {
+  expect(clipped('🙂🙂🙂', 2)).toBe('🙂…');
+});

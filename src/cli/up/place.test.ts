@@ -1,0 +1,33 @@
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { isAlive, placeAt, preparePlace, recall, remember, startTimeOf } from './place.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'berth-place-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('the data folder', () => {
+  it('is its owner’s only and remembers across runs', () => {
+    const place = placeAt(join(folder, 'data'));
+    preparePlace(place);
+    expect(statSync(place.folder).mode & 0o777).toBe(0o700);
+    remember(place, { apiPort: 7600 });
+    remember(place, { samplePort: 8080 });
+    expect(recall(place)).toEqual({ apiPort: 7600, samplePort: 8080 });
+  });
+
+  it('keeps sockets where their path is short enough', () => {
+    expect(placeAt('/srv/berth').runFolder).toBe('/srv/berth/run');
+    const deep = placeAt(`/${'very-long-folder-name/'.repeat(5)}data`);
+    expect(deep.runFolder).toMatch(/^\/run\/berth-[0-9a-f]{10}$/);
+    expect(join(deep.runFolder, 'docker/containerd/containerd-debug.sock').length).toBeLessThan(107);
+  });
+
+  it('tells a process from a later one of the same number', () => {
+    const startTime = startTimeOf(process.pid) ?? '';
+    expect(isAlive({ pid: process.pid, startTime, name: '' })).toBe(true);
+    expect(isAlive({ pid: process.pid, startTime: '1', name: '' })).toBe(false);
+    expect(startTimeOf(2 ** 22 + 1)).toBeUndefined();
+  });
+});
