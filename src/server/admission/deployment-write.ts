@@ -123,13 +123,14 @@ export async function attemptDeploymentWrite(
   const answer = accepted(caller, record, previous, announced);
   if (dryRun) return { answer: withPlan(admission, caller, answer, before, record) };
 
+  const transaction = writeTransaction(admission, caller, record, previous, change, said.details);
+  const split = claimLabels(admission.secrets, tenant, spec, transaction);
+  if (split) return split;
   const failed = await material.apply();
   if (failed) return failed;
   for (const alteration of announced.alterations) {
     admission.logAlteration({ requestId: caller.requestId, deployment: spec.name, ...alteration });
   }
-  const transaction = writeTransaction(admission, caller, record, previous, change, said.details);
-  claimLabels(admission.secrets, tenant, spec, transaction);
   material.include(transaction);
   return { answer, transaction };
 }

@@ -10,6 +10,7 @@ import { redacted } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { statefulSecretRules } from '../../core/rules/secrets/list.ts';
+import { checkSplitAcross } from '../../core/rules/secrets/path.ts';
 import type { EmbeddedSecrets } from '../secrets/embedded/store.ts';
 import { mintSecrets } from '../secrets/generate.ts';
 import type { SecretFailure, SecretsStore, SecretValues } from '../secrets/port.ts';
@@ -50,6 +51,19 @@ async function knownKeys(
   return known;
 }
 
+function namespacesElsewhere(
+  { references }: SecretAdmission,
+  tenant: TenantStore,
+  spec: DeploymentSpec,
+): ReadonlyMap<string, string> {
+  const namespaceOf = new Map<string, string>();
+  for (const { label } of paths(spec)) {
+    const namespace = references.namespaceOf(tenant.tenantId, label, spec.name);
+    if (namespace !== undefined) namespaceOf.set(label, namespace);
+  }
+  return namespaceOf;
+}
+
 /** The rules of a deployment's secrets that need stored state. */
 export async function secretRejection(
   secrets: SecretAdmission,
@@ -59,18 +73,13 @@ export async function secretRejection(
   previous: DeploymentSpec | undefined,
 ): Promise<Rejection | undefined> {
   if (spec.secrets.length === 0 && (previous?.secrets.length ?? 0) === 0) return undefined;
-  const namespaceOf = new Map<string, string>();
-  for (const { label } of paths(spec)) {
-    const namespace = secrets.references.namespaceOf(tenant.tenantId, label, spec.name);
-    if (namespace !== undefined) namespaceOf.set(label, namespace);
-  }
   const volumeTypeOf = new Map<string, VolumeType>();
   for (const { volumeId } of spec.volumes ?? []) {
     const type = tenant.get('volumes', joinId(volumeId))?.record.type;
     if (type !== undefined) volumeTypeOf.set(volumeId, type);
   }
   const facts = {
-    namespaceOf,
+    namespaceOf: namespacesElsewhere(secrets, tenant, spec),
     volumeTypeOf,
     knownKeys: await knownKeys(secrets, tenant, spec),
     ...(previous === undefined ? {} : { update: { previous, next: spec } }),
@@ -82,13 +91,18 @@ export async function secretRejection(
   return undefined;
 }
 
-/** One label, one namespace in a tenant: held by a record of its own, so that two parallel writes cannot both be right. */
+/**
+ * One label, one namespace in a tenant: held by a record of its own, so that two parallel writes cannot both be right.
+ * The rule is asked again in the same moment the record is read, since the registry may have taken seconds to answer.
+ */
 export function claimLabels(
   secrets: SecretAdmission,
   tenant: TenantStore,
   spec: DeploymentSpec,
   transaction: Transaction,
-): void {
+): Rejection | undefined {
+  const split = checkSplitAcross(spec, namespacesElsewhere(secrets, tenant, spec));
+  if (split) return split;
   const seen = new Set<string>();
   for (const { namespace, label } of paths(spec)) {
     if (seen.has(label)) continue;
@@ -98,6 +112,7 @@ export function claimLabels(
     transaction.expect('secret-labels', id, stored);
     if (stored?.record.namespace !== namespace) transaction.put('secret-labels', id, { namespace });
   }
+  return undefined;
 }
 
 export interface PlannedMaterial {

@@ -140,7 +140,7 @@ describe('YAML', () => {
 
 function bomb(): string {
   const lines = ['a: &a [x, x, x, x, x, x, x, x, x]'];
-  for (const [before, name] of ['ab', 'bc', 'cd', 'de', 'ef'].map((pair) => [...pair]))
+  for (const [before, name] of ['a b', 'b c', 'c d', 'd e', 'e f'].map((pair) => pair.split(' ')))
     lines.push(`${name}: &${name} [${Array.from({ length: 9 }, () => `*${before}`).join(', ')}]`);
   return lines.join('\n');
 }

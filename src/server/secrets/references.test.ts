@@ -19,7 +19,7 @@ interface Reference {
   readonly vault_path: string;
 }
 
-function deployment(name: string, references: readonly Reference[], secretsVersion = 0): DeploymentRecord {
+function deploymentOf(name: string, references: readonly Reference[], secretsVersion = 0): DeploymentRecord {
   const secrets = references.map((reference) => ({ ...reference, anchor: 'external', rotation: 'restart' }));
   return { spec: { name, secrets, secretsVersion } } as unknown as DeploymentRecord;
 }
@@ -48,7 +48,12 @@ function compare(references: SecretReferences, view: StoreView) {
     for (const label of [...LABELS].sort()) {
       const found = walk(view, tenantId, label);
       expect(references.consumers(tenantId, label)).toEqual(
-        found.map(({ namespace: _, ...consumer }) => consumer),
+        found.map(({ deployment, secret, anchor, secretsVersion }) => ({
+          deployment,
+          secret,
+          anchor,
+          secretsVersion,
+        })),
       );
       for (const except of [undefined, ...NAMES]) {
         const others = new Set(found.flatMap((each) => (each.deployment === except ? [] : [each.namespace])));
@@ -89,7 +94,11 @@ function transactionOf(each: typeof change extends fc.Arbitrary<infer C> ? C : n
   const transaction = new Transaction(TENANTS[each.tenant] ?? ('t1' as TenantId));
   return each.references === undefined
     ? transaction.delete('deployments', each.name)
-    : transaction.put('deployments', each.name, deployment(each.name, each.references, each.secretsVersion));
+    : transaction.put(
+        'deployments',
+        each.name,
+        deploymentOf(each.name, each.references, each.secretsVersion),
+      );
 }
 
 describe('references to secrets', () => {
@@ -131,7 +140,7 @@ describe('references to secrets', () => {
     const put = (name: string, path: string) =>
       memory.commit(
         new Transaction(tenantId)
-          .put('deployments', name, deployment(name, [{ name: 'DB', vault_path: path }]))
+          .put('deployments', name, deploymentOf(name, [{ name: 'DB', vault_path: path }]))
           .toCommit(),
       );
     await put('z', 'resources/db');
