@@ -1,11 +1,15 @@
-import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { Alteration } from '../../src/core/model/announcement.ts';
-import { canonicalJson } from '../../src/core/model/canonical.ts';
 import type { Answer, Json } from '../support/api-client.ts';
-import { alterationProblem } from '../support/laws.ts';
-import { type Etcd, startEtcd } from '../support/etcd.ts';
-import { deleteManifest, pushImage, type Registry, startRegistry } from '../support/registry.ts';
+import {
+  accepted,
+  contentOf,
+  deployThreeVersions,
+  expectRestored,
+  MATERIAL,
+  PLAIN,
+  refused,
+} from '../support/backups.ts';
+import { pushImage, type Registry, startRegistry } from '../support/registry.ts';
 import {
   type ControlPlane,
   startControlPlane,
@@ -13,32 +17,18 @@ import {
   UNREACHABLE_IMAGE,
 } from '../support/server-under-test.ts';
 
-const MARKER = 'planted-material-7f3a91c2d4';
-const CONTROL = 'control-marker-51ab';
-
 let home: ControlPlane;
-let away: ControlPlane;
 let shop: TestTenant;
 let registry: Registry;
-let etcd: Etcd;
 let image: string;
 
-/** A backup moves between stores as well: from the embedded one to etcd, whose requests are smaller. */
 beforeAll(async () => {
-  [home, etcd, registry] = await Promise.all([startControlPlane(), startEtcd(), startRegistry()]);
-  away = await startControlPlane({
-    config: {
-      maxReplicasPerDeployment: 3,
-      'store.kind': 'etcd',
-      'store.etcd.endpoints': etcd.endpoints,
-    },
-  });
+  [home, registry] = await Promise.all([startControlPlane(), startRegistry()]);
   shop = await home.tenant('shop');
   image = (await pushImage(registry, 'shop/web:1')).reference;
 });
 afterAll(async () => {
-  await Promise.all([home.close(), away.close()]);
-  await Promise.all([registry.stop(), etcd.stop()]);
+  await Promise.all([home.close(), registry.stop()]);
 });
 
 const deployer = (headers: Readonly<Record<string, string>> = {}) => ({
@@ -46,34 +36,7 @@ const deployer = (headers: Readonly<Record<string, string>> = {}) => ({
   headers,
 });
 const viewer = () => ({ token: shop.tokens.viewer });
-
-async function accepted(answer: Promise<Answer>): Promise<Answer> {
-  const got = await answer;
-  expect(got.status, got.text).toBeLessThan(300);
-  return got;
-}
-
-function refused(answer: Answer): readonly unknown[] {
-  return [answer.status, answer.body['code'], answer.body['field']];
-}
-
-/** A deployment with a history of three versions and a secret whose material was sent along. */
-async function deployed(name: string): Promise<void> {
-  const secrets = [
-    {
-      name: 'DB',
-      vault_path: `deployments/${name}`,
-      anchor: 'external',
-      rotation: 'restart',
-      values: { password: MARKER },
-    },
-  ];
-  const body = { name, image, environment: { NOTE: CONTROL }, labels: { team: 'shop' }, secrets };
-  await accepted(home.api.post('/api/v1/deployments', body, deployer()));
-  await accepted(home.api.put(`/api/v1/deployments/${name}`, { replicas: 2 }, deployer()));
-  await accepted(home.api.put(`/api/v1/deployments/${name}`, { labels: { team: 'web' } }, deployer()));
-}
-
+const deployed = (name: string) => deployThreeVersions(home, shop.tokens.deployer, name, image);
 const backUp = (name: string, headers: Readonly<Record<string, string>> = {}) =>
   home.api.post('/api/v1/backups', { deploymentName: name }, deployer(headers));
 const restore = (id: unknown, headers: Readonly<Record<string, string>> = {}, query = '') =>
@@ -82,18 +45,6 @@ const restore = (id: unknown, headers: Readonly<Record<string, string>> = {}, qu
 async function spec(name: string): Promise<Json> {
   const archive = await home.api.get(`/api/v1/archives/deployments/${name}`, viewer());
   return archive.list.at(-1)?.['spec'] as Json;
-}
-
-function contentOf(answer: Answer): { readonly spec: Json; readonly revisions: readonly Json[] } & Json {
-  return answer.body['content'] as { readonly spec: Json; readonly revisions: readonly Json[] } & Json;
-}
-
-/** The law of alterations: what is stored is the spec of the backup plus what was announced. */
-async function expectRestored(plane: ControlPlane, token: string, sent: Json, answer: Answer): Promise<void> {
-  const stored = await plane.api.get(`/api/v1/deployments/${String(sent['name'])}`, { token });
-  expect(stored.body['revision'], answer.text).toBe(answer.body['revision']);
-  const alterations = answer.body['alterations'] as Alteration[];
-  expect(alterationProblem(undefined, sent, stored.body, alterations)).toBeUndefined();
 }
 
 describe('a backup', () => {
@@ -192,18 +143,6 @@ describe('a backup', () => {
     expect(large.body['warnings']).toEqual([
       expect.objectContaining({ code: 'backup_history_cut', field: 'content.revisions' }),
     ]);
-    const exported = await home.api.get(`/api/v1/backups/${String(large.body['id'])}/export`, { token });
-    const there = await away.tenant('history');
-    const headers = { 'idempotency-key': 'large' };
-    const options = { token: there.tokens.deployer, headers };
-    const brought = await accepted(
-      away.api.call('POST', '/api/v1/backups/import', { raw: exported.text, ...options }),
-    );
-    const path = `/api/v1/backups/${String(brought.body['id'])}/restore`;
-    await accepted(away.api.call('POST', path, { token: there.tokens.deployer }));
-    await accepted(
-      away.api.post('/api/v1/backups', { deploymentName: 'large' }, { token: there.tokens.deployer }),
-    );
   });
 
   it('is made once for one Idempotency-Key', async () => {
@@ -378,252 +317,6 @@ describe('a restore', () => {
   });
 });
 
-describe('a backup in another control plane', () => {
-  async function exported(name: string): Promise<{ readonly text: string; readonly document: Json }> {
-    const { body } = await accepted(backUp(name));
-    const answer = await accepted(home.api.get(`/api/v1/backups/${String(body['id'])}/export`, viewer()));
-    expect(answer.headers['content-disposition']).toBe(
-      `attachment; filename="${name}-${String(body['id'])}.json"`,
-    );
-    return { text: answer.text, document: answer.body };
-  }
-
-  const bring = (token: string, text: string, headers: Readonly<Record<string, string>> = {}) =>
-    away.api.call('POST', '/api/v1/backups/import', { raw: text, token, headers });
-
-  it('is imported and restored there, with the secrets that are missing named', async () => {
-    await deployed('moved');
-    const { text, document } = await exported('moved');
-    const { sha256, ...rest } = document;
-    expect(sha256).toBe(createHash('sha256').update(canonicalJson(rest)).digest('hex'));
-    const { tokens } = await away.tenant('elsewhere');
-    const headers = { 'idempotency-key': 'import-moved' };
-    const made = await bring(tokens.deployer, text, headers);
-    expect(made.status, made.text).toBe(201);
-    const origin = document['backup'] as Json;
-    expect(made.body).toMatchObject({
-      deploymentName: 'moved',
-      version: 3,
-      imported: { id: origin['id'], createdAt: origin['createdAt'] },
-      content: origin['content'],
-      alterations: [],
-    });
-    expect(made.body['id']).not.toBe(origin['id']);
-    expect((await bring(tokens.deployer, text, headers)).body).toEqual(made.body);
-
-    const path = `/api/v1/backups/${String(made.body['id'])}/restore`;
-    const answer = await away.api.call('POST', path, { token: tokens.deployer });
-    expect(answer.status, answer.text).toBe(201);
-    await expectRestored(away, tokens.viewer, contentOf(made).spec, answer);
-    expect(answer.body).toMatchObject({
-      name: 'moved',
-      replicas: 2,
-      image,
-      warnings: [{ code: 'secret_missing', field: 'secrets[0].vault_path' }],
-    });
-    const again = await away.api.get(`/api/v1/backups/${String(made.body['id'])}/export`, {
-      token: tokens.viewer,
-    });
-    expect((again.body['backup'] as Json)['content']).toEqual(origin['content']);
-    const events = await away.api.get('/api/v1/events?kind=backup.imported', { token: tokens.viewer });
-    expect(events.list).toHaveLength(1);
-  });
-
-  it('is refused by the registry, the limits and the facts of that place', async () => {
-    const { tokens } = await away.tenant('strict');
-    const { digest } = await pushImage(registry, 'shop/web:2', { env: ['A=2'] });
-    const body = { name: 'gone', image: `${registry.host}/shop/web:2`, dependsOn: { db: 'started' } };
-    await accepted(home.api.post('/api/v1/deployments', body, deployer()));
-    const made = await bring(tokens.deployer, (await exported('gone')).text);
-    await deleteManifest(registry, 'shop/web', digest);
-    const path = `/api/v1/backups/${String(made.body['id'])}/restore`;
-    expect(refused(await away.api.call('POST', path, { token: tokens.deployer }))).toEqual([
-      404,
-      'image_not_found',
-      'image',
-    ]);
-    await pushImage(registry, 'shop/web:2', { env: ['A=2'] });
-    const cycle = { name: 'db', image, dependsOn: { gone: 'started' } };
-    await accepted(away.api.post('/api/v1/deployments', cycle, { token: tokens.deployer }));
-    expect(refused(await away.api.call('POST', path, { token: tokens.deployer }))).toEqual([
-      422,
-      'depends_on_cycle',
-      'dependsOn.db',
-    ]);
-
-    await accepted(home.api.post('/api/v1/deployments', { name: 'wide', image, replicas: 9 }, deployer()));
-    expect(refused(await bring(tokens.deployer, (await exported('wide')).text))).toEqual([
-      422,
-      'replicas_out_of_range',
-      'backup.content.spec.replicas',
-    ]);
-    await accepted(home.api.put('/api/v1/deployments/wide', { replicas: 2 }, deployer()));
-    const narrowed = await bring(tokens.deployer, (await exported('wide')).text);
-    expect(contentOf(narrowed).revisions.map(({ version }) => version)).toEqual([2]);
-    expect(narrowed.body['alterations']).toMatchObject([
-      { field: 'content.revisions[0]', from: 'version 1', to: '(absent)' },
-    ]);
-  });
-
-  type Loose = Record<string, Record<string, unknown>>;
-
-  /** The planted documents are given a right digest: it is no signature, so it must not be the only guard. */
-  function edited(document: Json, edit: (loose: Loose, backup: Loose, content: Loose) => void): string {
-    const copy = structuredClone(document) as unknown as Loose;
-    const backup = copy['backup'] as unknown as Loose;
-    edit(copy, backup, backup['content'] as unknown as Loose);
-    const { sha256: _old, ...rest } = copy;
-    return JSON.stringify({
-      ...rest,
-      sha256: createHash('sha256').update(canonicalJson(rest)).digest('hex'),
-    });
-  }
-
-  const plant = (value: unknown) => value as Record<string, unknown>;
-  const entry = (content: Loose) => (plant(content['spec'])['secrets'] as Record<string, unknown>[])[0] ?? {};
-  const revision = (content: Loose) => (content['revisions'] as unknown as Loose[])[1] ?? {};
-
-  it.each<[string, (loose: Loose, backup: Loose, content: Loose) => void, string, string]>([
-    ['no format', (loose) => delete loose['format'], 'backup_invalid', 'format'],
-    ['a later format', (loose) => (loose['formatVersion'] = plant(2)), 'backup_invalid', 'formatVersion'],
-    ['an unknown field', (loose) => (loose['extra'] = {}), 'backup_invalid', 'extra'],
-    ['an unknown field within', (_, backup) => (backup['by'] = {}), 'backup_invalid', 'backup.by'],
-    [
-      'no history',
-      (_, __, content) => delete content['revisions'],
-      'backup_invalid',
-      'backup.content.revisions',
-    ],
-    [
-      'a policy that cannot be restored',
-      (_, __, content) => (content['scalingPolicy'] = { minReplicas: 1 }),
-      'backup_invalid',
-      'backup.content.scalingPolicy',
-    ],
-    ['text instead of an id', (_, backup) => (backup['id'] = plant(MARKER)), 'backup_invalid', 'backup.id'],
-    [
-      'text instead of a time',
-      (_, __, content) => (revision(content)['at'] = plant(MARKER)),
-      'backup_invalid',
-      'backup.content.revisions[1].at',
-    ],
-    [
-      'text instead of a digest',
-      (_, __, content) => (revision(content)['specHash'] = plant(MARKER)),
-      'backup_invalid',
-      'backup.content.revisions[1].specHash',
-    ],
-    [
-      'versions out of order',
-      (_, __, content) => (revision(content)['version'] = plant(1)),
-      'backup_invalid',
-      'backup.content.revisions[1].version',
-    ],
-    [
-      'a history that no backup has',
-      (_, __, content) =>
-        (plant(revision(content)['spec'])['environment'] = { NOTE: 'long '.repeat(80_000) }),
-      'backup_invalid',
-      'backup.content.revisions',
-    ],
-    [
-      'a spec of another name',
-      (_, __, content) => (plant(content['spec'])['name'] = 'other'),
-      'backup_invalid',
-      'backup.content.spec.name',
-    ],
-    [
-      'a version of another name',
-      (_, __, content) => (plant(revision(content)['spec'])['name'] = 'other'),
-      'backup_invalid',
-      'backup.content.revisions[1].spec.name',
-    ],
-    [
-      'material of a secret',
-      (_, __, content) => (entry(content)['values'] = { password: MARKER }),
-      'backup_invalid',
-      'backup.content.spec.secrets',
-    ],
-    [
-      'material to be minted',
-      (_, __, content) => (entry(content)['generate'] = { keys: ['password'] }),
-      'backup_invalid',
-      'backup.content.spec.secrets',
-    ],
-    [
-      'material in the history',
-      (_, __, content) => {
-        const old = plant(revision(content)['spec']);
-        old['secrets'] = [{ ...(old['secrets'] as Json[])[0], values: { password: MARKER } }];
-      },
-      'backup_invalid',
-      'backup.content.revisions[1].spec.secrets',
-    ],
-    [
-      'a key of the server',
-      (_, __, content) => (plant(content['spec'])['tenantId'] = MARKER),
-      'backup_invalid',
-      'backup.content.spec.tenantId',
-    ],
-    [
-      'a null',
-      (_, __, content) => (plant(content['spec'])['command'] = null),
-      'backup_invalid',
-      'backup.content.spec',
-    ],
-    [
-      'an unknown field of a spec',
-      (_, __, content) => (plant(content['spec'])['privileged'] = true),
-      'backup_invalid',
-      'backup.content.spec.privileged',
-    ],
-    [
-      'a Job',
-      (_, __, content) => (plant(content['spec'])['kind'] = 'Job'),
-      'backup_invalid',
-      'backup.content.spec.kind',
-    ],
-    [
-      'a credential in the environment',
-      (_, __, content) =>
-        (plant(content['spec'])['environment'] = { DATABASE_URL: `postgres://app:${MARKER}@db/app` }),
-      'plaintext_credential_in_environment',
-      'backup.content.spec.environment.DATABASE_URL',
-    ],
-    [
-      'a path out of the mount',
-      (_, __, content) => (entry(content)['vault_path'] = '../other/db'),
-      'secret_vault_path_not_relative',
-      'backup.content.spec.secrets[0].vault_path',
-    ],
-    [
-      'a label of the platform',
-      (_, __, content) => (plant(content['spec'])['labels'] = { 'berth.io/tenant': 'x' }),
-      'label_reserved',
-      'backup.content.spec.labels.berth.io/tenant',
-    ],
-  ])('made by hand with %s is refused', async (_, edit, code, field) => {
-    if ((await home.api.get('/api/v1/deployments/planted', viewer())).status === 404)
-      await deployed('planted');
-    const { document } = await exported('planted');
-    const { tokens } = await away.tenant('planted');
-    const answer = await bring(tokens.deployer, edited(document, edit));
-    expect(refused(answer)).toEqual([422, code, field]);
-    expect(answer.text).not.toContain(MARKER);
-  });
-
-  it('that was changed after the export, or is none, is refused', async () => {
-    await deployed('changed');
-    const { text } = await exported('changed');
-    const { tokens } = await away.tenant('planted');
-    const changed = await bring(tokens.deployer, text.replace('"replicas":2', '"replicas":3'));
-    expect(refused(changed)).toEqual([422, 'backup_invalid', 'sha256']);
-    for (const body of ['{"name":"web"}', '[]', '7', 'null', '""'])
-      expect(refused(await bring(tokens.deployer, body))).toEqual([422, 'backup_invalid', 'format']);
-    expect(refused(await bring(tokens.deployer, text.slice(0, -1)))[1]).toBe('body_malformed');
-  });
-});
-
 describe('backups are kept apart', () => {
   it('by tenant: the id of another is as if there were none', async () => {
     await deployed('owned');
@@ -694,8 +387,8 @@ describe('backups are kept apart', () => {
           .slice(shift === 0 ? 0 : 4, -4),
       ),
     ];
-    expect(forms(MARKER).filter((form) => everything.includes(form))).toEqual([]);
-    expect(everything).toContain(CONTROL);
+    expect(forms(MATERIAL).filter((form) => everything.includes(form))).toEqual([]);
+    expect(everything).toContain(PLAIN);
     const metadata = await home.api.get('/api/v1/secrets/deployments/secret', viewer());
     expect(metadata.body).toMatchObject({ keys: ['password'] });
   });
