@@ -9,7 +9,7 @@ import {
 } from './engine/errors.ts';
 import { messageOf } from './log.ts';
 import type { Failure } from './memory.ts';
-import type { InstanceStep } from './plan.ts';
+import type { InstanceStep } from './step.ts';
 
 /** A step that failed for a reason of its own, not the engine's. */
 export class StepError extends Error {

@@ -11,15 +11,14 @@ import { Observer } from './observe.ts';
 import type { Ownership } from './own-labels.ts';
 import {
   currentContainer,
-  type InstanceStep,
   nextDueMs,
   type NodeView,
   planAsk,
   planInstance,
   RESOLVED_FRESH_MS,
-  type StepKind,
 } from './plan.ts';
 import { type Material, Resolver, SessionLostError } from './resolver.ts';
+import type { InstanceStep, StepKind } from './step.ts';
 import { EXECUTORS, type Workbench } from './steps.ts';
 import type { InstanceObservation } from '../core/model/instance.ts';
 

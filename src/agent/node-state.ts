@@ -3,7 +3,8 @@ import type { EngineKind } from './engine/engine.ts';
 import { type InstanceMemory, NO_MEMORY } from './memory.ts';
 import type { Observer } from './observe.ts';
 import type { Ownership } from './own-labels.ts';
-import type { InstanceStep, NodeView } from './plan.ts';
+import type { NodeView } from './plan.ts';
+import type { InstanceStep } from './step.ts';
 
 /** What the loop knows beside the containers: its orders, and what it remembers of carrying them out. */
 export class NodeState {

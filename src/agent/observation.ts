@@ -5,7 +5,8 @@ import type { ContainerStatus } from './engine/container.ts';
 import { optional } from './engine/fields.ts';
 import { type InstanceMemory, isCrashLoop, recentEndings } from './memory.ts';
 import type { ObservedContainer } from './observed-container.ts';
-import { currentContainer, type InstanceStep } from './plan.ts';
+import { currentContainer } from './plan.ts';
+import type { InstanceStep } from './step.ts';
 
 export interface Sight {
   readonly instanceId: string;

@@ -4,7 +4,8 @@ import type { AssignedInstance } from '../core/contract/agent-protocol.ts';
 import type { ContainerStatus } from './engine/container.ts';
 import { type InstanceMemory, NO_MEMORY, withFailure } from './memory.ts';
 import type { ObservedContainer } from './observed-container.ts';
-import { currentContainer, type NodeView, planAsk, planInstance, type Step } from './plan.ts';
+import { currentContainer, type NodeView, planAsk, planInstance } from './plan.ts';
+import type { Step } from './step.ts';
 
 const OURS = 'install-a';
 const IMAGE = 'registry.test/box:1';

@@ -10,7 +10,7 @@ import type { NodeState } from './node-state.ts';
 import { observedContainer } from './observed-container.ts';
 import type { Observer } from './observe.ts';
 import { networkLabels, networkName, OWN_LABELS, type Ownership } from './own-labels.ts';
-import type { StepKind, StepOf } from './plan.ts';
+import type { StepKind, StepOf } from './step.ts';
 import type { Material, Resolver } from './resolver.ts';
 
 /** What the executors work with. */

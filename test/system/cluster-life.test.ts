@@ -94,7 +94,8 @@ describe('a deployment', () => {
 
     const [container] = await cluster.containers('bytes');
     const node = cluster.nodes.find(({ name }) => name === container?.labels['berth.io/node']);
-    const { HostConfig, Config } = await node?.inspect(container?.id ?? '');
+    if (node === undefined) throw new Error('the container is on no node of the cluster');
+    const { HostConfig, Config } = await node.inspect(container?.id ?? '');
     expect(Config.Cmd).toEqual(command);
     expect(HostConfig).toMatchObject({
       Privileged: false,

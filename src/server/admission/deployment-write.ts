@@ -3,6 +3,7 @@ import { specOfDraft } from '../../core/contract/deployment-spec.ts';
 import { deploymentView } from '../../core/contract/deployment-view.ts';
 import { fieldDifferences } from '../../core/contract/diff.ts';
 import type { Alteration, Warning } from '../../core/model/announcement.ts';
+import { canonicalJson } from '../../core/model/canonical.ts';
 import type { DeploymentRecord, DeploymentSpec } from '../../core/model/deployment.ts';
 import type { ArchiveChange } from '../../core/model/event.ts';
 import type { DeploymentId } from '../../core/model/ids.ts';
@@ -124,6 +125,7 @@ export async function attemptDeploymentWrite(
   if (dryRun) return { answer: withPlan(admission, caller, answer, before, record) };
 
   const transaction = writeTransaction(admission, caller, record, previous, change, said.details);
+  guardDependencies(caller, spec, before, transaction);
   const split = claimLabels(admission.secrets, tenant, spec, transaction);
   if (split) return split;
   const failed = await material.apply();
@@ -133,6 +135,26 @@ export async function attemptDeploymentWrite(
   }
   material.include(transaction);
   return { answer, transaction };
+}
+
+/** More would not fit into one commit of etcd; a chain of that length is walked, and only its first part guarded. */
+const MAX_GUARDED_DEPENDENCIES = 32;
+
+/** Two writes that close a circle together must not both pass: what the walk relied on must still be so. */
+function guardDependencies(
+  { tenant }: Caller,
+  spec: DeploymentSpec,
+  before: DeploymentSpec | undefined,
+  transaction: Transaction,
+): void {
+  if (canonicalJson(spec.dependsOn ?? {}) === canonicalJson(before?.dependsOn ?? {})) return;
+  const reached = new Set(Object.keys(spec.dependsOn ?? {}));
+  for (const name of reached) {
+    if (reached.size > MAX_GUARDED_DEPENDENCIES) return;
+    const stored = tenant.get('deployments', joinId(name));
+    transaction.expect('deployments', joinId(name), stored);
+    for (const next of Object.keys(stored?.record.spec.dependsOn ?? {})) reached.add(next);
+  }
 }
 
 function accepted(

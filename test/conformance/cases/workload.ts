@@ -68,7 +68,9 @@ export const workloadCases: readonly Case[] = [
     'another type': post({ dependsOn: { db: true } }),
   }),
   ...refused('depends_on_invalid', 'dependsOn.D B', { 'no name': post({ dependsOn: { 'D B': 'healthy' } }) }),
-  ...inside('depends_on_invalid', { unknown: post({ dependsOn: { later: 'healthy', then: 'started' } }) }),
+  ...inside('depends_on_invalid', {
+    unknown: post({ dependsOn: { later: 'healthy', afterwards: 'started' } }),
+  }),
   ...refused('depends_on_cycle', 'dependsOn.loop', {
     itself: post({ name: 'loop', dependsOn: { loop: 'healthy' } }),
   }),

@@ -1,0 +1,15 @@
+/** The closed set of what the agent does. `steps.ts` has one executor for each. */
+export type Step =
+  | { readonly kind: 'ensureNetwork'; readonly instanceId: string }
+  | { readonly kind: 'pull'; readonly instanceId: string; readonly image: string }
+  | { readonly kind: 'resolve'; readonly instanceId: string }
+  | { readonly kind: 'create'; readonly instanceId: string; readonly name: string }
+  | { readonly kind: 'start'; readonly instanceId: string; readonly containerId: string }
+  | { readonly kind: 'stop'; readonly instanceId: string; readonly containerId: string }
+  | { readonly kind: 'remove'; readonly instanceId: string; readonly containerId: string }
+  | { readonly kind: 'healthcheckNow'; readonly instanceId: string; readonly containerId: string }
+  | { readonly kind: 'ask'; readonly instanceIds: readonly string[] };
+
+export type StepKind = Step['kind'];
+export type StepOf<K extends StepKind> = Extract<Step, { readonly kind: K }>;
+export type InstanceStep = Exclude<Step, { readonly kind: 'ask' }>;
