@@ -76,7 +76,13 @@ export async function startServer({
   const kv = await openKv(config.store, join(config.dataDir, 'store'), readFile);
   const view = new StoreView(kv, { onProblem: (problem) => log.warn({ problem }, 'store view') });
   const store = new Store(kv, view);
-  const secrets = await openSecrets(config, kv, readFile);
+  const secrets = await openSecrets({
+    config,
+    kv,
+    tenantIds: () => store.listGlobal('tenants').map(({ record }) => record.id),
+    readFile,
+    say: (details, message) => log.info(details, message),
+  });
   const limits = limitsOf(config);
   const access: AccessDependencies = { store, tokenKey, clock, proven: new ProvenTokens() };
   const credentials = createRegistryCredentials(secrets.store);
@@ -194,7 +200,7 @@ export async function startServer({
         bootstrapToken,
         say: (message) => log.info(message),
       });
-      await secrets.prepare(store.listGlobal('tenants').map(({ record }) => record.id));
+      await secrets.prepare();
     },
     (problem) => log.warn({ problem }, 'waiting for the store'),
     signal,

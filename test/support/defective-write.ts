@@ -27,8 +27,14 @@ import { Laws } from './laws.ts';
 
 /** The secrets store of a running control plane, opened once more on its data. */
 export async function secretsOf(plane: ControlPlane): Promise<SecretsStore> {
-  const { store, prepare } = await openSecrets(plane.config, plane.store.kv, () => '');
-  await prepare(plane.store.listGlobal('tenants').map(({ record }) => record.id));
+  const { store, prepare } = await openSecrets({
+    config: plane.config,
+    kv: plane.store.kv,
+    tenantIds: () => plane.store.listGlobal('tenants').map(({ record }) => record.id),
+    readFile: () => '',
+    say: () => undefined,
+  });
+  await prepare();
   return store;
 }
 

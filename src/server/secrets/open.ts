@@ -14,18 +14,39 @@ const REREAD_MS = 1000;
 export interface OpenedSecrets {
   readonly store: SecretsStore;
   /** Once the tenants are known: makes the root key of a store that holds nothing sealed yet. */
-  prepare(tenantIds: readonly TenantId[]): Promise<void>;
+  prepare(): Promise<void>;
 }
 
-function openEmbedded(kv: Kv, rootKeyFile: string): OpenedSecrets {
+export type SaySecrets = (details: Readonly<Record<string, unknown>>, message: string) => void;
+
+/** A retired key beside the active one means that tenant keys are to be wrapped anew; once per active key. */
+function openEmbedded(
+  kv: Kv,
+  rootKeyFile: string,
+  tenantIds: () => readonly TenantId[],
+  say: SaySecrets,
+): OpenedSecrets {
   const files = { file: rootKeyFile, retiredFile: `${rootKeyFile}.retired` };
   let keys: RootKeys = { sealed: true, problem: 'the control plane is starting' };
+  let rewrapped: string | undefined;
+  const store = createEmbeddedSecrets({ kv, rootKeys: () => keys });
+  const rewrap = async (): Promise<void> => {
+    if (keys.sealed || keys.retired.length === 0 || rewrapped === keys.active.id) return;
+    const { id } = keys.active;
+    const summary = await store.rewrapTenantKeys(tenantIds());
+    if (summary.blocked.length === 0) rewrapped = id;
+    say({ ...summary, rootKey: id }, 'tenant keys wrapped by the new root key');
+  };
   const reread = async (): Promise<void> => {
     keys = await readRootKeys(files);
+    await rewrap();
   };
-  const timer = setInterval(() => void reread(), REREAD_MS);
+  let prepared = false;
+  const timer = setInterval(() => {
+    if (!prepared) return;
+    reread().catch((error: unknown) => say({ problem: String(error) }, 'the root key could not be taken up'));
+  }, REREAD_MS);
   timer.unref();
-  const store = createEmbeddedSecrets({ kv, rootKeys: () => keys });
   return {
     store: {
       ...store,
@@ -34,10 +55,12 @@ function openEmbedded(kv: Kv, rootKeyFile: string): OpenedSecrets {
         await store.close();
       },
     },
-    prepare: async (tenantIds) => {
+    prepare: async () => {
       // Where material is sealed already, a new key would only hide the loss of the old one.
-      if (!existsSync(rootKeyFile) && !(await anySealed(kv, tenantIds))) await createRootKeyFile(rootKeyFile);
+      if (!existsSync(rootKeyFile) && !(await anySealed(kv, tenantIds())))
+        await createRootKeyFile(rootKeyFile);
       await reread();
+      prepared = true;
     },
   };
 }
@@ -68,11 +91,21 @@ async function openVault(
   return createVaultSecrets({ address, auth, ...(namespace === undefined ? {} : { namespace }) });
 }
 
-export async function openSecrets(
-  config: Config,
-  kv: Kv,
-  readFile: (path: string) => string,
-): Promise<OpenedSecrets> {
-  if (config.secrets.kind === 'embedded') return openEmbedded(kv, config.rootKeyFile);
+export interface SecretsInput {
+  readonly config: Config;
+  readonly kv: Kv;
+  readonly tenantIds: () => readonly TenantId[];
+  readonly readFile: (path: string) => string;
+  readonly say: SaySecrets;
+}
+
+export async function openSecrets({
+  config,
+  kv,
+  tenantIds,
+  readFile,
+  say,
+}: SecretsInput): Promise<OpenedSecrets> {
+  if (config.secrets.kind === 'embedded') return openEmbedded(kv, config.rootKeyFile, tenantIds, say);
   return { store: await openVault(config.secrets.vault, readFile), prepare: () => Promise.resolve() };
 }

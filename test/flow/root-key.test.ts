@@ -1,0 +1,58 @@
+import { copyFileSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from 'vitest';
+import { startControlPlane, type ControlPlane } from '../support/server-under-test.ts';
+
+let plane: ControlPlane | undefined;
+
+afterEach(async () => {
+  await plane?.close();
+  plane = undefined;
+});
+
+async function eventually(check: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 200; tries += 1) {
+    if (await check()) return;
+    await delay(50);
+  }
+  throw new Error('it did not come to that within 10 s');
+}
+
+describe('the root key of the embedded secrets store', () => {
+  it('is changed under a running control plane: tenant keys are wrapped anew and the old key can go', async () => {
+    plane = await startControlPlane();
+    const { api, dataDir, logs } = plane;
+    const path = '/api/v1/secrets/resources/db';
+    expect(
+      (await api.call('PUT', path, { body: { values: { password: 'kept over the change' } } })).status,
+    ).toBe(201);
+    const key = join(dataDir, 'keys', 'root.key');
+    const original = readFileSync(key);
+    copyFileSync(key, `${key}.retired`);
+    writeFileSync(`${key}.new`, randomBytes(32), { mode: 0o600 });
+    renameSync(`${key}.new`, key);
+    await eventually(async () => logs.some((line) => line.includes('wrapped by the new root key')));
+    rmSync(`${key}.retired`);
+    await delay(1100);
+    expect((await api.call('GET', path)).status).toBe(200);
+    expect((await api.call('PUT', path, { body: { values: { password: 'again' } } })).status).toBe(200);
+    expect(readFileSync(key)).not.toEqual(original);
+  });
+
+  it('seals the store when it is gone, and unseals it when it is back, without a restart', async () => {
+    plane = await startControlPlane();
+    const { api, dataDir } = plane;
+    const path = '/api/v1/secrets/resources/db';
+    await api.call('PUT', path, { body: { values: { password: 'x' } } });
+    const key = join(dataDir, 'keys', 'root.key');
+    renameSync(key, `${key}.away`);
+    await eventually(async () => (await api.call('GET', '/healthz')).status === 503);
+    const refused = await api.call('PUT', path, { body: { values: { password: 'y' } } });
+    expect(refused.body).toMatchObject({ code: 'secrets_sealed' });
+    renameSync(`${key}.away`, key);
+    await eventually(async () => (await api.call('GET', '/healthz')).status === 200);
+    expect((await api.call('GET', path)).body).toMatchObject({ version: 1 });
+  });
+});
