@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -17,6 +18,7 @@ const seconds = Number(process.argv[3] ?? 20);
 const BOOTSTRAP = 'bootstrap-token-of-the-bench-0123456789';
 const PARALLEL = 32;
 const TICKS_PER_SECOND = 100;
+const STOP_DEADLINE_MS = 20_000;
 
 const facts = {
   agentVersion: '0.1.0',
@@ -38,7 +40,7 @@ function cpuSeconds(pid: number): number {
 
 async function startProcess(
   dataDir: string,
-): Promise<{ readonly pid: number; readonly url: string; stop(): void }> {
+): Promise<{ readonly pid: number; readonly url: string; stop(): Promise<number> }> {
   const child = spawn(
     process.execPath,
     ['src/server/main.ts', '--data-dir', dataDir, '--listen', '127.0.0.1:0', '--log-level', 'info'],
@@ -63,7 +65,16 @@ async function startProcess(
       if (found !== undefined) resolve(found);
     });
   });
-  return { pid: child.pid ?? 0, url, stop: () => child.kill('SIGTERM') };
+  const stop = async (): Promise<number> => {
+    const begun = performance.now();
+    const ended = once(child, 'exit');
+    child.kill('SIGTERM');
+    const timer = setTimeout(() => child.kill('SIGKILL'), STOP_DEADLINE_MS);
+    await ended;
+    clearTimeout(timer);
+    return performance.now() - begun;
+  };
+  return { pid: child.pid ?? 0, url, stop };
 }
 
 interface Enrolled {
@@ -178,8 +189,7 @@ try {
     `CPU ${(spent * 100).toFixed(1)} % of one core over ${seconds} s; pings ${(pings / seconds).toFixed(0)}/s; sessions lost ${lost}`,
   );
 } finally {
-  server.stop();
-  await pause(1000);
+  console.log(`stopped in ${(await server.stop()).toFixed(0)} ms`);
   await rm(dataDir, { recursive: true, force: true });
   process.exit(0);
 }
