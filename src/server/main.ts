@@ -6,6 +6,7 @@ import { startServer } from './server.ts';
 import { VERSION } from './version.ts';
 
 const EXIT_USAGE = 2;
+const STOP_DEADLINE_MS = 10_000;
 
 async function main(): Promise<void> {
   const args = process.argv.slice(2);
@@ -35,6 +36,8 @@ async function main(): Promise<void> {
   });
   log.info({ url: server.url, version: VERSION, store: config.store.kind }, 'control plane ready');
   const stop = (): void => {
+    // A connection or a pipe that will not end must not keep the process: everything acknowledged is on disk.
+    setTimeout(() => process.exit(1), STOP_DEADLINE_MS).unref();
     server.close().then(
       () => process.exit(0),
       (error: unknown) => {

@@ -2,12 +2,12 @@ import type { NodeRecord } from '../../core/model/node.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
+import { drainReport } from '../placement/explanation.ts';
 import type { Stored } from '../store/collection.ts';
 import { joinId } from '../store/keys.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
-import { type DrainReport, drainReport } from './drain-report.ts';
 import { revokeNodeToken } from './enrol-node.ts';
 import { type NodeAdmission, nodeNotFound, nodeView } from './node-view.ts';
 
@@ -39,14 +39,6 @@ const MODES: Readonly<
   },
 };
 
-function reportOf({ nodes }: NodeAdmission, tenant: TenantStore, name: string): DrainReport {
-  const placed = nodes.placedOn(tenant.tenantId, name).map(({ record }) => record);
-  return drainReport(name, placed, {
-    spec: ({ deployment, specHash }) => tenant.get('specs', joinId(deployment, specHash))?.record,
-    volume: (id) => tenant.get('volumes', joinId(id))?.record,
-  });
-}
-
 export async function setNodeMode(
   nodes: NodeAdmission,
   caller: Caller,
@@ -60,7 +52,7 @@ export async function setNodeMode(
     if (stored === undefined) return nodeNotFound(name);
     const { event, words, apply } = MODES[mode];
     const record = apply(stored.record);
-    const report = mode === 'drain' ? reportOf(nodes, tenant, name) : {};
+    const report = mode === 'drain' ? drainReport(admission.clusters, tenant, stored.record.name) : {};
     const answer = {
       status: 200,
       body: { ...nodeView(tenant, nodes.nodes, record), ...report, ...ANNOUNCED },
