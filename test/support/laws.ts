@@ -25,6 +25,7 @@ const ANNOUNCED = ['alterations', 'warnings', 'removed', 'plan'];
 const RECORD_KEYS = ['code', 'doc', 'expected', 'field', 'received', 'why'];
 /** From this size on, the store's revision stands for its content: reading all of it each time would take over. */
 const MAX_COMPARED = 5000;
+const MAX_SENT = 20_000;
 
 /** A law of quality.md was broken; the message says by which request. */
 export class LawBroken extends Error {
@@ -146,6 +147,8 @@ export function alterationProblem(
 
 /** As it went over the wire: `undefined` is absent and minus zero is zero. */
 function sentBody(options: CallOptions): Json | undefined {
+  // Reading a hostile text is the server's task; the law needs the small ones that were accepted.
+  if ((options.yaml ?? options.raw ?? '').length > MAX_SENT) return undefined;
   try {
     if (options.yaml !== undefined) return onWire(parseYaml(options.yaml));
     if (options.raw !== undefined) return onWire(JSON.parse(options.raw.toString()));
@@ -155,8 +158,9 @@ function sentBody(options: CallOptions): Json | undefined {
   return options.body === undefined ? undefined : onWire(options.body);
 }
 
-function onWire(value: unknown): Json {
-  return JSON.parse(JSON.stringify(value)) as Json;
+function onWire(value: unknown): Json | undefined {
+  const sent: unknown = JSON.parse(JSON.stringify(value));
+  return isObject(sent) ? sent : undefined;
 }
 
 const DEPLOYMENT_WRITE = /^\/api\/v1\/deployments(?:\/[^/?]+)?$/;

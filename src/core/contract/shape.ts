@@ -1,5 +1,5 @@
 import type { Rejection } from '../rejections/rejection.ts';
-import { memberField, received, redacted } from '../rejections/redaction.ts';
+import { looksPasted, memberField, received, redacted } from '../rejections/redaction.ts';
 import { reject } from '../rejections/reject.ts';
 import { nearest } from './nearest.ts';
 
@@ -63,7 +63,8 @@ function wrongType(path: string, value: unknown, expected: string, sensitive: bo
   const article = /^[aeio]/.test(expected) ? 'an' : 'a';
   return reject('field_type_invalid', {
     field: path === '' ? 'body' : path,
-    received: sensitive ? redacted(value) : received(value),
+    // A body that is no object at all may be a credential sent by mistake (decisions §1).
+    received: sensitive || path === '' ? redacted(value) : received(value),
     expected,
     why: `${path === '' ? 'The body' : path} must be ${article} ${expected}.`,
   });
@@ -85,7 +86,8 @@ function unknownField(
   const near = nearest(key, known);
   const list = known.join(', ');
   // No known field is nearly as long; a longer key is text that was pasted in the wrong place.
-  const named = key.length <= MAX_NAMED_FIELD ? at(path, key) : path === '' ? 'body' : path;
+  const misplaced = key.length > MAX_NAMED_FIELD || looksPasted(key);
+  const named = misplaced ? (path === '' ? 'body' : path) : at(path, key);
   return reject('field_unknown', {
     field: named,
     received: sensitive ? redacted(value) : received(value),

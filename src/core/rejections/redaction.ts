@@ -36,10 +36,22 @@ export function redacted(value: unknown): string {
 const MAX_NAMED_KEY = 64;
 const NAMED_KEY = /^[A-Za-z0-9_.-]+$/;
 
+const PASTED_LENGTH = 24;
+
+/** Long, and of capitals, small letters and digits mixed: a value that landed where a name belongs. */
+export function looksPasted(key: string): boolean {
+  return (
+    key.length >= PASTED_LENGTH &&
+    /[a-z]/.test(key) &&
+    /[A-Z]/.test(key) &&
+    (key.match(/\d/g)?.length ?? 0) >= 2
+  );
+}
+
 /**
  * Path of a member of a map. A key that looks like no key at all may be a pasted credential and would be copied into
  * `field`, so that only the map is named then.
  */
 export function memberField(field: string, key: string): string {
-  return key.length <= MAX_NAMED_KEY && NAMED_KEY.test(key) ? `${field}.${key}` : field;
+  return key.length <= MAX_NAMED_KEY && NAMED_KEY.test(key) && !looksPasted(key) ? `${field}.${key}` : field;
 }

@@ -104,7 +104,8 @@ export async function commitAttempts(
     if (!('answer' in result)) return result;
     if (!('transaction' in result)) return result.answer;
     const { answer, transaction } = result;
-    if (idempotency !== undefined) remember(admission, idempotency, stored, transaction, answer);
+    if (idempotency !== undefined)
+      transaction.include(remembered(admission, caller, idempotency, stored, answer).toCommit());
     const committed = await tenant.commit(transaction);
     if (committed.ok) return { ...answer, revision: committed.revision };
   }
@@ -115,18 +116,24 @@ export async function commitAttempts(
   });
 }
 
-/** Guarded by what was read: of two requests with one key at once, the second finds the answer of the first. */
-function remember(
+/**
+ * Guarded by what was read: of two requests with one key at once, the second finds the answer of the first. Kept under
+ * the tenant that is acted for, where it is looked for: the change itself may be another tenant's.
+ */
+function remembered(
   admission: Admission,
-  idempotency: NonNullable<Caller['idempotency']>,
+  caller: Caller,
+  { id, requestDigest }: NonNullable<Caller['idempotency']>,
   stored: Remembered,
-  transaction: Transaction,
   answer: Accepted,
-): void {
-  transaction.expectCold('idempotency', idempotency.id, stored).putCold('idempotency', idempotency.id, {
-    requestDigest: idempotency.requestDigest,
-    status: answer.status,
-    body: JSON.stringify(answer.body),
-    expiresAt: new Date(admission.clock.now().getTime() + IDEMPOTENCY_TTL_MS).toISOString(),
-  });
+): Transaction {
+  return caller.tenant
+    .transaction()
+    .expectCold('idempotency', id, stored)
+    .putCold('idempotency', id, {
+      requestDigest,
+      status: answer.status,
+      body: JSON.stringify(answer.body),
+      expiresAt: new Date(admission.clock.now().getTime() + IDEMPOTENCY_TTL_MS).toISOString(),
+    });
 }

@@ -16,7 +16,7 @@ import type { Principal } from '../access/principal.ts';
 import type { Caller } from '../admission/admission.ts';
 import { KvUnavailableError } from '../store/kv.ts';
 import { parseBody } from './body.ts';
-import { duplicateHeader, idempotencyKeyRejection, requestIdOf } from './headers.ts';
+import { duplicateHeader, hostRejection, idempotencyKeyRejection, requestIdOf } from './headers.ts';
 import type { ApiMetrics } from './metrics.ts';
 import { type RateLimit, RateLimiter } from './rate-limit.ts';
 import type { Reply, Route, RouteRequest } from './route.ts';
@@ -39,6 +39,14 @@ export interface ApiOptions {
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 const MAX_HEADER_BYTES = 16 * 1024;
+/** Node looks for connections past their time only this often. */
+const CONNECTION = {
+  maxHeaderSize: MAX_HEADER_BYTES,
+  headersTimeout: HEADERS_TIMEOUT_MS,
+  connectionsCheckingInterval: 1000,
+  /** Refused by us instead, with a record. */
+  requireHostHeader: false,
+} as const;
 
 const HOST = /^[A-Za-z0-9.:[\]_-]{1,255}$/;
 
@@ -188,8 +196,8 @@ function admitRequest(
 ): Omit<RouteRequest, 'body' | 'caller'> | Rejection {
   const { options, limiter } = served;
   if (!options.ready()) return starting();
-  const duplicate = duplicateHeader(request.raw.rawHeaders);
-  if (duplicate) return duplicate;
+  const malformed = duplicateHeader(request.raw.rawHeaders) ?? hostRejection(request.raw);
+  if (malformed) return malformed;
   const principal = authenticate(options.access, request.headers.authorization);
   if (isRejection(principal)) return principal;
   const wait = limiter.retryAfterSeconds(principal.tokenId);
@@ -484,8 +492,7 @@ export function createApp(options: ApiOptions): FastifyInstance {
     requestTimeout: REQUEST_TIMEOUT_MS,
     routerOptions: { maxParamLength: 512 },
     genReqId: (raw: IncomingMessage) => requestIdOf(raw.headers['x-request-id'], options.freshId),
-    ...(options.https === undefined ? {} : { https: options.https }),
-    http: { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: HEADERS_TIMEOUT_MS },
+    ...(options.https === undefined ? { http: CONNECTION } : { https: { ...CONNECTION, ...options.https } }),
     clientErrorHandler: (error: NodeJS.ErrnoException, socket: Socket) =>
       refuseConnection(options, error, socket),
     frameworkErrors: (_error: Error, request: FastifyRequest, reply: FastifyReply) => {

@@ -11,11 +11,31 @@ function frame(event: EventRecord): string {
   return `id: ${event.id}\nevent: ${event.kind}\ndata: ${JSON.stringify(event)}\n\n`;
 }
 
-/** Revision after which the reader wants to go on; events are ordered by commit, not by id. */
-async function startRevision(request: RouteRequest): Promise<number | undefined> {
-  const last = request.headers['last-event-id'];
-  if (typeof last !== 'string' || last === '') return undefined;
-  return (await request.store.getCold('events', encodeURIComponent(last)))?.createRevision ?? 0;
+interface Missed {
+  readonly events: readonly EventRecord[];
+  /** The watch goes on after it. */
+  readonly revision: number;
+}
+
+/** What came after the reader's last event. Events are ordered by commit; those of one commit by their ids. */
+async function readMissed({ store, headers }: RouteRequest): Promise<Missed> {
+  const last = headers['last-event-id'];
+  if (typeof last !== 'string' || last === '') {
+    const { revision } = await store.rangeCold('events', '', { limit: 1 });
+    return { events: [], revision };
+  }
+  const { entries, revision } = await store.rangeCold('events');
+  const seen = entries.find(({ id }) => id === encodeURIComponent(last));
+  const events = entries
+    .filter(
+      ({ id, createRevision }) =>
+        seen === undefined ||
+        createRevision > seen.createRevision ||
+        (createRevision === seen.createRevision && id > seen.id),
+    )
+    .sort((a, b) => a.createRevision - b.createRevision || (a.id < b.id ? -1 : 1))
+    .map(({ record }) => record);
+  return { events, revision };
 }
 
 async function pump(
@@ -27,14 +47,7 @@ async function pump(
   const pending: EventRecord[] = [];
   let wake: () => void = () => undefined;
   let lost = false;
-  const after = await startRevision(request);
-  const { entries, revision } = await store.rangeCold('events', '', after === undefined ? { limit: 1 } : {});
-  if (after !== undefined) {
-    const missed = entries
-      .filter((entry) => entry.createRevision > after)
-      .sort((a, b) => a.createRevision - b.createRevision);
-    pending.push(...missed.map((entry) => entry.record));
-  }
+  const missed = await readMissed(request);
   const onBatch = (batch: KvChangeBatch): void => {
     for (const { key, entry } of batch.changes) if (entry) pending.push(decodeRecord(key, entry.value));
     wake();
@@ -43,20 +56,26 @@ async function pump(
     lost = true;
     wake();
   };
-  const watch = store.watchCold('events', revision, { onBatch, onLost });
+  const watch = store.watchCold('events', missed.revision, { onBatch, onLost });
   const timer = setInterval(() => sink.write(': keep-alive\n\n'), KEEP_ALIVE_MS);
   sink.signal.addEventListener('abort', () => wake(), { once: true });
   try {
     sink.write(': connected\n\n');
+    const send = async (event: EventRecord): Promise<void> => {
+      if (wanted(event) && !sink.write(frame(event))) await sink.drained();
+    };
+    // Not counted as pending: they are bounded by what is kept, and a reader that was away long must get past them.
+    for (const event of missed.events) {
+      if (sink.signal.aborted) return;
+      await send(event);
+    }
     while (!sink.signal.aborted && !lost && pending.length < MAX_PENDING) {
       const event = pending.shift();
       if (event === undefined) {
         await new Promise<void>((resolve) => {
           wake = resolve;
         });
-      } else if (wanted(event) && !sink.write(frame(event))) {
-        await sink.drained();
-      }
+      } else await send(event);
     }
   } finally {
     clearInterval(timer);

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 
@@ -29,6 +30,17 @@ export function duplicateHeader(rawHeaders: readonly string[]): Rejection | unde
     seen.add(name);
   }
   return undefined;
+}
+
+/** HTTP/1.1 requires it. */
+export function hostRejection({ httpVersion, headers }: IncomingMessage): Rejection | undefined {
+  if (headers.host !== undefined || httpVersion !== '1.1') return undefined;
+  return reject('header_invalid', {
+    field: 'Host',
+    received: '(absent)',
+    expected: 'the host that the request is for',
+    why: 'A request of HTTP/1.1 names its host.',
+  });
 }
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
