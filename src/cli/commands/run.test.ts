@@ -9,7 +9,8 @@ describe('what run makes of its words', () => {
     ['localhost:5000/7zip:1', 'zip'],
   ])('the name of %s is %s', (image, name) => expect(nameFromImage(image)).toBe(name));
 
-  it('asks for a name when none can be made', () => expect(() => nameFromImage('x/123:1')).toThrow('no name can be made'));
+  it('asks for a name when none can be made', () =>
+    expect(() => nameFromImage('x/123:1')).toThrow('no name can be made'));
 
   it.each([
     ['18080:8080', { host: 18080, container: 8080 }],
