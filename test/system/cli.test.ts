@@ -160,7 +160,7 @@ describe('deployments from the command line', () => {
   it('run shows each default with its reason and never changes an existing one', async () => {
     const first = await berth(['run', IMAGE, '--name', 'ran', '--no-wait']);
     expect(first).toMatchObject({ code: 0 });
-    expect(first.err).toContain('health check: none  counts as healthy after running for 10 s');
+    expect(first.err).toContain('health check: none  an instance counts as healthy while it runs');
     const before = await state();
     expect(await berth(['run', IMAGE, '--name', 'ran', '--replicas', '3', '--no-wait'])).toMatchObject({
       code: 1,
