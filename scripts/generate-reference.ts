@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { cliReference } from './reference/cli.ts';
 import { configurationReference } from './reference/configuration.ts';
 import { rejectionsReference } from './reference/rejections.ts';
 import { routesReference } from './reference/routes.ts';
@@ -10,6 +11,7 @@ const PAGES: Readonly<Record<string, () => string>> = {
   'docs/reference/rejections.md': rejectionsReference,
   'docs/reference/configuration.md': configurationReference,
   'docs/reference/api.md': routesReference,
+  'docs/reference/cli.md': cliReference,
 };
 
 const check = process.argv.includes('--check');

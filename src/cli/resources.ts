@@ -213,15 +213,9 @@ const secrets: Resource = {
     { header: 'EXISTS', cell: (record) => (valueOf(record, 'exists') === false ? 'no' : 'yes') },
     { header: 'KEYS', cell: (record) => textsOf(record, 'keys').join(',') },
     field('VERSION', 'version'),
-    { header: 'CONSUMERS', cell: (record) => consumerNames(record).join(',') },
+    { header: 'CONSUMERS', cell: (record) => textOf(record, 'consumers') },
   ],
 };
-
-function consumerNames(record: Json): readonly string[] {
-  const consumers = valueOf(record, 'consumers');
-  if (!Array.isArray(consumers)) return [];
-  return consumers.map((one: unknown) => (typeof one === 'string' ? one : textOf(one as Json, 'deployment')));
-}
 
 export const EVENTS: Listing = {
   nameOf: named('id'),

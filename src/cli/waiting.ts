@@ -98,20 +98,31 @@ async function explainFailure(session: Session, client: Client, record: Json, wo
   const style = terminal.errStyle;
   const name = textOf(record, 'name');
   terminal.err(`  ${words}\n`);
-  for (const instance of listOf(record, 'status.instances')) {
-    const reason = textOf(instance, 'reason');
-    const message = textOf(instance, 'message');
-    if (reason === '' && message === '') continue;
-    terminal.err(
-      `  ${textOf(instance, 'id')} on ${textOf(instance, 'nodeId')}: ${[reason, message].filter((text) => text !== '').join(': ')}\n`,
-    );
-  }
+  const instances = await client.call({ path: `${deploymentPath(name)}/instances` });
+  const observed = instances.ok ? (instances.body as readonly Json[]) : [];
+  for (const line of observed.flatMap(troubleOf)) terminal.err(`  ${line}\n`);
   const lines = await lastLogLines(client, name, LAST_LINES);
   if (lines.length > 0) terminal.err(`  its last output:\n`);
   for (const line of lines) terminal.err(`  ${style.dim('│')} ${line.text}\n`);
   const unplaced = (numberOf(record, 'status.placed') ?? 0) < (numberOf(record, 'replicas') ?? 0);
   const next = unplaced ? `berth explain ${name}` : `berth describe deployment ${name}`;
   terminal.err(`  next: ${next}\n`);
+}
+
+/** What the node's agent last said of an instance that is not as it should be. */
+function troubleOf(instance: Json): readonly string[] {
+  const health = textOf(instance, 'health');
+  const state = textOf(instance, 'state');
+  if (state === 'running' && (health === '' || health === 'healthy')) return [];
+  const words = [
+    state,
+    health === '' ? '' : `health ${health}`,
+    textOf(instance, 'reason'),
+    textOf(instance, 'message'),
+  ];
+  return [
+    `${textOf(instance, 'id')} on ${textOf(instance, 'nodeId')}: ${words.filter((word) => word !== '').join(', ')}`,
+  ];
 }
 
 export function timeoutOf(text: string, parse: (text: string) => number | undefined): number {

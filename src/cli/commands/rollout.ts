@@ -4,8 +4,9 @@ import { type Client, deploymentPath, type Json, segment } from '../client.ts';
 import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
 import { Failure, usage } from '../failure.ts';
-import { mapOf, numberOf, textOf } from '../fields.ts';
+import { mapOf, numberOf, textOf, textsOf } from '../fields.ts';
 import { outputFormat, printList } from '../output.ts';
+import { warningLines } from '../plan-view.ts';
 import { ARCHIVES } from '../resources.ts';
 import { timeoutOf, waitUntilHealthy } from '../waiting.ts';
 import { WAIT_OPTIONS } from './apply.ts';
@@ -122,6 +123,10 @@ export const rollout: CommandBody = {
           body: { version },
         });
         session.terminal.out(`deployment/${name} rolled back to version ${version}\n`);
+        const removed = textsOf(written, 'removed');
+        if (removed.length > 0) session.terminal.err(`it took away: ${removed.join(', ')}\n`);
+        for (const line of warningLines(written, session.terminal.errStyle))
+          session.terminal.err(`${line}\n`);
         if (!options.unlessDenied('wait')) return EXIT.ok;
         return waitUntilHealthy(session, client, { name, specHash: textOf(written, 'specHash') }, timeoutMs);
       },

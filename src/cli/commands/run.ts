@@ -37,7 +37,7 @@ export const run: CommandBody = {
     {
       flags: '--health <command>',
       description:
-        'Shell command inside the container that ends with 0 when it is healthy. Default: none, and an instance counts as healthy after running for 10 s.',
+        'Shell command inside the container that ends with 0 when it is healthy. Default: none, and an instance counts as healthy while it runs.',
     },
     { flags: '--node <node>', description: 'Place it on this node. Default: the scheduler chooses.' },
     { flags: '--dry-run', description: 'Show the plan; store nothing.' },
@@ -114,7 +114,7 @@ function deploymentOf(
   const defaults: readonly (Default | undefined)[] = [
     given === undefined ? ['name', name, "from the image's repository; --name chooses another"] : undefined,
     health === undefined
-      ? ['health check', 'none', 'counts as healthy after running for 10 s; --health checks it']
+      ? ['health check', 'none', 'an instance counts as healthy while it runs; --health checks it']
       : undefined,
     ports.length === 0
       ? ['ports', 'none', 'reachable on the tenant network only; --port publishes one']

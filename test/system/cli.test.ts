@@ -1,0 +1,493 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const BERTH = join(import.meta.dirname, '../../bin/berth');
+const TOKEN = 'cli-test-token-0123456789abcdef0123456789';
+/** A port of this machine where nothing listens: the registry is unreachable, which is a warning. */
+const IMAGE = '127.0.0.1:1/shop/web:1.4.2';
+
+const folder = mkdtempSync(join(tmpdir(), 'berth-cli-'));
+let server: ChildProcess;
+let url: string;
+
+interface Outcome {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+async function berth(
+  args: readonly string[],
+  options: { readonly input?: string; readonly env?: Record<string, string> } = {},
+): Promise<Outcome> {
+  const child = spawn(BERTH, args, {
+    cwd: folder,
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      HOME: folder,
+      BERTH_CLI_SERVER: url,
+      BERTH_CLI_TOKEN: TOKEN,
+      ...options.env,
+    },
+  });
+  const out: Buffer[] = [];
+  const err: Buffer[] = [];
+  child.stdout.on('data', (chunk: Buffer) => out.push(chunk));
+  child.stderr.on('data', (chunk: Buffer) => err.push(chunk));
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(options.input ?? '');
+  const [code] = (await once(child, 'close')) as [number];
+  return { code, out: Buffer.concat(out).toString(), err: Buffer.concat(err).toString() };
+}
+
+/** Everything of the tenant that a refused command must leave as it is. */
+async function state(): Promise<string> {
+  const read = async (path: string): Promise<string> =>
+    (await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${TOKEN}` } })).text();
+  const parts = await Promise.all(
+    ['deployments', 'secrets/resources', 'tenants', 'tokens', 'events?limit=1000', 'audit?limit=1000'].map(
+      (part) => read(`/api/v1/${part}`),
+    ),
+  );
+  return parts.join('\n');
+}
+
+function manifest(name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, 'close');
+  return port;
+}
+
+beforeAll(async () => {
+  const port = await freePort();
+  url = `http://127.0.0.1:${port}`;
+  server = spawn(
+    BERTH,
+    ['server', '--data-dir', join(folder, 'data'), '--listen', `127.0.0.1:${port}`, '--log-level', 'warn'],
+    {
+      cwd: folder,
+      env: { PATH: process.env['PATH'] ?? '', HOME: folder, BERTH_BOOTSTRAP_TOKEN: TOKEN },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    },
+  );
+  const ready = (): Promise<boolean> =>
+    fetch(`${url}/readyz`).then(
+      (answer) => answer.ok,
+      () => false,
+    );
+  for (const deadline = Date.now() + 60_000; !(await ready()); await pause(50)) {
+    if (server.exitCode !== null || Date.now() > deadline) throw new Error('the control plane did not start');
+  }
+});
+
+afterAll(async () => {
+  const ended = once(server, 'exit');
+  server.kill('SIGTERM');
+  await ended;
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe('deployments from the command line', () => {
+  it('are planned, stored, listed, changed, compared, undone and deleted', async () => {
+    const web = manifest(
+      'web.yaml',
+      `kind: Deployment\nname: web\nimage: ${IMAGE}\nenvironment:\n  LOG_LEVEL: info\n  REGION: eu\n`,
+    );
+    const dry = await berth(['apply', '-f', web, '--dry-run']);
+    expect(dry).toMatchObject({ code: 0, out: '' });
+    expect(dry.err).toContain('+ web (to create)');
+    expect(dry.err).toMatch(/replicas: 1 {2}\S/);
+    expect(dry.err).toContain('warning: registry_unreachable');
+    expect(dry.err).toContain('nothing was stored');
+    expect((await berth(['get', 'deployments', '-o', 'name'])).out).toBe('');
+
+    expect(await berth(['apply', '-f', web, '--no-wait'])).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('deployment/web created'),
+    });
+    expect((await berth(['get', 'deploy', '-o', 'name'])).out).toBe('deployment/web\n');
+    const again = await berth(['apply', '-f', web, '--no-wait']);
+    expect(again.out).toBe('deployment/web unchanged\n');
+
+    manifest(
+      'web.yaml',
+      `kind: Deployment\nname: web\nimage: ${IMAGE}\nenvironment:\n  LOG_LEVEL: debug\n  REGION: eu\n`,
+    );
+    const changed = await berth(['apply', '-f', web, '--no-wait']);
+    expect(changed.err).toContain('environment.LOG_LEVEL\n    - info\n    + debug');
+    expect(changed.out).toContain('deployment/web updated');
+
+    expect((await berth(['archive', 'diff', 'web', '1', '2'])).out).toContain('- info');
+    expect((await berth(['scale', 'web', '0', '--no-wait'])).out).toBe('deployment/web scaled from 1 to 0\n');
+    const described = await berth(['describe', 'deployment', 'web']);
+    expect(described.out).toContain('deployment.created');
+    expect(described.out).toMatch(/next: berth /);
+    expect(
+      (await berth(['events', '--subject', 'web', '--kind', 'deployment.updated', '-o', 'name'])).out
+        .trim()
+        .split('\n'),
+    ).toHaveLength(2);
+    expect((await berth(['delete', 'deployment', 'web'])).out).toBe('deployment/web deleted\n');
+    expect((await berth(['get', 'deployment', 'web'])).code).toBe(1);
+    expect((await berth(['archive', 'list', 'web'])).out).toContain('deleted');
+  });
+
+  it('that were printed as YAML can be given back', async () => {
+    await berth(['run', IMAGE, '--name', 'again', '-p', '18080:8080', '--no-wait']);
+    const printed = await berth(['get', 'deployment', 'again', '-o', 'yaml']);
+    expect(await berth(['apply', '-f', '-', '--no-wait'], { input: printed.out })).toMatchObject({
+      code: 0,
+      out: 'deployment/again unchanged\n',
+    });
+  });
+
+  it('run shows each default with its reason and never changes an existing one', async () => {
+    const first = await berth(['run', IMAGE, '--name', 'ran', '--no-wait']);
+    expect(first).toMatchObject({ code: 0 });
+    expect(first.err).toContain('health check: none  an instance counts as healthy while it runs');
+    const before = await state();
+    expect(await berth(['run', IMAGE, '--name', 'ran', '--replicas', '3', '--no-wait'])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('run never changes one'),
+    });
+    expect(await state()).toBe(before);
+  });
+
+  it('end with 4 and the reason when no node takes them', async () => {
+    const outcome = await berth(['run', IMAGE, '--name', 'lonely', '--timeout', '1s']);
+    expect(outcome.code).toBe(4);
+    expect(outcome.err).toContain('no node is enrolled for this tenant');
+    expect(outcome.err).toContain('next: berth explain lonely');
+    const explained = await berth(['explain', 'lonely']);
+    expect(explained.out).toContain('no node is enrolled');
+  });
+
+  it('ends with 130 when interrupted while it waits', async () => {
+    const child = spawn(BERTH, ['rollout', 'status', 'lonely'], {
+      env: { PATH: process.env['PATH'] ?? '', HOME: folder, BERTH_CLI_SERVER: url, BERTH_CLI_TOKEN: TOKEN },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    await once(child.stderr, 'data');
+    child.kill('SIGINT');
+    const [code] = (await once(child, 'exit')) as [number];
+    expect(code).toBe(130);
+  });
+});
+
+describe('taking something away', () => {
+  it('is refused when nobody can be asked, and done with --allow-removal', async () => {
+    const path = manifest('keep.yaml', `name: keep\nimage: ${IMAGE}\nenvironment:\n  A: "1"\n  B: "2"\n`);
+    await berth(['apply', '-f', path, '--no-wait']);
+    manifest('keep.yaml', `name: keep\nimage: ${IMAGE}\nenvironment:\n  A: "1"\n`);
+    const before = await state();
+    const refused = await berth(['apply', '-f', path, '--no-wait']);
+    expect(refused).toMatchObject({ code: 2, out: '' });
+    expect(refused.err).toContain('keep loses environment[B]');
+    expect(refused.err).toContain('--allow-removal');
+    expect(await state()).toBe(before);
+    expect(await berth(['apply', '-f', path, '--no-wait', '--allow-removal'])).toMatchObject({ code: 0 });
+  });
+});
+
+describe('bad input', () => {
+  const cases: readonly (readonly [string, readonly string[], number, string])[] = [
+    ['an image without a tag', ['run', 'nginx'], 1, 'refused: image_required'],
+    [
+      'too many replicas',
+      ['run', IMAGE, '--name', 'many', '--replicas', '101'],
+      1,
+      'refused: replicas_out_of_range',
+    ],
+    ['negative replicas', ['scale', 'ran', '--no-wait', '--', '-1'], 1, 'refused: replicas_negative'],
+    [
+      'a credential in the environment',
+      ['run', IMAGE, '--name', 'leak', '-e', 'DB_PASSWORD=hunter2hunter2'],
+      1,
+      'refused: plaintext_credential_in_environment',
+    ],
+    [
+      'a node that is not there',
+      ['run', IMAGE, '--name', 'placed', '--node', 'nowhere'],
+      1,
+      'refused: node_candidates_unresolvable',
+    ],
+    ['an unknown deployment', ['scale', 'nobody', '1'], 1, 'refused: deployment_not_found'],
+    ['a name that is none', ['run', IMAGE, '--name', 'Not_A_Name'], 1, 'refused: deployment_name_invalid'],
+    [
+      'a version that is not kept',
+      ['rollout', 'undo', 'ran', '--to', '99'],
+      2,
+      'version 99 of ran is not kept',
+    ],
+    ['a kind that cannot be deleted', ['delete', 'event', 'x'], 2, 'event cannot be deleted'],
+    [
+      'a secret outside the namespaces',
+      ['secret', 'write', 'elsewhere/db', '--generate', 'pw'],
+      1,
+      'refused: secret_path_namespace',
+    ],
+    ['a secret without keys', ['secret', 'write', 'deployments/db'], 2, 'no keys were given'],
+    ['a secret that is not there', ['secret', 'show', 'deployments/none'], 1, 'refused: secret_not_found'],
+    [
+      'a rotation of nothing',
+      ['secret', 'rotate', 'ran', '--no-wait'],
+      1,
+      'refused: rotation_transition_invalid',
+    ],
+    ['a tenant name', ['tenant', 'create', 'Not A Slug'], 1, 'refused: tenant_name_invalid'],
+    ['an unknown tenant', ['tenant', 'quota', 'nobody', '--cpu', '1'], 1, 'refused: tenant_not_found'],
+    [
+      'a quota that is no amount',
+      ['tenant', 'quota', 'platform', '--memory', 'lots'],
+      2,
+      'expected an amount',
+    ],
+    ['an unknown role', ['token', 'create', '--name', 'x', '--role', 'king'], 1, 'refused: token_invalid'],
+    ['an unknown token', ['token', 'revoke', 'nothing'], 1, 'refused: token_not_found'],
+    ['a token in place of its id', ['token', 'revoke', 'berth_pat_x_y_z'], 2, 'this is a token, not the id'],
+    ['an unknown node', ['node', 'drain', 'nowhere'], 1, 'refused: node_not_found'],
+    ['a join token for no name', ['node', 'token', '--name', 'Not A Node'], 1, 'refused: node_name_invalid'],
+    ['an unknown tenant to act for', ['get', 'deployments', '--tenant', 'nobody'], 1, 'refused: tenant_'],
+    ['a time that is none', ['events', '--since', 'yesterday'], 2, 'expected a time'],
+    ['an exec without a command', ['exec', 'ran'], 2, 'what is to be run?'],
+    ['an exec where nothing runs', ['exec', 'ran', '--', 'ls'], 1, 'refused: exec_unavailable'],
+    ['logs of nothing', ['logs', 'nobody'], 1, 'refused: deployment_not_found'],
+    ['an output format', ['get', 'nodes', '-o', 'xml'], 2, 'unknown output format xml'],
+    ['a file that is not there', ['apply', '-f', 'none.yaml'], 2, 'there is no such file'],
+  ];
+
+  it.each(cases)('%s: message, exit code, and nothing changed', async (_what, args, code, message) => {
+    const before = await state();
+    const outcome = await berth(args);
+    expect(outcome.err).toContain(message);
+    expect(outcome.code).toBe(code);
+    expect(outcome.out).toBe('');
+    expect(`${outcome.out}${outcome.err}`).not.toContain('hunter2');
+    expect(await state()).toBe(before);
+  });
+
+  it('in the last of several files stores none of them', async () => {
+    const good = manifest('good.yaml', `name: good\nimage: ${IMAGE}\n`);
+    const bad = manifest('wrong.yaml', `name: wrong\nimage: ${IMAGE}\nreplica: 3\n`);
+    const before = await state();
+    const outcome = await berth(['apply', '-f', good, '-f', bad]);
+    expect(outcome).toMatchObject({ code: 1, out: '' });
+    expect(outcome.err).toContain('refused: field_unknown');
+    expect(outcome.err).toContain('replicas');
+    expect(await state()).toBe(before);
+  });
+
+  it('of a rejection shows all six fields', async () => {
+    const { err } = await berth(['run', 'nginx:latest']);
+    for (const label of [
+      'refused: image_required',
+      'field     image',
+      'received  nginx:latest',
+      'expected',
+      'why',
+      `doc       ${url}/docs/errors/image_required`,
+    ]) {
+      expect(err).toContain(label);
+    }
+  });
+});
+
+describe('secrets from the command line', () => {
+  const VALUE = 'correct-horse-battery-staple';
+
+  it('are read from standard input, files and JSON, and never shown', async () => {
+    const file = manifest('value', `${VALUE}\n`);
+    const outcomes = [
+      await berth(['secret', 'write', 'deployments/piped', '--key', 'password'], { input: `${VALUE}\n` }),
+      await berth([
+        'secret',
+        'write',
+        'deployments/filed',
+        '--from-file',
+        `password=${file}`,
+        '--generate',
+        'session_key',
+      ]),
+      await berth(['secret', 'write', 'deployments/json', '--from-json'], {
+        input: JSON.stringify({ password: VALUE }),
+      }),
+      await berth(['secret', 'show', 'deployments/filed', '-o', 'json']),
+    ];
+    for (const { code, out, err } of outcomes) {
+      expect({ code, err }).toMatchObject({ code: 0 });
+      expect(`${out}${err}`).not.toContain(VALUE);
+    }
+    expect(outcomes[1]?.out).toContain('version 1, keys password, session_key');
+  });
+
+  it('are not repeated when the input is malformed', async () => {
+    const outcome = await berth(['secret', 'write', 'deployments/bad', '--from-json'], {
+      input: `{"password": "${VALUE}"`,
+    });
+    expect(outcome.code).toBe(2);
+    expect(outcome.err).not.toContain(VALUE);
+  });
+
+  it('list who reads them', async () => {
+    const path = manifest(
+      'reader.yaml',
+      `name: reader\nimage: ${IMAGE}\nsecrets:\n  - name: DB\n    vault_path: deployments/piped\n`,
+    );
+    await berth(['apply', '-f', path, '--no-wait']);
+    expect((await berth(['secret', 'list'])).out).toMatch(/deployments\/piped +yes +password +1 +1/);
+    expect((await berth(['secret', 'consumers', 'deployments/piped'])).out).toMatch(/reader +DB +external/);
+    const rotated = await berth(['secret', 'rotate', 'reader', '--no-wait']);
+    expect(rotated.out).toContain('stage accepted, secretsVersion 1');
+    expect(rotated.err).toContain('next: berth secret rotate reader --phase promote');
+  });
+});
+
+describe('tenants, tokens and nodes', () => {
+  it('are managed, and a token acts for its tenant', async () => {
+    expect((await berth(['tenant', 'create', 'acme'])).out).toContain('tenant/acme created');
+    expect((await berth(['tenant', 'quota', 'acme', '--containers', '5', '--memory', '1Gi'])).out).toMatch(
+      /acme.* 5 +- +1 GiB/,
+    );
+    const made = await berth(['token', 'create', '--tenant', 'acme', '--name', 'ci', '--role', 'viewer']);
+    expect(made.out).toMatch(/^berth_pat_\S+\n$/);
+    const token = made.out.trim();
+    const viewer = { env: { BERTH_CLI_TOKEN: token } };
+    expect(await berth(['get', 'deployments'], viewer)).toMatchObject({
+      code: 0,
+      err: expect.stringContaining('no deployments yet'),
+    });
+    expect(await berth(['run', IMAGE, '--name', 'x'], viewer)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('refused: role_forbidden'),
+    });
+    const id = (await berth(['token', 'list', '--tenant', 'acme', '-o', 'name'])).out
+      .trim()
+      .replace('token/', '');
+    expect((await berth(['token', 'revoke', id, '--tenant', 'acme'])).out).toContain('revoked');
+    expect(await berth(['get', 'deployments'], viewer)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('refused: unauthenticated'),
+    });
+    expect((await berth(['tenant', 'delete', 'acme'])).out).toBe('tenant/acme deleted\n');
+  });
+
+  it('a join token comes with the line to paste', async () => {
+    const outcome = await berth(['node', 'token', '--name', 'berlin-1']);
+    expect(outcome.out).toMatch(
+      /^printf %s berth_join_\S+ \| berth agent --server \S+ --join-file - --name berlin-1\n$/,
+    );
+    expect((await berth(['get', 'join-tokens'])).out).toContain('berlin-1');
+  });
+});
+
+describe('contexts', () => {
+  const none = { BERTH_CLI_SERVER: '', BERTH_CLI_TOKEN: '' };
+
+  it('are made by login from standard input, and used', async () => {
+    const login = await berth(['login', '--server', url, '--name', 'here'], {
+      input: `${TOKEN}\n`,
+      env: none,
+    });
+    expect(login).toMatchObject({ code: 0, out: expect.stringContaining('as context here') });
+    expect(`${login.out}${login.err}`).not.toContain(TOKEN);
+    expect((await berth(['get', 'deployments', '-o', 'name'], { env: none })).code).toBe(0);
+    const listed = await berth(['context', 'list'], { env: none });
+    expect(listed.out).toMatch(/\* +here +http/);
+    expect(listed.out).not.toContain(TOKEN);
+    expect((await berth(['context', 'use', 'heer'], { env: none })).err).toContain('did you mean here?');
+    expect((await berth(['context', 'remove', 'here'], { env: none })).code).toBe(0);
+    expect(await berth(['get', 'deployments'], { env: none })).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('no control plane is known yet'),
+    });
+  });
+
+  it('are not kept when the token is wrong', async () => {
+    const outcome = await berth(['login', '--server', url, '--name', 'wrong'], {
+      input: 'not-a-token-of-this-control-plane\n',
+      env: none,
+    });
+    expect(outcome).toMatchObject({ code: 1, err: expect.stringContaining('refused: unauthenticated') });
+    expect(outcome.err).not.toContain('not-a-token-of-this');
+    expect((await berth(['context', 'list'], { env: none })).out).not.toContain('wrong');
+  });
+});
+
+describe('the rest', () => {
+  it('doctor finds nothing wrong but the missing node', async () => {
+    const outcome = await berth(['doctor']);
+    expect(outcome.out).toContain('✔ store');
+    expect(outcome.out).toContain('✔ secrets store');
+    expect(outcome.out).toContain('✔ clocks');
+    expect(outcome.out).toContain('✘ nodes');
+    expect(outcome.out).toContain('berth node token prints the line');
+    expect(outcome.code).toBe(1);
+  });
+
+  it('an unreachable control plane ends with 3 and what to check', async () => {
+    const outcome = await berth(['get', 'deployments'], {
+      env: { BERTH_CLI_SERVER: `http://127.0.0.1:${await freePort()}` },
+    });
+    expect(outcome).toMatchObject({ code: 3, out: '' });
+    expect(outcome.err).toContain('nothing listens at');
+    expect(outcome.err).toContain('Is the control plane running there?');
+  });
+
+  it('events are followed live', async () => {
+    const child = spawn(BERTH, ['events', '-f', '--subject', 'watched'], {
+      env: { PATH: process.env['PATH'] ?? '', HOME: folder, BERTH_CLI_SERVER: url, BERTH_CLI_TOKEN: TOKEN },
+    });
+    let seen = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      seen += chunk.toString();
+    });
+    // Written until it is seen: when the stream has begun is not visible from outside.
+    for (let count = 1; !seen.includes('watched') && count < 60; count += 1) {
+      if (count === 1) await berth(['run', IMAGE, '--name', 'watched', '--no-wait']);
+      else await berth(['scale', 'watched', String(1 + (count % 2)), '--no-wait']);
+    }
+    child.kill('SIGINT');
+    const [code] = (await once(child, 'close')) as [number];
+    expect(seen).toMatch(/deployment\.(?:created|updated) +deployment\/watched/);
+    expect(code).toBe(130);
+  });
+
+  it('completion is a script that bash can read', async () => {
+    const { out } = await berth(['completion', 'bash']);
+    const script = manifest(
+      'completion.bash',
+      `${out}\nCOMP_WORDS=(berth node dr) COMP_CWORD=2; _berth; echo "\${COMPREPLY[@]}"\n`,
+    );
+    const bash = spawn('bash', [script]);
+    let words = '';
+    bash.stdout.on('data', (chunk: Buffer) => {
+      words += chunk.toString();
+    });
+    await once(bash, 'close');
+    expect(words.trim()).toBe('drain');
+  });
+
+  it('version is that of the package', async () => {
+    const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8')) as {
+      version: string;
+    };
+    expect((await berth(['version'])).out).toBe(`berth ${version}\n`);
+    expect((await berth(['version', '--server'])).out).toContain(`control plane ${version} at ${url}`);
+  });
+});

@@ -1,0 +1,195 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ensurePackages } from '../support/packages.ts';
+
+const BERTH = join(import.meta.dirname, '../../bin/berth');
+/** On a machine that does nothing else a second start takes some 5 s; others may test at the same time. */
+const START_MS = 120_000;
+
+const folder = mkdtempSync(join(tmpdir(), 'berth-up-'));
+const data = join(folder, 'data');
+const environment = { PATH: process.env['PATH'] ?? '', HOME: folder, NO_COLOR: '1' };
+
+interface Run {
+  readonly child: ChildProcess;
+  readonly said: () => string;
+  readonly url: string;
+  readonly tookMs: number;
+}
+
+async function start(): Promise<Run> {
+  const began = performance.now();
+  const child = spawn(BERTH, ['up', '--quickstart', '--own-engine', '--data-dir', data], {
+    cwd: folder,
+    env: environment,
+  });
+  let text = '';
+  const take = (chunk: Buffer): void => {
+    text += chunk.toString();
+  };
+  child.stdout.on('data', take);
+  child.stderr.on('data', take);
+  for (const deadline = Date.now() + START_MS; !text.includes('Ctrl-C stops everything'); await pause(50)) {
+    if (child.exitCode !== null || Date.now() > deadline)
+      throw new Error(`berth up did not get ready:\n${text}\n${logs()}`);
+  }
+  const url = /Sample +(http:\S+)/.exec(text)?.[1] ?? '';
+  return { child, said: () => text, url, tookMs: performance.now() - began };
+}
+
+function logs(): string {
+  const place = join(data, 'logs');
+  if (!existsSync(place)) return '';
+  return readdirSync(place)
+    .map((name) => `── ${name}\n${readFileSync(join(place, name), 'utf8').slice(-2000)}`)
+    .join('\n');
+}
+
+async function interrupt({ child }: Run): Promise<number | null> {
+  child.kill('SIGINT');
+  if (child.exitCode === null) await once(child, 'exit');
+  return child.exitCode;
+}
+
+/** Programs that name the data folder in their arguments: server, agent, registry, engine, and what the engine started. */
+function processes(): readonly string[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        return [readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')];
+      } catch {
+        return [];
+      }
+    })
+    .filter((line) => line.includes(`${data}/`) || line.includes(`${data} `));
+}
+
+function network(): string {
+  return execFileSync('/usr/sbin/ip', ['-o', 'link'], { encoding: 'utf8' });
+}
+
+async function berth(...args: readonly string[]): Promise<{ readonly code: number; readonly out: string }> {
+  const child = spawn(BERTH, args, { cwd: folder, env: environment, stdio: ['ignore', 'pipe', 'inherit'] });
+  let out = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    out += chunk.toString();
+  });
+  const [code] = (await once(child, 'close')) as [number];
+  return { code, out };
+}
+
+let run: Run | undefined;
+
+beforeAll(() => ensurePackages(['docker.io', 'docker-registry', 'busybox-static', 'iproute2', 'iptables']));
+
+afterAll(async () => {
+  if (run !== undefined && run.child.exitCode === null) await interrupt(run);
+  await berth('up', '--clean', '--data-dir', data);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function page(url: string): Promise<string> {
+  return (await fetch(url, { signal: AbortSignal.timeout(5000) })).text();
+}
+
+describe('the quickstart', () => {
+  let firstMs = 0;
+  let bridge = '';
+
+  it('goes from nothing to a page that answers', async () => {
+    run = await start();
+    firstMs = run.tookMs;
+    expect(await page(run.url)).toContain('It works');
+    for (const step of [
+      'Container engine',
+      'Local registry',
+      'Sample image',
+      'Control plane',
+      'This machine as a node',
+      'hello healthy',
+      'Ask it for its page',
+    ]) {
+      expect(run.said()).toContain(`✔ ${step}`);
+    }
+    expect(run.said()).toContain(join(data, 'admin-token'));
+    bridge = /network (berth[0-9a-f]{8})/.exec(run.said())?.[1] ?? '';
+    expect(network()).toContain(bridge);
+  });
+
+  it('lets the command line work at once, against a real node', async () => {
+    expect((await berth('get', 'deployments')).out).toMatch(/hello +Running +1\/1/);
+    expect((await berth('get', 'nodes')).out).toMatch(/ready/);
+    expect((await berth('exec', 'hello', '--', 'cat', '/www/index.html')).out).toContain('It works');
+    expect((await berth('exec', 'hello', '--', 'sh', '-c', 'exit 7')).code).toBe(7);
+    expect((await berth('logs', 'hello', '--tail', '5')).out).toContain('response:200');
+    expect((await berth('explain', 'hello')).out).toContain('host port');
+    expect(await berth('doctor')).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('nothing is wrong'),
+    });
+    expect((await berth('events', '-o', 'name')).code).toBe(0);
+  });
+
+  it('stops, starts and rolls back what runs, and waits for it', async () => {
+    const url = run?.url ?? '';
+    expect((await berth('scale', 'hello', '0', '--timeout', '60s')).code).toBe(0);
+    await expect(page(url)).rejects.toThrow();
+    expect((await berth('rollout', 'undo', 'hello', '--timeout', '60s')).code).toBe(0);
+    expect(await page(url)).toContain('It works');
+  });
+
+  it('refuses to start twice on one folder, and to clean a running one', async () => {
+    expect((await berth('up', '--data-dir', data)).code).toBe(1);
+    expect((await berth('up', '--clean', '--data-dir', data)).code).toBe(1);
+    expect(await page(run?.url ?? '')).toContain('It works');
+  });
+
+  it('stops everything it started on Ctrl-C', async () => {
+    if (run === undefined) throw new Error('not started');
+    expect(await interrupt(run)).toBe(0);
+    expect(processes()).toEqual([]);
+    expect(network()).not.toContain(bridge);
+    await expect(page(run.url)).rejects.toThrow();
+  });
+
+  it('reuses its state on the second start', async () => {
+    const before = run?.url;
+    run = await start();
+    expect(run.url).toBe(before);
+    expect(await page(run.url)).toContain('It works');
+    expect(run.said()).toContain('there already');
+    expect(
+      (await berth('archive', 'list', 'hello', '-o', 'name')).out.trim().split('\n').length,
+    ).toBeGreaterThanOrEqual(3);
+    process.stdout.write(`first start ${Math.round(firstMs)} ms, second ${Math.round(run.tookMs)} ms\n`);
+  });
+
+  it('cleans up after a run that was killed, and goes on at the same address', async () => {
+    const before = run?.url;
+    run?.child.kill('SIGKILL');
+    if (run !== undefined && run.child.exitCode === null && run.child.signalCode === null)
+      await once(run.child, 'exit');
+    run = await start();
+    expect(run.said()).toMatch(/Stopped \d programs that an earlier run left behind/);
+    expect(run.url).toBe(before);
+    expect(await page(run.url)).toContain('It works');
+    await interrupt(run);
+  });
+
+  it('leaves nothing after --clean', async () => {
+    expect(await berth('up', '--clean', '--data-dir', data)).toMatchObject({
+      code: 0,
+      out: expect.stringContaining(`removed ${data} and context local`),
+    });
+    expect(existsSync(data)).toBe(false);
+    expect(processes()).toEqual([]);
+    expect(network()).not.toContain(bridge);
+    expect((await berth('context', 'list')).out).toBe('');
+  });
+});
