@@ -32,7 +32,7 @@ export interface AgentProcess {
 const READY_MS = 30_000;
 const LOG_LIMIT = 200_000;
 
-/** The real agent program, as a process of its own, until it says that its node is ready. */
+/** The real agent program, as a process of its own, until it has a session. */
 export async function startAgent(options: AgentOptions): Promise<AgentProcess> {
   const dataDir = mkdtempSync(join(tmpdir(), 'berth-agent-'));
   let child: ChildProcess | undefined;
@@ -76,7 +76,7 @@ export async function startAgent(options: AgentOptions): Promise<AgentProcess> {
     started.stdout?.on('data', take);
     started.stderr?.on('data', take);
     const deadline = performance.now() + READY_MS;
-    while (!log.slice(Math.min(from, log.length)).includes(`node ${options.name} ready`)) {
+    while (!log.slice(Math.min(from, log.length)).includes('session with the control plane')) {
       if (started.exitCode !== null) throw new Error(`the agent ended:\n${log.slice(-4000)}`);
       if (performance.now() > deadline) throw new Error(`the agent is not ready:\n${log.slice(-4000)}`);
       await new Promise((resolve) => setTimeout(resolve, 20));

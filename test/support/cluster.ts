@@ -237,12 +237,15 @@ export class Cluster {
   }
 
   /** Deletes and waits until no container is left. */
-  async remove({ call }: Tenant, ...names: readonly string[]): Promise<void> {
+  async remove({ call, id }: Tenant, ...names: readonly string[]): Promise<void> {
     for (const name of names) await call('DELETE', `/api/v1/deployments/${name}`);
     for (const name of names)
       await eventually(
         `${name} is gone`,
-        () => this.containers(name),
+        async () =>
+          (await this.containers(name))
+            .filter(({ labels }) => labels['berth.io/tenant'] === id)
+            .map(({ name: own, status, labels }) => `${own} on ${labels['berth.io/node']}: ${status}`),
         (left) => left.length === 0,
       );
   }

@@ -1,0 +1,220 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import {
+  always,
+  type Cluster,
+  type ClusterNode,
+  eventually,
+  startCluster,
+  type Tenant,
+} from '../support/cluster.ts';
+
+let cluster: Cluster;
+let shop: Tenant;
+let alone: Tenant;
+let plain: ClusterNode;
+let live: ClusterNode;
+let single: ClusterNode;
+
+beforeAll(async () => {
+  cluster = await startCluster();
+  shop = await cluster.plane.tenant('shop');
+  alone = await cluster.plane.tenant('alone');
+  plain = await cluster.node('fault-plain', shop);
+  live = await cluster.node('fault-live', shop, { engine: { liveRestore: true } });
+  single = await cluster.node('fault-single', alone);
+});
+
+afterEach(async () => {
+  await cluster.remove(shop, 'web');
+  await cluster.remove(alone, 'web');
+});
+
+afterAll(async () => {
+  await cluster.stop();
+});
+
+type Pids = Readonly<Record<string, number>>;
+
+async function deployed(tenant: Tenant, replicas: number, more: object = {}): Promise<Pids> {
+  await cluster.deploy(tenant, { name: 'web', replicas, ...more });
+  await cluster.status(tenant, 'web', `runs ${replicas} times`, (status) => status.phase === 'Running');
+  return cluster.pids('web');
+}
+
+/** INV-4: exactly so many containers, all of them running. */
+async function exactly(count: number, withinMs?: number): Promise<Pids> {
+  await eventually(
+    `exactly ${count} containers`,
+    async () =>
+      (await cluster.containers('web')).map(({ name, status, labels }) => ({
+        name,
+        status,
+        node: labels['berth.io/node'],
+      })),
+    (all) => all.length === count && all.every(({ status }) => status === 'running'),
+    withinMs,
+  );
+  return cluster.pids('web');
+}
+
+const nodeIs = (tenant: Tenant, node: string, status: string, withinMs?: number) =>
+  eventually(
+    `${node} is ${status}`,
+    () => tenant.call('GET', `/api/v1/nodes/${node}`),
+    ({ body }) => body.status === status,
+    withinMs,
+  );
+
+describe('containers keep their process', () => {
+  it('when their agent is killed and comes back (F-05)', async () => {
+    const before = await deployed(shop, 3);
+    for (const { agent } of [plain, live]) await agent.kill9();
+    expect(await cluster.pids('web')).toEqual(before);
+    for (const { agent } of [plain, live]) await agent.start();
+    await cluster.update(shop, 'web', { replicas: 4 });
+    await cluster.phase(shop, 'web', 'Running');
+    const after = await exactly(4);
+    expect(after).toMatchObject(before);
+  });
+
+  it('when the control plane is killed and comes back (F-08)', async () => {
+    const before = await deployed(shop, 3);
+    await cluster.plane.end('SIGKILL');
+    await always(
+      'all run',
+      () => cluster.pids('web'),
+      (now) => same(now, before),
+      1_500,
+    );
+    await cluster.plane.start();
+    await nodeIs(shop, 'fault-plain', 'ready');
+    await nodeIs(shop, 'fault-live', 'ready');
+    // Longer than the grace after a start: nothing is taken for lost, nothing is replaced.
+    await always(
+      'all run',
+      () => cluster.pids('web'),
+      (now) => same(now, before),
+      6_000,
+    );
+    await cluster.phase(shop, 'web', 'Running');
+    expect(await cluster.containers('web')).toHaveLength(3);
+  });
+
+  it('when their engine with live restore is restarted (F-06)', async () => {
+    const before = await deployed(shop, 2, { nodeId: 'fault-live' });
+    await live.engine.restart();
+    expect(await exactly(2)).toEqual(before);
+    await cluster.phase(shop, 'web', 'Running');
+  });
+
+  it('over a cut that is shorter than the time after which a node fails', async () => {
+    const before = await deployed(shop, 2);
+    plain.cut();
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    plain.heal();
+    await always(
+      'all run',
+      () => cluster.pids('web'),
+      (now) => same(now, before),
+      4_000,
+    );
+    expect(await cluster.events(shop, 'node.failed', 'fault-plain')).toEqual([]);
+    await cluster.phase(shop, 'web', 'Running');
+  });
+});
+
+describe('the wanted number is there again, and no more', () => {
+  it('after a restart of an engine that takes its containers with it (F-06)', async () => {
+    await deployed(shop, 3);
+    await plain.engine.restart();
+    await exactly(3);
+    await cluster.phase(shop, 'web', 'Running');
+    expect(await cluster.containers('web')).toHaveLength(3);
+  });
+
+  it('after a crash of an engine (F-06)', async () => {
+    await deployed(shop, 3);
+    await plain.engine.kill9();
+    await cluster.status(shop, 'web', 'notices or keeps', ({ phase }) => phase !== 'Pending');
+    await plain.engine.start();
+    await exactly(3);
+    await cluster.phase(shop, 'web', 'Running');
+  });
+
+  it('after a container was removed by hand', async () => {
+    const before = await deployed(shop, 2);
+    const [victim] = await plain.containers('web');
+    await plain.docker.remove(victim?.id ?? '', { force: true });
+    const after = await eventually(
+      'two again',
+      () => cluster.pids('web'),
+      (now) => Object.keys(now).length === 2,
+    );
+    expect(Object.keys(after).toSorted()).toEqual(Object.keys(before).toSorted());
+    await cluster.phase(shop, 'web', 'Running');
+  });
+
+  it('when a node is lost, and when it comes back (F-09a)', async () => {
+    const before = await deployed(shop, 2);
+    expect(Object.keys(await plain.pids('web'))).toHaveLength(1);
+    plain.cut();
+    await nodeIs(shop, 'fault-plain', 'failed', 10_000);
+    // Degraded and named, but not yet replaced.
+    const degraded = await cluster.phase(shop, 'web', 'Degraded');
+    expect(degraded.message).toContain('fault-plain');
+    await eventually(
+      'replaced',
+      () => live.pids('web'),
+      (pids) => Object.keys(pids).length === 2,
+      15_000,
+    );
+    await cluster.phase(shop, 'web', 'Running');
+    // The lost one still runs: nobody can reach it.
+    expect(Object.keys(await plain.pids('web'))).toHaveLength(1);
+    plain.heal();
+    await nodeIs(shop, 'fault-plain', 'ready');
+    const after = await exactly(2, 15_000);
+    expect(await plain.containers('web')).toEqual([]);
+    expect(Object.keys(after).filter((id) => before[id] !== undefined)).toHaveLength(1);
+    await cluster.phase(shop, 'web', 'Running');
+  });
+
+  it('when a machine dies and comes back empty-handed (F-09b)', async () => {
+    await deployed(shop, 2);
+    await plain.agent.kill9();
+    plain.engine.pause();
+    await eventually(
+      'replaced',
+      () => live.pids('web'),
+      (pids) => Object.keys(pids).length === 2,
+      20_000,
+    );
+    plain.engine.resume();
+    await plain.agent.start();
+    await exactly(2, 15_000);
+    expect(await plain.containers('web')).toEqual([]);
+  });
+});
+
+describe('without another node', () => {
+  it('nothing is stopped for a lost one, and everything is as it was when it returns', async () => {
+    const before = await deployed(alone, 2);
+    single.cut();
+    await nodeIs(alone, 'fault-single', 'failed', 10_000);
+    await always(
+      'all run',
+      () => single.pids('web'),
+      (now) => same(now, before),
+      5_000,
+    );
+    single.heal();
+    await nodeIs(alone, 'fault-single', 'ready');
+    await cluster.phase(alone, 'web', 'Running');
+    expect(await exactly(2)).toEqual(before);
+  });
+});
+
+function same(now: Pids, before: Pids): boolean {
+  const ids = Object.keys(before);
+  return Object.keys(now).length === ids.length && ids.every((id) => now[id] === before[id]);
+}
