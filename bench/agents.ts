@@ -181,6 +181,12 @@ try {
   begun = performance.now();
   pings = 0;
   await pause(seconds * 1000);
+  const gauges = await (await fetch(`${server.url}/metrics`)).text();
+  const gauge = (name: string): string =>
+    (Number(new RegExp(`^berth_nodejs_${name} (\\S+)`, 'm').exec(gauges)?.[1] ?? 0) / 2 ** 20).toFixed(0);
+  console.log(
+    `heap used ${gauge('heap_size_used_bytes')} MiB of ${gauge('heap_size_total_bytes')}, outside it ${gauge('external_memory_bytes')} MiB`,
+  );
   const spent = (cpuSeconds(server.pid) - from) / ((performance.now() - begun) / 1000);
   console.log(
     `RSS idle ${idleMiB.toFixed(0)} MiB, enrolled ${enrolledMiB.toFixed(0)} MiB, connected ${rssMiB(server.pid).toFixed(0)} MiB`,

@@ -35,6 +35,10 @@ const SEEN_EVERY_MS = 60_000;
 /** Nodes per commit; each may write a record and an event. */
 const NODES_PER_COMMIT = 40;
 
+/** Up to this many nodes a sign of life is judged without a pause. */
+const JUDGED_AT_ONCE = 100;
+const MAX_JUDGE_PAUSE_MS = 250;
+
 interface TenantPulses {
   readonly nodes: Map<NodeName, NodePulse>;
   /** Since when this process listens for the tenant. */
@@ -133,10 +137,14 @@ export class NodeLivenessController implements Controller, Liveness {
   #judgeSoon(tenantId: TenantId): void {
     if (this.#urgent.has(tenantId)) return;
     this.#urgent.add(tenantId);
-    setImmediate(() => {
+    const judge = (): void => {
       this.#urgent.delete(tenantId);
       this.#judgeNow(tenantId);
-    });
+    };
+    const size = this.#pulses(tenantId).nodes.size;
+    // A judgement looks at the whole tenant: when thousands come back at once, each look takes in many of them.
+    if (size <= JUDGED_AT_ONCE) setImmediate(judge);
+    else this.#deps.timers.after(Math.min(MAX_JUDGE_PAUSE_MS, size / 20), judge);
   }
 
   /** One judgement per tenant at a time, and one more when something came meanwhile. */
@@ -157,7 +165,7 @@ export class NodeLivenessController implements Controller, Liveness {
       )
       .finally(() => {
         this.#judging.delete(tenantId);
-        if (this.#again.delete(tenantId)) this.#judgeNow(tenantId);
+        if (this.#again.delete(tenantId)) this.#judgeSoon(tenantId);
       });
     this.#judging.set(tenantId, judging);
   }
