@@ -150,7 +150,7 @@ function sentBody(options: CallOptions): Json | undefined {
   // Reading a hostile text is the server's task; the law needs the small ones that were accepted.
   if ((options.yaml ?? options.raw ?? '').length > MAX_SENT) return undefined;
   try {
-    if (options.yaml !== undefined) return onWire(parseYaml(options.yaml));
+    if (options.yaml !== undefined) return onWire(parseYaml(options.yaml, { logLevel: 'silent' }));
     if (options.raw !== undefined) return onWire(JSON.parse(options.raw.toString()));
   } catch {
     return undefined;
