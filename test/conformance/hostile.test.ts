@@ -146,8 +146,8 @@ describe('names in paths', () => {
     '~',
     'WEB',
     'web.',
-    `${'a'.repeat(511)}`,
-    `${'a'.repeat(5000)}`,
+    'a'.repeat(511),
+    'a'.repeat(5000),
     '{name}',
     '%7bname%7d',
     'dep_',
@@ -232,7 +232,7 @@ describe('the transport', () => {
     const drip = Array.from({ length: 60 }, (_, index) => `X-Drip-${index}: 1\r\n`);
     slow = Promise.all([
       rawExchange(spawned.url, 'GET /api/v1/deployments HTTP/1.1\r\nHost: a\r\n', {
-        then: drip,
+        more: drip,
         everyMs: 500,
         limitMs: 20_000,
         untilClosed: true,
@@ -292,10 +292,10 @@ describe('the transport', () => {
       'an absolute URL of another host': () =>
         rawExchange(spawned.url, head([], 'GET', 'http://example.com/api/v1/nothing')),
       'a body that breaks off': () =>
-        rawExchange(spawned.url, `${head([JSON_TYPE, 'Content-Length: 2'])}{`, { then: ['x'], everyMs: 50 }),
+        rawExchange(spawned.url, `${head([JSON_TYPE, 'Content-Length: 2'])}{`, { more: ['x'], everyMs: 50 }),
       'chunks without an end': () =>
         rawExchange(spawned.url, head([JSON_TYPE, 'Transfer-Encoding: chunked']), {
-          then: Array.from({ length: 40 }, () => `10000\r\n${'a'.repeat(65_536)}\r\n`),
+          more: Array.from({ length: 40 }, () => `10000\r\n${'a'.repeat(65_536)}\r\n`),
         }),
     };
     for (const [what, ask] of Object.entries(cases)) expectRecord(await ask(), what);

@@ -54,7 +54,8 @@ beforeAll(async () => {
   );
   await plane.api.post('/api/v1/nodes', description('shop-node'), { token });
   const { id } = await plane.mintToken({ tenantId: shop.id, role: 'viewer' });
-  own = { deployment: 'web', secret: 'db', node: 'shop-node', token: id };
+  const backup = await plane.api.post('/api/v1/backups', { deploymentName: 'web' }, { token });
+  own = { deployment: 'web', secret: 'db', node: 'shop-node', token: id, backup: String(backup.body['id']) };
 });
 afterAll(async () => {
   await plane.close();
@@ -63,7 +64,13 @@ afterAll(async () => {
 
 type Objects = Readonly<Record<string, string>>;
 
-const MISSING: Objects = { deployment: 'gone', secret: 'gone', node: 'gone-node', token: 'tokgone' };
+const MISSING: Objects = {
+  deployment: 'gone',
+  secret: 'gone',
+  node: 'gone-node',
+  token: 'tokgone',
+  backup: 'bak_gone',
+};
 
 /** The object that `{name}` or `{id}` of a route names. A route that is not listed fails the run. */
 function objectOf(route: Route): string | undefined {
@@ -71,6 +78,7 @@ function objectOf(route: Route): string | undefined {
   if (/\/secrets\//.test(route.path) && route.path.includes('{name}')) return 'secret';
   if (/\/nodes\/\{name\}/.test(route.path)) return 'node';
   if (route.path.includes('/tokens/{id}')) return 'token';
+  if (route.path.includes('/backups/{id}')) return 'backup';
   return undefined;
 }
 
@@ -79,6 +87,7 @@ function pathOf(route: Route, objects: Objects, tenant: string): string {
   const path = route.path
     .replace('{tenant}', tenant)
     .replace('{namespace}', 'resources')
+    .replace('{version}', '1')
     .replace(/\{(?:name|id)\}/, object === undefined ? '{unlisted}' : (objects[object] ?? ''));
   if (path.includes('{')) throw new Error(`the matrix does not know the parameters of ${label(route)}`);
   return path;
@@ -181,7 +190,7 @@ function sameAnswer(answer: Answer): Json {
     key,
     key === 'received'
       ? ''
-      : String(value).replaceAll(/\b(?:web|db|shop-node|gone-node|gone|tok[a-z0-9]+)\b/g, '*'),
+      : String(value).replaceAll(/\b(?:web|db|shop-node|gone-node|gone|tok[a-z0-9]+|bak_[a-z0-9]+)\b/g, '*'),
   ]);
   return Object.fromEntries(texts) as Json;
 }

@@ -49,6 +49,5 @@ export const PENDING: Readonly<Record<string, readonly RejectionCode[]>> = {
   ],
   'scaling policies': ['scaling_policy_invalid', 'scaling_policy_not_found'],
   canaries: ['canary_invalid', 'canary_not_found'],
-  'backups and rollback': ['backup_not_found', 'backup_invalid', 'archive_version_not_found'],
   'the dashboard session': ['csrf_token_invalid'],
 };

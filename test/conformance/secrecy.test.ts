@@ -250,7 +250,7 @@ describe('markers', () => {
           (_text, kind: string) => `${kind}/${names[kind] ?? 'web'}`,
         )
         .replaceAll(/\{[a-z]+\}/gi, 'db');
-      await call('GET', path, { ...(route.tenant === 'platform' ? { token: plane.adminToken } : {}) });
+      await call('GET', path, route.tenant === 'platform' ? { token: plane.adminToken } : {});
     }
     for (const path of ['/metrics', '/healthz', '/openapi.json']) await call('GET', path, { token: null });
   });

@@ -11,7 +11,7 @@ export interface RawAnswer {
 
 export interface RawOptions {
   /** Sent after the first bytes, one after the other. */
-  readonly then?: readonly (string | Buffer)[];
+  readonly more?: readonly (string | Buffer)[];
   /** Between two of them. */
   readonly everyMs?: number;
   /** Given up after this long. */
@@ -39,7 +39,7 @@ export function rawExchange(
   const start = performance.now();
   return new Promise((resolve) => {
     const socket = connect(Number(port), hostname);
-    const rest = [...(options.then ?? [])];
+    const rest = [...(options.more ?? [])];
     let text = '';
     let timer: NodeJS.Timeout | undefined;
     const done = (closed: boolean): void => {

@@ -23,11 +23,7 @@ describe('parseYaml', () => {
     ['a second document', 'a: 1\n---\nb: 2', 'malformed'],
     ['a key that is a list', '? [a]\n: b', 'malformed'],
     ['a tag', 'a: !!binary aGVsbG8=', 'malformed'],
-    [
-      'an alias bomb',
-      `a: &a [1,1,1,1,1,1,1,1,1]\nb: &b [${'*a,'.repeat(9)}]\nc: [${'*b,'.repeat(9)}]`,
-      'malformed',
-    ],
+    ['an alias bomb', `a: &a [1]\nb: &b [${'*a,'.repeat(50)}]\nc: [${'*b,'.repeat(50)}]`, 'malformed'],
     ['33 levels', `${'['.repeat(33)}${']'.repeat(33)}`, 'too_deep'],
     ['dashes with wide gaps', '-   '.repeat(100_000), 'too_deep'],
     ['many tokens', '- a\n'.repeat(YAML_MAX_TOKENS), 'too_long'],

@@ -254,4 +254,44 @@ export const recordCases: readonly Case[] = [
       return { method: 'DELETE', path: `/api/v1/tokens/${id}` };
     },
   }),
+  ...refused('backup_not_found', 'id', {
+    read: ask('GET', '/api/v1/backups/bak_missing'),
+    restore: ask('POST', '/api/v1/backups/bak_missing/restore', { body: {} }),
+    delete: ask('DELETE', '/api/v1/backups/bak_missing'),
+    'of another tenant': async (stage) => {
+      const other = await stage.plane.tenant('other');
+      const token = other.tokens['tenant-admin'];
+      await stage.call('POST', DEPLOYMENTS, { body: { name: 'kept', image: stage.image }, token });
+      const made = await stage.call('POST', '/api/v1/backups', { body: { deploymentName: 'kept' }, token });
+      return { method: 'GET', path: `/api/v1/backups/${String(made.body['id'])}` };
+    },
+  }),
+  ...inside('backup_not_found', {
+    'its own': async (stage) => {
+      const made = await stage.call('POST', '/api/v1/backups', {
+        body: { deploymentName: await stored(stage) },
+      });
+      return { method: 'GET', path: `/api/v1/backups/${String(made.body['id'])}` };
+    },
+  }),
+  ...refused('archive_version_not_found', 'version', {
+    read: async (stage) => ({
+      method: 'GET',
+      path: `/api/v1/archives/deployments/${await stored(stage)}/99`,
+    }),
+    rollback: async (stage) => ({
+      method: 'POST',
+      path: `${DEPLOYMENTS}/${await stored(stage)}/rollback`,
+      options: { body: { version: 99 } },
+    }),
+  }),
+  ...inside('archive_version_not_found', {
+    'the first': async (stage) => ({
+      method: 'GET',
+      path: `/api/v1/archives/deployments/${await stored(stage)}/1`,
+    }),
+  }),
+  ...refused('backup_invalid', 'format', {
+    'another document': ask('POST', '/api/v1/backups/import', { body: {} }),
+  }),
 ];
