@@ -74,10 +74,15 @@ export async function lastLogLines(
   client: Client,
   deployment: string,
   count: number,
+  instance?: string,
 ): Promise<readonly LogLine[]> {
   const lines: LogLine[] = [];
   try {
-    for await (const line of logLines(client, deployment, { tail: count })) lines.push(line);
+    for await (const line of logLines(client, deployment, {
+      tail: count,
+      ...(instance === undefined ? {} : { instance }),
+    }))
+      lines.push(line);
   } catch {
     return [];
   }

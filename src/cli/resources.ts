@@ -284,6 +284,21 @@ const joinTokens: Resource = {
   ],
 };
 
+const backups: Resource = {
+  name: 'backups',
+  aliases: ['backup'],
+  nameOf: (record) => `backup/${textOf(record, 'id')}`,
+  nothing: 'no backups yet; next: berth backup create NAME',
+  list: (client) => client.list('/api/v1/backups'),
+  one: (client, name) => client.record({ path: `/api/v1/backups/${segment(name)}` }),
+  columns: [
+    field('ID', 'id'),
+    { header: 'DEPLOYMENT', cell: (record) => textOf(record, 'deploymentName') },
+    field('BY', 'createdBy', true),
+    ageOf('createdAt'),
+  ],
+};
+
 /** Every kind that `get` knows. */
 export const RESOURCES: readonly Resource[] = [
   deployments,
@@ -295,6 +310,7 @@ export const RESOURCES: readonly Resource[] = [
   events,
   archives,
   joinTokens,
+  backups,
 ];
 
 export function resourceOf(word: string): Resource {

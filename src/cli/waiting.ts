@@ -100,29 +100,33 @@ async function explainFailure(session: Session, client: Client, record: Json, wo
   terminal.err(`  ${words}\n`);
   const instances = await client.call({ path: `${deploymentPath(name)}/instances` });
   const observed = instances.ok ? (instances.body as readonly Json[]) : [];
-  for (const line of observed.flatMap(troubleOf)) terminal.err(`  ${line}\n`);
-  const lines = await lastLogLines(client, name, LAST_LINES);
+  const troubled = observed.filter(
+    (instance) => textOf(instance, 'specHash') === textOf(record, 'specHash') && isTroubled(instance),
+  );
+  for (const instance of troubled) terminal.err(`  ${troubleText(instance)}\n`);
+  // Of one that is in trouble: the older ones that still serve have nothing to tell.
+  const [first] = troubled;
+  const lines = first === undefined ? [] : await lastLogLines(client, name, LAST_LINES, textOf(first, 'id'));
   if (lines.length > 0) terminal.err(`  its last output:\n`);
   for (const line of lines) terminal.err(`  ${style.dim('│')} ${line.text}\n`);
-  const unplaced = (numberOf(record, 'status.placed') ?? 0) < (numberOf(record, 'replicas') ?? 0);
-  const next = unplaced ? `berth explain ${name}` : `berth describe deployment ${name}`;
-  terminal.err(`  next: ${next}\n`);
+  const advice =
+    first === undefined
+      ? `berth explain ${name}`
+      : `berth describe deployment ${name}${observed.length > troubled.length ? ` · berth rollout undo ${name}` : ''}`;
+  terminal.err(`  next: ${advice}\n`);
+}
+
+function isTroubled(instance: Json): boolean {
+  const health = textOf(instance, 'health');
+  return !(textOf(instance, 'state') === 'running' && (health === '' || health === 'healthy'));
 }
 
 /** What the node's agent last said of an instance that is not as it should be. */
-function troubleOf(instance: Json): readonly string[] {
+function troubleText(instance: Json): string {
   const health = textOf(instance, 'health');
-  const state = textOf(instance, 'state');
-  if (state === 'running' && (health === '' || health === 'healthy')) return [];
-  const words = [
-    state,
-    health === '' ? '' : `health ${health}`,
-    textOf(instance, 'reason'),
-    textOf(instance, 'message'),
-  ];
-  return [
-    `${textOf(instance, 'id')} on ${textOf(instance, 'nodeId')}: ${words.filter((word) => word !== '').join(', ')}`,
-  ];
+  const words = [textOf(instance, 'state'), health, textOf(instance, 'reason'), textOf(instance, 'message')];
+  const said = [...new Set(words)].filter((word) => word !== '').join(', ');
+  return `${textOf(instance, 'id')} on ${textOf(instance, 'nodeId')}: ${said}`;
 }
 
 export function timeoutOf(text: string, parse: (text: string) => number | undefined): number {

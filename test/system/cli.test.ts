@@ -190,6 +190,24 @@ describe('deployments from the command line', () => {
   });
 });
 
+describe('backups from the command line', () => {
+  it('are made, carried and restored', async () => {
+    await berth(['run', IMAGE, '--name', 'kept', '--no-wait']);
+    expect((await berth(['backup', 'create', 'kept'])).out).toMatch(/^backup\/bak_\S+ of kept made\n$/);
+    const id = (await berth(['get', 'backups', '-o', 'name'])).out.trim().replace('backup/', '');
+    const document = await berth(['backup', 'export', id]);
+    await berth(['delete', 'deployment', 'kept']);
+    expect((await berth(['backup', 'import'], { input: document.out })).out).toMatch(
+      /^backup\/bak_\S+ imported\n$/,
+    );
+    expect((await berth(['backup', 'restore', id, '--no-wait'])).out).toBe(
+      `deployment/kept restored from ${id}\n`,
+    );
+    expect((await berth(['get', 'deployment', 'kept', '-o', 'name'])).out).toBe('deployment/kept\n');
+    expect((await berth(['backup', 'delete', id])).out).toBe(`backup/${id} deleted\n`);
+  });
+});
+
 describe('taking something away', () => {
   it('is refused when nobody can be asked, and done with --allow-removal', async () => {
     const path = manifest('keep.yaml', `name: keep\nimage: ${IMAGE}\nenvironment:\n  A: "1"\n  B: "2"\n`);
@@ -268,6 +286,9 @@ describe('bad input', () => {
     ['an exec without a command', ['exec', 'ran'], 2, 'what is to be run?'],
     ['an exec where nothing runs', ['exec', 'ran', '--', 'ls'], 1, 'refused: exec_unavailable'],
     ['logs of nothing', ['logs', 'nobody'], 1, 'refused: deployment_not_found'],
+    ['a backup of nothing', ['backup', 'create', 'nobody'], 1, 'refused: deployment_not_found'],
+    ['a backup that is not there', ['backup', 'restore', 'bak_none'], 1, 'refused: backup_not_found'],
+    ['an import that is no document', ['backup', 'import'], 2, 'standard input is not valid JSON'],
     ['an output format', ['get', 'nodes', '-o', 'xml'], 2, 'unknown output format xml'],
     ['a file that is not there', ['apply', '-f', 'none.yaml'], 2, 'there is no such file'],
   ];

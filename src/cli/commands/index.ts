@@ -100,6 +100,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: 'Show and compare earlier versions of a deployment',
     load: async () => (await import('./archive.ts')).archive,
   },
+  {
+    name: 'backup',
+    group: 'Look',
+    summary: 'Keep, carry and restore the configuration of a deployment',
+    load: async () => (await import('./backup.ts')).backup,
+  },
 
   {
     name: 'node',

@@ -1,0 +1,183 @@
+import { writeFileSync } from 'node:fs';
+import { parseDuration } from '../../core/model/quantity.ts';
+import { type Json, segment } from '../client.ts';
+import {
+  type CommandBody,
+  OUTPUT_OPTION,
+  type Parameter,
+  REMOTE_OPTIONS,
+  type Subcommand,
+} from '../command.ts';
+import { EXIT } from '../exit-code.ts';
+import { messageOf, usage } from '../failure.ts';
+import { textOf, textsOf } from '../fields.ts';
+import { outputFormat, printList, printRecord, structuredText } from '../output.ts';
+import { warningLines } from '../plan-view.ts';
+import { resourceOf } from '../resources.ts';
+import { timeoutOf, waitUntilHealthy } from '../waiting.ts';
+import { WAIT_OPTIONS } from './apply.ts';
+import { confirmDeletion } from './delete.ts';
+
+const ID: Parameter = { term: '<id>', description: 'As listed by berth backup list.' };
+const path = (id: string): string => `/api/v1/backups/${segment(id)}`;
+
+const create: Subcommand = {
+  name: 'create',
+  summary: 'Copy the configuration of a deployment',
+  description: [
+    'Keeps a copy of the configuration of a deployment as it is now, with its history. No bytes of volumes are read, and secrets are in it as references only.',
+  ],
+  parameters: [{ term: '<deployment>', description: 'The deployment.' }],
+  options: [OUTPUT_OPTION, ...REMOTE_OPTIONS],
+  examples: [{ line: 'berth backup create web', what: 'before a risky change' }],
+  run: async (session, { parameters: [deploymentName = ''], options }) => {
+    const format = outputFormat(options);
+    const made = await session
+      .client(options)
+      .record({ method: 'POST', path: '/api/v1/backups', body: { deploymentName } });
+    if (format === 'table') session.terminal.out(`backup/${textOf(made, 'id')} of ${deploymentName} made\n`);
+    else await printRecord(session.terminal, resourceOf('backups'), made, format, session.now());
+    return EXIT.ok;
+  },
+};
+
+const restore: Subcommand = {
+  name: 'restore',
+  summary: 'Store the configuration of a backup again',
+  description: [
+    'Creates the deployment of a backup, or replaces it whole, and waits until it is healthy. Every rule is asked again, so an old configuration can be refused.',
+  ],
+  parameters: [ID],
+  options: [...WAIT_OPTIONS, ...REMOTE_OPTIONS],
+  examples: [{ line: 'berth backup restore bak_01jd…', what: 'back to what was kept' }],
+  run: async (session, { parameters: [id = ''], options }) => {
+    const timeoutMs = timeoutOf(options.text('timeout') ?? '5m', parseDuration);
+    const client = session.client(options);
+    const written = await client.record({ method: 'POST', path: `${path(id)}/restore` });
+    const name = textOf(written, 'name');
+    session.terminal.out(`deployment/${name} restored from ${id}\n`);
+    const removed = textsOf(written, 'removed');
+    if (removed.length > 0) session.terminal.err(`it took away: ${removed.join(', ')}\n`);
+    for (const line of warningLines(written, session.terminal.errStyle)) session.terminal.err(`${line}\n`);
+    if (!options.unlessDenied('wait')) return EXIT.ok;
+    return waitUntilHealthy(session, client, { name, specHash: textOf(written, 'specHash') }, timeoutMs);
+  },
+};
+
+const exportCommand: Subcommand = {
+  name: 'export',
+  summary: 'Print a backup as a document for another control plane',
+  description: [
+    'Prints a self-contained JSON document that berth backup import takes, also on another control plane. It holds no secret values.',
+  ],
+  parameters: [ID],
+  options: [
+    {
+      flags: '--to <file>',
+      description: 'Write it to this file, which must not exist, instead of standard output.',
+    },
+    ...REMOTE_OPTIONS,
+  ],
+  examples: [{ line: 'berth backup export bak_01jd… --to web.backup.json', what: 'to carry it elsewhere' }],
+  run: async (session, { parameters: [id = ''], options }) => {
+    const document = await session.client(options).record({ path: `${path(id)}/export` });
+    const text = await structuredText('json', document);
+    const file = options.text('to');
+    if (file === undefined) session.terminal.out(text);
+    else writeNew(file, text);
+    return EXIT.ok;
+  },
+};
+
+function writeNew(file: string, text: string): void {
+  try {
+    writeFileSync(file, text, { flag: 'wx', mode: 0o600 });
+  } catch (error) {
+    throw usage(`--to ${file}: ${messageOf(error)}`);
+  }
+}
+
+const importCommand: Subcommand = {
+  name: 'import',
+  summary: 'Store an exported document as a backup of this tenant',
+  description: [
+    'Reads a document of berth backup export from standard input and stores it as a new backup of the tenant. Nothing is deployed: that is berth backup restore.',
+  ],
+  options: [OUTPUT_OPTION, ...REMOTE_OPTIONS],
+  examples: [
+    { line: 'berth backup import --context other < web.backup.json', what: 'into another control plane' },
+  ],
+  run: async (session, { options }) => {
+    const format = outputFormat(options);
+    const client = session.client(options);
+    const stored = await client.record({
+      method: 'POST',
+      path: '/api/v1/backups/import',
+      body: parse(await session.terminal.readInput()),
+    });
+    if (format === 'table') session.terminal.out(`backup/${textOf(stored, 'id')} imported\n`);
+    else await printRecord(session.terminal, resourceOf('backups'), stored, format, session.now());
+    session.terminal.err(`next: berth backup restore ${textOf(stored, 'id')}\n`);
+    return EXIT.ok;
+  },
+};
+
+function parse(text: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch (error) {
+    throw usage(`standard input is not valid JSON: ${messageOf(error)}`, ['berth backup import < FILE']);
+  }
+}
+
+export const backup: CommandBody = {
+  description: [
+    'A backup is a copy of the configuration of a deployment that outlives its archive and can be carried to another control plane. It holds no bytes of volumes and no secret values.',
+  ],
+  examples: [
+    { line: 'berth backup create web', what: 'make one' },
+    {
+      line: 'berth backup export bak_01jd… | berth backup import --context other',
+      what: 'carry it to another control plane',
+    },
+  ],
+  subcommands: [
+    create,
+    {
+      name: 'list',
+      summary: 'List backups',
+      aliases: ['ls'],
+      description: ['Lists the backups of the tenant, oldest first.'],
+      options: [OUTPUT_OPTION, ...REMOTE_OPTIONS],
+      examples: [{ line: 'berth backup list', what: 'every backup' }],
+      run: async (session, { options }) => {
+        const format = outputFormat(options);
+        const backups = resourceOf('backups');
+        const found = await backups.list(session.client(options), {});
+        if (found.length === 0 && (format === 'table' || format === 'wide'))
+          session.terminal.err(`${backups.nothing}\n`);
+        else await printList(session.terminal, backups, found, format, session.now());
+        return EXIT.ok;
+      },
+    },
+    restore,
+    exportCommand,
+    importCommand,
+    {
+      name: 'delete',
+      summary: 'Delete a backup',
+      aliases: ['remove'],
+      description: ['Deletes a backup. The deployment and its archive stay.'],
+      parameters: [ID],
+      options: [{ flags: '-y, --yes', description: 'Do not ask.' }, ...REMOTE_OPTIONS],
+      examples: [{ line: 'berth backup delete bak_01jd…', what: 'when it is no longer needed' }],
+      run: async (session, { parameters: [id = ''], options }) => {
+        const client = session.client(options);
+        await confirmDeletion(session, `backup/${id}`, options.flag('yes'));
+        await client.need({ method: 'DELETE', path: path(id) });
+        session.terminal.out(`backup/${id} deleted\n`);
+        return EXIT.ok;
+      },
+    },
+  ],
+};
