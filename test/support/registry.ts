@@ -24,11 +24,18 @@ export interface Registry {
   stop(): Promise<void>;
 }
 
-export async function startRegistry(options: { readonly auth?: RegistryAuth } = {}): Promise<Registry> {
+export async function startRegistry(
+  options: {
+    readonly auth?: RegistryAuth;
+    /** Where to listen instead of on loopback. */
+    readonly address?: string;
+  } = {},
+): Promise<Registry> {
   ensurePackages(['docker-registry', 'busybox-static']);
   const folder = mkdtempSync(join(tmpdir(), 'berth-registry-'));
-  const port = await freePort();
-  const host = `127.0.0.1:${port}`;
+  const address = options.address ?? '127.0.0.1';
+  const port = await freePort(address);
+  const host = `${address}:${port}`;
   const configFile = join(folder, 'config.yml');
   writeFileSync(configFile, configuration(folder, host, options.auth));
   const log = openSync(join(folder, 'log'), 'a');
@@ -253,8 +260,8 @@ async function answers(host: string): Promise<boolean> {
   }
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
+async function freePort(host: string): Promise<number> {
+  const server = createServer().listen(0, host);
   await once(server, 'listening');
   const address = server.address();
   server.close();
