@@ -9,6 +9,7 @@ import type { Limits } from '../core/rules/rule.ts';
 import type { NodeName } from '../core/model/ids.ts';
 import { type Admission, specHash } from './admission/admission.ts';
 import { type AccessDependencies, ProvenTokens } from './access/authenticate.ts';
+import { eraseDeletedTenants } from './admission/tenants.ts';
 import { createApp } from './api/app.ts';
 import { createHealth } from './api/health.ts';
 import { Metrics } from './api/metrics.ts';
@@ -200,6 +201,7 @@ export async function startServer({
         bootstrapToken,
         say: (message) => log.info(message),
       });
+      await eraseDeletedTenants(store);
       await secrets.prepare();
     },
     (problem) => log.warn({ problem }, 'waiting for the store'),

@@ -5,11 +5,13 @@ import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Kv } from '../store/kv.ts';
 import { createMemoryKv } from '../store/memory.ts';
 import { Store } from '../store/store.ts';
+import { Transaction } from '../store/transaction.ts';
 import { StoreView } from '../store/view.ts';
 import { type Admission, type Caller, commitAttempts, specHash } from './admission.ts';
 import { parseIfMatch, revisionRejection } from './if-match.ts';
 
 const TENANT = 't1' as TenantId;
+const OTHER = 't2' as TenantId;
 let kv: Kv;
 let store: Store;
 let now: number;
@@ -20,6 +22,10 @@ beforeEach(async () => {
   store = new Store(kv, await StoreView.open(kv, { onProblem: () => undefined }));
   now = Date.parse('2026-01-01T00:00:00Z');
   made = 0;
+  for (const id of [TENANT, OTHER]) {
+    const tenant = { id, slug: id, name: id, createdAt: new Date(now).toISOString() };
+    await store.commit(new Transaction(id).putGlobal('tenants', id, tenant));
+  }
 });
 
 const admission = () =>
@@ -53,8 +59,18 @@ const stored = () => store.forTenant(TENANT).list('quota').length;
 
 describe('a write', () => {
   it('answers with the revision of its commit', async () => {
-    expect(await send()).toEqual({ status: 201, body: { id: 'n1' }, revision: 1 });
-    expect(await send()).toMatchObject({ body: { id: 'n2' }, revision: 2 });
+    expect(await send()).toEqual({ status: 201, body: { id: 'n1' }, revision: 3 });
+    expect(await send()).toMatchObject({ body: { id: 'n2' }, revision: 4 });
+  });
+
+  it('is refused when its tenant is deleted meanwhile', async () => {
+    const who = caller();
+    const outcome = await commitAttempts(admission(), who, async () => {
+      await store.commit(new Transaction(TENANT).deleteGlobal('tenants', TENANT));
+      return makeOne(who);
+    });
+    expect(outcome).toMatchObject({ code: 'tenant_not_found' });
+    expect(stored()).toBe(0);
   });
 
   it('stores nothing when it is rejected or only tried', async () => {
@@ -83,7 +99,7 @@ describe('a write', () => {
       return { answer: { status: 200, body: {} }, transaction };
     });
     expect(seen).toEqual([undefined, 1, 2]);
-    expect(outcome).toMatchObject({ status: 200, revision: 3 });
+    expect(outcome).toMatchObject({ status: 200, revision: 5 });
   });
 
   it('gives up after a bounded number of attempts', async () => {
@@ -138,7 +154,7 @@ describe('an Idempotency-Key', () => {
     await send('k');
     const other: Caller = {
       ...caller({ id: 'k', requestDigest: 'd' }),
-      tenant: store.forTenant('t2' as TenantId),
+      tenant: store.forTenant(OTHER),
     };
     expect(await commitAttempts(admission(), other, () => makeOne(other))).toMatchObject({
       body: { id: 'n2' },

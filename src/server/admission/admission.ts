@@ -104,6 +104,8 @@ export async function commitAttempts(
     if (!('answer' in result)) return result;
     if (!('transaction' in result)) return result.answer;
     const { answer, transaction } = result;
+    const gone = expectTenant(admission, caller, transaction);
+    if (gone) return gone;
     if (idempotency !== undefined)
       transaction.include(remembered(admission, caller, idempotency, stored, answer).toCommit());
     const committed = await tenant.commit(transaction);
@@ -114,6 +116,21 @@ export async function commitAttempts(
     received: '(busy)',
     why: `The record changed under this request ${MAX_ATTEMPTS} times in a row; send it again.`,
   });
+}
+
+/** A tenant that is deleted meanwhile gets no more records: they would be nobody's. */
+function expectTenant(admission: Admission, caller: Caller, transaction: Transaction): Rejection | undefined {
+  const { tenantId } = caller.tenant;
+  const stored = admission.store.getGlobal('tenants', tenantId);
+  if (stored === undefined) {
+    return reject('tenant_not_found', {
+      field: 'tenant',
+      received: tenantId,
+      why: 'The tenant was deleted.',
+    });
+  }
+  transaction.expectGlobal('tenants', tenantId, stored);
+  return undefined;
 }
 
 /**

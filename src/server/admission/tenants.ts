@@ -6,7 +6,8 @@ import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { isDnsLabel } from '../../core/rules/name.ts';
 import { findTenant } from '../access/authenticate.ts';
-import { tenantPrefixes } from '../store/keys.ts';
+import { globalKey, tenantPrefixes } from '../store/keys.ts';
+import type { Store } from '../store/store.ts';
 import { Transaction } from '../store/transaction.ts';
 import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
 
@@ -97,14 +98,17 @@ export async function createTenant(
 
 /** Refused while anything of the tenant runs; then everything of it goes, its tokens first. */
 export async function deleteTenant(admission: Admission, caller: Caller, idOrSlug: string): Promise<Outcome> {
-  return commitAttempts(admission, caller, async () => {
+  const outcome = await commitAttempts(admission, caller, () => {
     const tenant = findTenant(admission.store, idOrSlug);
     if (tenant === undefined) return tenantNotFound('tenant', idOrSlug);
     const rejection = inUse(admission, tenant);
     if (rejection) return rejection;
     const stored = admission.store.getGlobal('tenants', tenant.id);
     const transaction = caller.tenant.transaction().expectGlobal('tenants', tenant.id, stored);
-    transaction.deleteGlobal('tenants', tenant.id).deleteGlobal('tenant-slugs', tenant.slug);
+    transaction
+      .deleteGlobal('tenants', tenant.id)
+      .deleteGlobal('tenant-slugs', tenant.slug)
+      .putGlobal('tenant-erasures', tenant.id, { requestedAt: admission.clock.now().toISOString() });
     for (const { id, record } of admission.store.listGlobal('tokens')) {
       if (record.tenantId === tenant.id) transaction.deleteGlobal('tokens', id);
     }
@@ -112,9 +116,10 @@ export async function deleteTenant(admission: Admission, caller: Caller, idOrSlu
       kind: 'Tenant',
       name: tenant.slug,
     });
-    await eraseRecords(admission, tenant.id);
     return { answer: { status: 200, body: { ...tenantView(tenant, undefined), ...ANNOUNCED } }, transaction };
   });
+  await eraseDeletedTenants(admission.store);
+  return outcome;
 }
 
 function inUse(admission: Admission, tenant: Tenant): Rejection | undefined {
@@ -141,15 +146,20 @@ function inUse(admission: Admission, tenant: Tenant): Rejection | undefined {
 
 const ERASE_CHUNK = 100;
 
-/** History and secret documents, in bounded commits; a tenant that is half erased has no token left and is erased again. */
-async function eraseRecords(admission: Admission, tenantId: TenantId): Promise<void> {
-  const { kv } = admission.store;
-  for (const prefix of tenantPrefixes(tenantId)) {
-    for (;;) {
-      const { entries } = await kv.range(prefix, { limit: ERASE_CHUNK });
-      if (entries.length === 0) break;
-      await kv.commit({ deletes: entries.map((entry) => entry.key) });
+/**
+ * History and secret documents of deleted tenants, in bounded commits. No write can follow, since every write is guarded by
+ * its tenant's record; what a crash leaves is erased at the next start.
+ */
+export async function eraseDeletedTenants(store: Store): Promise<void> {
+  for (const { id } of store.listGlobal('tenant-erasures')) {
+    for (const prefix of tenantPrefixes(id as TenantId)) {
+      for (;;) {
+        const { entries } = await store.kv.range(prefix, { limit: ERASE_CHUNK });
+        if (entries.length === 0) break;
+        await store.kv.commit({ deletes: entries.map((entry) => entry.key) });
+      }
     }
+    await store.kv.commit({ deletes: [globalKey('tenant-erasures', id)] });
   }
 }
 

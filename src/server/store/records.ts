@@ -12,6 +12,8 @@ import type { VolumeRecord } from '../../core/model/volume.ts';
 export interface GlobalRecords {
   tenants: Tenant;
   'tenant-slugs': { readonly tenantId: TenantId };
+  /** A deleted tenant whose history is still to be erased. */
+  'tenant-erasures': { readonly requestedAt: string };
   tokens: TokenRecord;
   'node-names': { readonly tenantId: TenantId };
   /** What the control plane says of its own machine, for the control-plane node rule (spec §3, rule 2). */
