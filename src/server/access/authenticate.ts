@@ -22,20 +22,25 @@ export interface AccessDependencies {
 
 const MAX_PROVEN = 10_000;
 
+interface Proof {
+  readonly tokenId: string;
+  readonly revision: number;
+}
+
 /**
- * Tokens whose secret was compared with the stored hash, so that a busy client does not pay for the hash with every
- * request. Bound to the revision of the record: a token that was revoked or replaced is compared anew.
+ * Authorization headers whose token was compared with its stored hash, so that a busy client does not pay for that with
+ * every request. Bound to the revision of the record: a token that was revoked or replaced is compared anew.
  */
 export class ProvenTokens {
-  readonly #revisions = new Map<string, number>();
+  readonly #proofs = new Map<string, Proof>();
 
-  holds(token: string, revision: number): boolean {
-    return this.#revisions.get(token) === revision;
+  find(header: string): Proof | undefined {
+    return this.#proofs.get(header);
   }
 
-  add(token: string, revision: number): void {
-    if (this.#revisions.size >= MAX_PROVEN) this.#revisions.clear();
-    this.#revisions.set(token, revision);
+  add(header: string, tokenId: string, revision: number): void {
+    if (this.#proofs.size >= MAX_PROVEN) this.#proofs.clear();
+    this.#proofs.set(header, { tokenId, revision });
   }
 }
 
@@ -79,6 +84,10 @@ export function authenticate(
   header: string | undefined,
 ): Principal | Rejection {
   if (header === undefined) return unauthenticated('The request has no Authorization header.');
+  const proof = proven.find(header);
+  const known = proof && store.getGlobal('tokens', proof.tokenId);
+  if (known?.modRevision === proof?.revision && known && usable(known.record, clock))
+    return principalOf(known.record);
   const text = /^Bearer +(\S+)$/i.exec(header)?.[1];
   if (text === undefined) return unauthenticated('The Authorization header is not "Bearer <token>".');
   const unknown = (): Rejection =>
@@ -86,12 +95,13 @@ export function authenticate(
   const candidate = candidateOf(store, text);
   if (candidate === undefined) return unknown();
   const { record, modRevision } = candidate.stored;
-  if (!proven.holds(text, modRevision)) {
-    if (!matchesHash(tokenKey, candidate.secret, record.hash)) return unknown();
-    proven.add(text, modRevision);
-  }
-  if (!usable(record, clock)) return unknown();
-  return { tokenId: record.id, kind: record.kind, role: record.role, tenantId: record.tenantId };
+  if (!matchesHash(tokenKey, candidate.secret, record.hash) || !usable(record, clock)) return unknown();
+  proven.add(header, record.id, modRevision);
+  return principalOf(record);
+}
+
+function principalOf({ id, kind, role, tenantId }: TokenRecord): Principal {
+  return { tokenId: id, kind, role, tenantId };
 }
 
 /** `X-Tenant-ID` and path tenants are assertions, compared with the credential; only platform administrators choose. */

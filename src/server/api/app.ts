@@ -66,6 +66,8 @@ export function rejectionBody(rejection: Rejection, baseUrl: string): Record<str
   return { code, field, received: got, expected, why, doc: `${baseUrl}/docs/errors/${code}` };
 }
 
+const NO_BYTES = Buffer.alloc(0);
+
 interface Served {
   readonly options: ApiOptions;
   readonly limiter: RateLimiter;
@@ -223,7 +225,7 @@ function admitRequest(
     });
   }
   const query = request.query as Readonly<Record<string, string>>;
-  const unknown = queryRejection(route, query);
+  const unknown = request.url.includes('?') ? queryRejection(route, query) : undefined;
   if (unknown) return unknown;
   return {
     principal,
@@ -257,7 +259,7 @@ function bodyOf(
   route: Route,
   request: FastifyRequest,
 ): { readonly value: unknown } | Rejection {
-  const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+  const bytes = Buffer.isBuffer(request.body) ? request.body : NO_BYTES;
   if (route.body === undefined) return { value: undefined };
   if (bytes.length === 0 && route.body.optional) return { value: undefined };
   const parsed = parseBody(bytes, request.headers['content-type'], route.body, {
@@ -272,7 +274,7 @@ function idempotencyOf(route: Route, request: FastifyRequest): Caller['idempoten
   if (route.method !== 'POST' || typeof key !== 'string') return undefined;
   const malformed = idempotencyKeyRejection(key);
   if (malformed) return malformed;
-  const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+  const body = Buffer.isBuffer(request.body) ? request.body : NO_BYTES;
   return {
     id: createHash('sha256').update(key).digest('hex'),
     requestDigest: createHash('sha256')
@@ -338,7 +340,7 @@ async function answer(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const start = process.hrtime.bigint();
+  const start = performance.now();
   let result: Reply;
   try {
     result = await serve(served, route, request);
@@ -347,7 +349,7 @@ async function answer(
   }
   if ('stream' in result) return sendStream(request, reply, result);
   const status = isRejection(result) ? statusOf(result) : result.status;
-  served.options.metrics.request(route, status, Number(process.hrtime.bigint() - start) / 1e9);
+  served.options.metrics.request(route, status, (performance.now() - start) / 1000);
   if (isRejection(result)) return sendRejection(served, request, reply, result);
   if (route.method !== 'GET') {
     served.options.log.info(

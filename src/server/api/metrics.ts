@@ -5,12 +5,17 @@ export interface ApiMetrics {
   request(route: Route, status: number, seconds: number): void;
 }
 
+interface RouteFigures {
+  readonly count: () => void;
+  readonly observe: (seconds: number) => void;
+}
+
 /** Labels are route templates and statuses: bounded sets, never a tenant's words. */
 export class Metrics implements ApiMetrics {
   readonly registry = new Registry();
   readonly #requests: Counter<'method' | 'route' | 'status'>;
   readonly #seconds: Histogram<'method' | 'route'>;
-  readonly #children = new Map<string, { inc: () => void; observe: (seconds: number) => void }>();
+  readonly #children = new WeakMap<Route, Map<number, RouteFigures>>();
 
   constructor() {
     collectDefaultMetrics({ register: this.registry, prefix: 'berth_' });
@@ -30,17 +35,20 @@ export class Metrics implements ApiMetrics {
   }
 
   request(route: Route, status: number, seconds: number): void {
-    const key = `${route.method} ${route.path} ${status}`;
-    let child = this.#children.get(key);
-    if (child === undefined) {
-      const labels = { method: route.method, route: route.path };
-      const counter = this.#requests.labels({ ...labels, status: String(status) });
-      const histogram = this.#seconds.labels(labels);
-      child = { inc: () => counter.inc(), observe: (value) => histogram.observe(value) };
-      this.#children.set(key, child);
-    }
-    child.inc();
-    child.observe(seconds);
+    const figures = this.#children.get(route)?.get(status) ?? this.#figuresOf(route, status);
+    figures.count();
+    figures.observe(seconds);
+  }
+
+  /** Label sets are looked up once per route and status, not with every request. */
+  #figuresOf(route: Route, status: number): RouteFigures {
+    const labels = { method: route.method, route: route.path };
+    const counter = this.#requests.labels({ ...labels, status: String(status) });
+    const histogram = this.#seconds.labels(labels);
+    const figures = { count: () => counter.inc(), observe: (value: number) => histogram.observe(value) };
+    const byStatus = this.#children.get(route) ?? new Map<number, RouteFigures>();
+    this.#children.set(route, byStatus.set(status, figures));
+    return figures;
   }
 
   /** Decision times and commits of the controllers, by controller: a small, fixed set. */
