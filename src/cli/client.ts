@@ -4,7 +4,7 @@ import type { Target } from './context.ts';
 import { EXIT } from './exit-code.ts';
 import { Failure, Refused } from './failure.ts';
 import { type RejectionView, readRejection } from './rejection-view.ts';
-import { neverSent, readBody, send, unreachable, type WireRequest } from './transport.ts';
+import { isPermanent, neverSent, readBody, send, unreachable, type WireRequest } from './transport.ts';
 
 const TIMEOUT_MS = 30_000;
 /** A live stream says something at least every 15 s. */
@@ -144,7 +144,7 @@ export class Client {
         await pause(wait, undefined, this.#signal === undefined ? {} : { signal: this.#signal });
       } catch (error) {
         if (this.#signal?.aborted === true) throw error;
-        const safe = request.method === 'GET' || neverSent(error);
+        const safe = !isPermanent(error) && (request.method === 'GET' || neverSent(error));
         // Nothing listens there: waiting for a restart is worth a moment, not a minute.
         if (last || !safe) throw unreachable(this.target, error);
         await pause(FIRST_PAUSE_MS * 2 ** (attempt - 1));

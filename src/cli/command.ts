@@ -1,3 +1,4 @@
+import type { OptionValues } from './option-values.ts';
 import type { Session } from './session.ts';
 
 /** A command as data: parser, help page, shell completion and the reference page are made from it. */
@@ -48,34 +49,6 @@ export interface Example {
 export interface Input {
   readonly parameters: readonly string[];
   readonly options: OptionValues;
-}
-
-/** Values by the option's long name in camel case. */
-export class OptionValues {
-  readonly #values: Readonly<Record<string, unknown>>;
-
-  constructor(values: Readonly<Record<string, unknown>>) {
-    this.#values = values;
-  }
-
-  text(name: string): string | undefined {
-    const value = this.#values[name];
-    return typeof value === 'string' ? value : undefined;
-  }
-
-  flag(name: string): boolean {
-    return this.#values[name] === true;
-  }
-
-  /** `--no-wait`: true unless it was given. */
-  unlessDenied(name: string): boolean {
-    return this.#values[name] !== false;
-  }
-
-  list(name: string): readonly string[] {
-    const value = this.#values[name];
-    return Array.isArray(value) ? (value as readonly string[]) : [];
-  }
 }
 
 export interface CommandEntry {

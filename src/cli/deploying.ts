@@ -1,5 +1,5 @@
 import { type Answer, type Client, deploymentPath, type Json } from './client.ts';
-import type { OptionValues } from './command.ts';
+import type { OptionValues } from './option-values.ts';
 import { EXIT } from './exit-code.ts';
 import { Failure, Refused, usage } from './failure.ts';
 import { listOf, mapOf, numberOf, textOf, textsOf } from './fields.ts';

@@ -38,7 +38,8 @@ async function main(): Promise<number> {
     if (interruption.signal.aborted) process.exit(EXIT.interrupted);
     interruption.abort();
   });
-  process.on('SIGTERM', () => interruption.abort());
+  // A closed terminal must not leave behind what `berth up` started.
+  for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => interruption.abort());
   // `berth get … | head` closes the pipe: that is no error.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(EXIT.ok);

@@ -1,6 +1,7 @@
 import { nearest } from '../core/contract/nearest.ts';
 import type { Json } from './client.ts';
-import { OUTPUT_FORMATS, type OptionValues, type OutputFormat } from './command.ts';
+import { OUTPUT_FORMATS, type OutputFormat } from './command.ts';
+import type { OptionValues } from './option-values.ts';
 import { usage } from './failure.ts';
 import { tableText } from './table.ts';
 import type { Terminal } from './terminal.ts';

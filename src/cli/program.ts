@@ -1,6 +1,7 @@
 import { Command, CommanderError, Option as CommanderOption } from 'commander';
 import { nearest } from '../core/contract/nearest.ts';
-import { type CommandBody, type CommandEntry, type Input, type Option, OptionValues } from './command.ts';
+import type { CommandBody, CommandEntry, Input, Option } from './command.ts';
+import { OptionValues } from './option-values.ts';
 import { EXIT } from './exit-code.ts';
 import { usage } from './failure.ts';
 import { commandHelp, overview } from './help.ts';

@@ -1,5 +1,5 @@
 import { Client } from './client.ts';
-import type { OptionValues } from './command.ts';
+import type { OptionValues } from './option-values.ts';
 import { resolveTarget } from './context.ts';
 import type { Progress } from './progress.ts';
 import { makeProgress } from './progress.ts';

@@ -85,6 +85,11 @@ export function neverSent(error: unknown): boolean {
   return NEVER_SENT.has(codeOf(error));
 }
 
+/** Waiting changes nothing: a certificate, a protocol. */
+export function isPermanent(error: unknown): boolean {
+  return /^(?:CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_TLS|ERR_SSL|EPROTO|HPE_)/.test(codeOf(error));
+}
+
 export function codeOf(error: unknown): string {
   if (error instanceof AggregateError) return codeOf(error.errors[0]);
   return (error as NodeJS.ErrnoException | undefined)?.code ?? '';

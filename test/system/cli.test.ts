@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { selfSigned } from '../support/certificates.ts';
 
 const BERTH = join(import.meta.dirname, '../../bin/berth');
 const TOKEN = 'cli-test-token-0123456789abcdef0123456789';
@@ -74,32 +74,57 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-beforeAll(async () => {
+async function startServer(
+  name: string,
+  ...flags: readonly string[]
+): Promise<{ readonly child: ChildProcess; readonly port: number }> {
   const port = await freePort();
-  url = `http://127.0.0.1:${port}`;
-  server = spawn(
-    BERTH,
-    ['server', '--data-dir', join(folder, 'data'), '--listen', `127.0.0.1:${port}`, '--log-level', 'warn'],
-    {
-      cwd: folder,
-      env: { PATH: process.env['PATH'] ?? '', HOME: folder, BERTH_BOOTSTRAP_TOKEN: TOKEN },
-      stdio: ['ignore', 'ignore', 'inherit'],
-    },
-  );
-  const ready = (): Promise<boolean> =>
-    fetch(`${url}/readyz`).then(
-      (answer) => answer.ok,
-      () => false,
-    );
-  for (const deadline = Date.now() + 60_000; !(await ready()); await pause(50)) {
-    if (server.exitCode !== null || Date.now() > deadline) throw new Error('the control plane did not start');
+  const args = [
+    'server',
+    '--data-dir',
+    join(folder, name),
+    '--listen',
+    `127.0.0.1:${port}`,
+    '--log-level',
+    'warn',
+    ...flags,
+  ];
+  const child = spawn(BERTH, args, {
+    cwd: folder,
+    env: { PATH: process.env['PATH'] ?? '', HOME: folder, BERTH_BOOTSTRAP_TOKEN: TOKEN },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const listening = async (): Promise<boolean> => {
+    const socket = connect(port, '127.0.0.1');
+    try {
+      await once(socket, 'connect');
+      return true;
+    } catch {
+      return false;
+    } finally {
+      socket.destroy();
+    }
+  };
+  for (const deadline = Date.now() + 60_000; !(await listening()); await pause(50)) {
+    if (child.exitCode !== null || Date.now() > deadline) throw new Error('the control plane did not start');
   }
+  return { child, port };
+}
+
+async function stopServer(child: ChildProcess): Promise<void> {
+  const ended = once(child, 'exit');
+  child.kill('SIGTERM');
+  await ended;
+}
+
+beforeAll(async () => {
+  const started = await startServer('data');
+  server = started.child;
+  url = `http://127.0.0.1:${started.port}`;
 });
 
 afterAll(async () => {
-  const ended = once(server, 'exit');
-  server.kill('SIGTERM');
-  await ended;
+  await stopServer(server);
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -447,6 +472,52 @@ describe('contexts', () => {
     expect(outcome).toMatchObject({ code: 1, err: expect.stringContaining('refused: unauthenticated') });
     expect(outcome.err).not.toContain('not-a-token-of-this');
     expect((await berth(['context', 'list'], { env: none })).out).not.toContain('wrong');
+  });
+});
+
+describe('a control plane with TLS', () => {
+  let child: ChildProcess;
+  let secure: string;
+  const { key, cert } = selfSigned(['IP:127.0.0.1']);
+
+  beforeAll(async () => {
+    const flags = ['--tls-cert', manifest('cert.pem', cert), '--tls-key', manifest('key.pem', key)];
+    const started = await startServer('secure', ...flags);
+    child = started.child;
+    secure = `https://127.0.0.1:${started.port}`;
+  });
+  afterAll(() => stopServer(child));
+
+  it('is refused while nobody trusts its certificate, and says how to trust it', async () => {
+    const outcome = await berth(['get', 'deployments'], { env: { BERTH_CLI_SERVER: secure } });
+    expect(outcome).toMatchObject({ code: 3, out: '' });
+    expect(outcome.err).toContain('nobody this machine trusts signed the certificate');
+    expect(outcome.err).toContain('--ca-file');
+  });
+
+  it('is used through a context that trusts it', async () => {
+    const none = { BERTH_CLI_SERVER: '', BERTH_CLI_TOKEN: '' };
+    const login = await berth(
+      ['login', '--server', secure, '--name', 'tls', '--ca-file', join(folder, 'cert.pem')],
+      { input: TOKEN, env: none },
+    );
+    expect(login).toMatchObject({ code: 0 });
+    expect((await berth(['get', 'deployments', '-o', 'json', '--context', 'tls'], { env: none })).out).toBe(
+      '[]\n',
+    );
+    const line = await berth(['node', 'token', '--context', 'tls'], { env: none });
+    expect(line.out).toMatch(/--ca-digest sha256:[0-9a-f]{64}/);
+  });
+
+  it('that is addressed without TLS, or the other way round, is told apart', async () => {
+    const plain = await berth(['get', 'deployments'], {
+      env: { BERTH_CLI_SERVER: secure.replace('https', 'http') },
+    });
+    expect(plain).toMatchObject({ code: 3, err: expect.stringContaining('https://') });
+    const encrypted = await berth(['get', 'deployments'], {
+      env: { BERTH_CLI_SERVER: url.replace('http', 'https') },
+    });
+    expect(encrypted).toMatchObject({ code: 3, err: expect.stringContaining('does not speak TLS') });
   });
 });
 

@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { EngineTransport } from '../../src/agent/engine/transport.ts';
+import { buildTestImage, startEngine } from '../support/engine.ts';
 import { ensurePackages } from '../support/packages.ts';
 
 const BERTH = join(import.meta.dirname, '../../bin/berth');
@@ -22,12 +24,16 @@ interface Run {
   readonly tookMs: number;
 }
 
-async function start(): Promise<Run> {
+async function start(...engine: readonly string[]): Promise<Run> {
   const began = performance.now();
-  const child = spawn(BERTH, ['up', '--quickstart', '--own-engine', '--data-dir', data], {
-    cwd: folder,
-    env: environment,
-  });
+  const child = spawn(
+    BERTH,
+    ['up', '--quickstart', ...(engine.length === 0 ? ['--own-engine'] : engine), '--data-dir', data],
+    {
+      cwd: folder,
+      env: environment,
+    },
+  );
   let text = '';
   const take = (chunk: Buffer): void => {
     text += chunk.toString();
@@ -191,5 +197,29 @@ describe('the quickstart', () => {
     expect(processes()).toEqual([]);
     expect(network()).not.toContain(bridge);
     expect((await berth('context', 'list')).out).toBe('');
+  });
+});
+
+describe('the quickstart beside an engine that runs already', () => {
+  it('uses it, and leaves nothing of its own and everything of others in it', async () => {
+    // In the namespace of the tests: the registry on loopback and the published port must be reachable.
+    await using engine = await startEngine({ namespace: false });
+    await buildTestImage(engine, 'berth.test/other:1');
+    const transport = new EngineTransport(engine.socketPath);
+    const path = '/v1.41/containers/create?name=somebody-elses';
+    await transport.call({ method: 'POST', path, json: { Image: 'berth.test/other:1' } });
+    const names = async (): Promise<string> =>
+      JSON.stringify((await transport.call({ method: 'GET', path: '/v1.41/containers/json?all=true' })).body);
+
+    run = await start('--engine', engine.socketPath);
+    expect(run.said()).toContain(`at ${engine.socketPath}, which runs already`);
+    expect(run.said()).not.toContain('Install');
+    expect(await page(run.url)).toContain('It works');
+    expect(await names()).toContain('"/hello"');
+    expect(await interrupt(run)).toBe(0);
+    expect(await names()).toContain('"/somebody-elses"');
+    expect(await names()).not.toContain('"/hello"');
+    expect(processes()).toEqual([]);
+    await berth('up', '--clean', '--data-dir', data);
   });
 });

@@ -5,38 +5,40 @@ import { usage } from '../failure.ts';
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
-export const completion: CommandBody = {
-  description: [
-    'Prints a script that completes commands, subcommands, kinds and flags in your shell. It is made from the commands themselves, so print it again after an update.',
-  ],
-  parameters: [{ term: '<shell>', description: `One of: ${SHELLS.join(', ')}.`, values: SHELLS }],
-  examples: [
-    { line: 'berth completion bash > /etc/bash_completion.d/berth', what: 'bash, for every user' },
-    { line: 'berth completion zsh > ~/.zsh/completions/_berth', what: 'zsh; the folder must be in fpath' },
-    { line: 'berth completion fish > ~/.config/fish/completions/berth.fish', what: 'fish' },
-  ],
-  run: async ({ terminal }, { parameters: [shell = ''] }) => {
-    const { COMMANDS } = await import('./index.ts');
-    const words = await completionWords(COMMANDS);
-    switch (shell) {
-      case 'bash':
-        terminal.out(bashScript(words));
-        return EXIT.ok;
-      case 'zsh':
-        terminal.out(`#compdef berth\nautoload -U +X bashcompinit && bashcompinit\n${bashScript(words)}`);
-        return EXIT.ok;
-      case 'fish':
-        terminal.out(fishScript(words));
-        return EXIT.ok;
-      default: {
-        const near = nearest(shell, SHELLS);
-        throw usage(`unknown shell ${shell}${near === undefined ? '' : `; did you mean ${near}?`}`, [
-          `one of: ${SHELLS.join(', ')}`,
-        ]);
+/** Made from the list of commands, which it cannot import: it is one of them. */
+export function completion(commands: () => readonly CommandEntry[]): CommandBody {
+  return {
+    description: [
+      'Prints a script that completes commands, subcommands, kinds and flags in your shell. It is made from the commands themselves, so print it again after an update.',
+    ],
+    parameters: [{ term: '<shell>', description: `One of: ${SHELLS.join(', ')}.`, values: SHELLS }],
+    examples: [
+      { line: 'berth completion bash > /etc/bash_completion.d/berth', what: 'bash, for every user' },
+      { line: 'berth completion zsh > ~/.zsh/completions/_berth', what: 'zsh; the folder must be in fpath' },
+      { line: 'berth completion fish > ~/.config/fish/completions/berth.fish', what: 'fish' },
+    ],
+    run: async ({ terminal }, { parameters: [shell = ''] }) => {
+      const words = await completionWords(commands());
+      switch (shell) {
+        case 'bash':
+          terminal.out(bashScript(words));
+          return EXIT.ok;
+        case 'zsh':
+          terminal.out(`#compdef berth\nautoload -U +X bashcompinit && bashcompinit\n${bashScript(words)}`);
+          return EXIT.ok;
+        case 'fish':
+          terminal.out(fishScript(words));
+          return EXIT.ok;
+        default: {
+          const near = nearest(shell, SHELLS);
+          throw usage(`unknown shell ${shell}${near === undefined ? '' : `; did you mean ${near}?`}`, [
+            `one of: ${SHELLS.join(', ')}`,
+          ]);
+        }
       }
-    }
-  },
-};
+    },
+  };
+}
 
 /** What may follow each command line: `get` → kinds and flags, `node drain` → flags. */
 type Words = readonly (readonly [path: string, words: readonly string[]])[];

@@ -136,7 +136,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: 'completion',
     group: 'More',
     summary: 'Print the completion script of a shell',
-    load: async () => (await import('./completion.ts')).completion,
+    load: async () => (await import('./completion.ts')).completion(() => COMMANDS),
   },
   {
     name: 'version',

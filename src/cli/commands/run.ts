@@ -1,6 +1,7 @@
 import { parseDuration } from '../../core/model/quantity.ts';
 import type { Json } from '../client.ts';
-import { type CommandBody, type OptionValues, REMOTE_OPTIONS } from '../command.ts';
+import { type CommandBody, REMOTE_OPTIONS } from '../command.ts';
+import type { OptionValues } from '../option-values.ts';
 import { planDeployment, showPlan, writeDeployment } from '../deploying.ts';
 import { EXIT } from '../exit-code.ts';
 import { Failure, usage } from '../failure.ts';

@@ -1,12 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type Client, deploymentPath, type Json, segment } from '../client.ts';
-import {
-  type CommandBody,
-  type OptionValues,
-  OUTPUT_OPTION,
-  REMOTE_OPTIONS,
-  type Subcommand,
-} from '../command.ts';
+import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS, type Subcommand } from '../command.ts';
+import type { OptionValues } from '../option-values.ts';
 import { EXIT } from '../exit-code.ts';
 import { messageOf, usage } from '../failure.ts';
 import { textOf, textsOf } from '../fields.ts';

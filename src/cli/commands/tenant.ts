@@ -1,12 +1,7 @@
 import { parseMemory } from '../../core/model/quantity.ts';
 import { segment } from '../client.ts';
-import {
-  type CommandBody,
-  type OptionValues,
-  OUTPUT_OPTION,
-  type Parameter,
-  REMOTE_OPTIONS,
-} from '../command.ts';
+import { type CommandBody, OUTPUT_OPTION, type Parameter, REMOTE_OPTIONS } from '../command.ts';
+import type { OptionValues } from '../option-values.ts';
 import { EXIT } from '../exit-code.ts';
 import { usage } from '../failure.ts';
 import { textOf, textsOf } from '../fields.ts';

@@ -1,7 +1,7 @@
 import { existsSync, statfsSync } from 'node:fs';
 import { request } from 'node:http';
 import { formatBytes } from '../../core/model/quantity.ts';
-import type { OptionValues } from '../command.ts';
+import type { OptionValues } from '../option-values.ts';
 import { Failure, messageOf, Refused } from '../failure.ts';
 import { textOf, valueOf } from '../fields.ts';
 import type { Session } from '../session.ts';

@@ -132,8 +132,19 @@ function makeBridge(ip: string, name: string, address: string): void {
   }
 }
 
-/** A daemon leaves its bridges and filter rules behind when it ends. */
+/** Deepest first; a mount that is still there would keep the folder from being removed. */
+function unmountBelow(folders: readonly string[]): void {
+  const points = readFileSync('/proc/self/mountinfo', 'utf8')
+    .split('\n')
+    .map((line) => line.split(' ')[4] ?? '')
+    .filter((point) => folders.some((folder) => point.startsWith(`${folder}/`)));
+  const umount = ['/bin/umount', '/usr/bin/umount'].find((path) => existsSync(path));
+  if (umount !== undefined) for (const point of points.toReversed()) quietly(umount, ['-l', point]);
+}
+
+/** A daemon leaves its bridges, its filter rules and at times a mount behind when it ends. */
 export function removeTraces(place: Place): void {
+  unmountBelow([place.folder, place.runFolder]);
   const ip = find(IP, place);
   const { subnet } = recall(place);
   if (ip === undefined || subnet === undefined) return;
