@@ -47,16 +47,14 @@ export async function startAgent(options: AgentOptions): Promise<AgentProcess> {
     const command = [
       berth,
       'agent',
-      ...[
-        '--server',
-        options.server,
-        '--name',
-        options.name,
-        '--data-dir',
-        dataDir,
-        '--engine',
-        options.socketPath,
-      ],
+      '--server',
+      options.server,
+      '--name',
+      options.name,
+      '--data-dir',
+      dataDir,
+      '--engine',
+      options.socketPath,
       ...labels,
     ];
     const line =

@@ -94,7 +94,7 @@ describe('a deployment', () => {
 
     const [container] = await cluster.containers('bytes');
     const node = cluster.nodes.find(({ name }) => name === container?.labels['berth.io/node']);
-    const { HostConfig, Config } = await node?.inspect(container?.id ?? '');
+    const { HostConfig, Config } = await (node ?? one).inspect(container?.id ?? '');
     expect(Config.Cmd).toEqual(command);
     expect(HostConfig).toMatchObject({
       Privileged: false,
