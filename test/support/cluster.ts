@@ -63,6 +63,17 @@ export async function always<T>(
   }
 }
 
+export type Way = 'both' | 'to-plane' | 'from-plane';
+
+const CHAINS: Readonly<Record<Way, readonly (readonly [chain: string, side: string])[]>> = {
+  both: [
+    ['OUTPUT', '--dport'],
+    ['INPUT', '--sport'],
+  ],
+  'to-plane': [['OUTPUT', '--dport']],
+  'from-plane': [['INPUT', '--sport']],
+};
+
 /** One machine: its engine and its agent. */
 export class ClusterNode {
   readonly name: string;
@@ -112,20 +123,18 @@ export class ClusterNode {
     await this.docker.removeImage(reference);
   }
 
-  /** No packet passes between the agent and the control plane. */
-  cut(): void {
-    this.#filter('-I');
+  /** No packet passes between the agent and the control plane; or only those of one direction do not. */
+  cut(way: Way = 'both'): void {
+    this.#filter('-I', way);
   }
 
-  heal(): void {
-    this.#filter('-D');
+  /** The same way as it was cut. */
+  heal(way: Way = 'both'): void {
+    this.#filter('-D', way);
   }
 
-  #filter(action: '-I' | '-D'): void {
-    for (const [chain, side] of [
-      ['OUTPUT', '--dport'],
-      ['INPUT', '--sport'],
-    ] as const) {
+  #filter(action: '-I' | '-D', way: Way): void {
+    for (const [chain, side] of CHAINS[way]) {
       const rule = [
         '/usr/sbin/iptables',
         '-w',
