@@ -4,7 +4,8 @@ import type { Clock } from './clock.ts';
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const TIME_CHARACTERS = 10;
-const RANDOM_CHARACTERS = 16;
+const RANDOM_CHARACTERS = 8;
+const COUNTER_CHARACTERS = 8;
 
 export interface Ids {
   next(kind: IdKind): string;
@@ -13,35 +14,39 @@ export interface Ids {
   request(): string;
 }
 
-function encode(value: bigint, characters: number): string {
+function encode(value: number, characters: number): string {
   let text = '';
   let rest = value;
   for (let index = 0; index < characters; index += 1) {
-    text = ALPHABET.charAt(Number(rest & 31n)) + text;
-    rest >>= 5n;
+    text = ALPHABET.charAt(rest % 32) + text;
+    rest = Math.floor(rest / 32);
   }
   return text;
 }
 
 /**
- * Typed ids that sort by the time they were made. Within one millisecond, and when the clock steps back, the random
- * part is counted up, so that ids of one process are strictly increasing.
+ * Typed ids that sort by the time they were made: the millisecond, 40 random bits drawn for it, and a counter that starts
+ * at random. Within one millisecond, and when the clock steps back, only the counter moves, so that ids of one process
+ * are strictly increasing.
  */
 export function createIds(clock: Clock): Ids {
-  let lastMs = 0n;
-  let random = 0n;
+  let lastMs = 0;
+  let stem = '';
+  let counter = 0;
   let requests = 0;
   const process = randomBytes(6).toString('hex');
   return {
     next(kind) {
-      const now = BigInt(clock.now().getTime());
+      const now = clock.now().getTime();
       if (now > lastMs) {
         lastMs = now;
-        random = BigInt(`0x${randomBytes(9).toString('hex')}`);
+        const random = randomBytes(9);
+        stem = encode(now, TIME_CHARACTERS) + encode(random.readUIntBE(0, 5), RANDOM_CHARACTERS);
+        counter = random.readUInt32BE(5);
       } else {
-        random += 1n;
+        counter += 1;
       }
-      return `${ID_PREFIXES[kind]}_${encode(lastMs, TIME_CHARACTERS)}${encode(random, RANDOM_CHARACTERS)}`;
+      return `${ID_PREFIXES[kind]}_${stem}${encode(counter, COUNTER_CHARACTERS)}`;
     },
     tenant: () => randomUUID() as TenantId,
     request: () => {

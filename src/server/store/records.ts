@@ -78,20 +78,25 @@ export interface ColdRecords {
 /** Raised when the meaning of a stored record changes; the decoder migrates older ones. */
 const SCHEMA_VERSION = 1;
 
+/** Before the record's own members, so that both ways need no copy of it. */
+const VERSION_MEMBER = `{"v":${SCHEMA_VERSION},`;
+const EMPTY = `{"v":${SCHEMA_VERSION}}`;
+
 export function encodeRecord(record: object): string {
-  return JSON.stringify({ v: SCHEMA_VERSION, ...record });
+  const text = JSON.stringify(record);
+  return text === '{}' ? EMPTY : VERSION_MEMBER + text.slice(1);
 }
 
 export function decodeRecord<T>(key: string, text: string): T {
+  if (text === EMPTY) return {} as T;
+  const current = text.startsWith(VERSION_MEMBER);
   let parsed: unknown;
   try {
-    parsed = JSON.parse(text);
+    parsed = JSON.parse(current ? `{${text.slice(VERSION_MEMBER.length)}` : text);
   } catch (cause) {
     throw new Error(`the stored record ${key} cannot be read`, { cause });
   }
-  const { v, ...record } = (parsed ?? {}) as { v?: number };
-  if (v !== SCHEMA_VERSION) {
-    throw new Error(`the stored record ${key} has schema version ${v}, this program reads ${SCHEMA_VERSION}`);
-  }
-  return record as T;
+  if (current) return parsed as T;
+  const { v } = (parsed ?? {}) as { v?: number };
+  throw new Error(`the stored record ${key} has schema version ${v}, this program reads ${SCHEMA_VERSION}`);
 }
