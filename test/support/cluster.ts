@@ -28,6 +28,7 @@ export type { Tenant } from './plane-process.ts';
 export const BOX = 'berth.test/box:1';
 const WAIT_MS = 30_000;
 const POLL_MS = 50;
+const FAULT = /"level":(?:50|60|"error")|Error: |ExperimentalWarning|UnhandledPromise/;
 
 /** Waits until `fits` holds of what `read` answers, and answers it; the last one seen is told when it never does. */
 export async function eventually<T>(
@@ -264,10 +265,15 @@ export class Cluster {
     return call('POST', `/api/v1/deployments/${name}/exec`, body);
   }
 
+  /** Whatever a test did to the parts: none of them may have run into a fault of its own. */
   async stop(): Promise<void> {
     await Promise.allSettled(this.nodes.map(({ agent }) => agent.dispose()));
     await this.plane.dispose();
     await Promise.allSettled(this.nodes.map(({ engine }) => engine.stop()));
+    const faults = [this.plane.log(), ...this.nodes.map(({ agent }) => agent.log())].flatMap((log) =>
+      log.split('\n').filter((line) => FAULT.test(line)),
+    );
+    if (faults.length > 0) throw new Error(`faults were logged:\n${faults.slice(0, 20).join('\n')}`);
   }
 }
 
