@@ -10,12 +10,15 @@ const READY_MS = 30_000;
 const LOG_LIMIT = 500_000;
 const PROGRAM = join(import.meta.dirname, '../../bin/berth');
 
-/** Short, but long enough for a machine with two busy cores. */
+/**
+ * Short, but long enough for a machine with two busy cores, and for agents to find a control plane again that was away for a
+ * second: their back-off is not scaled.
+ */
 const SPANS = {
   BERTH_TIMERS_HEARTBEAT: '500ms',
   BERTH_TIMERS_FAILED_AFTER: '3s',
-  BERTH_TIMERS_REPLACE_AFTER: '5s',
-  BERTH_TIMERS_START_GRACE: '4s',
+  BERTH_TIMERS_REPLACE_AFTER: '7s',
+  BERTH_TIMERS_START_GRACE: '5s',
   BERTH_TIMERS_SETTLE: '500ms',
 };
 

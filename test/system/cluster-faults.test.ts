@@ -80,12 +80,7 @@ describe('containers keep their process', () => {
   it('when the control plane is killed and comes back (F-08)', async () => {
     const before = await deployed(shop, 3);
     await cluster.plane.end('SIGKILL');
-    await always(
-      'all run',
-      () => cluster.pids('web'),
-      (now) => same(now, before),
-      1_500,
-    );
+    expect(await cluster.pids('web')).toEqual(before);
     await cluster.plane.start();
     await nodeIs(shop, 'fault-plain', 'ready');
     await nodeIs(shop, 'fault-live', 'ready');
@@ -94,7 +89,7 @@ describe('containers keep their process', () => {
       'all run',
       () => cluster.pids('web'),
       (now) => same(now, before),
-      6_000,
+      9_000,
     );
     await cluster.phase(shop, 'web', 'Running');
     expect(await cluster.containers('web')).toHaveLength(3);
@@ -110,7 +105,7 @@ describe('containers keep their process', () => {
   it('over a cut that is shorter than the time after which a node fails', async () => {
     const before = await deployed(shop, 2);
     plain.cut();
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
     plain.heal();
     await always(
       'all run',
