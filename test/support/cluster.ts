@@ -66,7 +66,7 @@ export async function always<T>(
   }
 }
 
-export type Way = 'both' | 'to-plane' | 'from-plane';
+type Way = 'both' | 'to-plane' | 'from-plane';
 
 const CHAINS: Readonly<Record<Way, readonly (readonly [chain: string, side: string])[]>> = {
   both: [
@@ -120,10 +120,6 @@ export class ClusterNode {
       path: enginePath(['v1.41', 'containers', id, 'json']),
     });
     return answer.body;
-  }
-
-  async removeImage(reference: string): Promise<void> {
-    await this.docker.removeImage(reference);
   }
 
   /** No packet passes between the agent and the control plane; or only those of one direction do not. */

@@ -172,7 +172,9 @@ class Watch {
     this.#signal?.addEventListener('abort', this.#onAbort, { once: true });
     this.#timer = setTimeout(() => {
       this.#fail(
-        new EngineUnavailableError(`no answer in ${Math.ceil(deadlineMs)} ms: ${call.method} ${route(call.path)}`),
+        new EngineUnavailableError(
+          `no answer in ${Math.ceil(deadlineMs)} ms: ${call.method} ${route(call.path)}`,
+        ),
       );
     }, deadlineMs);
   }
