@@ -1,0 +1,167 @@
+import type { FastifyRequest } from 'fastify';
+import { nearest } from '../../core/contract/nearest.ts';
+import { allows, type Permission } from '../../core/model/permission.ts';
+import type { Tenant } from '../../core/model/tenant.ts';
+import { received } from '../../core/rejections/redaction.ts';
+import { isRejection, reject } from '../../core/rejections/reject.ts';
+import type { Rejection } from '../../core/rejections/rejection.ts';
+import { authenticate, tenantActedFor } from '../access/authenticate.ts';
+import type { Principal } from '../access/principal.ts';
+import { duplicateHeader, hostRejection } from './headers.ts';
+import type { Route, RouteRequest } from './route.ts';
+import type { Served } from './served.ts';
+
+function queryRejection(route: Route, query: Readonly<Record<string, unknown>>): Rejection | undefined {
+  const known = Object.keys(route.query ?? {});
+  for (const [name, value] of Object.entries(query)) {
+    if (known.includes(name) && typeof value === 'string') continue;
+    if (known.includes(name)) {
+      return reject('query_parameter_invalid', {
+        field: name,
+        received: received(value),
+        expected: 'the parameter once',
+        why: `The query parameter ${name} was sent more than once.`,
+      });
+    }
+    const near = nearest(name, known);
+    const list = known.length === 0 ? 'this route takes no query parameters' : `one of: ${known.join(', ')}`;
+    return reject('query_parameter_unknown', {
+      field: name,
+      received: received(value),
+      expected: list,
+      why:
+        near === undefined
+          ? `There is no query parameter ${name} here.`
+          : `There is no query parameter ${name} here; did you mean ${near}?`,
+    });
+  }
+  return undefined;
+}
+
+const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+
+function tenantAssertion(
+  route: Route,
+  request: FastifyRequest,
+): { readonly field: string; readonly value: string } | undefined | Rejection {
+  const header = request.headers['x-tenant-id'];
+  const value = typeof header === 'string' && header !== '' ? header : undefined;
+  if (route.tenant === 'header' && value === undefined) {
+    return reject('dvm_recommendation_tenant_required', {
+      field: 'X-Tenant-ID',
+      received: '(absent)',
+      why: 'Recommendations are read for one tenant, which this header names.',
+    });
+  }
+  if (route.tenant === 'header-uuid' && (value === undefined || !UUID.test(value))) {
+    return reject('node_claim_release_no_tenant', {
+      field: 'X-Tenant-ID',
+      received: received(value),
+      why: 'A claim is released per tenant; the header holds the UUID of the releasing tenant.',
+    });
+  }
+  return value === undefined ? undefined : { field: 'X-Tenant-ID', value };
+}
+
+function tenantOf(
+  { options }: Served,
+  route: Route,
+  principal: Principal,
+  request: FastifyRequest,
+): Tenant | Rejection {
+  const asserted = tenantAssertion(route, request);
+  if (isRejection(asserted)) return asserted;
+  const { store } = options.access;
+  const params = request.params as Readonly<Record<string, string>>;
+  if (route.tenant !== 'path') return tenantActedFor(store, principal, asserted);
+  const inPath = tenantActedFor(store, principal, { field: 'tenant', value: params['tenant'] ?? '' });
+  if (isRejection(inPath) || asserted === undefined) return inPath;
+  const inHeader = tenantActedFor(store, principal, asserted);
+  if (isRejection(inHeader) || inHeader.id === inPath.id) return inHeader;
+  return reject('tenant_forbidden', {
+    field: 'X-Tenant-ID',
+    received: received(asserted.value),
+    why: 'The header and the path name two tenants.',
+  });
+}
+
+export function permitted(principal: Principal, permission: Route['permission']): boolean {
+  const wanted: readonly Permission[] = typeof permission === 'string' ? [permission] : permission;
+  // A join token enrols and does nothing else, whatever role it was made with.
+  if (principal.kind === 'join') return wanted.includes('node.enrol');
+  return wanted.some((one) => allows(principal.role, one));
+}
+
+function starting(): Rejection {
+  return {
+    ...reject('store_unavailable', {
+      field: 'store',
+      received: '(none)',
+      why: 'The control plane is starting and has not read its store yet; /healthz says why.',
+    }),
+    retryAfterSeconds: 1,
+  };
+}
+
+export function admitRequest(
+  served: Served,
+  route: Route,
+  request: FastifyRequest,
+): Omit<RouteRequest, 'body' | 'caller'> | Rejection {
+  const { options, limiter } = served;
+  if (!options.ready()) return starting();
+  const malformed = duplicateHeader(request.raw.rawHeaders) ?? hostRejection(request.raw);
+  if (malformed) return malformed;
+  const principal = authenticate(options.access, request.headers.authorization);
+  if (isRejection(principal)) return principal;
+  const wait = limiter.retryAfterSeconds(principal.tokenId);
+  if (wait !== undefined) {
+    const { perSecond, burst } = options.limits.rate;
+    return {
+      ...reject('rate_limited', {
+        field: 'Authorization',
+        received: '(redacted)',
+        expected: `at most ${perSecond} requests per second, ${burst} in a burst`,
+        why: `This token sends too fast; wait ${wait} s.`,
+      }),
+      retryAfterSeconds: wait,
+    };
+  }
+  const tenant = tenantOf(served, route, principal, request);
+  if (isRejection(tenant)) return tenant;
+  if (!permitted(principal, route.permission)) {
+    return reject('role_forbidden', {
+      field: 'Authorization',
+      received: principal.role,
+      why: `The role ${principal.role} may not do this (${String(route.permission)}).`,
+    });
+  }
+  const query = request.query as Readonly<Record<string, string>>;
+  const unknown = request.url.includes('?') ? queryRejection(route, query) : undefined;
+  if (unknown) return unknown;
+  return {
+    principal,
+    tenant,
+    store: options.access.store.forTenant(tenant.id),
+    params: request.params as Readonly<Record<string, string>>,
+    query,
+    headers: request.headers,
+    requestId: request.id,
+    departure: departure(request),
+  };
+}
+
+/** Made only when asked for: most requests are answered before anybody could go away. */
+function departure(request: FastifyRequest): () => AbortSignal {
+  let controller: AbortController | undefined;
+  return () => {
+    if (controller === undefined) {
+      const created = new AbortController();
+      controller = created;
+      request.raw.once('close', () => {
+        if (!request.raw.complete || request.raw.destroyed) created.abort();
+      });
+    }
+    return controller.signal;
+  };
+}

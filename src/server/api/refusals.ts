@@ -1,0 +1,157 @@
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { nearest } from '../../core/contract/nearest.ts';
+import { received } from '../../core/rejections/redaction.ts';
+import { reject } from '../../core/rejections/reject.ts';
+import type { Rejection } from '../../core/rejections/rejection.ts';
+import { KvUnavailableError } from '../store/kv.ts';
+import { rejectionBody, sendRejection, statusOf } from './replies.ts';
+import type { ApiOptions, Served } from './served.ts';
+
+export const REQUEST_TIMEOUT_MS = 30_000;
+export const MAX_HEADER_BYTES = 16 * 1024;
+
+/** A fault is turned into an answer here and nowhere else. */
+export function faultRejection(served: Served, request: FastifyRequest, error: unknown): Rejection {
+  if (error instanceof KvUnavailableError) {
+    return {
+      ...reject('store_unavailable', {
+        field: 'store',
+        received: '(none)',
+        why: error.certainlyNotApplied
+          ? `${error.message}; nothing was stored.`
+          : `${error.message}; it is not known whether the write was stored: read the record before sending it again.`,
+      }),
+      retryAfterSeconds: 1,
+    };
+  }
+  served.options.log.error({ requestId: request.id, err: error, path: request.routeOptions.url }, 'fault');
+  return reject('internal_error', {
+    field: 'server',
+    received: '(none)',
+    why: `The control plane failed on this request (${request.id}); its log says more.`,
+  });
+}
+
+function pathPattern(path: string): RegExp {
+  return new RegExp(`^${path.replaceAll(/\{[A-Za-z]+\}/g, '[^/]+')}$`);
+}
+
+export function missingRoute(served: Served): (request: FastifyRequest, reply: FastifyReply) => FastifyReply {
+  const patterns = served.options.routes.map((route) => ({ route, pattern: pathPattern(route.path) }));
+  return (request, reply) => {
+    const path = request.url.split('?', 1)[0] ?? '';
+    const methods = patterns.filter(({ pattern }) => pattern.test(path)).map(({ route }) => route.method);
+    if (methods.length > 0) {
+      void reply.header('allow', [...new Set(methods)].join(', '));
+      return sendRejection(
+        served,
+        request,
+        reply,
+        reject('method_not_allowed', {
+          field: 'method',
+          received: request.method,
+          expected: `one of: ${[...new Set(methods)].join(', ')}`,
+          why: 'The path exists, but not with this method.',
+        }),
+      );
+    }
+    const paths = served.options.routes.map((route) => route.path);
+    const near = nearest(path, paths);
+    return sendRejection(
+      served,
+      request,
+      reply,
+      reject('route_not_found', {
+        field: 'path',
+        received: received(path),
+        ...(near === undefined ? {} : { expected: near }),
+        why: 'There is no such path.',
+      }),
+    );
+  };
+}
+
+export function requestFault(
+  served: Served,
+): (
+  error: Error & { code?: string; statusCode?: number },
+  request: FastifyRequest,
+  reply: FastifyReply,
+) => FastifyReply {
+  return (error, request, reply) => {
+    if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+      const limit = served.options.limits.bodyBytes;
+      return sendRejection(
+        served,
+        request,
+        reply,
+        reject('body_too_large', {
+          field: 'body',
+          received: `(${request.headers['content-length'] ?? 'unknown number of'} bytes)`,
+          expected: `at most ${limit} bytes`,
+          why: `The body is larger than ${limit} bytes.`,
+        }),
+      );
+    }
+    if (error.statusCode === 415) {
+      return sendRejection(
+        served,
+        request,
+        reply,
+        reject('content_type_unsupported', {
+          field: 'Content-Type',
+          received: received(request.headers['content-type']),
+          why: 'The header does not hold a media type.',
+        }),
+      );
+    }
+    if (error.statusCode !== undefined && error.statusCode < 500) {
+      return sendRejection(
+        served,
+        request,
+        reply,
+        reject('body_malformed', {
+          field: 'body',
+          received: '(redacted)',
+          why: 'The request could not be read as it was framed.',
+        }),
+      );
+    }
+    return sendRejection(served, request, reply, faultRejection(served, request, error));
+  };
+}
+
+/** What cannot be read as a request at all still gets a record, and the connection ends: nobody knows where the next one starts. */
+export function refuseConnection(options: ApiOptions, error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy(error);
+    return;
+  }
+  const late = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
+  const rejection = reject(late ? 'body_malformed' : 'header_invalid', {
+    field: late ? 'body' : 'headers',
+    received: '(redacted)',
+    expected: late
+      ? `a complete request within ${REQUEST_TIMEOUT_MS / 1000} s`
+      : `a well-formed HTTP/1.1 request with at most ${MAX_HEADER_BYTES} bytes of headers`,
+    why: late ? 'The request did not arrive in time.' : 'The request could not be read as HTTP.',
+  });
+  const requestId = options.freshId();
+  options.log.info({ requestId, code: rejection.code, cause: error.code }, 'rejected');
+  const status = statusOf(rejection);
+  const body = JSON.stringify(rejectionBody(rejection, options.baseUrl ?? 'http://localhost'));
+  socket.end(
+    [
+      `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+      'content-type: application/json; charset=utf-8',
+      `content-length: ${Buffer.byteLength(body)}`,
+      `x-request-id: ${requestId}`,
+      'cache-control: no-store',
+      'connection: close',
+      '',
+      body,
+    ].join('\r\n'),
+  );
+}

@@ -1,0 +1,24 @@
+import type { Logger } from 'pino';
+import type { AccessDependencies } from '../access/authenticate.ts';
+import type { ApiMetrics } from './metrics.ts';
+import type { RateLimit, RateLimiter } from './rate-limit.ts';
+import type { Route } from './route.ts';
+
+export interface ApiOptions {
+  readonly access: AccessDependencies;
+  readonly routes: readonly Route[];
+  readonly limits: { readonly bodyBytes: number; readonly jsonDepth: number; readonly rate: RateLimit };
+  readonly freshId: () => string;
+  /** Configured base URL; absent: from the Host header of each request. */
+  readonly baseUrl?: string;
+  readonly https?: { readonly cert: string; readonly key: string };
+  readonly log: Logger;
+  readonly metrics: ApiMetrics;
+  /** False until the store has been read: then every request is refused rather than answered from nothing. */
+  readonly ready: () => boolean;
+}
+
+export interface Served {
+  readonly options: ApiOptions;
+  readonly limiter: RateLimiter;
+}
