@@ -280,7 +280,7 @@ describe('sessions', () => {
       tenantId: shop.id,
       tenantSlug: 'shop',
       heartbeatMs: 5000,
-      silenceMs: 15_000,
+      silenceMs: 10_000,
     });
     expect(await agent.next('farewell')).toMatchObject({ code: 'agent_session_stale', retry: false });
     await agent.closed;
