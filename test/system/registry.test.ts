@@ -115,9 +115,15 @@ describe('an index', () => {
   });
 
   it('is missing for a platform it lacks, and the platform is named', async () => {
-    const outcome = await ask(imageCheck(), index.reference, ['linux/amd64', 'linux/riscv64']);
+    const outcome = await ask(imageCheck(), index.reference, ['linux/riscv64']);
     expect(outcome).toMatchObject({ kind: 'missing', why: expect.stringMatching(/linux\/riscv64$/) });
     expect((await ask(imageCheck(), index.reference, ['linux/arm64/v7'])).kind).toBe('missing');
+  });
+
+  it('is found when it has an image for some of the platforms: the scheduler picks the node', async () => {
+    expect((await ask(imageCheck(), index.reference, ['linux/amd64', 'linux/riscv64'])).kind).toBe('found');
+    const none = await ask(imageCheck(), index.reference, ['linux/ppc64le', 'linux/riscv64']);
+    expect(none.kind).toBe('missing');
   });
 
   it('is missing when the image it lists was deleted', async () => {
