@@ -26,7 +26,7 @@ function percentile(times: readonly number[], share: number): number {
   return times.toSorted((a, b) => a - b)[Math.floor(times.length * share)] ?? 0;
 }
 
-const engine = await startEngine();
+const engine = await startEngine({ largeNetworks: true });
 // The registry answers the image check; the engine has the image already, so that no pull is measured.
 const registry = await startRegistry();
 const { reference: IMAGE } = await pushImage(registry, 'bench/box:1', {});

@@ -82,8 +82,9 @@ function addressPattern({ x, y }: TestSubnet): RegExp {
 }
 
 export const bridgeAddress = ({ x, y }: TestSubnet): string => `10.${x}.${y}.1/24`;
-/** 32 networks of 62 addresses for what the engine makes itself. */
-export const addressPool = ({ x, y }: TestSubnet): string => `base=10.${x}.${y + 8}.0/21,size=26`;
+/** For what the engine makes itself: 32 networks of 62 addresses, or 8 of 254. */
+export const addressPool = ({ x, y }: TestSubnet, largeNetworks = false): string =>
+  `base=10.${x}.${y + 8}.0/21,size=${largeNetworks ? 24 : 26}`;
 
 /** A bridge of its own, so that several daemons with networking live side by side in one namespace. */
 export function addBridge(name: string, subnet: TestSubnet): void {

@@ -45,6 +45,8 @@ export interface EngineOptions {
    * namespace; there each daemon has a bridge of its own, but a daemon that starts flushes the port rules of the others.
    */
   readonly namespace?: boolean;
+  /** Networks with room for more than 62 containers, and fewer of them. */
+  readonly largeNetworks?: boolean;
   /** Containers survive the end of the daemon. */
   readonly liveRestore?: boolean;
   /** Further arguments of dockerd, e.g. `--insecure-registry=10.0.0.1:5000`. */
@@ -114,7 +116,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<TestEngi
       `--data-root=${join(folder, 'data')}`,
       `--exec-root=${join(folder, 'exec')}`,
       `--pidfile=${join(folder, 'd.pid')}`,
-      `--default-address-pool=${addressPool(subnet)}`,
+      `--default-address-pool=${addressPool(subnet, options.largeNetworks)}`,
       '--log-level=warn',
       '--shutdown-timeout=5',
       ...(namespace === undefined ? [] : [`--insecure-registry=${namespace.hostAddress}/32`]),

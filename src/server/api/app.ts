@@ -65,7 +65,7 @@ function idempotencyOf(route: Route, request: FastifyRequest): Caller['idempoten
   };
 }
 
-async function serve(served: Served, route: Route, request: FastifyRequest): Promise<Reply> {
+function serve(served: Served, route: Route, request: FastifyRequest): Promise<Reply> | Reply {
   const admitted = admitRequest(served, route, request);
   if (isRejection(admitted)) return admitted;
   const idempotency = idempotencyOf(route, request);
@@ -82,19 +82,13 @@ async function serve(served: Served, route: Route, request: FastifyRequest): Pro
   return route.handle({ ...admitted, caller, body: body.value });
 }
 
-async function answer(
+function deliver(
   served: Served,
   route: Route,
   request: FastifyRequest,
   reply: FastifyReply,
-): Promise<FastifyReply> {
-  const start = performance.now();
-  let result: Reply;
-  try {
-    result = await serve(served, route, request);
-  } catch (error) {
-    result = faultRejection(served, request, error);
-  }
+  { result, start }: { readonly result: Reply; readonly start: number },
+): FastifyReply | Promise<FastifyReply> {
   if ('stream' in result) return sendStream(request, reply, result);
   const status = isRejection(result) ? statusOf(result) : result.status;
   served.options.metrics.request(route, status, (performance.now() - start) / 1000);
@@ -106,6 +100,24 @@ async function answer(
     );
   }
   return send(reply, result.status, result.body, result.headers);
+}
+
+/** A read that is answered from the view takes no turn of the event loop: it is answered at once. */
+function answer(
+  served: Served,
+  route: Route,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply | Promise<FastifyReply> {
+  const start = performance.now();
+  const done = (result: Reply) => deliver(served, route, request, reply, { result, start });
+  const failed = (error: unknown) => done(faultRejection(served, request, error));
+  try {
+    const result = serve(served, route, request);
+    return result instanceof Promise ? result.then(done, failed) : done(result);
+  } catch (error) {
+    return failed(error);
+  }
 }
 
 function fastifyPath(path: string): string {
