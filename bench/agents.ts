@@ -48,7 +48,7 @@ async function startProcess(
       env: {
         PATH: process.env['PATH'],
         BERTH_BOOTSTRAP_TOKEN: BOOTSTRAP,
-        BERTH_AGENTS_SESSIONS_PER_SECOND: '1000',
+        BERTH_AGENTS_SESSIONS_PER_SECOND: '10000',
         BERTH_RATE_LIMIT_PER_SECOND: '100000',
         BERTH_RATE_LIMIT_BURST: '100000',
       },
