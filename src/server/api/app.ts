@@ -110,11 +110,11 @@ function answer(
   reply: FastifyReply,
 ): FastifyReply | Promise<FastifyReply> {
   const start = performance.now();
-  const done = (result: Reply) => deliver(served, route, request, reply, { result, start });
-  const failed = (error: unknown) => done(faultRejection(served, request, error));
+  const respond = (result: Reply) => deliver(served, route, request, reply, { result, start });
+  const failed = (error: unknown) => respond(faultRejection(served, request, error));
   try {
     const result = serve(served, route, request);
-    return result instanceof Promise ? result.then(done, failed) : done(result);
+    return result instanceof Promise ? result.then(respond, failed) : respond(result);
   } catch (error) {
     return failed(error);
   }
