@@ -143,6 +143,9 @@ export async function startServer({
     log,
   });
 
+  metrics.gauge('berth_controller_queue_depth', 'Deployments that wait to be looked at.', () =>
+    controllers.depth(),
+  );
   metrics.gauge('berth_agent_sessions', 'Agents connected to this process.', () => dispatch.sessions);
   const routes = apiRoutes({
     admission,

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parseToken } from '../../src/server/access/token.ts';
 import type { Answer, CallOptions, Json } from '../support/api-client.ts';
 import { secretsOf } from '../support/defective-write.ts';
 import { encodings, type Marker, marker, MarkerScanner } from '../support/markers.ts';
@@ -128,7 +129,7 @@ describe('markers', () => {
     );
     await accepted(deploy('with-registry', { image: pushed.image }));
     const token = await accepted(call('POST', '/api/v1/tokens', { body: { name: 'ci', role: 'viewer' } }));
-    scanner.add('API token', String(token.body['token']).split('_')[3] ?? '');
+    scanner.add('API token', parseToken(String(token.body['token']))?.secret ?? '');
     await accepted(call('GET', DEPLOYMENTS, { token: String(token.body['token']) }));
     const join_ = await accepted(call('POST', '/api/v1/join-tokens', { body: { nodeName: 'node-1' } }));
     scanner.add('join token', String(join_.body['token']));

@@ -47,16 +47,18 @@ async function berth(
   return { code, out: Buffer.concat(out).toString(), err: Buffer.concat(err).toString() };
 }
 
-/** Everything of the tenant that a refused command must leave as it is. */
+/** Everything of the tenant that a refused command must leave as it is; status and events are also written by controllers. */
 async function state(): Promise<string> {
-  const read = async (path: string): Promise<string> =>
-    (await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${TOKEN}` } })).text();
+  const read = async (path: string): Promise<Record<string, unknown>[]> =>
+    (await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${TOKEN}` } })).json() as Promise<
+      Record<string, unknown>[]
+    >;
   const parts = await Promise.all(
-    ['deployments', 'secrets/resources', 'tenants', 'tokens', 'events?limit=1000', 'audit?limit=1000'].map(
-      (part) => read(`/api/v1/${part}`),
+    ['deployments', 'secrets/resources', 'tenants', 'tokens', 'audit?limit=1000'].map((part) =>
+      read(`/api/v1/${part}`),
     ),
   );
-  return parts.join('\n');
+  return JSON.stringify(parts.map((part) => part.map(({ status: _status, ...record }) => record)));
 }
 
 function manifest(name: string, text: string): string {

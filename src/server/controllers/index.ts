@@ -31,6 +31,8 @@ export interface Controllers {
   start(): Promise<void>;
   stop(): Promise<void>;
   status(): Record<string, unknown>;
+  /** Deployments that wait to be looked at. */
+  depth(): number;
 }
 
 export function createControllers(options: ControllersOptions): Controllers {
@@ -45,10 +47,11 @@ export function createControllers(options: ControllersOptions): Controllers {
         startGraceMs: spans.startGraceMs,
       }),
   );
+  const instances = new InstancesController(options, spans?.settleMs);
   /** In the order in which they start; they stop in the reverse order. */
   const controllers: readonly Controller[] = [
     nodeLiveness,
-    new InstancesController(options, spans?.settleMs),
+    instances,
     new DrainController(options),
     new SpecSnapshotsController(options),
     new Janitor(options, options.eventsKept),
@@ -61,6 +64,7 @@ export function createControllers(options: ControllersOptions): Controllers {
     stop: async () => {
       for (const controller of controllers.toReversed()) await controller.stop();
     },
+    depth: () => instances.depth,
     status: () => Object.fromEntries(controllers.map((controller) => [controller.name, controller.status()])),
   };
 }

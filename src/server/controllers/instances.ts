@@ -62,6 +62,10 @@ export class InstancesController implements Controller {
     );
   }
 
+  get depth(): number {
+    return this.#queue.depth;
+  }
+
   start(): void {
     const { view } = this.#deps.store;
     this.#unsubscribe = view.onChange((change) => this.#take(change));

@@ -1,0 +1,89 @@
+import { DockerEngine } from '../../src/agent/engine/docker-engine.ts';
+import { startAgent } from '../../test/support/agent-process.ts';
+import { buildTestImage, startEngine } from '../../test/support/engine.ts';
+import { pushImage, startRegistry } from '../../test/support/registry.ts';
+import { type ServerProcess, startServerProcess } from './server-process.ts';
+
+export const COMMAND = ['sleep', '3600'];
+const DEADLINE_MS = 180_000;
+
+/** One real engine, a control plane and its agent, an image that all of them know. */
+export interface OneNode {
+  readonly image: string;
+  readonly socketPath: string;
+  readonly engine: DockerEngine;
+  readonly server: ServerProcess;
+  /** Create and start through the engine alone, on a network as Berth's containers have one. */
+  runRaw(name: string): Promise<void>;
+  removeRaw(): Promise<void>;
+  running(deployment: string): Promise<number>;
+  /** Until the engine holds no container. */
+  emptied(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function until(check: () => Promise<boolean>, what: string, everyMs: number): Promise<void> {
+  const deadline = performance.now() + DEADLINE_MS;
+  while (!(await check())) {
+    if (performance.now() > deadline) throw new Error(`timed out waiting for ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, everyMs));
+  }
+}
+
+export function percentile(times: readonly number[], share: number): number {
+  return times.toSorted((a, b) => a - b)[Math.floor(times.length * share)] ?? 0;
+}
+
+export async function startOneNode(): Promise<OneNode> {
+  const daemon = await startEngine({ largeNetworks: true });
+  // The registry answers the image check; the engine has the image already, so that no pull is measured.
+  const registry = await startRegistry();
+  const { reference: image } = await pushImage(registry, 'bench/box:1', {});
+  await buildTestImage(daemon, image);
+  const engine = new DockerEngine(daemon.socketPath);
+  await engine.ensureNetwork({ name: 'bench', driver: 'bridge', internal: false, labels: {} });
+  const server = await startServerProcess(['--node-name', 'control-plane']);
+  const join = (await server.call('POST', '/api/v1/join-tokens', {})).body as { token: string };
+  const agent = await startAgent({
+    server: server.url,
+    name: 'bench-1',
+    socketPath: daemon.socketPath,
+    joinToken: join.token,
+  });
+  return {
+    image,
+    socketPath: daemon.socketPath,
+    engine,
+    server,
+    runRaw: async (name) => {
+      const id = await engine.createContainer({
+        name,
+        image,
+        command: COMMAND,
+        env: [],
+        labels: {},
+        ownLabels: { bench: 'raw' },
+        network: { name: 'bench', aliases: [name] },
+        restart: { name: 'unless-stopped' },
+        mounts: [],
+        ports: [],
+      });
+      await engine.start(id);
+    },
+    removeRaw: async () => {
+      for (const { id } of await engine.list({ labels: { bench: 'raw' }, all: true }))
+        await engine.remove(id, { force: true });
+    },
+    running: async (deployment) => {
+      const { body } = await server.call('GET', `/api/v1/deployments/${deployment}`);
+      return (body as { status: { running: number } }).status.running;
+    },
+    emptied: () => until(async () => (await engine.list({ all: true })).length === 0, 'the removal', 50),
+    stop: async () => {
+      await agent.dispose();
+      await server.stop();
+      await daemon.stop();
+      await registry.stop();
+    },
+  };
+}
