@@ -10,6 +10,8 @@ export interface Rejection {
   readonly why: string;
   /** Instead of the catalogue's status, for a code whose status depends on the cause. Not part of the record. */
   readonly status?: number;
+  /** What the refusal relied on moved meanwhile: the write path decides again before it says so. Not part of the record. */
+  readonly moved?: boolean;
   /** Sent as `Retry-After`. Not part of the record. */
   readonly retryAfterSeconds?: number;
 }

@@ -101,7 +101,10 @@ export async function commitAttempts(
     const earlier = idempotency && replay(stored, idempotency.requestDigest, admission.clock.now());
     if (earlier !== undefined) return earlier;
     const result = await attempt();
-    if (!('answer' in result)) return result;
+    if (!('answer' in result)) {
+      if (result.moved && tries < MAX_ATTEMPTS - 1) continue;
+      return result;
+    }
     if (!('transaction' in result)) return result.answer;
     const { answer, transaction } = result;
     const gone = expectTenant(admission, caller, transaction);

@@ -204,13 +204,13 @@ async function stage(
       });
     }
     const values = newMaterial(admission, draft, entry, document.values);
-    const written = values === undefined ? {} : { written: metadata.version + 1 };
+    const written = values === undefined ? {} : { written: document.version + 1 };
     const staged = stageVersions(
       { versions: metadata.versions.map((version) => version.version), ...written },
       record.rotation?.secrets?.[entry.name],
     );
     if (staged === undefined) continue;
-    if (values !== undefined) documents.push({ path, values, expectedVersion: metadata.version });
+    if (values !== undefined) documents.push({ path, values, expectedVersion: document.version });
     byPath.set(secretPathText(path), staged);
     versions[entry.name] = staged;
   }

@@ -269,6 +269,7 @@ function planFailure(failure: { readonly reason: string; readonly message: strin
       received: '(none)',
       why: `${failure.message}: another write came between; send the request again.`,
     }),
+    moved: true,
     retryAfterSeconds: 1,
   };
 }
