@@ -3,10 +3,8 @@ import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
 import { usage } from '../failure.ts';
 import { mapOf, numberOf } from '../fields.ts';
-import { outputFormat, printList } from '../output.ts';
 import { diffLines } from '../plan-view.ts';
-import { ARCHIVES } from '../resources.ts';
-import { versions } from './rollout.ts';
+import { listVersions, versions } from '../versions.ts';
 import { wholeNumber } from './run.ts';
 
 const NAME = { term: '<name>', description: 'The deployment; also one that was deleted.' } as const;
@@ -30,17 +28,7 @@ export const archive: CommandBody = {
       parameters: [NAME],
       options: [OUTPUT_OPTION, ...REMOTE_OPTIONS],
       examples: [{ line: 'berth archive list web -o yaml', what: 'versions with their configuration' }],
-      run: async (session, { parameters: [name = ''], options }) => {
-        const format = outputFormat(options);
-        await printList(
-          session.terminal,
-          ARCHIVES,
-          await versions(session.client(options), name),
-          format,
-          session.now(),
-        );
-        return EXIT.ok;
-      },
+      run: listVersions,
     },
     {
       name: 'diff',

@@ -1,26 +1,17 @@
 import { canonicalJson } from '../../core/model/canonical.ts';
 import { parseDuration } from '../../core/model/quantity.ts';
-import { type Client, deploymentPath, type Json, segment } from '../client.ts';
+import { deploymentPath, type Json } from '../client.ts';
 import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
 import { Failure, usage } from '../failure.ts';
 import { mapOf, numberOf, textOf, textsOf } from '../fields.ts';
-import { outputFormat, printList } from '../output.ts';
 import { warningLines } from '../plan-view.ts';
-import { ARCHIVES } from '../resources.ts';
+import { listVersions, versions } from '../versions.ts';
 import { timeoutOf, waitUntilHealthy } from '../waiting.ts';
 import { WAIT_OPTIONS } from './apply.ts';
 import { wholeNumber } from './run.ts';
 
 const NAME = { term: '<name>', description: 'The deployment.' } as const;
-
-export async function versions(client: Client, name: string): Promise<readonly Json[]> {
-  const found = await client.list(`/api/v1/archives/deployments/${segment(name)}`);
-  if (found.length > 0) return found;
-  // Tells a deployment that does not exist apart from one without history.
-  await client.need({ path: deploymentPath(name) });
-  return found;
-}
 
 /** The version before the newest one that has another configuration; what is deleted cannot be gone back to. */
 export function previousVersion(found: readonly Json[]): number | undefined {
@@ -73,17 +64,7 @@ export const rollout: CommandBody = {
       parameters: [NAME],
       options: [OUTPUT_OPTION, ...REMOTE_OPTIONS],
       examples: [{ line: 'berth rollout history web', what: 'every version of web' }],
-      run: async (session, { parameters: [name = ''], options }) => {
-        const format = outputFormat(options);
-        await printList(
-          session.terminal,
-          ARCHIVES,
-          await versions(session.client(options), name),
-          format,
-          session.now(),
-        );
-        return EXIT.ok;
-      },
+      run: listVersions,
     },
     {
       name: 'undo',

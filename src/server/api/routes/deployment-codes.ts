@@ -1,6 +1,22 @@
 import type { RejectionCode } from '../../../core/rejections/catalogue.ts';
 import { healthCheckCodes } from '../../../core/rejections/health-check.ts';
 
+/** What may be wrong with values that are sent or keys to mint, wherever they are sent. */
+export const MATERIAL_CODES = [
+  'secret_key_invalid',
+  'secret_value_empty',
+  'secret_value_too_long',
+  'secret_generate_axis_conflict',
+  'secret_generate_below_entropy_floor',
+  'secret_generate_bytes_out_of_range',
+  'secret_generate_charset_unknown',
+  'secret_generate_encoding_unknown',
+  'secret_generate_key_duplicate',
+  'secret_generate_keys_required',
+  'secret_generate_length_out_of_range',
+  'secret_key_provided_and_generated',
+] as const satisfies readonly RejectionCode[];
+
 const SHARED: readonly RejectionCode[] = [
   'field_unknown',
   'field_type_invalid',
@@ -32,18 +48,7 @@ const SHARED: readonly RejectionCode[] = [
   'secret_anchor_volume_ephemeral',
   'secret_rotation_unsupported',
   'secret_mount_path_unsupported',
-  'secret_key_invalid',
-  'secret_value_empty',
-  'secret_value_too_long',
-  'secret_generate_axis_conflict',
-  'secret_generate_below_entropy_floor',
-  'secret_generate_bytes_out_of_range',
-  'secret_generate_charset_unknown',
-  'secret_generate_encoding_unknown',
-  'secret_generate_key_duplicate',
-  'secret_generate_keys_required',
-  'secret_generate_length_out_of_range',
-  'secret_key_provided_and_generated',
+  ...MATERIAL_CODES,
   'secret_compose_no_reference',
   'secret_compose_resource_undeclared',
   'secret_compose_template_empty',

@@ -9,6 +9,7 @@ import { secretFailureRejection } from '../../admission/secret-material.ts';
 import type { DescribedSecret } from '../../secrets/port.ts';
 import { pageReply, pageRequest } from '../paging.ts';
 import { LIST_QUERY, type Reply, type Route, type RouteRequest, route } from '../route.ts';
+import { MATERIAL_CODES } from './deployment-codes.ts';
 import { writeReply } from './deployments.ts';
 
 const WRITE_CODES = [
@@ -17,18 +18,7 @@ const WRITE_CODES = [
   'secret_path_namespace_split',
   'secret_write_empty',
   'secret_anchor_invalid',
-  'secret_key_invalid',
-  'secret_value_empty',
-  'secret_value_too_long',
-  'secret_generate_axis_conflict',
-  'secret_generate_below_entropy_floor',
-  'secret_generate_bytes_out_of_range',
-  'secret_generate_charset_unknown',
-  'secret_generate_encoding_unknown',
-  'secret_generate_key_duplicate',
-  'secret_generate_keys_required',
-  'secret_generate_length_out_of_range',
-  'secret_key_provided_and_generated',
+  ...MATERIAL_CODES,
   'secrets_sealed',
   'secrets_store_unavailable',
 ] as const;
