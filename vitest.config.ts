@@ -1,7 +1,15 @@
 import { defineConfig } from 'vitest/config';
 
-// Two projects: unit tests are pure or in-process and share threads; system tests start real
-// engines, stores and servers, so each file gets a process and they run a few at a time.
+// Unit tests are pure or in-process and share threads. The others start real stores, engines and servers: each file
+// gets a process, a few at a time, after the unit tests.
+const started = {
+  pool: 'forks' as const,
+  maxWorkers: 2,
+  testTimeout: 120_000,
+  hookTimeout: 300_000,
+  globalSetup: ['test/support/global-setup.ts'],
+};
+
 export default defineConfig({
   test: {
     projects: [
@@ -16,18 +24,22 @@ export default defineConfig({
         },
       },
       {
+        // The control plane itself: nothing is ever repeated here, since what fails once in a while is a race of ours.
         test: {
-          name: 'system',
-          include: ['test/{suites,flow,system,conformance,faults}/**/*.test.ts'],
-          pool: 'forks',
-          maxWorkers: 2,
+          ...started,
+          name: 'flow',
+          include: ['test/{flow,conformance,faults}/**/*.test.ts'],
           sequence: { groupOrder: 1 },
-          testTimeout: 120_000,
-          // Real engines on a shared machine: CI repeats a failed system test once and says so (retry x1) in its output.
-          // At home nothing is repeated, so that a race is seen.
+        },
+      },
+      {
+        // Other programs on a shared machine: CI repeats a failed test once and says so in its output (retry x1).
+        test: {
+          ...started,
+          name: 'system',
+          include: ['test/{suites,system}/**/*.test.ts'],
+          sequence: { groupOrder: 2 },
           retry: process.env['CI'] === 'true' ? 1 : 0,
-          hookTimeout: 300_000,
-          globalSetup: ['test/support/global-setup.ts'],
         },
       },
     ],
