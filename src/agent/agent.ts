@@ -122,6 +122,8 @@ export class Agent {
     switch (message.type) {
       case 'assignment':
         return this.#loop.assign(message);
+      case 'lease':
+        return; // No engine that writes under a lease is here yet.
       case 'verdict':
         return this.#loop.condemn(message);
       case 'resolved':

@@ -1,4 +1,9 @@
-import type { AssignedInstance, ServerMessage, StreamOperation } from '../core/contract/agent-protocol.ts';
+import type {
+  AssignedInstance,
+  AssignedVolume,
+  ServerMessage,
+  StreamOperation,
+} from '../core/contract/agent-protocol.ts';
 import { type Fields, fields } from './engine/fields.ts';
 
 /**
@@ -28,7 +33,11 @@ const SHAPES: { readonly [K in ServerMessage['type']]: (message: Fields) => bool
     isCount(m['heartbeatMs']) &&
     isCount(m['silenceMs']),
   assignment: (m) =>
-    isCount(m['epoch']) && isCount(m['generation']) && isListOf(m['instances'], isAssignedInstance),
+    isCount(m['epoch']) &&
+    isCount(m['generation']) &&
+    isListOf(m['instances'], isAssignedInstance) &&
+    (m['volumes'] === undefined || isListOf(m['volumes'], isAssignedVolume)),
+  lease: (m) => isCount(m['epoch']) && isCount(m['beat']),
   verdict: (m) => isCount(m['epoch']) && isListOf(m['remove'], isText),
   resolved: (m) =>
     isText(m['requestId']) &&
@@ -88,12 +97,45 @@ function isAssignedContainer(value: unknown): boolean {
   );
 }
 
+const ROLES: readonly unknown[] = ['primary', 'replica', 'gone'];
+const CLASSES: readonly unknown[] = ['ephemeral', 'replicated', 'object'];
+const TYPES: readonly unknown[] = ['volume', 'bind', 'tmpfs'];
+
+function isAssignedVolume(value: unknown): value is AssignedVolume {
+  const one = fields(value);
+  return (
+    isName(one['id']) &&
+    ROLES.includes(one['role']) &&
+    CLASSES.includes(one['class']) &&
+    TYPES.includes(one['type']) &&
+    isCount(one['epoch']) &&
+    isCount(one['sizeBytes']) &&
+    (one['hostPath'] === undefined || isText(one['hostPath'])) &&
+    (one['leaseMs'] === undefined || isCount(one['leaseMs'])) &&
+    (one['copiesTo'] === undefined || isListOf(one['copiesTo'], isName))
+  );
+}
+
 const OPERATIONS: { readonly [K in StreamOperation['kind']]: (operation: Fields) => boolean } = {
   containers: () => true,
   logs: (o) => isText(o['instanceId']) && typeof o['follow'] === 'boolean',
   stats: (o) => isText(o['instanceId']),
   exec: (o) => isText(o['instanceId']) && isListOf(o['command'], isText) && isCount(o['timeoutMs']),
+  'volume-receive': (o) =>
+    isName(o['volumeId']) &&
+    isCount(o['volumeEpoch']) &&
+    isName(o['relayId']) &&
+    isCopyHeader(fields(o['copy'])),
 };
+
+function isCopyHeader(copy: Fields): boolean {
+  return (
+    isName(copy['engine']) &&
+    isCount(copy['sequence']) &&
+    (copy['parent'] === undefined || isCount(copy['parent'])) &&
+    isText(copy['takenAt'])
+  );
+}
 
 function isOperation(value: unknown): boolean {
   const operation = fields(value);

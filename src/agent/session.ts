@@ -9,6 +9,7 @@ import {
   type Challenge,
   type Credit,
   type Farewell,
+  type Lease,
   MAX_FRAME_BYTES,
   PROTOCOL_VERSION,
   type Resolved,
@@ -33,7 +34,7 @@ const HANDSHAKE_DEADLINE_MS = 10_000;
 /** A session that lasted so long was a good one: the next dial starts anew. */
 const GOOD_SESSION_MS = 2_000;
 
-export type SessionMessage = Assignment | Verdict | Resolved | StreamRequest | Credit | Cancel;
+export type SessionMessage = Assignment | Lease | Verdict | Resolved | StreamRequest | Credit | Cancel;
 
 export interface SessionHandlers {
   onWelcome(welcome: Welcome): void;

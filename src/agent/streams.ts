@@ -77,6 +77,8 @@ export class Streams {
       await sendContainers(engine, pipe);
       return undefined;
     }
+    if (operation.kind === 'volume-receive')
+      throw new StreamError('volume_engine_absent', 'this node keeps no copies of volumes');
     const id = this.#source.containerOf(operation.instanceId);
     if (id === undefined) throw new StreamError('container_not_found', 'this node has no such container');
     switch (operation.kind) {

@@ -1,6 +1,7 @@
 import type { ResourceAmounts } from '../model/deployment.ts';
 import type { InstanceObservation } from '../model/instance.ts';
 import type { NodeCapacity } from '../model/node.ts';
+import type { VolumeClass, VolumeType } from '../model/volume.ts';
 
 /**
  * The words between control plane and agent: JSON texts over one WebSocket that the agent dials
@@ -81,12 +82,43 @@ export interface AssignedInstance {
   readonly container?: AssignedContainer;
 }
 
+/**
+ * What this node keeps of a volume. Absence from an assignment never removes bytes; `gone` is the order to.
+ * `epoch` is the volume's: a node acts under the highest it was ever told, and streams of another are refused.
+ */
+export interface AssignedVolume {
+  readonly id: string;
+  readonly role: 'primary' | 'replica' | 'gone';
+  readonly class: VolumeClass;
+  readonly type: VolumeType;
+  readonly epoch: number;
+  readonly sizeBytes: number;
+  /** `bind` only; the agent refuses what is not under its own roots. */
+  readonly hostPath?: string;
+  /** Primary of a replicated volume: the nodes that get copies. */
+  readonly copiesTo?: readonly string[];
+  /**
+   * Primary of a replicated volume: how long it may write after the moment at which it sent the last report that
+   * was answered by a `lease`. When this runs out its writers are killed, by the watchdog if the agent is gone.
+   */
+  readonly leaseMs?: number;
+}
+
 export interface Assignment {
   readonly type: 'assignment';
   readonly epoch: number;
   /** Never goes down within an epoch; an older one is ignored. */
   readonly generation: number;
   readonly instances: readonly AssignedInstance[];
+  /** Absent: none of this node's. */
+  readonly volumes?: readonly AssignedVolume[];
+}
+
+/** Answer to the report with this `beat`, for nodes that hold a lease: counted by the agent from when it sent that report. */
+export interface Lease {
+  readonly type: 'lease';
+  readonly epoch: number;
+  readonly beat: number;
 }
 
 /** Answer to `ask`: which of the asked instance ids are unknown to the control plane and may be removed. */
@@ -135,7 +167,24 @@ export type StreamOperation =
       readonly instanceId: string;
       readonly command: readonly string[];
       readonly timeoutMs: number;
+    }
+  | {
+      /** Fetch the stream at `/agent/v1/relay/{relayId}` and take it in as a copy; ends with an error or without. */
+      readonly kind: 'volume-receive';
+      readonly volumeId: string;
+      readonly volumeEpoch: number;
+      readonly relayId: string;
+      readonly copy: VolumeCopyHeader;
     };
+
+/** What a copy is made of; `parent` is the sequence it builds on, absent for a whole one. */
+export interface VolumeCopyHeader {
+  readonly engine: string;
+  readonly sequence: number;
+  readonly parent?: number;
+  /** Of the sender's wall clock: to be shown, never compared. */
+  readonly takenAt: string;
+}
 
 /** The reader took `bytes` more; the sender may have at most the granted amount in flight. */
 export interface Credit {
@@ -161,6 +210,7 @@ export type ServerMessage =
   | Challenge
   | Welcome
   | Assignment
+  | Lease
   | Verdict
   | Resolved
   | StreamRequest
@@ -182,6 +232,8 @@ export interface Hello {
   readonly platform: string;
   readonly capacity: NodeCapacity;
   readonly labels: Readonly<Record<string, string>>;
+  /** Engines that can keep volumes here, best first; absent: none. */
+  readonly volumeEngines?: readonly string[];
 }
 
 /** What the agent sees; also the heartbeat. `observations` is whole when `full`, else only what changed. */
@@ -195,6 +247,33 @@ export interface Report {
   /** Set when the engine does not answer. */
   readonly engineProblem?: string;
   readonly usage?: readonly InstanceUsage[];
+  /** Counts up within a session; a `lease` names it. */
+  readonly beat?: number;
+  /** Always whole. */
+  readonly volumes?: readonly VolumeObservation[];
+}
+
+export interface VolumeObservation {
+  readonly volumeId: string;
+  readonly role: 'primary' | 'replica';
+  /** The highest epoch this node was told for it. */
+  readonly epoch: number;
+  readonly state: 'preparing' | 'ready' | 'failed';
+  readonly problem?: { readonly reason: string; readonly message: string };
+  readonly sizeBytes?: number;
+  readonly usedBytes?: number;
+  /** Of a replica: its newest complete copy. */
+  readonly copy?: { readonly epoch: number; readonly sequence: number; readonly takenAt: string };
+  /** Of a primary: what it knows of each copy; the age is that of the newest confirmed state, on its monotonic clock. */
+  readonly copies?: readonly {
+    readonly nodeId: string;
+    readonly state: 'syncing' | 'live' | 'failed';
+    readonly sequence?: number;
+    readonly ageMs?: number;
+    readonly problem?: string;
+  }[];
+  /** Bytes of an earlier primary's time that no copy had, kept aside read-only under that epoch. */
+  readonly diverged?: readonly { readonly epoch: number; readonly path: string }[];
 }
 
 export interface InstanceUsage {
