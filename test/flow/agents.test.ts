@@ -447,8 +447,10 @@ describe('the life of a node', () => {
     });
     await flow.connected('life-2', shop, group);
     const drained = await shop.call('POST', '/api/v1/nodes/life-1/drain');
-    expect(drained.body.movable).toEqual([{ instance: free?.id, deployment: 'life', to: 'life-2' }]);
-    expect(drained.body.blocked).toMatchObject([{ instance: tied.id, deployment: 'pinned' }]);
+    expect(drained.body).toMatchObject({
+      movable: [{ instance: free?.id, deployment: 'life', to: 'life-2' }],
+      blocked: [{ instance: tied.id, deployment: 'pinned' }],
+    });
     expect((await shop.call('POST', '/api/v1/nodes/life-1/uncordon')).body).toMatchObject({
       schedulable: true,
     });

@@ -378,9 +378,11 @@ describe('sessions', () => {
       labels: { disk: 'nvme', 'berth.io/country': 'fr', 'berth.io/node': 'x' },
       capacity: { cpu: 8, memoryBytes: 2 ** 34 },
     });
-    const { body } = await shop.call('GET', '/api/v1/nodes/facts-1');
+    const { body } = await eventually(
+      () => shop.call('GET', '/api/v1/nodes/facts-1'),
+      (answer) => answer.body.status === 'ready',
+    );
     expect(body).toMatchObject({
-      status: 'ready',
       labels: { disk: 'nvme', 'berth.io/country': 'FR' },
       capacity: { cpu: 8, memoryBytes: 2 ** 34 },
     });

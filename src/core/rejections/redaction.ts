@@ -37,15 +37,12 @@ const MAX_NAMED_KEY = 64;
 const NAMED_KEY = /^[A-Za-z0-9_.-]+$/;
 
 const PASTED_LENGTH = 24;
+const PASTED_DIGITS = 4;
 
-/** Long, and of capitals, small letters and digits mixed: a value that landed where a name belongs. */
+/** Long, and of capitals and small letters mixed or with many digits: may be a value that landed where a name belongs. */
 export function looksPasted(key: string): boolean {
-  return (
-    key.length >= PASTED_LENGTH &&
-    /[a-z]/.test(key) &&
-    /[A-Z]/.test(key) &&
-    (key.match(/\d/g)?.length ?? 0) >= 2
-  );
+  if (key.length < PASTED_LENGTH) return false;
+  return (/[a-z]/.test(key) && /[A-Z]/.test(key)) || (key.match(/\d/g)?.length ?? 0) >= PASTED_DIGITS;
 }
 
 /**

@@ -59,7 +59,8 @@ export function nodeView(tenant: TenantStore, facts: NodeFacts, record: NodeReco
     name,
     tenantId,
     claims,
-    status: liveness?.status ?? (seen === undefined ? 'failed' : 'ready'),
+    // The same record that placement goes by, so that a node shown as ready is one that takes instances.
+    status: liveness?.status ?? 'failed',
     schedulable,
     controlPlane: name === facts.controlPlaneName,
     labels,
