@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { type Challenge, PROTOCOL_VERSION, signedText } from '../src/core/contract/agent-protocol.ts';
+import { cpuSeconds, rssMiB } from './support/process-cost.ts';
 
 /**
  * Connected agents that report every heartbeat, against a control plane in a process of its own on loopback: its memory and
@@ -17,7 +17,6 @@ const agents = Number(process.argv[2] ?? 2000);
 const seconds = Number(process.argv[3] ?? 20);
 const BOOTSTRAP = 'bootstrap-token-of-the-bench-0123456789';
 const PARALLEL = 32;
-const TICKS_PER_SECOND = 100;
 const STOP_DEADLINE_MS = 20_000;
 
 const facts = {
@@ -27,16 +26,6 @@ const facts = {
   capacity: { cpu: 4, memoryBytes: 8 * 2 ** 30 },
   labels: { disk: 'ssd' },
 };
-
-function rssMiB(pid: number): number {
-  const kib = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-  return Number(kib) / 1024;
-}
-
-function cpuSeconds(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
-}
 
 async function startProcess(
   dataDir: string,

@@ -1,4 +1,5 @@
 import { COMMAND, startOneNode, until } from './support/one-node.ts';
+import { cpuSeconds } from './support/process-cost.ts';
 import { Swarm } from './support/swarm.ts';
 
 /**
@@ -28,7 +29,15 @@ async function raw(): Promise<number> {
   return took;
 }
 
-async function berth(): Promise<number> {
+interface Berth {
+  readonly took: number;
+  /** CPU time of an instance, which a busy machine does not change. */
+  readonly serverMs: number;
+  readonly agentMs: number;
+}
+
+async function berth(): Promise<Berth> {
+  const before = { server: cpuSeconds(node.server.pid), agent: cpuSeconds(node.agentPid) };
   const start = performance.now();
   await node.server.call('POST', '/api/v1/deployments', {
     name: 'many',
@@ -38,9 +47,12 @@ async function berth(): Promise<number> {
   });
   await until(async () => (await node.running('many')) === INSTANCES, 'all instances', LOOK_MS);
   const took = performance.now() - start;
+  const each = (from: number, to: number): number => ((to - from) * 1000) / INSTANCES;
+  const serverMs = each(before.server, cpuSeconds(node.server.pid));
+  const agentMs = each(before.agent, cpuSeconds(node.agentPid));
   await node.server.call('DELETE', '/api/v1/deployments/many');
   await node.emptied();
-  return took;
+  return { took, serverMs, agentMs };
 }
 
 async function swarm(): Promise<number> {
@@ -65,8 +77,9 @@ try {
   const alone = (before + after) / 2;
   const rate = (ms: number): string => `${((INSTANCES / ms) * 1000).toFixed(1)}/s`;
   process.stdout.write(
-    `${INSTANCES} instances: engine alone (${PARALLEL} at once) ${rate(before)} and ${rate(after)}, Berth ${rate(ours)}, Swarm ${rate(theirs)}\n` +
-      `  Berth is ${(alone / ours).toFixed(2)} of the engine's own rate (bar 0.95), Swarm ${(alone / theirs).toFixed(2)}; Berth is ${(theirs / ours).toFixed(2)} of Swarm (bar 1)\n`,
+    `${INSTANCES} instances: engine alone (${PARALLEL} at once) ${rate(before)} and ${rate(after)}, Berth ${rate(ours.took)}, Swarm ${rate(theirs)}\n` +
+      `  Berth is ${(alone / ours.took).toFixed(2)} of the engine's own rate (bar 0.95), Swarm ${(alone / theirs).toFixed(2)}; Berth is ${(theirs / ours.took).toFixed(2)} of Swarm (bar 1)\n` +
+      `  CPU for an instance: control plane ${ours.serverMs.toFixed(1)} ms, agent ${ours.agentMs.toFixed(1)} ms\n`,
   );
 } finally {
   await node.stop();

@@ -13,6 +13,7 @@ export interface OneNode {
   readonly socketPath: string;
   readonly engine: DockerEngine;
   readonly server: ServerProcess;
+  readonly agentPid: number;
   /** Create and start through the engine alone, on a network as Berth's containers have one. */
   runRaw(name: string): Promise<void>;
   removeRaw(): Promise<void>;
@@ -55,6 +56,7 @@ export async function startOneNode(): Promise<OneNode> {
     socketPath: daemon.socketPath,
     engine,
     server,
+    agentPid: agent.pid,
     runRaw: async (name) => {
       const id = await engine.createContainer({
         name,

@@ -36,6 +36,8 @@ export class Observer {
   readonly #versions = new Map<string, number>();
   readonly #refreshing = new Map<string, Promise<void>>();
   readonly #outOfMemory = new Set<string>();
+  /** Being started from here, with nothing to learn from a look: no port, no health check of ours. */
+  readonly #plainStarts = new Set<string>();
   readonly #inspects = new Gate(INSPECTS_AT_ONCE);
   readonly #engine: Engine;
   readonly #node: string;
@@ -76,9 +78,15 @@ export class Observer {
     this.#handlers.onChange(container.instanceId);
   }
 
+  /** The next start event of it tells nothing that its starter does not know; a later one may be a restart, which counts. */
+  expectStart(containerId: string): void {
+    this.#plainStarts.add(containerId);
+  }
+
   drop(containerId: string): void {
     const container = this.#byId.get(containerId);
     this.#versions.delete(containerId);
+    this.#plainStarts.delete(containerId);
     this.#outOfMemory.delete(containerId);
     if (container === undefined) return;
     this.#byId.delete(containerId);
@@ -139,6 +147,8 @@ export class Observer {
       const ending = { atMs: performance.now(), exitCode: event.exitCode ?? 0, outOfMemory };
       this.#handlers.onEnding(instanceId, ending);
     }
+    if (event.kind === 'create' && known !== undefined) return;
+    if (event.kind === 'start' && this.#plainStarts.delete(event.containerId)) return;
     void this.refresh(event.containerId);
   }
 

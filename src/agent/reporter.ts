@@ -1,7 +1,10 @@
 import type { AgentMessage, InstanceUsage } from '../core/contract/agent-protocol.ts';
-import type { InstanceObservation } from '../core/model/instance.ts';
+import type { ContainerPhase, InstanceObservation } from '../core/model/instance.ts';
 
 const COALESCE_MS = 50;
+/** What passes by itself in a moment is told only when it lasts. */
+const PASSING_MS = 500;
+const PASSING: ReadonlySet<ContainerPhase> = new Set(['pending', 'creating', 'starting']);
 const FULL_EVERY_MS = 60_000;
 const HEARTBEAT_JITTER = 0.1;
 
@@ -21,7 +24,8 @@ export interface ReportSource {
 export class Reporter {
   readonly #source: ReportSource;
   readonly #send: (message: AgentMessage) => boolean;
-  readonly #changed = new Set<string>();
+  /** By instance: since when there is something to tell. */
+  readonly #changed = new Map<string, number>();
   /** JSON text of what was last sent, by instance: an equal observation is not sent again. */
   readonly #sent = new Map<string, string>();
   #usage: readonly InstanceUsage[] = [];
@@ -30,6 +34,7 @@ export class Reporter {
   #flushedMs = -Infinity;
   #fullMs = -Infinity;
   #flushTimer: NodeJS.Timeout | undefined;
+  #flushDueMs = 0;
   #heartbeat: NodeJS.Timeout | undefined;
 
   constructor(source: ReportSource, send: (message: AgentMessage) => boolean) {
@@ -53,8 +58,9 @@ export class Reporter {
 
   changed(instanceId: string): void {
     if (this.#epoch === undefined) return;
-    this.#changed.add(instanceId);
-    this.#flushSoon();
+    const nowMs = performance.now();
+    if (!this.#changed.has(instanceId)) this.#changed.set(instanceId, nowMs);
+    this.#flushAt(this.#flushedMs + COALESCE_MS);
   }
 
   becameWhole(): void {
@@ -70,21 +76,34 @@ export class Reporter {
     this.#usage = usage;
   }
 
-  #flushSoon(): void {
-    if (this.#flushTimer !== undefined) return;
-    const waitMs = Math.max(0, this.#flushedMs + COALESCE_MS - performance.now());
-    this.#flushTimer = setTimeout(() => {
-      this.#flushTimer = undefined;
-      this.#flush();
-    }, waitMs);
+  #flushAt(dueMs: number): void {
+    if (this.#flushTimer !== undefined && this.#flushDueMs <= dueMs) return;
+    clearTimeout(this.#flushTimer);
+    this.#flushDueMs = dueMs;
+    this.#flushTimer = setTimeout(
+      () => {
+        this.#flushTimer = undefined;
+        this.#flush();
+      },
+      Math.max(0, dueMs - performance.now()),
+    );
   }
 
   #flush(): void {
-    const news = [...this.#changed]
-      .map((id) => this.#source.observation(id))
-      .filter((one) => this.#isNew(one));
-    this.#changed.clear();
+    const nowMs = performance.now();
+    const news: InstanceObservation[] = [];
+    let laterMs = Infinity;
+    for (const [id, sinceMs] of this.#changed) {
+      const observation = this.#source.observation(id);
+      if (PASSING.has(observation.phase) && nowMs < sinceMs + PASSING_MS) {
+        laterMs = Math.min(laterMs, sinceMs + PASSING_MS);
+        continue;
+      }
+      this.#changed.delete(id);
+      if (this.#isNew(observation)) news.push(observation);
+    }
     if (news.length > 0) this.#report(false, news);
+    if (laterMs < Infinity) this.#flushAt(laterMs);
   }
 
   #isNew(observation: InstanceObservation): boolean {

@@ -70,18 +70,22 @@ export const EXECUTORS: Executors = {
     }
   },
 
-  start: async ({ containerId }, { engine, observer, state }) => {
+  start: async ({ instanceId, containerId }, { engine, observer, state }) => {
     await orGone(observer, containerId, async () => {
+      const container = state.assigned.get(instanceId)?.container;
+      if (container?.ports.length === 0 && container.healthCheck === undefined)
+        observer.expectStart(containerId);
       await engine.start(containerId).catch((error: unknown) => {
         // Which of its parts failed is not told: the network is looked at again before the next try.
         state.networkReady = false;
         throw error;
       });
-      // Reported at once; the engine's event brings the rest (ports, health) a moment later.
+      // Reported at once; the engine's event brings the rest (ports, health) a moment later, where there is any.
       const before = observer.get(containerId);
       if (before !== undefined) {
         const { exitCode: _ended, ...rest } = before;
-        observer.put({ ...rest, status: 'running', oomKilled: false });
+        const startedAt = new Date().toISOString();
+        observer.put({ ...rest, status: 'running', oomKilled: false, startedAt });
       }
     });
   },

@@ -13,6 +13,11 @@ import { KeyedQueue } from './queue.ts';
 /** Unplaced deployments are tried again so long after room may have appeared: many changes make one attempt. */
 const STIR_MS = 50;
 
+/** A look at a deployment walks its instances: reports of a large one are gathered, so that each costs the same as of a small one. */
+const GATHERED_FROM_INSTANCES = 16;
+const GATHERED_MS_PER_INSTANCE = 1;
+const GATHERED_MAX_MS = 200;
+
 /** An explanation walks every node: it is given again for so long per node before it is worked out anew. */
 const EXPLAINED_MS_PER_NODE = 1;
 
@@ -24,6 +29,8 @@ interface KnownRefusal {
 
 interface TenantMemory {
   readonly deployments: Map<string, PlannerMemory>;
+  /** Instances at the last look, of those that are looked at less often. */
+  readonly large: Map<string, number>;
   /** By dependency: who waits at its gate; and the other way round. */
   readonly waiters: Map<string, Set<string>>;
   readonly waitsFor: Map<string, readonly string[]>;
@@ -125,10 +132,18 @@ export class InstancesController implements Controller {
   #takeDeployment(tenantId: TenantId, kind: string, change: ViewChange): void {
     const deployment = firstSegment(change.id);
     // A status is written from here; it matters only to those who wait for the deployment.
-    if (kind !== 'deployment-status') this.#add(tenantId, deployment);
+    const large = this.#memory.get(tenantId)?.large.get(deployment);
+    if (kind === 'observations' && large !== undefined) this.#addGathered(tenantId, deployment, large);
+    else if (kind !== 'deployment-status') this.#add(tenantId, deployment);
     for (const waiter of this.#memory.get(tenantId)?.waiters.get(deployment) ?? [])
       this.#add(tenantId, waiter);
     if (kind === 'instances' && change.after === undefined) this.#stir(tenantId);
+  }
+
+  #addGathered(tenantId: TenantId, deployment: string, instances: number): void {
+    if (!this.#deps.owns(tenantId)) return;
+    const waitMs = Math.min(instances * GATHERED_MS_PER_INSTANCE, GATHERED_MAX_MS);
+    this.#queue.addAfter(`${tenantId}/${deployment}`, waitMs);
   }
 
   #touchNode(tenantId: TenantId, node: NodeName): void {
@@ -210,6 +225,9 @@ export class InstancesController implements Controller {
       id,
       gates.map((gate) => encode(gate.dependency)),
     );
+    const size = instances.length + plan.create.length;
+    if (size > GATHERED_FROM_INSTANCES) memory.large.set(id, size);
+    else memory.large.delete(id);
     if (deployment === undefined && instances.length === 0) {
       memory.deployments.delete(id);
       memory.unplaced.delete(id);
@@ -246,6 +264,7 @@ export class InstancesController implements Controller {
     if (known) return known;
     const memory: TenantMemory = {
       deployments: new Map(),
+      large: new Map(),
       waiters: new Map(),
       waitsFor: new Map(),
       unplaced: new Map(),

@@ -40,7 +40,7 @@ describe('an assigned instance', () => {
       container: {
         image: 'r.example/web:1',
         environment: {},
-        needsSecrets: true,
+        needsSecrets: false,
         ports: [],
         labels: {},
         mounts: [],

@@ -71,8 +71,8 @@ function container(spec: DeploymentSpec, facts: AssignmentFacts): AssignedContai
     image: spec.image,
     ...(spec.command === undefined ? {} : { command: spec.command }),
     environment: spec.environment ?? {},
-    // Also without secrets: the answer carries the credentials of the registry, which only the secrets store knows of.
-    needsSecrets: true,
+    // Credentials of the registry are asked for by the one that has to pull, whatever this says.
+    needsSecrets: (spec.secrets?.length ?? 0) > 0 || Object.keys(spec.composedEnvironment ?? {}).length > 0,
     ...(spec.healthCheck === undefined ? {} : { healthCheck: healthCheck(spec.healthCheck) }),
     ...(spec.resources?.limits === undefined ? {} : { limits: spec.resources.limits }),
     ports: spec.ports ?? [],
