@@ -1,5 +1,6 @@
 import type { AgentMessage, InstanceUsage } from '../core/contract/agent-protocol.ts';
 import type { InstanceObservation } from '../core/model/instance.ts';
+import type { NetworkObservation } from '../core/model/network.ts';
 
 const COALESCE_MS = 50;
 const FULL_EVERY_MS = 60_000;
@@ -12,6 +13,7 @@ export interface ReportSource {
   isWhole(): boolean;
   generation(): number;
   engineProblem(): string | undefined;
+  networks(): readonly NetworkObservation[];
 }
 
 /**
@@ -61,8 +63,8 @@ export class Reporter {
     if (this.#epoch !== undefined) this.#report(true);
   }
 
-  /** The engine's state goes with any report. */
-  engineChanged(): void {
+  /** The state of the engine and of networks goes with any report. */
+  nodeChanged(): void {
     if (this.#epoch !== undefined) this.#report(false);
   }
 
@@ -102,6 +104,7 @@ export class Reporter {
     }
     for (const one of observations) this.#sent.set(one.id, JSON.stringify(one));
     const problem = this.#source.engineProblem();
+    const networks = this.#source.networks();
     this.#flushedMs = performance.now();
     this.#send({
       type: 'report',
@@ -111,6 +114,7 @@ export class Reporter {
       observations,
       ...(problem === undefined ? {} : { engineProblem: problem }),
       ...(this.#usage.length === 0 ? {} : { usage: this.#usage }),
+      ...(networks.length === 0 ? {} : { networks }),
     });
     this.#usage = [];
     this.#scheduleHeartbeat();
