@@ -37,6 +37,8 @@ export interface LoopOptions {
   /** The report of this instance may have changed. */
   readonly onChange: (instanceId: string) => void;
   readonly onEngineProblem: () => void;
+  /** The engine was looked at as a whole, and answered. */
+  readonly onPass: () => void;
   /** From now on the observations are whole. */
   readonly onFirstLook: () => void;
   readonly log: Log;
@@ -72,6 +74,7 @@ export class Loop {
         onEnding: (id, ending) => this.#ended(id, ending),
         onPass: ({ first }) => {
           this.#pass();
+          options.onPass();
           if (first) options.onFirstLook();
         },
         onProblem: () => options.onEngineProblem(),
@@ -103,14 +106,16 @@ export class Loop {
     this.#timers.clear();
   }
 
-  assign(assignment: Assignment): void {
+  /** False: it is older than that which is in force, and nothing of it is an order. */
+  assign(assignment: Assignment): boolean {
     if (!this.state.assign(assignment)) {
       this.#options.log.warn('an older assignment was passed over', { generation: assignment.generation });
-      return;
+      return false;
     }
     for (const id of this.state.assigned.keys()) this.#wake(id);
     for (const id of this.state.assigned.keys()) this.#options.onChange(id);
     this.#ask();
+    return true;
   }
 
   condemn({ remove }: Verdict): void {

@@ -4,6 +4,7 @@ import type {
   ServerMessage,
   StreamOperation,
 } from '../core/contract/agent-protocol.ts';
+import type { NetworkSettings } from '../core/model/network.ts';
 import { type Fields, fields } from './engine/fields.ts';
 
 /**
@@ -36,7 +37,8 @@ const SHAPES: { readonly [K in ServerMessage['type']]: (message: Fields) => bool
     isCount(m['epoch']) &&
     isCount(m['generation']) &&
     isListOf(m['instances'], isAssignedInstance) &&
-    (m['volumes'] === undefined || isListOf(m['volumes'], isAssignedVolume)),
+    (m['volumes'] === undefined || isListOf(m['volumes'], isAssignedVolume)) &&
+    (m['networks'] === undefined || isListOf(m['networks'], isNetworkSettings)),
   lease: (m) => isCount(m['epoch']) && isCount(m['beat']),
   verdict: (m) => isCount(m['epoch']) && isListOf(m['remove'], isText),
   resolved: (m) =>
@@ -116,8 +118,19 @@ function isAssignedVolume(value: unknown): value is AssignedVolume {
   );
 }
 
+function isNetworkSettings(value: unknown): value is NetworkSettings {
+  const one = fields(value);
+  return (
+    isName(one['name']) &&
+    one['driver'] === 'bridge' &&
+    isTexts(one['labels']) &&
+    typeof one['internal'] === 'boolean'
+  );
+}
+
 const OPERATIONS: { readonly [K in StreamOperation['kind']]: (operation: Fields) => boolean } = {
   containers: () => true,
+  'network-containers': (o) => isName(o['network']),
   logs: (o) => isText(o['instanceId']) && typeof o['follow'] === 'boolean',
   stats: (o) => isText(o['instanceId']),
   exec: (o) => isText(o['instanceId']) && isListOf(o['command'], isText) && isCount(o['timeoutMs']),

@@ -53,9 +53,17 @@ beforeAll(async () => {
     { token },
   );
   await plane.api.post('/api/v1/nodes', description('shop-node'), { token });
+  await plane.api.post('/api/v1/networks', { name: 'backend', nodeId: 'shop-node' }, { token });
   const { id } = await plane.mintToken({ tenantId: shop.id, role: 'viewer' });
   const backup = await plane.api.post('/api/v1/backups', { deploymentName: 'web' }, { token });
-  own = { deployment: 'web', secret: 'db', node: 'shop-node', token: id, backup: String(backup.body['id']) };
+  own = {
+    deployment: 'web',
+    secret: 'db',
+    node: 'shop-node',
+    network: 'backend',
+    token: id,
+    backup: String(backup.body['id']),
+  };
 });
 afterAll(async () => {
   await plane.close();
@@ -68,6 +76,7 @@ const MISSING: Objects = {
   deployment: 'gone',
   secret: 'gone',
   node: 'gone-node',
+  network: 'gone-net',
   token: 'tokgone',
   backup: 'bak_gone',
 };
@@ -77,6 +86,7 @@ function objectOf(route: Route): string | undefined {
   if (/\/deployments\/\{name\}/.test(route.path)) return 'deployment';
   if (/\/secrets\//.test(route.path) && route.path.includes('{name}')) return 'secret';
   if (/\/nodes\/\{name\}/.test(route.path)) return 'node';
+  if (/\/networks\/\{name\}/.test(route.path)) return 'network';
   if (route.path.includes('/tokens/{id}')) return 'token';
   if (route.path.includes('/backups/{id}')) return 'backup';
   return undefined;
@@ -190,7 +200,10 @@ function sameAnswer(answer: Answer): Json {
     key,
     key === 'received'
       ? ''
-      : String(value).replaceAll(/\b(?:web|db|shop-node|gone-node|gone|tok[a-z0-9]+|bak_[a-z0-9]+)\b/g, '*'),
+      : String(value).replaceAll(
+          /\b(?:web|db|shop-node|gone-node|backend|gone-net|gone|tok[a-z0-9]+|bak_[a-z0-9]+)\b/g,
+          '*',
+        ),
   ]);
   return Object.fromEntries(texts) as Json;
 }
@@ -206,6 +219,7 @@ describe('the matrix', () => {
     const token = shop.tokens['tenant-admin'];
     expect((await plane.api.get('/api/v1/deployments/web', { token })).status).toBe(200);
     expect((await plane.api.get('/api/v1/nodes/shop-node', { token })).status).toBe(200);
+    expect((await plane.api.get('/api/v1/networks/backend', { token })).status).toBe(200);
     const secret = await plane.api.get('/api/v1/secrets/resources/db', { token });
     expect(secret.body['version']).toBe(1);
   });

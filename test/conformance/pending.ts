@@ -10,17 +10,6 @@ export const PENDING: Readonly<Record<string, readonly RejectionCode[]>> = {
     'job_not_found',
     'job_already_exists',
   ],
-  networks: [
-    'network_node_candidates_unresolvable',
-    'network_node_not_a_candidate',
-    'network_node_required',
-    'network_option_unsupported_on_agent',
-    'network_name_invalid',
-    'network_driver_unsupported',
-    'network_not_found',
-    'network_already_exists',
-    'network_in_use',
-  ],
   'volume routes': [
     'volume_snapshot_not_found',
     'volume_snapshot_not_implemented',

@@ -14,13 +14,14 @@ const CONTROLLER_KINDS = [
   'specs',
   'instances',
   'observations',
+  'network-observations',
   'node-liveness',
   'control-planes',
   'shards',
 ];
 /** Events that a request causes; the others are published by controllers. */
 const REQUEST_EVENTS =
-  /"kind":"(?:deployment\.(?:created|updated|rotated|rolled_back|restored|deleted)|secret\.written|node\.(?:enrolled|reenrolled|key_replaced|cordoned|uncordoned|draining|deleted|claimed|claim_released)|backup\.[a-z]+)"/;
+  /"kind":"(?:deployment\.(?:created|updated|rotated|rolled_back|restored|deleted)|secret\.written|node\.(?:enrolled|reenrolled|key_replaced|cordoned|uncordoned|draining|deleted|claimed|claim_released)|backup\.[a-z]+|network\.(?:created|deleted))"/;
 const ANNOUNCED = ['alterations', 'warnings', 'removed', 'plan'];
 const RECORD_KEYS = ['code', 'doc', 'expected', 'field', 'received', 'why'];
 /** A larger store is not read twice per request: its calls say `laws: false`. */

@@ -1,5 +1,6 @@
 import type { ResourceAmounts } from '../model/deployment.ts';
 import type { InstanceObservation } from '../model/instance.ts';
+import type { NetworkObservation, NetworkSettings } from '../model/network.ts';
 import type { NodeCapacity } from '../model/node.ts';
 import type { VolumeClass, VolumeType } from '../model/volume.ts';
 
@@ -112,6 +113,8 @@ export interface Assignment {
   readonly instances: readonly AssignedInstance[];
   /** Absent: none of this node's. */
   readonly volumes?: readonly AssignedVolume[];
+  /** All that the tenant wants here. Present: own networks that it does not name go once nothing is attached. Absent: left alone. */
+  readonly networks?: readonly NetworkSettings[];
 }
 
 /** Answer to the report with this `beat`, for nodes that hold a lease: counted by the agent from when it sent that report. */
@@ -154,6 +157,8 @@ export interface StreamRequest {
 
 export type StreamOperation =
   | { readonly kind: 'containers' }
+  /** Containers attached to a network of the tenant, running or not: one value, a list of their names. */
+  | { readonly kind: 'network-containers'; readonly network: string }
   | {
       readonly kind: 'logs';
       readonly instanceId: string;
@@ -251,6 +256,8 @@ export interface Report {
   readonly beat?: number;
   /** Always whole. */
   readonly volumes?: readonly VolumeObservation[];
+  /** Of the assigned ones that were looked at; whole when the generation is the newest. */
+  readonly networks?: readonly NetworkObservation[];
 }
 
 export interface VolumeObservation {

@@ -129,6 +129,7 @@ function inUse(admission: Admission, tenant: Tenant): Rejection | undefined {
     instances: store.collection('instances').size,
     nodes: store.collection('nodes').size,
     volumes: store.collection('volumes').size,
+    networks: store.collection('networks').size,
   };
   const left = Object.entries(counts)
     .filter(([, count]) => count > 0)

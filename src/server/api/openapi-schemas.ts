@@ -197,6 +197,25 @@ export const RECORD_SCHEMAS = {
       nodeToken: { ...text, description: 'Only in the answer that enrolled it.' },
     },
   },
+  Network: {
+    type: 'object',
+    properties: {
+      name: text,
+      driver: { type: 'string', enum: ['bridge'] },
+      labels: textMap,
+      internal: { type: 'boolean' },
+      nodeId: text,
+      tenantId: text,
+      createdAt: time,
+      revision: integer,
+      status: {
+        type: 'object',
+        properties: { phase: { type: 'string', enum: ['Pending', 'Ready', 'Failed'] }, message: text },
+      },
+      alterations,
+      warnings,
+    },
+  },
   JoinToken: {
     type: 'object',
     properties: {

@@ -3,10 +3,12 @@ import type { Logger } from 'pino';
 import { MAX_FRAME_BYTES } from '../../core/contract/agent-protocol.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
+import type { NetworkRecord } from '../../core/model/network.ts';
 import { joinId } from '../store/keys.ts';
 import type { Store } from '../store/store.ts';
 import type { ViewChange } from '../store/view.ts';
 import { type AssignmentFacts, assignedInstance } from './assigned-instance.ts';
+import { assignedNetworks } from './networks.ts';
 import { nodeKey, type PlacedInstances } from './placed-instances.ts';
 import type { AgentSession } from './session.ts';
 
@@ -36,9 +38,10 @@ export class Assignments {
 
   #onChange({ tenantId, kind, id, before, after }: ViewChange): void {
     if (tenantId === undefined) return;
-    if (kind === 'instances') {
+    if (kind === 'instances' || kind === 'networks') {
       for (const stored of [before, after]) {
-        if (stored !== undefined) this.#mark(tenantId, (stored.record as InstanceRecord).nodeId);
+        if (stored !== undefined)
+          this.#mark(tenantId, (stored.record as InstanceRecord | NetworkRecord).nodeId);
       }
     } else if (kind === 'specs') {
       const [deployment = ''] = id.split('/', 1);
@@ -86,7 +89,7 @@ export class Assignments {
 
   push(session: AgentSession): void {
     const { tenantId, node, epoch } = session.identity;
-    const { placed, log } = this.#options;
+    const { placed, log, store } = this.#options;
     const facts = this.#facts(tenantId);
     const instances = placed.on(tenantId, node).flatMap(({ record }) => {
       const assigned = assignedInstance(record, facts);
@@ -94,7 +97,8 @@ export class Assignments {
         log.warn({ tenantId, node, instance: record.id }, 'an instance has no spec or no volume to run with');
       return assigned ?? [];
     });
-    const text = JSON.stringify(instances);
+    const networks = assignedNetworks(store.forTenant(tenantId), node);
+    const text = `"instances":${JSON.stringify(instances)},"networks":${JSON.stringify(networks)}`;
     const digest = hash('sha256', text);
     if (digest === session.assignmentDigest) return;
     if (text.length > MAX_FRAME_BYTES - 1024) {
@@ -103,9 +107,7 @@ export class Assignments {
     }
     session.generation += 1;
     session.assignmentDigest = digest;
-    session.sendText(
-      `{"type":"assignment","epoch":${epoch},"generation":${session.generation},"instances":${text}}`,
-    );
+    session.sendText(`{"type":"assignment","epoch":${epoch},"generation":${session.generation},${text}}`);
   }
 
   close(): void {

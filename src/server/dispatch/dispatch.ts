@@ -18,6 +18,7 @@ import type { Stored } from '../store/collection.ts';
 import type { Store } from '../store/store.ts';
 import { Assignments } from './assignments.ts';
 import { type Liveness, NO_LIVENESS } from './liveness.ts';
+import { NetworkReports } from './networks.ts';
 import { nodeKey, PlacedInstances } from './placed-instances.ts';
 import { Reports } from './reports.ts';
 import { Resolver } from './resolve.ts';
@@ -49,6 +50,7 @@ export class Dispatch {
   readonly #sessions: Sessions;
   readonly #assignments: Assignments;
   readonly #reports: Reports;
+  readonly #networks: NetworkReports;
   readonly #resolver: Resolver;
 
   constructor(options: DispatchOptions) {
@@ -57,6 +59,7 @@ export class Dispatch {
     // First, so that the listeners below find it up to date with the change they are told of.
     this.placed = new PlacedInstances(store.view);
     this.#reports = new Reports({ store, placed: this.placed, journal, log });
+    this.#networks = new NetworkReports({ store, journal, log });
     this.#resolver = new Resolver({ store, placed: this.placed, secrets, credentials, journal, log });
     this.#sessions = new Sessions(
       {
@@ -94,6 +97,7 @@ export class Dispatch {
         session.seenAt = new Date().toISOString();
         this.#liveness.beat(tenantId, node);
         this.#reports.take(session, message);
+        this.#networks.take(session, message);
         return;
       case 'ask':
         if (message.epoch === epoch) this.#verdict(session, message);

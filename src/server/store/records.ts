@@ -3,6 +3,7 @@ import type { DeploymentRecord, DeploymentSpec, DeploymentStatus } from '../../c
 import type { ArchiveRecord, AuditRecord, EventRecord } from '../../core/model/event.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { InstanceObservation, InstanceRecord } from '../../core/model/instance.ts';
+import type { NetworkObservation, NetworkRecord } from '../../core/model/network.ts';
 import type { NodeLiveness, NodeRecord } from '../../core/model/node.ts';
 import type { RolloutRecord } from '../../core/model/rollout.ts';
 import type { Quota, Tenant, TokenRecord } from '../../core/model/tenant.ts';
@@ -44,6 +45,10 @@ export interface TenantRecords {
   'node-liveness': NodeLiveness;
   /** id */
   volumes: VolumeRecord;
+  /** name */
+  networks: NetworkRecord;
+  /** name: written by dispatch, gone with the network */
+  'network-observations': NetworkObservation;
   /** label: all references to one credential use one namespace (spec 2.4) */
   'secret-labels': { readonly namespace: string };
   /** the one record: `quota` */

@@ -4,12 +4,14 @@ import type { NodeAdmission } from '../../admission/node-view.ts';
 import type { Dispatch } from '../../dispatch/dispatch.ts';
 import type { Route, RouteRequest } from '../route.ts';
 import { accessRoutes } from './access.ts';
+import { attachedContainers } from './agent-answers.ts';
 import { archiveRoutes } from './archives.ts';
 import { backupRoutes } from './backups.ts';
 import { deploymentRoutes } from './deployments.ts';
 import { historyRoutes } from './history.ts';
 import { instanceRoutes } from './instances.ts';
 import { joinTokenRoutes } from './join-tokens.ts';
+import { networkRoutes } from './networks.ts';
 import { nodeRoutes } from './nodes.ts';
 import { secretRoutes } from './secrets.ts';
 
@@ -45,6 +47,11 @@ export function apiRoutes({
     ...secretRoutes(admission),
     ...nodeRoutes(nodes, dispatch),
     ...joinTokenRoutes(nodes, joinAddress),
+    ...networkRoutes({
+      admission,
+      controlPlaneName,
+      attached: (tenantId, node, network) => attachedContainers(dispatch, tenantId, node, network),
+    }),
     ...historyRoutes(),
     ...archiveRoutes(admission),
     ...backupRoutes(admission),
