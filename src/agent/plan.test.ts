@@ -312,6 +312,7 @@ function carriedOut(view: NodeView, step: Step, count: number): NodeView {
     }
     case 'start':
       return put(step.containerId, 'running');
+    case 'end':
     case 'stop':
       return put(step.containerId, 'exited');
     case 'remove':

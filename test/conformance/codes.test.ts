@@ -4,6 +4,7 @@ import { routeTable } from '../support/route-table.ts';
 import type { Case } from './cases/case.ts';
 import { deploymentCases } from './cases/deployment.ts';
 import { healthCheckCases } from './cases/health-check.ts';
+import { jobCases, jobWithoutNodesCases } from './cases/jobs.ts';
 import { nodeCases } from './cases/nodes.ts';
 import { placementCases } from './cases/placement.ts';
 import { recordCases, requestCases } from './cases/request.ts';
@@ -22,6 +23,8 @@ const AREAS: Readonly<Record<string, readonly Case[]>> = {
   'secret-material': secretMaterialCases,
   placement: placementCases,
   nodes: nodeCases,
+  jobs: jobCases,
+  'jobs-without-nodes': jobWithoutNodesCases,
   workload: workloadCases,
   request: requestCases,
   records: recordCases,

@@ -55,7 +55,19 @@ beforeAll(async () => {
   await plane.api.post('/api/v1/nodes', description('shop-node'), { token });
   const { id } = await plane.mintToken({ tenantId: shop.id, role: 'viewer' });
   const backup = await plane.api.post('/api/v1/backups', { deploymentName: 'web' }, { token });
-  own = { deployment: 'web', secret: 'db', node: 'shop-node', token: id, backup: String(backup.body['id']) };
+  await plane.api.post(
+    '/api/v1/jobs',
+    { kind: 'Job', name: 'web', image: pushed.image, schedule: '0 3 * * *' },
+    { token },
+  );
+  own = {
+    deployment: 'web',
+    job: 'web',
+    secret: 'db',
+    node: 'shop-node',
+    token: id,
+    backup: String(backup.body['id']),
+  };
 });
 afterAll(async () => {
   await plane.close();
@@ -66,6 +78,7 @@ type Objects = Readonly<Record<string, string>>;
 
 const MISSING: Objects = {
   deployment: 'gone',
+  job: 'gone',
   secret: 'gone',
   node: 'gone-node',
   token: 'tokgone',
@@ -76,6 +89,7 @@ const MISSING: Objects = {
 function objectOf(route: Route): string | undefined {
   if (/\/deployments\/\{name\}/.test(route.path)) return 'deployment';
   if (/\/secrets\//.test(route.path) && route.path.includes('{name}')) return 'secret';
+  if (/\/jobs\/\{name\}/.test(route.path)) return 'job';
   if (/\/nodes\/\{name\}/.test(route.path)) return 'node';
   if (route.path.includes('/tokens/{id}')) return 'token';
   if (route.path.includes('/backups/{id}')) return 'backup';
