@@ -112,7 +112,10 @@ export class Loop {
       this.#options.log.warn('an older assignment was passed over', { generation: assignment.generation });
       return false;
     }
-    for (const id of this.state.assigned.keys()) this.#wake(id);
+    for (const id of this.state.assigned.keys()) {
+      this.#noteRun(id);
+      this.#wake(id);
+    }
     for (const id of this.state.assigned.keys()) this.#options.onChange(id);
     this.#ask();
     return true;
@@ -154,9 +157,24 @@ export class Loop {
   }
 
   #changed(instanceId: string): void {
+    this.#noteRun(instanceId);
     this.#clearMended(instanceId);
     this.#options.onChange(instanceId);
     this.#wake(instanceId);
+  }
+
+  /**
+   * Since when a job's container runs, on the monotonic clock. The engine's times are asked once, when it is first seen: that
+   * counts the time before a restart of the agent, and a clock that is set later changes nothing.
+   */
+  #noteRun(instanceId: string): void {
+    const assigned = this.state.assigned.get(instanceId);
+    const memory = this.state.remembered(instanceId);
+    if (assigned?.once === undefined || memory.runningSinceMs !== undefined) return;
+    const current = currentContainer(assigned, this.observer.byInstance.get(instanceId) ?? []);
+    if (current?.status !== 'running') return;
+    const ranMs = current.startedAt === undefined ? 0 : Date.now() - Date.parse(current.startedAt);
+    this.state.memory.set(instanceId, { ...memory, runningSinceMs: performance.now() - Math.max(0, ranMs) });
   }
 
   /** What failed before is no longer of interest once the container runs, whoever brought that about. */
@@ -170,7 +188,13 @@ export class Loop {
 
   #ended(instanceId: string, ending: Ending): void {
     const activity = this.state.activity.get(instanceId);
-    if (activity === 'stop' || activity === 'remove' || !this.state.assigned.has(instanceId)) return;
+    if (
+      activity === 'stop' ||
+      activity === 'end' ||
+      activity === 'remove' ||
+      !this.state.assigned.has(instanceId)
+    )
+      return;
     this.state.memory.set(instanceId, withEnding(this.state.remembered(instanceId), ending));
     this.#options.onChange(instanceId);
   }
@@ -337,6 +361,7 @@ function gates(cpus: number): Readonly<Record<StepKind, Gate>> {
     create: work,
     start: work,
     stop: stops,
+    end: stops,
     remove: work,
     healthcheckNow: work,
     ask: questions,

@@ -80,7 +80,16 @@ function isAssignedInstance(value: unknown): value is AssignedInstance {
   const one = fields(value);
   const known = isName(one['id']) && isName(one['deployment']) && isText(one['specHash']);
   if (!known || !isCount(one['secretsVersion']) || !isCount(one['attempt'])) return false;
+  if (one['once'] !== undefined && !isOnce(fields(one['once']))) return false;
   return one['wanted'] === 'stop' || (one['wanted'] === 'run' && isAssignedContainer(one['container']));
+}
+
+function isOnce({ timeoutMs, end, started }: Fields): boolean {
+  return (
+    (timeoutMs === undefined || isCount(timeoutMs)) &&
+    (end === undefined || typeof end === 'boolean') &&
+    (started === undefined || typeof started === 'boolean')
+  );
 }
 
 function isAssignedContainer(value: unknown): boolean {

@@ -21,6 +21,7 @@ import { apiRoutes } from './api/routes/index.ts';
 import { bootstrap, readOrCreateKey } from './bootstrap.ts';
 import { systemClock } from './clock.ts';
 import type { Config } from './config.ts';
+import { parseSchedule } from './cron.ts';
 import { createControllers, systemTimers } from './controllers/index.ts';
 import { Dispatch } from './dispatch/dispatch.ts';
 import { createIds } from './ids.ts';
@@ -110,6 +111,7 @@ export async function startServer({
     metrics: metrics.controllers(),
     log: (problem, details) => log.warn(details, problem),
     controlPlaneNode: config.nodeName as NodeName,
+    parseSchedule,
     spans: config.timers,
     eventsKept: config.events,
   });
@@ -120,6 +122,7 @@ export async function startServer({
     journal,
     clusters,
     limits,
+    parseSchedule,
     imageCheck: createImageCheck({ dialer, credentials }),
     secrets: { store: secrets.store, references: new SecretReferences(view), policy: limits.secretPolicy },
     residency: { enforcement: config.residencyEnforcement, regions: config.regions },

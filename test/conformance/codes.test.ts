@@ -5,6 +5,7 @@ import type { Case } from './cases/case.ts';
 import { deploymentCases } from './cases/deployment.ts';
 import { healthCheckCases } from './cases/health-check.ts';
 import { networkCases } from './cases/networks.ts';
+import { jobCases, jobWithoutNodesCases } from './cases/jobs.ts';
 import { nodeCases } from './cases/nodes.ts';
 import { placementCases } from './cases/placement.ts';
 import { recordCases, requestCases } from './cases/request.ts';
@@ -24,6 +25,8 @@ const AREAS: Readonly<Record<string, readonly Case[]>> = {
   placement: placementCases,
   nodes: nodeCases,
   networks: networkCases,
+  jobs: jobCases,
+  'jobs-without-nodes': jobWithoutNodesCases,
   workload: workloadCases,
   request: requestCases,
   records: recordCases,

@@ -56,8 +56,14 @@ beforeAll(async () => {
   await plane.api.post('/api/v1/networks', { name: 'backend', nodeId: 'shop-node' }, { token });
   const { id } = await plane.mintToken({ tenantId: shop.id, role: 'viewer' });
   const backup = await plane.api.post('/api/v1/backups', { deploymentName: 'web' }, { token });
+  await plane.api.post(
+    '/api/v1/jobs',
+    { kind: 'Job', name: 'web', image: pushed.image, schedule: '0 3 * * *' },
+    { token },
+  );
   own = {
     deployment: 'web',
+    job: 'web',
     secret: 'db',
     node: 'shop-node',
     network: 'backend',
@@ -74,6 +80,7 @@ type Objects = Readonly<Record<string, string>>;
 
 const MISSING: Objects = {
   deployment: 'gone',
+  job: 'gone',
   secret: 'gone',
   node: 'gone-node',
   network: 'gone-net',
@@ -85,6 +92,7 @@ const MISSING: Objects = {
 function objectOf(route: Route): string | undefined {
   if (/\/deployments\/\{name\}/.test(route.path)) return 'deployment';
   if (/\/secrets\//.test(route.path) && route.path.includes('{name}')) return 'secret';
+  if (/\/jobs\/\{name\}/.test(route.path)) return 'job';
   if (/\/nodes\/\{name\}/.test(route.path)) return 'node';
   if (/\/networks\/\{name\}/.test(route.path)) return 'network';
   if (route.path.includes('/tokens/{id}')) return 'token';

@@ -3,13 +3,6 @@ import type { RejectionCode } from '../../src/core/rejections/catalogue.ts';
 /** Codes whose feature has no route yet. A route that lists one of them, or a case that reaches one, fails the run. */
 export const PENDING: Readonly<Record<string, readonly RejectionCode[]>> = {
   'the agent channel: told over its socket': ['agent_session_stale'],
-  jobs: [
-    'job_node_candidates_unresolvable',
-    'job_node_not_found',
-    'job_invalid',
-    'job_not_found',
-    'job_already_exists',
-  ],
   'volume routes': [
     'volume_snapshot_not_found',
     'volume_snapshot_not_implemented',

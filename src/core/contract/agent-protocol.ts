@@ -81,6 +81,20 @@ export interface AssignedInstance {
   readonly attempt: number;
   /** Absent on `stop`. */
   readonly container?: AssignedContainer;
+  readonly once?: AssignedOnce;
+}
+
+/**
+ * A container that runs once: it is never started again, and after its end it stays until `stop`, so that its exit code and
+ * output can be read. Reported as `exited` with its code; ended for its time: reason `timed_out`.
+ */
+export interface AssignedOnce {
+  /** From its start; then it is ended. */
+  readonly timeoutMs?: number;
+  /** End it now. */
+  readonly end?: boolean;
+  /** It was seen to run: if it is not there any more it is lost (`container_lost`), and never made again. */
+  readonly started?: boolean;
 }
 
 /**

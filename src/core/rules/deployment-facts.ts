@@ -13,7 +13,7 @@ export interface DeploymentFacts {
   readonly nodes: () => readonly NodeRecord[];
   readonly node: (name: string) => NodeRecord | undefined;
   readonly volume: (id: string) => VolumeRecord | undefined;
-  /** Names of other deployments that mount the volume read-write. */
+  /** Other deployments and jobs that mount the volume read-write. */
   readonly writersOf: (volumeId: string) => readonly string[];
   readonly deployment: (name: string) => DeploymentSpec | undefined;
 }
@@ -77,7 +77,7 @@ function volumeRule(spec: DeploymentSpec, facts: DeploymentFacts, index: number)
   return undefined;
 }
 
-const volumesRule: FactRule = (spec, facts) => {
+export const volumesRule: FactRule = (spec, facts) => {
   for (const index of (spec.volumes ?? []).keys()) {
     const rejection = volumeRule(spec, facts, index);
     if (rejection) return rejection;

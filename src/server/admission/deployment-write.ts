@@ -42,13 +42,17 @@ export interface DeploymentWrite {
 
 function warnings(admission: Admission, caller: Caller, spec: DeploymentSpec): Warning[] {
   const facts = deploymentFacts(caller.tenant, spec.name);
-  const nodes = facts.nodes().map((node) => ({
-    labels: node.labels,
-    reachable: caller.tenant.get('node-liveness', joinId(node.name))?.record.status === 'ready',
+  return [...dependencyWarnings(spec, facts), ...residencyWarnings(admission, caller, spec)];
+}
+
+export function residencyWarnings(admission: Admission, caller: Caller, spec: DeploymentSpec): Warning[] {
+  const nodes = caller.tenant.list('nodes').map(({ id, record }) => ({
+    labels: record.labels,
+    reachable: caller.tenant.get('node-liveness', id)?.record.status === 'ready',
   }));
   const { enforcement, regions } = admission.residency;
   const residency = residencyWarning(spec, nodes, enforcement, regions);
-  return [...dependencyWarnings(spec, facts), ...(residency === undefined ? [] : [residency])];
+  return residency === undefined ? [] : [residency];
 }
 
 function nextRecord(

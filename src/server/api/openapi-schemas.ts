@@ -43,6 +43,42 @@ const owned = {
   status,
 } as const;
 
+const jobStatus = {
+  type: 'object',
+  properties: {
+    phase: {
+      type: 'string',
+      enum: ['Scheduled', 'Pending', 'Running', 'Retrying', 'Succeeded', 'Failed', 'Cancelled'],
+    },
+    message: text,
+    nextRunAt: { type: ['string', 'null'], format: 'date-time' },
+    runs: {
+      type: 'array',
+      description: 'Newest first, at most 20.',
+      items: {
+        type: 'object',
+        properties: {
+          id: text,
+          trigger: { type: 'string', enum: ['created', 'manual', 'schedule', 'catch-up'] },
+          state: text,
+          message: text,
+          scheduledFor: time,
+          createdAt: time,
+          startedAt: time,
+          finishedAt: time,
+          retryAt: time,
+          attempts: integer,
+          exitCode: integer,
+          reason: text,
+          skipped: integer,
+          nodeId: text,
+          instanceId: text,
+        },
+      },
+    },
+  },
+} as const;
+
 const backupHeading = {
   id: text,
   deploymentName: text,
@@ -78,6 +114,21 @@ export const RECORD_SCHEMAS = {
       warnings,
       removed: { ...texts, description: 'Everything that a replaced list or map lost.' },
       plan: { type: 'object' },
+    },
+  },
+  Job: {
+    description: 'The stored description, with what the server owns.',
+    allOf: [{ $ref: '#/components/schemas/JobDescription' }],
+    properties: { ...owned, status: jobStatus },
+    unevaluatedProperties: true,
+  },
+  JobWritten: {
+    allOf: [{ $ref: '#/components/schemas/Job' }],
+    properties: {
+      alterations,
+      warnings,
+      removed: texts,
+      run: { ...text, description: 'Of run and cancel: the run it is about.' },
     },
   },
   Tenant: {

@@ -1,8 +1,10 @@
 import type { NodeName } from '../../core/model/ids.ts';
+import type { ParseSchedule } from '../../core/model/schedule.ts';
 import { livenessTimings } from '../../core/planner/node-liveness.ts';
 import type { Controller, ControllerDeps } from './controller.ts';
 import { DrainController } from './drain.ts';
 import { InstancesController } from './instances.ts';
+import { JobsController } from './jobs.ts';
 import { type EventsKept, Janitor } from './janitor.ts';
 import { type Liveness, NodeLivenessController } from './node-liveness.ts';
 import { SpecSnapshotsController } from './spec-snapshots.ts';
@@ -12,6 +14,7 @@ export { systemTimers } from './timers.ts';
 
 export interface ControllersOptions extends ControllerDeps {
   readonly controlPlaneNode?: NodeName;
+  readonly parseSchedule: ParseSchedule;
   /** Absent: the defaults of decisions §5 and §3. */
   readonly spans?: ControllerSpans;
   readonly eventsKept?: EventsKept;
@@ -52,6 +55,7 @@ export function createControllers(options: ControllersOptions): Controllers {
   const controllers: readonly Controller[] = [
     nodeLiveness,
     instances,
+    new JobsController(options, options.parseSchedule),
     new DrainController(options),
     new SpecSnapshotsController(options),
     new Janitor(options, options.eventsKept),

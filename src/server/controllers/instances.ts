@@ -1,5 +1,6 @@
 import type { DeploymentRecord } from '../../core/model/deployment.ts';
 import type { InstanceId, NodeName, TenantId } from '../../core/model/ids.ts';
+import { jobOfOwner } from '../../core/model/job.ts';
 import type { NodeLiveness } from '../../core/model/node.ts';
 import { type InstancePlan, planInstances } from '../../core/planner/instances.ts';
 import type { PlannerMemory } from '../../core/planner/memory.ts';
@@ -102,6 +103,8 @@ export class InstancesController implements Controller {
   }
 
   #add(tenantId: TenantId, deployment: string): void {
+    // Attempts of jobs are instances too; another controller has them.
+    if (jobOfOwner(deployment) !== undefined) return;
     if (this.#deps.owns(tenantId)) this.#queue.add(`${tenantId}/${deployment}`);
   }
 

@@ -15,6 +15,7 @@ import type { Kv } from '../store/kv.ts';
 import { createMemoryKv } from '../store/memory.ts';
 import { Store, type TenantStore } from '../store/store.ts';
 import { StoreView } from '../store/view.ts';
+import { parseSchedule } from '../cron.ts';
 import { type Controllers, type ControllersOptions, createControllers } from './index.ts';
 import type { Timers } from './timers.ts';
 
@@ -127,6 +128,7 @@ export class Simulation {
       clusters: this.clusters,
       hashSpec,
       owns: () => true,
+      parseSchedule,
       metrics: { decided: () => undefined, committed: () => undefined },
       log: (problem, details) => this.problems.push(`${problem} ${JSON.stringify(details)}`),
       ...overrides,

@@ -4,8 +4,9 @@ import { MAX_FRAME_BYTES } from '../../core/contract/agent-protocol.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
 import type { NetworkRecord } from '../../core/model/network.ts';
+import { jobOfOwner, jobOwner } from '../../core/model/job.ts';
 import { joinId } from '../store/keys.ts';
-import type { Store } from '../store/store.ts';
+import type { Store, TenantStore } from '../store/store.ts';
 import type { ViewChange } from '../store/view.ts';
 import { type AssignmentFacts, assignedInstance } from './assigned-instance.ts';
 import { assignedNetworks } from './networks.ts';
@@ -43,6 +44,15 @@ export class Assignments {
         if (stored !== undefined)
           this.#mark(tenantId, (stored.record as InstanceRecord | NetworkRecord).nodeId);
       }
+    } else if (kind === 'job-status') {
+      // The first sight of an attempt's container is stored there; from then on it is not to be made again.
+      this.#markAll(
+        tenantId,
+        this.#options.store
+          .forTenant(tenantId)
+          .collection('instances')
+          .listUnder(joinId(jobOwner(decodeURIComponent(id)))),
+      );
     } else if (kind === 'specs') {
       const [deployment = ''] = id.split('/', 1);
       this.#markAll(
@@ -84,6 +94,7 @@ export class Assignments {
       tenantSlug: store.getGlobal('tenants', tenantId)?.record.slug ?? '',
       spec: ({ deployment, specHash }) => tenant.get('specs', joinId(deployment, specHash))?.record,
       volume: (id) => tenant.get('volumes', joinId(id))?.record,
+      hasStarted: ({ deployment, id }) => isStartedAttempt(tenant, deployment, id),
     };
   }
 
@@ -113,4 +124,10 @@ export class Assignments {
   close(): void {
     this.#unsubscribe();
   }
+}
+
+function isStartedAttempt(tenant: TenantStore, owner: string, instanceId: string): boolean {
+  const job = jobOfOwner(owner);
+  const runs = job === undefined ? undefined : tenant.get('job-status', joinId(job))?.record.runs;
+  return runs?.some(({ attempt }) => attempt?.instanceId === instanceId && attempt.started) ?? false;
 }

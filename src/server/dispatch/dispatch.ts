@@ -17,6 +17,7 @@ import type { SecretsStore } from '../secrets/port.ts';
 import type { Stored } from '../store/collection.ts';
 import type { Store } from '../store/store.ts';
 import { Assignments } from './assignments.ts';
+import { JobLogs } from './job-logs.ts';
 import { type Liveness, NO_LIVENESS } from './liveness.ts';
 import { NetworkReports } from './networks.ts';
 import { nodeKey, PlacedInstances } from './placed-instances.ts';
@@ -52,6 +53,7 @@ export class Dispatch {
   readonly #reports: Reports;
   readonly #networks: NetworkReports;
   readonly #resolver: Resolver;
+  readonly #jobLogs: JobLogs;
 
   constructor(options: DispatchOptions) {
     const { store, journal, log, secrets, credentials } = options;
@@ -68,11 +70,20 @@ export class Dispatch {
         timers: { ...options.timers, helloDeadlineMs: HELLO_DEADLINE_MS },
       },
       {
-        onOpened: (session) => this.#assignments.push(session),
+        onOpened: (session) => {
+          this.#assignments.push(session);
+          this.#jobLogs.opened(session);
+        },
         onMessage: (session, message) => this.#onMessage(session, message),
         onClosed: (session) => this.#reports.forget(session.key),
       },
     );
+    this.#jobLogs = new JobLogs({
+      store,
+      placed: this.placed,
+      session: (tenantId, node) => this.#sessions.of(tenantId, node),
+      log,
+    });
     this.#assignments = new Assignments({
       store,
       placed: this.placed,
@@ -140,6 +151,7 @@ export class Dispatch {
   }
 
   close(): void {
+    this.#jobLogs.close();
     this.#assignments.close();
     this.#sessions.close();
     this.#reports.close();

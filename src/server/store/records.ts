@@ -4,6 +4,7 @@ import type { ArchiveRecord, AuditRecord, EventRecord } from '../../core/model/e
 import type { TenantId } from '../../core/model/ids.ts';
 import type { InstanceObservation, InstanceRecord } from '../../core/model/instance.ts';
 import type { NetworkObservation, NetworkRecord } from '../../core/model/network.ts';
+import type { JobLog, JobOrders, JobRecord, JobStatus } from '../../core/model/job.ts';
 import type { NodeLiveness, NodeRecord } from '../../core/model/node.ts';
 import type { RolloutRecord } from '../../core/model/rollout.ts';
 import type { Quota, Tenant, TokenRecord } from '../../core/model/tenant.ts';
@@ -33,7 +34,15 @@ export interface TenantRecords {
   'deployment-status': DeploymentStatus;
   /** name */
   rollouts: RolloutRecord;
-  /** deployment / specHash: what an instance runs, kept while one does. */
+  /** name */
+  jobs: JobRecord;
+  /** name */
+  'job-status': JobStatus;
+  /** name */
+  'job-orders': JobOrders;
+  /** job owner / instance id: what it printed is kept, or cannot be; dispatch writes it, the jobs controller removes it */
+  'job-captures': { readonly bytes: number; readonly problem?: string };
+  /** deployment or job owner / specHash: what an instance runs, kept while one does. */
   specs: DeploymentSpec;
   /** deployment / instance id */
   instances: InstanceRecord;
@@ -76,6 +85,8 @@ export interface ColdRecords {
   events: EventRecord;
   /** audit id */
   audit: AuditRecord;
+  /** job / run / attempt, two digits */
+  'job-logs': JobLog;
   /** digest of the key */
   idempotency: IdempotentAnswer;
 }

@@ -10,6 +10,7 @@ import { backupRoutes } from './backups.ts';
 import { deploymentRoutes } from './deployments.ts';
 import { historyRoutes } from './history.ts';
 import { instanceRoutes } from './instances.ts';
+import { jobRoutes } from './jobs.ts';
 import { joinTokenRoutes } from './join-tokens.ts';
 import { networkRoutes } from './networks.ts';
 import { nodeRoutes } from './nodes.ts';
@@ -44,6 +45,7 @@ export function apiRoutes({
   return [
     ...deploymentRoutes(admission),
     ...instanceRoutes(admission, dispatch),
+    ...jobRoutes(admission, dispatch),
     ...secretRoutes(admission),
     ...nodeRoutes(nodes, dispatch),
     ...joinTokenRoutes(nodes, joinAddress),
