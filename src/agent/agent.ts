@@ -32,6 +32,7 @@ export class Agent {
   readonly #loop: Loop;
   readonly #reporter: Reporter;
   readonly #streams: Streams;
+  readonly #meter: UsageMeter;
   #facts: NodeFacts;
   #welcomed = false;
 
@@ -73,6 +74,11 @@ export class Agent {
       },
       send,
     );
+    this.#meter = new UsageMeter(
+      engine,
+      () => [...this.#loop.observer.all()].filter(({ status }) => status === 'running'),
+      (usage) => this.#reporter.measured(usage),
+    );
     this.#streams = new Streams({ engine, containerOf: (id) => this.#containerOf(id), send, log });
   }
 
@@ -80,11 +86,7 @@ export class Agent {
   async run(signal: AbortSignal): Promise<Farewell | undefined> {
     const stop = new AbortController();
     const all = AbortSignal.any([signal, stop.signal]);
-    new UsageMeter(
-      this.#options.engine,
-      () => [...this.#loop.observer.all()].filter(({ status }) => status === 'running'),
-      (usage) => this.#reporter.measured(usage),
-    ).run(all);
+    this.#meter.run(all);
     const looping = this.#loop.run(all);
     const farewell = await this.#session.run(signal);
     stop.abort();
@@ -107,6 +109,7 @@ export class Agent {
     const { log, identity, onFirstWelcome } = this.#options;
     this.#loop.begin(ownership(identity.nodeName, welcome), welcome.epoch);
     this.#reporter.begin(welcome.epoch, welcome.heartbeatMs);
+    this.#meter.every(welcome.usageMs);
     log.info('session with the control plane', { epoch: welcome.epoch, tenant: welcome.tenantSlug });
     if (!this.#welcomed) onFirstWelcome(this.#facts);
     this.#welcomed = true;

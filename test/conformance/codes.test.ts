@@ -8,6 +8,7 @@ import { nodeCases } from './cases/nodes.ts';
 import { placementCases } from './cases/placement.ts';
 import { recordCases, requestCases } from './cases/request.ts';
 import { secretMaterialCases } from './cases/secret-material.ts';
+import { scalingCases } from './cases/scaling.ts';
 import { secretCases } from './cases/secrets.ts';
 import { workloadCases } from './cases/workload.ts';
 import { PENDING } from './pending.ts';
@@ -23,6 +24,7 @@ const AREAS: Readonly<Record<string, readonly Case[]>> = {
   placement: placementCases,
   nodes: nodeCases,
   workload: workloadCases,
+  scaling: scalingCases,
   request: requestCases,
   records: recordCases,
 };

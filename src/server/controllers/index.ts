@@ -1,10 +1,12 @@
-import type { NodeName } from '../../core/model/ids.ts';
+import type { NodeName, TenantId } from '../../core/model/ids.ts';
+import type { ScalingView } from '../../core/model/scaling.ts';
 import { livenessTimings } from '../../core/planner/node-liveness.ts';
 import type { Controller, ControllerDeps } from './controller.ts';
 import { DrainController } from './drain.ts';
 import { InstancesController } from './instances.ts';
 import { type EventsKept, Janitor } from './janitor.ts';
 import { type Liveness, NodeLivenessController } from './node-liveness.ts';
+import { ScalingController, type ScalingOptions } from './scaling.ts';
 import { SpecSnapshotsController } from './spec-snapshots.ts';
 
 export type { Liveness } from './node-liveness.ts';
@@ -15,6 +17,7 @@ export interface ControllersOptions extends ControllerDeps {
   /** Absent: the defaults of decisions §5 and §3. */
   readonly spans?: ControllerSpans;
   readonly eventsKept?: EventsKept;
+  readonly scaling: ScalingOptions;
 }
 
 /** As configured, on the monotonic clock. */
@@ -33,6 +36,8 @@ export interface Controllers {
   status(): Record<string, unknown>;
   /** Deployments that wait to be looked at. */
   depth(): number;
+  /** What the scaling policy of a deployment last saw. */
+  scalingView(tenantId: TenantId, deployment: string): ScalingView | undefined;
 }
 
 export function createControllers(options: ControllersOptions): Controllers {
@@ -48,10 +53,12 @@ export function createControllers(options: ControllersOptions): Controllers {
       }),
   );
   const instances = new InstancesController(options, spans?.settleMs);
+  const scaling = new ScalingController(options, options.scaling);
   /** In the order in which they start; they stop in the reverse order. */
   const controllers: readonly Controller[] = [
     nodeLiveness,
     instances,
+    scaling,
     new DrainController(options),
     new SpecSnapshotsController(options),
     new Janitor(options, options.eventsKept),
@@ -65,6 +72,7 @@ export function createControllers(options: ControllersOptions): Controllers {
       for (const controller of controllers.toReversed()) await controller.stop();
     },
     depth: () => instances.depth,
+    scalingView: (tenantId, deployment) => scaling.view(tenantId, deployment),
     status: () => Object.fromEntries(controllers.map((controller) => [controller.name, controller.status()])),
   };
 }

@@ -54,6 +54,7 @@ export class SpecSnapshotsController implements Controller {
     const mayFree =
       (kind === 'instances' && after === undefined) ||
       (kind === 'rollouts' && before !== undefined) ||
+      (kind === 'canaries' && after === undefined) ||
       (kind === 'deployments' && before !== undefined);
     if (mayFree) this.#queue.addAfter(`${tenantId}/${deploymentOf(id)}`, REST_MS);
   }
@@ -67,7 +68,8 @@ export class SpecSnapshotsController implements Controller {
     const transaction = tenant
       .transaction()
       .expect('deployments', id, tenant.get('deployments', id))
-      .expect('rollouts', id, tenant.get('rollouts', id));
+      .expect('rollouts', id, tenant.get('rollouts', id))
+      .expect('canaries', id, tenant.get('canaries', id));
     for (const snapshot of unused.slice(0, REMOVED_PER_COMMIT)) transaction.delete('specs', snapshot);
     const result = await tenant.commit(transaction);
     if (!result.ok || unused.length > REMOVED_PER_COMMIT) this.#queue.addAfter(key, REST_MS);
@@ -80,6 +82,7 @@ function unusedSnapshots(tenant: TenantStore, id: string): readonly string[] {
     tenant.get('deployments', id)?.record.specHash,
     rollout?.specHash,
     rollout?.from?.specHash,
+    tenant.get('canaries', id)?.record.specHash,
     ...tenant
       .collection('instances')
       .listUnder(id)

@@ -91,7 +91,8 @@ export function assignedInstance(
   facts: AssignmentFacts,
 ): AssignedInstance | undefined {
   const { id, deployment, wanted, specHash, secretsVersion, attempt } = record;
-  const head = { id, deployment, wanted, specHash, secretsVersion, attempt };
+  const canary = record.canary === true ? { canary: true } : {};
+  const head = { id, deployment, wanted, specHash, secretsVersion, attempt, ...canary };
   if (wanted === 'stop') return head;
   const spec = facts.spec(record);
   const made = spec === undefined ? undefined : container(spec, facts);

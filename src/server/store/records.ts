@@ -1,10 +1,12 @@
 import type { BackupRecord, BackupSummary } from '../../core/model/backup.ts';
+import type { CanaryRecord } from '../../core/model/canary.ts';
 import type { DeploymentRecord, DeploymentSpec, DeploymentStatus } from '../../core/model/deployment.ts';
 import type { ArchiveRecord, AuditRecord, EventRecord } from '../../core/model/event.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { InstanceObservation, InstanceRecord } from '../../core/model/instance.ts';
 import type { NodeLiveness, NodeRecord } from '../../core/model/node.ts';
 import type { RolloutRecord } from '../../core/model/rollout.ts';
+import type { ScalingPolicyRecord } from '../../core/model/scaling.ts';
 import type { Quota, Tenant, TokenRecord } from '../../core/model/tenant.ts';
 import type { VolumeRecord } from '../../core/model/volume.ts';
 
@@ -32,6 +34,10 @@ export interface TenantRecords {
   'deployment-status': DeploymentStatus;
   /** name */
   rollouts: RolloutRecord;
+  /** name */
+  'scaling-policies': ScalingPolicyRecord;
+  /** name */
+  canaries: CanaryRecord;
   /** deployment / specHash: what an instance runs, kept while one does. */
   specs: DeploymentSpec;
   /** deployment / instance id */

@@ -6,11 +6,13 @@ import type { Route, RouteRequest } from '../route.ts';
 import { accessRoutes } from './access.ts';
 import { archiveRoutes } from './archives.ts';
 import { backupRoutes } from './backups.ts';
+import { canaryRoutes } from './canaries.ts';
 import { deploymentRoutes } from './deployments.ts';
 import { historyRoutes } from './history.ts';
 import { instanceRoutes } from './instances.ts';
 import { joinTokenRoutes } from './join-tokens.ts';
 import { nodeRoutes } from './nodes.ts';
+import { type ScalingViews, scalingRoutes } from './scaling.ts';
 import { secretRoutes } from './secrets.ts';
 
 export interface RouteDependencies {
@@ -20,6 +22,7 @@ export interface RouteDependencies {
   /** Name of the machine the control plane runs on. */
   readonly controlPlaneName: string;
   readonly joinAddress: (request: RouteRequest) => JoinAddress;
+  readonly scalingViews: ScalingViews;
 }
 
 /** Every route under /api/v1, one list. */
@@ -29,6 +32,7 @@ export function apiRoutes({
   dispatch,
   controlPlaneName,
   joinAddress,
+  scalingViews,
 }: RouteDependencies): readonly Route[] {
   const nodes: NodeAdmission = {
     admission,
@@ -41,6 +45,8 @@ export function apiRoutes({
   };
   return [
     ...deploymentRoutes(admission),
+    ...scalingRoutes(admission, scalingViews),
+    ...canaryRoutes(admission),
     ...instanceRoutes(admission, dispatch),
     ...secretRoutes(admission),
     ...nodeRoutes(nodes, dispatch),
