@@ -34,6 +34,7 @@ export class Agent {
   readonly #networks: Networks;
   readonly #reporter: Reporter;
   readonly #streams: Streams;
+  readonly #meter: UsageMeter;
   #facts: NodeFacts;
   #welcomed = false;
 
@@ -78,6 +79,11 @@ export class Agent {
       },
       send,
     );
+    this.#meter = new UsageMeter(
+      engine,
+      () => [...this.#loop.observer.all()].filter(({ status }) => status === 'running'),
+      (usage) => this.#reporter.measured(usage),
+    );
     this.#streams = new Streams({
       engine,
       containerOf: (id) => this.#containerOf(id),
@@ -91,11 +97,7 @@ export class Agent {
   async run(signal: AbortSignal): Promise<Farewell | undefined> {
     const stop = new AbortController();
     const all = AbortSignal.any([signal, stop.signal]);
-    new UsageMeter(
-      this.#options.engine,
-      () => [...this.#loop.observer.all()].filter(({ status }) => status === 'running'),
-      (usage) => this.#reporter.measured(usage),
-    ).run(all);
+    this.#meter.run(all);
     const looping = this.#loop.run(all);
     const farewell = await this.#session.run(signal);
     stop.abort();
@@ -120,6 +122,7 @@ export class Agent {
     this.#loop.begin(owner, welcome.epoch);
     this.#networks.begin(owner);
     this.#reporter.begin(welcome.epoch, welcome.heartbeatMs);
+    this.#meter.every(welcome.usageMs);
     log.info('session with the control plane', { epoch: welcome.epoch, tenant: welcome.tenantSlug });
     if (!this.#welcomed) onFirstWelcome(this.#facts);
     this.#welcomed = true;

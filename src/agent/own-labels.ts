@@ -40,6 +40,7 @@ export function containerLabels(
     [OWN_LABELS.node]: owner.node,
     [OWN_LABELS.install]: owner.installId,
     [OWN_LABELS.attempt]: String(assigned.attempt),
+    ...(assigned.canary === true ? { [OWN_LABELS.canary]: 'true' } : {}),
   };
 }
 

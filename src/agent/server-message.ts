@@ -32,7 +32,8 @@ const SHAPES: { readonly [K in ServerMessage['type']]: (message: Fields) => bool
     isName(m['tenantSlug']) &&
     isName(m['installId']) &&
     isCount(m['heartbeatMs']) &&
-    isCount(m['silenceMs']),
+    isCount(m['silenceMs']) &&
+    (m['usageMs'] === undefined || isCount(m['usageMs'])),
   assignment: (m) =>
     isCount(m['epoch']) &&
     isCount(m['generation']) &&

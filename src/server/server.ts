@@ -114,6 +114,11 @@ export async function startServer({
     parseSchedule,
     spans: config.timers,
     eventsKept: config.events,
+    scaling: {
+      measured: (tenantId, node) => dispatch.usage(tenantId, node),
+      intervalMs: config.timers.usageMs,
+      maxReplicas: config.maxReplicasPerDeployment,
+    },
   });
   const admission: Admission = {
     store,
@@ -155,6 +160,7 @@ export async function startServer({
     tokenKey,
     dispatch,
     controlPlaneName: config.nodeName,
+    scalingViews: (tenantId, deployment) => controllers.scalingView(tenantId, deployment),
     joinAddress: ({ headers }) => {
       const caDigest = config.tls === undefined ? undefined : caDigestOf(readFile(config.tls.cert));
       return { baseUrl: baseUrl(headers), ...(caDigest === undefined ? {} : { caDigest }) };

@@ -10,6 +10,7 @@ import { nodeCases } from './cases/nodes.ts';
 import { placementCases } from './cases/placement.ts';
 import { recordCases, requestCases } from './cases/request.ts';
 import { secretMaterialCases } from './cases/secret-material.ts';
+import { scalingCases } from './cases/scaling.ts';
 import { secretCases } from './cases/secrets.ts';
 import { workloadCases } from './cases/workload.ts';
 import { PENDING } from './pending.ts';
@@ -28,6 +29,7 @@ const AREAS: Readonly<Record<string, readonly Case[]>> = {
   jobs: jobCases,
   'jobs-without-nodes': jobWithoutNodesCases,
   workload: workloadCases,
+  scaling: scalingCases,
   request: requestCases,
   records: recordCases,
 };

@@ -29,7 +29,5 @@ export const PENDING: Readonly<Record<string, readonly RejectionCode[]>> = {
     'dvm_recommendation_unknown_type',
     'dvm_recommendation_volume_missing',
   ],
-  'scaling policies': ['scaling_policy_invalid', 'scaling_policy_not_found'],
-  canaries: ['canary_invalid', 'canary_not_found'],
   'the dashboard session': ['csrf_token_invalid'],
 };

@@ -23,8 +23,18 @@ const CONTROLLER_KINDS = [
   'shards',
 ];
 /** Events that a request causes; the others are published by controllers. */
-const REQUEST_EVENTS =
-  /"kind":"(?:deployment\.(?:created|updated|rotated|rolled_back|restored|deleted)|secret\.written|node\.(?:enrolled|reenrolled|key_replaced|cordoned|uncordoned|draining|deleted|claimed|claim_released)|backup\.[a-z]+|network\.(?:created|deleted)|job\.(?:created|deleted|run_requested|cancel_requested))"/;
+const REQUEST_EVENTS = new RegExp(
+  `"kind":"(?:${[
+    'deployment\\.(?:created|updated|rotated|rolled_back|restored|deleted)',
+    'deployment\\.canary_(?:started|promoted)',
+    'deployment\\.scaling_policy_[a-z]+',
+    'secret\\.written',
+    'node\\.(?:enrolled|reenrolled|key_replaced|cordoned|uncordoned|draining|deleted|claimed|claim_released)',
+    'backup\\.[a-z]+',
+    'network\\.(?:created|deleted)',
+    'job\\.(?:created|deleted|run_requested|cancel_requested)',
+  ].join('|')})"`,
+);
 const ANNOUNCED = ['alterations', 'warnings', 'removed', 'plan'];
 const RECORD_KEYS = ['code', 'doc', 'expected', 'field', 'received', 'why'];
 /** A larger store is not read twice per request: its calls say `laws: false`. */
@@ -56,6 +66,8 @@ function ofController(key: string, value: string | undefined): boolean {
   if (CONTROLLER_KINDS.some((kind) => key.includes(`/${kind}/`))) return true;
   // Snapshots are written by requests and removed by a controller when nothing runs them any more.
   if (key.includes('/specs/')) return value === undefined;
+  // Canaries are started by requests; a controller may end one at any time.
+  if (key.includes('/canaries/')) return value === undefined;
   return key.includes('/events/') && value !== undefined && !REQUEST_EVENTS.test(value);
 }
 

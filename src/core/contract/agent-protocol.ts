@@ -35,6 +35,8 @@ export interface Welcome {
   readonly heartbeatMs: number;
   /** Silence after which the agent redials. */
   readonly silenceMs: number;
+  /** How often the agent measures what its containers use; absent: every 15 s. */
+  readonly usageMs?: number;
 }
 
 export interface AssignedMount {
@@ -79,6 +81,8 @@ export interface AssignedInstance {
   readonly secretsVersion: number;
   /** Another number than the running container's: replace it although the spec is the same. */
   readonly attempt: number;
+  /** Runs beside the stable instances; a label of the container says so. */
+  readonly canary?: boolean;
   /** Absent on `stop`. */
   readonly container?: AssignedContainer;
   readonly once?: AssignedOnce;

@@ -63,7 +63,7 @@ const FROZEN = {
       network_not_found node_not_found route_not_found scaling_policy_not_found secret_not_found
       tenant_not_found token_not_found
     405: method_not_allowed
-    409: agent_session_stale deployment_already_exists idempotency_key_conflict job_already_exists
+    409: agent_session_stale canary_already_exists deployment_already_exists idempotency_key_conflict job_already_exists
       job_already_running job_not_running
       network_already_exists network_in_use node_already_enrolled node_in_use residency_label_conflict rotation_rollout_incomplete
       tenant_already_exists tenant_in_use volume_already_exists volume_in_use volume_not_replicated

@@ -190,6 +190,19 @@ export const workloadCodes = entries({
       'POST /api/v1/deployments/web/canary\n\n{ "image": "registry.internal:5000/shop/web:1.5.0", "replicas": 1 }',
     origin: 'extension',
   },
+  canary_already_exists: {
+    status: 409,
+    field: 'name',
+    title: 'A canary runs beside the deployment already.',
+    cause:
+      'Two canaries at once could not be told apart in the traffic they share, so a deployment has one at a time. `status.canary` of the deployment shows it.',
+    accepted: 'promote or abort the running canary, then start the next one',
+    failing:
+      'POST /api/v1/deployments/web/canary      while one runs\n\n{ "image": "registry.internal:5000/shop/web:1.6.0", "replicas": 1 }',
+    corrected:
+      'POST /api/v1/deployments/web/canary/abort\nPOST /api/v1/deployments/web/canary\n\n{ "image": "registry.internal:5000/shop/web:1.6.0", "replicas": 1 }',
+    origin: 'extension',
+  },
   instance_not_found: {
     status: 404,
     field: 'instance',

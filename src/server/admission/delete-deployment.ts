@@ -1,8 +1,7 @@
 import { joinId } from '../store/keys.ts';
 import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { findDeployment, storedDeploymentView } from './deployment-stored.ts';
-import { ARCHIVE_VERSIONS, deploymentNotFound } from './deployment-write.ts';
-import { archiveId } from '../journal/journal.ts';
+import { deploymentNotFound } from './deployment-write.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
 
 /** The spec goes; its archive stays. Instances are stopped by their controller, which sees that nothing wants them. */
@@ -27,6 +26,8 @@ export async function deleteDeployment(
       .delete('deployments', joinId(name))
       .delete('deployment-ids', record.id)
       .delete('deployment-status', joinId(name))
+      .delete('scaling-policies', joinId(name))
+      .delete('canaries', joinId(name))
       .put('last-versions', joinId(name), { version });
     admission.journal.archive(transaction, caller, {
       number: version,
@@ -34,8 +35,6 @@ export async function deleteDeployment(
       spec: record.spec,
       specHash: record.specHash,
     });
-    if (version > ARCHIVE_VERSIONS)
-      transaction.deleteCold('archives', archiveId(name, version - ARCHIVE_VERSIONS));
     admission.journal.event(transaction, caller.tenant.tenantId, {
       kind: 'deployment.deleted',
       subject,

@@ -28,9 +28,56 @@ const status = {
     updated: integer,
     secretsVersion: integer,
     rotation: { type: 'object', properties: { phase: { type: ['string', 'null'] }, next: text } },
+    canary: {
+      type: 'object',
+      description: 'While one runs; its instances are in no other count.',
+      properties: {
+        image: text,
+        specHash: text,
+        replicas: integer,
+        placed: integer,
+        running: integer,
+        healthy: integer,
+        message: text,
+        createdAt: time,
+      },
+    },
     instances: { type: 'array', items: { type: 'object' } },
   },
 } as const;
+
+const scalingPolicy = {
+  minReplicas: integer,
+  maxReplicas: integer,
+  targetCpuPercent: { type: 'number' },
+  cooldown: text,
+} as const;
+
+const scalingPolicyRecord = {
+  deployment: text,
+  ...scalingPolicy,
+  createdAt: time,
+  updatedAt: time,
+  revision: integer,
+} as const;
+
+const canary = {
+  deployment: text,
+  image: text,
+  replicas: integer,
+  specHash: text,
+  stableSpecHash: text,
+  createdAt: time,
+  createdBy: text,
+  status: {
+    type: 'object',
+    properties: { placed: integer, running: integer, healthy: integer, message: text },
+  },
+  spec: { $ref: '#/components/schemas/DeploymentDescription' },
+  revision: integer,
+} as const;
+
+const announced = { alterations, warnings, removed: texts } as const;
 
 const owned = {
   id: text,
@@ -93,8 +140,11 @@ const backupContent = {
   type: 'object',
   properties: {
     spec: { type: 'object' },
-    scalingPolicy: { type: ['object', 'null'] },
-    canary: { type: ['object', 'null'] },
+    scalingPolicy: { type: ['object', 'null'], properties: scalingPolicy },
+    canary: {
+      type: ['object', 'null'],
+      properties: { replicas: integer, spec: { type: 'object' } },
+    },
     revisions: { type: 'array', items: { $ref: '#/components/schemas/Archive' } },
   },
 } as const;
@@ -131,6 +181,25 @@ export const RECORD_SCHEMAS = {
       run: { ...text, description: 'Of run and cancel: the run it is about.' },
     },
   },
+  ScalingPolicy: {
+    type: 'object',
+    properties: {
+      ...scalingPolicyRecord,
+      status: {
+        type: ['object', 'null'],
+        properties: {
+          state: { type: 'string', enum: ['active', 'paused'] },
+          message: text,
+          replicas: integer,
+          cpuPercent: { type: 'number' },
+          measured: integer,
+        },
+      },
+    },
+  },
+  ScalingPolicyWritten: { type: 'object', properties: { ...scalingPolicyRecord, ...announced } },
+  Canary: { type: 'object', properties: canary },
+  CanaryWritten: { type: 'object', properties: { ...canary, ...announced } },
   Tenant: {
     type: 'object',
     properties: { id: text, slug: text, name: text, createdAt: time, quota: { type: 'object' } },

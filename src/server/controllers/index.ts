@@ -1,4 +1,5 @@
-import type { NodeName } from '../../core/model/ids.ts';
+import type { NodeName, TenantId } from '../../core/model/ids.ts';
+import type { ScalingView } from '../../core/model/scaling.ts';
 import type { ParseSchedule } from '../../core/model/schedule.ts';
 import { livenessTimings } from '../../core/planner/node-liveness.ts';
 import type { Controller, ControllerDeps } from './controller.ts';
@@ -7,6 +8,7 @@ import { InstancesController } from './instances.ts';
 import { JobsController } from './jobs.ts';
 import { type EventsKept, Janitor } from './janitor.ts';
 import { type Liveness, NodeLivenessController } from './node-liveness.ts';
+import { ScalingController, type ScalingOptions } from './scaling.ts';
 import { SpecSnapshotsController } from './spec-snapshots.ts';
 
 export type { Liveness } from './node-liveness.ts';
@@ -18,6 +20,7 @@ export interface ControllersOptions extends ControllerDeps {
   /** Absent: the defaults of decisions §5 and §3. */
   readonly spans?: ControllerSpans;
   readonly eventsKept?: EventsKept;
+  readonly scaling: ScalingOptions;
 }
 
 /** As configured, on the monotonic clock. */
@@ -36,6 +39,8 @@ export interface Controllers {
   status(): Record<string, unknown>;
   /** Deployments that wait to be looked at. */
   depth(): number;
+  /** What the scaling policy of a deployment last saw. */
+  scalingView(tenantId: TenantId, deployment: string): ScalingView | undefined;
 }
 
 export function createControllers(options: ControllersOptions): Controllers {
@@ -51,11 +56,13 @@ export function createControllers(options: ControllersOptions): Controllers {
       }),
   );
   const instances = new InstancesController(options, spans?.settleMs);
+  const scaling = new ScalingController(options, options.scaling);
   /** In the order in which they start; they stop in the reverse order. */
   const controllers: readonly Controller[] = [
     nodeLiveness,
     instances,
     new JobsController(options, options.parseSchedule),
+    scaling,
     new DrainController(options),
     new SpecSnapshotsController(options),
     new Janitor(options, options.eventsKept),
@@ -69,6 +76,7 @@ export function createControllers(options: ControllersOptions): Controllers {
       for (const controller of controllers.toReversed()) await controller.stop();
     },
     depth: () => instances.depth,
+    scalingView: (tenantId, deployment) => scaling.view(tenantId, deployment),
     status: () => Object.fromEntries(controllers.map((controller) => [controller.name, controller.status()])),
   };
 }

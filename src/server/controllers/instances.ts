@@ -114,6 +114,7 @@ export class InstancesController implements Controller {
     switch (kind) {
       case 'deployments':
       case 'deployment-status':
+      case 'canaries':
       case 'instances':
       case 'observations':
         this.#takeDeployment(tenantId, kind, change);
@@ -182,6 +183,7 @@ export class InstancesController implements Controller {
       ...facts.planned,
       ...optionalMemory(memory.deployments.get(id)),
       placer: this.#placer(tenantId, facts.planned.deployment, memory.unplaced.get(id)),
+      ...this.#canary(tenantId, facts, memory.unplaced.get(id)),
       ...this.#settle,
       nowMs: startedMs,
     });
@@ -191,7 +193,8 @@ export class InstancesController implements Controller {
       stored = await this.#commit(facts, plan);
     } finally {
       if (!stored)
-        for (const { id: instance } of plan.create) clusters.release(tenantId, facts.planned.name, instance);
+        for (const { id: instance } of [...plan.create, ...(plan.createCanary ?? [])])
+          clusters.release(tenantId, facts.planned.name, instance);
     }
     if (!stored) {
       this.#conflicts += 1;
@@ -203,7 +206,19 @@ export class InstancesController implements Controller {
     else if (plan.recheckInMs !== undefined) this.#queue.addAfter(key, plan.recheckInMs);
   }
 
-  #placer(tenantId: TenantId, deployment: DeploymentRecord | undefined, known: KnownRefusal | undefined) {
+  /** The canary as it was read, with the scheduler bound to its spec. */
+  #canary(tenantId: TenantId, { planned }: DeploymentFacts, known: KnownRefusal | undefined) {
+    const { canary } = planned;
+    return canary === undefined
+      ? {}
+      : { canary: { ...canary, placer: this.#placer(tenantId, canary.record, known) } };
+  }
+
+  #placer(
+    tenantId: TenantId,
+    deployment: Pick<DeploymentRecord, 'spec' | 'specHash'> | undefined,
+    known: KnownRefusal | undefined,
+  ) {
     const { clusters, ids, clock } = this.#deps;
     if (deployment === undefined) return NO_PLACER;
     const isRecent = known?.specHash === deployment.specHash && clock.monotonicMs() < known.untilMs;
@@ -237,13 +252,17 @@ export class InstancesController implements Controller {
       return;
     }
     memory.deployments.set(id, plan.memory);
-    this.#noteRefusal(memory, facts, plan.refusal);
+    const { refusal = plan.canaryRefusal } = plan;
+    const specHash =
+      plan.refusal === undefined ? facts.planned.canary?.record.specHash : deployment?.specHash;
+    this.#noteRefusal(memory, facts, refusal, specHash ?? '');
   }
 
   #noteRefusal(
     { unplaced }: TenantMemory,
     facts: DeploymentFacts,
     refusal: PlacementRefusal | undefined,
+    specHash: string,
   ): void {
     const { clusters, clock } = this.#deps;
     const { tenantId } = facts.tenant;
@@ -257,7 +276,6 @@ export class InstancesController implements Controller {
       this.#queue.addAfter(`${tenantId}/${facts.id}`, Math.max(1, known.untilMs - nowMs));
       return;
     }
-    const specHash = facts.planned.deployment?.specHash ?? '';
     const untilMs = nowMs + EXPLAINED_MS_PER_NODE * clusters.size(tenantId);
     unplaced.set(facts.id, { refusal, specHash, untilMs });
   }

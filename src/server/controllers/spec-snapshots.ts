@@ -56,6 +56,7 @@ export class SpecSnapshotsController implements Controller {
     const mayFree =
       (kind === 'instances' && after === undefined) ||
       (kind === 'rollouts' && before !== undefined) ||
+      (kind === 'canaries' && after === undefined) ||
       (kind === 'deployments' && before !== undefined);
     if (kind === 'jobs' && before !== undefined)
       this.#queue.addAfter(`${tenantId}/${joinId(jobOwner(decodeURIComponent(id)))}`, REST_MS);
@@ -71,7 +72,8 @@ export class SpecSnapshotsController implements Controller {
     const transaction = tenant
       .transaction()
       .expect('deployments', id, tenant.get('deployments', id))
-      .expect('rollouts', id, tenant.get('rollouts', id));
+      .expect('rollouts', id, tenant.get('rollouts', id))
+      .expect('canaries', id, tenant.get('canaries', id));
     const job = jobIdOf(id);
     if (job !== undefined) transaction.expect('jobs', job, tenant.get('jobs', job));
     for (const snapshot of unused.slice(0, REMOVED_PER_COMMIT)) transaction.delete('specs', snapshot);
@@ -88,6 +90,7 @@ function unusedSnapshots(tenant: TenantStore, id: string): readonly string[] {
     rollout?.specHash,
     rollout?.from?.specHash,
     job === undefined ? undefined : tenant.get('jobs', job)?.record.specHash,
+    tenant.get('canaries', id)?.record.specHash,
     ...tenant
       .collection('instances')
       .listUnder(id)

@@ -105,7 +105,17 @@ export function assignedInstance(
   facts: AssignmentFacts,
 ): AssignedInstance | undefined {
   const { id, deployment, wanted, specHash, secretsVersion, attempt } = record;
-  const head = { id, deployment, wanted, specHash, secretsVersion, attempt, ...onceOf(record, facts) };
+  const canary = record.canary === true ? { canary: true } : {};
+  const head = {
+    id,
+    deployment,
+    wanted,
+    specHash,
+    secretsVersion,
+    attempt,
+    ...canary,
+    ...onceOf(record, facts),
+  };
   if (wanted === 'stop') return head;
   const spec = facts.spec(record);
   const made = spec === undefined ? undefined : container(spec, facts);

@@ -1,12 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
-import type {
-  AgentMessage,
-  Ask,
-  InstanceUsage,
-  StreamOperation,
-} from '../../core/contract/agent-protocol.ts';
+import type { AgentMessage, Ask, StreamOperation } from '../../core/contract/agent-protocol.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
 import type { Region } from '../../core/model/region.ts';
@@ -21,7 +16,7 @@ import { JobLogs } from './job-logs.ts';
 import { type Liveness, NO_LIVENESS } from './liveness.ts';
 import { NetworkReports } from './networks.ts';
 import { nodeKey, PlacedInstances } from './placed-instances.ts';
-import { Reports } from './reports.ts';
+import { type MeasuredUsage, Reports } from './reports.ts';
 import { Resolver } from './resolve.ts';
 import type { AgentSession } from './session.ts';
 import { Sessions } from './sessions.ts';
@@ -36,7 +31,11 @@ export interface DispatchOptions {
   readonly secrets: SecretsStore;
   readonly credentials: RegistryCredentialSource;
   readonly regions: readonly Region[];
-  readonly timers: { readonly heartbeatMs: number; readonly failedAfterMs: number };
+  readonly timers: {
+    readonly heartbeatMs: number;
+    readonly failedAfterMs: number;
+    readonly usageMs?: number;
+  };
   readonly acceptsPerSecond: number;
   readonly baseUrl: (request: IncomingMessage) => string;
   readonly log: Logger;
@@ -142,7 +141,7 @@ export class Dispatch {
   }
 
   /** What the agents measured last, by instance; for scaling. */
-  usage(tenantId: TenantId, node: string): ReadonlyMap<string, InstanceUsage> {
+  usage(tenantId: TenantId, node: string): ReadonlyMap<string, MeasuredUsage> {
     return this.#reports.usage(nodeKey(tenantId, node));
   }
 

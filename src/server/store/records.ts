@@ -1,4 +1,5 @@
 import type { BackupRecord, BackupSummary } from '../../core/model/backup.ts';
+import type { CanaryRecord } from '../../core/model/canary.ts';
 import type { DeploymentRecord, DeploymentSpec, DeploymentStatus } from '../../core/model/deployment.ts';
 import type { ArchiveRecord, AuditRecord, EventRecord } from '../../core/model/event.ts';
 import type { TenantId } from '../../core/model/ids.ts';
@@ -7,6 +8,7 @@ import type { NetworkObservation, NetworkRecord } from '../../core/model/network
 import type { JobLog, JobOrders, JobRecord, JobStatus } from '../../core/model/job.ts';
 import type { NodeLiveness, NodeRecord } from '../../core/model/node.ts';
 import type { RolloutRecord } from '../../core/model/rollout.ts';
+import type { ScalingPolicyRecord } from '../../core/model/scaling.ts';
 import type { Quota, Tenant, TokenRecord } from '../../core/model/tenant.ts';
 import type { VolumeRecord } from '../../core/model/volume.ts';
 
@@ -42,6 +44,10 @@ export interface TenantRecords {
   'job-orders': JobOrders;
   /** job owner / instance id: what it printed is kept, or cannot be; dispatch writes it, the jobs controller removes it */
   'job-captures': { readonly bytes: number; readonly problem?: string };
+  /** name */
+  'scaling-policies': ScalingPolicyRecord;
+  /** name */
+  canaries: CanaryRecord;
   /** deployment or job owner / specHash: what an instance runs, kept while one does. */
   specs: DeploymentSpec;
   /** deployment / instance id */

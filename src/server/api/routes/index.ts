@@ -7,6 +7,7 @@ import { accessRoutes } from './access.ts';
 import { attachedContainers } from './agent-answers.ts';
 import { archiveRoutes } from './archives.ts';
 import { backupRoutes } from './backups.ts';
+import { canaryRoutes } from './canaries.ts';
 import { deploymentRoutes } from './deployments.ts';
 import { historyRoutes } from './history.ts';
 import { instanceRoutes } from './instances.ts';
@@ -14,6 +15,7 @@ import { jobRoutes } from './jobs.ts';
 import { joinTokenRoutes } from './join-tokens.ts';
 import { networkRoutes } from './networks.ts';
 import { nodeRoutes } from './nodes.ts';
+import { type ScalingViews, scalingRoutes } from './scaling.ts';
 import { secretRoutes } from './secrets.ts';
 
 export interface RouteDependencies {
@@ -23,6 +25,7 @@ export interface RouteDependencies {
   /** Name of the machine the control plane runs on. */
   readonly controlPlaneName: string;
   readonly joinAddress: (request: RouteRequest) => JoinAddress;
+  readonly scalingViews: ScalingViews;
 }
 
 /** Every route under /api/v1, one list. */
@@ -32,6 +35,7 @@ export function apiRoutes({
   dispatch,
   controlPlaneName,
   joinAddress,
+  scalingViews,
 }: RouteDependencies): readonly Route[] {
   const nodes: NodeAdmission = {
     admission,
@@ -44,6 +48,8 @@ export function apiRoutes({
   };
   return [
     ...deploymentRoutes(admission),
+    ...scalingRoutes(admission, scalingViews),
+    ...canaryRoutes(admission),
     ...instanceRoutes(admission, dispatch),
     ...jobRoutes(admission, dispatch),
     ...secretRoutes(admission),
