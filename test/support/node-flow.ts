@@ -23,7 +23,7 @@ export async function joinToken(call: Caller, body: Readonly<Record<string, stri
 }
 
 export async function eventually<T>(read: () => Promise<T>, fits: (value: T) => boolean): Promise<T> {
-  const deadline = performance.now() + 5000;
+  const deadline = performance.now() + 15_000;
   for (;;) {
     const value = await read();
     if (fits(value)) return value;
