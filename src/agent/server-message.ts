@@ -31,7 +31,8 @@ const SHAPES: { readonly [K in ServerMessage['type']]: (message: Fields) => bool
     isName(m['tenantSlug']) &&
     isName(m['installId']) &&
     isCount(m['heartbeatMs']) &&
-    isCount(m['silenceMs']),
+    isCount(m['silenceMs']) &&
+    (m['servers'] === undefined || isListOf(m['servers'], isText)),
   assignment: (m) =>
     isCount(m['epoch']) &&
     isCount(m['generation']) &&

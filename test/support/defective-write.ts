@@ -34,7 +34,7 @@ export async function secretsOf(plane: ControlPlane): Promise<SecretsStore> {
     readFile: () => '',
     say: () => undefined,
   });
-  await prepare();
+  await prepare(true);
   return store;
 }
 

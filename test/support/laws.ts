@@ -15,7 +15,9 @@ const CONTROLLER_KINDS = [
   'instances',
   'observations',
   'node-liveness',
+  'node-sessions',
   'control-planes',
+  'control-plane-nodes',
   'shards',
 ];
 /** Events that a request causes; the others are published by controllers. */

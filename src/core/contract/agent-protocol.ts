@@ -34,6 +34,8 @@ export interface Welcome {
   readonly heartbeatMs: number;
   /** Silence after which the agent redials. */
   readonly silenceMs: number;
+  /** Where the control planes of this store are found; the agent redials to any of them. */
+  readonly servers?: readonly string[];
 }
 
 export interface AssignedMount {

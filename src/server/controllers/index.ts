@@ -1,4 +1,4 @@
-import type { NodeName } from '../../core/model/ids.ts';
+import type { NodeName, TenantId } from '../../core/model/ids.ts';
 import { livenessTimings } from '../../core/planner/node-liveness.ts';
 import type { Controller, ControllerDeps } from './controller.ts';
 import { DrainController } from './drain.ts';
@@ -30,6 +30,9 @@ export interface Controllers {
   readonly liveness: Liveness;
   start(): Promise<void>;
   stop(): Promise<void>;
+  /** The shard of the tenant came to this process, or left it. */
+  adopt(tenantId: TenantId): void;
+  abandon(tenantId: TenantId): void;
   status(): Record<string, unknown>;
   /** Deployments that wait to be looked at. */
   depth(): number;
@@ -63,6 +66,12 @@ export function createControllers(options: ControllersOptions): Controllers {
     },
     stop: async () => {
       for (const controller of controllers.toReversed()) await controller.stop();
+    },
+    adopt: (tenantId) => {
+      for (const controller of controllers) controller.adopt(tenantId);
+    },
+    abandon: (tenantId) => {
+      for (const controller of controllers.toReversed()) controller.abandon(tenantId);
     },
     depth: () => instances.depth,
     status: () => Object.fromEntries(controllers.map((controller) => [controller.name, controller.status()])),
