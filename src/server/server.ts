@@ -181,7 +181,6 @@ export async function startServer({
     admission,
     tokenKey,
     dispatch,
-    controlPlaneName: config.nodeName,
     joinAddress: ({ headers }) => {
       const caDigest = config.tls === undefined ? undefined : caDigestOf(readFile(config.tls.cert));
       return { baseUrl: baseUrl(headers), ...(caDigest === undefined ? {} : { caDigest }) };

@@ -17,8 +17,6 @@ export interface RouteDependencies {
   readonly admission: Admission;
   readonly tokenKey: Buffer;
   readonly dispatch: Dispatch;
-  /** Name of the machine the control plane runs on. */
-  readonly controlPlaneName: string;
   readonly joinAddress: (request: RouteRequest) => JoinAddress;
 }
 
@@ -27,14 +25,13 @@ export function apiRoutes({
   admission,
   tokenKey,
   dispatch,
-  controlPlaneName,
   joinAddress,
 }: RouteDependencies): readonly Route[] {
   const nodes: NodeAdmission = {
     admission,
     tokenKey,
     nodes: {
-      controlPlaneName,
+      runsControlPlane: (node) => admission.clusters.runsControlPlane(node),
       placedOn: (tenantId, node) => dispatch.placedOn(tenantId, node),
       lastSeenAt: (tenantId, node) => dispatch.lastSeenAt(tenantId, node),
     },
