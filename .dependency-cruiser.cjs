@@ -26,6 +26,7 @@ module.exports = {
     only('admission', 'server/admission', 'core|server/(store|secrets|registry|journal|access|placement|clock|ids)'),
     only('controllers', 'server/controllers', 'core|server/(store|journal|placement|clock|cron|ids)'),
     only('dispatch', 'server/dispatch', 'core|server/(store|secrets|registry|journal|access|clock|ids)'),
+    only('planes', 'server/planes', 'core|server/(store|dispatch|clock)'),
     only('api', 'server/api', 'core|server/(admission|dispatch|journal|access|placement|store|registry|secrets|clock|version)'),
     only('agent', 'agent', 'core/(model|contract|rejections)'),
     only('cli', 'cli', 'core'),

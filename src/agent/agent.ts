@@ -24,6 +24,7 @@ export interface AgentOptions {
   readonly version: string;
   readonly log: Log;
   readonly onFirstWelcome: (facts: NodeFacts) => void;
+  readonly onServers: (servers: readonly string[]) => void;
 }
 
 /** Joins the parts: the session's messages go to loop and streams, what they see goes through the reporter back. */
@@ -48,6 +49,7 @@ export class Agent {
       key,
       log,
       facts: () => this.#readFacts(),
+      onServers: options.onServers,
       handlers: {
         onWelcome: (welcome) => this.#begin(welcome),
         onMessage: (message) => this.#take(message),

@@ -11,7 +11,7 @@ function read(argv: readonly string[], environment: Record<string, string> = {})
 describe('the configuration', () => {
   it('has defaults for everything but the server', () => {
     expect(read([])).toMatchObject({
-      server: undefined,
+      servers: [],
       join: undefined,
       name: 'host-1.local',
       nameGiven: false,
@@ -30,7 +30,7 @@ describe('the configuration', () => {
     };
     const config = read(['--server=https://berth.test/x/', '--name', 'n1', '--join-file', '-'], environment);
     expect(config).toMatchObject({
-      server: 'https://berth.test/x',
+      servers: ['https://berth.test/x'],
       name: 'n1',
       nameGiven: true,
       join: { kind: 'file', path: '-' },

@@ -4,7 +4,8 @@ import { FLAGS, type Flag, type FlagName } from './flags.ts';
 import { LOG_LEVELS, type LogLevel } from './log.ts';
 
 export interface AgentConfig {
-  readonly server: string | undefined;
+  /** Empty: as stored. Any of them may be dialled; the first one first. */
+  readonly servers: readonly string[];
   readonly join: JoinSource | undefined;
   readonly caDigest: string | undefined;
   readonly name: string;
@@ -100,10 +101,9 @@ function toConfig(given: Given, hostname: string): AgentConfig {
   const one = (name: FlagName): string | undefined => given[name]?.[0];
   const labels = (given.label ?? []).map(label);
   const name = one('name') ?? sanitisedName(hostname);
-  const server = one('server');
   const caDigest = one('ca-digest');
   return {
-    server: server === undefined ? undefined : serverUrl(server),
+    servers: [...new Set((given.server ?? []).flatMap((text) => text.split(',')).map(serverUrl))],
     join: joinSource(one('join'), one('join-file')),
     caDigest: caDigest === undefined ? undefined : digest(caDigest),
     name: nodeName(name),

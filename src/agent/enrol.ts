@@ -15,7 +15,8 @@ const BETWEEN_TRIES_MS = 1_000;
 const LONGEST_WAIT_MS = 30_000;
 
 export interface Enrolment {
-  readonly server: string;
+  /** Tried one after the other. */
+  readonly servers: readonly [string, ...(readonly string[])];
   readonly caDigest: string | undefined;
   readonly joinToken: string;
   readonly nodeName: string;
@@ -38,14 +39,15 @@ export async function enrol(enrolment: Enrolment): Promise<Enrolled> {
   let problem = '';
   for (let attempt = 1; attempt <= TRIES; attempt += 1) {
     let waitMs = BETWEEN_TRIES_MS;
+    const server = enrolment.servers[(attempt - 1) % enrolment.servers.length] ?? enrolment.servers[0];
     try {
-      const answer = await register(enrolment);
-      if (answer.status === 201 || answer.status === 200) return accepted(enrolment, answer);
+      const answer = await register(enrolment, server);
+      if (answer.status === 201 || answer.status === 200) return accepted(enrolment, server, answer);
       problem = refusal(answer);
       if (answer.status !== 429 && answer.status !== 503) break;
       waitMs = Math.min(LONGEST_WAIT_MS, answer.retryMs ?? BETWEEN_TRIES_MS);
     } catch (error) {
-      problem = `cannot reach ${enrolment.server}: ${messageOf(error)}`;
+      problem = `cannot reach ${server}: ${messageOf(error)}`;
       if (error instanceof WrongCertificateError) break;
     }
     if (attempt < TRIES) await pause(waitMs);
@@ -53,13 +55,15 @@ export async function enrol(enrolment: Enrolment): Promise<Enrolled> {
   return { ok: false, problem };
 }
 
-function accepted(enrolment: Enrolment, answer: Answer): Enrolled {
+function accepted(enrolment: Enrolment, server: string, answer: Answer): Enrolled {
   const nodeToken = nonEmpty(fields(answer.body)['nodeToken']);
   if (nodeToken === undefined)
     return { ok: false, problem: 'the control plane answered without a node token' };
-  const { server, nodeName, caDigest } = enrolment;
+  const { nodeName, caDigest } = enrolment;
   const pin = caDigest === undefined ? {} : { caDigest };
-  return { ok: true, identity: { server, nodeName, nodeToken, ...pin } };
+  const others = enrolment.servers.filter((one) => one !== server);
+  const more = others.length === 0 ? {} : { moreServers: others };
+  return { ok: true, identity: { server, nodeName, nodeToken, ...pin, ...more } };
 }
 
 /** The six fields of the rejection record (spec 2.1), for a person at a terminal. */
@@ -76,7 +80,10 @@ function refusal({ status, body }: Answer): string {
   ].join('\n');
 }
 
-async function register({ server, caDigest, joinToken, nodeName, key, facts }: Enrolment): Promise<Answer> {
+async function register(
+  { caDigest, joinToken, nodeName, key, facts }: Enrolment,
+  server: string,
+): Promise<Answer> {
   const url = new URL(`${server}/api/v1/nodes`);
   const body = JSON.stringify({ nodeName, ...facts, publicKey: publicKeyText(key) });
   const response = await new Promise<IncomingMessage>((resolve, reject) => {

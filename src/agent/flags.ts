@@ -14,7 +14,8 @@ export const FLAGS = [
     name: 'server',
     value: 'URL',
     variable: 'BERTH_AGENT_SERVER',
-    help: 'Address of the control plane, e.g. https://berth.example.com. Needed at the first start; later the stored one is used unless this is given.',
+    separator: ',',
+    help: 'Address of the control plane, e.g. https://berth.example.com; may be repeated where several share one store. Needed at the first start; later the stored ones are used unless this is given.',
   },
   {
     name: 'join',

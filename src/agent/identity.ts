@@ -7,7 +7,12 @@ import { fields, nonEmpty } from './engine/fields.ts';
 
 /** What makes this machine the node: kept across starts, readable by its owner only. */
 export interface Identity {
+  /** As given at enrolment or at the last start. */
   readonly server: string;
+  /** Given beside it: further addresses at which a control plane of the same store answers. */
+  readonly moreServers?: readonly string[];
+  /** Told by a control plane. */
+  readonly learnedServers?: readonly string[];
   readonly nodeName: string;
   readonly nodeToken: string;
   readonly caDigest?: string;
@@ -42,7 +47,20 @@ export async function readIdentity(dataDir: string): Promise<Identity | undefine
     throw new Error(`${join(dataDir, IDENTITY)} is damaged: remove it and join again`);
   }
   const caDigest = nonEmpty(stored['caDigest']);
-  return { server, nodeName, nodeToken, ...(caDigest === undefined ? {} : { caDigest }) };
+  const moreServers = texts(stored['moreServers']);
+  const learnedServers = texts(stored['learnedServers']);
+  return {
+    server,
+    nodeName,
+    nodeToken,
+    ...(caDigest === undefined ? {} : { caDigest }),
+    ...(moreServers.length === 0 ? {} : { moreServers }),
+    ...(learnedServers.length === 0 ? {} : { learnedServers }),
+  };
+}
+
+function texts(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.map(nonEmpty).filter((one) => one !== undefined) : [];
 }
 
 export async function writeIdentity(dataDir: string, identity: Identity): Promise<void> {

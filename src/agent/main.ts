@@ -82,6 +82,11 @@ async function runAgent(config: AgentConfig): Promise<number> {
     bindRoots: config.bindRoots,
     version: version(),
     log,
+    onServers: (learnedServers) => {
+      writeIdentity(config.dataDir, { ...identity, learnedServers }).catch((error: unknown) =>
+        log.warn('the addresses of the control planes could not be kept', { reason: messageOf(error) }),
+      );
+    },
     onFirstWelcome: (facts) => {
       // A compiled program needs no compiler in memory: some 25 MiB. Written now, since a killed process writes nothing.
       flushCompileCache();
@@ -99,7 +104,9 @@ async function runAgent(config: AgentConfig): Promise<number> {
 async function storedIdentity(config: AgentConfig, log: Log): Promise<Identity | undefined> {
   const stored = await readIdentity(config.dataDir);
   if (stored === undefined) return undefined;
-  const moved = config.server !== undefined && config.server !== stored.server;
+  const [server = stored.server, ...moreServers] = config.servers;
+  const { moreServers: before = [], learnedServers = [], ...kept } = stored;
+  const moved = ![stored.server, ...before, ...learnedServers].includes(server);
   if (config.join !== undefined && moved) return undefined;
   if (config.nameGiven && config.name !== stored.nodeName) {
     throw new Refusal(
@@ -108,12 +115,14 @@ async function storedIdentity(config: AgentConfig, log: Log): Promise<Identity |
   }
   if (config.join !== undefined)
     log.info('already registered; the join token is not used', { node: stored.nodeName });
-  if (moved)
-    log.info('the control plane has another address than at the last start', { server: config.server });
+  if (moved) log.info('the control plane has another address than at the last start', { server });
   const caDigest = config.caDigest ?? stored.caDigest;
   return {
-    ...stored,
-    server: config.server ?? stored.server,
+    ...kept,
+    server,
+    moreServers: config.servers.length === 0 ? before : moreServers,
+    // What was learned from a control plane elsewhere does not count for this one.
+    ...(moved ? {} : { learnedServers }),
     ...(caDigest === undefined ? {} : { caDigest }),
   };
 }
@@ -123,11 +132,12 @@ async function join(
   found: Found,
   key: Awaited<ReturnType<typeof readOrMakeKey>>,
 ): Promise<Identity> {
-  if (config.server === undefined || config.join === undefined) {
+  const [server, ...moreServers] = config.servers;
+  if (server === undefined || config.join === undefined) {
     throw new Refusal('not registered yet: --server and a join token are needed; see berth agent --help');
   }
   const enrolled = await enrol({
-    server: config.server,
+    servers: [server, ...moreServers],
     caDigest: config.caDigest,
     joinToken: await joinToken(config.join),
     nodeName: config.name,

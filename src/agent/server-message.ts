@@ -33,7 +33,8 @@ const SHAPES: { readonly [K in ServerMessage['type']]: (message: Fields) => bool
     isName(m['installId']) &&
     isCount(m['heartbeatMs']) &&
     isCount(m['silenceMs']) &&
-    (m['usageMs'] === undefined || isCount(m['usageMs'])),
+    (m['usageMs'] === undefined || isCount(m['usageMs'])) &&
+    (m['servers'] === undefined || isListOf(m['servers'], isText)),
   assignment: (m) =>
     isCount(m['epoch']) &&
     isCount(m['generation']) &&

@@ -19,6 +19,7 @@ import {
   type Verdict,
   type Welcome,
 } from '../core/contract/agent-protocol.ts';
+import { Addresses } from './addresses.ts';
 import { fullJitterMs } from './back-off.ts';
 import { dialer } from './dial.ts';
 import { fields, nonEmpty } from './engine/fields.ts';
@@ -50,6 +51,8 @@ export interface SessionOptions {
   readonly handlers: SessionHandlers;
   readonly log: Log;
   readonly random?: () => number;
+  /** The control plane told of other addresses than those that were known. */
+  readonly onServers?: (servers: readonly string[]) => void;
 }
 
 /** Why a connection ended, and how long the server asked to wait. */
@@ -62,11 +65,13 @@ interface Ending {
 /** One connection at a time, dialled again for ever until the control plane says farewell or `run` is aborted. */
 export class Session {
   readonly #options: SessionOptions;
+  readonly #addresses: Addresses;
   #socket: WebSocket | undefined;
   #welcome: Welcome | undefined;
 
   constructor(options: SessionOptions) {
     this.#options = options;
+    this.#addresses = new Addresses(options.identity, options.random);
   }
 
   /** Of the live session. */
@@ -95,6 +100,7 @@ export class Session {
       if (signal.aborted) return undefined;
       if (ending.farewell?.retry === false) return ending.farewell;
       failures = performance.now() - begun >= GOOD_SESSION_MS ? 1 : failures + 1;
+      this.#addresses.moveOn();
       const waitMs = Math.round((ending.retryMs ?? 0) + fullJitterMs(failures, BACK_OFF, random));
       log.warn('no session with the control plane', { reason: ending.reason, retryInMs: waitMs });
       await pause(waitMs, undefined, { signal }).catch(() => {});
@@ -104,7 +110,7 @@ export class Session {
 
   async #connect(signal: AbortSignal): Promise<Ending> {
     const { identity, handlers } = this.#options;
-    const address = new URL(`${identity.server}/agent/v1/session`);
+    const address = new URL(`${this.#addresses.current}/agent/v1/session`);
     const socket = new WebSocket(address.href.replace(/^http/, 'ws'), {
       headers: { Authorization: `Bearer ${identity.nodeToken}` },
       createConnection: dialer(address, identity.caDigest) as never,
@@ -168,6 +174,7 @@ export class Session {
     } else if (message.type === 'welcome') {
       silence.setLimit(message.silenceMs);
       this.#welcome = message;
+      if (this.#addresses.learn(message.servers ?? [])) this.#options.onServers?.(this.#addresses.learned);
       handlers.onWelcome(message);
     } else if (this.#welcome !== undefined && !isStale(message, this.#welcome.epoch)) {
       handlers.onMessage(message);

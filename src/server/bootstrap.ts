@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { TokenId } from '../core/model/ids.ts';
 import { PLATFORM_SLUG, type Tenant, type TokenRecord } from '../core/model/tenant.ts';
@@ -14,11 +14,24 @@ import { Transaction } from './store/transaction.ts';
 const KEY_BYTES = 32;
 const MIN_BOOTSTRAP_LENGTH = 32;
 
+/** Whole or not at all, and never over another one: several processes may start at once on one file. */
+function makeKey(path: string): void {
+  const draft = `${path}.${randomBytes(6).toString('hex')}`;
+  writeFileSync(draft, `${randomBytes(KEY_BYTES).toString('hex')}\n`, { mode: 0o600, flag: 'wx' });
+  try {
+    linkSync(draft, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    rmSync(draft);
+  }
+}
+
 /** Made on first start; a key that others can read is refused rather than used. */
 export function readOrCreateKey(path: string): Buffer {
   if (!existsSync(path)) {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    writeFileSync(path, `${randomBytes(KEY_BYTES).toString('hex')}\n`, { mode: 0o600, flag: 'wx' });
+    makeKey(path);
   }
   if ((statSync(path).mode & 0o077) !== 0)
     throw new ConfigError(`${path} can be read by others; run: chmod 600 ${path}`);

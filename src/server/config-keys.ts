@@ -44,6 +44,13 @@ export const CONFIG_KEYS = [
     description: 'Public URL of the control plane; absent: taken from each request.',
   },
   {
+    path: 'advertiseUrl',
+    type: 'string',
+    flag: '--advertise-url',
+    description:
+      'URL at which the other control planes of the same etcd reach this one; absent: the address of the listener, or the host name when it listens on all.',
+  },
+  {
     path: 'nodeName',
     type: 'string',
     flag: '--node-name',
@@ -231,6 +238,14 @@ export const CONFIG_KEYS = [
     type: 'duration',
     default: '30s',
     description: 'After a start of the control plane no node is failed for this long.',
+  },
+  {
+    path: 'timers.controlPlaneLease',
+    type: 'duration',
+    default: '5s',
+    minimum: 2000,
+    description:
+      'With etcd: silence of a control plane after which the others take its shards over; its agents are to find another one by then.',
   },
   {
     path: 'timers.settle',

@@ -220,6 +220,8 @@ export interface Config {
   readonly host: string;
   readonly port: number;
   readonly baseUrl?: string;
+  /** Where other control planes reach this one; absent: worked out from the listener. */
+  readonly advertiseUrl?: string;
   readonly nodeName: string;
   readonly logLevel: string;
   readonly tls?: { readonly cert: string; readonly key: string };
@@ -265,6 +267,7 @@ export interface Config {
     readonly startGraceMs: number;
     readonly settleMs: number;
     readonly usageMs: number;
+    readonly controlPlaneLeaseMs: number;
   };
 }
 
@@ -277,6 +280,13 @@ function parseListen(text: string): { readonly host: string; readonly port: numb
     throw new ConfigError(`listen must be host:port, e.g. 127.0.0.1:7600, not ${text}`);
   const host = (match[1] ?? '').replaceAll(/[[\]]/g, '');
   return { host: host === '' ? '127.0.0.1' : host, port };
+}
+
+function advertised(url: string | undefined): { readonly advertiseUrl?: string } {
+  if (url === undefined) return {};
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+    throw new ConfigError(`advertiseUrl must be a URL such as https://10.0.0.1:7600, not ${url}`);
+  return { advertiseUrl: new URL(url).origin };
 }
 
 function oneOf<T extends string>(path: string, value: string, allowed: readonly T[]): T {
@@ -311,6 +321,7 @@ export function loadConfig(args: readonly string[], environment: NodeJS.ProcessE
     host,
     port,
     ...optional('baseUrl', 'baseUrl'),
+    ...advertised(text('advertiseUrl')),
     nodeName: text('nodeName') ?? hostname().toLowerCase(),
     logLevel: oneOf('logLevel', required<string>('logLevel'), [
       'trace',
@@ -367,6 +378,7 @@ export function loadConfig(args: readonly string[], environment: NodeJS.ProcessE
       startGraceMs: required('timers.startGrace'),
       settleMs: required('timers.settle'),
       usageMs: required('timers.usage'),
+      controlPlaneLeaseMs: required('timers.controlPlaneLease'),
     },
   };
 }

@@ -35,6 +35,10 @@ import { SecretReferences } from './secrets/references.ts';
 import { openKv } from './store/open.ts';
 import { Store } from './store/store.ts';
 import { StoreView } from './store/view.ts';
+import { PeerEndpoint } from './planes/peer-endpoint.ts';
+import { PEER_STREAM_PATH } from './planes/peers.ts';
+import { Several } from './planes/several.ts';
+import { agreeOnRootKey, agreeOnTokenKey, hasRootKey } from './shared-keys.ts';
 import { untilDone } from './startup.ts';
 import { VERSION } from './version.ts';
 
@@ -78,12 +82,24 @@ export async function startServer({
   const kv = await openKv(config.store, join(config.dataDir, 'store'), readFile);
   const view = new StoreView(kv, { onProblem: (problem) => log.warn({ problem }, 'store view') });
   const store = new Store(kv, view);
+  const several =
+    config.store.kind === 'sqlite'
+      ? undefined
+      : new Several({
+          store,
+          clock,
+          tokenKey,
+          leaseMs: config.timers.controlPlaneLeaseMs,
+          log: (problem, details) => log.warn(details, problem),
+          say: (news, details) => log.info(details, news),
+        });
   const secrets = await openSecrets({
     config,
     kv,
     tenantIds: () => store.listGlobal('tenants').map(({ record }) => record.id),
     readFile,
     say: (details, message) => log.info(details, message),
+    ...(several && { onNewRootKey: (ids) => agreeOnRootKey(kv, ids, config.rootKeyFile) }),
   });
   const limits = limitsOf(config);
   const access: AccessDependencies = { store, tokenKey, clock, proven: new ProvenTokens() };
@@ -100,14 +116,15 @@ export async function startServer({
   const journal = new Journal(clock, ids);
   const metrics = new Metrics();
   const controllers = createControllers({
-    store,
+    store: several?.controllersStore ?? store,
     clock,
     timers: systemTimers,
     ids,
     journal,
     clusters,
     hashSpec: specHash,
-    owns: () => true,
+    owns: several === undefined ? () => true : (tenantId) => several.shards?.owns(tenantId) === true,
+    ...(several && { controlPlane: several.id }),
     metrics: metrics.controllers(),
     log: (problem, details) => log.warn(details, problem),
     controlPlaneNode: config.nodeName as NodeName,
@@ -144,6 +161,7 @@ export async function startServer({
     secrets: secrets.store,
     credentials,
     liveness: controllers.liveness,
+    ...(several && { others: several.peers }),
     regions: config.regions,
     timers: config.timers,
     acceptsPerSecond: config.sessionsPerSecond,
@@ -154,12 +172,23 @@ export async function startServer({
   metrics.gauge('berth_controller_queue_depth', 'Deployments that wait to be looked at.', () =>
     controllers.depth(),
   );
+  if (several !== undefined) {
+    metrics.gauge(
+      'berth_shards_held',
+      'Shards of tenants that this process decides for.',
+      () => several.shards?.count ?? 0,
+    );
+    metrics.gauge(
+      'berth_shard_writes_refused',
+      'Writes of controllers that the store refused because their shard had moved.',
+      () => several.controllersStore.refused,
+    );
+  }
   metrics.gauge('berth_agent_sessions', 'Agents connected to this process.', () => dispatch.sessions);
   const routes = apiRoutes({
     admission,
     tokenKey,
     dispatch,
-    controlPlaneName: config.nodeName,
     scalingViews: (tenantId, deployment) => controllers.scalingView(tenantId, deployment),
     joinAddress: ({ headers }) => {
       const caDigest = config.tls === undefined ? undefined : caDigestOf(readFile(config.tls.cert));
@@ -178,6 +207,7 @@ export async function startServer({
     log,
     metrics,
     ready: () => ready,
+    ...(several && { fresh: () => several.barrier.pass() }),
   });
   const openapi = JSON.stringify(openapiDocument(routes, VERSION));
   addPublicPaths(app, {
@@ -185,7 +215,7 @@ export async function startServer({
       version: VERSION,
       store: () => kv.status(),
       secrets: () => secrets.store.status(),
-      controllers: () => controllers.status(),
+      controllers: () => ({ ...controllers.status(), ...(several && { shards: several.status() }) }),
     }),
     ready: () => ready,
     metrics,
@@ -193,9 +223,26 @@ export async function startServer({
     baseUrl: (request) => config.baseUrl ?? `${request.protocol}://${request.headers.host ?? 'localhost'}`,
   });
   app.server.on('upgrade', (request, socket, head) => {
-    if (ready) dispatch.upgrade(request, socket, head);
+    if (ready && several !== undefined) {
+      // The token may have been given out by another control plane a moment ago.
+      socket.on('error', () => socket.destroy());
+      void several.barrier.pass().then(() => dispatch.upgrade(request, socket, head));
+    } else if (ready) dispatch.upgrade(request, socket, head);
     else socket.end('HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\n\r\n');
   });
+  if (several !== undefined) {
+    const endpoint = new PeerEndpoint({ proofs: several.proofs, dispatch: () => dispatch });
+    app.post(PEER_STREAM_PATH, (request, reply) => {
+      const proof = request.headers['berth-control-plane'];
+      reply.hijack();
+      endpoint
+        .serve(typeof proof === 'string' ? proof : undefined, String(request.body ?? ''), reply.raw)
+        .catch((error: unknown) => {
+          log.warn({ err: error }, 'another control plane could not be answered');
+          reply.raw.destroy();
+        });
+    });
+  }
   await app.listen({ host: config.host, port: config.port });
   const stopReloading =
     config.tls === undefined
@@ -204,6 +251,7 @@ export async function startServer({
   await untilDone(
     async () => {
       await view.load();
+      if (several !== undefined) await agreeOnTokenKey(kv, tokenKey, config.tokenKeyFile);
       await bootstrap({
         store,
         clock,
@@ -213,23 +261,47 @@ export async function startServer({
         bootstrapToken,
         say: (message) => log.info(message),
       });
+      // What another process stored first is to be seen here before anything is served.
+      if (several !== undefined && !(await several.barrier.pass()))
+        throw new Error('the store does not answer');
       await eraseDeletedTenants(store);
-      await secrets.prepare();
+      await secrets.prepare(several === undefined || !(await hasRootKey(kv)));
+      if (several !== undefined) await agreeOnRootKey(kv, secrets.rootKeyIds(), config.rootKeyFile);
     },
     (problem) => log.warn({ problem }, 'waiting for the store'),
     signal,
   );
-  await controllers.start();
-  ready = true;
   const { port } = app.server.address() as AddressInfo;
+  if (several !== undefined) {
+    await untilDone(
+      () =>
+        several.join({
+          nodeName: config.nodeName,
+          version: VERSION,
+          host: config.host,
+          port,
+          ...(config.advertiseUrl === undefined ? {} : { advertiseUrl: config.advertiseUrl }),
+          ...(config.baseUrl === undefined ? {} : { baseUrl: config.baseUrl }),
+          ...(config.tls === undefined ? {} : { certificate: readFile(config.tls.cert) }),
+        }),
+      (problem) => log.warn({ problem }, 'waiting for the store'),
+      signal,
+    );
+  }
+  await controllers.start();
+  several?.shards?.start(controllers);
+  ready = true;
   return {
     url: `${config.tls === undefined ? 'http' : 'https'}://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`,
     store,
     close: async () => {
       stopReloading();
       dispatch.close();
-      await app.close();
+      const served = app.close();
+      // Before the last requests have ended: others decide for its tenants at once.
       await controllers.stop();
+      await several?.leave();
+      await served;
       clusters.close();
       view.close();
       dialer.close();

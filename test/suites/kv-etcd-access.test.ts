@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { type EtcdKv, type EtcdOptions, openEtcdKv } from '../../src/server/store/etcd/open.ts';
+import { type EtcdOptions, openEtcdKv } from '../../src/server/store/etcd/open.ts';
+import type { Kv } from '../../src/server/store/kv.ts';
 import { makeCertificate } from '../support/authority.ts';
 import { type Etcd, type EtcdTestOptions, startEtcd } from '../support/etcd.ts';
 import { linesOf, recordWatch } from '../support/kv-history.ts';
@@ -22,7 +23,7 @@ async function etcdWith(options: EtcdTestOptions): Promise<Etcd> {
   return etcd;
 }
 
-async function open(options: EtcdOptions): Promise<EtcdKv> {
+async function open(options: EtcdOptions): Promise<Kv> {
   const kv = await openEtcdKv(options);
   cleanups.push(() => kv.close());
   return kv;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { type EtcdKv, type EtcdOptions, openEtcdKv } from '../../src/server/store/etcd/open.ts';
-import { KvUnavailableError } from '../../src/server/store/kv.ts';
+import { type EtcdOptions, openEtcdKv } from '../../src/server/store/etcd/open.ts';
+import { type Kv, KvUnavailableError } from '../../src/server/store/kv.ts';
 import { type Etcd, type EtcdMember, type EtcdTestOptions, startEtcd } from '../support/etcd.ts';
 import { linesOf, recordWatch, startWriters } from '../support/kv-history.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
@@ -19,7 +19,7 @@ async function etcdWith(options: EtcdTestOptions = {}): Promise<Etcd> {
   return etcd;
 }
 
-async function open(options: EtcdOptions): Promise<EtcdKv> {
+async function open(options: EtcdOptions): Promise<Kv> {
   const kv = await openEtcdKv(options);
   cleanups.push(() => kv.close());
   return kv;

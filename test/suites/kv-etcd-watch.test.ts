@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { type EtcdKv, openEtcdKv } from '../../src/server/store/etcd/open.ts';
+import { openEtcdKv } from '../../src/server/store/etcd/open.ts';
+import type { Kv } from '../../src/server/store/kv.ts';
 import { type Etcd, startEtcd } from '../support/etcd.ts';
 import { linesOf, recordWatch, startWriters, type WatchRecord, type Writes } from '../support/kv-history.ts';
 import { startTcpProxy } from '../support/tcp-proxy.ts';
 
 const PATIENT = { timeout: 20_000, interval: 50 };
 
-async function openedAt(endpoints: readonly string[], run: (kv: EtcdKv) => Promise<void>): Promise<void> {
+async function openedAt(endpoints: readonly string[], run: (kv: Kv) => Promise<void>): Promise<void> {
   const kv = await openEtcdKv({ endpoints });
   try {
     await run(kv);
@@ -18,7 +19,7 @@ async function openedAt(endpoints: readonly string[], run: (kv: EtcdKv) => Promi
 
 /** What the watch delivered is compared with what etcd itself tells to an undisturbed watch from the same start. */
 async function expectTheWholeHistory(
-  direct: EtcdKv,
+  direct: Kv,
   prefix: string,
   start: number,
   watched: WatchRecord,

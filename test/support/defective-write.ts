@@ -35,7 +35,7 @@ export async function secretsOf(plane: ControlPlane): Promise<SecretsStore> {
     readFile: () => '',
     say: () => undefined,
   });
-  await prepare();
+  await prepare(true);
   return store;
 }
 

@@ -19,7 +19,9 @@ const CONTROLLER_KINDS = [
   'job-status',
   'job-captures',
   'job-logs',
+  'node-sessions',
   'control-planes',
+  'control-plane-nodes',
   'shards',
 ];
 /** Events that a request causes; the others are published by controllers. */

@@ -105,7 +105,7 @@ async function attempt(
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   const outcome = await enrol({
-    server: `https://127.0.0.1:${port}`,
+    servers: [`https://127.0.0.1:${port}`],
     caDigest,
     joinToken: 'berth_join_x',
     nodeName: 'n1',

@@ -37,6 +37,8 @@ export interface Welcome {
   readonly silenceMs: number;
   /** How often the agent measures what its containers use; absent: every 15 s. */
   readonly usageMs?: number;
+  /** Where the control planes of this store are found; the agent redials to any of them. */
+  readonly servers?: readonly string[];
 }
 
 export interface AssignedMount {

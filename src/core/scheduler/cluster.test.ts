@@ -122,7 +122,11 @@ describe('a cluster', () => {
   });
 
   it('keeps running placements on the control-plane node and adds none', () => {
-    const cluster = clusterSample({ controlPlaneNode: 'a' as NodeName }, nodeSample('a'), nodeSample('b'));
+    const cluster = clusterSample(
+      { controlPlaneNodes: new Set(['a' as NodeName]) },
+      nodeSample('a'),
+      nodeSample('b'),
+    );
     cluster.addInstance(instanceSample('x', 'a', { cpu: 1 }));
     expect(cluster.node('a' as NodeName)?.usedCpuMicros).toBe(1_000_000);
     expect(place(cluster, 2, requestSample({ deployment: 'new' }))).toEqual(['b', 'b']);

@@ -16,7 +16,7 @@ import { compareScores, type Score, scoreOf } from './score.ts';
 export interface ClusterSettings {
   readonly tenantId: TenantId;
   readonly isPlatformTenant: boolean;
-  readonly controlPlaneNode?: NodeName;
+  readonly controlPlaneNodes?: ReadonlySet<NodeName>;
   readonly regions: readonly Region[];
   readonly residencyEnforcement: boolean;
   readonly quota: Quota;
@@ -39,7 +39,7 @@ const NO_NAMES: readonly string[] = [];
 export class Cluster implements ClusterFacts, IndexedCluster {
   readonly tenantId: TenantId;
   readonly isPlatformTenant: boolean;
-  readonly controlPlaneNode: NodeName | undefined;
+  readonly controlPlaneNodes: ReadonlySet<NodeName>;
   readonly regions: readonly Region[];
   readonly residencyEnforcement: boolean;
   quota: Quota;
@@ -60,7 +60,7 @@ export class Cluster implements ClusterFacts, IndexedCluster {
     this.index = new PlacementIndex(this, limits);
     this.tenantId = settings.tenantId;
     this.isPlatformTenant = settings.isPlatformTenant;
-    this.controlPlaneNode = settings.controlPlaneNode;
+    this.controlPlaneNodes = settings.controlPlaneNodes ?? new Set();
     this.regions = settings.regions;
     this.residencyEnforcement = settings.residencyEnforcement;
     this.quota = settings.quota;

@@ -86,7 +86,7 @@ const REQUEST = requestSample({
 
 function twenty(): Cluster {
   const cluster = clusterSample(
-    { controlPlaneNode: 'n06' as NodeName },
+    { controlPlaneNodes: new Set(['n06' as NodeName]) },
     ...TWENTY.map(([name, sample]) => nodeSample(name, sample)),
   );
   for (const instance of PLACED) cluster.addInstance(instance);

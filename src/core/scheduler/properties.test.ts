@@ -202,7 +202,7 @@ function emptyCluster(made: Scenario, limits: IndexLimits): Cluster {
       regions: DEFAULT_REGIONS,
       residencyEnforcement: made.enforcement,
       quota: made.quota,
-      ...(made.controlPlane && { controlPlaneNode: made.controlPlane }),
+      ...(made.controlPlane && { controlPlaneNodes: new Set([made.controlPlane]) }),
     },
     limits,
   );

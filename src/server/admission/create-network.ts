@@ -9,14 +9,17 @@ import type { Rejection } from '../../core/rejections/rejection.ts';
 import { type NetworkCandidate, networkBodyRejection, networkNode } from '../../core/rules/network.ts';
 import { joinId } from '../store/keys.ts';
 import { KvUnavailableError } from '../store/kv.ts';
-import { type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
+import { type Admission, type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { findNetwork, type NetworkAdmission, networkView } from './network-stored.ts';
 
-/** The tenant's own nodes; a claim for a hand-over gives no right to place yet. */
-function candidates(controlPlaneName: string, { tenant, tenantSlug }: Caller): readonly NetworkCandidate[] {
+/**
+ * The tenant's own nodes; a claim for a hand-over gives no right to place yet, and machines of control planes take nothing new
+ * except the platform's (spec §3, rule 2).
+ */
+function candidates({ clusters }: Admission, { tenant, tenantSlug }: Caller): readonly NetworkCandidate[] {
   return tenant
     .list('nodes')
-    .filter(({ record }) => record.name !== controlPlaneName || tenantSlug === PLATFORM_SLUG)
+    .filter(({ record }) => !clusters.runsControlPlane(record.name) || tenantSlug === PLATFORM_SLUG)
     .map(({ id, record }) => ({
       name: record.name,
       available: record.schedulable && tenant.get('node-liveness', id)?.record.status === 'ready',
@@ -33,7 +36,7 @@ function alreadyExists(name: string): Rejection {
 
 /** Stored at once; the agent of the node makes it, and the status says how that went. */
 export async function createNetwork(
-  { admission, controlPlaneName }: NetworkAdmission,
+  { admission }: NetworkAdmission,
   caller: Caller,
   body: unknown,
   { dryRun }: { readonly dryRun: boolean },
@@ -46,7 +49,7 @@ export async function createNetwork(
   const attempt = (): Attempt => {
     const id = joinId(settings.name);
     if (findNetwork(tenant, settings.name) !== undefined) return alreadyExists(settings.name);
-    const nodeId = networkNode(draft.nodeId, candidates(controlPlaneName, caller));
+    const nodeId = networkNode(draft.nodeId, candidates(admission, caller));
     if (isRejection(nodeId)) return nodeId;
     const record: NetworkRecord = {
       ...settings,

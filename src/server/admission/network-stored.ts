@@ -11,8 +11,6 @@ import type { Admission } from './admission.ts';
 
 export interface NetworkAdmission {
   readonly admission: Admission;
-  /** The node of this name takes nothing new except the platform's (spec §3, rule 2). */
-  readonly controlPlaneName: string;
   /** Names of the containers on a network, as the agent of its node sees them now; a rejection when it cannot be asked. */
   readonly attached: (
     tenantId: TenantId,

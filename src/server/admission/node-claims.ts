@@ -105,7 +105,8 @@ function moveNode(
   const transaction = new Transaction(record.tenantId)
     .expect('nodes', id, stored)
     .delete('nodes', id)
-    .delete('node-liveness', id);
+    .delete('node-liveness', id)
+    .delete('node-sessions', id);
   return { transaction: transaction.include(arrival.toCommit()), record: next };
 }
 

@@ -12,8 +12,8 @@ import type { Admission } from './admission.ts';
 
 /** What the records alone do not say of a node. */
 export interface NodeFacts {
-  /** The node of this name is the machine that the control plane runs on (spec §3, rule 2). */
-  readonly controlPlaneName: string;
+  /** Whether a control plane runs on the machine of this name (spec §3, rule 2). */
+  runsControlPlane(node: NodeRecord['name']): boolean;
   placedOn(tenantId: TenantId, node: string): readonly Stored<InstanceRecord>[];
   /** When the agent was last heard in its live session; undefined without one. */
   lastSeenAt(tenantId: TenantId, node: string): string | undefined;
@@ -62,7 +62,7 @@ export function nodeView(tenant: TenantStore, facts: NodeFacts, record: NodeReco
     // The same record that placement goes by, so that a node shown as ready is one that takes instances.
     status: liveness?.status ?? 'failed',
     schedulable,
-    controlPlane: name === facts.controlPlaneName,
+    controlPlane: facts.runsControlPlane(name),
     labels,
     capacity,
     requested: requested(tenant, facts.placedOn(tenantId, name)),

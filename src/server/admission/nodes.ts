@@ -111,6 +111,7 @@ export function removeNode(
     .expect('nodes', stored.id, stored)
     .delete('nodes', stored.id)
     .delete('node-liveness', stored.id)
+    .delete('node-sessions', stored.id)
     .expectGlobal('node-names', stored.id, name)
     .deleteGlobal('node-names', stored.id);
   revokeNodeToken(admission, transaction, stored.record.tokenId);

@@ -120,11 +120,38 @@ function answer(
   }
 }
 
+function storeAway(): Rejection {
+  return {
+    ...reject('store_unavailable', {
+      field: 'store',
+      received: '(none)',
+      why: 'The store does not answer, so nothing can be decided on its newest state; /healthz says why.',
+    }),
+    retryAfterSeconds: 1,
+  };
+}
+
+/** A read is answered from what is known, and says so, while the store is away; a write is not decided on what may be old. */
+async function answerFresh(
+  served: Served,
+  route: Route,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const { fresh, ready } = served.options;
+  if (fresh !== undefined && ready() && !(await fresh())) {
+    if (route.method !== 'GET') return sendRejection(served, request, reply, storeAway());
+    void reply.header('berth-stale', 'true');
+  }
+  return answer(served, route, request, reply);
+}
+
 function fastifyPath(path: string): string {
   return path.replaceAll(/\{([A-Za-z]+)\}/g, ':$1');
 }
 
 export function createApp(options: ApiOptions): FastifyInstance {
+  const serveRoute = options.fresh === undefined ? answer : answerFresh;
   const served: Served = { options, limiter: new RateLimiter(options.limits.rate, options.access.clock) };
   const app = fastify({
     logger: false,
@@ -165,7 +192,7 @@ export function createApp(options: ApiOptions): FastifyInstance {
       handler: (request, reply) =>
         Object.values(request.params as Readonly<Record<string, string>>).includes('')
           ? reply.callNotFound()
-          : answer(served, route, request, reply),
+          : serveRoute(served, route, request, reply),
     });
   }
   return app;

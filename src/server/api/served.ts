@@ -16,6 +16,11 @@ export interface ApiOptions {
   readonly metrics: ApiMetrics;
   /** False until the store has been read: then every request is refused rather than answered from nothing. */
   readonly ready: () => boolean;
+  /**
+   * Where several control planes share the store: waits until what any of them acknowledged is seen here. False: the store cannot
+   * be asked now. Absent: this process is the only one and sees its own writes.
+   */
+  readonly fresh?: () => Promise<boolean>;
 }
 
 export interface Served {

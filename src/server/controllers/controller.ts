@@ -12,6 +12,10 @@ export interface Controller {
   readonly name: string;
   start(): void;
   stop(): Promise<void>;
+  /** This process decides for the tenant from now on (its shard came here): look at everything of it. */
+  adopt(tenantId: TenantId): void;
+  /** Another process decides for it: forget what is remembered. Writes are refused by the store anyway. */
+  abandon(tenantId: TenantId): void;
   status(): Record<string, unknown>;
 }
 
@@ -31,8 +35,15 @@ export interface ControllerDeps {
   readonly hashSpec: (spec: DeploymentSpec) => string;
   /** Whether this process decides for the tenant (decisions §6: shards). */
   readonly owns: (tenantId: TenantId) => boolean;
+  /** Id of this process among several on one store; absent: it is the only one. */
+  readonly controlPlane?: string;
   readonly metrics: ControllerMetrics;
   readonly log: (problem: string, details: Readonly<Record<string, unknown>>) => void;
+}
+
+/** For `start`: every tenant that this process decides for. */
+export function ownedTenants({ store, owns }: ControllerDeps): readonly TenantId[] {
+  return store.view.tenantIds().filter(owns);
 }
 
 /** Changes by controllers are the system's own. */

@@ -3,7 +3,7 @@ import type { InstanceRecord } from '../../core/model/instance.ts';
 import type { NodeRecord } from '../../core/model/node.ts';
 import { joinId } from '../store/keys.ts';
 import type { ViewChange } from '../store/view.ts';
-import type { Controller, ControllerDeps } from './controller.ts';
+import { type Controller, type ControllerDeps, ownedTenants } from './controller.ts';
 import { KeyedQueue } from './queue.ts';
 
 /**
@@ -32,15 +32,20 @@ export class DrainController implements Controller {
   }
 
   start(): void {
-    const { view } = this.#deps.store;
-    this.#unsubscribe = view.onChange((change) => this.#take(change));
-    for (const tenantId of view.tenantIds()) {
-      for (const { record } of view.tenant(tenantId, 'nodes').list()) {
-        // A node that was empty before this process started has been told of.
-        const isEmpty = this.#deps.clusters.instancesOn(tenantId, record.name).length === 0;
-        if (record.draining === true && !isEmpty) this.#watch(tenantId, record.name);
-      }
+    this.#unsubscribe = this.#deps.store.view.onChange((change) => this.#take(change));
+    for (const tenantId of ownedTenants(this.#deps)) this.adopt(tenantId);
+  }
+
+  adopt(tenantId: TenantId): void {
+    for (const { record } of this.#deps.store.view.tenant(tenantId, 'nodes').list()) {
+      // A node that was empty before this process looked has been told of.
+      const isEmpty = this.#deps.clusters.instancesOn(tenantId, record.name).length === 0;
+      if (record.draining === true && !isEmpty) this.#watch(tenantId, record.name);
     }
+  }
+
+  abandon(tenantId: TenantId): void {
+    for (const key of this.#draining) if (key.startsWith(`${tenantId}/`)) this.#draining.delete(key);
   }
 
   async stop(): Promise<void> {

@@ -36,6 +36,9 @@ export interface Controllers {
   readonly liveness: Liveness;
   start(): Promise<void>;
   stop(): Promise<void>;
+  /** The shard of the tenant came to this process, or left it. */
+  adopt(tenantId: TenantId): void;
+  abandon(tenantId: TenantId): void;
   status(): Record<string, unknown>;
   /** Deployments that wait to be looked at. */
   depth(): number;
@@ -74,6 +77,12 @@ export function createControllers(options: ControllersOptions): Controllers {
     },
     stop: async () => {
       for (const controller of controllers.toReversed()) await controller.stop();
+    },
+    adopt: (tenantId) => {
+      for (const controller of controllers) controller.adopt(tenantId);
+    },
+    abandon: (tenantId) => {
+      for (const controller of controllers.toReversed()) controller.abandon(tenantId);
     },
     depth: () => instances.depth,
     scalingView: (tenantId, deployment) => scaling.view(tenantId, deployment),

@@ -6,7 +6,7 @@ import { type InstancePlan, planInstances } from '../../core/planner/instances.t
 import type { PlannerMemory } from '../../core/planner/memory.ts';
 import type { PlacementRefusal } from '../../core/planner/placer.ts';
 import type { ViewChange } from '../store/view.ts';
-import type { Controller, ControllerDeps } from './controller.ts';
+import { type Controller, type ControllerDeps, ownedTenants } from './controller.ts';
 import { planTransaction } from './instance-commit.ts';
 import { type DeploymentFacts, readFacts } from './instance-facts.ts';
 import { KeyedQueue } from './queue.ts';
@@ -77,12 +77,21 @@ export class InstancesController implements Controller {
   start(): void {
     const { view } = this.#deps.store;
     this.#unsubscribe = view.onChange((change) => this.#take(change));
-    for (const tenantId of view.tenantIds()) {
-      for (const id of view.tenant(tenantId, 'deployments').ids()) this.#add(tenantId, id);
-      // Instances whose deployment was deleted while nobody looked.
-      for (const id of view.tenant(tenantId, 'instances').ids()) this.#add(tenantId, firstSegment(id));
-      for (const id of view.tenant(tenantId, 'rollouts').ids()) this.#add(tenantId, id);
-    }
+    for (const tenantId of ownedTenants(this.#deps)) this.adopt(tenantId);
+  }
+
+  adopt(tenantId: TenantId): void {
+    const { view } = this.#deps.store;
+    for (const id of view.tenant(tenantId, 'deployments').ids()) this.#add(tenantId, id);
+    // Instances whose deployment was deleted while nobody looked.
+    for (const id of view.tenant(tenantId, 'instances').ids()) this.#add(tenantId, firstSegment(id));
+    for (const id of view.tenant(tenantId, 'rollouts').ids()) this.#add(tenantId, id);
+  }
+
+  abandon(tenantId: TenantId): void {
+    this.#memory.delete(tenantId);
+    this.#stirred.get(tenantId)?.();
+    this.#stirred.delete(tenantId);
   }
 
   async stop(): Promise<void> {
@@ -175,7 +184,8 @@ export class InstancesController implements Controller {
     const slash = key.indexOf('/');
     const tenantId = key.slice(0, slash) as TenantId;
     const id = key.slice(slash + 1);
-    const { store, clock, metrics, clusters } = this.#deps;
+    const { store, clock, metrics, clusters, owns } = this.#deps;
+    if (!owns(tenantId)) return;
     const startedMs = clock.monotonicMs();
     const memory = this.#tenantMemory(tenantId);
     const facts = readFacts(store.forTenant(tenantId), id);

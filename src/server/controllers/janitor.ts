@@ -41,6 +41,11 @@ export class Janitor implements Controller {
     await this.#round;
   }
 
+  /** The next round looks at whoever is here then. */
+  adopt(): void {}
+
+  abandon(): void {}
+
   status(): Record<string, unknown> {
     return { removed: this.#removed };
   }

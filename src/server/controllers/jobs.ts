@@ -8,7 +8,7 @@ import type { JobMemory, JobPlan } from '../../core/planner/job-plan.ts';
 import { planJob } from '../../core/planner/jobs.ts';
 import { joinId } from '../store/keys.ts';
 import type { ViewChange } from '../store/view.ts';
-import type { Controller, ControllerDeps } from './controller.ts';
+import { type Controller, type ControllerDeps, ownedTenants } from './controller.ts';
 import { jobTransaction } from './job-commit.ts';
 import { type JobFacts, readJobFacts } from './job-facts.ts';
 import { KeyedQueue } from './queue.ts';
@@ -58,12 +58,22 @@ export class JobsController implements Controller {
   start(): void {
     const { view } = this.#deps.store;
     this.#unsubscribe = view.onChange((change) => this.#take(change));
-    for (const tenantId of view.tenantIds()) {
-      for (const id of view.tenant(tenantId, 'jobs').ids()) this.#add(tenantId, id);
-      // What deleted jobs left behind.
-      for (const id of view.tenant(tenantId, 'job-status').ids()) this.#add(tenantId, id);
-      for (const id of view.tenant(tenantId, 'instances').ids()) this.#addOwner(tenantId, id);
-    }
+    for (const tenantId of ownedTenants(this.#deps)) this.adopt(tenantId);
+  }
+
+  adopt(tenantId: TenantId): void {
+    const { view } = this.#deps.store;
+    for (const id of view.tenant(tenantId, 'jobs').ids()) this.#add(tenantId, id);
+    // What deleted jobs left behind.
+    for (const id of view.tenant(tenantId, 'job-status').ids()) this.#add(tenantId, id);
+    for (const id of view.tenant(tenantId, 'instances').ids()) this.#addOwner(tenantId, id);
+  }
+
+  abandon(tenantId: TenantId): void {
+    this.#stirred.get(tenantId)?.();
+    this.#stirred.delete(tenantId);
+    for (const held of [this.#known, this.#workloads])
+      for (const key of held.keys()) if (key.startsWith(`${tenantId}/`)) held.delete(key);
   }
 
   async stop(): Promise<void> {
@@ -152,7 +162,8 @@ export class JobsController implements Controller {
     const slash = key.indexOf('/');
     const tenantId = key.slice(0, slash) as TenantId;
     const id = key.slice(slash + 1);
-    const { store, clock, metrics, clusters, ids } = this.#deps;
+    const { store, clock, metrics, clusters, ids, owns } = this.#deps;
+    if (!owns(tenantId)) return;
     const startedMs = clock.monotonicMs();
     const facts = readJobFacts(store.forTenant(tenantId), id);
     const schedule = this.#schedule(facts.job?.record.spec.schedule);

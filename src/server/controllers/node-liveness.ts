@@ -17,6 +17,7 @@ import { joinId } from '../store/keys.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
 import type { Controller, ControllerDeps } from './controller.ts';
+import { SessionsElsewhere } from './sessions-elsewhere.ts';
 
 /** Signs of life, as the sessions with agents tell them. */
 export interface Liveness {
@@ -59,7 +60,10 @@ export class NodeLivenessController implements Controller, Liveness {
   readonly #judging = new Map<TenantId, Promise<void>>();
   readonly #urgent = new Set<TenantId>();
   readonly #again = new Set<TenantId>();
+  readonly #hearing = new Set<TenantId>();
   readonly #seenWrittenMs = new Map<string, number>();
+  readonly #elsewhere: SessionsElsewhere | undefined;
+  #unsubscribe: (() => void) | undefined;
   #cancelTick: (() => void) | undefined;
   #lastTickMs: number;
   #running = false;
@@ -69,20 +73,47 @@ export class NodeLivenessController implements Controller, Liveness {
     this.#timings = timings;
     this.#controlPlaneNode = controlPlaneNode;
     this.#lastTickMs = deps.clock.monotonicMs();
+    if (deps.controlPlane !== undefined)
+      this.#elsewhere = new SessionsElsewhere(deps.store, deps.controlPlane);
   }
 
   start(): void {
     this.#running = true;
     this.#lastTickMs = this.#deps.clock.monotonicMs();
     this.#schedule();
+    const elsewhere = this.#elsewhere;
+    if (elsewhere === undefined) return;
+    // A session that opens or closes elsewhere is heard at once, not with the next tick.
+    this.#unsubscribe = this.#deps.store.view.onChange(({ tenantId, kind }) => {
+      if (kind !== 'node-sessions' || tenantId === undefined || !this.#deps.owns(tenantId)) return;
+      if (this.#hearing.has(tenantId)) return;
+      this.#hearing.add(tenantId);
+      setImmediate(() => {
+        this.#hearing.delete(tenantId);
+        if (!this.#running || !this.#deps.owns(tenantId)) return;
+        this.#hearElsewhere(elsewhere, tenantId);
+        this.#judgeSoon(tenantId);
+      });
+    });
   }
 
   async stop(): Promise<void> {
     this.#running = false;
+    this.#unsubscribe?.();
     this.#cancelTick?.();
     await Promise.allSettled(this.#judging.values());
     this.#tenants.clear();
     this.#seenWrittenMs.clear();
+  }
+
+  /** A fresh grace: silence is held against a node only while this process listened. */
+  adopt(tenantId: TenantId): void {
+    this.#tenants.delete(tenantId);
+    if (this.#elsewhere !== undefined) this.#hearElsewhere(this.#elsewhere, tenantId);
+  }
+
+  abandon(tenantId: TenantId): void {
+    this.#tenants.delete(tenantId);
   }
 
   status(): Record<string, unknown> {
@@ -90,6 +121,8 @@ export class NodeLivenessController implements Controller, Liveness {
   }
 
   beat(tenantId: TenantId, node: NodeName): void {
+    // Whoever decides for the tenant learns from the stored session that its agent is alive.
+    if (!this.#deps.owns(tenantId)) return;
     const pulses = this.#pulses(tenantId);
     const nowMs = this.#deps.clock.monotonicMs();
     pulses.nodes.set(node, beat(pulses.nodes.get(node) ?? firstPulse(pulses.sinceMs), nowMs, this.#timings));
@@ -99,16 +132,34 @@ export class NodeLivenessController implements Controller, Liveness {
 
   sessionOpened(tenantId: TenantId, node: NodeName): void {
     this.beat(tenantId, node);
+    this.#deps.clusters.setConnected(tenantId, node, true);
+    if (!this.#deps.owns(tenantId)) return;
     const pulses = this.#pulses(tenantId);
     const { closedMs: _open, ...pulse } = pulses.nodes.get(node) ?? firstPulse(pulses.sinceMs);
     pulses.nodes.set(node, pulse);
-    this.#deps.clusters.setConnected(tenantId, node, true);
   }
 
   sessionClosed(tenantId: TenantId, node: NodeName): void {
+    if (!this.#deps.owns(tenantId)) return;
     const pulses = this.#pulses(tenantId);
     const pulse = pulses.nodes.get(node) ?? firstPulse(pulses.sinceMs);
     pulses.nodes.set(node, { ...pulse, closedMs: this.#deps.clock.monotonicMs() });
+  }
+
+  /** What other control planes stored of their sessions: an open one is a sign of life as long as its process lives. */
+  #hearElsewhere(elsewhere: SessionsElsewhere, tenantId: TenantId): void {
+    const nowMs = this.#deps.clock.monotonicMs();
+    for (const { node, closedForMs } of elsewhere.of(tenantId)) {
+      if (closedForMs === undefined) {
+        this.sessionOpened(tenantId, node);
+        continue;
+      }
+      const pulses = this.#pulses(tenantId);
+      const pulse = pulses.nodes.get(node) ?? firstPulse(pulses.sinceMs);
+      if (pulse.closedMs !== undefined) continue;
+      const lastBeatMs = Math.min(pulse.lastBeatMs, nowMs - closedForMs);
+      pulses.nodes.set(node, { ...pulse, lastBeatMs, closedMs: nowMs });
+    }
   }
 
   #schedule(): void {
@@ -131,7 +182,11 @@ export class NodeLivenessController implements Controller, Liveness {
         }
       }
     }
-    for (const tenantId of this.#deps.store.view.tenantIds()) this.#judgeNow(tenantId);
+    for (const tenantId of this.#deps.store.view.tenantIds()) {
+      if (this.#elsewhere !== undefined && this.#deps.owns(tenantId))
+        this.#hearElsewhere(this.#elsewhere, tenantId);
+      this.#judgeNow(tenantId);
+    }
   }
 
   #judgeSoon(tenantId: TenantId): void {

@@ -9,7 +9,7 @@ import type { Stored } from '../store/collection.ts';
 import { joinId } from '../store/keys.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { ViewChange } from '../store/view.ts';
-import { type Controller, type ControllerDeps, SYSTEM } from './controller.ts';
+import { type Controller, type ControllerDeps, ownedTenants, SYSTEM } from './controller.ts';
 import { KeyedQueue } from './queue.ts';
 
 export interface Measurement {
@@ -75,9 +75,16 @@ export class ScalingController implements Controller {
   start(): void {
     const { view } = this.#deps.store;
     this.#unsubscribe = view.onChange((change) => this.#take(change));
-    for (const tenantId of view.tenantIds()) {
-      for (const id of view.tenant(tenantId, 'scaling-policies').ids()) this.#add(tenantId, id);
-    }
+    for (const tenantId of ownedTenants(this.#deps)) this.adopt(tenantId);
+  }
+
+  adopt(tenantId: TenantId): void {
+    for (const id of this.#deps.store.view.tenant(tenantId, 'scaling-policies').ids())
+      this.#add(tenantId, id);
+  }
+
+  abandon(tenantId: TenantId): void {
+    for (const key of this.#memory.keys()) if (key.startsWith(`${tenantId}/`)) this.#memory.delete(key);
   }
 
   async stop(): Promise<void> {
@@ -129,7 +136,9 @@ export class ScalingController implements Controller {
 
   #facts(key: string): Facts | undefined {
     const slash = key.indexOf('/');
-    const tenant = this.#deps.store.forTenant(key.slice(0, slash) as TenantId);
+    const tenantId = key.slice(0, slash) as TenantId;
+    if (!this.#deps.owns(tenantId)) return undefined;
+    const tenant = this.#deps.store.forTenant(tenantId);
     const id = key.slice(slash + 1);
     const policy = tenant.get('scaling-policies', id);
     const deployment = tenant.get('deployments', id);

@@ -3,7 +3,7 @@ import { jobOfOwner, jobOwner } from '../../core/model/job.ts';
 import { joinId } from '../store/keys.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { ViewChange } from '../store/view.ts';
-import type { Controller, ControllerDeps } from './controller.ts';
+import { type Controller, type ControllerDeps, ownedTenants } from './controller.ts';
 import { KeyedQueue } from './queue.ts';
 
 /** Snapshots that nothing needs are removed so long after the last change: an update in quick steps makes one look. */
@@ -34,13 +34,17 @@ export class SpecSnapshotsController implements Controller {
   }
 
   start(): void {
-    const { view } = this.#deps.store;
-    this.#unsubscribe = view.onChange((change) => this.#take(change));
-    for (const tenantId of view.tenantIds()) {
-      const deployments = new Set(view.tenant(tenantId, 'specs').ids().map(deploymentOf));
-      for (const id of deployments) this.#queue.addAfter(`${tenantId}/${id}`, REST_MS);
-    }
+    this.#unsubscribe = this.#deps.store.view.onChange((change) => this.#take(change));
+    for (const tenantId of ownedTenants(this.#deps)) this.adopt(tenantId);
   }
+
+  adopt(tenantId: TenantId): void {
+    const deployments = new Set(this.#deps.store.view.tenant(tenantId, 'specs').ids().map(deploymentOf));
+    for (const id of deployments) this.#queue.addAfter(`${tenantId}/${id}`, REST_MS);
+  }
+
+  /** Nothing is remembered but what waits, and that is passed over. */
+  abandon(): void {}
 
   async stop(): Promise<void> {
     this.#unsubscribe?.();
@@ -65,7 +69,9 @@ export class SpecSnapshotsController implements Controller {
 
   async #clean(key: string): Promise<void> {
     const slash = key.indexOf('/');
-    const tenant = this.#deps.store.forTenant(key.slice(0, slash) as TenantId);
+    const tenantId = key.slice(0, slash) as TenantId;
+    if (!this.#deps.owns(tenantId)) return;
+    const tenant = this.#deps.store.forTenant(tenantId);
     const id = key.slice(slash + 1);
     const unused = unusedSnapshots(tenant, id);
     if (unused.length === 0) return;

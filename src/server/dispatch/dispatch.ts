@@ -19,6 +19,7 @@ import { nodeKey, PlacedInstances } from './placed-instances.ts';
 import { type MeasuredUsage, Reports } from './reports.ts';
 import { Resolver } from './resolve.ts';
 import type { AgentSession } from './session.ts';
+import { SessionDirectory } from './session-directory.ts';
 import { Sessions } from './sessions.ts';
 import type { AgentStream } from './streams.ts';
 
@@ -41,6 +42,20 @@ export interface DispatchOptions {
   readonly log: Logger;
   /** Absent: nobody judges silence. */
   readonly liveness?: Liveness;
+  /** Absent: this process is the only control plane of its store. */
+  readonly others?: OtherControlPlanes;
+}
+
+/** The other control planes of the same store, which have agents of their own. */
+export interface OtherControlPlanes {
+  /** Id of this process among them. */
+  readonly self: string;
+  /** Whether the agent of the node is connected to one of them. */
+  connected(tenantId: TenantId, node: string): boolean;
+  /** The answer of that agent, through its control plane. */
+  stream(tenantId: TenantId, node: string, operation: StreamOperation): AgentStream | undefined;
+  /** Where agents find them, this one first. */
+  addresses(): readonly string[];
 }
 
 /** The control plane's side of its agents. */
@@ -53,9 +68,11 @@ export class Dispatch {
   readonly #networks: NetworkReports;
   readonly #resolver: Resolver;
   readonly #jobLogs: JobLogs;
+  readonly #others: OtherControlPlanes | undefined;
 
   constructor(options: DispatchOptions) {
-    const { store, journal, log, secrets, credentials } = options;
+    const { store, journal, log, secrets, credentials, others } = options;
+    this.#others = others;
     this.#liveness = options.liveness ?? NO_LIVENESS;
     // First, so that the listeners below find it up to date with the change they are told of.
     this.placed = new PlacedInstances(store.view);
@@ -66,6 +83,11 @@ export class Dispatch {
       {
         ...options,
         liveness: this.#liveness,
+        ...(others && {
+          controlPlane: others.self,
+          directory: new SessionDirectory(options.store, options.access.clock, log),
+          addresses: () => others.addresses(),
+        }),
         timers: { ...options.timers, helloDeadlineMs: HELLO_DEADLINE_MS },
       },
       {
@@ -135,8 +157,19 @@ export class Dispatch {
     return this.#sessions.of(tenantId, node)?.seenAt;
   }
 
-  /** Undefined: the agent is not connected to this control plane. */
+  connected(tenantId: TenantId, node: string): boolean {
+    return (
+      this.#sessions.of(tenantId, node) !== undefined || this.#others?.connected(tenantId, node) === true
+    );
+  }
+
+  /** Undefined: the agent is connected to no control plane. */
   stream(tenantId: TenantId, node: string, operation: StreamOperation): AgentStream | undefined {
+    return this.streamHere(tenantId, node, operation) ?? this.#others?.stream(tenantId, node, operation);
+  }
+
+  /** Undefined: the agent is not connected to this very process. */
+  streamHere(tenantId: TenantId, node: string, operation: StreamOperation): AgentStream | undefined {
     return this.#sessions.of(tenantId, node)?.stream(operation);
   }
 

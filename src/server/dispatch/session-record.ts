@@ -33,6 +33,8 @@ export interface SessionRecordDependencies {
   readonly store: Store;
   readonly journal: Journal;
   readonly regions: readonly Region[];
+  /** Id of this process among several on one store. */
+  readonly controlPlane?: string;
 }
 
 /**
@@ -40,7 +42,7 @@ export interface SessionRecordDependencies {
  * answer the same challenge epoch, one is stored and the other is stale, on whichever control plane they are.
  */
 export async function recordSession(
-  { store, journal, regions }: SessionRecordDependencies,
+  { store, journal, regions, controlPlane }: SessionRecordDependencies,
   tenantId: TenantId,
   known: NodeRecord,
   hello: Hello,
@@ -65,6 +67,8 @@ export async function recordSession(
       .transaction()
       .expect('nodes', stored.id, stored)
       .put('nodes', stored.id, record);
+    if (controlPlane !== undefined)
+      transaction.put('node-sessions', stored.id, { controlPlane, epoch: hello.epoch });
     const subject = { kind: 'Node', name: known.name } as const;
     const changed = (['labels', 'capacity', 'engine', 'platform', 'agentVersion'] as const).filter(
       (field) => canonicalJson(record[field]) !== canonicalJson(before[field]),

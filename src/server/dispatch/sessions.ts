@@ -17,6 +17,7 @@ import { challengeAgent } from './handshake.ts';
 import type { Liveness } from './liveness.ts';
 import { nodeKey } from './placed-instances.ts';
 import { AgentSession, sayFarewell } from './session.ts';
+import type { SessionDirectory } from './session-directory.ts';
 import { quarantineNode, recordSession, type SessionRecordDependencies } from './session-record.ts';
 import { headerCount, refuseUpgrade } from './upgrade-refusal.ts';
 
@@ -36,8 +37,12 @@ export interface SessionTimers {
 export interface SessionsOptions extends SessionRecordDependencies {
   readonly access: AccessDependencies;
   readonly liveness: Liveness;
+  /** Absent: no other control plane wants to know. */
+  readonly directory?: SessionDirectory;
   readonly timers: SessionTimers;
   readonly acceptsPerSecond: number;
+  /** Where else agents find a control plane of this store. */
+  readonly addresses?: () => readonly string[];
   readonly baseUrl: (request: IncomingMessage) => string;
   readonly log: Logger;
 }
@@ -216,7 +221,7 @@ export class Sessions {
   }
 
   #welcome({ identity: { tenantId, epoch } }: AgentSession): Welcome {
-    const { store, timers } = this.#options;
+    const { store, timers, addresses } = this.#options;
     return {
       type: 'welcome',
       epoch,
@@ -227,6 +232,7 @@ export class Sessions {
       // Before the node would be failed: a redial in time keeps a short cut from showing at all (fault F-08).
       silenceMs: Math.round((timers.failedAfterMs * 2) / 3),
       ...(timers.usageMs === undefined ? {} : { usageMs: timers.usageMs }),
+      ...(addresses && { servers: addresses() }),
     };
   }
 
@@ -253,6 +259,8 @@ export class Sessions {
     if (this.#byToken.get(tokenId) === session) this.#byToken.delete(tokenId);
     this.#handlers.onClosed(session);
     this.#options.liveness.sessionClosed(tenantId, node);
+    // A process that stops gives up its lease, and all its sessions with it.
+    if (!this.#closing) this.#options.directory?.closed(session);
     this.#options.log.info({ tenantId, node }, 'agent disconnected');
   }
 

@@ -15,7 +15,7 @@ const MAX_STREAMS = 64;
 
 export type StreamItem = Omit<StreamData, 'type' | 'streamId'>;
 
-function sizeOf({ text, base64, value }: StreamItem): number {
+export function sizeOf({ text, base64, value }: StreamItem): number {
   if (text !== undefined) return Buffer.byteLength(text);
   if (base64 !== undefined) return Math.ceil((base64.length * 3) / 4);
   return value === undefined ? 0 : Buffer.byteLength(JSON.stringify(value));

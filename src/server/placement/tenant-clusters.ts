@@ -37,11 +37,17 @@ export class TenantClusters {
   readonly #disconnected = new Map<TenantId, Set<NodeName>>();
   /** One request object per spec object: the scheduler remembers what it worked out for it. */
   readonly #requests = new WeakMap<DeploymentSpec, PlacementRequest>();
+  /** The machine of this process, and those of the others on the same store. */
+  readonly #controlPlaneNodes = new Set<NodeName>();
   readonly #unsubscribe: () => void;
 
   constructor(store: Store, settings: PlacementSettings) {
     this.#store = store;
     this.#settings = settings;
+    const own = settings.controlPlaneNode;
+    if (own !== undefined) this.#controlPlaneNodes.add(own);
+    for (const { id } of store.listGlobal('control-plane-nodes'))
+      this.#controlPlaneNodes.add(decodeURIComponent(id) as NodeName);
     this.#unsubscribe = store.view.onChange((change) => this.#take(change));
   }
 
@@ -61,6 +67,10 @@ export class TenantClusters {
     // Where a volume may be mounted changes with the volume, not with the spec.
     if (request.volumes === undefined) this.#requests.set(spec, request);
     return request;
+  }
+
+  runsControlPlane(node: NodeName): boolean {
+    return this.#controlPlaneNodes.has(node);
   }
 
   /** Deployments with an instance on the node. */
@@ -106,13 +116,13 @@ export class TenantClusters {
     const known = this.#clusters.get(tenantId);
     if (known) return known;
     const tenant = this.#store.forTenant(tenantId);
-    const { controlPlaneNode, regions, residencyEnforcement } = this.#settings;
+    const { regions, residencyEnforcement } = this.#settings;
     const held: TenantCluster = {
       tenant,
       cluster: new Cluster({
         tenantId,
         isPlatformTenant: this.#store.getGlobal('tenants', tenantId)?.record.slug === PLATFORM_SLUG,
-        ...(controlPlaneNode === undefined ? {} : { controlPlaneNode }),
+        controlPlaneNodes: this.#controlPlaneNodes,
         regions,
         residencyEnforcement,
         quota: tenant.get('quota', 'quota')?.record ?? {},
@@ -129,6 +139,10 @@ export class TenantClusters {
     if (change.kind === 'tenants') {
       // A tenant that is gone, or whose name changed: built anew when asked for.
       this.#clusters.delete(change.id as TenantId);
+      return;
+    }
+    if (change.kind === 'control-plane-nodes') {
+      this.#takeControlPlane(decodeURIComponent(change.id) as NodeName);
       return;
     }
     const held = change.tenantId === undefined ? undefined : this.#clusters.get(change.tenantId);
@@ -151,6 +165,12 @@ export class TenantClusters {
         break;
       default:
     }
+  }
+
+  /** Machines once named stay so: one whose control plane is only being restarted takes no foreign work meanwhile. */
+  #takeControlPlane(node: NodeName): void {
+    this.#controlPlaneNodes.add(node);
+    for (const held of this.#clusters.values()) this.#describeNode(held, node);
   }
 
   #takeLiveness(held: TenantCluster, change: ViewChange): void {

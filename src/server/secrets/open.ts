@@ -13,8 +13,10 @@ const REREAD_MS = 1000;
 
 export interface OpenedSecrets {
   readonly store: SecretsStore;
-  /** Once the tenants are known: makes the root key of a store that holds nothing sealed yet. */
-  prepare(): Promise<void>;
+  /** Once the tenants are known: makes the root key of a store that holds nothing sealed yet, if it may. */
+  prepare(mayMakeKey: boolean): Promise<void>;
+  /** Ids of the root keys that are loaded, the active one first; none while sealed, and with another secrets store. */
+  rootKeyIds(): readonly string[];
 }
 
 export type SaySecrets = (details: Readonly<Record<string, unknown>>, message: string) => void;
@@ -25,16 +27,22 @@ function openEmbedded(
   rootKeyFile: string,
   tenantIds: () => readonly TenantId[],
   say: SaySecrets,
+  onNewRootKey: (ids: readonly string[]) => Promise<void>,
 ): OpenedSecrets {
   const files = { file: rootKeyFile, retiredFile: `${rootKeyFile}.retired` };
   let keys: RootKeys = { sealed: true, problem: 'the control plane is starting' };
   let rewrapped: string | undefined;
   const store = createEmbeddedSecrets({ kv, rootKeys: () => keys });
+  const rootKeyIds = (): readonly string[] =>
+    keys.sealed ? [] : [keys.active.id, ...keys.retired.map(({ id }) => id)];
   const rewrap = async (): Promise<void> => {
     if (keys.sealed || keys.retired.length === 0 || rewrapped === keys.active.id) return;
     const { id } = keys.active;
     const summary = await store.rewrapTenantKeys(tenantIds());
-    if (summary.blocked.length === 0) rewrapped = id;
+    if (summary.blocked.length === 0) {
+      await onNewRootKey(rootKeyIds());
+      rewrapped = id;
+    }
     say({ ...summary, rootKey: id }, 'tenant keys wrapped by the new root key');
   };
   const reread = async (): Promise<void> => {
@@ -55,9 +63,10 @@ function openEmbedded(
         await store.close();
       },
     },
-    prepare: async () => {
+    rootKeyIds,
+    prepare: async (mayMakeKey) => {
       // Where material is sealed already, a new key would only hide the loss of the old one.
-      if (!existsSync(rootKeyFile) && !(await anySealed(kv, tenantIds())))
+      if (mayMakeKey && !existsSync(rootKeyFile) && !(await anySealed(kv, tenantIds())))
         await createRootKeyFile(rootKeyFile);
       await reread();
       prepared = true;
@@ -97,6 +106,8 @@ export interface SecretsInput {
   readonly tenantIds: () => readonly TenantId[];
   readonly readFile: (path: string) => string;
   readonly say: SaySecrets;
+  /** Every tenant key is wrapped by the active root key now. */
+  readonly onNewRootKey?: (ids: readonly string[]) => Promise<void>;
 }
 
 export async function openSecrets({
@@ -105,7 +116,13 @@ export async function openSecrets({
   tenantIds,
   readFile,
   say,
+  onNewRootKey = () => Promise.resolve(),
 }: SecretsInput): Promise<OpenedSecrets> {
-  if (config.secrets.kind === 'embedded') return openEmbedded(kv, config.rootKeyFile, tenantIds, say);
-  return { store: await openVault(config.secrets.vault, readFile), prepare: () => Promise.resolve() };
+  if (config.secrets.kind === 'embedded')
+    return openEmbedded(kv, config.rootKeyFile, tenantIds, say, onNewRootKey);
+  return {
+    store: await openVault(config.secrets.vault, readFile),
+    prepare: () => Promise.resolve(),
+    rootKeyIds: () => [],
+  };
 }

@@ -74,6 +74,11 @@ export interface WatchHandlers {
    * Nothing more is delivered: the watcher re-lists, compares with what it holds, and watches anew.
    */
   onLost(reason: string): void;
+  /**
+   * Every change under the prefix at or below this revision was delivered, also when none of them is under the prefix.
+   * Called by stores that several processes share; in one process the view knows its own writes.
+   */
+  onProgress?(revision: number): void;
 }
 
 export interface Watch {

@@ -12,6 +12,37 @@ import type { ScalingPolicyRecord } from '../../core/model/scaling.ts';
 import type { Quota, Tenant, TokenRecord } from '../../core/model/tenant.ts';
 import type { VolumeRecord } from '../../core/model/volume.ts';
 
+export interface ControlPlaneRecord {
+  readonly nodeName: string;
+  readonly startedAt: string;
+  readonly version: string;
+  /** Where other control planes reach it. */
+  readonly url: string;
+  /** Where agents reach it. */
+  readonly agentUrl: string;
+  /** SHA-256 of its certificate, when it serves TLS. */
+  readonly certificate?: string;
+}
+
+export interface ShardRecord {
+  /** Process id. The revision of this record is the epoch that guards every write of the owner. */
+  readonly owner: string;
+}
+
+export interface InstallationKeys {
+  readonly tokenKey: string;
+  /** Absent: secrets are not kept in the embedded store. */
+  readonly rootKey?: string;
+}
+
+/** Where the agent of a node is connected; written by the control plane that has the session. */
+export interface NodeSession {
+  readonly controlPlane: string;
+  readonly epoch: number;
+  /** Absent while it is open. How long the agent had been silent when this was written: no wall clock. */
+  readonly closed?: { readonly silentMs: number };
+}
+
 /** Platform-wide records by kind. */
 export interface GlobalRecords {
   tenants: Tenant;
@@ -20,8 +51,14 @@ export interface GlobalRecords {
   'tenant-erasures': { readonly requestedAt: string };
   tokens: TokenRecord;
   'node-names': { readonly tenantId: TenantId };
-  /** What the control plane says of its own machine, for the control-plane node rule (spec §3, rule 2). */
-  'control-planes': { readonly nodeName: string; readonly startedAt: string; readonly version: string };
+  /** process id: a control plane that runs now; held by its lease, so it goes with the process. */
+  'control-planes': ControlPlaneRecord;
+  /** node name: machines that control planes run on, for the control-plane node rule (spec §3, rule 2); outlives restarts. */
+  'control-plane-nodes': { readonly since: string };
+  /** number: who decides for the tenants of the shard; held by the lease of the owner. */
+  shards: ShardRecord;
+  /** the one record, `keys`: fingerprints of the keys that every control plane must share. */
+  installation: InstallationKeys;
 }
 
 /** A tenant's live records by kind; the id's segments are named in the comment. */
@@ -58,6 +95,8 @@ export interface TenantRecords {
   nodes: NodeRecord;
   /** name */
   'node-liveness': NodeLiveness;
+  /** name; only where several control planes share the store */
+  'node-sessions': NodeSession;
   /** id */
   volumes: VolumeRecord;
   /** name */

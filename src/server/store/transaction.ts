@@ -15,6 +15,10 @@ export class Transaction {
     this.#tenantId = tenantId;
   }
 
+  get tenantId(): TenantId {
+    return this.#tenantId;
+  }
+
   /** The commit fails if the record is not as it was read; `undefined`: if it exists. */
   expect<K extends keyof TenantRecords>(
     kind: K,

@@ -66,6 +66,7 @@ export class StoreView {
     this.#watch?.close();
     this.#watch = this.#kv.watch(HOT_PREFIX, revision, {
       onBatch: (batch) => this.#apply(batch),
+      onProgress: (reached) => this.#advance(reached),
       onLost: (reason) => {
         this.#options.onProblem(`the watch was lost (${reason}); listing again`);
         this.#relist();

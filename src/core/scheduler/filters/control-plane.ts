@@ -18,5 +18,5 @@ export const controlPlane: Filter = {
 };
 
 function runsControlPlane(state: NodeState, facts: ClusterFacts): boolean {
-  return state.name === facts.controlPlaneNode;
+  return facts.controlPlaneNodes.has(state.name);
 }

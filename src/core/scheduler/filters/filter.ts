@@ -37,7 +37,8 @@ export interface Reason {
 /** What filters know besides the node and the request. All of it belongs to one tenant. */
 export interface ClusterFacts {
   readonly isPlatformTenant: boolean;
-  readonly controlPlaneNode: NodeName | undefined;
+  /** Machines that a control plane runs on. */
+  readonly controlPlaneNodes: ReadonlySet<NodeName>;
   readonly regions: readonly Region[];
   readonly residencyEnforcement: boolean;
   readonly quota: Quota;

@@ -65,11 +65,14 @@ const TABLE: Readonly<Record<FilterName, readonly Case[]>> = {
     },
   ],
   'control-plane': [
-    { it: 'takes another node', settings: { controlPlaneNode: name('n0') } },
-    { it: 'takes the platform tenant', settings: { controlPlaneNode: name('n1'), isPlatformTenant: true } },
+    { it: 'takes another node', settings: { controlPlaneNodes: new Set([name('n0')]) } },
+    {
+      it: 'takes the platform tenant',
+      settings: { controlPlaneNodes: new Set([name('n1')]), isPlatformTenant: true },
+    },
     {
       it: 'refuses other tenants even when the node is named',
-      settings: { controlPlaneNode: name('n1') },
+      settings: { controlPlaneNodes: new Set([name('n1')]) },
       request: { nodeId: 'n1' },
       refused: { code: 'node_runs_control_plane', says: ['runs the control plane', 'platform tenant only'] },
     },

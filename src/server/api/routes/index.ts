@@ -22,8 +22,6 @@ export interface RouteDependencies {
   readonly admission: Admission;
   readonly tokenKey: Buffer;
   readonly dispatch: Dispatch;
-  /** Name of the machine the control plane runs on. */
-  readonly controlPlaneName: string;
   readonly joinAddress: (request: RouteRequest) => JoinAddress;
   readonly scalingViews: ScalingViews;
 }
@@ -33,7 +31,6 @@ export function apiRoutes({
   admission,
   tokenKey,
   dispatch,
-  controlPlaneName,
   joinAddress,
   scalingViews,
 }: RouteDependencies): readonly Route[] {
@@ -41,7 +38,7 @@ export function apiRoutes({
     admission,
     tokenKey,
     nodes: {
-      controlPlaneName,
+      runsControlPlane: (node) => admission.clusters.runsControlPlane(node),
       placedOn: (tenantId, node) => dispatch.placedOn(tenantId, node),
       lastSeenAt: (tenantId, node) => dispatch.lastSeenAt(tenantId, node),
     },
@@ -57,7 +54,6 @@ export function apiRoutes({
     ...joinTokenRoutes(nodes, joinAddress),
     ...networkRoutes({
       admission,
-      controlPlaneName,
       attached: (tenantId, node, network) => attachedContainers(dispatch, tenantId, node, network),
     }),
     ...historyRoutes(),

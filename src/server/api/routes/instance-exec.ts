@@ -131,11 +131,9 @@ export async function runCommand(
   const running = choices.filter(
     (one) => store.get('observations', joinId(one.deployment, one.id))?.record.phase === 'running',
   );
-  const instance =
-    running.find((one) => dispatch.lastSeenAt(store.tenantId, one.nodeId) !== undefined) ?? running[0];
+  const instance = running.find((one) => dispatch.connected(store.tenantId, one.nodeId)) ?? running[0];
   if (instance === undefined) return unavailable(named, 'No instance is running.');
-  if (dispatch.lastSeenAt(store.tenantId, instance.nodeId) === undefined)
-    return agentUnreachable(instance.nodeId);
+  if (!dispatch.connected(store.tenantId, instance.nodeId)) return agentUnreachable(instance.nodeId);
   await audit(admission, request, instance);
   const stream = dispatch.stream(store.tenantId, instance.nodeId, {
     kind: 'exec',

@@ -11,7 +11,7 @@ import { Progress } from './progress.ts';
 import { readEntry, readHead, readRange } from './range.ts';
 import { sharedRead } from './shared-read.ts';
 import { compactTo, SpaceRecovery } from './space.ts';
-import { EtcdWatch, type ProgressHandlers } from './watch.ts';
+import { EtcdWatch } from './watch.ts';
 import type { TlsOptions } from './wire.ts';
 
 export interface EtcdOptions {
@@ -27,17 +27,13 @@ export interface EtcdOptions {
   readonly maxTxnOps?: number;
 }
 
-export interface EtcdKv extends Kv {
-  watch(prefix: string, afterRevision: number, handlers: ProgressHandlers): Watch;
-}
-
 const DEFAULT_PREFIX = '/berth/';
 const DEFAULT_TIMEOUT_MS = 2_000;
 /** Lease ids are ours to choose; below 2^47 they stay exact as numbers. */
 const MAX_LEASE_ID = 2 ** 47;
 
 /** Does not wait for etcd: a store that is away now is reported by `status()` and used when it returns. */
-export async function openEtcdKv(options: EtcdOptions): Promise<EtcdKv> {
+export async function openEtcdKv(options: EtcdOptions): Promise<Kv> {
   const keys = keySpaceUnder(options.prefix ?? DEFAULT_PREFIX);
   const maxTxnOps = options.maxTxnOps ?? DEFAULT_MAX_TXN_OPS;
   const cluster = new Cluster({ ...options, timeoutMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS });

@@ -6,14 +6,6 @@ import type { KeySpace } from './key-space.ts';
 import { METHODS, type WireEvent, type WireWatchResponse } from './messages.ts';
 import { entryOf } from './range.ts';
 
-/**
- * A watcher that must know how far it is, not only what changed: batches come only for revisions that touched its
- * prefix. `onProgress(revision)` says that every change under the prefix at or below that revision was delivered.
- */
-export interface ProgressHandlers extends WatchHandlers {
-  onProgress?(revision: number): void;
-}
-
 const DELETE = 1;
 const RECONNECT_BASE_MS = 50;
 const RECONNECT_MAX_MS = 2_000;
@@ -33,7 +25,7 @@ export interface WatchContext {
 export class EtcdWatch implements Watch {
   readonly #context: WatchContext;
   readonly #prefix: string;
-  readonly #handlers: ProgressHandlers;
+  readonly #handlers: WatchHandlers;
   #position: number;
   /** Events of the revision that may go on in the next fragment. */
   #held: WireEvent[] = [];
@@ -43,7 +35,7 @@ export class EtcdWatch implements Watch {
   #attempt = 0;
   #open = true;
 
-  constructor(context: WatchContext, prefix: string, afterRevision: number, handlers: ProgressHandlers) {
+  constructor(context: WatchContext, prefix: string, afterRevision: number, handlers: WatchHandlers) {
     this.#context = context;
     this.#prefix = prefix;
     this.#handlers = handlers;

@@ -1,0 +1,55 @@
+import type { Identity } from './identity.ts';
+
+/** No control plane runs in so many processes; more would be a mistake that is not worth the memory. */
+const MAX_ADDRESSES = 16;
+
+/**
+ * Where a control plane of the node's store may be found. The one that was given comes first; after that any other one is as
+ * good, and which is left to chance, so that the agents of a process that ended spread over the rest.
+ */
+export class Addresses {
+  readonly #first: string;
+  readonly #given: readonly string[];
+  readonly #random: () => number;
+  #learned: readonly string[];
+  #current: string;
+
+  constructor(
+    { server, moreServers = [], learnedServers = [] }: Identity,
+    random: () => number = Math.random,
+  ) {
+    this.#first = server;
+    this.#given = [server, ...moreServers];
+    this.#learned = learnedServers;
+    this.#current = server;
+    this.#random = random;
+  }
+
+  get current(): string {
+    return this.#current;
+  }
+
+  get learned(): readonly string[] {
+    return this.#learned;
+  }
+
+  /** After a session ended or could not be made: another address, if there is one. */
+  moveOn(): void {
+    const all = [...new Set([...this.#given, ...this.#learned])];
+    const others = all.filter((one) => one !== this.#current);
+    this.#current = others[Math.floor(this.#random() * others.length)] ?? this.#first;
+  }
+
+  /** From a control plane; it takes the place of what was learned before. True: there is something new to keep. */
+  learn(servers: readonly string[]): boolean {
+    // What began with TLS does not go on without it: the node's token travels to whatever is dialled.
+    const address = this.#first.startsWith('https:') ? /^https:\/\/[^\s/?#]+/ : /^https?:\/\/[^\s/?#]+/;
+    const good = servers
+      .filter((one) => address.test(one))
+      .slice(0, MAX_ADDRESSES)
+      .toSorted();
+    if (good.length === 0 || good.join(' ') === this.#learned.join(' ')) return false;
+    this.#learned = good;
+    return true;
+  }
+}

@@ -1,0 +1,110 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Clock } from '../clock.ts';
+import { globalKey } from '../store/keys.ts';
+import type { Kv, LeaseId } from '../store/kv.ts';
+import { type ControlPlaneRecord, encodeRecord } from '../store/records.ts';
+
+export interface MembershipOptions {
+  readonly kv: Kv;
+  readonly id: string;
+  readonly record: ControlPlaneRecord;
+  readonly leaseMs: number;
+  readonly clock: Clock;
+  readonly log: (problem: string, details: Readonly<Record<string, unknown>>) => void;
+}
+
+/** Renewed so often that two lost answers in a row do not end it. */
+const RENEWALS = 4;
+const RETRY_MS = 250;
+
+/**
+ * This process among the control planes of one store: a record held by a lease. Whoever sees the record gone knows that the
+ * process acts no more: by its own monotonic clock it knows no later than the store does that the lease may have ended.
+ */
+export class Membership {
+  readonly id: string;
+  readonly #options: MembershipOptions;
+  readonly #stopping = new AbortController();
+  #lease: LeaseId | undefined;
+  #certainUntilMs = 0;
+  #loop: Promise<void> | undefined;
+  #lost = 0;
+
+  constructor(options: MembershipOptions) {
+    this.#options = options;
+    this.id = options.id;
+  }
+
+  /** The lease that everything this process holds hangs on. */
+  get lease(): LeaseId | undefined {
+    return this.#lease;
+  }
+
+  /** How often the lease ended although the process lived. */
+  get lost(): number {
+    return this.#lost;
+  }
+
+  /** Whether the lease surely has not ended: counted from when the last renewal was sent, not from when it was answered. */
+  get certain(): boolean {
+    return this.#options.clock.monotonicMs() < this.#certainUntilMs;
+  }
+
+  async join(): Promise<void> {
+    await this.#register();
+    this.#loop ??= this.#renew();
+  }
+
+  /** Takes everything along that hangs on the lease. */
+  async leave(): Promise<void> {
+    this.#stopping.abort();
+    await this.#loop;
+    this.#certainUntilMs = 0;
+    const lease = this.#lease;
+    this.#lease = undefined;
+    if (lease !== undefined) await this.#options.kv.revokeLease(lease).catch(() => undefined);
+  }
+
+  async #register(): Promise<void> {
+    const { kv, id, record, leaseMs, clock } = this.#options;
+    const sentMs = clock.monotonicMs();
+    const lease = await kv.grantLease(leaseMs);
+    const key = globalKey('control-planes', id);
+    await kv.commit({ puts: [{ key, value: encodeRecord(record), lease }] });
+    this.#lease = lease;
+    this.#certainUntilMs = sentMs + leaseMs;
+  }
+
+  async #renew(): Promise<void> {
+    const { leaseMs, log } = this.#options;
+    const { signal } = this.#stopping;
+    let waitMs = leaseMs / RENEWALS;
+    while (!signal.aborted) {
+      await pause(waitMs, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) return;
+      try {
+        waitMs = (await this.#renewed()) ? leaseMs / RENEWALS : 0;
+      } catch (error) {
+        log('the lease of this control plane could not be renewed', { problem: String(error) });
+        waitMs = RETRY_MS;
+      }
+    }
+  }
+
+  async #renewed(): Promise<boolean> {
+    const { kv, clock, leaseMs, log } = this.#options;
+    if (this.#lease === undefined) {
+      await this.#register();
+      return true;
+    }
+    const sentMs = clock.monotonicMs();
+    if (await kv.keepAlive(this.#lease)) {
+      this.#certainUntilMs = sentMs + leaseMs;
+      return true;
+    }
+    this.#lost += 1;
+    this.#lease = undefined;
+    log('the lease of this control plane ended; what it held is with others now', {});
+    return false;
+  }
+}

@@ -1,0 +1,119 @@
+import { createHash, randomBytes, X509Certificate } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Clock } from '../clock.ts';
+import { globalKey } from '../store/keys.ts';
+import { type ControlPlaneRecord, encodeRecord } from '../store/records.ts';
+import type { Store } from '../store/store.ts';
+import { ReadBarrier } from '../store/read-barrier.ts';
+import { Membership } from './membership.ts';
+import { OwnedStore } from './owned-store.ts';
+import { Peers } from './peers.ts';
+import { PeerProofs } from './peer-proof.ts';
+import { Shards } from './shards.ts';
+
+type Log = (problem: string, details: Readonly<Record<string, unknown>>) => void;
+
+export interface SeveralOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly tokenKey: Buffer;
+  readonly leaseMs: number;
+  readonly log: Log;
+  readonly say: Log;
+}
+
+export interface OwnAddress {
+  readonly nodeName: string;
+  readonly version: string;
+  readonly host: string;
+  readonly port: number;
+  readonly advertiseUrl?: string;
+  readonly baseUrl?: string;
+  /** PEM, when it serves TLS. */
+  readonly certificate?: string;
+}
+
+const EVERY_ADDRESS = /^(?:0\.0\.0\.0|::)$/;
+
+function urlOf({ host, port, advertiseUrl, certificate }: OwnAddress): string {
+  if (advertiseUrl !== undefined) return advertiseUrl;
+  const name = EVERY_ADDRESS.test(host) ? hostname() : host.includes(':') ? `[${host}]` : host;
+  return `${certificate === undefined ? 'http' : 'https'}://${name}:${port}`;
+}
+
+function recordOf(address: OwnAddress, startedAt: string): ControlPlaneRecord {
+  const { nodeName, version, baseUrl, certificate } = address;
+  const url = urlOf(address);
+  const digest =
+    certificate === undefined
+      ? undefined
+      : createHash('sha256').update(new X509Certificate(certificate).raw).digest('hex');
+  return {
+    nodeName,
+    startedAt,
+    version,
+    url,
+    agentUrl: baseUrl?.replace(/\/+$/, '') ?? url,
+    ...(digest === undefined ? {} : { certificate: digest }),
+  };
+}
+
+/** What makes this process one of several on the same store. */
+export class Several {
+  readonly id = `cp_${randomBytes(8).toString('hex')}`;
+  readonly barrier: ReadBarrier;
+  readonly controllersStore: OwnedStore;
+  readonly peers: Peers;
+  readonly proofs: PeerProofs;
+  readonly #options: SeveralOptions;
+  #membership: Membership | undefined;
+  #shards: Shards | undefined;
+
+  constructor(options: SeveralOptions) {
+    const { store, tokenKey } = options;
+    this.#options = options;
+    this.barrier = new ReadBarrier(store.kv, store.view);
+    this.controllersStore = new OwnedStore(store, (tenantId) => this.#shards?.guard(tenantId));
+    this.peers = new Peers({ store, self: this.id, tokenKey });
+    this.proofs = new PeerProofs(tokenKey, this.id);
+  }
+
+  get shards(): Shards | undefined {
+    return this.#shards;
+  }
+
+  /** Whether no other process may think by now that this one has ended. */
+  get certain(): boolean {
+    return this.#membership?.certain === true;
+  }
+
+  async join(address: OwnAddress): Promise<void> {
+    const { store, clock, leaseMs, log, say } = this.#options;
+    const startedAt = clock.now().toISOString();
+    const key = globalKey('control-plane-nodes', encodeURIComponent(address.nodeName));
+    await store.kv.commit({
+      guards: [{ key, modRevision: 0 }],
+      puts: [{ key, value: encodeRecord({ since: startedAt }) }],
+    });
+    const membership = new Membership({
+      kv: store.kv,
+      id: this.id,
+      record: recordOf(address, startedAt),
+      leaseMs,
+      clock,
+      log,
+    });
+    await membership.join();
+    this.#membership = membership;
+    this.#shards = new Shards({ store, membership, clock, log, say });
+  }
+
+  status(): Record<string, unknown> {
+    return { ...this.#shards?.status(), refusedWrites: this.controllersStore.refused };
+  }
+
+  async leave(): Promise<void> {
+    this.#shards?.stop();
+    await this.#membership?.leave();
+  }
+}
