@@ -1,4 +1,4 @@
-import type { DeploymentRecord } from '../../core/model/deployment.ts';
+import type { DeploymentSpec } from '../../core/model/deployment.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import { splitSecretPath } from '../../core/model/secret-path.ts';
 import type { StoreView, ViewChange } from '../store/view.ts';
@@ -16,8 +16,22 @@ interface Reading {
   readonly consumers: SecretConsumer[];
 }
 
+type Referring = { readonly spec: DeploymentSpec };
+
+/** What may hold a spec; a canary reads beside its deployment, under its name. */
+const KINDS = ['deployments', 'canaries'] as const;
+const CANARY = ' canary';
+
+function readerOf(kind: string, { spec }: Referring): string {
+  return kind === 'canaries' ? `${spec.name}${CANARY}` : spec.name;
+}
+
+function deploymentOf(reader: string): string {
+  return reader.endsWith(CANARY) ? reader.slice(0, -CANARY.length) : reader;
+}
+
 /**
- * By deployment. Each reading has its own namespace, because changes may arrive in an order in which the old and the
+ * By reader. Each reading has its own namespace, because changes may arrive in an order in which the old and the
  * new user of a label overlap (a list after a lost watch tells of additions first).
  */
 type Readings = Map<string, Reading>;
@@ -28,15 +42,17 @@ export class SecretReferences {
 
   constructor(view: StoreView) {
     for (const tenantId of view.tenantIds()) {
-      for (const { record } of view.tenant(tenantId, 'deployments').list()) this.#add(tenantId, record);
+      for (const kind of KINDS) {
+        for (const { record } of view.tenant(tenantId, kind).list()) this.#add(tenantId, kind, record);
+      }
     }
     view.onChange((change) => this.#apply(change));
   }
 
   #apply({ tenantId, kind, before, after }: ViewChange): void {
-    if (tenantId === undefined || kind !== 'deployments') return;
-    if (before !== undefined) this.#remove(tenantId, before.record as DeploymentRecord);
-    if (after !== undefined) this.#add(tenantId, after.record as DeploymentRecord);
+    if (tenantId === undefined || !(KINDS as readonly string[]).includes(kind)) return;
+    if (before !== undefined) this.#remove(tenantId, kind, before.record as Referring);
+    if (after !== undefined) this.#add(tenantId, kind, after.record as Referring);
   }
 
   #labels(tenantId: TenantId): Map<string, Readings> {
@@ -48,7 +64,9 @@ export class SecretReferences {
     return labels;
   }
 
-  #add(tenantId: TenantId, { spec }: DeploymentRecord): void {
+  #add(tenantId: TenantId, kind: string, record: Referring): void {
+    const { spec } = record;
+    const reader = readerOf(kind, record);
     for (const { name, vault_path, anchor } of spec.secrets) {
       const path = splitSecretPath(vault_path);
       if (path === undefined) continue;
@@ -56,38 +74,44 @@ export class SecretReferences {
       const readings: Readings = labels.get(path.label) ?? new Map();
       labels.set(path.label, readings);
       const consumer = { deployment: spec.name, secret: name, anchor, secretsVersion: spec.secretsVersion };
-      const reading = readings.get(spec.name);
-      if (reading === undefined)
-        readings.set(spec.name, { namespace: path.namespace, consumers: [consumer] });
+      const reading = readings.get(reader);
+      if (reading === undefined) readings.set(reader, { namespace: path.namespace, consumers: [consumer] });
       else reading.consumers.push(consumer);
     }
   }
 
-  #remove(tenantId: TenantId, { spec }: DeploymentRecord): void {
+  #remove(tenantId: TenantId, kind: string, record: Referring): void {
+    const reader = readerOf(kind, record);
     const labels = this.#labels(tenantId);
-    for (const { vault_path } of spec.secrets) {
+    for (const { vault_path } of record.spec.secrets) {
       const label = splitSecretPath(vault_path)?.label ?? '';
       const readings = labels.get(label);
-      readings?.delete(spec.name);
+      readings?.delete(reader);
       if (readings?.size === 0) labels.delete(label);
     }
   }
 
   /** The namespace that deployments other than `except` reference the label under. */
   namespaceOf(tenantId: TenantId, label: string, except?: string): string | undefined {
-    for (const [deployment, { namespace }] of this.#tenants.get(tenantId)?.get(label) ?? []) {
-      if (deployment !== except) return namespace;
+    for (const [reader, { namespace }] of this.#tenants.get(tenantId)?.get(label) ?? []) {
+      if (deploymentOf(reader) !== except) return namespace;
     }
     return undefined;
   }
 
   consumers(tenantId: TenantId, label: string): readonly SecretConsumer[] {
     const readings = this.#tenants.get(tenantId)?.get(label) ?? new Map<string, Reading>();
-    return [...readings.values()]
-      .flatMap(({ consumers }) => consumers)
-      .sort((a, b) =>
-        a.deployment < b.deployment ? -1 : a.deployment > b.deployment ? 1 : a.secret < b.secret ? -1 : 1,
-      );
+    const listed = new Map<string, SecretConsumer>();
+    for (const { consumers } of readings.values()) {
+      // A canary mostly reads what its deployment reads.
+      for (const one of consumers) {
+        const key = `${one.deployment}/${one.secret}`;
+        if (!listed.has(key)) listed.set(key, one);
+      }
+    }
+    return [...listed.values()].sort((a, b) =>
+      a.deployment < b.deployment ? -1 : a.deployment > b.deployment ? 1 : a.secret < b.secret ? -1 : 1,
+    );
   }
 
   /** Every referenced path, by label. */
@@ -98,7 +122,11 @@ export class SecretReferences {
       .flatMap(([label, readings]) =>
         [...readings.values()]
           .slice(0, 1)
-          .map(({ namespace }) => ({ label, namespace, consumers: readings.size })),
+          .map(({ namespace }) => ({
+            label,
+            namespace,
+            consumers: new Set([...readings.keys()].map(deploymentOf)).size,
+          })),
       )
       .sort((a, b) => (a.label < b.label ? -1 : 1));
   }
