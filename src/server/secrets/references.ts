@@ -1,3 +1,4 @@
+import type { CanaryRecord } from '../../core/model/canary.ts';
 import type { DeploymentRecord, DeploymentSpec } from '../../core/model/deployment.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import { jobOfOwner, type JobRecord, jobWorkload } from '../../core/model/job.ts';
@@ -19,8 +20,31 @@ interface Reading {
   readonly consumers: SecretConsumer[];
 }
 
+/** What may hold a spec; a canary reads beside its deployment, under its name. */
+const KINDS = ['deployments', 'canaries', 'jobs'] as const;
+type Kind = (typeof KINDS)[number];
+const CANARY = ' canary';
+
+function specOf(kind: Kind, record: unknown): DeploymentSpec {
+  return kind === 'jobs'
+    ? jobWorkload((record as JobRecord).spec)
+    : (record as DeploymentRecord | CanaryRecord).spec;
+}
+
+function readerOf(kind: Kind, spec: DeploymentSpec): string {
+  return kind === 'canaries' ? `${spec.name}${CANARY}` : spec.name;
+}
+
+function sortKey({ deployment, job, secret }: SecretConsumer): string {
+  return JSON.stringify([deployment ?? job, secret, job === undefined]);
+}
+
+function deploymentOf(reader: string): string {
+  return reader.endsWith(CANARY) ? reader.slice(0, -CANARY.length) : reader;
+}
+
 /**
- * By deployment. Each reading has its own namespace, because changes may arrive in an order in which the old and the
+ * By reader. Each reading has its own namespace, because changes may arrive in an order in which the old and the
  * new user of a label overlap (a list after a lost watch tells of additions first).
  */
 type Readings = Map<string, Reading>;
@@ -31,19 +55,19 @@ export class SecretReferences {
 
   constructor(view: StoreView) {
     for (const tenantId of view.tenantIds()) {
-      for (const { record } of view.tenant(tenantId, 'deployments').list()) this.#add(tenantId, record.spec);
-      for (const { record } of view.tenant(tenantId, 'jobs').list())
-        this.#add(tenantId, jobWorkload(record.spec));
+      for (const kind of KINDS) {
+        for (const { record } of view.tenant(tenantId, kind).list())
+          this.#add(tenantId, kind, specOf(kind, record));
+      }
     }
     view.onChange((change) => this.#apply(change));
   }
 
   #apply({ tenantId, kind, before, after }: ViewChange): void {
-    if (tenantId === undefined || (kind !== 'deployments' && kind !== 'jobs')) return;
-    const specOf = (record: unknown): DeploymentSpec =>
-      kind === 'jobs' ? jobWorkload((record as JobRecord).spec) : (record as DeploymentRecord).spec;
-    if (before !== undefined) this.#remove(tenantId, specOf(before.record));
-    if (after !== undefined) this.#add(tenantId, specOf(after.record));
+    const held = KINDS.find((one) => one === kind);
+    if (tenantId === undefined || held === undefined) return;
+    if (before !== undefined) this.#remove(tenantId, held, specOf(held, before.record));
+    if (after !== undefined) this.#add(tenantId, held, specOf(held, after.record));
   }
 
   #labels(tenantId: TenantId): Map<string, Readings> {
@@ -55,46 +79,53 @@ export class SecretReferences {
     return labels;
   }
 
-  #add(tenantId: TenantId, spec: DeploymentSpec): void {
+  #add(tenantId: TenantId, kind: Kind, spec: DeploymentSpec): void {
+    const reader = readerOf(kind, spec);
+    const job = jobOfOwner(spec.name);
+    const who = job === undefined ? { deployment: spec.name } : { job };
     for (const { name, vault_path, anchor } of spec.secrets) {
       const path = splitSecretPath(vault_path);
       if (path === undefined) continue;
       const labels = this.#labels(tenantId);
       const readings: Readings = labels.get(path.label) ?? new Map();
       labels.set(path.label, readings);
-      const job = jobOfOwner(spec.name);
-      const reader = job === undefined ? { deployment: spec.name } : { job };
-      const consumer = { ...reader, secret: name, anchor, secretsVersion: spec.secretsVersion };
-      const reading = readings.get(spec.name);
-      if (reading === undefined)
-        readings.set(spec.name, { namespace: path.namespace, consumers: [consumer] });
+      const consumer = { ...who, secret: name, anchor, secretsVersion: spec.secretsVersion };
+      const reading = readings.get(reader);
+      if (reading === undefined) readings.set(reader, { namespace: path.namespace, consumers: [consumer] });
       else reading.consumers.push(consumer);
     }
   }
 
-  #remove(tenantId: TenantId, spec: DeploymentSpec): void {
+  #remove(tenantId: TenantId, kind: Kind, spec: DeploymentSpec): void {
+    const reader = readerOf(kind, spec);
     const labels = this.#labels(tenantId);
     for (const { vault_path } of spec.secrets) {
       const label = splitSecretPath(vault_path)?.label ?? '';
       const readings = labels.get(label);
-      readings?.delete(spec.name);
+      readings?.delete(reader);
       if (readings?.size === 0) labels.delete(label);
     }
   }
 
   /** The namespace that deployments other than `except` reference the label under. */
   namespaceOf(tenantId: TenantId, label: string, except?: string): string | undefined {
-    for (const [deployment, { namespace }] of this.#tenants.get(tenantId)?.get(label) ?? []) {
-      if (deployment !== except) return namespace;
+    for (const [reader, { namespace }] of this.#tenants.get(tenantId)?.get(label) ?? []) {
+      if (deploymentOf(reader) !== except) return namespace;
     }
     return undefined;
   }
 
   consumers(tenantId: TenantId, label: string): readonly SecretConsumer[] {
     const readings = this.#tenants.get(tenantId)?.get(label) ?? new Map<string, Reading>();
-    return [...readings.values()]
-      .flatMap(({ consumers }) => consumers)
-      .sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
+    const listed = new Map<string, SecretConsumer>();
+    for (const { consumers } of readings.values()) {
+      // A canary mostly reads what its deployment reads.
+      for (const one of consumers) {
+        const key = sortKey(one);
+        if (!listed.has(key)) listed.set(key, one);
+      }
+    }
+    return [...listed.values()].sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
   }
 
   /** Every referenced path, by label. */
@@ -103,15 +134,12 @@ export class SecretReferences {
   ): readonly { readonly label: string; readonly namespace: string; readonly consumers: number }[] {
     return [...(this.#tenants.get(tenantId) ?? [])]
       .flatMap(([label, readings]) =>
-        [...readings.values()]
-          .slice(0, 1)
-          .map(({ namespace }) => ({ label, namespace, consumers: readings.size })),
+        [...readings.values()].slice(0, 1).map(({ namespace }) => ({
+          label,
+          namespace,
+          consumers: new Set([...readings.keys()].map(deploymentOf)).size,
+        })),
       )
       .sort((a, b) => (a.label < b.label ? -1 : 1));
   }
-}
-
-/** Deployments by name, then jobs; a NUL ends each part, so that a name sorts before the names it begins. */
-function sortKey({ deployment, job, secret }: SecretConsumer): string {
-  return deployment === undefined ? `~${job}\u0000${secret}` : `${deployment}\u0000${secret}`;
 }
