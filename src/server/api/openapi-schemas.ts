@@ -367,5 +367,16 @@ export const RECORD_SCHEMAS = {
       containerName: text,
     },
   },
+  Session: {
+    type: 'object',
+    properties: {
+      tokenId: text,
+      role: text,
+      permissions: texts,
+      tenant: { type: 'object', properties: { id: text, slug: text, name: text } },
+      expiresAt: { ...time, description: 'Of a session.' },
+      csrfToken: { ...text, description: 'Of a session: to be sent as X-CSRF-Token with every write.' },
+    },
+  },
   Secret: { type: 'object', properties: { path: text, keys: texts, version: integer } },
 } as const;
