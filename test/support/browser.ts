@@ -57,11 +57,9 @@ export async function openPage(browser: Browser, options: PageOptions = {}): Pro
   });
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('request', (request) => hosts.add(new URL(request.url()).host));
-  await page.addInitScript(() => {
-    document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
-      // oxlint-disable-next-line no-console
-      console.error(`policy: ${violatedDirective} ${blockedURI}`),
-    );
+  await page.addInitScript({
+    content: `document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sample }) =>
+      console.error('policy: ' + violatedDirective + ' ' + blockedURI + ' ' + sample));`,
   });
   return { context, page, complaints, hosts };
 }
