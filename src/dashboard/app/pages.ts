@@ -34,4 +34,33 @@ export const PAGES: readonly Page[] = [
       'DeploymentsPage',
     ),
   },
+  {
+    path: '/deployments/$name',
+    title: 'Deployment',
+    component: lazyRouteComponent(
+      () => import('../features/deployments/deployment-page.tsx'),
+      'DeploymentPage',
+    ),
+  },
+  {
+    path: '/deployments/new',
+    title: 'New deployment',
+    component: lazyRouteComponent(
+      () => import('../features/deployments/editor-page.tsx'),
+      'NewDeploymentPage',
+    ),
+  },
+  {
+    path: '/deployments/$name/edit',
+    title: 'Edit deployment',
+    component: lazyRouteComponent(
+      () => import('../features/deployments/editor-page.tsx'),
+      'EditDeploymentPage',
+    ),
+  },
+  {
+    path: '/deployments/$name/explain',
+    title: 'Placement',
+    component: lazyRouteComponent(() => import('../features/explain/explain-page.tsx'), 'ExplainPage'),
+  },
 ];

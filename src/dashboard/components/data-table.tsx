@@ -1,4 +1,4 @@
-import { type ReactNode, useMemo, useRef, useState } from 'react';
+import { type CSSProperties, type ReactNode, useMemo, useRef, useState } from 'react';
 import { Icon } from './icon.tsx';
 import { useRowWindow } from './use-window.ts';
 
@@ -7,7 +7,7 @@ export interface Column<Row> {
   readonly cell: (row: Row) => ReactNode;
   /** The column can be sorted by it. */
   readonly sortBy?: (row: Row) => string | number;
-  /** CSS width; one column without any takes the rest. */
+  /** CSS width; a share holds on wide screens only. One column without any takes the rest. */
   readonly width?: string;
   /** Left out on narrow screens. */
   readonly wide?: boolean;
@@ -63,6 +63,7 @@ export function DataTable<Row>({
   const { first, last, above, below } = useRowWindow(scroller, rowHeight, ordered.length);
   if (rows.length === 0 && empty !== undefined) return <>{empty}</>;
   const wide = (column: Column<Row>) => (column.wide ? 'hidden lg:table-cell' : '');
+  const width = (column: Column<Row>) => (column.width?.endsWith('%') ? 'lg:w-(--width)' : 'w-(--width)');
   return (
     <section
       ref={scroller}
@@ -86,8 +87,10 @@ export function DataTable<Row>({
                   key={column.title}
                   scope="col"
                   aria-sort={isSorted ? (sorting.isDown ? 'descending' : 'ascending') : undefined}
-                  style={column.width === undefined ? undefined : { width: column.width }}
-                  className={`border-b bg-surface px-4 py-2 text-xs font-medium text-muted ${column.align === 'right' ? 'text-right' : ''} ${wide(column)}`}
+                  style={
+                    column.width === undefined ? undefined : ({ '--width': column.width } as CSSProperties)
+                  }
+                  className={`border-b bg-surface px-4 py-2 text-xs font-medium text-muted ${column.align === 'right' ? 'text-right' : ''} ${wide(column)} ${width(column)}`}
                 >
                   {column.sortBy === undefined ? (
                     column.title

@@ -365,6 +365,11 @@ export const RECORD_SCHEMAS = {
       message: text,
       containerId: text,
       containerName: text,
+      usage: {
+        type: 'object',
+        description: 'What the agent measured last; per cent of one core.',
+        properties: { cpuPercent: { type: 'number' }, memoryBytes: integer },
+      },
     },
   },
   Session: {

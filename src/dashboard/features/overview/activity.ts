@@ -1,3 +1,4 @@
+import { isFailure } from '../../lib/event-kind.ts';
 import type { Event } from '../../lib/records.ts';
 
 export const ACTIVITY_HOURS = 24;
@@ -10,8 +11,6 @@ export interface Activity {
   readonly failures: readonly number[];
 }
 
-const FAILURE = /failed|unschedulable|unhealthy|unresolved|lost|refused|conflict|diverged|rolled_back/;
-
 /** Events per hour of the last day, those that tell of a failure apart. */
 export function activityOf(events: readonly Pick<Event, 'at' | 'kind'>[], nowMs: number): Activity {
   const last = Math.floor(nowMs / 1000 / STEP_S) * STEP_S;
@@ -20,7 +19,7 @@ export function activityOf(events: readonly Pick<Event, 'at' | 'kind'>[], nowMs:
   const failures = times.map(() => 0);
   for (const { at, kind } of events) {
     const hour = Math.floor((Date.parse(at) / 1000 - (times[0] ?? 0)) / STEP_S);
-    const counts = FAILURE.test(kind) ? failures : changes;
+    const counts = isFailure(kind) ? failures : changes;
     const before = counts[hour];
     if (before !== undefined) counts[hour] = before + 1;
   }

@@ -69,18 +69,18 @@ function Problems({ problems }: { readonly problems: readonly Problem[] }) {
           <li key={key} className="border-b last:border-b-0">
             <Link
               to={to}
-              className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-2.5 hover:bg-hover sm:flex-nowrap"
+              className="grid grid-cols-[auto_1fr_auto] items-center gap-x-4 gap-y-1 px-4 py-2.5 hover:bg-hover sm:grid-cols-[8rem_11rem_1fr_auto]"
             >
-              <span className="w-32 shrink-0">
+              <span>
                 <Badge tone={severity}>{what}</Badge>
               </span>
-              <span className="shrink-0 font-medium sm:w-44 sm:truncate">{title}</span>
-              <span className="w-full min-w-0 flex-1 text-muted sm:w-auto sm:truncate">{detail}</span>
-              {since === undefined ? null : (
-                <span className="shrink-0 text-xs text-muted">
-                  <TimeAgo time={since} />
-                </span>
-              )}
+              <span className="truncate font-medium">{title}</span>
+              <span className="order-last col-span-3 line-clamp-2 min-w-0 text-muted sm:order-none sm:col-span-1 sm:line-clamp-1">
+                {detail}
+              </span>
+              <span className="text-right text-xs text-muted">
+                {since === undefined ? null : <TimeAgo time={since} />}
+              </span>
             </Link>
           </li>
         ))}

@@ -62,7 +62,7 @@ export function SignIn({
               value={token}
               onChange={(event) => setToken(event.target.value)}
               placeholder="berth_pat_…"
-              className="h-9 rounded-md border border-line-strong bg-canvas px-3 font-mono text-sm placeholder:text-faint"
+              className="h-9 rounded-md border border-line-strong bg-canvas px-3 font-mono text-xs placeholder:text-faint"
             />
             <span className="text-xs text-muted">
               The first administrator’s token is in the file <code className="font-mono">admin-token</code> of

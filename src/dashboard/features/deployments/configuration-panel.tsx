@@ -1,0 +1,36 @@
+import { useEffect, useState } from 'react';
+import { Loading } from '../../components/loading.tsx';
+import { Panel } from '../../components/page.tsx';
+import type { Deployment } from '../../lib/records.ts';
+import { draftOf } from './draft.ts';
+
+/** The description as one would write it. */
+export function ConfigurationPanel({ deployment }: { readonly deployment: Deployment }) {
+  const [text, setText] = useState<string>();
+  useEffect(() => {
+    let isGone = false;
+    void import('yaml').then(({ stringify }) => isGone || setText(stringify(draftOf(deployment))));
+    return () => {
+      isGone = true;
+    };
+  }, [deployment]);
+  return (
+    <Panel
+      title="Configuration"
+      note={`Revision ${deployment.revision}, spec ${deployment.specHash.slice(0, 12)}`}
+    >
+      {text === undefined ? (
+        <Loading />
+      ) : (
+        <pre
+          aria-label="Configuration as YAML"
+          // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+          tabIndex={0}
+          className="overflow-x-auto font-mono text-xs leading-5"
+        >
+          {text}
+        </pre>
+      )}
+    </Panel>
+  );
+}
