@@ -40,10 +40,6 @@ export function dateTime(time: string | number): string {
   return new Date(time).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
 }
 
-export function clockTime(time: string | number): string {
-  return new Date(time).toLocaleTimeString('en-GB');
-}
-
 /** A value of a description, as one would write it. */
 export function shownValue(value: unknown): string {
   if (value === null || value === undefined) return '(none)';

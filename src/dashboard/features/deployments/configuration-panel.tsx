@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'react';
+import { CopyLine } from '../../components/copy-line.tsx';
 import { Loading } from '../../components/loading.tsx';
 import { Panel } from '../../components/page.tsx';
 import type { Deployment } from '../../lib/records.ts';
@@ -31,6 +32,10 @@ export function ConfigurationPanel({ deployment }: { readonly deployment: Deploy
           {text}
         </pre>
       )}
+      <div className="mt-4 border-t pt-4">
+        <p className="pb-1.5 text-xs text-muted">The same on the command line</p>
+        <CopyLine label="Command" text={`berth get deployment ${deployment.name} -o yaml`} />
+      </div>
     </Panel>
   );
 }

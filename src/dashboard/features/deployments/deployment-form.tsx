@@ -296,7 +296,7 @@ function Volumes({ part }: { readonly part: FormPart }) {
           <SelectField
             path={`${path}.readOnly`}
             label="Access"
-            value={String(entry['readOnly'] ?? false)}
+            value={entry['readOnly'] === true ? 'true' : 'false'}
             options={[
               ['false', 'Read and write'],
               ['true', 'Read only'],

@@ -20,7 +20,8 @@ export function valueAt(draft: Draft, path: string): unknown {
 
 export function textAt(draft: Draft, path: string): string {
   const value = valueAt(draft, path);
-  return value === undefined || value === null ? '' : String(value as string | number | boolean);
+  if (value === undefined || value === null) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 function isEmpty(value: unknown): boolean {

@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'react';
+import { useLiveEvents } from '../../app/live.tsx';
 import { useApi } from '../../app/session.tsx';
 import { Button } from '../../components/button.tsx';
 import { ErrorNotice } from '../../components/error-notice.tsx';
@@ -21,7 +22,7 @@ const FLUSH_MS = 100;
 const TAIL = 200;
 
 /** Lines as they are printed, gathered a few times a second so that a chatty workload does not freeze the page. */
-function useLogLines(name: string, instance: string, isFollowing: boolean) {
+function useLogLines(name: string, instance: string, isFollowing: boolean, round: number) {
   const api = useApi();
   const [lines, setLines] = useState<readonly LogLine[]>([]);
   const [state, setState] = useState<LiveState | 'ended'>('connecting');
@@ -70,7 +71,8 @@ function useLogLines(name: string, instance: string, isFollowing: boolean) {
       controller.abort();
       clearInterval(timer);
     };
-  }, [api, name, instance, isFollowing]);
+    // Each round reads the instances there are by then.
+  }, [api, name, instance, isFollowing, round]);
   return { lines, state, error };
 }
 
@@ -88,7 +90,13 @@ export function LogsPanel({
   const [instance, setInstance] = useState('');
   const [isFollowing, setFollowing] = useState(true);
   const [wanted, setWanted] = useState('');
-  const { lines, state, error } = useLogLines(name, instance, isFollowing);
+  const [round, setRound] = useState(0);
+  const [hasNewcomers, setNewcomers] = useState(false);
+  const { lines, state, error } = useLogLines(name, instance, isFollowing, round);
+  // A log is of the instances there were when it was opened.
+  useLiveEvents(({ kind, details }) => {
+    if (kind === 'instance.started' && details['deployment'] === name) setNewcomers(true);
+  });
   const scroller = useRef<HTMLDivElement>(null);
   const isAtEnd = useRef(true);
   const shown = useMemo(
@@ -123,6 +131,18 @@ export function LogsPanel({
         <Button icon={isFollowing ? 'pause' : 'play'} onClick={() => setFollowing(!isFollowing)}>
           {isFollowing ? 'Pause' : 'Follow'}
         </Button>
+        {hasNewcomers ? (
+          <Button
+            tone="quiet"
+            icon="refresh"
+            onClick={() => {
+              setNewcomers(false);
+              setRound(round + 1);
+            }}
+          >
+            Follow new instances too
+          </Button>
+        ) : null}
         <span className="text-xs text-muted" role="status">
           {isFollowing
             ? state === 'live'
