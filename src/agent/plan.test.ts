@@ -91,6 +91,15 @@ const CASES: readonly (readonly [string, World, readonly (Partial<Step> & { read
     [{ kind: 'start' }],
   ],
   [
+    'a job that was started is not started again, whatever an older look says',
+    {
+      assigned: [assigned('a', { once: {} })],
+      containers: [container('a', { status: 'created' })],
+      memory: { a: { ...NO_MEMORY, wasStarted: true } },
+    },
+    [],
+  ],
+  [
     'a job that has ended stays',
     {
       assigned: [assigned('a', { once: { started: true } })],

@@ -68,7 +68,7 @@ function planRun(
   }
   const surplus = discardFirst(mine.filter((one) => one.id !== kept.id));
   if (surplus !== undefined) return surplus;
-  return assigned.once !== undefined && kept.status !== 'created'
+  return assigned.once !== undefined && hasStarted(view, assigned.id, kept)
     ? planOnce(view, assigned, assigned.once, kept)
     : planKept(view, assigned, container, kept);
 }
@@ -114,6 +114,11 @@ function planKept(
     case 'removing':
       return undefined;
   }
+}
+
+/** From what this agent did or sees: a container that ended at once may still be known as created. */
+function hasStarted(view: NodeView, instanceId: string, kept: ObservedContainer | undefined): boolean {
+  return kept?.status !== 'created' || view.memory.get(instanceId)?.wasStarted === true;
 }
 
 /** Runs to its end, which may be brought about, and then stays: the control plane says when it may go. */
@@ -214,7 +219,7 @@ export function nextDueMs(view: NodeView, instanceId: string): number | undefine
   if (assigned?.wanted !== 'run' || assigned.container === undefined) return undefined;
   const mine = (view.containers.get(instanceId) ?? []).filter((one) => one.installId === view.installId);
   const kept = currentContainer(assigned, mine);
-  if (assigned.once !== undefined && kept?.status !== 'created')
+  if (assigned.once !== undefined && hasStarted(view, instanceId, kept))
     return kept?.status === 'running' ? timeoutAtMs(view, instanceId, assigned.once) : undefined;
   if (kept?.status === 'exited') return restartAtMs(view, instanceId);
   return kept?.status === 'running' ? checkAtMs(view, instanceId, assigned.container) : undefined;

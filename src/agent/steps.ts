@@ -84,6 +84,8 @@ export const EXECUTORS: Executors = {
 
   start: async ({ instanceId, containerId }, { engine, observer, state }) => {
     await orGone(observer, containerId, async () => {
+      if (state.assigned.get(instanceId)?.once !== undefined && !(await isUnstarted(observer, containerId)))
+        return;
       const container = state.assigned.get(instanceId)?.container;
       if (container?.ports.length === 0 && container.healthCheck === undefined)
         observer.expectStart(containerId);
@@ -95,8 +97,10 @@ export const EXECUTORS: Executors = {
       });
       // Reported at once; the engine's event brings the rest (ports, health) a moment later, where there is any.
       const before = observer.get(containerId);
-      // What ended at once may have been seen to: that is newer.
-      if (before !== undefined && before === known) {
+      if (state.assigned.get(instanceId)?.once !== undefined)
+        state.memory.set(instanceId, { ...state.remembered(instanceId), wasStarted: true });
+      // What ended at once may have been seen to end: that is newer.
+      if (before !== undefined && (before === known || before.status === 'created')) {
         const { exitCode: _ended, ...rest } = before;
         const startedAt = new Date().toISOString();
         observer.put({ ...rest, status: 'running', oomKilled: false, startedAt });
@@ -168,6 +172,12 @@ async function removeIfUnused(engine: Engine, networkId: string): Promise<void> 
   } catch (error) {
     if (!(error instanceof EngineConflictError) && !(error instanceof EngineNotFoundError)) throw error;
   }
+}
+
+/** Asked of the engine itself: an agent that was killed may have started it, and a second start would run a job twice. */
+async function isUnstarted(observer: Observer, containerId: string): Promise<boolean> {
+  await observer.refresh(containerId);
+  return observer.get(containerId)?.status === 'created';
 }
 
 async function orGone(observer: Observer, containerId: string, work: () => Promise<void>): Promise<void> {

@@ -175,6 +175,7 @@ export class JobsController implements Controller {
       ...(memory && { memory }),
       nowMs: startedMs,
       wallMs: clock.now().getTime(),
+      times: TIMES,
       nextRunId: () => ids.next('run'),
     });
     metrics.decided(this.name, (clock.monotonicMs() - startedMs) / 1000);
@@ -238,6 +239,8 @@ export class JobsController implements Controller {
     return result.ok;
   }
 }
+
+const TIMES = { text: (ms: number) => new Date(ms).toISOString(), ms: (text: string) => Date.parse(text) };
 
 const NO_PLACER = {
   place: (): never => {
