@@ -138,7 +138,11 @@ const instances: Resource = {
     field('ID', 'id'),
     field('DEPLOYMENT', 'deployment'),
     field('NODE', 'nodeId'),
-    { header: 'STATE', cell: (record) => textOf(record, 'state') || textOf(record, 'phase') },
+    {
+      header: 'STATE',
+      cell: (record) =>
+        `${textOf(record, 'state') || textOf(record, 'phase')}${textOf(record, 'canary') === 'true' ? ' (canary)' : ''}`,
+    },
     field('HEALTH', 'health'),
     {
       header: 'SPEC',

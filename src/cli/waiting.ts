@@ -99,7 +99,9 @@ async function explainFailure(session: Session, client: Client, record: Json, wo
   const name = textOf(record, 'name');
   terminal.err(`  ${words}\n`);
   const instances = await client.call({ path: `${deploymentPath(name)}/instances` });
-  const observed = instances.ok ? (instances.body as readonly Json[]) : [];
+  const all = instances.ok ? (instances.body as readonly Json[]) : [];
+  // A canary is no part of the rollout, whatever becomes of it.
+  const observed = all.filter((instance) => textOf(instance, 'canary') !== 'true');
   const troubled = observed.filter(
     (instance) => textOf(instance, 'specHash') === textOf(record, 'specHash') && isTroubled(instance),
   );

@@ -175,10 +175,49 @@ describe('a backup in another control plane', () => {
       'backup.content.revisions',
     ],
     [
-      'a policy that cannot be restored',
+      'half a policy',
       (_, __, content) => (content['scalingPolicy'] = { minReplicas: 1 }),
       'backup_invalid',
       'backup.content.scalingPolicy.maxReplicas',
+    ],
+    [
+      'material in a policy',
+      (_, __, content) =>
+        (content['scalingPolicy'] = {
+          minReplicas: 1,
+          maxReplicas: 2,
+          targetCpuPercent: 50,
+          cooldown: plant(MATERIAL),
+        }),
+      'scaling_policy_invalid',
+      'backup.content.scalingPolicy.cooldown',
+    ],
+    [
+      'a policy with more than it has',
+      (_, __, content) => (content['scalingPolicy'] = { note: plant(MATERIAL) }),
+      'backup_invalid',
+      'backup.content.scalingPolicy.note',
+    ],
+    [
+      'material in a canary',
+      (_, __, content) =>
+        (content['canary'] = {
+          replicas: 1,
+          spec: {
+            ...(content['spec'] as Json),
+            secrets: [
+              { name: 'X', vault_path: 'resources/x', anchor: 'external', values: { a: plant(MATERIAL) } },
+            ],
+          },
+        }),
+      'backup_invalid',
+      'backup.content.canary.spec.secrets',
+    ],
+    [
+      'a canary that is the stable spec',
+      (_, __, content) => (content['canary'] = { replicas: 1, spec: content['spec'] }),
+      'canary_invalid',
+      'backup.content.canary.spec',
     ],
     ['text instead of an id', (_, backup) => (backup['id'] = plant(MATERIAL)), 'backup_invalid', 'backup.id'],
     [

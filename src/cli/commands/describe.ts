@@ -1,3 +1,5 @@
+import { canaryText } from './canary.ts';
+import { policyText, sightText } from './scaling.ts';
 import { type Client, deploymentPath, type Json, segment } from '../client.ts';
 import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
@@ -67,6 +69,10 @@ async function describeDeployment(
   const spec = Object.fromEntries(Object.entries(record).filter(([key]) => !SERVER_OWNED.has(key)));
   const instances = await client.call({ path: `${deploymentPath(name)}/instances` });
   const observed = instances.ok ? (instances.body as readonly Json[]) : listOf(record, 'status.instances');
+  const policy = await client.recordUnless(['scaling_policy_not_found'], {
+    path: `${deploymentPath(name)}/scaling-policy`,
+  });
+  const running = mapOf(record, 'status.canary');
   const head: readonly (readonly [string, string])[] = [
     ['phase', `${textOf(record, 'status.phase')}  ${textOf(record, 'status.message')}`],
     [
@@ -80,6 +86,8 @@ async function describeDeployment(
       'rotation',
       `secretsVersion ${textOf(record, 'secretsVersion') || '0'}, next phase: ${textOf(record, 'status.rotation.next')}`,
     ],
+    ['scaling', policy === undefined ? '' : `${policyText(policy)}  ${sightText(policy)}`],
+    ['canary', Object.keys(running).length === 0 ? '' : canaryText({ ...running, status: running })],
     [
       'changed',
       `${age(textOf(record, 'updatedAt'), now)} ago, created ${age(textOf(record, 'createdAt'), now)} ago`,
@@ -110,6 +118,8 @@ async function describeDeployment(
 /** What a person would type now. */
 export function nextCommand(record: Json): string {
   const name = textOf(record, 'name');
+  if (textOf(record, 'status.phase') === 'Running' && Object.keys(mapOf(record, 'status.canary')).length > 0)
+    return `berth canary promote ${name} · berth canary abort ${name}`;
   switch (textOf(record, 'status.phase')) {
     case 'Pending':
     case 'Waiting':

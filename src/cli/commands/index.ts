@@ -46,6 +46,18 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./scale.ts')).scale,
   },
   {
+    name: 'scaling',
+    group: 'Deploy',
+    summary: 'Let the load choose the number of instances',
+    load: async () => (await import('./scaling.ts')).scaling,
+  },
+  {
+    name: 'canary',
+    group: 'Deploy',
+    summary: 'Try a changed version beside the stable one',
+    load: async () => (await import('./canary.ts')).canary,
+  },
+  {
     name: 'rollout',
     group: 'Deploy',
     summary: 'Watch, list and undo changes of a deployment',

@@ -98,7 +98,14 @@ function policyRejection(
     spec,
     quota: {},
   });
-  return refused && { ...refused, field: `backup.content.scalingPolicy.${refused.field}` };
+  // A text in the place of a duration may be anything.
+  return (
+    refused && {
+      ...refused,
+      field: `backup.content.scalingPolicy.${refused.field}`,
+      received: '(redacted)',
+    }
+  );
 }
 
 function canaryRejection(admission: Admission, { spec, canary }: BackupContent): Rejection | undefined {

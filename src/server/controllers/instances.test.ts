@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { NodeName } from '../../core/model/ids.ts';
+import { archiveId } from '../journal/journal.ts';
 import { KvUnavailableError } from '../store/kv.ts';
 import { type Behaviour, Simulation, TENANT } from './simulation.ts';
 
@@ -153,6 +154,37 @@ describe('instances controller', () => {
       [3, 'rolled-back', 'system'],
     ]);
     expect(await sim.events('deployment.rolled_back')).toHaveLength(1);
+  });
+
+  it('keeps the archive within its bounds when it returns to an older spec', async () => {
+    await sim.apply({ name: 'web', replicas: 1, healthCheck: CHECK });
+    const stored = sim.tenant.get('deployments', 'web')?.record;
+    if (stored === undefined) throw new Error('not stored');
+    const { spec, specHash } = stored;
+    const version = (number: number) => archiveId('web', number);
+    await sim.write((transaction) => {
+      transaction.put('deployments', 'web', { ...stored, version: 101 });
+      for (const number of [2, 3, 101])
+        transaction.putCold('archives', version(number), {
+          version: number,
+          change: 'updated',
+          at: '',
+          by: '',
+          spec,
+          specHash,
+        });
+    });
+    sim.behaviour = BROKEN;
+    // Version 102 fails, and version 103 is what it returns to.
+    await sim.apply({
+      name: 'web',
+      image: 'shop/web:2',
+      update: { progressDeadline: '1m', onFailure: 'rollback' },
+    });
+    await sim.advance(65_000);
+    expect(sim.tenant.get('deployments', 'web')?.record.version).toBe(103);
+    const { entries } = await sim.tenant.rangeCold('archives');
+    expect(entries.map(({ record }) => record.version)).toEqual([2, 101, 103]);
   });
 
   it('lets a new spec supersede a rollout at once', async () => {

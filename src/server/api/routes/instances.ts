@@ -160,11 +160,15 @@ export function instanceRoutes(admission: Admission, dispatch: Dispatch): Route[
         const { instance } = request.body as Draft<typeof execBody>;
         const chosen = instancesOf(request, instance);
         if (isRejection(chosen)) return chosen;
+        // Without a name the stable instances are meant; a canary is entered by its id.
+        const meant = chosen.instances.filter(
+          ({ record }) => record.canary !== true || instance !== undefined,
+        );
         return runCommand(
           admission,
           dispatch,
           request,
-          chosen.instances.map(({ record }) => record),
+          meant.map(({ record }) => record),
         );
       },
     }),

@@ -1,0 +1,125 @@
+import { deploymentPath, type Json } from '../client.ts';
+import {
+  type CommandBody,
+  OUTPUT_OPTION,
+  type Parameter,
+  REMOTE_OPTIONS,
+  type Subcommand,
+} from '../command.ts';
+import { EXIT } from '../exit-code.ts';
+import { usage } from '../failure.ts';
+import { listOf, numberOf, textOf } from '../fields.ts';
+import { outputFormat, structuredText } from '../output.ts';
+import { warningLines } from '../plan-view.ts';
+import type { Session } from '../session.ts';
+import { wholeNumber } from './run.ts';
+
+const NAME: Parameter = { term: '<name>', description: 'The deployment.' };
+const path = (name: string): string => `${deploymentPath(name)}/scaling-policy`;
+
+export function policyText(policy: Json): string {
+  const bounds = `${textOf(policy, 'minReplicas')} to ${textOf(policy, 'maxReplicas')} instances`;
+  return `${bounds} at ${textOf(policy, 'targetCpuPercent')} % CPU, cooldown ${textOf(policy, 'cooldown')}`;
+}
+
+/** What it last saw: a measurement, and why it does nothing when it does nothing. */
+export function sightText(policy: Json): string {
+  const state = textOf(policy, 'status.state');
+  if (state === '') return 'not looked at yet';
+  const percent = textOf(policy, 'status.cpuPercent');
+  const seen = percent === '' ? '' : `CPU ${percent} % (${textOf(policy, 'status.measured')} measured), `;
+  return `${state}: ${seen}${textOf(policy, 'status.message')}`;
+}
+
+async function show(session: Session, name: string, policy: Json, format: string): Promise<number> {
+  if (format === 'json' || format === 'yaml') session.terminal.out(await structuredText(format, policy));
+  else session.terminal.out(`${name}: ${policyText(policy)}\n  ${sightText(policy)}\n`);
+  return EXIT.ok;
+}
+
+const get: Subcommand = {
+  name: 'get',
+  summary: 'Show the scaling policy of a deployment',
+  description: [
+    'Shows the bounds and the target, what was measured last, and why the policy waits if it does.',
+  ],
+  parameters: [NAME],
+  options: [OUTPUT_OPTION, ...REMOTE_OPTIONS],
+  examples: [{ line: 'berth scaling get web', what: 'why does web not scale?' }],
+  run: async (session, { parameters: [name = ''], options }) => {
+    const format = outputFormat(options);
+    return show(session, name, await session.client(options).record({ path: path(name) }), format);
+  },
+};
+
+function percentOf(text: string): number {
+  const value = Number(text.replace(/%$/, ''));
+  if (text === '' || !Number.isFinite(value))
+    throw usage(`--cpu ${text}: expected a number of per cent such as 70`);
+  return value;
+}
+
+const set: Subcommand = {
+  name: 'set',
+  summary: 'Set the scaling policy of a deployment',
+  description: [
+    'Lets the control plane choose the number of instances between two bounds, so that each uses the given share of its CPU: of resources.limits.cpu, else of requests.cpu, else of one core. A policy is written whole; what is left out gets its default.',
+  ],
+  parameters: [NAME],
+  options: [
+    { flags: '--min <replicas>', description: 'Fewest instances. Default: 1.' },
+    { flags: '--max <replicas>', description: 'Most instances.' },
+    { flags: '--cpu <percent>', description: 'Share of its CPU that each instance is to use, 1 to 100.' },
+    { flags: '--cooldown <duration>', description: 'Between two changes, such as 60s. Default: 60s.' },
+    ...REMOTE_OPTIONS,
+  ],
+  examples: [{ line: 'berth scaling set web --min 2 --max 8 --cpu 70', what: 'two to eight instances' }],
+  run: async (session, { parameters: [name = ''], options }) => {
+    const [min, max, cpu, cooldown] = ['min', 'max', 'cpu', 'cooldown'].map((option) => options.text(option));
+    if (max === undefined || cpu === undefined) {
+      throw usage('--max and --cpu are needed', [`berth scaling set ${name} --max 5 --cpu 70`]);
+    }
+    const written = await session.client(options).record({
+      method: 'PUT',
+      path: path(name),
+      body: {
+        ...(min === undefined ? {} : { minReplicas: wholeNumber('--min', min) }),
+        maxReplicas: wholeNumber('--max', max),
+        targetCpuPercent: percentOf(cpu),
+        ...(cooldown === undefined ? {} : { cooldown }),
+      },
+    });
+    session.terminal.out(`deployment/${name} scales: ${policyText(written)}\n`);
+    for (const { field, to, why } of listOf(written, 'alterations'))
+      session.terminal.err(`  ${String(field)} is ${String(to)} (${String(why)})\n`);
+    for (const line of warningLines(written, session.terminal.errStyle)) session.terminal.err(`${line}\n`);
+    return EXIT.ok;
+  },
+};
+
+const remove: Subcommand = {
+  name: 'delete',
+  summary: 'Delete the scaling policy of a deployment',
+  description: ['The number of instances stays as it is, and is yours again: see berth scale.'],
+  parameters: [NAME],
+  options: REMOTE_OPTIONS,
+  examples: [{ line: 'berth scaling delete web', what: 'choose the number by hand again' }],
+  run: async (session, { parameters: [name = ''], options }) => {
+    const client = session.client(options);
+    await client.record({ method: 'DELETE', path: path(name) });
+    const replicas = numberOf(await client.record({ path: deploymentPath(name) }), 'replicas') ?? 0;
+    session.terminal.out(`deployment/${name} scales no more and stays at ${replicas}\n`);
+    return EXIT.ok;
+  },
+};
+
+export const scaling: CommandBody = {
+  description: [
+    'A scaling policy changes the number of instances with the CPU that they use, as measured by the agents. Every change is an event that names the measurement.',
+  ],
+  examples: [
+    { line: 'berth scaling set web --min 2 --max 8 --cpu 70', what: 'two to eight instances' },
+    { line: 'berth scaling get web', what: 'what it measured, and why it waits' },
+  ],
+  subcommands: [get, set, remove],
+};
