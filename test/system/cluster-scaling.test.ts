@@ -74,6 +74,29 @@ async function containersOf(isCanary: boolean) {
   return all.filter(({ labels }) => (labels['berth.io/canary'] === 'true') === isCanary);
 }
 
+/** Addresses behind the name on the tenant's network, as another deployment is told them. */
+async function namedAddresses(): Promise<readonly string[]> {
+  const { body } = await cluster.exec(shop, 'client', ['nslookup', 'web', '127.0.0.11']);
+  const found = new Set(String(body.stdout).match(/\d+\.\d+\.\d+\.\d+/g));
+  found.delete('127.0.0.11');
+  return [...found].sort();
+}
+
+async function served(): Promise<readonly { readonly address: string; readonly text: string }[]> {
+  const [node] = cluster.nodes;
+  const containers = await cluster.containers('web');
+  return Promise.all(
+    containers.map(async ({ id, ports }) => {
+      const [port] = ports;
+      const answer = await fetch(`http://${node?.engine.address}:${port?.host}/`);
+      const networks: Record<string, { IPAddress: string }> = (await node?.inspect(id)).NetworkSettings
+        .Networks;
+      const [network] = Object.values(networks);
+      return { address: network?.IPAddress ?? '', text: (await answer.text()).trim() };
+    }),
+  );
+}
+
 describe('a canary', () => {
   beforeAll(async () => {
     await cluster.deploy(shop, {
@@ -110,15 +133,9 @@ describe('a canary', () => {
     await healthy(1);
     const [container] = await containersOf(true);
     expect(container?.labels['berth.io/spec-hash']).toBe(body.specHash);
-    const texts = new Set<string>();
-    await eventually(
-      'both versions answer',
-      async () => {
-        const answer = await cluster.exec(shop, 'client', ['wget', '-qO-', '-T', '2', 'http://web:8080/']);
-        return texts.add(String(answer.body.stdout).trim());
-      },
-      (seen) => seen.has('v1') && seen.has('v2'),
-    );
+    const both = await served();
+    expect(both.map(({ text }) => text).sort()).toEqual(['v1', 'v1', 'v2']);
+    expect(await namedAddresses()).toEqual(both.map(({ address }) => address).sort());
     const together = await pids('web');
     await cluster.plane.end('SIGKILL');
     await cluster.plane.start();
