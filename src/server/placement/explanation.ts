@@ -39,7 +39,11 @@ export function planPlacement(
   const cluster = clusters.of(tenant.tenantId);
   const existing = tenant.collection('instances').listUnder(joinId(spec.name));
   const kept = existing.filter(({ record }) => record.specHash === specHash && record.wanted === 'run');
-  const replaced = existing.filter((stored) => !kept.includes(stored)).map(({ record }) => record.id);
+  const canary = tenant.get('canaries', joinId(spec.name))?.record;
+  const stays = canary?.stableSpecHash === specHash ? canary.specHash : undefined;
+  const replaced = existing
+    .filter((stored) => !kept.includes(stored) && stored.record.specHash !== stays)
+    .map(({ record }) => record.id);
   const wanted = Math.max(0, spec.replicas - kept.length);
   const request = clusters.request(tenant.tenantId, spec);
   return supposing(cluster, replaced, (suppose) => {
@@ -117,8 +121,9 @@ export function drainReport(clusters: TenantClusters, tenant: TenantStore, node:
   const movable: DrainReport['movable'][number][] = [];
   const blocked: DrainReport['blocked'][number][] = [];
   return supposing(cluster, [], (suppose) => {
-    for (const { id, deployment } of leaving) {
-      const spec = tenant.get('deployments', joinId(deployment))?.record.spec;
+    for (const { id, deployment, canary } of leaving) {
+      const kind = canary === true ? 'canaries' : 'deployments';
+      const spec = tenant.get(kind, joinId(deployment))?.record.spec;
       if (spec === undefined) continue;
       const request = {
         ...clusters.request(tenant.tenantId, spec),

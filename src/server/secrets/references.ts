@@ -19,11 +19,20 @@ interface Reading {
   readonly consumers: SecretConsumer[];
 }
 
+/** A canary reads beside its deployment; no name has a space. */
+const CANARY = ' canary';
+
+function ownerOf(reader: string): string {
+  return reader.endsWith(CANARY) ? reader.slice(0, -CANARY.length) : reader;
+}
+
 /**
- * By deployment. Each reading has its own namespace, because changes may arrive in an order in which the old and the
+ * By reader: a deployment, its canary, or a job. Each reading has its own namespace, because changes may arrive in an order in which the old and the
  * new user of a label overlap (a list after a lost watch tells of additions first).
  */
 type Readings = Map<string, Reading>;
+
+const REFERRING: ReadonlySet<string> = new Set(['deployments', 'canaries', 'jobs']);
 
 /** Which deployments of a tenant read which path: kept from the view's changes, so that no question walks all deployments. */
 export class SecretReferences {
@@ -32,6 +41,8 @@ export class SecretReferences {
   constructor(view: StoreView) {
     for (const tenantId of view.tenantIds()) {
       for (const { record } of view.tenant(tenantId, 'deployments').list()) this.#add(tenantId, record.spec);
+      for (const { record } of view.tenant(tenantId, 'canaries').list())
+        this.#add(tenantId, record.spec, CANARY);
       for (const { record } of view.tenant(tenantId, 'jobs').list())
         this.#add(tenantId, jobWorkload(record.spec));
     }
@@ -39,11 +50,12 @@ export class SecretReferences {
   }
 
   #apply({ tenantId, kind, before, after }: ViewChange): void {
-    if (tenantId === undefined || (kind !== 'deployments' && kind !== 'jobs')) return;
+    if (tenantId === undefined || !REFERRING.has(kind)) return;
     const specOf = (record: unknown): DeploymentSpec =>
       kind === 'jobs' ? jobWorkload((record as JobRecord).spec) : (record as DeploymentRecord).spec;
-    if (before !== undefined) this.#remove(tenantId, specOf(before.record));
-    if (after !== undefined) this.#add(tenantId, specOf(after.record));
+    const suffix = kind === 'canaries' ? CANARY : '';
+    if (before !== undefined) this.#remove(tenantId, specOf(before.record), suffix);
+    if (after !== undefined) this.#add(tenantId, specOf(after.record), suffix);
   }
 
   #labels(tenantId: TenantId): Map<string, Readings> {
@@ -55,7 +67,8 @@ export class SecretReferences {
     return labels;
   }
 
-  #add(tenantId: TenantId, spec: DeploymentSpec): void {
+  #add(tenantId: TenantId, spec: DeploymentSpec, suffix = ''): void {
+    const key = `${spec.name}${suffix}`;
     for (const { name, vault_path, anchor } of spec.secrets) {
       const path = splitSecretPath(vault_path);
       if (path === undefined) continue;
@@ -65,36 +78,38 @@ export class SecretReferences {
       const job = jobOfOwner(spec.name);
       const reader = job === undefined ? { deployment: spec.name } : { job };
       const consumer = { ...reader, secret: name, anchor, secretsVersion: spec.secretsVersion };
-      const reading = readings.get(spec.name);
-      if (reading === undefined)
-        readings.set(spec.name, { namespace: path.namespace, consumers: [consumer] });
+      const reading = readings.get(key);
+      if (reading === undefined) readings.set(key, { namespace: path.namespace, consumers: [consumer] });
       else reading.consumers.push(consumer);
     }
   }
 
-  #remove(tenantId: TenantId, spec: DeploymentSpec): void {
+  #remove(tenantId: TenantId, spec: DeploymentSpec, suffix: string): void {
     const labels = this.#labels(tenantId);
     for (const { vault_path } of spec.secrets) {
       const label = splitSecretPath(vault_path)?.label ?? '';
       const readings = labels.get(label);
-      readings?.delete(spec.name);
+      readings?.delete(`${spec.name}${suffix}`);
       if (readings?.size === 0) labels.delete(label);
     }
   }
 
   /** The namespace that deployments other than `except` reference the label under. */
   namespaceOf(tenantId: TenantId, label: string, except?: string): string | undefined {
-    for (const [deployment, { namespace }] of this.#tenants.get(tenantId)?.get(label) ?? []) {
-      if (deployment !== except) return namespace;
+    for (const [reader, { namespace }] of this.#tenants.get(tenantId)?.get(label) ?? []) {
+      if (ownerOf(reader) !== except) return namespace;
     }
     return undefined;
   }
 
   consumers(tenantId: TenantId, label: string): readonly SecretConsumer[] {
     const readings = this.#tenants.get(tenantId)?.get(label) ?? new Map<string, Reading>();
-    return [...readings.values()]
-      .flatMap(({ consumers }) => consumers)
-      .sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
+    // A canary mostly reads what its deployment reads: that is one consumer.
+    const listed = new Map<string, SecretConsumer>();
+    for (const { consumers } of readings.values()) {
+      for (const one of consumers) if (!listed.has(sortKey(one))) listed.set(sortKey(one), one);
+    }
+    return [...listed.values()].sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
   }
 
   /** Every referenced path, by label. */
@@ -105,7 +120,11 @@ export class SecretReferences {
       .flatMap(([label, readings]) =>
         [...readings.values()]
           .slice(0, 1)
-          .map(({ namespace }) => ({ label, namespace, consumers: readings.size })),
+          .map(({ namespace }) => ({
+            label,
+            namespace,
+            consumers: new Set([...readings.keys()].map(ownerOf)).size,
+          })),
       )
       .sort((a, b) => (a.label < b.label ? -1 : 1));
   }
