@@ -80,7 +80,9 @@ async function changesOf(
   if ((image === undefined) === (file === undefined))
     throw usage('a canary takes --image or --filename, one of the two', ['berth canary start web --image …']);
   if (image !== undefined) return { image };
-  const [manifest, ...others] = await readManifests([file ?? ''], () => session.terminal.readInput());
+  const [manifest, ...others] = await readManifests([file ?? ''], () => session.terminal.readInput(), [
+    'Deployment',
+  ]);
   if (manifest === undefined || others.length > 0) throw usage(`${file}: expected one deployment`);
   return { spec: manifest.body };
 }

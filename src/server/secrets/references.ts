@@ -118,13 +118,11 @@ export class SecretReferences {
   ): readonly { readonly label: string; readonly namespace: string; readonly consumers: number }[] {
     return [...(this.#tenants.get(tenantId) ?? [])]
       .flatMap(([label, readings]) =>
-        [...readings.values()]
-          .slice(0, 1)
-          .map(({ namespace }) => ({
-            label,
-            namespace,
-            consumers: new Set([...readings.keys()].map(ownerOf)).size,
-          })),
+        [...readings.values()].slice(0, 1).map(({ namespace }) => ({
+          label,
+          namespace,
+          consumers: new Set([...readings.keys()].map(ownerOf)).size,
+        })),
       )
       .sort((a, b) => (a.label < b.label ? -1 : 1));
   }
