@@ -69,3 +69,40 @@ it('scales wherever the agents of the instances are connected', async () => {
     [1, 2],
   ]);
 });
+
+it('carries a canary through its whole life, asked at either control plane', async () => {
+  const shop = await planes.first.tenant('bank');
+  const [here, there] = planes.members;
+  if (here === undefined || there === undefined) throw new Error('two control planes');
+  const token = await here.token('bank', 'tenant-admin');
+  const other = there.as(token);
+  await connected(there, shop, 'bank-1');
+  const healthCheck = { type: 'exec', command: ['probe'], retries: 3 };
+  const spec = { name: 'web', image: 'localhost:1/shop/web:1', replicas: 1, healthCheck };
+  const secrets = [
+    { name: 'DB', vault_path: 'resources/db', values: { password: 'a-value-of-some-length' } },
+  ];
+  expect((await shop.call('POST', '/api/v1/deployments', { ...spec, secrets })).status).toBe(201);
+  const path = '/api/v1/deployments/web';
+  const read = async () => (await shop.call('GET', path)).body;
+  const canary = { spec: { environment: { MODE: 'fast' } }, replicas: 2 };
+  expect((await other('POST', `${path}/canary`, canary)).status).toBe(201);
+  await eventually('healthy', read, ({ status }) => status.canary?.healthy === 2);
+  const backup = (await other('POST', '/api/v1/backups', { deploymentName: 'web' })).body;
+  expect((await shop.call('POST', `${path}/canary/promote`)).status).toBe(200);
+  await eventually(
+    'promoted',
+    read,
+    ({ status }) => status.phase === 'Running' && status.instances.length === 1,
+  );
+  expect((await other('DELETE', path)).status).toBe(200);
+  const restored = await shop.call('POST', `/api/v1/backups/${backup.id}/restore`);
+  expect([restored.status, restored.body.code]).toEqual([201, undefined]);
+  await eventually('restored', read, ({ status }) => status.canary?.healthy === 2);
+  expect((await other('POST', `${path}/canary/abort`)).status).toBe(200);
+  await eventually(
+    'aborted',
+    read,
+    ({ status }) => status.canary === undefined && status.instances.length === 1,
+  );
+});
