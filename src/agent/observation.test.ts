@@ -70,8 +70,17 @@ describe('an observation', () => {
     ],
     [
       'a job whose time was up, whatever its code',
-      { assigned: ONCE, containers: [{ ...exited, exitCode: 0, ...beyond }] },
+      {
+        assigned: ONCE,
+        containers: [{ ...exited, exitCode: 0, ...beyond }],
+        memory: { ...NO_MEMORY, wasEnded: true },
+      },
       { phase: 'exited', exitCode: 0, reason: 'timed_out' },
+    ],
+    [
+      'a job that was killed for its time by an agent that is gone',
+      { assigned: ONCE, containers: [{ ...exited, exitCode: 137, ...beyond }] },
+      { phase: 'exited', exitCode: 137, reason: 'timed_out' },
     ],
     [
       'a job that ran and is gone',
@@ -131,7 +140,9 @@ describe('an observation', () => {
     expect(seen(sight)).toMatchObject(expected);
   });
 
-  it('of a job that ended well names no trouble', () => {
+  it('of a job that ended well names no trouble, also when nobody could end it in time', () => {
+    const late = seen({ assigned: ONCE, containers: [{ ...exited, exitCode: 0, ...beyond }] });
+    expect(late).not.toHaveProperty('reason');
     expect(seen({ assigned: ONCE, containers: [{ ...exited, exitCode: 0, ...within }] })).not.toHaveProperty(
       'reason',
     );

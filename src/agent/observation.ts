@@ -85,7 +85,7 @@ function trouble(sight: Sight, seen: ObservedContainer | undefined): Trouble {
   if (failure !== undefined) return { reason: failure.reason, message: failure.message };
   if (seen === undefined) return lost(sight);
   if (sight.assigned?.once !== undefined && seen.status === 'exited')
-    return endedOnce(sight.assigned.once, seen);
+    return endedOnce(sight.assigned.once, seen, sight.memory);
   return ended(sight, seen) ?? unhealthy(sight, seen) ?? paused(seen) ?? {};
 }
 
@@ -98,9 +98,15 @@ function lost({ assigned }: Sight): Trouble {
  * From the engine's own times, so that it is told alike by an agent that was started anew. What ends within its time is judged by
  * its code alone.
  */
-function endedOnce({ timeoutMs }: AssignedOnce, seen: ObservedContainer): Trouble {
+function endedOnce(
+  { timeoutMs }: AssignedOnce,
+  seen: ObservedContainer,
+  { wasEnded }: InstanceMemory,
+): Trouble {
   const ranMs = Date.parse(seen.finishedAt ?? '') - Date.parse(seen.startedAt ?? '');
-  if (timeoutMs !== undefined && ranMs >= timeoutMs)
+  // What ended well by itself while nobody could end it has done its work, however late.
+  const isLate = timeoutMs !== undefined && ranMs >= timeoutMs;
+  if (isLate && (seen.exitCode !== 0 || wasEnded === true))
     return { reason: 'timed_out', message: `it was ended because its time of ${timeoutMs / 1000} s was up` };
   if (seen.exitCode === undefined || seen.exitCode === 0) return {};
   const cause = seen.oomKilled ? OUT_OF_MEMORY : NOT_RUNNABLE[seen.exitCode];

@@ -75,6 +75,7 @@ export const EXECUTORS: Executors = {
       const container = state.assigned.get(instanceId)?.container;
       if (container?.ports.length === 0 && container.healthCheck === undefined)
         observer.expectStart(containerId);
+      const known = observer.get(containerId);
       await engine.start(containerId).catch((error: unknown) => {
         // Which of its parts failed is not told: the network is looked at again before the next try.
         state.networkReady = false;
@@ -82,7 +83,8 @@ export const EXECUTORS: Executors = {
       });
       // Reported at once; the engine's event brings the rest (ports, health) a moment later, where there is any.
       const before = observer.get(containerId);
-      if (before !== undefined) {
+      // What ended at once may have been seen to: that is newer.
+      if (before !== undefined && before === known) {
         const { exitCode: _ended, ...rest } = before;
         const startedAt = new Date().toISOString();
         observer.put({ ...rest, status: 'running', oomKilled: false, startedAt });
@@ -98,7 +100,8 @@ export const EXECUTORS: Executors = {
     });
   },
 
-  end: async ({ containerId }, { engine, observer }) => {
+  end: async ({ instanceId, containerId }, { engine, observer, state }) => {
+    state.memory.set(instanceId, { ...state.remembered(instanceId), wasEnded: true });
     await orGone(observer, containerId, async () => {
       await engine.stop(containerId, STOP_GRACE_S);
       // Its code is what the control plane waits for.

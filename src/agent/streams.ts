@@ -139,7 +139,12 @@ async function sendLogs(engine: Engine, id: string, operation: Operation<'logs'>
     ...optional('tail', tail),
     ...optional('sinceMs', sinceSeconds === undefined ? undefined : Date.now() - sinceSeconds * 1000),
   });
-  for await (const { line, partial, stream } of lines) {
+  for await (const { line, partial, stream, gap } of lines) {
+    if (gap !== undefined) {
+      await pipe.flush();
+      await pipe.write({ value: { gap } });
+      continue;
+    }
     await pipe.writeText(partial ? line : `${line}\n`, stream);
   }
   await pipe.flush();

@@ -3,6 +3,7 @@ import { planDeployment, showPlan, writeDeployment } from './deploying.ts';
 import type { ExitCode } from './exit-code.ts';
 import { Failure } from './failure.ts';
 import { textOf } from './fields.ts';
+import { jobPath, waitForRun } from './job-wait.ts';
 import type { Manifest } from './manifests.ts';
 import { alterationLines } from './plan-view.ts';
 import type { Session } from './session.ts';
@@ -59,6 +60,57 @@ const network: PlanDocument = async (session, client, { name, body: { kind: _kin
   };
 };
 
+/** A job is changed by deleting it: its runs belong to the spec that they ran. */
+const job: PlanDocument = async (session, client, { name, body }) => {
+  const path = '/api/v1/jobs';
+  const stored = await client.recordUnless(['job_not_found'], { path: jobPath(name) });
+  if (stored !== undefined) refuseJobChange(name, stored, body);
+  const { terminal } = session;
+  const planned = stored ?? (await client.record({ method: 'POST', path, body, query: { dryRun: 'true' } }));
+  return {
+    name,
+    removed: [],
+    show: () => {
+      const style = terminal.errStyle;
+      const [mark, words] = stored === undefined ? ['+', 'to create'] : ['=', 'unchanged'];
+      terminal.err(`${style.bold(`${mark} job ${name}`)} ${style.dim(`(${words})`)}\n`);
+      for (const line of alterationLines(planned, style)) terminal.err(`  ${line}\n`);
+    },
+    write: async () => {
+      if (stored === undefined) await client.need({ method: 'POST', path, body });
+      terminal.out(`job/${name} ${stored === undefined ? 'created' : 'unchanged'}\n`);
+      if (stored !== undefined || textOf(body, 'schedule') !== '') return undefined;
+      return (timeoutMs) => waitForRun(session, client, name, undefined, timeoutMs);
+    },
+  };
+};
+
+function refuseJobChange(name: string, stored: Json, body: Json): void {
+  const differs = Object.keys(body).filter((key) => !isAsDescribed(body[key], stored[key]));
+  if (differs.length === 0) return;
+  throw new Failure(
+    `job ${name} exists and differs in ${differs.join(', ')}; a job is not changed once it is made`,
+    {
+      advice: [`berth job delete ${name}, then apply again; its runs and their logs go with it`],
+    },
+  );
+}
+
+/** Sent to the secrets store when the record was made, and kept nowhere else. */
+const MATERIAL: ReadonlySet<string> = new Set(['values', 'generate']);
+
+/** What a document leaves out was filled in by the control plane: only what it says is compared. */
+function isAsDescribed(said: unknown, stored: unknown): boolean {
+  if (said === null) return stored === undefined;
+  if (typeof said !== 'object') return said === stored;
+  if (typeof stored !== 'object' || stored === null || Array.isArray(said) !== Array.isArray(stored))
+    return false;
+  if (Array.isArray(said) && said.length !== (stored as readonly unknown[]).length) return false;
+  return Object.entries(said).every(
+    ([key, value]) => MATERIAL.has(key) || isAsDescribed(value, (stored as Json)[key]),
+  );
+}
+
 function refuseChange(name: string, stored: Json, body: Json): void {
   const text = (value: unknown): string => JSON.stringify(value) ?? 'nothing';
   const differs = Object.keys(body).filter((key) => text(body[key]) !== text(stored[key]));
@@ -73,4 +125,5 @@ function refuseChange(name: string, stored: Json, body: Json): void {
 export const APPLIED_KINDS: Readonly<Record<string, PlanDocument>> = {
   Deployment: deployment,
   Network: network,
+  Job: job,
 };

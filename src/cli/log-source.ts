@@ -25,17 +25,22 @@ export async function* logLines(
   deployment: string,
   options: LogOptions,
 ): AsyncGenerator<LogLine> {
-  const answer = await client.stream({
-    path: `${deploymentPath(deployment)}/logs`,
-    query: {
-      follow: options.follow === true ? 'true' : undefined,
-      tail: options.tail === undefined ? undefined : String(options.tail),
-      since: options.since,
-      instance: options.instance,
-    },
-    headers: { accept: '*/*' },
+  yield* streamedLines(client, `${deploymentPath(deployment)}/logs`, {
+    follow: options.follow === true ? 'true' : undefined,
+    tail: options.tail === undefined ? undefined : String(options.tail),
+    since: options.since,
+    instance: options.instance,
   });
-  if (options.follow !== true) {
+}
+
+/** With `follow`, server-sent events; else text. */
+export async function* streamedLines(
+  client: Client,
+  path: string,
+  query: Readonly<Record<string, string | undefined>>,
+): AsyncGenerator<LogLine> {
+  const answer = await client.stream({ path, query, headers: { accept: '*/*' } });
+  if (query['follow'] === undefined) {
     yield* plainLines(answer);
     return;
   }

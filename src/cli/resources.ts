@@ -325,9 +325,58 @@ const networks: Resource = {
   ],
 };
 
+const lastRun = (record: Json): Json | undefined => listOf(record, 'status.runs')[0];
+
+const jobs: Resource = {
+  name: 'jobs',
+  aliases: ['job'],
+  nameOf: (record) => `job/${textOf(record, 'name')}`,
+  nothing: 'no jobs yet; next: berth apply -f FILE with a document of kind Job',
+  list: (client) => client.list('/api/v1/jobs'),
+  one: (client, name) => client.record({ path: `/api/v1/jobs/${segment(name)}` }),
+  columns: [
+    field('NAME', 'name'),
+    field('PHASE', 'status.phase'),
+    { header: 'SCHEDULE', cell: (record) => textOf(record, 'schedule') || 'once' },
+    {
+      header: 'LAST RUN',
+      cell: (record) => {
+        const run = lastRun(record);
+        return run === undefined ? '-' : textOf(run, 'state');
+      },
+    },
+    {
+      header: 'SINCE',
+      cell: (record, now) => {
+        const run = lastRun(record);
+        return run === undefined ? '-' : age(textOf(run, 'finishedAt') || textOf(run, 'createdAt'), now);
+      },
+    },
+    { header: 'NEXT', cell: (record) => textOf(record, 'status.nextRunAt') || '-' },
+    field('IMAGE', 'image', true),
+    field('MESSAGE', 'status.message'),
+  ],
+};
+
+/** The runs of one job, as `describe` shows them. */
+export const JOB_RUNS: Listing = {
+  nameOf: named('id'),
+  columns: [
+    field('RUN', 'id'),
+    field('STATE', 'state'),
+    field('TRIGGER', 'trigger'),
+    field('ATTEMPTS', 'attempts'),
+    field('EXIT', 'exitCode'),
+    field('NODE', 'nodeId'),
+    ageOf('createdAt'),
+    field('MESSAGE', 'message'),
+  ],
+};
+
 /** Every kind that `get` knows. */
 export const RESOURCES: readonly Resource[] = [
   deployments,
+  jobs,
   nodes,
   instances,
   tokens,

@@ -214,6 +214,20 @@ export const CONFIG_KEYS = [
     description: 'Distributed volumes can be created and mounted.',
   },
   {
+    path: 'sessions.idle',
+    type: 'duration',
+    default: '30m',
+    minimum: 1000,
+    description: 'A browser session that is not used for this long ends.',
+  },
+  {
+    path: 'sessions.lifetime',
+    type: 'duration',
+    default: '12h',
+    minimum: 1000,
+    description: 'A browser session ends this long after its sign-in, however much it is used.',
+  },
+  {
     path: 'timers.heartbeat',
     type: 'duration',
     default: '5s',

@@ -260,6 +260,7 @@ export interface Config {
   readonly regions: readonly Region[];
   readonly residencyEnforcement: boolean;
   readonly volumesEnabled: boolean;
+  readonly sessions: { readonly idleMs: number; readonly lifetimeMs: number };
   readonly timers: {
     readonly heartbeatMs: number;
     readonly failedAfterMs: number;
@@ -371,6 +372,7 @@ export function loadConfig(args: readonly string[], environment: NodeJS.ProcessE
     regions: required('regions'),
     residencyEnforcement: required('scheduler.residencyEnforcement'),
     volumesEnabled: required('dvm.enabled'),
+    sessions: { idleMs: required('sessions.idle'), lifetimeMs: required('sessions.lifetime') },
     timers: {
       heartbeatMs: required('timers.heartbeat'),
       failedAfterMs: required('timers.failedAfter'),

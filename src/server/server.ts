@@ -11,6 +11,7 @@ import { type Admission, specHash } from './admission/admission.ts';
 import { type AccessDependencies, ProvenTokens } from './access/authenticate.ts';
 import { eraseDeletedTenants } from './admission/tenants.ts';
 import { createApp } from './api/app.ts';
+import { createDashboard } from './api/dashboard.ts';
 import { createHealth } from './api/health.ts';
 import { Metrics } from './api/metrics.ts';
 import { openapiDocument } from './api/openapi.ts';
@@ -185,9 +186,15 @@ export async function startServer({
     );
   }
   metrics.gauge('berth_agent_sessions', 'Agents connected to this process.', () => dispatch.sessions);
+  const sessions = {
+    ...config.sessions,
+    secure: config.tls !== undefined || config.baseUrl?.startsWith('https:') === true,
+  };
+  const dashboard = createDashboard();
   const routes = apiRoutes({
     admission,
     tokenKey,
+    sessions,
     dispatch,
     scalingViews: (tenantId, deployment) => controllers.scalingView(tenantId, deployment),
     joinAddress: ({ headers }) => {
@@ -197,6 +204,8 @@ export async function startServer({
   });
   const app = createApp({
     access,
+    sessions,
+    page: dashboard.page,
     routes,
     limits: { ...config.limits, rate: config.rateLimit },
     freshId: () => ids.request(),
@@ -222,6 +231,7 @@ export async function startServer({
     openapi: () => openapi,
     baseUrl: (request) => config.baseUrl ?? `${request.protocol}://${request.headers.host ?? 'localhost'}`,
   });
+  dashboard.addPaths(app);
   app.server.on('upgrade', (request, socket, head) => {
     if (ready && several !== undefined) {
       // The token may have been given out by another control plane a moment ago.

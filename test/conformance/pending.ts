@@ -29,5 +29,4 @@ export const PENDING: Readonly<Record<string, readonly RejectionCode[]>> = {
     'dvm_recommendation_unknown_type',
     'dvm_recommendation_volume_missing',
   ],
-  'the dashboard session': ['csrf_token_invalid'],
 };

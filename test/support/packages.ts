@@ -7,6 +7,7 @@ const PACKAGES = {
   'docker-registry': '/usr/bin/docker-registry',
   'etcd-server': '/usr/bin/etcd',
   'busybox-static': '/bin/busybox',
+  chromium: '/usr/bin/chromium',
   iproute2: '/usr/sbin/ip',
   iptables: '/usr/sbin/iptables',
   openssl: '/usr/bin/openssl',

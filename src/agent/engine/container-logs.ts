@@ -1,9 +1,10 @@
 import type { LogLine, LogOptions } from './engine.ts';
 import type { EngineConnection } from './engine-connection.ts';
-import { EngineConflictError, EngineNotFoundError, EngineUnavailableError } from './errors.ts';
+import { EngineUnavailableError } from './errors.ts';
 import { optional } from './fields.ts';
 import { FrameDecoder } from './frames.ts';
-import { type LogEntry, LogPosition, logEntry } from './log-entry.ts';
+import { type LogEntry, logEntry } from './log-entry.ts';
+import { followed } from './log-follow.ts';
 import { LineAssembler } from './log-lines.ts';
 import { seconds } from './transport.ts';
 
@@ -17,35 +18,15 @@ export async function* containerLogs(
   tty: boolean,
 ): AsyncGenerator<LogLine> {
   const lines = new LineAssembler(MAX_LINE_BYTES);
-  const position = new LogPosition();
-  for await (const entry of logEntries(connection, id, options, tty)) {
-    position.note(entry);
-    yield* lines.push(entry);
-  }
-  if (options.follow === true && !tty) {
-    for await (const entry of restOfLog(connection, id, options, position)) yield* lines.push(entry);
+  if (options.follow !== true || tty) {
+    for await (const entry of logEntries(connection, id, options, tty)) yield* lines.push(entry);
+  } else {
+    for await (const entry of followed((reading) => logEntries(connection, id, reading, tty), options)) {
+      if ('gap' in entry) yield { stream: 'stderr', line: '', partial: false, gap: entry.gap };
+      else yield* lines.push(entry);
+    }
   }
   yield* lines.end();
-}
-
-async function* restOfLog(
-  connection: EngineConnection,
-  id: string,
-  options: LogOptions,
-  position: LogPosition,
-): AsyncGenerator<LogEntry> {
-  const { resumeMs } = position;
-  const signal = optional('signal', options.signal);
-  const rest = resumeMs === undefined ? { ...options, follow: false } : { ...signal, sinceMs: resumeMs };
-  const unseen = position.unseen();
-  try {
-    for await (const entry of logEntries(connection, id, rest, false)) {
-      if (unseen(entry)) yield entry;
-    }
-  } catch (error) {
-    // Removed in the meantime, and its log with it.
-    if (!(error instanceof EngineNotFoundError || error instanceof EngineConflictError)) throw error;
-  }
 }
 
 async function* logEntries(

@@ -185,6 +185,14 @@ export interface LogLine {
   readonly partial: boolean;
   /** RFC 3339 with nanoseconds, of the engine's clock. */
   readonly timestamp?: string;
+  /** No line, but a place where some are missing: the engine overwrote them before they were read. */
+  readonly gap?: LogGap;
+}
+
+/** Between two times of the engine's clock. */
+export interface LogGap {
+  readonly after: string;
+  readonly before: string;
 }
 
 /** Counters as the engine has them: a share of a core is the difference of two samples' `cpuNs` over that of `atMs`. */

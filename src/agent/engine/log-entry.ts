@@ -1,4 +1,4 @@
-import type { OutputChunk, OutputStream } from './engine.ts';
+import type { LogGap, OutputChunk, OutputStream } from './engine.ts';
 
 const TIMESTAMP = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)$/;
 const LONGEST_TIMESTAMP = 36;
@@ -44,6 +44,17 @@ export class LogPosition {
     return latest.length === 0 ? undefined : Math.max(...latest) - OVERLAP_MS;
   }
 
+  /**
+   * What is missing before the first entry of a further reading. A reading has no holes and begins with what was seen last,
+   * unless the engine has overwritten that meanwhile.
+   */
+  gapBefore({ timestamp }: LogEntry): LogGap | undefined {
+    const at = nanoseconds(timestamp);
+    const latest = [...this.#seen.values()].reduce((most, seen) => (seen.at > most ? seen.at : most), 0n);
+    if (latest === 0n || at <= latest || timestamp === undefined) return undefined;
+    return { after: new Date(Number(latest / 1_000_000n)).toISOString(), before: timestamp };
+  }
+
   /** A filter for one more reading, in the order of the log: whether an entry is new. */
   unseen(): (entry: LogEntry) => boolean {
     const left = new Map([...this.#seen].map(([stream, { at, count }]) => [stream, { at, count }]));
@@ -58,6 +69,10 @@ export class LogPosition {
       return false;
     };
   }
+}
+
+export function milliseconds(timestamp: string | undefined): number {
+  return Number(nanoseconds(timestamp) / 1_000_000n);
 }
 
 function nanoseconds(timestamp: string | undefined): bigint {

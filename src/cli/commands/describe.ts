@@ -2,11 +2,12 @@ import { canaryText } from './canary.ts';
 import { policyText, sightText } from './scaling.ts';
 import { type Client, deploymentPath, type Json, segment } from '../client.ts';
 import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS } from '../command.ts';
+import { jobPath } from '../job-wait.ts';
 import { EXIT } from '../exit-code.ts';
 import { usage } from '../failure.ts';
 import { listOf, mapOf, textOf, valueOf } from '../fields.ts';
 import { listText, outputFormat, structuredText } from '../output.ts';
-import { EVENTS, resourceOf } from '../resources.ts';
+import { EVENTS, JOB_RUNS, resourceOf } from '../resources.ts';
 import type { Session } from '../session.ts';
 import { printable } from '../style.ts';
 import { age } from '../table.ts';
@@ -25,10 +26,10 @@ const SERVER_OWNED = new Set([
 
 export const describe: CommandBody = {
   description: [
-    'Shows a deployment or a node with everything around it: what is wanted, what is observed, the instances, what happened lately, and the command that is useful next.',
+    'Shows a deployment, a job or a node with everything around it: what is wanted, what is observed, the instances, what happened lately, and the command that is useful next.',
   ],
   parameters: [
-    { term: '<kind>', description: 'deployment or node.', values: ['deployment', 'node'] },
+    { term: '<kind>', description: 'deployment, job or node.', values: ['deployment', 'job', 'node'] },
     { term: '<name>', description: 'Which one.' },
   ],
   options: [OUTPUT_OPTION, ...REMOTE_OPTIONS],
@@ -41,8 +42,9 @@ export const describe: CommandBody = {
     const resource = resourceOf(kind);
     const client = session.client(options);
     if (resource.name === 'deployments') return describeDeployment(session, client, name, format);
+    if (resource.name === 'jobs') return describeJob(session, client, name, format);
     if (resource.name === 'nodes') return describeNode(session, client, name, format);
-    throw usage(`describe shows deployments and nodes, not ${resource.name}`, [
+    throw usage(`describe shows deployments, jobs and nodes, not ${resource.name}`, [
       `berth get ${resource.name} -o yaml`,
     ]);
   },
@@ -133,6 +135,34 @@ export function nextCommand(record: Json): string {
     default:
       return `berth logs ${name} -f`;
   }
+}
+
+async function describeJob(session: Session, client: Client, name: string, format: string): Promise<number> {
+  const record = await client.record({ path: jobPath(name) });
+  if (format === 'json' || format === 'yaml') {
+    session.terminal.out(await structuredText(format, record));
+    return EXIT.ok;
+  }
+  const { terminal } = session;
+  const { style } = terminal;
+  const now = session.now();
+  const spec = Object.fromEntries(Object.entries(record).filter(([key]) => !SERVER_OWNED.has(key)));
+  const runs = listOf(record, 'status.runs');
+  const head = [
+    ['phase', `${textOf(record, 'status.phase')}  ${textOf(record, 'status.message')}`],
+    ['next run', textOf(record, 'status.nextRunAt')],
+    ['created', `${age(textOf(record, 'createdAt'), now)} ago`],
+  ] as const;
+  terminal.out(`${style.bold(`job/${name}`)}\n${rows(head)}\n${style.bold('Spec')}\n`);
+  terminal.out(indented(await structuredText('yaml', spec)));
+  if (runs.length > 0)
+    terminal.out(`\n${style.bold('Runs')}\n${indented(listText(terminal, JOB_RUNS, runs, 'table', now))}`);
+  await printEvents(session, client, `Job/${name}`, now);
+  const active = ['Pending', 'Running', 'Retrying'].includes(
+    runs[0] === undefined ? '' : textOf(runs[0], 'state'),
+  );
+  terminal.out(`\nnext: ${active ? `berth job logs ${name} -f` : `berth job run ${name}`}\n`);
+  return EXIT.ok;
 }
 
 async function describeNode(session: Session, client: Client, name: string, format: string): Promise<number> {

@@ -64,6 +64,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./rollout.ts')).rollout,
   },
   {
+    name: 'job',
+    group: 'Deploy',
+    summary: 'Run, watch and end jobs',
+    load: async () => (await import('./job.ts')).job,
+  },
+  {
     name: 'delete',
     group: 'Deploy',
     summary: 'Delete a record',
@@ -79,7 +85,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'describe',
     group: 'Look',
-    summary: 'Show a deployment or node with everything around it',
+    summary: 'Show a deployment, job or node with everything around it',
     load: async () => (await import('./describe.ts')).describe,
   },
   {

@@ -331,7 +331,7 @@ export interface StreamData {
   readonly text?: string;
   readonly base64?: string;
   readonly channel?: 'stdout' | 'stderr';
-  /** Structured results (`containers`, `stats`). */
+  /** Structured results (`containers`, `stats`), or `{gap: {after, before}}`: between these times a log was lost. */
   readonly value?: unknown;
 }
 

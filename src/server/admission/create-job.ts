@@ -12,6 +12,7 @@ import { jobFactsRejection, jobRules } from '../../core/rules/job.ts';
 import { firstRejection } from '../../core/rules/rule.ts';
 import { checkNothingPersists } from '../../core/rules/secrets/persist-guard.ts';
 import { actorName } from '../journal/journal.ts';
+import { planPlacement } from '../placement/explanation.ts';
 import { joinId } from '../store/keys.ts';
 import type { Transaction } from '../store/transaction.ts';
 import {
@@ -45,21 +46,33 @@ function shapeRejection(body: unknown): Rejection | undefined {
 }
 
 /** The same write path as a deployment's: shape, alterations, rules, facts, the registry's answer, one guarded commit. */
-export async function createJob(admission: Admission, caller: Caller, body: unknown): Promise<Outcome> {
+export async function createJob(
+  admission: Admission,
+  caller: Caller,
+  body: unknown,
+  { dryRun }: { readonly dryRun: boolean },
+): Promise<Outcome> {
   const malformed = shapeRejection(body);
   if (malformed) return malformed;
   const { draft, alterations } = alterJob(jobDraftOfBody(body as Body), body as Body);
   const { limits, parseSchedule, clock } = admission;
   const refused = firstRejection(jobRules, { draft, limits, parseSchedule, nowMs: clock.now().getTime() });
   if (refused) return refused;
-  return commitAttempts(admission, caller, () => attemptCreate(admission, caller, draft, alterations));
+  return commitAttempts(admission, caller, () =>
+    attemptCreate(admission, caller, { draft, altered: alterations, dryRun }),
+  );
+}
+
+interface JobWrite {
+  readonly draft: JobDraft;
+  readonly altered: readonly Alteration[];
+  readonly dryRun: boolean;
 }
 
 async function attemptCreate(
   admission: Admission,
   caller: Caller,
-  draft: JobDraft,
-  altered: readonly Alteration[],
+  { draft, altered, dryRun }: JobWrite,
 ): Promise<Attempt> {
   const { tenant } = caller;
   const spec = jobSpecOfDraft(draft);
@@ -90,6 +103,12 @@ async function attemptCreate(
     createdAt: admission.clock.now().toISOString(),
   };
   const alterations = [...altered, ...material.alterations];
+  const warnings = [...image, ...residencyWarnings(admission, caller, workload)];
+  const body = { ...jobView(record, 0, undefined), removed: [], alterations, warnings };
+  if (dryRun) {
+    const plan = planPlacement(admission.clusters, tenant, workload, record.specHash);
+    return { answer: { status: 200, body: { ...body, plan } } };
+  }
   const transaction = createTransaction(admission, caller, record);
   const split = claimLabels(admission.secrets, tenant, workload, transaction);
   if (split) return split;
@@ -98,9 +117,7 @@ async function attemptCreate(
   for (const alteration of alterations)
     admission.logAlteration({ requestId: caller.requestId, job: spec.name, ...alteration });
   material.include(transaction);
-  const warnings = [...image, ...residencyWarnings(admission, caller, workload)];
-  const view = jobView(record, 0, undefined);
-  return { answer: { status: 201, body: { ...view, removed: [], alterations, warnings } }, transaction };
+  return { answer: { status: 201, body }, transaction };
 }
 
 function createTransaction(admission: Admission, caller: Caller, record: JobRecord): Transaction {

@@ -365,6 +365,22 @@ export const RECORD_SCHEMAS = {
       message: text,
       containerId: text,
       containerName: text,
+      usage: {
+        type: 'object',
+        description: 'What the agent measured last; per cent of one core.',
+        properties: { cpuPercent: { type: 'number' }, memoryBytes: integer },
+      },
+    },
+  },
+  Session: {
+    type: 'object',
+    properties: {
+      tokenId: text,
+      role: text,
+      permissions: texts,
+      tenant: { type: 'object', properties: { id: text, slug: text, name: text } },
+      expiresAt: { ...time, description: 'Of a session.' },
+      csrfToken: { ...text, description: 'Of a session: to be sent as X-CSRF-Token with every write.' },
     },
   },
   Secret: { type: 'object', properties: { path: text, keys: texts, version: integer } },

@@ -1,3 +1,4 @@
+import type { CanaryRecord } from '../../core/model/canary.ts';
 import type { DeploymentRecord, DeploymentSpec } from '../../core/model/deployment.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import { jobOfOwner, type JobRecord, jobWorkload } from '../../core/model/job.ts';
@@ -19,20 +20,34 @@ interface Reading {
   readonly consumers: SecretConsumer[];
 }
 
-/** A canary reads beside its deployment; no name has a space. */
+/** What may hold a spec; a canary reads beside its deployment, under its name. */
+const KINDS = ['deployments', 'canaries', 'jobs'] as const;
+type Kind = (typeof KINDS)[number];
 const CANARY = ' canary';
 
-function ownerOf(reader: string): string {
+function specOf(kind: Kind, record: unknown): DeploymentSpec {
+  return kind === 'jobs'
+    ? jobWorkload((record as JobRecord).spec)
+    : (record as DeploymentRecord | CanaryRecord).spec;
+}
+
+function readerOf(kind: Kind, spec: DeploymentSpec): string {
+  return kind === 'canaries' ? `${spec.name}${CANARY}` : spec.name;
+}
+
+function sortKey({ deployment, job, secret }: SecretConsumer): string {
+  return JSON.stringify([deployment ?? job, secret, job === undefined]);
+}
+
+function deploymentOf(reader: string): string {
   return reader.endsWith(CANARY) ? reader.slice(0, -CANARY.length) : reader;
 }
 
 /**
- * By reader: a deployment, its canary, or a job. Each reading has its own namespace, because changes may arrive in an order in which the old and the
+ * By reader. Each reading has its own namespace, because changes may arrive in an order in which the old and the
  * new user of a label overlap (a list after a lost watch tells of additions first).
  */
 type Readings = Map<string, Reading>;
-
-const REFERRING: ReadonlySet<string> = new Set(['deployments', 'canaries', 'jobs']);
 
 /** Which deployments of a tenant read which path: kept from the view's changes, so that no question walks all deployments. */
 export class SecretReferences {
@@ -40,22 +55,19 @@ export class SecretReferences {
 
   constructor(view: StoreView) {
     for (const tenantId of view.tenantIds()) {
-      for (const { record } of view.tenant(tenantId, 'deployments').list()) this.#add(tenantId, record.spec);
-      for (const { record } of view.tenant(tenantId, 'canaries').list())
-        this.#add(tenantId, record.spec, CANARY);
-      for (const { record } of view.tenant(tenantId, 'jobs').list())
-        this.#add(tenantId, jobWorkload(record.spec));
+      for (const kind of KINDS) {
+        for (const { record } of view.tenant(tenantId, kind).list())
+          this.#add(tenantId, kind, specOf(kind, record));
+      }
     }
     view.onChange((change) => this.#apply(change));
   }
 
   #apply({ tenantId, kind, before, after }: ViewChange): void {
-    if (tenantId === undefined || !REFERRING.has(kind)) return;
-    const specOf = (record: unknown): DeploymentSpec =>
-      kind === 'jobs' ? jobWorkload((record as JobRecord).spec) : (record as DeploymentRecord).spec;
-    const suffix = kind === 'canaries' ? CANARY : '';
-    if (before !== undefined) this.#remove(tenantId, specOf(before.record), suffix);
-    if (after !== undefined) this.#add(tenantId, specOf(after.record), suffix);
+    const held = KINDS.find((one) => one === kind);
+    if (tenantId === undefined || held === undefined) return;
+    if (before !== undefined) this.#remove(tenantId, held, specOf(held, before.record));
+    if (after !== undefined) this.#add(tenantId, held, specOf(held, after.record));
   }
 
   #labels(tenantId: TenantId): Map<string, Readings> {
@@ -67,29 +79,30 @@ export class SecretReferences {
     return labels;
   }
 
-  #add(tenantId: TenantId, spec: DeploymentSpec, suffix = ''): void {
-    const key = `${spec.name}${suffix}`;
+  #add(tenantId: TenantId, kind: Kind, spec: DeploymentSpec): void {
+    const reader = readerOf(kind, spec);
+    const job = jobOfOwner(spec.name);
+    const who = job === undefined ? { deployment: spec.name } : { job };
     for (const { name, vault_path, anchor } of spec.secrets) {
       const path = splitSecretPath(vault_path);
       if (path === undefined) continue;
       const labels = this.#labels(tenantId);
       const readings: Readings = labels.get(path.label) ?? new Map();
       labels.set(path.label, readings);
-      const job = jobOfOwner(spec.name);
-      const reader = job === undefined ? { deployment: spec.name } : { job };
-      const consumer = { ...reader, secret: name, anchor, secretsVersion: spec.secretsVersion };
-      const reading = readings.get(key);
-      if (reading === undefined) readings.set(key, { namespace: path.namespace, consumers: [consumer] });
+      const consumer = { ...who, secret: name, anchor, secretsVersion: spec.secretsVersion };
+      const reading = readings.get(reader);
+      if (reading === undefined) readings.set(reader, { namespace: path.namespace, consumers: [consumer] });
       else reading.consumers.push(consumer);
     }
   }
 
-  #remove(tenantId: TenantId, spec: DeploymentSpec, suffix: string): void {
+  #remove(tenantId: TenantId, kind: Kind, spec: DeploymentSpec): void {
+    const reader = readerOf(kind, spec);
     const labels = this.#labels(tenantId);
     for (const { vault_path } of spec.secrets) {
       const label = splitSecretPath(vault_path)?.label ?? '';
       const readings = labels.get(label);
-      readings?.delete(`${spec.name}${suffix}`);
+      readings?.delete(reader);
       if (readings?.size === 0) labels.delete(label);
     }
   }
@@ -97,17 +110,20 @@ export class SecretReferences {
   /** The namespace that deployments other than `except` reference the label under. */
   namespaceOf(tenantId: TenantId, label: string, except?: string): string | undefined {
     for (const [reader, { namespace }] of this.#tenants.get(tenantId)?.get(label) ?? []) {
-      if (ownerOf(reader) !== except) return namespace;
+      if (deploymentOf(reader) !== except) return namespace;
     }
     return undefined;
   }
 
   consumers(tenantId: TenantId, label: string): readonly SecretConsumer[] {
     const readings = this.#tenants.get(tenantId)?.get(label) ?? new Map<string, Reading>();
-    // A canary mostly reads what its deployment reads: that is one consumer.
     const listed = new Map<string, SecretConsumer>();
     for (const { consumers } of readings.values()) {
-      for (const one of consumers) if (!listed.has(sortKey(one))) listed.set(sortKey(one), one);
+      // A canary mostly reads what its deployment reads.
+      for (const one of consumers) {
+        const key = sortKey(one);
+        if (!listed.has(key)) listed.set(key, one);
+      }
     }
     return [...listed.values()].sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
   }
@@ -121,14 +137,9 @@ export class SecretReferences {
         [...readings.values()].slice(0, 1).map(({ namespace }) => ({
           label,
           namespace,
-          consumers: new Set([...readings.keys()].map(ownerOf)).size,
+          consumers: new Set([...readings.keys()].map(deploymentOf)).size,
         })),
       )
       .sort((a, b) => (a.label < b.label ? -1 : 1));
   }
-}
-
-/** Deployments by name, then jobs; a NUL ends each part, so that a name sorts before the names it begins. */
-function sortKey({ deployment, job, secret }: SecretConsumer): string {
-  return deployment === undefined ? `~${job}\u0000${secret}` : `${deployment}\u0000${secret}`;
 }

@@ -9,6 +9,7 @@ import type { JobLog, JobOrders, JobRecord, JobStatus } from '../../core/model/j
 import type { NodeLiveness, NodeRecord } from '../../core/model/node.ts';
 import type { RolloutRecord } from '../../core/model/rollout.ts';
 import type { ScalingPolicyRecord } from '../../core/model/scaling.ts';
+import type { SessionRecord } from '../../core/model/session.ts';
 import type { Quota, Tenant, TokenRecord } from '../../core/model/tenant.ts';
 import type { VolumeRecord } from '../../core/model/volume.ts';
 
@@ -50,6 +51,8 @@ export interface GlobalRecords {
   /** A deleted tenant whose history is still to be erased. */
   'tenant-erasures': { readonly requestedAt: string };
   tokens: TokenRecord;
+  /** keyed hash of the session's id */
+  sessions: SessionRecord;
   'node-names': { readonly tenantId: TenantId };
   /** process id: a control plane that runs now; held by its lease, so it goes with the process. */
   'control-planes': ControlPlaneRecord;

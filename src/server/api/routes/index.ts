@@ -1,3 +1,4 @@
+import type { SessionSettings } from '../../access/session.ts';
 import type { Admission } from '../../admission/admission.ts';
 import type { JoinAddress } from '../../admission/join-tokens.ts';
 import type { NodeAdmission } from '../../admission/node-view.ts';
@@ -17,10 +18,12 @@ import { networkRoutes } from './networks.ts';
 import { nodeRoutes } from './nodes.ts';
 import { type ScalingViews, scalingRoutes } from './scaling.ts';
 import { secretRoutes } from './secrets.ts';
+import { sessionRoutes } from './session.ts';
 
 export interface RouteDependencies {
   readonly admission: Admission;
   readonly tokenKey: Buffer;
+  readonly sessions: SessionSettings;
   readonly dispatch: Dispatch;
   readonly joinAddress: (request: RouteRequest) => JoinAddress;
   readonly scalingViews: ScalingViews;
@@ -30,6 +33,7 @@ export interface RouteDependencies {
 export function apiRoutes({
   admission,
   tokenKey,
+  sessions,
   dispatch,
   joinAddress,
   scalingViews,
@@ -60,5 +64,6 @@ export function apiRoutes({
     ...archiveRoutes(admission),
     ...backupRoutes(admission),
     ...accessRoutes(admission, tokenKey),
+    ...sessionRoutes(admission, tokenKey, sessions),
   ];
 }

@@ -6,10 +6,10 @@ import { parseIfMatch } from '../../admission/if-match.ts';
 import { cancelJob, deleteJob, runJob } from '../../admission/job-orders.ts';
 import { findJob, jobNotFound, storedJobView } from '../../admission/job-stored.ts';
 import type { Dispatch } from '../../dispatch/dispatch.ts';
-import { pageReply, pageRequest } from '../paging.ts';
+import { booleanParameter, pageReply, pageRequest } from '../paging.ts';
 import { LIST_QUERY, type Reply, type Route, type RouteRequest, route } from '../route.ts';
 import { JOB_CODES } from './deployment-codes.ts';
-import { writeReply } from './deployments.ts';
+import { DRY_RUN, writeReply } from './deployments.ts';
 import { JOB_LOG_QUERY, jobLogs } from './job-logs.ts';
 
 const PATH = '/api/v1/jobs';
@@ -46,6 +46,12 @@ function read({ store, params }: RouteRequest): Reply {
     body: storedJobView(store, stored),
     headers: { etag: `"${stored.modRevision}"` },
   };
+}
+
+async function create(admission: Admission, { caller, body, query }: RouteRequest): Promise<Reply> {
+  const dryRun = booleanParameter(query, 'dryRun');
+  if (isRejection(dryRun)) return dryRun;
+  return writeReply(await createJob(admission, caller, body, { dryRun }));
 }
 
 async function remove(admission: Admission, { headers, caller, params }: RouteRequest): Promise<Reply> {
@@ -99,10 +105,11 @@ export function jobRoutes(admission: Admission, dispatch: Dispatch): Route[] {
       method: 'POST',
       path: PATH,
       summary: 'Create a job: it runs once, or at the times of its schedule',
+      query: DRY_RUN,
       body: { shape: jobBody, yaml: true, unchecked: true },
       codes: JOB_CODES,
       success: { status: 201, description: 'Stored; what the server changed is announced.', schema: WRITTEN },
-      handle: async ({ caller, body }) => writeReply(await createJob(admission, caller, body)),
+      handle: (request) => create(admission, request),
     }),
     route({
       ...shared,

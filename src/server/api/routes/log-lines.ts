@@ -1,4 +1,5 @@
 import type { InstanceRecord } from '../../../core/model/instance.ts';
+import { received } from '../../../core/rejections/redaction.ts';
 import type { AgentStream } from '../../dispatch/streams.ts';
 import type { StreamSink } from '../route.ts';
 
@@ -12,12 +13,22 @@ export interface LogSource {
   readonly stream: AgentStream;
 }
 
+type LogPart = { readonly channel: Channel; readonly line: string } | { readonly problem: string };
+
+/** The agent's word for lines that its engine overwrote before they were read. */
+function lossOf(value: unknown): string {
+  const { after, before } = (value as { gap?: { after?: unknown; before?: unknown } } | null)?.gap ?? {};
+  return `lines between ${received(after)} and ${received(before)} are lost: they were overwritten on the node before the reader took them`;
+}
+
 /** Text comes in pieces; lines of several instances must not be torn into each other. */
-async function* lines({
-  stream,
-}: LogSource): AsyncGenerator<{ readonly channel: Channel; readonly line: string }> {
+async function* lines({ stream }: LogSource): AsyncGenerator<LogPart> {
   const partial: Record<Channel, string> = { stdout: '', stderr: '' };
-  for await (const { text, base64, channel = 'stdout' } of stream) {
+  for await (const { text, base64, value, channel = 'stdout' } of stream) {
+    if (value !== undefined) {
+      yield { problem: lossOf(value) };
+      continue;
+    }
     partial[channel] += text ?? Buffer.from(base64 ?? '', 'base64').toString('utf8');
     const parts = partial[channel].split('\n');
     partial[channel] = parts.pop() ?? '';
@@ -62,9 +73,13 @@ export function textForm(named: boolean): LogForm {
 }
 
 export async function pump(source: LogSource, form: LogForm, sink: StreamSink): Promise<void> {
-  for await (const { channel, line } of lines(source)) {
+  for await (const part of lines(source)) {
+    const text =
+      'problem' in part
+        ? form.problem(source.instance, part.problem)
+        : form.line(source.instance, part.channel, part.line);
     // A reader that is slow stops the reading here, which stops the credit, which stops the agent.
-    if (!sink.write(form.line(source.instance, channel, line))) await sink.drained();
+    if (!sink.write(text)) await sink.drained();
     if (sink.signal.aborted) return;
   }
   const problem = source.stream.end?.error;

@@ -1,0 +1,152 @@
+import { parseDuration } from '../../core/model/quantity.ts';
+import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS, type Subcommand } from '../command.ts';
+import { EXIT } from '../exit-code.ts';
+import { textOf } from '../fields.ts';
+import { jobPath, waitForRun } from '../job-wait.ts';
+import { streamedLines } from '../log-source.ts';
+import { outputFormat, printList, printRecord } from '../output.ts';
+import { findOne, resourceOf } from '../resources.ts';
+import { timeoutOf } from '../waiting.ts';
+import { confirmDeletion } from './delete.ts';
+import { wholeNumber } from './run.ts';
+
+const NAME = { term: '<name>', description: 'The job.' } as const;
+
+const list: Subcommand = {
+  name: 'list',
+  summary: 'List jobs',
+  aliases: ['ls'],
+  description: ['Lists the jobs of the tenant with their last run and the time of the next.'],
+  options: [OUTPUT_OPTION, ...REMOTE_OPTIONS],
+  examples: [{ line: 'berth job list', what: 'every job' }],
+  run: async (session, { options }) => {
+    const format = outputFormat(options);
+    const jobs = resourceOf('jobs');
+    const found = await jobs.list(session.client(options), {});
+    if (found.length === 0 && (format === 'table' || format === 'wide'))
+      session.terminal.err(`${jobs.nothing}\n`);
+    else await printList(session.terminal, jobs, found, format, session.now());
+    return EXIT.ok;
+  },
+};
+
+const get: Subcommand = {
+  name: 'get',
+  summary: 'Print one job',
+  description: ['Prints one job; berth describe job shows it with its runs.'],
+  parameters: [NAME],
+  options: [OUTPUT_OPTION, ...REMOTE_OPTIONS],
+  examples: [{ line: 'berth job get nightly-report -o yaml', what: 'with every run that is kept' }],
+  run: async (session, { parameters: [name = ''], options }) => {
+    const jobs = resourceOf('jobs');
+    const record = await findOne(jobs, session.client(options), name);
+    await printRecord(session.terminal, jobs, record, outputFormat(options), session.now());
+    return EXIT.ok;
+  },
+};
+
+const run: Subcommand = {
+  name: 'run',
+  summary: 'Run a job now, and wait for its end',
+  description: [
+    'Starts a run beside the schedule, if the job has one, and waits until it has ended. Ends with status 4 when it failed or did not end in time; the run goes on without this program.',
+  ],
+  parameters: [NAME],
+  options: [
+    { flags: '--no-wait', description: 'End as soon as the run is ordered.' },
+    { flags: '--timeout <duration>', description: 'How long to wait for its end.', default: '1h' },
+    ...REMOTE_OPTIONS,
+  ],
+  examples: [
+    { line: 'berth job run nightly-report', what: 'now, and wait' },
+    { line: 'berth job run nightly-report --no-wait', what: 'only order it' },
+  ],
+  run: async (session, { parameters: [name = ''], options }) => {
+    const timeoutMs = timeoutOf(options.text('timeout') ?? '1h', parseDuration);
+    const client = session.client(options);
+    const ordered = await client.record({ method: 'POST', path: `${jobPath(name)}/run` });
+    const id = textOf(ordered, 'run');
+    session.terminal.out(`${id}\n`);
+    return options.unlessDenied('wait') ? waitForRun(session, client, name, id, timeoutMs) : EXIT.ok;
+  },
+};
+
+const logs: Subcommand = {
+  name: 'logs',
+  summary: 'Print what a run wrote',
+  description: [
+    'Prints what a run wrote to standard output and standard error: live while it runs, the kept end of it afterwards. Control characters are not passed on to your terminal.',
+  ],
+  parameters: [NAME],
+  options: [
+    { flags: '-f, --follow', description: 'Stay until the attempt has ended. Ctrl-C ends it.' },
+    { flags: '--run <id>', description: 'This run instead of the newest (berth describe job NAME).' },
+    { flags: '--attempt <n>', description: 'This attempt instead of the newest.' },
+    { flags: '--tail <n>', description: 'Only the last n lines.' },
+    ...REMOTE_OPTIONS,
+  ],
+  examples: [
+    { line: 'berth job logs nightly-report', what: 'of the newest run' },
+    { line: 'berth job logs nightly-report --attempt 1', what: 'why the first attempt failed' },
+  ],
+  run: async (session, { parameters: [name = ''], options }) => {
+    const tail = options.text('tail');
+    const attempt = options.text('attempt');
+    let printed = 0;
+    const follow = options.flag('follow');
+    const query = {
+      follow: follow ? 'true' : undefined,
+      run: options.text('run'),
+      attempt: attempt === undefined ? undefined : String(wholeNumber('--attempt', attempt)),
+      tail: tail === undefined ? undefined : String(wholeNumber('--tail', tail)),
+    };
+    for await (const line of streamedLines(session.client(options), `${jobPath(name)}/logs`, query)) {
+      printed += 1;
+      session.terminal.out(`${line.text}\n`);
+    }
+    if (printed === 0 && !follow) session.terminal.err(`no output; next: berth describe job ${name}\n`);
+    return EXIT.ok;
+  },
+};
+
+const cancel: Subcommand = {
+  name: 'cancel',
+  summary: 'End the run that is under way',
+  description: ['Ends the run that is under way; it is not tried again. The job and its schedule stay.'],
+  parameters: [NAME],
+  options: [...REMOTE_OPTIONS],
+  examples: [{ line: 'berth job cancel nightly-report', what: 'end it now' }],
+  run: async (session, { parameters: [name = ''], options }) => {
+    const client = session.client(options);
+    const job = await client.record({ method: 'POST', path: `${jobPath(name)}/cancel` });
+    session.terminal.out(`job/${name} run ${textOf(job, 'run')} cancelled\n`);
+    return EXIT.ok;
+  },
+};
+
+const remove: Subcommand = {
+  name: 'delete',
+  summary: 'Delete a job with its runs',
+  description: ['Deletes a job with its runs and their logs. A run under way is ended.'],
+  parameters: [NAME],
+  options: [{ flags: '-y, --yes', description: 'Do not ask.' }, ...REMOTE_OPTIONS],
+  examples: [{ line: 'berth job delete nightly-report', what: 'with everything it kept' }],
+  run: async (session, { parameters: [name = ''], options }) => {
+    await confirmDeletion(session, `job/${name}`, options.flag('yes'));
+    await session.client(options).need({ method: 'DELETE', path: jobPath(name) });
+    session.terminal.out(`job/${name} deleted\n`);
+    return EXIT.ok;
+  },
+};
+
+export const job: CommandBody = {
+  description: [
+    'A job runs a container to its end: once, or at the times of a cron schedule (UTC). Jobs are created with berth apply from a document of kind Job.',
+  ],
+  examples: [
+    { line: 'berth apply -f report.yaml', what: 'create a job' },
+    { line: 'berth job run nightly-report', what: 'run it now' },
+    { line: 'berth job logs nightly-report', what: 'what it printed' },
+  ],
+  subcommands: [list, get, run, logs, cancel, remove],
+};

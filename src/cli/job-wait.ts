@@ -1,0 +1,58 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Client, type Json, segment } from './client.ts';
+import { EXIT, type ExitCode } from './exit-code.ts';
+import { listOf, textOf } from './fields.ts';
+import { spanText } from './table.ts';
+import type { Session } from './session.ts';
+
+const POLL_MS = 500;
+const ENDED: ReadonlySet<string> = new Set(['Succeeded', 'Failed', 'Cancelled']);
+
+export function jobPath(name: string): string {
+  return `/api/v1/jobs/${segment(name)}`;
+}
+
+/** The run of that id; without one the newest. */
+function runOf(job: Json, id: string | undefined): Json | undefined {
+  const runs = listOf(job, 'status.runs');
+  return id === undefined ? runs[0] : runs.find((run) => textOf(run, 'id') === id);
+}
+
+/** Waits until a run has ended; `run` absent: the newest, which may still be to come. */
+export async function waitForRun(
+  session: Session,
+  client: Client,
+  name: string,
+  run: string | undefined,
+  timeoutMs: number,
+): Promise<ExitCode> {
+  const step = session.progress().step(name);
+  const deadline = performance.now() + timeoutMs;
+  try {
+    for (;;) {
+      const found = runOf(await client.record({ path: jobPath(name) }), run);
+      const state = found === undefined ? 'Pending' : textOf(found, 'state');
+      const words = found === undefined ? 'not looked at yet' : textOf(found, 'message');
+      if (state === 'Succeeded') {
+        step.done(words);
+        return EXIT.ok;
+      }
+      if (ENDED.has(state) || performance.now() >= deadline) {
+        step.fail(
+          ENDED.has(state) ? `${state}: ${words}` : `not ended within ${spanText(timeoutMs)}: ${words}`,
+        );
+        session.terminal.err(`  next: berth job logs ${name}\n`);
+        return EXIT.notHealthy;
+      }
+      step.note(words);
+      await pause(POLL_MS, undefined, { signal: session.interrupted });
+    }
+  } catch (error) {
+    step.fail(
+      session.interrupted.aborted
+        ? 'not waited for any longer; it goes on without this program'
+        : 'could not be watched',
+    );
+    throw error;
+  }
+}
