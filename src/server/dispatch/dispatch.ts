@@ -175,6 +175,11 @@ export class Dispatch {
     return this.#sessions.of(tenantId, node)?.stream(operation);
   }
 
+  /** What an agent that is connected here measured last, by instance. */
+  usage(tenantId: TenantId, node: string): ReadonlyMap<string, MeasuredUsage> {
+    return this.#reports.usage(nodeKey(tenantId, node));
+  }
+
   /** What the agents measured last, by instance, on whichever control plane they are connected to; for scaling. */
   async measured(
     tenantId: TenantId,
@@ -185,7 +190,7 @@ export class Dispatch {
     const nowMs = performance.now();
     return new Map([
       ...told.map(({ ageMs, ...one }) => [one.instanceId, { ...one, atMs: nowMs - ageMs }] as const),
-      ...nodes.flatMap((node) => [...this.#reports.usage(nodeKey(tenantId, node))]),
+      ...nodes.flatMap((node) => [...this.usage(tenantId, node)]),
     ]);
   }
 
@@ -193,7 +198,7 @@ export class Dispatch {
   usageHere(tenantId: TenantId, nodes: readonly string[]): readonly AgedUsage[] {
     const nowMs = performance.now();
     return nodes
-      .flatMap((node) => [...this.#reports.usage(nodeKey(tenantId, node)).values()])
+      .flatMap((node) => [...this.usage(tenantId, node).values()])
       .map(({ atMs, ...usage }) => ({ ...usage, ageMs: nowMs - atMs }));
   }
 
