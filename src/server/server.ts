@@ -37,7 +37,7 @@ import { openKv } from './store/open.ts';
 import { Store } from './store/store.ts';
 import { StoreView } from './store/view.ts';
 import { PeerEndpoint } from './planes/peer-endpoint.ts';
-import { PEER_STREAM_PATH } from './planes/peers.ts';
+import { PEER_STREAM_PATH, PEER_USAGE_PATH } from './planes/peers.ts';
 import { Several } from './planes/several.ts';
 import { agreeOnRootKey, agreeOnTokenKey, hasRootKey } from './shared-keys.ts';
 import { untilDone } from './startup.ts';
@@ -133,7 +133,7 @@ export async function startServer({
     spans: config.timers,
     eventsKept: config.events,
     scaling: {
-      measured: (tenantId, node) => dispatch.usage(tenantId, node),
+      measured: (tenantId, nodes) => dispatch.measured(tenantId, nodes),
       intervalMs: config.timers.usageMs,
       maxReplicas: config.maxReplicasPerDeployment,
     },
@@ -251,6 +251,12 @@ export async function startServer({
           log.warn({ err: error }, 'another control plane could not be answered');
           reply.raw.destroy();
         });
+    });
+    app.post(PEER_USAGE_PATH, (request, reply) => {
+      const proof = request.headers['berth-control-plane'];
+      const body = Buffer.isBuffer(request.body) ? request.body.toString() : '';
+      const answer = endpoint.usage(typeof proof === 'string' ? proof : undefined, body);
+      return answer === undefined ? reply.code(404).send() : reply.type('application/json').send(answer);
     });
   }
   await app.listen({ host: config.host, port: config.port });

@@ -133,7 +133,7 @@ export class Simulation {
       owns: () => true,
       parseSchedule,
       scaling: {
-        measured: (_tenantId, node) => this.#measured(node),
+        measured: async (_tenantId, nodes) => new Map(nodes.flatMap((node) => [...this.#measured(node)])),
         intervalMs: MEASURED_MS,
         maxReplicas: 100,
       },

@@ -16,7 +16,7 @@ import { JobLogs } from './job-logs.ts';
 import { type Liveness, NO_LIVENESS } from './liveness.ts';
 import { NetworkReports } from './networks.ts';
 import { nodeKey, PlacedInstances } from './placed-instances.ts';
-import { type MeasuredUsage, Reports } from './reports.ts';
+import { type AgedUsage, type MeasuredUsage, Reports } from './reports.ts';
 import { Resolver } from './resolve.ts';
 import type { AgentSession } from './session.ts';
 import { SessionDirectory } from './session-directory.ts';
@@ -48,6 +48,8 @@ export interface DispatchOptions {
 
 /** The other control planes of the same store, which have agents of their own. */
 export interface OtherControlPlanes {
+  /** What agents measured that are connected to other control planes; those that do not answer are left out. */
+  usage(tenantId: TenantId, nodes: readonly string[]): Promise<readonly AgedUsage[]>;
   /** Id of this process among them. */
   readonly self: string;
   /** Whether the agent of the node is connected to one of them. */
@@ -173,9 +175,31 @@ export class Dispatch {
     return this.#sessions.of(tenantId, node)?.stream(operation);
   }
 
-  /** What the agents measured last, by instance; for scaling. */
+  /** What an agent that is connected here measured last, by instance. */
   usage(tenantId: TenantId, node: string): ReadonlyMap<string, MeasuredUsage> {
     return this.#reports.usage(nodeKey(tenantId, node));
+  }
+
+  /** What the agents measured last, by instance, on whichever control plane they are connected to; for scaling. */
+  async measured(
+    tenantId: TenantId,
+    nodes: readonly string[],
+  ): Promise<ReadonlyMap<string, Pick<MeasuredUsage, 'cpuPercent' | 'atMs'>>> {
+    const elsewhere = nodes.filter((node) => this.#sessions.of(tenantId, node) === undefined);
+    const told = elsewhere.length === 0 ? [] : ((await this.#others?.usage(tenantId, elsewhere)) ?? []);
+    const nowMs = performance.now();
+    return new Map([
+      ...told.map(({ ageMs, ...one }) => [one.instanceId, { ...one, atMs: nowMs - ageMs }] as const),
+      ...nodes.flatMap((node) => [...this.usage(tenantId, node)]),
+    ]);
+  }
+
+  /** For another control plane: ages, as clocks of two machines are not compared. */
+  usageHere(tenantId: TenantId, nodes: readonly string[]): readonly AgedUsage[] {
+    const nowMs = performance.now();
+    return nodes
+      .flatMap((node) => [...this.usage(tenantId, node).values()])
+      .map(({ atMs, ...usage }) => ({ ...usage, ageMs: nowMs - atMs }));
   }
 
   get sessions(): number {

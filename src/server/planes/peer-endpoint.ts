@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { Dispatch } from '../dispatch/dispatch.ts';
 import type { AgentStream } from '../dispatch/streams.ts';
 import type { PeerProofs } from './peer-proof.ts';
-import type { PeerStreamLine, PeerStreamRequest } from './peers.ts';
+import type { PeerStreamLine, PeerStreamRequest, PeerUsageRequest } from './peers.ts';
 
 export interface PeerEndpointOptions {
   readonly proofs: PeerProofs;
@@ -34,6 +34,13 @@ export class PeerEndpoint {
     }
     write(response, { end: stream.end ?? {} });
     response.end();
+  }
+
+  /** JSON text; undefined without a proof. */
+  usage(proof: string | undefined, body: string): string | undefined {
+    if (!this.#options.proofs.holds(proof, body)) return undefined;
+    const { tenantId, nodes } = JSON.parse(body) as PeerUsageRequest;
+    return JSON.stringify(this.#options.dispatch().usageHere(tenantId, nodes));
   }
 
   #open(body: string): AgentStream | undefined {

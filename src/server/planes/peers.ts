@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { ServerMessage, StreamEnd, StreamOperation } from '../../core/contract/agent-protocol.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { OtherControlPlanes } from '../dispatch/dispatch.ts';
+import type { AgedUsage } from '../dispatch/reports.ts';
 import { AgentStream, sizeOf, type StreamItem } from '../dispatch/streams.ts';
 import { joinId } from '../store/keys.ts';
 import type { ControlPlaneRecord } from '../store/records.ts';
@@ -10,12 +11,20 @@ import { askPeer } from './peer-dial.ts';
 import { prove } from './peer-proof.ts';
 
 export const PEER_STREAM_PATH = '/internal/v1/streams';
+export const PEER_USAGE_PATH = '/internal/v1/usage';
+/** Measurements that come later are of no use: they are asked for again with the next look. */
+const USAGE_MS = 5000;
 
 /** What one control plane asks of another. */
 export interface PeerStreamRequest {
   readonly tenantId: TenantId;
   readonly node: string;
   readonly operation: StreamOperation;
+}
+
+export interface PeerUsageRequest {
+  readonly tenantId: TenantId;
+  readonly nodes: readonly string[];
 }
 
 /** A line of the answer. */
@@ -68,6 +77,31 @@ export class Peers implements OtherControlPlanes {
     });
     forwarded.stream.begin(operation);
     return forwarded.stream;
+  }
+
+  async usage(tenantId: TenantId, nodes: readonly string[]): Promise<readonly AgedUsage[]> {
+    const asked = new Map<string, { readonly peer: Peer; readonly nodes: string[] }>();
+    for (const node of nodes) {
+      const peer = this.#peerOf(tenantId, node);
+      if (peer === undefined) continue;
+      const known = asked.get(peer.id);
+      if (known === undefined) asked.set(peer.id, { peer, nodes: [node] });
+      else known.nodes.push(node);
+    }
+    const answers = await Promise.allSettled(
+      [...asked.values()].map((one) => this.#usageOf(one.peer, { tenantId, nodes: one.nodes })),
+    );
+    return answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
+  }
+
+  async #usageOf(peer: Peer, asked: PeerUsageRequest): Promise<readonly AgedUsage[]> {
+    const body = JSON.stringify(asked);
+    const proof = prove(this.#tokenKey, peer.id, body);
+    const signal = AbortSignal.timeout(USAGE_MS);
+    const answer = await askPeer(peer.record, { path: PEER_USAGE_PATH, proof, body, signal });
+    let text = '';
+    for await (const piece of answer.setEncoding('utf8')) text += String(piece);
+    return answer.statusCode === 200 ? (JSON.parse(text) as readonly AgedUsage[]) : [];
   }
 
   #peerOf(tenantId: TenantId, node: string): Peer | undefined {
