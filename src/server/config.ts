@@ -258,6 +258,7 @@ export interface Config {
   readonly regions: readonly Region[];
   readonly residencyEnforcement: boolean;
   readonly volumesEnabled: boolean;
+  readonly volumeLeaseMs: number;
   readonly timers: {
     readonly heartbeatMs: number;
     readonly failedAfterMs: number;
@@ -359,6 +360,7 @@ export function loadConfig(args: readonly string[], environment: NodeJS.ProcessE
     regions: required('regions'),
     residencyEnforcement: required('scheduler.residencyEnforcement'),
     volumesEnabled: required('dvm.enabled'),
+    volumeLeaseMs: required('dvm.lease'),
     timers: {
       heartbeatMs: required('timers.heartbeat'),
       failedAfterMs: required('timers.failedAfter'),

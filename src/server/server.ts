@@ -112,6 +112,8 @@ export async function startServer({
     controlPlaneNode: config.nodeName as NodeName,
     spans: config.timers,
     eventsKept: config.events,
+    regions: config.regions,
+    volumeLeaseMs: config.volumeLeaseMs,
   });
   const admission: Admission = {
     store,
@@ -136,6 +138,7 @@ export async function startServer({
     secrets: secrets.store,
     credentials,
     liveness: controllers.liveness,
+    volumeSigns: controllers.volumeSigns,
     regions: config.regions,
     timers: config.timers,
     acceptsPerSecond: config.sessionsPerSecond,
@@ -152,6 +155,7 @@ export async function startServer({
     tokenKey,
     dispatch,
     controlPlaneName: config.nodeName,
+    volumeLeaseMs: config.volumeLeaseMs,
     joinAddress: ({ headers }) => {
       const caDigest = config.tls === undefined ? undefined : caDigestOf(readFile(config.tls.cert));
       return { baseUrl: baseUrl(headers), ...(caDigest === undefined ? {} : { caDigest }) };

@@ -9,6 +9,7 @@ import { placementCases } from './cases/placement.ts';
 import { recordCases, requestCases } from './cases/request.ts';
 import { secretMaterialCases } from './cases/secret-material.ts';
 import { secretCases } from './cases/secrets.ts';
+import { volumeCases } from './cases/volumes.ts';
 import { workloadCases } from './cases/workload.ts';
 import { PENDING } from './pending.ts';
 import { Stages } from './stages.ts';
@@ -23,6 +24,7 @@ const AREAS: Readonly<Record<string, readonly Case[]>> = {
   placement: placementCases,
   nodes: nodeCases,
   workload: workloadCases,
+  volumes: volumeCases,
   request: requestCases,
   records: recordCases,
 };

@@ -55,7 +55,19 @@ beforeAll(async () => {
   await plane.api.post('/api/v1/nodes', description('shop-node'), { token });
   const { id } = await plane.mintToken({ tenantId: shop.id, role: 'viewer' });
   const backup = await plane.api.post('/api/v1/backups', { deploymentName: 'web' }, { token });
-  own = { deployment: 'web', secret: 'db', node: 'shop-node', token: id, backup: String(backup.body['id']) };
+  const volume = await plane.api.post(
+    '/api/v1/dvm/volumes',
+    { name: 'data', class: 'ephemeral', type: 'tmpfs', sizeBytes: 1 },
+    { token },
+  );
+  own = {
+    volume: String(volume.body['id']),
+    deployment: 'web',
+    secret: 'db',
+    node: 'shop-node',
+    token: id,
+    backup: String(backup.body['id']),
+  };
 });
 afterAll(async () => {
   await plane.close();
@@ -70,6 +82,7 @@ const MISSING: Objects = {
   node: 'gone-node',
   token: 'tokgone',
   backup: 'bak_gone',
+  volume: 'vol_gone',
 };
 
 /** The object that `{name}` or `{id}` of a route names. A route that is not listed fails the run. */
@@ -79,6 +92,7 @@ function objectOf(route: Route): string | undefined {
   if (/\/nodes\/\{name\}/.test(route.path)) return 'node';
   if (route.path.includes('/tokens/{id}')) return 'token';
   if (route.path.includes('/backups/{id}')) return 'backup';
+  if (route.path.includes('/volumes/{id}')) return 'volume';
   return undefined;
 }
 
@@ -88,6 +102,8 @@ function pathOf(route: Route, objects: Objects, tenant: string): string {
     .replace('{tenant}', tenant)
     .replace('{namespace}', 'resources')
     .replace('{version}', '1')
+    .replace('{snap}', 'snap-1')
+    .replace('{node}', 'gone-node')
     .replace(/\{(?:name|id)\}/, object === undefined ? '{unlisted}' : (objects[object] ?? ''));
   if (path.includes('{')) throw new Error(`the matrix does not know the parameters of ${label(route)}`);
   return path;

@@ -15,12 +15,14 @@ const CONTROLLER_KINDS = [
   'instances',
   'observations',
   'node-liveness',
+  'volumes',
+  'volume-observations',
   'control-planes',
   'shards',
 ];
 /** Events that a request causes; the others are published by controllers. */
 const REQUEST_EVENTS =
-  /"kind":"(?:deployment\.(?:created|updated|rotated|rolled_back|restored|deleted)|secret\.written|node\.(?:enrolled|reenrolled|key_replaced|cordoned|uncordoned|draining|deleted|claimed|claim_released)|backup\.[a-z]+)"/;
+  /"kind":"(?:deployment\.(?:created|updated|rotated|rolled_back|restored|deleted)|secret\.written|node\.(?:enrolled|reenrolled|key_replaced|cordoned|uncordoned|draining|deleted|claimed|claim_released)|volume\.(?:created|deleting|resized|replicas_set)|backup\.[a-z]+)"/;
 const ANNOUNCED = ['alterations', 'warnings', 'removed', 'plan'];
 const RECORD_KEYS = ['code', 'doc', 'expected', 'field', 'received', 'why'];
 /** A larger store is not read twice per request: its calls say `laws: false`. */

@@ -3,6 +3,7 @@ import { type Admission, type Caller, commitAttempts, type Outcome } from './adm
 import { findDeployment, storedDeploymentView } from './deployment-stored.ts';
 import { ARCHIVE_VERSIONS, deploymentNotFound } from './deployment-write.ts';
 import { archiveId } from '../journal/journal.ts';
+import { claimVolumes } from '../placement/volume-claims.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
 
 /** The spec goes; its archive stays. Instances are stopped by their controller, which sees that nothing wants them. */
@@ -28,6 +29,7 @@ export async function deleteDeployment(
       .delete('deployment-ids', record.id)
       .delete('deployment-status', joinId(name))
       .put('last-versions', joinId(name), { version });
+    claimVolumes(caller.tenant, name, { before: record.spec, after: undefined }, transaction);
     admission.journal.archive(transaction, caller, {
       number: version,
       change: 'deleted',

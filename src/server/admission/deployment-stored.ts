@@ -1,6 +1,7 @@
 import { deploymentView } from '../../core/contract/deployment-view.ts';
 import type { DeploymentRecord, InstanceView } from '../../core/model/deployment.ts';
 import type { DeploymentFacts } from '../../core/rules/deployment-facts.ts';
+import { otherWriter } from '../placement/volume-claims.ts';
 import type { Stored } from '../store/collection.ts';
 import { joinId } from '../store/keys.ts';
 import type { TenantStore } from '../store/store.ts';
@@ -56,16 +57,7 @@ export function deploymentFacts(tenant: TenantStore, self: string): DeploymentFa
     nodes: () => tenant.list('nodes').map(({ record }) => record),
     node: (name) => tenant.get('nodes', joinId(name))?.record,
     volume: (id) => tenant.get('volumes', joinId(id))?.record,
-    writersOf: (volumeId) =>
-      tenant
-        .list('deployments')
-        .map(({ record }) => record.spec)
-        .filter(
-          (spec) =>
-            spec.name !== self &&
-            spec.volumes?.some((mount) => mount.volumeId === volumeId && !mount.readOnly),
-        )
-        .map((spec) => spec.name),
+    otherWriter: (volumeId) => otherWriter(tenant, volumeId, self),
     deployment: (name) => tenant.get('deployments', joinId(name))?.record.spec,
   };
 }

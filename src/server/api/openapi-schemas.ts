@@ -197,6 +197,50 @@ export const RECORD_SCHEMAS = {
       nodeToken: { ...text, description: 'Only in the answer that enrolled it.' },
     },
   },
+  Volume: {
+    type: 'object',
+    properties: {
+      id: text,
+      tenantId: text,
+      name: text,
+      class: { type: 'string', enum: ['ephemeral', 'replicated', 'object'] },
+      type: { type: 'string', enum: ['volume', 'bind', 'tmpfs'] },
+      phase: { type: 'string', enum: ['Pending', 'Materializing', 'Ready', 'Degraded', 'Deleting'] },
+      message: { ...text, description: 'Why it is not Ready.' },
+      sizeBytes: integer,
+      usedBytes: { type: ['integer', 'null'] },
+      measuredAt: { type: ['string', 'null'], format: 'date-time' },
+      primaryNodeId: { type: ['string', 'null'] },
+      wantedReplicas: { ...integer, description: 'Copies wanted beside the primary.' },
+      replicas: {
+        type: 'array',
+        items: {
+          type: 'object',
+          properties: {
+            nodeId: text,
+            state: { type: 'string', enum: ['syncing', 'live', 'failed'] },
+            lagSeconds: { type: ['number', 'null'] },
+            formerEpoch: {
+              ...integer,
+              description: 'It was the primary until then and may hold bytes of its own.',
+            },
+          },
+        },
+      },
+      accessMode: { type: 'string', enum: ['ReadWriteOnce'] },
+      hostPath: text,
+      epoch: { ...integer, description: 'Raised with every promotion.' },
+      createdAt: time,
+      consumers: {
+        type: 'array',
+        items: { type: 'object', properties: { deployment: text, readOnly: { type: 'boolean' } } },
+      },
+      revision: integer,
+      alterations,
+      warnings,
+      removed: texts,
+    },
+  },
   JoinToken: {
     type: 'object',
     properties: {

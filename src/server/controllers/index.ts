@@ -1,4 +1,5 @@
 import type { NodeName } from '../../core/model/ids.ts';
+import type { Region } from '../../core/model/region.ts';
 import { livenessTimings } from '../../core/planner/node-liveness.ts';
 import type { Controller, ControllerDeps } from './controller.ts';
 import { DrainController } from './drain.ts';
@@ -6,6 +7,7 @@ import { InstancesController } from './instances.ts';
 import { type EventsKept, Janitor } from './janitor.ts';
 import { type Liveness, NodeLivenessController } from './node-liveness.ts';
 import { SpecSnapshotsController } from './spec-snapshots.ts';
+import { type VolumeSigns, VolumesController } from './volumes.ts';
 
 export type { Liveness } from './node-liveness.ts';
 export { systemTimers } from './timers.ts';
@@ -15,6 +17,9 @@ export interface ControllersOptions extends ControllerDeps {
   /** Absent: the defaults of decisions §5 and §3. */
   readonly spans?: ControllerSpans;
   readonly eventsKept?: EventsKept;
+  readonly regions: readonly Region[];
+  /** For epochs that begin from now on. */
+  readonly volumeLeaseMs: number;
 }
 
 /** As configured, on the monotonic clock. */
@@ -28,6 +33,7 @@ export interface ControllerSpans {
 export interface Controllers {
   /** For the sessions with agents, in the same process. */
   readonly liveness: Liveness;
+  readonly volumeSigns: VolumeSigns;
   start(): Promise<void>;
   stop(): Promise<void>;
   status(): Record<string, unknown>;
@@ -47,10 +53,15 @@ export function createControllers(options: ControllersOptions): Controllers {
         startGraceMs: spans.startGraceMs,
       }),
   );
+  const volumes = new VolumesController(options, {
+    leaseMs: options.volumeLeaseMs,
+    regions: options.regions,
+  });
   const instances = new InstancesController(options, spans?.settleMs);
   /** In the order in which they start; they stop in the reverse order. */
   const controllers: readonly Controller[] = [
     nodeLiveness,
+    volumes,
     instances,
     new DrainController(options),
     new SpecSnapshotsController(options),
@@ -58,6 +69,7 @@ export function createControllers(options: ControllersOptions): Controllers {
   ];
   return {
     liveness: nodeLiveness,
+    volumeSigns: volumes,
     start: async () => {
       for (const controller of controllers) controller.start();
     },

@@ -3,16 +3,19 @@ import type { Logger } from 'pino';
 import { MAX_FRAME_BYTES } from '../../core/contract/agent-protocol.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
+import { isKeptByNode, type VolumeRecord } from '../../core/model/volume.ts';
 import { joinId } from '../store/keys.ts';
 import type { Store } from '../store/store.ts';
 import type { ViewChange } from '../store/view.ts';
 import { type AssignmentFacts, assignedInstance } from './assigned-instance.ts';
 import { nodeKey, type PlacedInstances } from './placed-instances.ts';
+import { nodesOf, type PlacedVolumes } from './placed-volumes.ts';
 import type { AgentSession } from './session.ts';
 
 export interface AssignmentsOptions {
   readonly store: Store;
   readonly placed: PlacedInstances;
+  readonly volumes: PlacedVolumes;
   readonly session: (tenantId: TenantId, node: string) => AgentSession | undefined;
   readonly log: Logger;
 }
@@ -47,7 +50,14 @@ export class Assignments {
         this.#options.store.forTenant(tenantId).collection('instances').listUnder(deployment),
       );
     } else if (kind === 'volumes') {
-      this.#markAll(tenantId, this.#options.store.forTenant(tenantId).list('instances'));
+      const record = (after ?? before)?.record as VolumeRecord;
+      // What lives in memory concerns whoever mounts it.
+      if (!isKeptByNode(record))
+        this.#markAll(tenantId, this.#options.store.forTenant(tenantId).list('instances'));
+      for (const stored of [before, after]) {
+        for (const node of stored === undefined ? [] : nodesOf(stored.record as VolumeRecord))
+          this.#mark(tenantId, node);
+      }
     }
   }
 
@@ -84,6 +94,11 @@ export class Assignments {
     };
   }
 
+  /** At once what waits for the end of this turn: nothing else that is said to the agent may overtake an order. */
+  pushDue(session: AgentSession): void {
+    if (this.#dirty.delete(session.key)) this.push(session);
+  }
+
   push(session: AgentSession): void {
     const { tenantId, node, epoch } = session.identity;
     const { placed, log } = this.#options;
@@ -94,7 +109,9 @@ export class Assignments {
         log.warn({ tenantId, node, instance: record.id }, 'an instance has no spec or no volume to run with');
       return assigned ?? [];
     });
-    const text = JSON.stringify(instances);
+    const volumes = this.#options.volumes.assigned(tenantId, node);
+    const kept = volumes.length === 0 ? '' : `,"volumes":${JSON.stringify(volumes)}`;
+    const text = `${JSON.stringify(instances)}${kept}`;
     const digest = hash('sha256', text);
     if (digest === session.assignmentDigest) return;
     if (text.length > MAX_FRAME_BYTES - 1024) {

@@ -6,7 +6,8 @@ import type { InstanceObservation, InstanceRecord } from '../../core/model/insta
 import type { NodeLiveness, NodeRecord } from '../../core/model/node.ts';
 import type { RolloutRecord } from '../../core/model/rollout.ts';
 import type { Quota, Tenant, TokenRecord } from '../../core/model/tenant.ts';
-import type { VolumeRecord } from '../../core/model/volume.ts';
+import type { SeenVolume } from '../../core/contract/volume-seen.ts';
+import type { VolumeClaims, VolumeRecord } from '../../core/model/volume.ts';
 
 /** Platform-wide records by kind. */
 export interface GlobalRecords {
@@ -44,6 +45,12 @@ export interface TenantRecords {
   'node-liveness': NodeLiveness;
   /** id */
   volumes: VolumeRecord;
+  /** name */
+  'volume-names': { readonly volumeId: string };
+  /** volume id */
+  'volume-claims': VolumeClaims;
+  /** volume id / node */
+  'volume-observations': SeenVolume;
   /** label: all references to one credential use one namespace (spec 2.4) */
   'secret-labels': { readonly namespace: string };
   /** the one record: `quota` */

@@ -1,6 +1,7 @@
 import type { Admission } from '../../admission/admission.ts';
 import type { JoinAddress } from '../../admission/join-tokens.ts';
 import type { NodeAdmission } from '../../admission/node-view.ts';
+import type { VolumeAdmission } from '../../admission/volume-stored.ts';
 import type { Dispatch } from '../../dispatch/dispatch.ts';
 import type { Route, RouteRequest } from '../route.ts';
 import { accessRoutes } from './access.ts';
@@ -12,6 +13,8 @@ import { instanceRoutes } from './instances.ts';
 import { joinTokenRoutes } from './join-tokens.ts';
 import { nodeRoutes } from './nodes.ts';
 import { secretRoutes } from './secrets.ts';
+import { snapshotRoutes } from './snapshots.ts';
+import { volumeRoutes } from './volumes.ts';
 
 export interface RouteDependencies {
   readonly admission: Admission;
@@ -19,6 +22,8 @@ export interface RouteDependencies {
   readonly dispatch: Dispatch;
   /** Name of the machine the control plane runs on. */
   readonly controlPlaneName: string;
+  /** For the first epoch of a volume. */
+  readonly volumeLeaseMs: number;
   readonly joinAddress: (request: RouteRequest) => JoinAddress;
 }
 
@@ -28,6 +33,7 @@ export function apiRoutes({
   tokenKey,
   dispatch,
   controlPlaneName,
+  volumeLeaseMs,
   joinAddress,
 }: RouteDependencies): readonly Route[] {
   const nodes: NodeAdmission = {
@@ -39,6 +45,11 @@ export function apiRoutes({
       lastSeenAt: (tenantId, node) => dispatch.lastSeenAt(tenantId, node),
     },
   };
+  const volumes: VolumeAdmission = {
+    admission,
+    leaseMs: volumeLeaseMs,
+    seen: (tenantId, volumeId, node) => dispatch.volumeSeen(tenantId, volumeId, node),
+  };
   return [
     ...deploymentRoutes(admission),
     ...instanceRoutes(admission, dispatch),
@@ -48,6 +59,8 @@ export function apiRoutes({
     ...historyRoutes(),
     ...archiveRoutes(admission),
     ...backupRoutes(admission),
+    ...volumeRoutes(volumes),
+    ...snapshotRoutes(volumes),
     ...accessRoutes(admission, tokenKey),
   ];
 }
