@@ -6,6 +6,7 @@ import { deploymentCases } from './cases/deployment.ts';
 import { healthCheckCases } from './cases/health-check.ts';
 import { nodeCases } from './cases/nodes.ts';
 import { placementCases } from './cases/placement.ts';
+import { recommendationCases } from './cases/recommendations.ts';
 import { recordCases, requestCases } from './cases/request.ts';
 import { secretMaterialCases } from './cases/secret-material.ts';
 import { secretCases } from './cases/secrets.ts';
@@ -25,6 +26,7 @@ const AREAS: Readonly<Record<string, readonly Case[]>> = {
   nodes: nodeCases,
   workload: workloadCases,
   volumes: volumeCases,
+  recommendations: recommendationCases,
   request: requestCases,
   records: recordCases,
 };

@@ -62,6 +62,7 @@ beforeAll(async () => {
   );
   own = {
     volume: String(volume.body['id']),
+    recommendation: 'rec_none',
     deployment: 'web',
     secret: 'db',
     node: 'shop-node',
@@ -83,6 +84,7 @@ const MISSING: Objects = {
   token: 'tokgone',
   backup: 'bak_gone',
   volume: 'vol_gone',
+  recommendation: 'rec_gone',
 };
 
 /** The object that `{name}` or `{id}` of a route names. A route that is not listed fails the run. */
@@ -93,6 +95,7 @@ function objectOf(route: Route): string | undefined {
   if (route.path.includes('/tokens/{id}')) return 'token';
   if (route.path.includes('/backups/{id}')) return 'backup';
   if (route.path.includes('/volumes/{id}')) return 'volume';
+  if (route.path.includes('/recommendations/{id}')) return 'recommendation';
   return undefined;
 }
 
@@ -206,7 +209,10 @@ function sameAnswer(answer: Answer): Json {
     key,
     key === 'received'
       ? ''
-      : String(value).replaceAll(/\b(?:web|db|shop-node|gone-node|gone|tok[a-z0-9]+|bak_[a-z0-9]+)\b/g, '*'),
+      : String(value).replaceAll(
+          /\b(?:web|db|shop-node|gone-node|gone|tok[a-z0-9]+|bak_[a-z0-9]+|vol_[a-z0-9]+|rec_[a-z0-9]+)\b/g,
+          '*',
+        ),
   ]);
   return Object.fromEntries(texts) as Json;
 }

@@ -275,7 +275,7 @@ describe('a rollback', () => {
       tenantId: shop.id,
       name: 'data',
       class: 'ephemeral',
-      type: 'volume',
+      type: 'tmpfs',
       phase: 'Ready',
       sizeBytes: 1,
       replicas: [],

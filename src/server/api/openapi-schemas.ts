@@ -241,6 +241,21 @@ export const RECORD_SCHEMAS = {
       removed: texts,
     },
   },
+  Recommendation: {
+    type: 'object',
+    properties: {
+      id: text,
+      applicable: { type: 'boolean' },
+      type: { type: 'string', enum: ['replication', 'capacity', 'cleanup'] },
+      priority: { type: 'string', enum: ['critical', 'high', 'medium', 'low'] },
+      volume_id: text,
+      parameters: {
+        type: 'object',
+        properties: { action: text, target_replicas: integer, target_size_bytes: integer },
+      },
+      reason: text,
+    },
+  },
   JoinToken: {
     type: 'object',
     properties: {

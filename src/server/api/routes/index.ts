@@ -1,6 +1,7 @@
 import type { Admission } from '../../admission/admission.ts';
 import type { JoinAddress } from '../../admission/join-tokens.ts';
 import type { NodeAdmission } from '../../admission/node-view.ts';
+import { ShownRecommendations } from '../../admission/recommendations.ts';
 import type { VolumeAdmission } from '../../admission/volume-stored.ts';
 import type { Dispatch } from '../../dispatch/dispatch.ts';
 import type { Route, RouteRequest } from '../route.ts';
@@ -12,6 +13,7 @@ import { historyRoutes } from './history.ts';
 import { instanceRoutes } from './instances.ts';
 import { joinTokenRoutes } from './join-tokens.ts';
 import { nodeRoutes } from './nodes.ts';
+import { recommendationRoutes } from './recommendations.ts';
 import { secretRoutes } from './secrets.ts';
 import { snapshotRoutes } from './snapshots.ts';
 import { volumeRoutes } from './volumes.ts';
@@ -61,6 +63,7 @@ export function apiRoutes({
     ...backupRoutes(admission),
     ...volumeRoutes(volumes),
     ...snapshotRoutes(volumes),
+    ...recommendationRoutes({ volumes, shown: new ShownRecommendations() }),
     ...accessRoutes(admission, tokenKey),
   ];
 }
