@@ -22,8 +22,12 @@ export async function joinToken(call: Caller, body: Readonly<Record<string, stri
   return made.token as string;
 }
 
-export async function eventually<T>(read: () => Promise<T>, fits: (value: T) => boolean): Promise<T> {
-  const deadline = performance.now() + 5000;
+export async function eventually<T>(
+  read: () => Promise<T>,
+  fits: (value: T) => boolean,
+  withinMs = 5000,
+): Promise<T> {
+  const deadline = performance.now() + withinMs;
   for (;;) {
     const value = await read();
     if (fits(value)) return value;

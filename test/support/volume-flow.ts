@@ -4,6 +4,8 @@ import { eventually, type NodeFlow, type TestTenant } from './node-flow.ts';
 import { type AgentIdentity, NODE_FACTS, type ScriptedAgent } from './scripted-agent.ts';
 
 export const MIB = 2 ** 20;
+/** A promotion waits for leases; a loaded machine takes its time beside that. */
+export const SLOW_MS = 20_000;
 export const VOLUMES = '/api/v1/dvm/volumes';
 
 /** A scripted agent that keeps volumes: it counts its beats and says of its volumes what the test tells it to. */
@@ -107,6 +109,7 @@ export async function volumeOnce(call: Caller, id: string, fits: (body: any) => 
   const { body } = await eventually(
     () => call('GET', `${VOLUMES}/${id}`),
     (answer) => fits(answer.body),
+    SLOW_MS,
   );
   return body;
 }
