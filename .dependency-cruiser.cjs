@@ -24,7 +24,7 @@ module.exports = {
     only('registry', 'server/registry', 'core|server/(store|secrets)'),
     only('placement', 'server/placement', 'core|server/(store|clock)'),
     only('admission', 'server/admission', 'core|server/(store|secrets|registry|journal|access|placement|clock|ids)'),
-    only('controllers', 'server/controllers', 'core|server/(store|journal|placement|clock|ids)'),
+    only('controllers', 'server/controllers', 'core|server/(store|journal|placement|clock|cron|ids)'),
     only('dispatch', 'server/dispatch', 'core|server/(store|secrets|registry|journal|access|clock|ids)'),
     only('api', 'server/api', 'core|server/(admission|dispatch|journal|access|placement|store|registry|secrets|clock|version)'),
     only('agent', 'agent', 'core/(model|contract|rejections)'),

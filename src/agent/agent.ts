@@ -4,6 +4,7 @@ import type { Engine, EngineInfo } from './engine/engine.ts';
 import type { Identity } from './identity.ts';
 import type { Log } from './log.ts';
 import { Loop } from './loop.ts';
+import { Networks } from './networks.ts';
 import { type NodeFacts, nodeFacts } from './node-facts.ts';
 import { ownership } from './own-labels.ts';
 import { Reporter } from './reporter.ts';
@@ -30,8 +31,10 @@ export class Agent {
   readonly #options: AgentOptions;
   readonly #session: Session;
   readonly #loop: Loop;
+  readonly #networks: Networks;
   readonly #reporter: Reporter;
   readonly #streams: Streams;
+  readonly #meter: UsageMeter;
   #facts: NodeFacts;
   #welcomed = false;
 
@@ -51,6 +54,7 @@ export class Agent {
         onLost: () => this.#end(),
       },
     });
+    this.#networks = new Networks({ engine, onChange: () => this.#reporter.nodeChanged(), log });
     this.#loop = new Loop({
       engine,
       engineKind: info.kind,
@@ -59,7 +63,8 @@ export class Agent {
       bindRoots: options.bindRoots,
       send,
       onChange: (id) => this.#reporter.changed(id),
-      onEngineProblem: () => this.#reporter.engineChanged(),
+      onEngineProblem: () => this.#reporter.nodeChanged(),
+      onPass: () => this.#networks.look(),
       onFirstLook: () => this.#reporter.becameWhole(),
       log,
     });
@@ -70,21 +75,29 @@ export class Agent {
         isWhole: () => this.#loop.observer.looked,
         generation: () => this.#loop.state.generation,
         engineProblem: () => this.#loop.observer.problem,
+        networks: () => this.#networks.observations(),
       },
       send,
     );
-    this.#streams = new Streams({ engine, containerOf: (id) => this.#containerOf(id), send, log });
+    this.#meter = new UsageMeter(
+      engine,
+      () => [...this.#loop.observer.all()].filter(({ status }) => status === 'running'),
+      (usage) => this.#reporter.measured(usage),
+    );
+    this.#streams = new Streams({
+      engine,
+      containerOf: (id) => this.#containerOf(id),
+      networkContainers: (name) => this.#networks.containers(name),
+      send,
+      log,
+    });
   }
 
   /** Until `signal`, or until the control plane dismisses the node. Containers are left running in both cases. */
   async run(signal: AbortSignal): Promise<Farewell | undefined> {
     const stop = new AbortController();
     const all = AbortSignal.any([signal, stop.signal]);
-    new UsageMeter(
-      this.#options.engine,
-      () => [...this.#loop.observer.all()].filter(({ status }) => status === 'running'),
-      (usage) => this.#reporter.measured(usage),
-    ).run(all);
+    this.#meter.run(all);
     const looping = this.#loop.run(all);
     const farewell = await this.#session.run(signal);
     stop.abort();
@@ -105,8 +118,11 @@ export class Agent {
 
   #begin(welcome: Welcome): void {
     const { log, identity, onFirstWelcome } = this.#options;
-    this.#loop.begin(ownership(identity.nodeName, welcome), welcome.epoch);
+    const owner = ownership(identity.nodeName, welcome);
+    this.#loop.begin(owner, welcome.epoch);
+    this.#networks.begin(owner);
     this.#reporter.begin(welcome.epoch, welcome.heartbeatMs);
+    this.#meter.every(welcome.usageMs);
     log.info('session with the control plane', { epoch: welcome.epoch, tenant: welcome.tenantSlug });
     if (!this.#welcomed) onFirstWelcome(this.#facts);
     this.#welcomed = true;
@@ -114,6 +130,7 @@ export class Agent {
 
   #end(): void {
     this.#loop.end();
+    this.#networks.end();
     this.#reporter.end();
     this.#streams.end();
   }
@@ -121,7 +138,8 @@ export class Agent {
   #take(message: SessionMessage): void {
     switch (message.type) {
       case 'assignment':
-        return this.#loop.assign(message);
+        if (this.#loop.assign(message)) this.#networks.assign(message);
+        return;
       case 'lease':
         return; // No engine that writes under a lease is here yet.
       case 'verdict':

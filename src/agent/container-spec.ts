@@ -41,7 +41,8 @@ export async function containerSpec(source: SpecSource): Promise<ContainerSpec> 
     ...optional('healthCheck', container.healthCheck && healthCheckSpec(container.healthCheck)),
     // The engine keeps the container running while the agent is away, also over its own restart. `on-failure` would not:
     // a clean end and a restart of the engine would both leave the container down until the agent is back.
-    restart: { name: 'unless-stopped' },
+    // A job's container is never started again, whoever ends it.
+    restart: assigned.once === undefined ? { name: 'unless-stopped' } : { name: 'no' },
     ...optional('cpu', container.limits?.cpu),
     ...optional('memoryBytes', memoryBytes),
     mounts: await Promise.all(container.mounts.map((mount) => mountSpec(mount, source))),

@@ -70,6 +70,7 @@ const REASONS: Readonly<Record<InstanceStep['kind'], string>> = {
   create: 'container_create_failed',
   start: 'container_start_failed',
   stop: 'container_stop_failed',
+  end: 'container_stop_failed',
   remove: 'container_remove_failed',
   healthcheckNow: 'healthcheck_failed',
 };

@@ -37,6 +37,8 @@ export interface LoopOptions {
   /** The report of this instance may have changed. */
   readonly onChange: (instanceId: string) => void;
   readonly onEngineProblem: () => void;
+  /** The engine was looked at as a whole, and answered. */
+  readonly onPass: () => void;
   /** From now on the observations are whole. */
   readonly onFirstLook: () => void;
   readonly log: Log;
@@ -72,6 +74,7 @@ export class Loop {
         onEnding: (id, ending) => this.#ended(id, ending),
         onPass: ({ first }) => {
           this.#pass();
+          options.onPass();
           if (first) options.onFirstLook();
         },
         onProblem: () => options.onEngineProblem(),
@@ -103,14 +106,19 @@ export class Loop {
     this.#timers.clear();
   }
 
-  assign(assignment: Assignment): void {
+  /** False: it is older than that which is in force, and nothing of it is an order. */
+  assign(assignment: Assignment): boolean {
     if (!this.state.assign(assignment)) {
       this.#options.log.warn('an older assignment was passed over', { generation: assignment.generation });
-      return;
+      return false;
     }
-    for (const id of this.state.assigned.keys()) this.#wake(id);
+    for (const id of this.state.assigned.keys()) {
+      this.#noteRun(id);
+      this.#wake(id);
+    }
     for (const id of this.state.assigned.keys()) this.#options.onChange(id);
     this.#ask();
+    return true;
   }
 
   condemn({ remove }: Verdict): void {
@@ -149,9 +157,24 @@ export class Loop {
   }
 
   #changed(instanceId: string): void {
+    this.#noteRun(instanceId);
     this.#clearMended(instanceId);
     this.#options.onChange(instanceId);
     this.#wake(instanceId);
+  }
+
+  /**
+   * Since when a job's container runs, on the monotonic clock. The engine's times are asked once, when it is first seen: that
+   * counts the time before a restart of the agent, and a clock that is set later changes nothing.
+   */
+  #noteRun(instanceId: string): void {
+    const assigned = this.state.assigned.get(instanceId);
+    const memory = this.state.remembered(instanceId);
+    if (assigned?.once === undefined || memory.runningSinceMs !== undefined) return;
+    const current = currentContainer(assigned, this.observer.byInstance.get(instanceId) ?? []);
+    if (current?.status !== 'running') return;
+    const ranMs = current.startedAt === undefined ? 0 : Date.now() - Date.parse(current.startedAt);
+    this.state.memory.set(instanceId, { ...memory, runningSinceMs: performance.now() - Math.max(0, ranMs) });
   }
 
   /** What failed before is no longer of interest once the container runs, whoever brought that about. */
@@ -165,7 +188,13 @@ export class Loop {
 
   #ended(instanceId: string, ending: Ending): void {
     const activity = this.state.activity.get(instanceId);
-    if (activity === 'stop' || activity === 'remove' || !this.state.assigned.has(instanceId)) return;
+    if (
+      activity === 'stop' ||
+      activity === 'end' ||
+      activity === 'remove' ||
+      !this.state.assigned.has(instanceId)
+    )
+      return;
     this.state.memory.set(instanceId, withEnding(this.state.remembered(instanceId), ending));
     this.#options.onChange(instanceId);
   }
@@ -332,6 +361,7 @@ function gates(cpus: number): Readonly<Record<StepKind, Gate>> {
     create: work,
     start: work,
     stop: stops,
+    end: stops,
     remove: work,
     healthcheckNow: work,
     ask: questions,

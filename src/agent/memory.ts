@@ -6,6 +6,8 @@ export interface InstanceMemory {
   readonly failure?: Failure;
   readonly resolvedAtMs?: number;
   readonly checkedAtMs?: number;
+  /** Of a job's container: since when it runs. */
+  readonly runningSinceMs?: number;
   /** Ends of its containers, newest last. */
   readonly endings: readonly Ending[];
 }

@@ -52,8 +52,32 @@ const health = (status: 'healthy' | 'unhealthy', commandNotFound = false): Obser
   health: { status, failingStreak: 3, lastExitCode: 127, commandNotFound },
 });
 
+const ONCE: AssignedInstance = { ...ASSIGNED, once: { timeoutMs: 2000 } };
+const within = { startedAt: '2026-01-01T00:00:00.000Z', finishedAt: '2026-01-01T00:00:01.999Z' };
+const beyond = { startedAt: '2026-01-01T00:00:00.000Z', finishedAt: '2026-01-01T00:00:02.001Z' };
+
 describe('an observation', () => {
   it.each<readonly [string, Partial<Sight>, object]>([
+    [
+      'a job that ended well',
+      { assigned: ONCE, containers: [{ ...exited, exitCode: 0, ...within }] },
+      { phase: 'exited', exitCode: 0 },
+    ],
+    [
+      'a job that failed',
+      { assigned: ONCE, containers: [{ ...exited, exitCode: 3, ...within }], memory: endings({}, {}, {}) },
+      { phase: 'exited', exitCode: 3, reason: 'container_exited' },
+    ],
+    [
+      'a job whose time was up, whatever its code',
+      { assigned: ONCE, containers: [{ ...exited, exitCode: 0, ...beyond }] },
+      { phase: 'exited', exitCode: 0, reason: 'timed_out' },
+    ],
+    [
+      'a job that ran and is gone',
+      { assigned: { ...ONCE, once: { started: true } } },
+      { phase: 'failed', reason: 'container_lost' },
+    ],
     ['nothing yet', {}, { phase: 'pending' }],
     ['pulling', { activity: 'pull' }, { phase: 'pulling' }],
     ['resolving', { activity: 'resolve' }, { phase: 'creating' }],
@@ -105,6 +129,12 @@ describe('an observation', () => {
     ],
   ])('%s', (_case, sight, expected) => {
     expect(seen(sight)).toMatchObject(expected);
+  });
+
+  it('of a job that ended well names no trouble', () => {
+    expect(seen({ assigned: ONCE, containers: [{ ...exited, exitCode: 0, ...within }] })).not.toHaveProperty(
+      'reason',
+    );
   });
 
   it('forgets a loop that ended', () => {

@@ -1,4 +1,4 @@
-import type { AssignedInstance } from '../core/contract/agent-protocol.ts';
+import type { AssignedInstance, AssignedOnce } from '../core/contract/agent-protocol.ts';
 import type { InstanceId } from '../core/model/ids.ts';
 import type { ContainerPhase, InstanceObservation } from '../core/model/instance.ts';
 import type { ContainerStatus } from './engine/container.ts';
@@ -48,12 +48,14 @@ const PHASE_OF_STEP: Readonly<Record<InstanceStep['kind'], ContainerPhase>> = {
   create: 'creating',
   start: 'starting',
   stop: 'running',
+  end: 'running',
   remove: 'exited',
   healthcheckNow: 'running',
 };
 
 function phaseWithout({ assigned, memory, activity }: Sight): ContainerPhase {
   if (assigned?.wanted === 'stop') return 'removed';
+  if (assigned?.once?.started === true) return 'failed';
   if (memory.failure !== undefined) return 'failed';
   return activity === undefined ? 'pending' : PHASE_OF_STEP[activity];
 }
@@ -81,8 +83,30 @@ interface Trouble {
 function trouble(sight: Sight, seen: ObservedContainer | undefined): Trouble {
   const { failure } = sight.memory;
   if (failure !== undefined) return { reason: failure.reason, message: failure.message };
-  if (seen === undefined) return {};
+  if (seen === undefined) return lost(sight);
+  if (sight.assigned?.once !== undefined && seen.status === 'exited')
+    return endedOnce(sight.assigned.once, seen);
   return ended(sight, seen) ?? unhealthy(sight, seen) ?? paused(seen) ?? {};
+}
+
+function lost({ assigned }: Sight): Trouble {
+  if (assigned?.wanted !== 'run' || assigned.once?.started !== true) return {};
+  return { reason: 'container_lost', message: 'the container was removed before its end was known' };
+}
+
+/**
+ * From the engine's own times, so that it is told alike by an agent that was started anew. What ends within its time is judged by
+ * its code alone.
+ */
+function endedOnce({ timeoutMs }: AssignedOnce, seen: ObservedContainer): Trouble {
+  const ranMs = Date.parse(seen.finishedAt ?? '') - Date.parse(seen.startedAt ?? '');
+  if (timeoutMs !== undefined && ranMs >= timeoutMs)
+    return { reason: 'timed_out', message: `it was ended because its time of ${timeoutMs / 1000} s was up` };
+  if (seen.exitCode === undefined || seen.exitCode === 0) return {};
+  const cause = seen.oomKilled ? OUT_OF_MEMORY : NOT_RUNNABLE[seen.exitCode];
+  return (
+    cause ?? { reason: 'container_exited', message: `the container ended with exit code ${seen.exitCode}` }
+  );
 }
 
 function ended(sight: Sight, seen: ObservedContainer): Trouble | undefined {

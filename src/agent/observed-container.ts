@@ -17,6 +17,7 @@ export interface ObservedContainer {
   readonly health?: ContainerHealth;
   readonly restarts: number;
   readonly startedAt?: string;
+  readonly finishedAt?: string;
   readonly healthySince?: string;
   readonly ports: readonly { readonly container: number; readonly host: number }[];
 }
@@ -45,6 +46,7 @@ export function observedContainer(
     ...optional('health', state.health),
     restarts: state.restartCount,
     ...optional('startedAt', state.startedAt),
+    ...optional('finishedAt', state.finishedAt),
     ...optional('healthySince', healthy ? (before?.healthySince ?? now.toISOString()) : undefined),
     ports: state.ports
       .filter((port, index, all) => all.findIndex((other) => other.container === port.container) === index)

@@ -7,6 +7,8 @@ export const OWN_LABELS = {
   node: `${LABEL_DOMAIN}node`,
   install: `${LABEL_DOMAIN}install`,
   attempt: `${LABEL_DOMAIN}attempt`,
+  /** On networks that the tenant asked for; its value is the tenant's name for it. */
+  network: `${LABEL_DOMAIN}network`,
 } as const;
 
 export interface Ownership {
@@ -38,6 +40,7 @@ export function containerLabels(
     [OWN_LABELS.node]: owner.node,
     [OWN_LABELS.install]: owner.installId,
     [OWN_LABELS.attempt]: String(assigned.attempt),
+    ...(assigned.canary === true ? { [OWN_LABELS.canary]: 'true' } : {}),
   };
 }
 

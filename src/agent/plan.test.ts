@@ -80,6 +80,57 @@ const failed = withFailure(
 );
 
 const CASES: readonly (readonly [string, World, readonly (Partial<Step> & { readonly kind: string })[]])[] = [
+  [
+    'a job that is to run once',
+    { assigned: [assigned('a', { once: {} })] },
+    [{ kind: 'create', name: 'web' }],
+  ],
+  [
+    'a job whose container is made',
+    { assigned: [assigned('a', { once: {} })], containers: [container('a', { status: 'created' })] },
+    [{ kind: 'start' }],
+  ],
+  [
+    'a job that has ended stays',
+    {
+      assigned: [assigned('a', { once: { started: true } })],
+      containers: [container('a', { status: 'exited', exitCode: 1 })],
+    },
+    [],
+  ],
+  [
+    'a job that ran and is gone is not made again',
+    { assigned: [assigned('a', { once: { started: true } })] },
+    [],
+  ],
+  [
+    'a job within its time',
+    {
+      assigned: [assigned('a', { once: { timeoutMs: 1000 } })],
+      containers: [container('a')],
+      memory: { a: { ...NO_MEMORY, runningSinceMs: 999_001 } },
+    },
+    [],
+  ],
+  [
+    'a job whose time is up',
+    {
+      assigned: [assigned('a', { once: { timeoutMs: 1000 } })],
+      containers: [container('a')],
+      memory: { a: { ...NO_MEMORY, runningSinceMs: 999_000 } },
+    },
+    [{ kind: 'end' }],
+  ],
+  [
+    'a job that is to end now',
+    { assigned: [assigned('a', { once: { end: true } })], containers: [container('a')] },
+    [{ kind: 'end' }],
+  ],
+  [
+    'a job that is to go',
+    { assigned: [assigned('a', { wanted: 'stop' })], containers: [container('a', { status: 'exited' })] },
+    [{ kind: 'remove' }],
+  ],
   ['nothing assigned, nothing there', {}, []],
   ['a new instance', { assigned: [assigned('a')] }, [{ kind: 'create', name: 'web' }]],
   [
@@ -312,6 +363,7 @@ function carriedOut(view: NodeView, step: Step, count: number): NodeView {
     }
     case 'start':
       return put(step.containerId, 'running');
+    case 'end':
     case 'stop':
       return put(step.containerId, 'exited');
     case 'remove':

@@ -1,4 +1,4 @@
-import type { AssignedContainer, AssignedInstance } from '../core/contract/agent-protocol.ts';
+import type { AssignedContainer, AssignedInstance, AssignedOnce } from '../core/contract/agent-protocol.ts';
 import { backOffMs } from './back-off.ts';
 import { chooseName } from './container-name.ts';
 import type { EngineKind } from './engine/engine.ts';
@@ -62,9 +62,15 @@ function planRun(
   const { container } = assigned;
   if (container === undefined || waits(view, assigned.id)) return undefined;
   const kept = currentContainer(assigned, mine);
-  if (kept === undefined) return planCreate(view, assigned, container, mine);
+  if (kept === undefined) {
+    // It ran and somebody removed it: made again, it would run twice.
+    return assigned.once?.started === true ? undefined : planCreate(view, assigned, container, mine);
+  }
   const surplus = discardFirst(mine.filter((one) => one.id !== kept.id));
-  return surplus ?? planKept(view, assigned, container, kept);
+  if (surplus !== undefined) return surplus;
+  return assigned.once !== undefined && kept.status !== 'created'
+    ? planOnce(view, assigned, assigned.once, kept)
+    : planKept(view, assigned, container, kept);
 }
 
 /** Everything that can fail without a container comes first, so that a running one is not given up for one that cannot be made. */
@@ -108,6 +114,23 @@ function planKept(
     case 'removing':
       return undefined;
   }
+}
+
+/** Runs to its end, which may be brought about, and then stays: the control plane says when it may go. */
+function planOnce(
+  view: NodeView,
+  { id: instanceId }: AssignedInstance,
+  once: AssignedOnce,
+  kept: ObservedContainer,
+): InstanceStep | undefined {
+  if (kept.status !== 'running' && kept.status !== 'paused') return undefined;
+  const isDue = once.end === true || view.nowMs >= (timeoutAtMs(view, instanceId, once) ?? Infinity);
+  return isDue ? { kind: 'end', instanceId, containerId: kept.id } : undefined;
+}
+
+function timeoutAtMs(view: NodeView, instanceId: string, { timeoutMs }: AssignedOnce): number | undefined {
+  const since = view.memory.get(instanceId)?.runningSinceMs;
+  return since === undefined || timeoutMs === undefined ? undefined : since + timeoutMs;
 }
 
 /** A running container before one that does not run, an older one before a younger: both agents of a restart choose alike. */
@@ -191,6 +214,8 @@ export function nextDueMs(view: NodeView, instanceId: string): number | undefine
   if (assigned?.wanted !== 'run' || assigned.container === undefined) return undefined;
   const mine = (view.containers.get(instanceId) ?? []).filter((one) => one.installId === view.installId);
   const kept = currentContainer(assigned, mine);
+  if (assigned.once !== undefined && kept?.status !== 'created')
+    return kept?.status === 'running' ? timeoutAtMs(view, instanceId, assigned.once) : undefined;
   if (kept?.status === 'exited') return restartAtMs(view, instanceId);
   return kept?.status === 'running' ? checkAtMs(view, instanceId, assigned.container) : undefined;
 }

@@ -1,5 +1,6 @@
 import type { AgentMessage, InstanceUsage } from '../core/contract/agent-protocol.ts';
 import type { ContainerPhase, InstanceObservation } from '../core/model/instance.ts';
+import type { NetworkObservation } from '../core/model/network.ts';
 
 const COALESCE_MS = 50;
 /** What passes by itself in a moment is told only when it lasts. */
@@ -15,6 +16,7 @@ export interface ReportSource {
   isWhole(): boolean;
   generation(): number;
   engineProblem(): string | undefined;
+  networks(): readonly NetworkObservation[];
 }
 
 /**
@@ -67,8 +69,8 @@ export class Reporter {
     if (this.#epoch !== undefined) this.#report(true);
   }
 
-  /** The engine's state goes with any report. */
-  engineChanged(): void {
+  /** The state of the engine and of networks goes with any report. */
+  nodeChanged(): void {
     if (this.#epoch !== undefined) this.#report(false);
   }
 
@@ -121,6 +123,7 @@ export class Reporter {
     }
     for (const one of observations) this.#sent.set(one.id, JSON.stringify(one));
     const problem = this.#source.engineProblem();
+    const networks = this.#source.networks();
     this.#flushedMs = performance.now();
     this.#send({
       type: 'report',
@@ -130,6 +133,7 @@ export class Reporter {
       observations,
       ...(problem === undefined ? {} : { engineProblem: problem }),
       ...(this.#usage.length === 0 ? {} : { usage: this.#usage }),
+      ...(networks.length === 0 ? {} : { networks }),
     });
     this.#usage = [];
     this.#scheduleHeartbeat();

@@ -4,6 +4,7 @@ import type {
   ServerMessage,
   StreamOperation,
 } from '../core/contract/agent-protocol.ts';
+import type { NetworkSettings } from '../core/model/network.ts';
 import { type Fields, fields } from './engine/fields.ts';
 
 /**
@@ -31,12 +32,14 @@ const SHAPES: { readonly [K in ServerMessage['type']]: (message: Fields) => bool
     isName(m['tenantSlug']) &&
     isName(m['installId']) &&
     isCount(m['heartbeatMs']) &&
-    isCount(m['silenceMs']),
+    isCount(m['silenceMs']) &&
+    (m['usageMs'] === undefined || isCount(m['usageMs'])),
   assignment: (m) =>
     isCount(m['epoch']) &&
     isCount(m['generation']) &&
     isListOf(m['instances'], isAssignedInstance) &&
-    (m['volumes'] === undefined || isListOf(m['volumes'], isAssignedVolume)),
+    (m['volumes'] === undefined || isListOf(m['volumes'], isAssignedVolume)) &&
+    (m['networks'] === undefined || isListOf(m['networks'], isNetworkSettings)),
   lease: (m) => isCount(m['epoch']) && isCount(m['beat']),
   verdict: (m) => isCount(m['epoch']) && isListOf(m['remove'], isText),
   resolved: (m) =>
@@ -78,7 +81,16 @@ function isAssignedInstance(value: unknown): value is AssignedInstance {
   const one = fields(value);
   const known = isName(one['id']) && isName(one['deployment']) && isText(one['specHash']);
   if (!known || !isCount(one['secretsVersion']) || !isCount(one['attempt'])) return false;
+  if (one['once'] !== undefined && !isOnce(fields(one['once']))) return false;
   return one['wanted'] === 'stop' || (one['wanted'] === 'run' && isAssignedContainer(one['container']));
+}
+
+function isOnce({ timeoutMs, end, started }: Fields): boolean {
+  return (
+    (timeoutMs === undefined || isCount(timeoutMs)) &&
+    (end === undefined || typeof end === 'boolean') &&
+    (started === undefined || typeof started === 'boolean')
+  );
 }
 
 function isAssignedContainer(value: unknown): boolean {
@@ -116,8 +128,19 @@ function isAssignedVolume(value: unknown): value is AssignedVolume {
   );
 }
 
+function isNetworkSettings(value: unknown): value is NetworkSettings {
+  const one = fields(value);
+  return (
+    isName(one['name']) &&
+    one['driver'] === 'bridge' &&
+    isTexts(one['labels']) &&
+    typeof one['internal'] === 'boolean'
+  );
+}
+
 const OPERATIONS: { readonly [K in StreamOperation['kind']]: (operation: Fields) => boolean } = {
   containers: () => true,
+  'network-containers': (o) => isName(o['network']),
   logs: (o) => isText(o['instanceId']) && typeof o['follow'] === 'boolean',
   stats: (o) => isText(o['instanceId']),
   exec: (o) => isText(o['instanceId']) && isListOf(o['command'], isText) && isCount(o['timeoutMs']),

@@ -6,6 +6,8 @@ export type Step =
   | { readonly kind: 'create'; readonly instanceId: string; readonly name: string }
   | { readonly kind: 'start'; readonly instanceId: string; readonly containerId: string }
   | { readonly kind: 'stop'; readonly instanceId: string; readonly containerId: string }
+  /** Ends a job's container, and keeps it. */
+  | { readonly kind: 'end'; readonly instanceId: string; readonly containerId: string }
   | { readonly kind: 'remove'; readonly instanceId: string; readonly containerId: string }
   | { readonly kind: 'healthcheckNow'; readonly instanceId: string; readonly containerId: string }
   | { readonly kind: 'ask'; readonly instanceIds: readonly string[] };

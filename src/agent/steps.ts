@@ -98,6 +98,14 @@ export const EXECUTORS: Executors = {
     });
   },
 
+  end: async ({ containerId }, { engine, observer }) => {
+    await orGone(observer, containerId, async () => {
+      await engine.stop(containerId, STOP_GRACE_S);
+      // Its code is what the control plane waits for.
+      await observer.refresh(containerId);
+    });
+  },
+
   remove: async ({ containerId }, { engine, observer }) => {
     await orGone(observer, containerId, async () => {
       const force = observer.get(containerId)?.status === 'dead';

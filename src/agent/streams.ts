@@ -21,6 +21,7 @@ export interface StreamSource {
   readonly engine: Engine;
   /** The container of an instance that this node was assigned. */
   readonly containerOf: (instanceId: string) => string | undefined;
+  readonly networkContainers: (name: string) => Promise<readonly string[]>;
   readonly send: (message: AgentMessage) => boolean;
   readonly log: Log;
 }
@@ -75,6 +76,10 @@ export class Streams {
     const { engine } = this.#source;
     if (operation.kind === 'containers') {
       await sendContainers(engine, pipe);
+      return undefined;
+    }
+    if (operation.kind === 'network-containers') {
+      await pipe.write({ value: await this.#source.networkContainers(operation.network) });
       return undefined;
     }
     if (operation.kind === 'volume-receive')

@@ -4,6 +4,7 @@ import { Gate } from './gate.ts';
 import type { ObservedContainer } from './observed-container.ts';
 
 const INTERVAL_MS = 15_000;
+const MIN_INTERVAL_MS = 100;
 const AT_ONCE = 2;
 const SAMPLE_DEADLINE_MS = 5_000;
 /** A round over more containers than this is spread over several. */
@@ -16,7 +17,7 @@ export function cpuPercent(before: StatsSample, now: StatsSample): number {
   return Math.round((10_000 * (now.cpuNs - before.cpuNs)) / elapsedNs) / 100;
 }
 
-/** Measures running containers every 15 s, a few at a time, and never two rounds at once. */
+/** Measures running containers, by default every 15 s, a few at a time, and never two rounds at once. */
 export class UsageMeter {
   readonly #engine: Engine;
   readonly #running: () => readonly ObservedContainer[];
@@ -24,6 +25,9 @@ export class UsageMeter {
   readonly #gate = new Gate(AT_ONCE);
   #before = new Map<string, StatsSample>();
   #offset = 0;
+  #intervalMs = INTERVAL_MS;
+  /** Starts the wait for the next round anew; undefined while a round is under way. */
+  #wait: (() => void) | undefined;
 
   constructor(
     engine: Engine,
@@ -35,16 +39,27 @@ export class UsageMeter {
     this.#onMeasured = onMeasured;
   }
 
+  /** As the control plane asks for; undefined: the default. */
+  every(ms: number | undefined): void {
+    const next = ms === undefined ? INTERVAL_MS : Math.max(MIN_INTERVAL_MS, ms);
+    if (next === this.#intervalMs) return;
+    this.#intervalMs = next;
+    this.#wait?.();
+  }
+
   run(signal: AbortSignal): void {
-    const again = (): void => {
-      const timer = setTimeout(() => {
-        void this.#round().finally(() => {
-          if (!signal.aborted) again();
-        });
-      }, INTERVAL_MS);
-      signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
+    let timer: NodeJS.Timeout | undefined;
+    const wait = (): void => {
+      clearTimeout(timer);
+      if (signal.aborted) return;
+      this.#wait = wait;
+      timer = setTimeout(() => {
+        this.#wait = undefined;
+        void this.#round().finally(wait);
+      }, this.#intervalMs);
     };
-    again();
+    signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
+    wait();
   }
 
   async #round(): Promise<void> {

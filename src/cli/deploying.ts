@@ -75,7 +75,7 @@ export function showPlan(session: Session, { name, action, answer, removed }: Pl
 /** Taking something away silently is how credentials get lost (lessons, row 16): somebody has to say yes. */
 export async function confirmRemoval(
   session: Session,
-  planned: readonly Planned[],
+  planned: readonly Pick<Planned, 'name' | 'removed'>[],
   options: OptionValues,
 ): Promise<void> {
   const losing = planned.filter(({ removed }) => removed.length > 0);

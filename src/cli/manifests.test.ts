@@ -16,7 +16,8 @@ function file(name: string, text: string): string {
   writeFileSync(path, text);
   return path;
 }
-const read = (...paths: readonly string[]) => readManifests(paths, async () => 'name: piped\nimage: a:1\n');
+const read = (...paths: readonly string[]) =>
+  readManifests(paths, async () => 'name: piped\nimage: a:1\n', ['Deployment', 'Network']);
 
 describe('manifests', () => {
   it('are every document of every file, with its place', async () => {

@@ -15,8 +15,8 @@ export interface Manifest {
 const EXTENSIONS = /\.(?:ya?ml|json)$/;
 const MAX_FILE_BYTES = 16 * 2 ** 20;
 
-/** Kinds that this program can apply; others are told apart from a misspelt one by the control plane's own rules. */
-const APPLIED = 'Deployment';
+/** A document that names no kind. */
+const DEFAULT_KIND = 'Deployment';
 
 interface Source {
   readonly name: string;
@@ -64,6 +64,7 @@ function readFile(path: string): string {
 export async function readManifests(
   paths: readonly string[],
   readInput: () => Promise<string>,
+  kinds: readonly string[],
 ): Promise<readonly Manifest[]> {
   const { parseAllDocuments } = await import('yaml');
   const manifests: Manifest[] = [];
@@ -77,7 +78,7 @@ export async function readManifests(
       // Aliases may not multiply a small file into a large one.
       const value: unknown = document.toJS({ maxAliasCount: 100 });
       if (value === null || value === undefined) continue;
-      manifests.push(manifestOf(place, value));
+      manifests.push(manifestOf(place, value, kinds));
     }
   }
   if (manifests.length === 0) throw usage('the files hold no document');
@@ -85,7 +86,7 @@ export async function readManifests(
   return manifests;
 }
 
-function manifestOf(source: string, value: unknown): Manifest {
+function manifestOf(source: string, value: unknown, kinds: readonly string[]): Manifest {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw usage(
       `${source} must describe one record; it holds ${Array.isArray(value) ? 'a list' : `a ${typeof value}`}`,
@@ -93,10 +94,10 @@ function manifestOf(source: string, value: unknown): Manifest {
     );
   }
   const body = value as Json;
-  const kind = body['kind'] ?? APPLIED;
-  if (kind !== APPLIED) {
+  const kind = body['kind'] ?? DEFAULT_KIND;
+  if (typeof kind !== 'string' || !kinds.includes(kind)) {
     throw usage(
-      `${source}: kind ${JSON.stringify(kind)} cannot be applied; this program applies kind ${APPLIED}`,
+      `${source}: kind ${JSON.stringify(kind)} cannot be applied; this program applies kind ${kinds.join(', ')}`,
       ['Nothing was sent. Leave the document out, or correct its kind.'],
     );
   }
@@ -109,14 +110,14 @@ function manifestOf(source: string, value: unknown): Manifest {
       '  image: registry.example.com/shop/web:1.4.2',
     ]);
   }
-  return { source, kind: APPLIED, name, body };
+  return { source, kind, name, body };
 }
 
 function refuseDuplicates(manifests: readonly Manifest[]): void {
   const seen = new Map<string, string>();
-  for (const { name, source } of manifests) {
-    const before = seen.get(name);
+  for (const { kind, name, source } of manifests) {
+    const before = seen.get(`${kind}/${name}`);
     if (before !== undefined) throw usage(`${name} is described twice: in ${before} and in ${source}`);
-    seen.set(name, source);
+    seen.set(`${kind}/${name}`, source);
   }
 }

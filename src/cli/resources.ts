@@ -299,6 +299,28 @@ const backups: Resource = {
   ],
 };
 
+const networks: Resource = {
+  name: 'networks',
+  aliases: ['network', 'net'],
+  nameOf: (record) => `network/${textOf(record, 'name')}`,
+  nothing: 'no networks yet; next: berth network create NAME',
+  list: (client) => client.list('/api/v1/networks'),
+  one: (client, name) => client.record({ path: `/api/v1/networks/${segment(name)}` }),
+  columns: [
+    field('NAME', 'name'),
+    field('NODE', 'nodeId'),
+    field('DRIVER', 'driver'),
+    { header: 'INTERNAL', cell: (record) => (valueOf(record, 'internal') === true ? 'yes' : 'no') },
+    field('PHASE', 'status.phase'),
+    { header: 'LABELS', cell: labelsOf, wide: true },
+    ageOf('createdAt'),
+    {
+      header: 'MESSAGE',
+      cell: (record) => (textOf(record, 'status.phase') === 'Ready' ? '' : textOf(record, 'status.message')),
+    },
+  ],
+};
+
 /** Every kind that `get` knows. */
 export const RESOURCES: readonly Resource[] = [
   deployments,
@@ -311,6 +333,7 @@ export const RESOURCES: readonly Resource[] = [
   archives,
   joinTokens,
   backups,
+  networks,
 ];
 
 export function resourceOf(word: string): Resource {

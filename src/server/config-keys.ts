@@ -246,4 +246,11 @@ export const CONFIG_KEYS = [
     default: '10s',
     description: 'Running time that counts as healthy without a health check.',
   },
+  {
+    path: 'timers.usage',
+    type: 'duration',
+    default: '15s',
+    minimum: 100,
+    description: 'How often agents measure their containers, and scaling policies look at the measurements.',
+  },
 ] as const satisfies readonly ConfigKey[];

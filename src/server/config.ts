@@ -265,6 +265,7 @@ export interface Config {
     readonly replaceAfterMs: number;
     readonly startGraceMs: number;
     readonly settleMs: number;
+    readonly usageMs: number;
   };
 }
 
@@ -367,6 +368,7 @@ export function loadConfig(args: readonly string[], environment: NodeJS.ProcessE
       replaceAfterMs: required('timers.replaceAfter'),
       startGraceMs: required('timers.startGrace'),
       settleMs: required('timers.settle'),
+      usageMs: required('timers.usage'),
     },
   };
 }

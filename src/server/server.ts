@@ -21,6 +21,7 @@ import { apiRoutes } from './api/routes/index.ts';
 import { bootstrap, readOrCreateKey } from './bootstrap.ts';
 import { systemClock } from './clock.ts';
 import type { Config } from './config.ts';
+import { parseSchedule } from './cron.ts';
 import { createControllers, systemTimers } from './controllers/index.ts';
 import { Dispatch } from './dispatch/dispatch.ts';
 import { createIds } from './ids.ts';
@@ -110,10 +111,16 @@ export async function startServer({
     metrics: metrics.controllers(),
     log: (problem, details) => log.warn(details, problem),
     controlPlaneNode: config.nodeName as NodeName,
+    parseSchedule,
     spans: config.timers,
     eventsKept: config.events,
     regions: config.regions,
     volumeLeaseMs: config.volumeLeaseMs,
+    scaling: {
+      measured: (tenantId, node) => dispatch.usage(tenantId, node),
+      intervalMs: config.timers.usageMs,
+      maxReplicas: config.maxReplicasPerDeployment,
+    },
   });
   const admission: Admission = {
     store,
@@ -122,6 +129,7 @@ export async function startServer({
     journal,
     clusters,
     limits,
+    parseSchedule,
     imageCheck: createImageCheck({ dialer, credentials }),
     secrets: { store: secrets.store, references: new SecretReferences(view), policy: limits.secretPolicy },
     residency: { enforcement: config.residencyEnforcement, regions: config.regions },
@@ -156,6 +164,7 @@ export async function startServer({
     dispatch,
     controlPlaneName: config.nodeName,
     volumeLeaseMs: config.volumeLeaseMs,
+    scalingViews: (tenantId, deployment) => controllers.scalingView(tenantId, deployment),
     joinAddress: ({ headers }) => {
       const caDigest = config.tls === undefined ? undefined : caDigestOf(readFile(config.tls.cert));
       return { baseUrl: baseUrl(headers), ...(caDigest === undefined ? {} : { caDigest }) };

@@ -4,11 +4,14 @@ import { routeTable } from '../support/route-table.ts';
 import type { Case } from './cases/case.ts';
 import { deploymentCases } from './cases/deployment.ts';
 import { healthCheckCases } from './cases/health-check.ts';
+import { networkCases } from './cases/networks.ts';
+import { jobCases, jobWithoutNodesCases } from './cases/jobs.ts';
 import { nodeCases } from './cases/nodes.ts';
 import { placementCases } from './cases/placement.ts';
 import { recommendationCases } from './cases/recommendations.ts';
 import { recordCases, requestCases } from './cases/request.ts';
 import { secretMaterialCases } from './cases/secret-material.ts';
+import { scalingCases } from './cases/scaling.ts';
 import { secretCases } from './cases/secrets.ts';
 import { volumeCases } from './cases/volumes.ts';
 import { workloadCases } from './cases/workload.ts';
@@ -24,9 +27,13 @@ const AREAS: Readonly<Record<string, readonly Case[]>> = {
   'secret-material': secretMaterialCases,
   placement: placementCases,
   nodes: nodeCases,
+  networks: networkCases,
+  jobs: jobCases,
+  'jobs-without-nodes': jobWithoutNodesCases,
   workload: workloadCases,
   volumes: volumeCases,
   recommendations: recommendationCases,
+  scaling: scalingCases,
   request: requestCases,
   records: recordCases,
 };

@@ -53,6 +53,7 @@ beforeAll(async () => {
     { token },
   );
   await plane.api.post('/api/v1/nodes', description('shop-node'), { token });
+  await plane.api.post('/api/v1/networks', { name: 'backend', nodeId: 'shop-node' }, { token });
   const { id } = await plane.mintToken({ tenantId: shop.id, role: 'viewer' });
   const backup = await plane.api.post('/api/v1/backups', { deploymentName: 'web' }, { token });
   const volume = await plane.api.post(
@@ -60,12 +61,19 @@ beforeAll(async () => {
     { name: 'data', class: 'ephemeral', type: 'tmpfs', sizeBytes: 1 },
     { token },
   );
+  await plane.api.post(
+    '/api/v1/jobs',
+    { kind: 'Job', name: 'web', image: pushed.image, schedule: '0 3 * * *' },
+    { token },
+  );
   own = {
     volume: String(volume.body['id']),
     recommendation: 'rec_none',
     deployment: 'web',
+    job: 'web',
     secret: 'db',
     node: 'shop-node',
+    network: 'backend',
     token: id,
     backup: String(backup.body['id']),
   };
@@ -79,8 +87,10 @@ type Objects = Readonly<Record<string, string>>;
 
 const MISSING: Objects = {
   deployment: 'gone',
+  job: 'gone',
   secret: 'gone',
   node: 'gone-node',
+  network: 'gone-net',
   token: 'tokgone',
   backup: 'bak_gone',
   volume: 'vol_gone',
@@ -91,7 +101,9 @@ const MISSING: Objects = {
 function objectOf(route: Route): string | undefined {
   if (/\/deployments\/\{name\}/.test(route.path)) return 'deployment';
   if (/\/secrets\//.test(route.path) && route.path.includes('{name}')) return 'secret';
+  if (/\/jobs\/\{name\}/.test(route.path)) return 'job';
   if (/\/nodes\/\{name\}/.test(route.path)) return 'node';
+  if (/\/networks\/\{name\}/.test(route.path)) return 'network';
   if (route.path.includes('/tokens/{id}')) return 'token';
   if (route.path.includes('/backups/{id}')) return 'backup';
   if (route.path.includes('/volumes/{id}')) return 'volume';
@@ -210,7 +222,7 @@ function sameAnswer(answer: Answer): Json {
     key === 'received'
       ? ''
       : String(value).replaceAll(
-          /\b(?:web|db|shop-node|gone-node|gone|tok[a-z0-9]+|bak_[a-z0-9]+|vol_[a-z0-9]+|rec_[a-z0-9]+)\b/g,
+          /\b(?:web|db|shop-node|gone-node|backend|gone-net|gone|tok[a-z0-9]+|bak_[a-z0-9]+|vol_[a-z0-9]+|rec_[a-z0-9]+)\b/g,
           '*',
         ),
   ]);
@@ -228,6 +240,7 @@ describe('the matrix', () => {
     const token = shop.tokens['tenant-admin'];
     expect((await plane.api.get('/api/v1/deployments/web', { token })).status).toBe(200);
     expect((await plane.api.get('/api/v1/nodes/shop-node', { token })).status).toBe(200);
+    expect((await plane.api.get('/api/v1/networks/backend', { token })).status).toBe(200);
     const secret = await plane.api.get('/api/v1/secrets/resources/db', { token });
     expect(secret.body['version']).toBe(1);
   });

@@ -178,7 +178,7 @@ describe('a backup in another control plane', () => {
       'a policy that cannot be restored',
       (_, __, content) => (content['scalingPolicy'] = { minReplicas: 1 }),
       'backup_invalid',
-      'backup.content.scalingPolicy',
+      'backup.content.scalingPolicy.maxReplicas',
     ],
     ['text instead of an id', (_, backup) => (backup['id'] = plant(MATERIAL)), 'backup_invalid', 'backup.id'],
     [

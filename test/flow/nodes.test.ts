@@ -38,7 +38,7 @@ describe('the thin path', () => {
       container: {
         image: 'localhost:1/shop/web:1.0.0',
         environment: { LOG_LEVEL: 'info' },
-        needsSecrets: true,
+        needsSecrets: false,
         alias: 'thin',
       },
     });

@@ -197,7 +197,7 @@ describe('a lost primary with live copies', () => {
       volumes: [{ volumeId: id, mountPath: '/data' }],
       placement: { residency: { country: 'DE' } },
     });
-    const path = `/api/v1/tenants/${'resident'}/volumes/${id}/replicas`;
+    const path = `/api/v1/tenants/resident/volumes/${id}/replicas`;
     const foreign = await tenant.call('POST', path, { node_id: 'resident-2' });
     expect([foreign.status, foreign.body.code]).toEqual([422, 'node_not_a_placement_candidate']);
     expect((await tenant.call('POST', path, { node_id: 'resident-3' })).status).toBe(201);

@@ -14,6 +14,7 @@ import { Metrics } from '../../src/server/api/metrics.ts';
 import { type Route, route } from '../../src/server/api/route.ts';
 import { writeReply } from '../../src/server/api/routes/deployments.ts';
 import { readOrCreateKey } from '../../src/server/bootstrap.ts';
+import { parseSchedule } from '../../src/server/cron.ts';
 import { systemClock } from '../../src/server/clock.ts';
 import { createIds } from '../../src/server/ids.ts';
 import { TenantClusters } from '../../src/server/placement/tenant-clusters.ts';
@@ -47,6 +48,7 @@ export async function admissionOn(plane: ControlPlane): Promise<Admission> {
     store,
     clock: systemClock,
     ids,
+    parseSchedule,
     clusters: new TenantClusters(store, {
       controlPlaneNode: config.nodeName as NodeName,
       regions: config.regions,

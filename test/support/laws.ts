@@ -14,15 +14,30 @@ const CONTROLLER_KINDS = [
   'specs',
   'instances',
   'observations',
+  'network-observations',
   'node-liveness',
   'volumes',
   'volume-observations',
+  'job-status',
+  'job-captures',
+  'job-logs',
   'control-planes',
   'shards',
 ];
 /** Events that a request causes; the others are published by controllers. */
-const REQUEST_EVENTS =
-  /"kind":"(?:deployment\.(?:created|updated|rotated|rolled_back|restored|deleted)|secret\.written|node\.(?:enrolled|reenrolled|key_replaced|cordoned|uncordoned|draining|deleted|claimed|claim_released)|volume\.(?:created|deleting|resized|replicas_set)|backup\.[a-z]+)"/;
+const REQUEST_EVENTS = new RegExp(
+  `"kind":"(?:${[
+    'deployment\\.(?:created|updated|rotated|rolled_back|restored|deleted)',
+    'deployment\\.canary_(?:started|promoted)',
+    'deployment\\.scaling_policy_[a-z]+',
+    'secret\\.written',
+    'node\\.(?:enrolled|reenrolled|key_replaced|cordoned|uncordoned|draining|deleted|claimed|claim_released)',
+    'volume\\.(?:created|deleting|resized|replicas_set)',
+    'backup\\.[a-z]+',
+    'network\\.(?:created|deleted)',
+    'job\\.(?:created|deleted|run_requested|cancel_requested)',
+  ].join('|')})"`,
+);
 const ANNOUNCED = ['alterations', 'warnings', 'removed', 'plan'];
 const RECORD_KEYS = ['code', 'doc', 'expected', 'field', 'received', 'why'];
 /** A larger store is not read twice per request: its calls say `laws: false`. */
@@ -54,6 +69,8 @@ function ofController(key: string, value: string | undefined): boolean {
   if (CONTROLLER_KINDS.some((kind) => key.includes(`/${kind}/`))) return true;
   // Snapshots are written by requests and removed by a controller when nothing runs them any more.
   if (key.includes('/specs/')) return value === undefined;
+  // Canaries are started by requests; a controller may end one at any time.
+  if (key.includes('/canaries/')) return value === undefined;
   return key.includes('/events/') && value !== undefined && !REQUEST_EVENTS.test(value);
 }
 
@@ -165,7 +182,7 @@ function onWire(value: unknown): Json | undefined {
   return isObject(sent) ? sent : undefined;
 }
 
-const DEPLOYMENT_WRITE = /^\/api\/v1\/deployments(?:\/[^/?]+)?$/;
+const SPEC_WRITE = /^\/api\/v1\/(deployments|jobs)(?:\/([^/?]+))?$/;
 
 interface Memory {
   readonly before?: Snapshot;
@@ -196,7 +213,7 @@ export class Laws implements CallObserver {
     if (this.#last?.revision !== head) this.#last = await snapshot(this.#options.kv);
     if (this.#last.values.size > MAX_COMPARED)
       throw new Error(`the store has more than ${MAX_COMPARED} keys; call with laws: false`);
-    const sent = method === 'PUT' && DEPLOYMENT_WRITE.test(path) ? sentBody(options) : undefined;
+    const sent = method === 'PUT' && SPEC_WRITE.test(path) ? sentBody(options) : undefined;
     const deployment = sent === undefined ? undefined : await this.#stored(path, sent, options);
     return { before: this.#last, ...(deployment === undefined ? {} : { deployment }) };
   }
@@ -229,7 +246,7 @@ export class Laws implements CallObserver {
       return record ?? (before === undefined ? undefined : await this.#storedSomething(before));
     }
     const write = before !== undefined && (method === 'POST' || method === 'PUT');
-    if (!write || !DEPLOYMENT_WRITE.test(path)) return undefined;
+    if (!write || !SPEC_WRITE.test(path)) return undefined;
     const sent = sentBody(options);
     if (sent === undefined || answer.headers['idempotency-replayed'] !== undefined) return undefined;
     const stored = await this.#stored(path, { ...sent, name: answer.body['name'] }, options);
@@ -250,7 +267,7 @@ export class Laws implements CallObserver {
   }
 
   async #stored(path: string, sent: Json, options: CallOptions): Promise<Json | undefined> {
-    const inPath = /^\/api\/v1\/deployments\/([^/?]+)$/.exec(path)?.[1];
+    const [, kind = 'deployments', inPath] = SPEC_WRITE.exec(path) ?? [];
     const name =
       inPath ??
       (typeof sent['name'] === 'string' && sent['name'].isWellFormed()
@@ -259,7 +276,7 @@ export class Laws implements CallObserver {
     if (name === undefined || name === '') return undefined;
     const { api, adminToken, tenantOf } = this.#options;
     const tenant = options.tenant ?? tenantOf(options.token ?? api.token);
-    const answer = await api.send('GET', `/api/v1/deployments/${name}`, {
+    const answer = await api.send('GET', `/api/v1/${kind}/${name}`, {
       token: adminToken,
       ...(tenant === undefined ? {} : { tenant }),
     });

@@ -25,7 +25,7 @@ export async function joinToken(call: Caller, body: Readonly<Record<string, stri
 export async function eventually<T>(
   read: () => Promise<T>,
   fits: (value: T) => boolean,
-  withinMs = 5000,
+  withinMs = 15_000,
 ): Promise<T> {
   const deadline = performance.now() + withinMs;
   for (;;) {

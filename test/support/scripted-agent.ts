@@ -7,6 +7,7 @@ import {
   PROTOCOL_VERSION,
   type ServerMessage,
   signedText,
+  type StreamOperation,
   type Welcome,
 } from '../../src/core/contract/agent-protocol.ts';
 
@@ -135,6 +136,18 @@ export class ScriptedAgent {
     generation = 1,
   ): void {
     this.send({ type: 'report', epoch: this.epoch, generation, full: true, observations });
+  }
+
+  /** Answers every question of a kind with one value, until the returned function is called. */
+  answer(kind: StreamOperation['kind'], value: unknown): () => void {
+    const listener = (data: Buffer): void => {
+      const message = JSON.parse(data.toString()) as ServerMessage;
+      if (message.type !== 'request' || message.operation.kind !== kind) return;
+      this.send({ type: 'data', streamId: message.streamId, value });
+      this.send({ type: 'end', streamId: message.streamId });
+    };
+    this.socket.on('message', listener);
+    return () => this.socket.off('message', listener);
   }
 
   close(): void {

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
@@ -232,6 +233,50 @@ describe('backups from the command line', () => {
     );
     expect((await berth(['get', 'deployment', 'kept', '-o', 'name'])).out).toBe('deployment/kept\n');
     expect((await berth(['backup', 'delete', id])).out).toBe(`backup/${id} deleted\n`);
+  });
+});
+
+describe('networks', () => {
+  const net = (...args: readonly string[]) => berth([...args, '--tenant', 'net-shop']);
+
+  it('are created, applied, listed and deleted', async () => {
+    await berth(['tenant', 'create', 'net-shop']);
+    expect((await net('network', 'create', 'backend')).err).toContain('network_node_candidates_unresolvable');
+    const key = generateKeyPairSync('ed25519').publicKey.export({ format: 'der', type: 'spki' });
+    const enrolled = await fetch(`${url}/api/v1/nodes`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${TOKEN}`,
+        'x-tenant-id': 'net-shop',
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify({
+        nodeName: 'net-1',
+        capacity: { cpu: 1, memoryBytes: 2 ** 30 },
+        publicKey: key.toString('base64'),
+        platform: 'linux/amd64',
+        engine: { kind: 'docker', version: '20.10' },
+        agentVersion: '0',
+      }),
+    });
+    expect(enrolled.status).toBe(201);
+    const made = await net('network', 'create', 'backend', '--internal', '--label', 'team=shop');
+    expect(made).toMatchObject({ code: 0, out: 'network/backend created on net-1\n' });
+    const path = manifest('net.yaml', 'kind: Network\nname: applied\nnodeId: net-1\n');
+    const dry = await net('apply', '-f', path, '--dry-run');
+    expect(dry.err).toContain('+ network applied (to create)');
+    expect((await net('get', 'networks', '-o', 'name')).out).toBe('network/backend\n');
+    expect((await net('apply', '-f', path)).out).toBe('network/applied created\n');
+    expect((await net('apply', '-f', path)).out).toBe('network/applied unchanged\n');
+    manifest('net.yaml', 'kind: Network\nname: applied\ninternal: true\n');
+    expect((await net('apply', '-f', path)).err).toContain('exists and differs in internal');
+    manifest('net.yaml', 'kind: Network\nname: more\nsubnet: 10.0.0.0/24\n');
+    expect((await net('apply', '-f', path)).err).toContain('network_option_unsupported_on_agent');
+    expect((await net('network', 'list')).out).toMatch(/applied +net-1 +bridge +no +Pending/);
+    expect((await net('network', 'get', 'backend', '-o', 'yaml')).out).toContain('team: shop');
+    // Nobody can say what is attached while the agent is away.
+    expect((await net('network', 'delete', 'applied')).err).toContain('agent_unreachable');
+    expect((await net('delete', 'network', 'gone')).err).toContain('network_not_found');
   });
 });
 

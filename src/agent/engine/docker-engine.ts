@@ -151,6 +151,21 @@ export class DockerEngine implements port.Engine {
     await this.#connection.call({ ...options, method: 'DELETE', segments: ['networks', id] });
   }
 
+  /** A container that was never started is known to Docker by the name of its network only. */
+  async networkContainers(
+    { id, name = id }: { readonly id: string; readonly name?: string },
+    options: port.CallOptions = {},
+  ): Promise<readonly string[]> {
+    const query = { all: true, filters: JSON.stringify({ network: [fullId(id), name] }) };
+    const answer = await this.#connection.call({
+      ...options,
+      method: 'GET',
+      segments: ['containers', 'json'],
+      query,
+    });
+    return list(answer.body).map((one) => containerSummary(one).name);
+  }
+
   async connect(
     networkId: string,
     containerId: string,
@@ -389,14 +404,8 @@ export class DockerEngine implements port.Engine {
   /** Podman removes a network under the feet of its containers. */
   async #refuseNetworkInUse(id: string, options: port.CallOptions): Promise<void> {
     if ((await this.#connection.speak(options)).kind === 'docker') return;
-    const query = { all: true, filters: JSON.stringify({ network: [id] }) };
-    const answer = await this.#connection.call({
-      ...options,
-      method: 'GET',
-      segments: ['containers', 'json'],
-      query,
-    });
-    if (list(answer.body).length > 0) throw new EngineConflictError('network has active endpoints', 409);
+    if ((await this.networkContainers({ id }, options)).length > 0)
+      throw new EngineConflictError('network has active endpoints', 409);
   }
 }
 

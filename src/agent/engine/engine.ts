@@ -21,6 +21,11 @@ export interface Engine {
   /** All networks that carry every one of the labels. */
   listNetworks(labels: Labels, options?: CallOptions): Promise<readonly NetworkState[]>;
   removeNetwork(id: string, options?: CallOptions): Promise<void>;
+  /** Names of the containers that are attached to it, running or not. */
+  networkContainers(
+    network: { readonly id: string; readonly name?: string },
+    options?: CallOptions,
+  ): Promise<readonly string[]>;
   connect(
     networkId: string,
     containerId: string,

@@ -1,11 +1,11 @@
 import { parseDuration } from '../../core/model/quantity.ts';
 import { type CommandBody, type Option, REMOTE_OPTIONS } from '../command.ts';
-import { confirmRemoval, type Planned, planDeployment, showPlan, writeDeployment } from '../deploying.ts';
+import { APPLIED_KINDS, type AppliedPlan } from '../applied-kinds.ts';
+import { confirmRemoval } from '../deploying.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { usage } from '../failure.ts';
-import { textOf } from '../fields.ts';
 import { readManifests } from '../manifests.ts';
-import { timeoutOf, waitUntilHealthy } from '../waiting.ts';
+import { timeoutOf } from '../waiting.ts';
 
 export const WAIT_OPTIONS: readonly Option[] = [
   { flags: '--no-wait', description: 'End as soon as it is stored.' },
@@ -14,7 +14,7 @@ export const WAIT_OPTIONS: readonly Option[] = [
 
 export const apply: CommandBody = {
   description: [
-    'Reads deployments from files and makes the control plane hold them as described: creates those that are new, updates the others, leaves equal ones alone. Before anything is stored it shows the difference field by field, the defaults that the control plane fills in with their reasons, and the node that was chosen with the reason.',
+    'Reads deployments and networks from files and makes the control plane hold them as described: creates those that are new, updates the others, leaves equal ones alone. Before anything is stored it shows the difference field by field, the defaults that the control plane fills in with their reasons, and the node that was chosen with the reason.',
     'A field that is sent replaces the stored one whole; fields that are not sent stay. When a shorter list or map takes something away, such as a reference to a secret, you are asked first; without a terminal the command refuses unless --allow-removal is given.',
     'Then it waits, showing progress, until every instance is healthy. If that does not happen in time it says why, prints the last lines of output, and ends with status 4; the deployment stays stored.',
   ],
@@ -62,30 +62,28 @@ export const apply: CommandBody = {
     const paths = options.list('filename');
     if (paths.length === 0) throw usage('-f is needed: which files?', ['berth apply -f web.yaml']);
     const timeoutMs = timeoutOf(options.text('timeout') ?? '5m', parseDuration);
-    const manifests = await readManifests(paths, () => session.terminal.readInput());
+    const readInput = (): Promise<string> => session.terminal.readInput();
+    const manifests = await readManifests(paths, readInput, Object.keys(APPLIED_KINDS));
     const client = session.client(options);
     // Everything is checked before anything is stored: a mistake in the last file leaves nothing half done.
-    const planned: Planned[] = [];
-    for (const { name, body } of manifests) {
-      const plan = await planDeployment(client, name, body);
+    const planned: AppliedPlan[] = [];
+    for (const manifest of manifests) {
+      const plan = await APPLIED_KINDS[manifest.kind]?.(session, client, manifest);
+      if (plan === undefined) continue;
       planned.push(plan);
-      showPlan(session, plan);
+      plan.show();
     }
     if (options.flag('dryRun')) {
       session.terminal.err('dry run: nothing was stored\n');
       return EXIT.ok;
     }
     await confirmRemoval(session, planned, options);
-    const written: { readonly name: string; readonly specHash: string }[] = [];
-    for (const plan of planned) {
-      if (plan.action === 'unchanged') session.terminal.out(`deployment/${plan.name} unchanged\n`);
-      const body = plan.action === 'unchanged' ? plan.answer : await writeDeployment(session, client, plan);
-      written.push({ name: plan.name, specHash: textOf(body, 'specHash') });
-    }
+    const waits = [];
+    for (const plan of planned) waits.push(await plan.write());
     if (!options.unlessDenied('wait')) return EXIT.ok;
     let code: ExitCode = EXIT.ok;
-    for (const wanted of written) {
-      const ended = await waitUntilHealthy(session, client, wanted, timeoutMs);
+    for (const wait of waits) {
+      const ended = (await wait?.(timeoutMs)) ?? EXIT.ok;
       if (ended !== EXIT.ok) code = ended;
     }
     return code;

@@ -6,7 +6,7 @@ import { numberOf } from '../fields.ts';
 import { resourceOf } from '../resources.ts';
 import type { Session } from '../session.ts';
 
-const DELETABLE = ['deployment', 'node', 'tenant', 'token'] as const;
+const DELETABLE = ['deployment', 'network', 'node', 'tenant', 'token'] as const;
 
 export const remove: CommandBody = {
   description: [

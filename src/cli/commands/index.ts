@@ -114,6 +114,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./node.ts')).node,
   },
   {
+    name: 'network',
+    group: 'Run the platform',
+    summary: 'Create and delete networks on a node',
+    load: async () => (await import('./network.ts')).network,
+  },
+  {
     name: 'secret',
     group: 'Run the platform',
     summary: 'Write and rotate credentials',

@@ -1,5 +1,6 @@
 import type { DeploymentDraft } from '../contract/deployment-body.ts';
 import { SERVER_OWNED } from '../contract/deployment-body.ts';
+import type { JobDraft } from '../contract/job-body.ts';
 import type { Alteration } from '../model/announcement.ts';
 import { canonicalJson } from '../model/canonical.ts';
 import { isCountry } from '../model/countries.ts';
@@ -17,8 +18,8 @@ export interface AlterationInput {
   readonly storedView?: Readonly<Record<string, unknown>>;
 }
 
-interface Altered {
-  readonly draft: DeploymentDraft;
+interface Altered<D = DeploymentDraft> {
+  readonly draft: D;
   readonly alterations: readonly Alteration[];
 }
 
@@ -208,9 +209,29 @@ const STEPS: readonly Step[] = [
 ];
 
 export function alterDeployment(input: AlterationInput): Altered {
+  return alter(STEPS, input);
+}
+
+const jobKindDefault: Step = (draft) =>
+  draft.kind === undefined
+    ? announced(
+        { ...draft, kind: 'Job' },
+        { field: 'kind', from: '(absent)', to: 'Job', why: 'default kind of this route' },
+      )
+    : unchanged(draft);
+
+/** What a job shares with a deployment is altered by the same steps. */
+const JOB_STEPS: readonly Step[] = [jobKindDefault, secretsDefaults, mountDefaults, countryCase, serverOwned];
+
+export function alterJob(draft: JobDraft, body: AlterationInput['body']): Altered<JobDraft> {
+  // The steps keep fields that they do not know.
+  return alter(JOB_STEPS, { draft, body, storedSecretsVersion: 0 }) as Altered<JobDraft>;
+}
+
+function alter(steps: readonly Step[], input: AlterationInput): Altered {
   let draft = input.draft;
   const alterations: Alteration[] = [];
-  for (const step of STEPS) {
+  for (const step of steps) {
     const altered = step(draft, input);
     draft = altered.draft;
     alterations.push(...altered.alterations);

@@ -1,5 +1,6 @@
 import type { ResourceAmounts } from '../model/deployment.ts';
 import type { InstanceObservation } from '../model/instance.ts';
+import type { NetworkObservation, NetworkSettings } from '../model/network.ts';
 import type { NodeCapacity } from '../model/node.ts';
 import type { VolumeClass, VolumeType } from '../model/volume.ts';
 
@@ -34,6 +35,8 @@ export interface Welcome {
   readonly heartbeatMs: number;
   /** Silence after which the agent redials. */
   readonly silenceMs: number;
+  /** How often the agent measures what its containers use; absent: every 15 s. */
+  readonly usageMs?: number;
 }
 
 export interface AssignedMount {
@@ -78,8 +81,24 @@ export interface AssignedInstance {
   readonly secretsVersion: number;
   /** Another number than the running container's: replace it although the spec is the same. */
   readonly attempt: number;
+  /** Runs beside the stable instances; a label of the container says so. */
+  readonly canary?: boolean;
   /** Absent on `stop`. */
   readonly container?: AssignedContainer;
+  readonly once?: AssignedOnce;
+}
+
+/**
+ * A container that runs once: it is never started again, and after its end it stays until `stop`, so that its exit code and
+ * output can be read. Reported as `exited` with its code; ended for its time: reason `timed_out`.
+ */
+export interface AssignedOnce {
+  /** From its start; then it is ended. */
+  readonly timeoutMs?: number;
+  /** End it now. */
+  readonly end?: boolean;
+  /** It was seen to run: if it is not there any more it is lost (`container_lost`), and never made again. */
+  readonly started?: boolean;
 }
 
 /**
@@ -112,6 +131,8 @@ export interface Assignment {
   readonly instances: readonly AssignedInstance[];
   /** Absent: none of this node's. */
   readonly volumes?: readonly AssignedVolume[];
+  /** All that the tenant wants here. Present: own networks that it does not name go once nothing is attached. Absent: left alone. */
+  readonly networks?: readonly NetworkSettings[];
 }
 
 /** Answer to the report with this `beat`, for nodes that hold a lease: counted by the agent from when it sent that report. */
@@ -154,6 +175,8 @@ export interface StreamRequest {
 
 export type StreamOperation =
   | { readonly kind: 'containers' }
+  /** Containers attached to a network of the tenant, running or not: one value, a list of their names. */
+  | { readonly kind: 'network-containers'; readonly network: string }
   | {
       readonly kind: 'logs';
       readonly instanceId: string;
@@ -251,6 +274,8 @@ export interface Report {
   readonly beat?: number;
   /** Always whole. */
   readonly volumes?: readonly VolumeObservation[];
+  /** Of the assigned ones that were looked at; whole when the generation is the newest. */
+  readonly networks?: readonly NetworkObservation[];
 }
 
 export interface VolumeObservation {

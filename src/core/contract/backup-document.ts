@@ -26,12 +26,32 @@ const revision = shape({
   },
 });
 
+/** Their own shapes, which hold only when they are not null. */
+const ADDED = {
+  scalingPolicy: shape({
+    type: 'object',
+    fields: {
+      minReplicas: { type: 'integer' },
+      maxReplicas: { type: 'integer' },
+      targetCpuPercent: { type: 'number' },
+      cooldown: { type: 'string' },
+    },
+  }),
+  canary: shape({
+    type: 'object',
+    fields: {
+      replicas: { type: 'integer' },
+      spec: { type: 'any', schema: { $ref: '#/components/schemas/DeploymentDescription' } },
+    },
+  }),
+} as const;
+
 const content = shape({
   type: 'object',
   fields: {
     spec: { type: 'any', schema: { $ref: '#/components/schemas/DeploymentDescription' } },
-    scalingPolicy: { type: 'any', schema: { type: 'null' } },
-    canary: { type: 'any', schema: { type: 'null' } },
+    scalingPolicy: { type: 'any', schema: { type: ['object', 'null'] } },
+    canary: { type: 'any', schema: { type: ['object', 'null'] } },
     revisions: { type: 'list', items: revision },
   },
 });
@@ -166,12 +186,31 @@ function nameProblem(deploymentName: string, spec: unknown, field: string): Reje
   );
 }
 
-function contentProblem({ backup: { deploymentName, version, content: inside } }: BackupDocument) {
+function addedProblem(inside: BackupContent): Rejection | undefined {
   for (const field of ['scalingPolicy', 'canary'] as const) {
-    if (inside[field] === null) continue;
-    const why = `This control plane cannot restore ${field}, and a part of a backup is not a backup.`;
-    return invalidBackup(`backup.content.${field}`, redacted(inside[field]), why, 'null');
+    const value: unknown = inside[field];
+    if (value === null) continue;
+    const at = `backup.content.${field}`;
+    const wrong = checkBody(ADDED[field], value);
+    if (wrong) {
+      const within = wrong.field === 'body' ? at : `${at}.${wrong.field}`;
+      return invalidBackup(within, redacted(value), `${within} is not of its form.`, wrong.expected);
+    }
+    const missing = missingField(ADDED[field], value, at);
+    if (missing !== undefined) {
+      return invalidBackup(
+        missing,
+        '(absent)',
+        `An exported document has ${missing}; this one has been changed.`,
+      );
+    }
   }
+  return undefined;
+}
+
+function contentProblem({ backup: { deploymentName, version, content: inside } }: BackupDocument) {
+  const added = addedProblem(inside);
+  if (added) return added;
   const { revisions } = inside;
   if (revisions.length > BACKUP_REVISIONS) {
     const why = 'A backup takes along a bounded part of the archive.';
@@ -193,7 +232,12 @@ function contentProblem({ backup: { deploymentName, version, content: inside } }
     const named = nameProblem(deploymentName, entry.spec, `${field}.spec`);
     if (named) return named;
   }
-  return nameProblem(deploymentName, inside.spec, 'backup.content.spec');
+  return (
+    nameProblem(deploymentName, inside.spec, 'backup.content.spec') ??
+    (inside.canary === null
+      ? undefined
+      : nameProblem(deploymentName, inside.canary.spec, 'backup.content.canary.spec'))
+  );
 }
 
 /**

@@ -26,6 +26,8 @@ export interface DeploymentViewInput {
   /** Absent until a controller has looked at the deployment. */
   readonly status?: DeploymentStatus;
   readonly instances?: readonly InstanceView[];
+  /** While one runs. */
+  readonly canary?: Readonly<Record<string, unknown>>;
 }
 
 const NOTHING_SEEN = { placed: 0, running: 0, healthy: 0, updated: 0 };
@@ -55,9 +57,10 @@ export function deploymentView({
   revision,
   status,
   instances,
+  canary,
 }: DeploymentViewInput): Record<string, unknown> {
   const { spec, rotation } = record;
-  const { specHash: _judged, ...observed } = currentStatus(record, status);
+  const { specHash: _judged, canary: _seen, ...observed } = currentStatus(record, status);
   return {
     ...spec,
     id: record.id,
@@ -74,6 +77,7 @@ export function deploymentView({
         phase: rotation?.phase ?? null,
         next: rotation?.phase === undefined ? 'stage' : NEXT_PHASE[rotation.phase],
       },
+      ...(canary && { canary }),
       instances: instances ?? [],
     },
   };

@@ -1,15 +1,20 @@
+import { jobOfOwner } from '../model/job.ts';
 import type { VolumeClaims, VolumeRecord } from '../model/volume.ts';
 import type { SeenVolume } from './volume-seen.ts';
 
-export interface VolumeConsumer {
-  readonly deployment: string;
+export type VolumeConsumer = ({ readonly deployment: string } | { readonly job: string }) & {
   readonly readOnly: boolean;
+};
+
+function consumer(owner: string, readOnly: boolean): VolumeConsumer {
+  const job = jobOfOwner(owner);
+  return job === undefined ? { deployment: owner, readOnly } : { job, readOnly };
 }
 
 export function consumersOf(claims: VolumeClaims | undefined): readonly VolumeConsumer[] {
-  const writer = claims?.writer === undefined ? [] : [{ deployment: claims.writer, readOnly: false }];
-  const readers = (claims?.readers ?? []).map((deployment) => ({ deployment, readOnly: true }));
-  return [...writer, ...readers].sort((a, b) => (a.deployment < b.deployment ? -1 : 1));
+  const { writer, readers = [] } = claims ?? {};
+  const owners = [...(writer === undefined ? [] : [writer]), ...readers].sort();
+  return owners.map((owner) => consumer(owner, owner !== writer));
 }
 
 /** Decisions §7, "Record". What nobody has measured yet is null. */

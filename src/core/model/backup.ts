@@ -1,5 +1,6 @@
 import type { DeploymentSpec } from './deployment.ts';
 import type { ArchiveRecord } from './event.ts';
+import type { ScalingPolicy } from './scaling.ts';
 
 /** Newest versions of the archive that a backup takes along. */
 export const BACKUP_REVISIONS = 100;
@@ -10,12 +11,18 @@ export const BACKUP_REVISIONS = 100;
  */
 export const BACKUP_CONTENT_BYTES = 384 * 1024;
 
+/** What is needed to start it again beside the spec of the backup. */
+export interface BackupCanary {
+  readonly replicas: number;
+  readonly spec: DeploymentSpec;
+}
+
 /** Spec 2.8. Secrets are references by the type of the spec; of volumes only the mounts are kept, never bytes. */
 export interface BackupContent {
   readonly spec: DeploymentSpec;
   /** Null: the deployment has none. */
-  readonly scalingPolicy: null;
-  readonly canary: null;
+  readonly scalingPolicy: ScalingPolicy | null;
+  readonly canary: BackupCanary | null;
   /** Oldest first. */
   readonly revisions: readonly ArchiveRecord<DeploymentSpec>[];
 }

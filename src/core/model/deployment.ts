@@ -127,6 +127,17 @@ export interface InstanceView {
   readonly state: string;
   readonly health?: string;
   readonly message?: string;
+  readonly canary?: boolean;
+}
+
+/** Of the canary's instances alone: they are none of the deployment's own counts. */
+export interface CanaryStatus {
+  readonly specHash: string;
+  readonly desired: number;
+  readonly placed: number;
+  readonly running: number;
+  readonly healthy: number;
+  readonly message: string;
 }
 
 /** Written by controllers only; counts are of the current spec hash only (decisions §3). */
@@ -142,4 +153,6 @@ export interface DeploymentStatus {
   readonly running: number;
   readonly healthy: number;
   readonly updated: number;
+  /** While one runs. */
+  readonly canary?: CanaryStatus;
 }

@@ -5,6 +5,7 @@ export type TenantId = Brand<'TenantId'>;
 export type TokenId = Brand<'TokenId'>;
 export type DeploymentId = Brand<'DeploymentId'>;
 export type InstanceId = Brand<'InstanceId'>;
+export type JobId = Brand<'JobId'>;
 export type VolumeId = Brand<'VolumeId'>;
 /** A node's id is its name, unique platform-wide. */
 export type NodeName = Brand<'NodeName'>;
@@ -19,6 +20,7 @@ export const ID_PREFIXES = {
   audit: 'aud',
   join: 'join',
   run: 'run',
+  job: 'job',
 } as const;
 
 export type IdKind = keyof typeof ID_PREFIXES;

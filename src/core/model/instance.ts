@@ -1,9 +1,21 @@
 import type { InstanceId, NodeName, TenantId } from './ids.ts';
 
-/** One wanted container of a deployment. Written by controllers only. */
+/** How a job's container is run: once, kept after its end until it is told to go. */
+export interface OnceTerms {
+  readonly runId: string;
+  /** 1 for the first of the run. */
+  readonly attempt: number;
+  /** From the start of the container. */
+  readonly timeoutMs?: number;
+  /** End it now, and keep it. */
+  readonly end?: boolean;
+}
+
+/** One wanted container of a deployment, or of a job's attempt. Written by controllers only. */
 export interface InstanceRecord {
   readonly id: InstanceId;
   readonly tenantId: TenantId;
+  /** The deployment's name, or the owner's name of a job (`jobOwner`). */
   readonly deployment: string;
   /** Names the kept spec snapshot that this instance runs, so that old instances survive an update. */
   readonly specHash: string;
@@ -15,6 +27,8 @@ export interface InstanceRecord {
   readonly createdAt: string;
   /** Raised to make the agent replace the container although the spec did not change. */
   readonly attempt: number;
+  /** Of jobs only. */
+  readonly once?: OnceTerms;
 }
 
 export type ContainerPhase =

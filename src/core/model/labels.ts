@@ -17,4 +17,6 @@ export const CONTAINER_LABELS = {
   instance: `${LABEL_DOMAIN}instance`,
   specHash: `${LABEL_DOMAIN}spec-hash`,
   secretsVersion: `${LABEL_DOMAIN}secrets-version`,
+  /** Of containers that were started as a canary. */
+  canary: `${LABEL_DOMAIN}canary`,
 } as const;

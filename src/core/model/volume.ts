@@ -40,7 +40,7 @@ export interface VolumeRecord {
 }
 
 /**
- * Who mounts a volume: written in the transaction of the deployment that does, so that two writers, or a mount and a
+ * Who mounts a volume, by the name of the deployment or of the job's owner: written in the transaction of what does, so that two writers, or a mount and a
  * deletion, cannot both pass.
  */
 export interface VolumeClaims {

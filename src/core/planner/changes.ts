@@ -16,7 +16,7 @@ import {
 } from './rollout.ts';
 
 /** What one commit may carry; etcd refuses transactions of more than 128 operations. */
-export const BATCH = { changes: 80, transitions: 16, creates: 40, removes: 20 } as const;
+export const BATCH = { changes: 80, transitions: 16, creates: 40, removes: 20, adopts: 10 } as const;
 const CREATE_COST = 2;
 const STOP_COST = 2;
 const REMOVE_COST = 3;

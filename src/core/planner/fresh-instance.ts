@@ -1,3 +1,4 @@
+import type { CanaryRecord } from '../model/canary.ts';
 import type { DeploymentRecord } from '../model/deployment.ts';
 import type { InstanceRecord } from '../model/instance.ts';
 import type { InstanceState } from './instance-state.ts';
@@ -15,6 +16,15 @@ export function newInstance(placed: Placed, deployment: DeploymentRecord, create
     createdAt,
     attempt: 0,
   };
+}
+
+export function newCanaryInstance(
+  placed: Placed,
+  deployment: DeploymentRecord,
+  { spec, specHash }: CanaryRecord,
+  createdAt: string,
+): InstanceRecord {
+  return { ...newInstance(placed, { ...deployment, spec, specHash }, createdAt), canary: true };
 }
 
 /** An instance that is about to be stored, as the next look will find it. */

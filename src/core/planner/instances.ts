@@ -1,15 +1,17 @@
+import type { CanaryRecord } from '../model/canary.ts';
 import type { DeploymentRecord, DeploymentSpec, DeploymentStatus } from '../model/deployment.ts';
 import type { InstanceId, NodeName } from '../model/ids.ts';
 import type { InstanceObservation, InstanceRecord } from '../model/instance.ts';
 import type { RolloutOrigin, RolloutRecord } from '../model/rollout.ts';
+import { type CanaryAbort, type CanaryPlan, planCanary } from './canary.ts';
 import { BATCH, type Changes, planChanges, planRemoval } from './changes.ts';
 import type { ClosedGate } from './dependencies.ts';
-import { freshState } from './fresh-instance.ts';
+import { freshState, newCanaryInstance } from './fresh-instance.ts';
 import { type InstanceState, instanceState, type NodeCondition } from './instance-state.ts';
 import { type PlannerMemory, type Remembered, rememberInstances } from './memory.ts';
 import { planEvents, removedEvent } from './plan-events.ts';
 import type { Placed, PlacementRefusal, Placer } from './placer.ts';
-import { type PlannedEvent, transitionEvent } from './planned-event.ts';
+import { canaryAbortedEvent, instanceEvent, type PlannedEvent, transitionEvent } from './planned-event.ts';
 import { isComplete, judgeProgress } from './progress.ts';
 import { type Groups, groupByStanding } from './rollout.ts';
 import { advanceRollout, carryRollout, rollbackTarget } from './rollout-record.ts';
@@ -29,6 +31,11 @@ export interface PlanInput {
   readonly fencedOf?: (record: InstanceRecord) => boolean;
   readonly gates: readonly ClosedGate[];
   readonly placer: Placer;
+  readonly canary?: {
+    readonly record: CanaryRecord;
+    readonly gates: readonly ClosedGate[];
+    readonly placer?: Placer;
+  };
   /** Absent: the process has just started. */
   readonly memory?: PlannerMemory;
   /** Running time that counts as healthy without a health check. */
@@ -46,6 +53,13 @@ export interface InstancePlan {
   readonly rollout?: RolloutRecord;
   /** The rollout failed and its spec asks for the last complete one (`update.onFailure`). */
   readonly rollback?: RolloutOrigin;
+  /** New instances of the canary. */
+  readonly createCanary?: readonly Placed[];
+  /** Started as a canary, now of the deployment's own spec: theirs from here on. */
+  readonly adopt?: readonly InstanceRecord[];
+  readonly abortCanary?: CanaryAbort;
+  /** Of the canary, when no node takes it. */
+  readonly canaryRefusal?: PlacementRefusal;
   readonly events: readonly PlannedEvent[];
   readonly memory: PlannerMemory;
   /** Look again after this time even if nothing changes. */
@@ -57,27 +71,113 @@ export interface InstancePlan {
 
 /** From what is wanted and what is seen to the next changes. Level-triggered: it needs no history besides its memory. */
 export function planInstances(input: PlanInput): InstancePlan {
-  const { instances, observationOf, nowMs } = input;
+  const { instances, observationOf, nowMs, deployment } = input;
   const remembered = rememberInstances(input.memory, instances, observationOf, nowMs, BATCH.transitions);
-  const rollout = input.deployment && carryRollout(input.deployment, input.rollout);
-  const states = instances
-    .filter((record) => record.canary !== true || input.deployment === undefined)
-    .map((record) =>
-      instanceState(record, {
-        deployment: input.deployment,
-        specs: input.specs,
-        nodeOf: input.nodeOf,
-        observationOf,
-        ...(input.fencedOf && { fencedOf: input.fencedOf }),
-        memoryOf: (id) => remembered.instances.get(id),
-        complete: rollout?.state === 'complete',
-        ...(input.settleMs !== undefined && { settleMs: input.settleMs }),
-        nowMs,
-      }),
-    );
-  const groups = groupByStanding(states);
-  if (input.deployment === undefined || rollout === undefined) return planDeleted(groups, remembered);
-  return planWanted(input, input.deployment, rollout, groups, remembered);
+  const rollout = deployment && carryRollout(deployment, input.rollout);
+  const stateIn = (wanted: DeploymentRecord | undefined, complete: boolean) => (record: InstanceRecord) =>
+    instanceState(record, {
+      deployment: wanted,
+      specs: input.specs,
+      nodeOf: input.nodeOf,
+      observationOf,
+      ...(input.fencedOf && { fencedOf: input.fencedOf }),
+      memoryOf: (id) => remembered.instances.get(id),
+      complete,
+      ...(input.settleMs !== undefined && { settleMs: input.settleMs }),
+      nowMs,
+    });
+  const own = instances.filter((record) => !isOfCanary(record, deployment));
+  const groups = groupByStanding(own.map(stateIn(deployment, rollout?.state === 'complete')));
+  if (deployment === undefined || rollout === undefined) return planDeleted(groups, remembered);
+  const plan = planWanted(input, deployment, rollout, groups, remembered);
+  const record = input.canary?.record;
+  const beside = record && { ...deployment, spec: record.spec, specHash: record.specHash };
+  const states = instances.filter((instance) => isOfCanary(instance, deployment)).map(stateIn(beside, false));
+  return withCanary(input, deployment, plan, states);
+}
+
+/** An instance of the deployment's own spec is its own, however it was started: that is what a promotion does. */
+function isOfCanary(record: InstanceRecord, deployment: DeploymentRecord | undefined): boolean {
+  return record.canary === true && deployment !== undefined && record.specHash !== deployment.specHash;
+}
+
+/** One commit changes either the stable instances or the canary, so that both stay within its bounds. */
+function withCanary(
+  input: PlanInput,
+  deployment: DeploymentRecord,
+  plan: InstancePlan,
+  states: readonly InstanceState[],
+): InstancePlan {
+  const { canary, nowMs, instances } = input;
+  const adopt = instances
+    .filter(
+      (record) =>
+        record.canary === true &&
+        !isOfCanary(record, deployment) &&
+        !plan.stop.includes(record) &&
+        !plan.remove.includes(record),
+    )
+    .slice(0, BATCH.adopts);
+  const adopted = adopt.length > 0 ? { ...plan, adopt } : plan;
+  if (canary === undefined && states.length === 0) return adopted;
+  if (plan.create.length + plan.stop.length + plan.remove.length > 0) {
+    const status = plan.status && { ...plan.status, ...keptStatus(input) };
+    const memory = { ...plan.memory, ...(input.memory?.canary && { canary: input.memory.canary }) };
+    return { ...adopted, ...(status && { status }), memory, more: true };
+  }
+  const beside = planCanary({
+    deployment,
+    canary: canary?.record,
+    states,
+    gates: canary?.gates ?? [],
+    placer: canary?.placer,
+    memory: input.memory?.canary,
+    nowMs,
+  });
+  return merged(adopted, beside, deployment, canary?.record);
+}
+
+function keptStatus({ status, canary }: PlanInput): Pick<DeploymentStatus, 'canary'> {
+  const kept = status?.canary;
+  return kept !== undefined && kept.specHash === canary?.record.specHash ? { canary: kept } : {};
+}
+
+function merged(
+  plan: InstancePlan,
+  beside: CanaryPlan,
+  deployment: DeploymentRecord,
+  canary: CanaryRecord | undefined,
+): InstancePlan {
+  const moved = beside.create.length + beside.stop.length + beside.remove.length > 0;
+  const { rollout, status } = plan;
+  const waits = [plan.recheckInMs, beside.recheckInMs].filter((ms) => ms !== undefined);
+  const created =
+    canary === undefined
+      ? []
+      : beside.create.map((placed) =>
+          instanceEvent(newCanaryInstance(placed, deployment, canary, ''), 'created', 'created', {
+            canary: true,
+          }),
+        );
+  return {
+    ...plan,
+    createCanary: beside.create,
+    stop: beside.stop,
+    remove: beside.remove,
+    ...(rollout && moved && { rollout: { ...rollout, generation: rollout.generation + 1 } }),
+    ...(status && beside.status && { status: { ...status, canary: beside.status } }),
+    ...(beside.abort && { abortCanary: beside.abort }),
+    ...(beside.refusal && { canaryRefusal: beside.refusal }),
+    events: [
+      ...plan.events,
+      ...(beside.abort && canary ? [canaryAbortedEvent(deployment.spec.name, canary, beside.abort)] : []),
+      ...created,
+      ...beside.remove.map(removedEvent),
+    ],
+    memory: { ...plan.memory, ...(beside.memory && { canary: beside.memory }) },
+    ...(waits.length > 0 && { recheckInMs: Math.min(...waits) }),
+    more: plan.more || beside.more,
+  };
 }
 
 /** The deployment is gone: every container goes, whatever it runs. */

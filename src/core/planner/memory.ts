@@ -17,6 +17,12 @@ export interface ProgressMemory {
   readonly sinceMs: number;
 }
 
+/** Since when a canary has not been whole. */
+export interface CanaryMemory {
+  readonly specHash: string;
+  readonly sinceMs: number;
+}
+
 /**
  * What a planner knows besides records: times on the monotonic clock. Kept in memory only, so a control plane that was restarted
  * grants a fresh settle time and a fresh deadline instead of comparing wall clocks (fault F-20).
@@ -24,6 +30,7 @@ export interface ProgressMemory {
 export interface PlannerMemory {
   readonly instances: ReadonlyMap<InstanceId, InstanceMemory>;
   readonly progress?: ProgressMemory;
+  readonly canary?: CanaryMemory;
 }
 
 export interface Transition {

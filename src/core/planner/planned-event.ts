@@ -1,3 +1,4 @@
+import type { CanaryRecord } from '../model/canary.ts';
 import type { DeploymentStatus } from '../model/deployment.ts';
 import type { EventSubject } from '../model/event.ts';
 import type { InstanceRecord } from '../model/instance.ts';
@@ -35,6 +36,21 @@ export function instanceEvent(
     message: `instance ${record.id} of ${deployment} on ${nodeId} ${message}`,
     details: { deployment, node: nodeId, specHash, ...details },
   };
+}
+
+/** By whomever it ends: a request, another change of the deployment, or its own failure. */
+export function canaryAbortedEvent(
+  name: string,
+  { spec, specHash }: Pick<CanaryRecord, 'spec' | 'specHash'>,
+  why: { readonly reason: string; readonly message: string; readonly instance?: string },
+): PlannedEvent {
+  const { reason, message, instance } = why;
+  return deploymentEvent(name, 'canary_aborted', `the canary of ${name} is aborted: ${message}`, {
+    reason,
+    image: spec.image,
+    specHash,
+    ...(instance === undefined ? {} : { instance }),
+  });
 }
 
 /** Secrets that cannot be resolved are told by dispatch, which knows why; here the instance fails for that reason. */

@@ -59,11 +59,12 @@ const FROZEN = {
     400: body_malformed body_too_deep header_duplicate header_invalid query_parameter_invalid
     401: join_token_invalid unauthenticated
     403: csrf_token_invalid role_forbidden tenant_forbidden
-    404: archive_version_not_found backup_not_found canary_not_found instance_not_found job_not_found
+    404: archive_version_not_found backup_not_found canary_not_found instance_not_found job_not_found job_run_not_found
       network_not_found node_not_found route_not_found scaling_policy_not_found secret_not_found
       tenant_not_found token_not_found
     405: method_not_allowed
-    409: agent_session_stale deployment_already_exists idempotency_key_conflict job_already_exists
+    409: agent_session_stale canary_already_exists deployment_already_exists idempotency_key_conflict job_already_exists
+      job_already_running job_not_running
       network_already_exists network_in_use node_already_enrolled node_in_use residency_label_conflict rotation_rollout_incomplete
       tenant_already_exists tenant_in_use volume_already_exists volume_in_use volume_not_replicated
       volume_replica_conflict

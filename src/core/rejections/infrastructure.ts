@@ -98,7 +98,7 @@ export const infrastructureCodes = entries({
     field: 'name',
     title: 'The name of the network cannot be used.',
     cause:
-      'The name becomes the name of a network in the container engine and a path segment. It is required.',
+      'The name becomes part of the name of a network in the container engine, and a path segment. It is required.',
     accepted:
       'lowercase letters, digits and hyphens; starts with a letter; ends with a letter or digit; at most 63 characters',
     failing: '{ "name": "Back End", "nodeId": "berlin-1" }',

@@ -190,6 +190,19 @@ export const workloadCodes = entries({
       'POST /api/v1/deployments/web/canary\n\n{ "image": "registry.internal:5000/shop/web:1.5.0", "replicas": 1 }',
     origin: 'extension',
   },
+  canary_already_exists: {
+    status: 409,
+    field: 'name',
+    title: 'A canary runs beside the deployment already.',
+    cause:
+      'Two canaries at once could not be told apart in the traffic they share, so a deployment has one at a time. `status.canary` of the deployment shows it.',
+    accepted: 'promote or abort the running canary, then start the next one',
+    failing:
+      'POST /api/v1/deployments/web/canary      while one runs\n\n{ "image": "registry.internal:5000/shop/web:1.6.0", "replicas": 1 }',
+    corrected:
+      'POST /api/v1/deployments/web/canary/abort\nPOST /api/v1/deployments/web/canary\n\n{ "image": "registry.internal:5000/shop/web:1.6.0", "replicas": 1 }',
+    origin: 'extension',
+  },
   instance_not_found: {
     status: 404,
     field: 'instance',
@@ -217,8 +230,9 @@ export const workloadCodes = entries({
     field: 'computed',
     title: 'The job is malformed.',
     cause:
-      'What a job shares with a deployment is checked by the same rules and codes. This code is for what only a job has: `kind` must be `Job`, `schedule` a cron expression of five fields (UTC), `timeout` a duration, `retries` an integer from 0.',
-    accepted: 'kind "Job"; schedule such as "0 3 * * *"; timeout such as "30m"; retries an integer from 0',
+      'What a job shares with a deployment is checked by the same rules and codes. This code is for what only a job has: `kind` must be `Job`, `schedule` a cron expression of five fields, or six with seconds first, in UTC, that fits some moment, `timeout` a duration, `retries` an integer from 0 to 10.',
+    accepted:
+      'kind "Job"; schedule such as "0 3 * * *"; timeout from 1s to 720h such as "30m"; retries an integer from 0 to 10',
     failing: '{ "kind": "Job", "name": "nightly-report", "schedule": "every night" }',
     corrected: '{ "kind": "Job", "name": "nightly-report", "schedule": "0 3 * * *" }',
     origin: 'extension',
@@ -242,6 +256,38 @@ export const workloadCodes = entries({
     accepted: 'a name that is free in this tenant; run the existing job with POST /api/v1/jobs/{name}/run',
     failing: 'POST /api/v1/jobs\n\n{ "kind": "Job", "name": "nightly-report" }',
     corrected: 'POST /api/v1/jobs/nightly-report/run',
+    origin: 'extension',
+  },
+  job_already_running: {
+    status: 409,
+    field: 'name',
+    title: 'A run of this job is under way.',
+    cause:
+      'A job has one run at a time: two at once could write the same data twice. The rejection names the run. Wait for its end, or cancel it.',
+    accepted: 'a job without a run under way; end one with POST /api/v1/jobs/{name}/cancel',
+    failing: 'POST /api/v1/jobs/nightly-report/run      while it runs',
+    corrected: 'POST /api/v1/jobs/nightly-report/run      after its run has ended',
+    origin: 'extension',
+  },
+  job_not_running: {
+    status: 409,
+    field: 'name',
+    title: 'There is no run to cancel.',
+    cause: 'No run of the job is under way; it may have ended a moment ago. Nothing was changed.',
+    accepted: 'a job whose status is Pending, Running or Retrying',
+    failing: 'POST /api/v1/jobs/nightly-report/cancel      after its run has ended',
+    corrected: 'GET /api/v1/jobs/nightly-report',
+    origin: 'extension',
+  },
+  job_run_not_found: {
+    status: 404,
+    field: 'run',
+    title: 'The job has no such run or attempt.',
+    cause:
+      'Of each job the newest 20 runs are kept, with what each attempt printed. The run may be older, belong to another job, or have had fewer attempts.',
+    accepted: 'the id of a run listed by GET /api/v1/jobs/{name}, and an attempt that was made',
+    failing: 'GET /api/v1/jobs/nightly-report/logs?run=run_gone',
+    corrected: 'GET /api/v1/jobs/nightly-report/logs',
     origin: 'extension',
   },
 });

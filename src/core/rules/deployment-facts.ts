@@ -13,7 +13,7 @@ export interface DeploymentFacts {
   readonly nodes: () => readonly NodeRecord[];
   readonly node: (name: string) => NodeRecord | undefined;
   readonly volume: (id: string) => VolumeRecord | undefined;
-  /** Another deployment that mounts the volume read-write. */
+  /** Another deployment or job that mounts the volume read-write. */
   readonly otherWriter: (volumeId: string) => string | undefined;
   readonly deployment: (name: string) => DeploymentSpec | undefined;
 }
@@ -79,7 +79,7 @@ function volumeRule(spec: DeploymentSpec, facts: DeploymentFacts, index: number)
   return undefined;
 }
 
-const volumesRule: FactRule = (spec, facts) => {
+export const volumesRule: FactRule = (spec, facts) => {
   for (const index of (spec.volumes ?? []).keys()) {
     const rejection = volumeRule(spec, facts, index);
     if (rejection) return rejection;

@@ -22,6 +22,13 @@ function secretsVersionRule({ draft }: DeploymentInput) {
   });
 }
 
+/** Of a deployment's or job's own list of secrets. */
+export const workloadSecretRules: readonly Rule<DeploymentInput>[] = secretRules.map(
+  (rule) =>
+    ({ draft, limits }) =>
+      rule(draft as SecretBearingDraft, limits.secretPolicy),
+);
+
 /**
  * Every rule of a deployment that needs no stored state, in the documented order (decisions §1): the first rejection
  * wins. Shape and kind are checked before, by the decoder.
@@ -33,11 +40,7 @@ export const deploymentRules: readonly Rule<DeploymentInput>[] = [
   commandRule,
   healthCheckRule,
   environmentRule,
-  ...secretRules.map(
-    (rule): Rule<DeploymentInput> =>
-      ({ draft, limits }) =>
-        rule(draft as SecretBearingDraft, limits.secretPolicy),
-  ),
+  ...workloadSecretRules,
   secretsVersionRule,
   volumeMountsRule,
   ...placementRules,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { canonicalJson } from '../../core/model/canonical.ts';
 import type { DeploymentSpec } from '../../core/model/deployment.ts';
+import type { ParseSchedule } from '../../core/model/schedule.ts';
 import type { Region } from '../../core/model/region.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
@@ -24,6 +25,7 @@ export interface Admission {
   readonly journal: Journal;
   readonly clusters: TenantClusters;
   readonly limits: Limits;
+  readonly parseSchedule: ParseSchedule;
   readonly imageCheck: ImageCheck;
   readonly secrets: SecretAdmission;
   readonly residency: { readonly enforcement: boolean; readonly regions: readonly Region[] };

@@ -1,8 +1,15 @@
 import { type Draft, shape } from '../../core/contract/shape.ts';
 import type { Warning } from '../../core/model/announcement.ts';
-import { BACKUP_CONTENT_BYTES, BACKUP_REVISIONS, type BackupRecord } from '../../core/model/backup.ts';
+import {
+  BACKUP_CONTENT_BYTES,
+  BACKUP_REVISIONS,
+  type BackupCanary,
+  type BackupRecord,
+} from '../../core/model/backup.ts';
+import type { CanaryRecord } from '../../core/model/canary.ts';
 import type { DeploymentRecord, DeploymentSpec } from '../../core/model/deployment.ts';
 import type { ArchiveRecord } from '../../core/model/event.ts';
+import { policyOf } from '../../core/model/scaling.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import { actorName, archiveId } from '../journal/journal.ts';
@@ -17,15 +24,20 @@ export const backupBody = shape({
   fields: { deploymentName: { type: 'string', description: 'Name or typed id of a deployment.' } },
 });
 
+function canaryOf({ replicas, spec }: CanaryRecord): BackupCanary {
+  return { replicas, spec };
+}
+
 async function history(
   tenant: TenantStore,
   { spec, version }: DeploymentRecord,
+  canary: BackupCanary | null,
 ): Promise<{ readonly revisions: readonly ArchiveRecord<DeploymentSpec>[]; readonly found: number }> {
   const { entries } = await tenant.rangeCold('archives', `${joinId(spec.name)}/`, {
     after: archiveId(spec.name, Math.max(0, version - BACKUP_REVISIONS)),
     limit: BACKUP_REVISIONS,
   });
-  let left = BACKUP_CONTENT_BYTES - jsonBytes(spec);
+  let left = BACKUP_CONTENT_BYTES - jsonBytes(spec) - (canary === null ? 0 : jsonBytes(canary));
   const kept: ArchiveRecord<DeploymentSpec>[] = [];
   for (const { record } of entries.toReversed()) {
     left -= jsonBytes(record);
@@ -70,7 +82,11 @@ export async function createBackup(
       });
     }
     const { spec, version, specHash } = stored.record;
-    const { revisions, found } = await history(caller.tenant, stored.record);
+    const id = joinId(spec.name);
+    const policy = caller.tenant.get('scaling-policies', id);
+    const running = caller.tenant.get('canaries', id);
+    const canary = running === undefined ? null : canaryOf(running.record);
+    const { revisions, found } = await history(caller.tenant, stored.record, canary);
     const record: BackupRecord = {
       id: admission.ids.next('backup'),
       deploymentName: spec.name,
@@ -78,14 +94,18 @@ export async function createBackup(
       specHash,
       createdAt: admission.clock.now().toISOString(),
       createdBy: actorName(caller),
-      content: { spec, scalingPolicy: null, canary: null, revisions },
+      content: {
+        spec,
+        scalingPolicy: policy === undefined ? null : policyOf(policy.record),
+        canary,
+        revisions,
+      },
     };
-    // The archive only changes together with the deployment, so this guard makes spec and history one point in time.
-    const transaction = backupTransaction(admission, caller, record, 'created').expect(
-      'deployments',
-      joinId(spec.name),
-      stored,
-    );
+    // The archive only changes together with the deployment, so these guards make everything in it one point in time.
+    const transaction = backupTransaction(admission, caller, record, 'created')
+      .expect('deployments', id, stored)
+      .expect('scaling-policies', id, policy)
+      .expect('canaries', id, running);
     const body = { ...record, alterations: [], warnings: cutWarning(revisions.length, found) };
     return { answer: { status: 201, body }, transaction };
   });

@@ -1,8 +1,7 @@
 import { joinId } from '../store/keys.ts';
 import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { findDeployment, storedDeploymentView } from './deployment-stored.ts';
-import { ARCHIVE_VERSIONS, deploymentNotFound } from './deployment-write.ts';
-import { archiveId } from '../journal/journal.ts';
+import { deploymentNotFound } from './deployment-write.ts';
 import { claimVolumes } from '../placement/volume-claims.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
 
@@ -28,6 +27,8 @@ export async function deleteDeployment(
       .delete('deployments', joinId(name))
       .delete('deployment-ids', record.id)
       .delete('deployment-status', joinId(name))
+      .delete('scaling-policies', joinId(name))
+      .delete('canaries', joinId(name))
       .put('last-versions', joinId(name), { version });
     claimVolumes(caller.tenant, name, { before: record.spec, after: undefined }, transaction);
     admission.journal.archive(transaction, caller, {
@@ -36,8 +37,6 @@ export async function deleteDeployment(
       spec: record.spec,
       specHash: record.specHash,
     });
-    if (version > ARCHIVE_VERSIONS)
-      transaction.deleteCold('archives', archiveId(name, version - ARCHIVE_VERSIONS));
     admission.journal.event(transaction, caller.tenant.tenantId, {
       kind: 'deployment.deleted',
       subject,

@@ -33,7 +33,7 @@ export async function deleteVolume(
     const claims = tenant.get('volume-claims', id);
     const consumers = consumersOf(claims?.record);
     if (consumers.length > 0) {
-      const names = consumers.map(({ deployment }) => deployment);
+      const names = consumers.map((one) => ('job' in one ? `the job ${one.job}` : one.deployment));
       return reject('volume_in_use', {
         field: 'id',
         received: received(volumeId),

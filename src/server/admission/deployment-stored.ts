@@ -1,7 +1,9 @@
 import { deploymentView } from '../../core/contract/deployment-view.ts';
-import type { DeploymentRecord, InstanceView } from '../../core/model/deployment.ts';
+import type { DeploymentRecord, DeploymentSpec, InstanceView } from '../../core/model/deployment.ts';
+import { jobOwner } from '../../core/model/job.ts';
 import type { DeploymentFacts } from '../../core/rules/deployment-facts.ts';
 import { otherWriter } from '../placement/volume-claims.ts';
+import { canarySummary } from './canary-view.ts';
 import type { Stored } from '../store/collection.ts';
 import { joinId } from '../store/keys.ts';
 import type { TenantStore } from '../store/store.ts';
@@ -33,6 +35,7 @@ function instanceViews(tenant: TenantStore, name: string): InstanceView[] {
         state: record.wanted === 'stop' ? 'stopping' : (seen?.phase ?? 'pending'),
         ...(seen?.health === undefined ? {} : { health: seen.health }),
         ...(seen?.message === undefined ? {} : { message: seen.message }),
+        ...(record.canary === true ? { canary: true } : {}),
       };
     });
 }
@@ -43,11 +46,13 @@ export function storedDeploymentView(
 ): Record<string, unknown> {
   const { name } = stored.record.spec;
   const status = tenant.get('deployment-status', joinId(name))?.record;
+  const canary = tenant.get('canaries', joinId(name));
   return deploymentView({
     record: stored.record,
     revision: stored.modRevision,
     ...(status === undefined ? {} : { status }),
     instances: instanceViews(tenant, name),
+    ...(canary && { canary: canarySummary(tenant, name, canary.record) }),
   });
 }
 

@@ -5,6 +5,7 @@ import { fieldDifferences } from '../../core/contract/diff.ts';
 import type { Alteration, Warning } from '../../core/model/announcement.ts';
 import { canonicalJson } from '../../core/model/canonical.ts';
 import type { DeploymentRecord, DeploymentSpec } from '../../core/model/deployment.ts';
+import type { ScalingPolicy } from '../../core/model/scaling.ts';
 import type { ArchiveChange } from '../../core/model/event.ts';
 import type { DeploymentId } from '../../core/model/ids.ts';
 import { carryRotation } from '../../core/planner/rotation.ts';
@@ -14,7 +15,6 @@ import type { Rejection } from '../../core/rejections/rejection.ts';
 import { dependencyWarnings, deploymentFactsRejection } from '../../core/rules/deployment-facts.ts';
 import { checkNothingPersists } from '../../core/rules/secrets/persist-guard.ts';
 import { residencyWarning } from '../../core/scheduler/residency.ts';
-import { archiveId } from '../journal/journal.ts';
 import { planPlacement } from '../placement/explanation.ts';
 import { claimVolumes } from '../placement/volume-claims.ts';
 import type { Stored } from '../store/collection.ts';
@@ -23,11 +23,10 @@ import type { Transaction } from '../store/transaction.ts';
 import { type Accepted, type Admission, type Attempt, type Caller, specHash } from './admission.ts';
 import type { AdmittedDraft } from './deployment-draft.ts';
 import { deploymentFacts, storedDeploymentView } from './deployment-stored.ts';
+import { addSupersededCanary, canaryWarnings } from './canary-stored.ts';
 import { imageAnswer } from './image-answer.ts';
-import { claimLabels, planMaterial, secretRejection } from './secret-material.ts';
-
-/** Bounded history (decisions §8). */
-export const ARCHIVE_VERSIONS = 100;
+import { scaledWarnings, withinStoredPolicy } from './scaled-replicas.ts';
+import { claimLabels, type PlannedMaterial, planMaterial, secretRejection } from './secret-material.ts';
 
 export interface DeploymentWrite {
   readonly admitted: AdmittedDraft;
@@ -39,17 +38,25 @@ export interface DeploymentWrite {
   readonly warnings?: readonly Warning[];
   /** Of the event: where the spec came from. */
   readonly details?: Readonly<Record<string, unknown>>;
+  /** The policy that this write stores too, or null for none; absent: the stored one holds. */
+  readonly policy?: ScalingPolicy | null;
+  /** The operation itself says what becomes of a canary. */
+  readonly endsCanary?: boolean;
 }
 
 function warnings(admission: Admission, caller: Caller, spec: DeploymentSpec): Warning[] {
   const facts = deploymentFacts(caller.tenant, spec.name);
-  const nodes = facts.nodes().map((node) => ({
-    labels: node.labels,
-    reachable: caller.tenant.get('node-liveness', joinId(node.name))?.record.status === 'ready',
+  return [...dependencyWarnings(spec, facts), ...residencyWarnings(admission, caller, spec)];
+}
+
+export function residencyWarnings(admission: Admission, caller: Caller, spec: DeploymentSpec): Warning[] {
+  const nodes = caller.tenant.list('nodes').map(({ id, record }) => ({
+    labels: record.labels,
+    reachable: caller.tenant.get('node-liveness', id)?.record.status === 'ready',
   }));
   const { enforcement, regions } = admission.residency;
   const residency = residencyWarning(spec, nodes, enforcement, regions);
-  return [...dependencyWarnings(spec, facts), ...(residency === undefined ? [] : [residency])];
+  return residency === undefined ? [] : [residency];
 }
 
 function nextRecord(
@@ -87,8 +94,57 @@ const EVENT_OF_CHANGE: Readonly<Record<Exclude<ArchiveChange, 'deleted'>, string
   restored: 'deployment.restored',
 };
 
+export interface AdmittedSpec {
+  readonly spec: DeploymentSpec;
+  readonly warnings: readonly Warning[];
+  readonly material: PlannedMaterial;
+}
+
+/** Every rule that needs stored state or another program: facts, the registry's answer, the secrets store. */
+export async function admitSpec(
+  admission: Admission,
+  caller: Caller,
+  { draft }: AdmittedDraft,
+  before: DeploymentSpec | undefined,
+): Promise<AdmittedSpec | Rejection> {
+  const { tenant } = caller;
+  const spec = specOfDraft(draft);
+  const stateful =
+    (await secretRejection(admission.secrets, tenant, draft, spec, before)) ??
+    deploymentFactsRejection(spec, deploymentFacts(tenant, spec.name));
+  if (stateful) return stateful;
+  const image = await imageAnswer(admission, caller, spec, before);
+  if (isRejection(image)) return image;
+  const material = await planMaterial(admission.secrets, tenant, draft);
+  if (isRejection(material)) return material;
+  const guard = checkNothingPersists(spec.secrets);
+  if (guard) return guard;
+  return { spec, warnings: [...image, ...warnings(admission, caller, spec)], material };
+}
+
+/** What a spec relied on, in the transaction that stores it; then its material, which cannot be taken back. */
+export async function completeWrite(
+  admission: Admission,
+  caller: Caller,
+  { spec, material }: AdmittedSpec,
+  before: DeploymentSpec | undefined,
+  alterations: readonly Alteration[],
+  transaction: Transaction,
+): Promise<Rejection | undefined> {
+  guardDependencies(caller, spec, before, transaction);
+  const split = claimLabels(admission.secrets, caller.tenant, spec, transaction);
+  if (split) return split;
+  const failed = await material.apply();
+  if (failed) return failed;
+  for (const alteration of alterations) {
+    admission.logAlteration({ requestId: caller.requestId, deployment: spec.name, ...alteration });
+  }
+  material.include(transaction);
+  return undefined;
+}
+
 /**
- * The part of the write path that POST, PUT, rollback and restore share: facts, the registry's answer, the record, and
+ * The part of the write path that POST, PUT, rollback, restore and promotion share: facts, the registry's answer, the record, and
  * one guarded transaction with its archive version, event and audit line.
  */
 export async function attemptDeploymentWrite(
@@ -97,17 +153,11 @@ export async function attemptDeploymentWrite(
   { admitted, previous, change, dryRun, ...said }: DeploymentWrite,
 ): Promise<Attempt> {
   const { tenant } = caller;
-  const spec = specOfDraft(admitted.draft);
   const before = previous?.record.spec;
-  const stateful =
-    (await secretRejection(admission.secrets, tenant, admitted.draft, spec, before)) ??
-    deploymentFactsRejection(spec, deploymentFacts(tenant, spec.name));
-  if (stateful) return stateful;
-  const image = await imageAnswer(admission, caller, spec, before);
-  if (isRejection(image)) return image;
-  const material = await planMaterial(admission.secrets, tenant, admitted.draft);
-  if (isRejection(material)) return material;
-
+  const scaled = withinStoredPolicy(tenant, admitted, said.policy);
+  const admittedSpec = await admitSpec(admission, caller, scaled.admitted, before);
+  if (isRejection(admittedSpec)) return admittedSpec;
+  const { spec, material } = admittedSpec;
   const record = nextRecord(
     admission,
     caller,
@@ -115,11 +165,14 @@ export async function attemptDeploymentWrite(
     previous?.record,
     nextVersion(caller, spec.name, previous?.record),
   );
-  const guard = checkNothingPersists(record.spec.secrets);
-  if (guard) return guard;
   const announced = {
-    alterations: [...admitted.alterations, ...material.alterations],
-    warnings: [...image, ...warnings(admission, caller, spec), ...(said.warnings ?? [])],
+    alterations: [...scaled.admitted.alterations, ...material.alterations],
+    warnings: [
+      ...admittedSpec.warnings,
+      ...scaledWarnings(scaled.policy, spec, before),
+      ...(said.endsCanary === true ? [] : canaryWarnings(tenant, previous?.record, record)),
+      ...(said.warnings ?? []),
+    ],
     ...(before === undefined ? {} : { removed: removedEntries(before, spec) }),
   };
   const answer = accepted(caller, record, previous, announced);
@@ -128,18 +181,21 @@ export async function attemptDeploymentWrite(
   // The registry and the secrets store were asked meanwhile: what the guards below hold must still be what the rules saw.
   const moved = deploymentFactsRejection(spec, deploymentFacts(tenant, spec.name));
   if (moved) return moved;
-  const transaction = writeTransaction(admission, caller, record, previous, change, said.details);
+  const transaction = writeTransaction(admission, caller, record, previous, change, said);
   claimVolumes(tenant, spec.name, { before, after: spec }, transaction);
-  guardDependencies(caller, spec, before, transaction);
-  const split = claimLabels(admission.secrets, tenant, spec, transaction);
-  if (split) return split;
-  const failed = await material.apply();
-  if (failed) return failed;
-  for (const alteration of announced.alterations) {
-    admission.logAlteration({ requestId: caller.requestId, deployment: spec.name, ...alteration });
+  if (said.policy === undefined) {
+    const id = joinId(spec.name);
+    transaction.expect('scaling-policies', id, tenant.get('scaling-policies', id));
   }
-  material.include(transaction);
-  return { answer, transaction };
+  const failed = await completeWrite(
+    admission,
+    caller,
+    admittedSpec,
+    before,
+    announced.alterations,
+    transaction,
+  );
+  return failed ?? { answer, transaction };
 }
 
 /** More would not fit into one commit of etcd; a chain of that length is walked, and only its first part guarded. */
@@ -199,7 +255,7 @@ export function writeTransaction(
   record: DeploymentRecord,
   previous: Stored<DeploymentRecord> | undefined,
   change: ArchiveChange,
-  details: Readonly<Record<string, unknown>> = {},
+  { details = {}, endsCanary = false }: Pick<DeploymentWrite, 'details' | 'endsCanary'> = {},
 ): Transaction {
   const { tenant } = caller;
   const { name } = record.spec;
@@ -211,15 +267,13 @@ export function writeTransaction(
     .put('deployments', id, record)
     .put('specs', joinId(name, record.specHash), record.spec);
   if (previous === undefined) transaction.put('deployment-ids', record.id, { name });
+  else if (!endsCanary) addSupersededCanary(admission, caller, previous.record, record, transaction);
   admission.journal.archive(transaction, caller, {
     number: record.version,
     change,
     spec: record.spec,
     specHash: record.specHash,
   });
-  if (record.version > ARCHIVE_VERSIONS) {
-    transaction.deleteCold('archives', archiveId(name, record.version - ARCHIVE_VERSIONS));
-  }
   if (change !== 'deleted') {
     admission.journal.event(transaction, tenant.tenantId, {
       kind: EVENT_OF_CHANGE[change],

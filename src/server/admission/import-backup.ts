@@ -14,6 +14,8 @@ import { canonicalJson } from '../../core/model/canonical.ts';
 import type { DeploymentSpec } from '../../core/model/deployment.ts';
 import { isRejection } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
+import { canaryDraftRejection, canarySpecRejection } from '../../core/rules/canary.ts';
+import { scalingPolicyRejection } from '../../core/rules/scaling-policy.ts';
 import { actorName } from '../journal/journal.ts';
 import { type Admission, type Caller, commitAttempts, type Outcome, specHash } from './admission.ts';
 import { backupTransaction, jsonBytes } from './backup-stored.ts';
@@ -56,9 +58,10 @@ function refusedSpec(admission: Admission, spec: DeploymentSpec): Rejection | un
   return isRejection(admitted) ? admitted : undefined;
 }
 
-function sizeRejection({ spec, revisions }: BackupContent): Rejection | undefined {
+function sizeRejection({ spec, canary, revisions }: BackupContent): Rejection | undefined {
   const history = revisions.reduce((bytes, revision) => bytes + jsonBytes(revision), 0);
-  if (history === 0 || jsonBytes(spec) + history <= BACKUP_CONTENT_BYTES) return undefined;
+  const present = jsonBytes(spec) + (canary === null ? 0 : jsonBytes(canary));
+  if (history === 0 || present + history <= BACKUP_CONTENT_BYTES) return undefined;
   return invalidBackup(
     'backup.content.revisions',
     `${history} bytes`,
@@ -78,7 +81,38 @@ function contentRejection(admission: Admission, content: BackupContent): Rejecti
     if (rejection) return rejection;
   }
   const refused = refusedSpec(admission, content.spec);
-  return refused && { ...refused, field: `${at}.${refused.field}` };
+  if (refused) return { ...refused, field: `${at}.${refused.field}` };
+  return policyRejection(admission, content) ?? canaryRejection(admission, content);
+}
+
+/** Without the quota, which is asked by the restore. */
+function policyRejection(
+  admission: Admission,
+  { spec, scalingPolicy }: BackupContent,
+): Rejection | undefined {
+  if (scalingPolicy === null) return undefined;
+  const { maxReplicasPerDeployment } = admission.limits;
+  const refused = scalingPolicyRejection({
+    policy: scalingPolicy,
+    maxReplicasPerDeployment,
+    spec,
+    quota: {},
+  });
+  return refused && { ...refused, field: `backup.content.scalingPolicy.${refused.field}` };
+}
+
+function canaryRejection(admission: Admission, { spec, canary }: BackupContent): Rejection | undefined {
+  if (canary === null) return undefined;
+  const at = 'backup.content.canary';
+  const inexact = inexactSpec(canary.spec, `${at}.spec`);
+  if (inexact) return inexact;
+  const isSame = specHash(spec) === specHash(canary.spec);
+  const refused =
+    canaryDraftRejection(canary, admission.limits.maxReplicasPerDeployment) ??
+    canarySpecRejection('spec', spec, canary.spec, isSame);
+  if (refused) return { ...refused, field: `${at}.${refused.field}` };
+  const unfit = refusedSpec(admission, canary.spec);
+  return unfit && { ...unfit, field: `${at}.spec.${unfit.field}` };
 }
 
 /** Old versions may be beyond the limits of this control plane: they are left out one by one, and each is announced. */

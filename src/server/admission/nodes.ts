@@ -9,6 +9,7 @@ import type { TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { revokeNodeToken } from './enrol-node.ts';
+import { networksOn, removeNetwork } from './network-stored.ts';
 import { type NodeAdmission, nodeNotFound, nodeView } from './node-view.ts';
 
 const ANNOUNCED = { alterations: [], warnings: [], removed: [] } as const;
@@ -76,7 +77,7 @@ export async function setNodeMode(
   });
 }
 
-/** Instances and the only copies of volumes that would be left behind. */
+/** Instances, the only copies of volumes, and networks that would be left behind. */
 export function nodeInUse(
   { nodes }: NodeAdmission,
   tenant: TenantStore,
@@ -84,10 +85,12 @@ export function nodeInUse(
 ): Rejection | undefined {
   const instances = nodes.placedOn(tenant.tenantId, name).length;
   const volumes = tenant.list('volumes').filter(({ record }) => record.primaryNodeId === name).length;
-  if (instances === 0 && volumes === 0) return undefined;
+  const networks = networksOn(tenant, name).length;
+  if (instances === 0 && volumes === 0 && networks === 0) return undefined;
   const held = [
     instances > 0 ? `${instances} instances` : '',
     volumes > 0 ? `${volumes} primary volumes` : '',
+    networks > 0 ? `${networks} networks` : '',
   ].filter((part) => part !== '');
   return reject('node_in_use', {
     field: 'name',
@@ -128,6 +131,7 @@ export async function deleteNode(
     if (held && !force) return held;
     const transaction = tenant.transaction();
     removeNode(nodes, stored, transaction);
+    for (const network of networksOn(tenant, name)) removeNetwork(admission, tenant, network, transaction);
     const subject = { kind: 'Node', name } as const;
     admission.journal.event(transaction, tenant.tenantId, {
       kind: 'node.deleted',

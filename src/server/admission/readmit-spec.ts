@@ -3,6 +3,7 @@ import { specOfDraft } from '../../core/contract/deployment-spec.ts';
 import type { Warning } from '../../core/model/announcement.ts';
 import { canonicalJson } from '../../core/model/canonical.ts';
 import type { DeploymentRecord, DeploymentSpec } from '../../core/model/deployment.ts';
+import type { ScalingPolicy } from '../../core/model/scaling.ts';
 import { isRejection } from '../../core/rejections/reject.ts';
 import type { Stored } from '../store/collection.ts';
 import type { Admission, Attempt, Caller } from './admission.ts';
@@ -14,12 +15,14 @@ export interface Readmission {
   readonly spec: DeploymentSpec;
   /** What it replaces; absent: the deployment is made anew. */
   readonly previous: Stored<DeploymentRecord> | undefined;
-  readonly change: 'rolled-back' | 'restored';
+  readonly change: 'rolled-back' | 'restored' | 'updated';
   readonly dryRun: boolean;
   /** Field of the request that chose the spec. */
-  readonly chosenBy: 'version' | 'id';
+  readonly chosenBy: 'version' | 'id' | 'name';
   readonly details: Readonly<Record<string, unknown>>;
   readonly warnings?: readonly Warning[];
+  readonly policy?: ScalingPolicy | null;
+  readonly endsCanary?: boolean;
 }
 
 /**
@@ -29,7 +32,7 @@ export interface Readmission {
 export async function readmitSpec(
   admission: Admission,
   caller: Caller,
-  { spec, previous, change, dryRun, chosenBy, details, warnings = [] }: Readmission,
+  { spec, previous, change, dryRun, chosenBy, details, warnings = [], ...said }: Readmission,
 ): Promise<Attempt> {
   const body = spec as unknown as Body;
   const malformed = shapeRejection(body);
@@ -51,6 +54,7 @@ export async function readmitSpec(
     change,
     dryRun,
     details,
+    ...said,
     warnings: unchanged ? [...warnings, nothing] : warnings,
   });
 }

@@ -1,15 +1,31 @@
 import { checkBody, shape } from '../../core/contract/shape.ts';
 import type { Warning } from '../../core/model/announcement.ts';
+import { draftOfBody } from '../../core/contract/deployment-merge.ts';
+import { specOfDraft } from '../../core/contract/deployment-spec.ts';
+import type { BackupContent } from '../../core/model/backup.ts';
 import type { DeploymentSpec } from '../../core/model/deployment.ts';
 import { secretPathText, splitSecretPath } from '../../core/model/secret-path.ts';
+import { canaryAbortedEvent } from '../../core/planner/planned-event.ts';
 import { received } from '../../core/rejections/redaction.ts';
-import { reject } from '../../core/rejections/reject.ts';
+import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
+import { scalingPolicyRejection } from '../../core/rules/scaling-policy.ts';
 import { joinId } from '../store/keys.ts';
-import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
+import type { Transaction } from '../store/transaction.ts';
+import {
+  type Accepted,
+  type Admission,
+  type Caller,
+  commitAttempts,
+  type Outcome,
+  specHash,
+} from './admission.ts';
 import { backupNotFound, findBackup } from './backup-stored.ts';
+import { type AdmittedSpec, completeWrite } from './deployment-write.ts';
 import { revisionRejection } from './if-match.ts';
 import { readmitSpec } from './readmit-spec.ts';
+import { policyRecord } from './scaling-policy.ts';
+import { addCanary, admitCanary } from './start-canary.ts';
 import type { UpdateOptions } from './update-deployment.ts';
 
 /** A backup holds references only: in another tenant or control plane, what they point to may have to be written first. */
@@ -33,6 +49,96 @@ async function missingSecrets(
     });
   }
   return warnings;
+}
+
+/** Its bounds may be beyond what this control plane or the quota of the tenant allows. */
+function policyRejection(
+  admission: Admission,
+  { tenant }: Caller,
+  { spec, scalingPolicy }: BackupContent,
+): Rejection | undefined {
+  if (scalingPolicy === null) return undefined;
+  const quota = tenant.get('quota', 'quota')?.record ?? {};
+  const { maxReplicasPerDeployment } = admission.limits;
+  const rejection = scalingPolicyRejection({ policy: scalingPolicy, maxReplicasPerDeployment, spec, quota });
+  return rejection && { ...rejection, field: `scalingPolicy.${rejection.field}` };
+}
+
+/** A backup is whole: a policy or a canary that it does not hold goes. */
+function replacedWarnings({ tenant }: Caller, { spec, scalingPolicy }: BackupContent): Warning[] {
+  const id = joinId(spec.name);
+  const running = tenant.get('canaries', id)?.record;
+  return [
+    ...(scalingPolicy === null && tenant.get('scaling-policies', id) !== undefined
+      ? [
+          {
+            code: 'scaling_policy_removed',
+            field: 'scalingPolicy',
+            why: `The backup of ${spec.name} has no scaling policy.`,
+          },
+        ]
+      : []),
+    ...(running === undefined
+      ? []
+      : [
+          {
+            code: 'canary_aborted',
+            field: 'canary',
+            why: `The canary of ${spec.name} (${running.spec.image}) is aborted by the restore.`,
+          },
+        ]),
+  ];
+}
+
+/** The policy and the canary, in the commit of the spec; the canary passes the rules beside the spec that is being restored. */
+async function addRestored(
+  admission: Admission,
+  caller: Caller,
+  { spec, scalingPolicy, canary }: BackupContent,
+  { answer, transaction }: { readonly answer: Accepted; readonly transaction: Transaction },
+): Promise<Rejection | undefined> {
+  const { tenant } = caller;
+  const id = joinId(spec.name);
+  const policy = tenant.get('scaling-policies', id);
+  transaction.expect('scaling-policies', id, policy);
+  if (scalingPolicy !== null) {
+    transaction.put('scaling-policies', id, policyRecord(admission, scalingPolicy, policy));
+  } else if (policy !== undefined) transaction.delete('scaling-policies', id);
+  const running = tenant.get('canaries', id);
+  transaction.expect('canaries', id, running);
+  if (running !== undefined) {
+    const why = { reason: 'deployment_changed', message: 'a backup of the deployment was restored' };
+    admission.journal.event(transaction, tenant.tenantId, canaryAbortedEvent(spec.name, running.record, why));
+  }
+  if (canary === null) {
+    if (running !== undefined) transaction.delete('canaries', id);
+    return undefined;
+  }
+  const restored = specOfDraft(draftOfBody(answer.body));
+  const admitted = await admitCanary(
+    admission,
+    caller,
+    { spec: restored, specHash: specHash(restored) },
+    { field: 'spec', changes: wholeSpec(restored, canary.spec), replicas: canary.replicas },
+  );
+  if (isRejection(admitted)) return { ...admitted, field: `canary.${admitted.field}` };
+  addCanary(admission, caller, admitted.record, transaction);
+  return completeWrite(admission, caller, ownLabels(admitted.admitted, restored), restored, [], transaction);
+}
+
+/** The labels of the stable spec are claimed by its own write; a commit takes each key once. */
+function ownLabels(admitted: AdmittedSpec, stable: DeploymentSpec): AdmittedSpec {
+  const claimed = new Set(stable.secrets.map(({ vault_path }) => vault_path));
+  const secrets = admitted.spec.secrets.filter(({ vault_path }) => !claimed.has(vault_path));
+  return { ...admitted, spec: { ...admitted.spec, secrets } };
+}
+
+/** As changes of the stable spec: what the canary's does not hold is cleared, and the rotation counter is the deployment's. */
+function wholeSpec(stable: DeploymentSpec, { secretsVersion: _counter, ...canary }: DeploymentSpec) {
+  const cleared = Object.keys(stable).filter(
+    (field) => !Object.hasOwn(canary, field) && field !== 'secretsVersion',
+  );
+  return { ...canary, ...Object.fromEntries(cleared.map((field) => [field, null])) };
 }
 
 export const restoreBody = shape({ type: 'object', fields: {} });
@@ -70,6 +176,8 @@ export async function restoreBackup(
     }
     const outdated = previous && revisionRejection(ifMatch, previous.modRevision);
     if (outdated) return outdated;
+    const refused = policyRejection(admission, caller, content);
+    if (refused) return refused;
     const attempt = await readmitSpec(admission, caller, {
       spec: content.spec,
       previous,
@@ -77,9 +185,16 @@ export async function restoreBackup(
       dryRun,
       chosenBy: 'id',
       details: { backupId: id, backupCreatedAt: createdAt, backupVersion: version },
-      warnings: await missingSecrets(admission, caller, content.spec),
+      warnings: [
+        ...(await missingSecrets(admission, caller, content.spec)),
+        ...replacedWarnings(caller, content),
+      ],
+      policy: content.scalingPolicy,
+      endsCanary: true,
     });
     if ('transaction' in attempt) {
+      const failed = await addRestored(admission, caller, content, attempt);
+      if (failed) return failed;
       const subject = { kind: 'Backup', name: id } as const;
       admission.journal.audit(
         attempt.transaction,

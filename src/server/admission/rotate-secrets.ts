@@ -32,6 +32,7 @@ import {
   type Outcome,
   specHash,
 } from './admission.ts';
+import { canaryWarnings } from './canary-stored.ts';
 import { findDeployment, storedDeploymentView } from './deployment-stored.ts';
 import { deploymentNotFound, writeTransaction } from './deployment-write.ts';
 import { planDocuments, type PlannedDocuments, secretFailureRejection } from './secret-material.ts';
@@ -259,8 +260,7 @@ async function attempt(
     if (failed) return failed;
   }
   const transaction = writeTransaction(admission, caller, next, stored, 'rotated', {
-    phase,
-    secrets: targets.map((entry) => entry.name),
+    details: { phase, secrets: targets.map((entry) => entry.name) },
   });
   for (const write of staged.writes) write.include(transaction);
   const view = storedDeploymentView(caller.tenant, { ...stored, record: next });
@@ -272,7 +272,8 @@ async function attempt(
       why: `raised by the accepted phase ${phase}`,
     },
   ];
-  return { answer: { status: 200, body: { ...view, alterations, warnings: [], removed: [] } }, transaction };
+  const warnings = canaryWarnings(caller.tenant, record, next);
+  return { answer: { status: 200, body: { ...view, alterations, warnings, removed: [] } }, transaction };
 }
 
 /** One phase of a rotation; under parallel calls the guard on the record lets exactly one be accepted (decisions §4). */

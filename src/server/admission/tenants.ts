@@ -126,9 +126,11 @@ function inUse(admission: Admission, tenant: Tenant): Rejection | undefined {
   const store = admission.store.forTenant(tenant.id);
   const counts = {
     deployments: store.collection('deployments').size,
+    jobs: store.collection('jobs').size,
     instances: store.collection('instances').size,
     nodes: store.collection('nodes').size,
     volumes: store.collection('volumes').size,
+    networks: store.collection('networks').size,
   };
   const left = Object.entries(counts)
     .filter(([, count]) => count > 0)

@@ -28,9 +28,56 @@ const status = {
     updated: integer,
     secretsVersion: integer,
     rotation: { type: 'object', properties: { phase: { type: ['string', 'null'] }, next: text } },
+    canary: {
+      type: 'object',
+      description: 'While one runs; its instances are in no other count.',
+      properties: {
+        image: text,
+        specHash: text,
+        replicas: integer,
+        placed: integer,
+        running: integer,
+        healthy: integer,
+        message: text,
+        createdAt: time,
+      },
+    },
     instances: { type: 'array', items: { type: 'object' } },
   },
 } as const;
+
+const scalingPolicy = {
+  minReplicas: integer,
+  maxReplicas: integer,
+  targetCpuPercent: { type: 'number' },
+  cooldown: text,
+} as const;
+
+const scalingPolicyRecord = {
+  deployment: text,
+  ...scalingPolicy,
+  createdAt: time,
+  updatedAt: time,
+  revision: integer,
+} as const;
+
+const canary = {
+  deployment: text,
+  image: text,
+  replicas: integer,
+  specHash: text,
+  stableSpecHash: text,
+  createdAt: time,
+  createdBy: text,
+  status: {
+    type: 'object',
+    properties: { placed: integer, running: integer, healthy: integer, message: text },
+  },
+  spec: { $ref: '#/components/schemas/DeploymentDescription' },
+  revision: integer,
+} as const;
+
+const announced = { alterations, warnings, removed: texts } as const;
 
 const owned = {
   id: text,
@@ -41,6 +88,42 @@ const owned = {
   updatedAt: time,
   storedLabels: textMap,
   status,
+} as const;
+
+const jobStatus = {
+  type: 'object',
+  properties: {
+    phase: {
+      type: 'string',
+      enum: ['Scheduled', 'Pending', 'Running', 'Retrying', 'Succeeded', 'Failed', 'Cancelled'],
+    },
+    message: text,
+    nextRunAt: { type: ['string', 'null'], format: 'date-time' },
+    runs: {
+      type: 'array',
+      description: 'Newest first, at most 20.',
+      items: {
+        type: 'object',
+        properties: {
+          id: text,
+          trigger: { type: 'string', enum: ['created', 'manual', 'schedule', 'catch-up'] },
+          state: text,
+          message: text,
+          scheduledFor: time,
+          createdAt: time,
+          startedAt: time,
+          finishedAt: time,
+          retryAt: time,
+          attempts: integer,
+          exitCode: integer,
+          reason: text,
+          skipped: integer,
+          nodeId: text,
+          instanceId: text,
+        },
+      },
+    },
+  },
 } as const;
 
 const backupHeading = {
@@ -57,8 +140,11 @@ const backupContent = {
   type: 'object',
   properties: {
     spec: { type: 'object' },
-    scalingPolicy: { type: ['object', 'null'] },
-    canary: { type: ['object', 'null'] },
+    scalingPolicy: { type: ['object', 'null'], properties: scalingPolicy },
+    canary: {
+      type: ['object', 'null'],
+      properties: { replicas: integer, spec: { type: 'object' } },
+    },
     revisions: { type: 'array', items: { $ref: '#/components/schemas/Archive' } },
   },
 } as const;
@@ -80,6 +166,40 @@ export const RECORD_SCHEMAS = {
       plan: { type: 'object' },
     },
   },
+  Job: {
+    description: 'The stored description, with what the server owns.',
+    allOf: [{ $ref: '#/components/schemas/JobDescription' }],
+    properties: { ...owned, status: jobStatus },
+    unevaluatedProperties: true,
+  },
+  JobWritten: {
+    allOf: [{ $ref: '#/components/schemas/Job' }],
+    properties: {
+      alterations,
+      warnings,
+      removed: texts,
+      run: { ...text, description: 'Of run and cancel: the run it is about.' },
+    },
+  },
+  ScalingPolicy: {
+    type: 'object',
+    properties: {
+      ...scalingPolicyRecord,
+      status: {
+        type: ['object', 'null'],
+        properties: {
+          state: { type: 'string', enum: ['active', 'paused'] },
+          message: text,
+          replicas: integer,
+          cpuPercent: { type: 'number' },
+          measured: integer,
+        },
+      },
+    },
+  },
+  ScalingPolicyWritten: { type: 'object', properties: { ...scalingPolicyRecord, ...announced } },
+  Canary: { type: 'object', properties: canary },
+  CanaryWritten: { type: 'object', properties: { ...canary, ...announced } },
   Tenant: {
     type: 'object',
     properties: { id: text, slug: text, name: text, createdAt: time, quota: { type: 'object' } },
@@ -233,7 +353,7 @@ export const RECORD_SCHEMAS = {
       createdAt: time,
       consumers: {
         type: 'array',
-        items: { type: 'object', properties: { deployment: text, readOnly: { type: 'boolean' } } },
+        items: { type: 'object', properties: { deployment: text, job: text, readOnly: { type: 'boolean' } } },
       },
       revision: integer,
       alterations,
@@ -254,6 +374,25 @@ export const RECORD_SCHEMAS = {
         properties: { action: text, target_replicas: integer, target_size_bytes: integer },
       },
       reason: text,
+    },
+  },
+  Network: {
+    type: 'object',
+    properties: {
+      name: text,
+      driver: { type: 'string', enum: ['bridge'] },
+      labels: textMap,
+      internal: { type: 'boolean' },
+      nodeId: text,
+      tenantId: text,
+      createdAt: time,
+      revision: integer,
+      status: {
+        type: 'object',
+        properties: { phase: { type: 'string', enum: ['Pending', 'Ready', 'Failed'] }, message: text },
+      },
+      alterations,
+      warnings,
     },
   },
   JoinToken: {

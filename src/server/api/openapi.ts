@@ -1,5 +1,6 @@
-import { jsonSchema } from '../../core/contract/shape.ts';
+import { jsonSchema, type Shape } from '../../core/contract/shape.ts';
 import { deploymentBody } from '../../core/contract/deployment-body.ts';
+import { jobBody } from '../../core/contract/job-body.ts';
 import { CATALOGUE, type RejectionCode } from '../../core/rejections/catalogue.ts';
 import type { Route } from './route.ts';
 import { RECORD_SCHEMAS } from './openapi-schemas.ts';
@@ -103,10 +104,7 @@ function operationOf(route: Route): Record<string, unknown> {
             required: route.body.optional !== true,
             content: {
               'application/json': {
-                schema:
-                  route.body.shape === deploymentBody
-                    ? { $ref: '#/components/schemas/DeploymentDescription' }
-                    : jsonSchema(route.body.shape),
+                schema: DESCRIPTIONS.get(route.body.shape) ?? jsonSchema(route.body.shape),
               },
               ...(route.body.yaml ? { 'application/yaml': { schema: { type: 'object' } } } : {}),
             },
@@ -116,6 +114,14 @@ function operationOf(route: Route): Record<string, unknown> {
     security: [{ token: [] }],
   };
 }
+
+/** Bodies that are described once and referred to. */
+const DESCRIPTIONS: ReadonlyMap<Shape, { readonly $ref: string }> = new Map<Shape, { readonly $ref: string }>(
+  [
+    [deploymentBody, { $ref: '#/components/schemas/DeploymentDescription' }],
+    [jobBody, { $ref: '#/components/schemas/JobDescription' }],
+  ],
+);
 
 /** OpenAPI 3.1, from the same route table, shapes and catalogue that the server uses. */
 export function openapiDocument(routes: readonly Route[], version: string): Record<string, unknown> {
@@ -140,6 +146,7 @@ export function openapiDocument(routes: readonly Route[], version: string): Reco
       schemas: {
         ...RECORD_SCHEMAS,
         DeploymentDescription: jsonSchema(deploymentBody),
+        JobDescription: jsonSchema(jobBody),
         Rejection: {
           type: 'object',
           description: 'Why nothing was stored, and how to fix it.',

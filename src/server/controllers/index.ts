@@ -1,11 +1,15 @@
-import type { NodeName } from '../../core/model/ids.ts';
+import type { NodeName, TenantId } from '../../core/model/ids.ts';
 import type { Region } from '../../core/model/region.ts';
+import type { ScalingView } from '../../core/model/scaling.ts';
+import type { ParseSchedule } from '../../core/model/schedule.ts';
 import { livenessTimings } from '../../core/planner/node-liveness.ts';
 import type { Controller, ControllerDeps } from './controller.ts';
 import { DrainController } from './drain.ts';
 import { InstancesController } from './instances.ts';
+import { JobsController } from './jobs.ts';
 import { type EventsKept, Janitor } from './janitor.ts';
 import { type Liveness, NodeLivenessController } from './node-liveness.ts';
+import { ScalingController, type ScalingOptions } from './scaling.ts';
 import { SpecSnapshotsController } from './spec-snapshots.ts';
 import { type VolumeSigns, VolumesController } from './volumes.ts';
 
@@ -14,12 +18,14 @@ export { systemTimers } from './timers.ts';
 
 export interface ControllersOptions extends ControllerDeps {
   readonly controlPlaneNode?: NodeName;
+  readonly parseSchedule: ParseSchedule;
   /** Absent: the defaults of decisions §5 and §3. */
   readonly spans?: ControllerSpans;
   readonly eventsKept?: EventsKept;
   readonly regions: readonly Region[];
   /** For epochs that begin from now on. */
   readonly volumeLeaseMs: number;
+  readonly scaling: ScalingOptions;
 }
 
 /** As configured, on the monotonic clock. */
@@ -39,6 +45,8 @@ export interface Controllers {
   status(): Record<string, unknown>;
   /** Deployments that wait to be looked at. */
   depth(): number;
+  /** What the scaling policy of a deployment last saw. */
+  scalingView(tenantId: TenantId, deployment: string): ScalingView | undefined;
 }
 
 export function createControllers(options: ControllersOptions): Controllers {
@@ -58,11 +66,14 @@ export function createControllers(options: ControllersOptions): Controllers {
     regions: options.regions,
   });
   const instances = new InstancesController(options, spans?.settleMs);
+  const scaling = new ScalingController(options, options.scaling);
   /** In the order in which they start; they stop in the reverse order. */
   const controllers: readonly Controller[] = [
     nodeLiveness,
     volumes,
     instances,
+    new JobsController(options, options.parseSchedule),
+    scaling,
     new DrainController(options),
     new SpecSnapshotsController(options),
     new Janitor(options, options.eventsKept),
@@ -77,6 +88,7 @@ export function createControllers(options: ControllersOptions): Controllers {
       for (const controller of controllers.toReversed()) await controller.stop();
     },
     depth: () => instances.depth,
+    scalingView: (tenantId, deployment) => scaling.view(tenantId, deployment),
     status: () => Object.fromEntries(controllers.map((controller) => [controller.name, controller.status()])),
   };
 }

@@ -1,9 +1,9 @@
 import { canonicalJson } from '../../core/model/canonical.ts';
 import type { DeploymentStatus } from '../../core/model/deployment.ts';
-import { newInstance } from '../../core/planner/fresh-instance.ts';
+import { newCanaryInstance, newInstance } from '../../core/planner/fresh-instance.ts';
 import type { InstancePlan } from '../../core/planner/instances.ts';
 import type { Transaction } from '../store/transaction.ts';
-import type { ControllerDeps } from './controller.ts';
+import { type ControllerDeps, SYSTEM } from './controller.ts';
 import type { DeploymentFacts } from './instance-facts.ts';
 import { addRollback } from './rollback.ts';
 
@@ -17,11 +17,13 @@ export function planTransaction(
   const transaction = tenant
     .transaction()
     .expect('deployments', id, facts.deployment)
-    .expect('rollouts', id, facts.rollout);
+    .expect('rollouts', id, facts.rollout)
+    .expect('canaries', id, facts.canary);
   addInstances(deps, facts, plan, transaction);
   addStatus(deps, facts, plan, transaction);
   const rolledBack = plan.rollback !== undefined && addRollback(deps, facts, plan, transaction);
   if (!rolledBack) addRollout(facts, plan, transaction);
+  if (plan.abortCanary !== undefined) addAbort(deps, facts, transaction);
   for (const event of plan.events) deps.journal.event(transaction, tenant.tenantId, event);
   const { puts = [], deletes = [] } = transaction.toCommit();
   return puts.length + deletes.length > 0 ? transaction : undefined;
@@ -29,10 +31,14 @@ export function planTransaction(
 
 function addInstances(
   deps: ControllerDeps,
-  { id, instances, deployment }: DeploymentFacts,
+  { id, instances, deployment, canary }: DeploymentFacts,
   plan: InstancePlan,
   transaction: Transaction,
 ): void {
+  for (const { canary: _own, ...record } of plan.adopt ?? []) {
+    const key = `${id}/${record.id}`;
+    transaction.expect('instances', key, instances.get(record.id)).put('instances', key, record);
+  }
   for (const record of plan.stop) {
     const key = `${id}/${record.id}`;
     transaction
@@ -51,6 +57,20 @@ function addInstances(
   for (const placed of plan.create) {
     transaction.put('instances', `${id}/${placed.id}`, newInstance(placed, deployment.record, createdAt));
   }
+  if (canary === undefined) return;
+  for (const placed of plan.createCanary ?? []) {
+    const record = newCanaryInstance(placed, deployment.record, canary.record, createdAt);
+    transaction.put('instances', `${id}/${placed.id}`, record);
+  }
+}
+
+/** Its event is among those of the plan. */
+function addAbort(deps: ControllerDeps, { tenant, id }: DeploymentFacts, transaction: Transaction): void {
+  transaction.delete('canaries', id);
+  deps.journal.audit(transaction, tenant.tenantId, SYSTEM, 'deployment.canary-aborted', {
+    kind: 'Deployment',
+    name: decodeURIComponent(id),
+  });
 }
 
 /** Written only when it says something new. */

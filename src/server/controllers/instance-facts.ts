@@ -1,3 +1,4 @@
+import type { CanaryRecord } from '../../core/model/canary.ts';
 import type { DeploymentRecord, DeploymentSpec, DeploymentStatus } from '../../core/model/deployment.ts';
 import type { InstanceId } from '../../core/model/ids.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
@@ -16,6 +17,7 @@ export interface DeploymentFacts {
   readonly deployment: Stored<DeploymentRecord> | undefined;
   readonly status: Stored<DeploymentStatus> | undefined;
   readonly rollout: Stored<RolloutRecord> | undefined;
+  readonly canary: Stored<CanaryRecord> | undefined;
   readonly instances: ReadonlyMap<InstanceId, Stored<InstanceRecord>>;
   readonly planned: Omit<PlanInput, 'placer' | 'memory' | 'nowMs'>;
 }
@@ -25,6 +27,7 @@ export function readFacts(tenant: TenantStore, clusters: TenantClusters, id: str
   const deployment = tenant.get('deployments', id);
   const status = tenant.get('deployment-status', id);
   const rollout = tenant.get('rollouts', id);
+  const canary = tenant.get('canaries', id);
   const instances = tenant.collection('instances').listUnder(id);
   const specs = specsOf(tenant, id);
   return {
@@ -33,12 +36,14 @@ export function readFacts(tenant: TenantStore, clusters: TenantClusters, id: str
     deployment,
     status,
     rollout,
+    canary,
     instances: new Map(instances.map((stored) => [stored.record.id, stored])),
     planned: {
       name: decodeURIComponent(id),
       ...(deployment && { deployment: deployment.record }),
       ...(status && { status: status.record }),
       ...(rollout && { rollout: rollout.record }),
+      ...(canary && { canary: { record: canary.record, gates: gatesOf(tenant, canary.record.spec) } }),
       specs,
       instances: instances.map((stored) => stored.record),
       observationOf: observationsOf(tenant, id),

@@ -1,5 +1,6 @@
 import type { DeploymentRecord } from '../../core/model/deployment.ts';
 import type { InstanceId, NodeName, TenantId } from '../../core/model/ids.ts';
+import { jobOfOwner } from '../../core/model/job.ts';
 import type { NodeLiveness } from '../../core/model/node.ts';
 import type { VolumeRecord } from '../../core/model/volume.ts';
 import { type InstancePlan, planInstances } from '../../core/planner/instances.ts';
@@ -104,6 +105,8 @@ export class InstancesController implements Controller {
   }
 
   #add(tenantId: TenantId, deployment: string): void {
+    // Attempts of jobs are instances too; another controller has them.
+    if (jobOfOwner(deployment) !== undefined) return;
     if (this.#deps.owns(tenantId)) this.#queue.add(`${tenantId}/${deployment}`);
   }
 
@@ -113,6 +116,7 @@ export class InstancesController implements Controller {
     switch (kind) {
       case 'deployments':
       case 'deployment-status':
+      case 'canaries':
       case 'instances':
       case 'observations':
         this.#takeDeployment(tenantId, kind, change);
@@ -194,6 +198,7 @@ export class InstancesController implements Controller {
       ...facts.planned,
       ...optionalMemory(memory.deployments.get(id)),
       placer: this.#placer(tenantId, facts.planned.deployment, memory.unplaced.get(id)),
+      ...this.#canary(tenantId, facts, memory.unplaced.get(id)),
       ...this.#settle,
       nowMs: startedMs,
     });
@@ -203,7 +208,8 @@ export class InstancesController implements Controller {
       stored = await this.#commit(facts, plan);
     } finally {
       if (!stored)
-        for (const { id: instance } of plan.create) clusters.release(tenantId, facts.planned.name, instance);
+        for (const { id: instance } of [...plan.create, ...(plan.createCanary ?? [])])
+          clusters.release(tenantId, facts.planned.name, instance);
     }
     if (!stored) {
       this.#conflicts += 1;
@@ -215,7 +221,19 @@ export class InstancesController implements Controller {
     else if (plan.recheckInMs !== undefined) this.#queue.addAfter(key, plan.recheckInMs);
   }
 
-  #placer(tenantId: TenantId, deployment: DeploymentRecord | undefined, known: KnownRefusal | undefined) {
+  /** The canary as it was read, with the scheduler bound to its spec. */
+  #canary(tenantId: TenantId, { planned }: DeploymentFacts, known: KnownRefusal | undefined) {
+    const { canary } = planned;
+    return canary === undefined
+      ? {}
+      : { canary: { ...canary, placer: this.#placer(tenantId, canary.record, known) } };
+  }
+
+  #placer(
+    tenantId: TenantId,
+    deployment: Pick<DeploymentRecord, 'spec' | 'specHash'> | undefined,
+    known: KnownRefusal | undefined,
+  ) {
     const { clusters, ids, clock } = this.#deps;
     if (deployment === undefined) return NO_PLACER;
     const isRecent = known?.specHash === deployment.specHash && clock.monotonicMs() < known.untilMs;
@@ -249,13 +267,17 @@ export class InstancesController implements Controller {
       return;
     }
     memory.deployments.set(id, plan.memory);
-    this.#noteRefusal(memory, facts, plan.refusal);
+    const { refusal = plan.canaryRefusal } = plan;
+    const specHash =
+      plan.refusal === undefined ? facts.planned.canary?.record.specHash : deployment?.specHash;
+    this.#noteRefusal(memory, facts, refusal, specHash ?? '');
   }
 
   #noteRefusal(
     { unplaced }: TenantMemory,
     facts: DeploymentFacts,
     refusal: PlacementRefusal | undefined,
+    specHash: string,
   ): void {
     const { clusters, clock } = this.#deps;
     const { tenantId } = facts.tenant;
@@ -269,7 +291,6 @@ export class InstancesController implements Controller {
       this.#queue.addAfter(`${tenantId}/${facts.id}`, Math.max(1, known.untilMs - nowMs));
       return;
     }
-    const specHash = facts.planned.deployment?.specHash ?? '';
     const untilMs = nowMs + EXPLAINED_MS_PER_NODE * clusters.size(tenantId);
     unplaced.set(facts.id, { refusal, specHash, untilMs });
   }

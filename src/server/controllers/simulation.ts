@@ -15,6 +15,7 @@ import type { Kv } from '../store/kv.ts';
 import { createMemoryKv } from '../store/memory.ts';
 import { Store, type TenantStore } from '../store/store.ts';
 import { StoreView } from '../store/view.ts';
+import { parseSchedule } from '../cron.ts';
 import { type Controllers, type ControllersOptions, createControllers } from './index.ts';
 import type { Timers } from './timers.ts';
 
@@ -76,6 +77,7 @@ const WORKING: Behaviour = (_instance, spec) => ({
 });
 
 const BEAT_MS = 5000;
+const MEASURED_MS = 15_000;
 
 export class Simulation {
   readonly kv: Kv;
@@ -89,6 +91,8 @@ export class Simulation {
   /** Nodes whose agent is up and reachable. */
   readonly online = new Set<NodeName>();
   behaviour: Behaviour = WORKING;
+  /** In per cent of one core; undefined: not measured. */
+  load: (instance: InstanceRecord) => number | undefined = () => undefined;
   /** How containers really are, whether the control plane can see it or not. */
   readonly containers = new Map<
     InstanceId,
@@ -129,6 +133,12 @@ export class Simulation {
       clusters: this.clusters,
       hashSpec,
       owns: () => true,
+      parseSchedule,
+      scaling: {
+        measured: (_tenantId, node) => this.#measured(node),
+        intervalMs: MEASURED_MS,
+        maxReplicas: 100,
+      },
       metrics: { decided: () => undefined, committed: () => undefined },
       log: (problem, details) => this.problems.push(`${problem} ${JSON.stringify(details)}`),
       ...overrides,
@@ -234,6 +244,33 @@ export class Simulation {
     await this.settle();
   }
 
+  /** What admission stores for a canary. */
+  async startCanary(name: string, changes: Partial<DeploymentSpec>, replicas = 1): Promise<void> {
+    const id = joinId(name);
+    const stable = this.tenant.get('deployments', id)?.record;
+    if (stable === undefined) throw new Error(`no deployment ${name}`);
+    const spec = { ...stable.spec, ...changes };
+    const specHash = hashSpec(spec);
+    const { specHash: stableSpecHash } = stable;
+    const canary = { spec, specHash, replicas, stableSpecHash, createdAt: '', createdBy: '' };
+    await this.write((transaction) =>
+      transaction.put('canaries', id, canary).put('specs', joinId(name, specHash), spec),
+    );
+    await this.settle();
+  }
+
+  /** What admission stores for a promotion. */
+  async promote(name: string): Promise<void> {
+    const id = joinId(name);
+    const stable = this.tenant.get('deployments', id)?.record;
+    const canary = this.tenant.get('canaries', id)?.record;
+    if (stable === undefined || canary === undefined) throw new Error(`no canary of ${name}`);
+    const { spec, specHash } = canary;
+    const promoted = { ...stable, spec, specHash, version: stable.version + 1 };
+    await this.write((transaction) => transaction.put('deployments', id, promoted).delete('canaries', id));
+    await this.settle();
+  }
+
   async remove(name: string): Promise<void> {
     await this.write((transaction) => transaction.delete('deployments', joinId(name)));
     await this.settle();
@@ -283,6 +320,16 @@ export class Simulation {
       for (const node of this.online) this.controllers.liveness.beat(TENANT, node);
       await this.settle();
     }
+  }
+
+  #measured(node: NodeName): ReadonlyMap<string, { readonly cpuPercent: number; readonly atMs: number }> {
+    const atMs = this.time.monotonicMs();
+    return new Map(
+      this.clusters.instancesOn(TENANT, node).flatMap((record) => {
+        const cpuPercent = this.online.has(node) ? this.load(record) : undefined;
+        return cpuPercent === undefined ? [] : [[record.id, { cpuPercent, atMs }] as const];
+      }),
+    );
   }
 
   /** Every reachable agent compares its instances with its containers, as a real one would. */

@@ -1,4 +1,6 @@
 import type { TenantId } from '../../core/model/ids.ts';
+import { jobOfOwner, jobOwner } from '../../core/model/job.ts';
+import { joinId } from '../store/keys.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { ViewChange } from '../store/view.ts';
 import type { Controller, ControllerDeps } from './controller.ts';
@@ -54,7 +56,10 @@ export class SpecSnapshotsController implements Controller {
     const mayFree =
       (kind === 'instances' && after === undefined) ||
       (kind === 'rollouts' && before !== undefined) ||
+      (kind === 'canaries' && after === undefined) ||
       (kind === 'deployments' && before !== undefined);
+    if (kind === 'jobs' && before !== undefined)
+      this.#queue.addAfter(`${tenantId}/${joinId(jobOwner(decodeURIComponent(id)))}`, REST_MS);
     if (mayFree) this.#queue.addAfter(`${tenantId}/${deploymentOf(id)}`, REST_MS);
   }
 
@@ -67,7 +72,10 @@ export class SpecSnapshotsController implements Controller {
     const transaction = tenant
       .transaction()
       .expect('deployments', id, tenant.get('deployments', id))
-      .expect('rollouts', id, tenant.get('rollouts', id));
+      .expect('rollouts', id, tenant.get('rollouts', id))
+      .expect('canaries', id, tenant.get('canaries', id));
+    const job = jobIdOf(id);
+    if (job !== undefined) transaction.expect('jobs', job, tenant.get('jobs', job));
     for (const snapshot of unused.slice(0, REMOVED_PER_COMMIT)) transaction.delete('specs', snapshot);
     const result = await tenant.commit(transaction);
     if (!result.ok || unused.length > REMOVED_PER_COMMIT) this.#queue.addAfter(key, REST_MS);
@@ -76,10 +84,13 @@ export class SpecSnapshotsController implements Controller {
 
 function unusedSnapshots(tenant: TenantStore, id: string): readonly string[] {
   const rollout = tenant.get('rollouts', id)?.record;
+  const job = jobIdOf(id);
   const needed = new Set([
     tenant.get('deployments', id)?.record.specHash,
     rollout?.specHash,
     rollout?.from?.specHash,
+    job === undefined ? undefined : tenant.get('jobs', job)?.record.specHash,
+    tenant.get('canaries', id)?.record.specHash,
     ...tenant
       .collection('instances')
       .listUnder(id)
@@ -95,4 +106,10 @@ function unusedSnapshots(tenant: TenantStore, id: string): readonly string[] {
 function deploymentOf(id: string): string {
   const slash = id.indexOf('/');
   return slash === -1 ? id : id.slice(0, slash);
+}
+
+/** The key segment of the job whose containers stand under this one; undefined: a deployment. */
+function jobIdOf(owner: string): string | undefined {
+  const name = jobOfOwner(decodeURIComponent(owner));
+  return name === undefined ? undefined : joinId(name);
 }

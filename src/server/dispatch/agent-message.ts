@@ -11,6 +11,7 @@ import type {
 } from '../../core/contract/agent-protocol.ts';
 import type { InstanceId } from '../../core/model/ids.ts';
 import type { ContainerPhase, InstanceObservation } from '../../core/model/instance.ts';
+import type { NetworkObservation } from '../../core/model/network.ts';
 
 /**
  * An agent runs on a tenant's machine and may say anything. What comes out of here has the known fields only, in bounds, so
@@ -198,6 +199,15 @@ function volume(value: unknown): VolumeObservation {
   };
 }
 
+function network(value: unknown): NetworkObservation {
+  const source = fields(value);
+  return {
+    name: text(source['name'], 64),
+    state: oneOf(source['state'], ['ready', 'failed'] as const),
+    ...optional(source, 'message', words),
+  };
+}
+
 function report(source: Fields): Report {
   return {
     type: 'report',
@@ -209,6 +219,7 @@ function report(source: Fields): Report {
     ...optional(source, 'usage', (entries) => list(entries).map(usage)),
     ...optional(source, 'beat', integer),
     ...optional(source, 'volumes', (entries) => list(entries).map(volume)),
+    ...optional(source, 'networks', (entries) => list(entries).map(network)),
   };
 }
 

@@ -26,6 +26,7 @@ const facts = (one: DeploymentSpec | undefined) => ({
   tenantSlug: 'shop',
   spec: () => one,
   volume: () => undefined,
+  hasStarted: () => false,
 });
 
 describe('an assigned instance', () => {

@@ -13,6 +13,8 @@ export interface AssignmentFacts {
   readonly tenantSlug: string;
   spec(instance: InstanceRecord): DeploymentSpec | undefined;
   volume(id: string): VolumeRecord | undefined;
+  /** Of a job's attempt: its container was seen to run. */
+  hasStarted(instance: InstanceRecord): boolean;
 }
 
 function duration<K extends string>(key: K, text: string | undefined): { readonly [P in K]?: number } {
@@ -82,6 +84,18 @@ function container(spec: DeploymentSpec, facts: AssignmentFacts): AssignedContai
   };
 }
 
+function onceOf(record: InstanceRecord, facts: AssignmentFacts): Pick<AssignedInstance, 'once'> {
+  if (record.once === undefined || record.wanted === 'stop') return {};
+  const { timeoutMs, end } = record.once;
+  return {
+    once: {
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      ...(end === undefined ? {} : { end }),
+      ...(facts.hasStarted(record) && { started: true }),
+    },
+  };
+}
+
 /**
  * Undefined: the snapshot of the spec or a volume is not there. The instance is then left out, which orders nothing, rather
  * than run without its data.
@@ -91,7 +105,17 @@ export function assignedInstance(
   facts: AssignmentFacts,
 ): AssignedInstance | undefined {
   const { id, deployment, wanted, specHash, secretsVersion, attempt } = record;
-  const head = { id, deployment, wanted, specHash, secretsVersion, attempt };
+  const canary = record.canary === true ? { canary: true } : {};
+  const head = {
+    id,
+    deployment,
+    wanted,
+    specHash,
+    secretsVersion,
+    attempt,
+    ...canary,
+    ...onceOf(record, facts),
+  };
   if (wanted === 'stop') return head;
   const spec = facts.spec(record);
   const made = spec === undefined ? undefined : container(spec, facts);

@@ -4,10 +4,13 @@ import { MAX_FRAME_BYTES } from '../../core/contract/agent-protocol.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
 import { isKeptByNode, type VolumeRecord } from '../../core/model/volume.ts';
+import type { NetworkRecord } from '../../core/model/network.ts';
+import { jobOfOwner, jobOwner } from '../../core/model/job.ts';
 import { joinId } from '../store/keys.ts';
-import type { Store } from '../store/store.ts';
+import type { Store, TenantStore } from '../store/store.ts';
 import type { ViewChange } from '../store/view.ts';
 import { type AssignmentFacts, assignedInstance } from './assigned-instance.ts';
+import { assignedNetworks } from './networks.ts';
 import { nodeKey, type PlacedInstances } from './placed-instances.ts';
 import { nodesOf, type PlacedVolumes } from './placed-volumes.ts';
 import type { AgentSession } from './session.ts';
@@ -39,10 +42,20 @@ export class Assignments {
 
   #onChange({ tenantId, kind, id, before, after }: ViewChange): void {
     if (tenantId === undefined) return;
-    if (kind === 'instances') {
+    if (kind === 'instances' || kind === 'networks') {
       for (const stored of [before, after]) {
-        if (stored !== undefined) this.#mark(tenantId, (stored.record as InstanceRecord).nodeId);
+        if (stored !== undefined)
+          this.#mark(tenantId, (stored.record as InstanceRecord | NetworkRecord).nodeId);
       }
+    } else if (kind === 'job-status') {
+      // The first sight of an attempt's container is stored there; from then on it is not to be made again.
+      this.#markAll(
+        tenantId,
+        this.#options.store
+          .forTenant(tenantId)
+          .collection('instances')
+          .listUnder(joinId(jobOwner(decodeURIComponent(id)))),
+      );
     } else if (kind === 'specs') {
       const [deployment = ''] = id.split('/', 1);
       this.#markAll(
@@ -91,6 +104,7 @@ export class Assignments {
       tenantSlug: store.getGlobal('tenants', tenantId)?.record.slug ?? '',
       spec: ({ deployment, specHash }) => tenant.get('specs', joinId(deployment, specHash))?.record,
       volume: (id) => tenant.get('volumes', joinId(id))?.record,
+      hasStarted: ({ deployment, id }) => isStartedAttempt(tenant, deployment, id),
     };
   }
 
@@ -101,7 +115,7 @@ export class Assignments {
 
   push(session: AgentSession): void {
     const { tenantId, node, epoch } = session.identity;
-    const { placed, log } = this.#options;
+    const { placed, log, store } = this.#options;
     const facts = this.#facts(tenantId);
     const instances = placed.on(tenantId, node).flatMap(({ record }) => {
       const assigned = assignedInstance(record, facts);
@@ -109,9 +123,10 @@ export class Assignments {
         log.warn({ tenantId, node, instance: record.id }, 'an instance has no spec or no volume to run with');
       return assigned ?? [];
     });
+    const networks = assignedNetworks(store.forTenant(tenantId), node);
     const volumes = this.#options.volumes.assigned(tenantId, node);
     const kept = volumes.length === 0 ? '' : `,"volumes":${JSON.stringify(volumes)}`;
-    const text = `${JSON.stringify(instances)}${kept}`;
+    const text = `"instances":${JSON.stringify(instances)},"networks":${JSON.stringify(networks)}${kept}`;
     const digest = hash('sha256', text);
     if (digest === session.assignmentDigest) return;
     if (text.length > MAX_FRAME_BYTES - 1024) {
@@ -120,12 +135,16 @@ export class Assignments {
     }
     session.generation += 1;
     session.assignmentDigest = digest;
-    session.sendText(
-      `{"type":"assignment","epoch":${epoch},"generation":${session.generation},"instances":${text}}`,
-    );
+    session.sendText(`{"type":"assignment","epoch":${epoch},"generation":${session.generation},${text}}`);
   }
 
   close(): void {
     this.#unsubscribe();
   }
+}
+
+function isStartedAttempt(tenant: TenantStore, owner: string, instanceId: string): boolean {
+  const job = jobOfOwner(owner);
+  const runs = job === undefined ? undefined : tenant.get('job-status', joinId(job))?.record.runs;
+  return runs?.some(({ attempt }) => attempt?.instanceId === instanceId && attempt.started) ?? false;
 }

@@ -1,13 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
-import type {
-  AgentMessage,
-  Ask,
-  InstanceUsage,
-  Report,
-  StreamOperation,
-} from '../../core/contract/agent-protocol.ts';
+import type { AgentMessage, Ask, Report, StreamOperation } from '../../core/contract/agent-protocol.ts';
 import type { SeenVolume } from '../../core/contract/volume-seen.ts';
 import type { NodeName, TenantId } from '../../core/model/ids.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
@@ -20,10 +14,12 @@ import type { SecretsStore } from '../secrets/port.ts';
 import type { Stored } from '../store/collection.ts';
 import type { Store } from '../store/store.ts';
 import { Assignments } from './assignments.ts';
+import { JobLogs } from './job-logs.ts';
 import { type Liveness, NO_LIVENESS } from './liveness.ts';
+import { NetworkReports } from './networks.ts';
 import { nodeKey, PlacedInstances } from './placed-instances.ts';
 import { PlacedVolumes } from './placed-volumes.ts';
-import { Reports } from './reports.ts';
+import { type MeasuredUsage, Reports } from './reports.ts';
 import { Resolver } from './resolve.ts';
 import type { AgentSession } from './session.ts';
 import { Sessions } from './sessions.ts';
@@ -40,7 +36,11 @@ export interface DispatchOptions {
   readonly secrets: SecretsStore;
   readonly credentials: RegistryCredentialSource;
   readonly regions: readonly Region[];
-  readonly timers: { readonly heartbeatMs: number; readonly failedAfterMs: number };
+  readonly timers: {
+    readonly heartbeatMs: number;
+    readonly failedAfterMs: number;
+    readonly usageMs?: number;
+  };
   readonly acceptsPerSecond: number;
   readonly baseUrl: (request: IncomingMessage) => string;
   readonly log: Logger;
@@ -60,7 +60,9 @@ export class Dispatch {
   readonly #sessions: Sessions;
   readonly #assignments: Assignments;
   readonly #reports: Reports;
+  readonly #networks: NetworkReports;
   readonly #resolver: Resolver;
+  readonly #jobLogs: JobLogs;
 
   constructor(options: DispatchOptions) {
     const { store, journal, log, secrets, credentials } = options;
@@ -79,6 +81,7 @@ export class Dispatch {
       log,
     });
     this.#reports = new Reports({ store, placed: this.placed, journal, log });
+    this.#networks = new NetworkReports({ store, journal, log });
     this.#resolver = new Resolver({ store, placed: this.placed, secrets, credentials, journal, log });
     this.#sessions = new Sessions(
       {
@@ -87,11 +90,20 @@ export class Dispatch {
         timers: { ...options.timers, helloDeadlineMs: HELLO_DEADLINE_MS },
       },
       {
-        onOpened: (session) => this.#assignments.push(session),
+        onOpened: (session) => {
+          this.#assignments.push(session);
+          this.#jobLogs.opened(session);
+        },
         onMessage: (session, message) => this.#onMessage(session, message),
         onClosed: (session) => this.#reports.forget(session.key),
       },
     );
+    this.#jobLogs = new JobLogs({
+      store,
+      placed: this.placed,
+      session: (tenantId, node) => this.#sessions.of(tenantId, node),
+      log,
+    });
     this.#assignments = new Assignments({
       store,
       placed: this.placed,
@@ -132,6 +144,7 @@ export class Dispatch {
     // An order that is due goes out first: what the agent has taken up is compared with what was ordered.
     this.#assignments.pushDue(session);
     this.#reports.take(session, report);
+    this.#networks.take(session, report);
     this.#volumeReports.take(session, report, heardMs);
     if (report.beat === undefined || !this.volumes.holdsLease(tenantId, node)) return;
     if (!this.#volumeSigns.mayLease(tenantId, node as NodeName)) return;
@@ -168,7 +181,7 @@ export class Dispatch {
   }
 
   /** What the agents measured last, by instance; for scaling. */
-  usage(tenantId: TenantId, node: string): ReadonlyMap<string, InstanceUsage> {
+  usage(tenantId: TenantId, node: string): ReadonlyMap<string, MeasuredUsage> {
     return this.#reports.usage(nodeKey(tenantId, node));
   }
 
@@ -177,6 +190,7 @@ export class Dispatch {
   }
 
   close(): void {
+    this.#jobLogs.close();
     this.#assignments.close();
     this.#sessions.close();
     this.#reports.close();

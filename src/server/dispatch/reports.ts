@@ -23,6 +23,11 @@ interface Pending {
   readonly observation: InstanceObservation;
 }
 
+export interface MeasuredUsage extends InstanceUsage {
+  /** When it was received, on the monotonic clock. */
+  readonly atMs: number;
+}
+
 export interface ReportsOptions {
   readonly store: Store;
   readonly placed: PlacedInstances;
@@ -37,7 +42,7 @@ export interface ReportsOptions {
 export class Reports {
   readonly #options: ReportsOptions;
   readonly #pending = new Map<string, Pending>();
-  readonly #usage = new Map<string, Map<string, InstanceUsage>>();
+  readonly #usage = new Map<string, Map<string, MeasuredUsage>>();
   #writing = false;
   #closed = false;
 
@@ -54,19 +59,27 @@ export class Reports {
       if (stored === undefined || !this.#isNews(tenantId, stored, observation)) continue;
       this.#pending.set(tenantKey(tenantId, 'observations', stored.id), { tenantId, node, observation });
     }
-    if (report.usage !== undefined) {
-      const assigned = report.usage.filter(
-        ({ instanceId }) => placed.find(tenantId, node, instanceId) !== undefined,
-      );
-      this.#usage.set(session.key, new Map(assigned.map((usage) => [usage.instanceId, usage])));
-    }
+    if (report.usage !== undefined) this.#measured(session, report.usage);
     if (report.engineProblem !== session.engineProblem) this.#tellEngine(session, report.engineProblem);
     this.#write();
   }
 
+  /** A round over many containers is told in several reports: what one does not name stays, until its instance goes. */
+  #measured(session: AgentSession, usage: readonly InstanceUsage[]): void {
+    const { tenantId, node } = session.identity;
+    const isPlaced = (instanceId: string) =>
+      this.#options.placed.find(tenantId, node, instanceId) !== undefined;
+    const known = [...(this.#usage.get(session.key) ?? [])].filter(([id]) => isPlaced(id));
+    const atMs = performance.now();
+    const measured = usage
+      .filter(({ instanceId }) => isPlaced(instanceId))
+      .map((one) => [one.instanceId, { ...one, atMs }] as const);
+    this.#usage.set(session.key, new Map([...known, ...measured]));
+  }
+
   /** Measurements are of the live session only and kept in memory. */
-  usage(sessionKey: string): ReadonlyMap<string, InstanceUsage> {
-    return this.#usage.get(sessionKey) ?? new Map<string, InstanceUsage>();
+  usage(sessionKey: string): ReadonlyMap<string, MeasuredUsage> {
+    return this.#usage.get(sessionKey) ?? new Map<string, MeasuredUsage>();
   }
 
   forget(sessionKey: string): void {

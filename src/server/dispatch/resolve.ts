@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Resolve, Resolved } from '../../core/contract/agent-protocol.ts';
 import type { DeploymentSpec } from '../../core/model/deployment.ts';
 import type { TenantId } from '../../core/model/ids.ts';
+import { jobOfOwner } from '../../core/model/job.ts';
 import { parseImageReference } from '../../core/model/image-reference.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
 import type { Journal } from '../journal/journal.ts';
@@ -153,6 +154,7 @@ export class Resolver {
     { reason, message }: Failure,
   ): Promise<Failure> {
     const key = failureKey(tenantId, deployment);
+    const job = jobOfOwner(deployment);
     const words = `${reason}: ${message}`;
     if (this.#failures.get(key) !== words) {
       this.#failures.delete(key);
@@ -161,9 +163,9 @@ export class Resolver {
       if (oldest !== undefined) this.#failures.delete(oldest);
       const transaction = new Transaction(tenantId);
       this.#options.journal.event(transaction, tenantId, {
-        kind: 'deployment.secret_unresolved',
-        subject: { kind: 'Deployment', name: deployment },
-        message: `${deployment} has no container for ${id}: ${message}`,
+        kind: job === undefined ? 'deployment.secret_unresolved' : 'job.secret_unresolved',
+        subject: job === undefined ? { kind: 'Deployment', name: deployment } : { kind: 'Job', name: job },
+        message: `${job ?? deployment} has no container for ${id}: ${message}`,
         details: { reason, instance: id },
       });
       await this.#options.store.commit(transaction);

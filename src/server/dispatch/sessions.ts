@@ -29,6 +29,8 @@ export interface SessionTimers {
   /** Silence after which a session is ended; its node is failed then. */
   readonly failedAfterMs: number;
   readonly helloDeadlineMs: number;
+  /** Absent: the agents' own default. */
+  readonly usageMs?: number;
 }
 
 export interface SessionsOptions extends SessionRecordDependencies {
@@ -224,6 +226,7 @@ export class Sessions {
       heartbeatMs: timers.heartbeatMs,
       // Before the node would be failed: a redial in time keeps a short cut from showing at all (fault F-08).
       silenceMs: Math.round((timers.failedAfterMs * 2) / 3),
+      ...(timers.usageMs === undefined ? {} : { usageMs: timers.usageMs }),
     };
   }
 

@@ -22,6 +22,9 @@ export interface PublishedEvent {
 
 const VERSION_DIGITS = 9;
 
+/** Bounded history (decisions §8). */
+const ARCHIVE_VERSIONS = 100;
+
 export function archiveId(deployment: string, version: number): string {
   return joinId(deployment, String(version).padStart(VERSION_DIGITS, '0'));
 }
@@ -78,6 +81,7 @@ export class Journal {
     });
   }
 
+  /** The version that it pushes out of the bounds goes in the same commit, whoever writes it. */
   archive(
     transaction: Transaction,
     actor: Actor,
@@ -96,5 +100,7 @@ export class Journal {
       spec: version.spec,
       specHash: version.specHash,
     });
+    const oldest = version.number - ARCHIVE_VERSIONS;
+    if (oldest > 0) transaction.deleteCold('archives', archiveId(version.spec.name, oldest));
   }
 }

@@ -1,5 +1,6 @@
 import { canonicalJson } from '../../core/model/canonical.ts';
 import type { DeploymentSpec, Residency, VolumeMount } from '../../core/model/deployment.ts';
+import { jobOfOwner } from '../../core/model/job.ts';
 import type { VolumeClaims } from '../../core/model/volume.ts';
 import { joinId } from '../store/keys.ts';
 import type { TenantStore } from '../store/store.ts';
@@ -45,10 +46,12 @@ export function claimVolumes(
   }
 }
 
-/** The deployment that writes to the volume, if it is another one. */
+/** Who writes to the volume, if it is another one than this deployment or job's owner; in words. */
 export function otherWriter(tenant: TenantStore, volumeId: string, deployment: string): string | undefined {
   const writer = tenant.get('volume-claims', joinId(volumeId))?.record.writer;
-  return writer === deployment ? undefined : writer;
+  if (writer === undefined || writer === deployment) return undefined;
+  const job = jobOfOwner(writer);
+  return job === undefined ? writer : `the job ${job}`;
 }
 
 /** Who mounts the volume, in either way. */
@@ -59,7 +62,12 @@ export function claimants(tenant: TenantStore, volumeId: string): readonly strin
 
 /** Of everything that mounts the volume; each one binds where its bytes may be. */
 export function bindingResidencies(tenant: TenantStore, volumeId: string): readonly Residency[] {
-  return claimants(tenant, volumeId).flatMap(
-    (name) => tenant.get('deployments', joinId(name))?.record.spec.placement?.residency ?? [],
-  );
+  return claimants(tenant, volumeId).flatMap((name) => {
+    const job = jobOfOwner(name);
+    const spec =
+      job === undefined
+        ? tenant.get('deployments', joinId(name))?.record.spec
+        : tenant.get('jobs', joinId(job))?.record.spec;
+    return spec?.placement?.residency ?? [];
+  });
 }

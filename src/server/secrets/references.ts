@@ -1,10 +1,13 @@
-import type { DeploymentRecord } from '../../core/model/deployment.ts';
+import type { DeploymentRecord, DeploymentSpec } from '../../core/model/deployment.ts';
 import type { TenantId } from '../../core/model/ids.ts';
+import { jobOfOwner, type JobRecord, jobWorkload } from '../../core/model/job.ts';
 import { splitSecretPath } from '../../core/model/secret-path.ts';
 import type { StoreView, ViewChange } from '../store/view.ts';
 
+/** A deployment, or a job. */
 export interface SecretConsumer {
-  readonly deployment: string;
+  readonly deployment?: string;
+  readonly job?: string;
   readonly secret: string;
   readonly anchor: string;
   readonly secretsVersion: number;
@@ -28,15 +31,19 @@ export class SecretReferences {
 
   constructor(view: StoreView) {
     for (const tenantId of view.tenantIds()) {
-      for (const { record } of view.tenant(tenantId, 'deployments').list()) this.#add(tenantId, record);
+      for (const { record } of view.tenant(tenantId, 'deployments').list()) this.#add(tenantId, record.spec);
+      for (const { record } of view.tenant(tenantId, 'jobs').list())
+        this.#add(tenantId, jobWorkload(record.spec));
     }
     view.onChange((change) => this.#apply(change));
   }
 
   #apply({ tenantId, kind, before, after }: ViewChange): void {
-    if (tenantId === undefined || kind !== 'deployments') return;
-    if (before !== undefined) this.#remove(tenantId, before.record as DeploymentRecord);
-    if (after !== undefined) this.#add(tenantId, after.record as DeploymentRecord);
+    if (tenantId === undefined || (kind !== 'deployments' && kind !== 'jobs')) return;
+    const specOf = (record: unknown): DeploymentSpec =>
+      kind === 'jobs' ? jobWorkload((record as JobRecord).spec) : (record as DeploymentRecord).spec;
+    if (before !== undefined) this.#remove(tenantId, specOf(before.record));
+    if (after !== undefined) this.#add(tenantId, specOf(after.record));
   }
 
   #labels(tenantId: TenantId): Map<string, Readings> {
@@ -48,14 +55,16 @@ export class SecretReferences {
     return labels;
   }
 
-  #add(tenantId: TenantId, { spec }: DeploymentRecord): void {
+  #add(tenantId: TenantId, spec: DeploymentSpec): void {
     for (const { name, vault_path, anchor } of spec.secrets) {
       const path = splitSecretPath(vault_path);
       if (path === undefined) continue;
       const labels = this.#labels(tenantId);
       const readings: Readings = labels.get(path.label) ?? new Map();
       labels.set(path.label, readings);
-      const consumer = { deployment: spec.name, secret: name, anchor, secretsVersion: spec.secretsVersion };
+      const job = jobOfOwner(spec.name);
+      const reader = job === undefined ? { deployment: spec.name } : { job };
+      const consumer = { ...reader, secret: name, anchor, secretsVersion: spec.secretsVersion };
       const reading = readings.get(spec.name);
       if (reading === undefined)
         readings.set(spec.name, { namespace: path.namespace, consumers: [consumer] });
@@ -63,7 +72,7 @@ export class SecretReferences {
     }
   }
 
-  #remove(tenantId: TenantId, { spec }: DeploymentRecord): void {
+  #remove(tenantId: TenantId, spec: DeploymentSpec): void {
     const labels = this.#labels(tenantId);
     for (const { vault_path } of spec.secrets) {
       const label = splitSecretPath(vault_path)?.label ?? '';
@@ -85,9 +94,7 @@ export class SecretReferences {
     const readings = this.#tenants.get(tenantId)?.get(label) ?? new Map<string, Reading>();
     return [...readings.values()]
       .flatMap(({ consumers }) => consumers)
-      .sort((a, b) =>
-        a.deployment < b.deployment ? -1 : a.deployment > b.deployment ? 1 : a.secret < b.secret ? -1 : 1,
-      );
+      .sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
   }
 
   /** Every referenced path, by label. */
@@ -102,4 +109,9 @@ export class SecretReferences {
       )
       .sort((a, b) => (a.label < b.label ? -1 : 1));
   }
+}
+
+/** Deployments by name, then jobs; a NUL ends each part, so that a name sorts before the names it begins. */
+function sortKey({ deployment, job, secret }: SecretConsumer): string {
+  return deployment === undefined ? `~${job}\u0000${secret}` : `${deployment}\u0000${secret}`;
 }

@@ -1,10 +1,14 @@
 import type { BackupRecord, BackupSummary } from '../../core/model/backup.ts';
+import type { CanaryRecord } from '../../core/model/canary.ts';
 import type { DeploymentRecord, DeploymentSpec, DeploymentStatus } from '../../core/model/deployment.ts';
 import type { ArchiveRecord, AuditRecord, EventRecord } from '../../core/model/event.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { InstanceObservation, InstanceRecord } from '../../core/model/instance.ts';
+import type { NetworkObservation, NetworkRecord } from '../../core/model/network.ts';
+import type { JobLog, JobOrders, JobRecord, JobStatus } from '../../core/model/job.ts';
 import type { NodeLiveness, NodeRecord } from '../../core/model/node.ts';
 import type { RolloutRecord } from '../../core/model/rollout.ts';
+import type { ScalingPolicyRecord } from '../../core/model/scaling.ts';
 import type { Quota, Tenant, TokenRecord } from '../../core/model/tenant.ts';
 import type { SeenVolume } from '../../core/contract/volume-seen.ts';
 import type { VolumeClaims, VolumeRecord } from '../../core/model/volume.ts';
@@ -33,7 +37,19 @@ export interface TenantRecords {
   'deployment-status': DeploymentStatus;
   /** name */
   rollouts: RolloutRecord;
-  /** deployment / specHash: what an instance runs, kept while one does. */
+  /** name */
+  jobs: JobRecord;
+  /** name */
+  'job-status': JobStatus;
+  /** name */
+  'job-orders': JobOrders;
+  /** job owner / instance id: what it printed is kept, or cannot be; dispatch writes it, the jobs controller removes it */
+  'job-captures': { readonly bytes: number; readonly problem?: string };
+  /** name */
+  'scaling-policies': ScalingPolicyRecord;
+  /** name */
+  canaries: CanaryRecord;
+  /** deployment or job owner / specHash: what an instance runs, kept while one does. */
   specs: DeploymentSpec;
   /** deployment / instance id */
   instances: InstanceRecord;
@@ -51,6 +67,9 @@ export interface TenantRecords {
   'volume-claims': VolumeClaims;
   /** volume id / node */
   'volume-observations': SeenVolume;
+  networks: NetworkRecord;
+  /** name: written by dispatch, gone with the network */
+  'network-observations': NetworkObservation;
   /** label: all references to one credential use one namespace (spec 2.4) */
   'secret-labels': { readonly namespace: string };
   /** the one record: `quota` */
@@ -78,6 +97,8 @@ export interface ColdRecords {
   events: EventRecord;
   /** audit id */
   audit: AuditRecord;
+  /** job / run / attempt, two digits */
+  'job-logs': JobLog;
   /** digest of the key */
   idempotency: IdempotentAnswer;
 }

@@ -61,7 +61,7 @@ function apply(
     return {
       method: 'POST',
       path: `${PATH}/${id}/apply`,
-      ...(parameters === undefined ? {} : { options: { body: { parameters } as Json } }),
+      ...(parameters === undefined ? {} : { options: { body: { parameters } } }),
     };
   };
 }

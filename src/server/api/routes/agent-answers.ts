@@ -1,11 +1,12 @@
+import type { StreamOperation } from '../../../core/contract/agent-protocol.ts';
 import type { TenantId } from '../../../core/model/ids.ts';
 import { received } from '../../../core/rejections/redaction.ts';
-import { reject } from '../../../core/rejections/reject.ts';
+import { isRejection, reject } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
 import type { Dispatch } from '../../dispatch/dispatch.ts';
 import type { Reply } from '../route.ts';
 
-const CONTAINERS_DEADLINE_MS = 10_000;
+const DEADLINE_MS = 10_000;
 const MAX_CONTAINERS = 10_000;
 
 export function agentUnreachable(node: string, why = `The agent of ${node} is not connected.`): Rejection {
@@ -21,24 +22,46 @@ function withoutEnvironment(container: unknown): unknown {
   return Object.fromEntries(Object.entries(container).filter(([key]) => !/^env(?:ironment)?$/i.test(key)));
 }
 
-export async function readContainers(dispatch: Dispatch, tenantId: TenantId, node: string): Promise<Reply> {
-  const stream = dispatch.stream(tenantId, node, { kind: 'containers' });
+/** Everything that the agent lists in answer, up to a bound. */
+async function listed(
+  dispatch: Dispatch,
+  tenantId: TenantId,
+  node: string,
+  operation: StreamOperation,
+): Promise<readonly unknown[] | Rejection> {
+  const stream = dispatch.stream(tenantId, node, operation);
   if (stream === undefined) return agentUnreachable(node);
   const timer = setTimeout(
-    () => stream.cancel('deadline', `no answer within ${CONTAINERS_DEADLINE_MS} ms`),
-    CONTAINERS_DEADLINE_MS,
+    () => stream.cancel('deadline', `no answer within ${DEADLINE_MS} ms`),
+    DEADLINE_MS,
   );
-  const containers: unknown[] = [];
+  const found: unknown[] = [];
   try {
     for await (const { value } of stream) {
-      containers.push(...(Array.isArray(value) ? value : value === undefined ? [] : [value]));
-      if (containers.length > MAX_CONTAINERS) break;
+      found.push(...(Array.isArray(value) ? value : value === undefined ? [] : [value]));
+      if (found.length > MAX_CONTAINERS) break;
     }
   } finally {
     clearTimeout(timer);
   }
   const problem = stream.end?.error;
-  if (problem !== undefined && containers.length <= MAX_CONTAINERS)
+  if (problem !== undefined && found.length <= MAX_CONTAINERS)
     return agentUnreachable(node, `The agent of ${node} did not answer: ${problem.message}.`);
-  return { status: 200, body: containers.slice(0, MAX_CONTAINERS).map(withoutEnvironment) };
+  return found.slice(0, MAX_CONTAINERS);
+}
+
+export async function readContainers(dispatch: Dispatch, tenantId: TenantId, node: string): Promise<Reply> {
+  const found = await listed(dispatch, tenantId, node, { kind: 'containers' });
+  return isRejection(found) ? found : { status: 200, body: found.map(withoutEnvironment) };
+}
+
+/** Names of the containers that are attached to a network of the tenant. */
+export async function attachedContainers(
+  dispatch: Dispatch,
+  tenantId: TenantId,
+  node: string,
+  network: string,
+): Promise<readonly string[] | Rejection> {
+  const found = await listed(dispatch, tenantId, node, { kind: 'network-containers', network });
+  return isRejection(found) ? found : found.map(received);
 }

@@ -83,6 +83,33 @@ const SHARED: readonly RejectionCode[] = [
   'update_invalid',
 ];
 
+/** What a job does not have, or has codes of its own for. */
+const NOT_OF_JOBS: ReadonlySet<RejectionCode> = new Set<RejectionCode>([
+  'manifest_wrong_kind',
+  'replicas_negative',
+  'replicas_out_of_range',
+  ...(Object.keys(healthCheckCodes) as RejectionCode[]),
+  'healthcheck_duration_invalid',
+  'secrets_version_negative',
+  'node_candidates_unresolvable',
+  'node_not_a_placement_candidate',
+  'depends_on_invalid',
+  'depends_on_cycle',
+  'ports_invalid',
+  'ingress_invalid',
+  'update_invalid',
+]);
+
+export const JOB_CODES: readonly RejectionCode[] = [
+  ...SHARED.filter((code) => !NOT_OF_JOBS.has(code)),
+  'job_invalid',
+  'job_already_exists',
+  'job_node_candidates_unresolvable',
+  'job_node_not_found',
+  'idempotency_key_conflict',
+  'header_invalid',
+];
+
 /** What the deployment routes can answer; the conformance run holds it to what they do answer. */
 export const DEPLOYMENT_CODES = {
   create: [...SHARED, 'deployment_already_exists', 'idempotency_key_conflict', 'header_invalid'],

@@ -6,14 +6,19 @@ import type { VolumeAdmission } from '../../admission/volume-stored.ts';
 import type { Dispatch } from '../../dispatch/dispatch.ts';
 import type { Route, RouteRequest } from '../route.ts';
 import { accessRoutes } from './access.ts';
+import { attachedContainers } from './agent-answers.ts';
 import { archiveRoutes } from './archives.ts';
 import { backupRoutes } from './backups.ts';
+import { canaryRoutes } from './canaries.ts';
 import { deploymentRoutes } from './deployments.ts';
 import { historyRoutes } from './history.ts';
 import { instanceRoutes } from './instances.ts';
+import { jobRoutes } from './jobs.ts';
 import { joinTokenRoutes } from './join-tokens.ts';
+import { networkRoutes } from './networks.ts';
 import { nodeRoutes } from './nodes.ts';
 import { recommendationRoutes } from './recommendations.ts';
+import { type ScalingViews, scalingRoutes } from './scaling.ts';
 import { secretRoutes } from './secrets.ts';
 import { snapshotRoutes } from './snapshots.ts';
 import { volumeRoutes } from './volumes.ts';
@@ -27,6 +32,7 @@ export interface RouteDependencies {
   /** For the first epoch of a volume. */
   readonly volumeLeaseMs: number;
   readonly joinAddress: (request: RouteRequest) => JoinAddress;
+  readonly scalingViews: ScalingViews;
 }
 
 /** Every route under /api/v1, one list. */
@@ -37,6 +43,7 @@ export function apiRoutes({
   controlPlaneName,
   volumeLeaseMs,
   joinAddress,
+  scalingViews,
 }: RouteDependencies): readonly Route[] {
   const nodes: NodeAdmission = {
     admission,
@@ -54,10 +61,18 @@ export function apiRoutes({
   };
   return [
     ...deploymentRoutes(admission),
+    ...scalingRoutes(admission, scalingViews),
+    ...canaryRoutes(admission),
     ...instanceRoutes(admission, dispatch),
+    ...jobRoutes(admission, dispatch),
     ...secretRoutes(admission),
     ...nodeRoutes(nodes, dispatch),
     ...joinTokenRoutes(nodes, joinAddress),
+    ...networkRoutes({
+      admission,
+      controlPlaneName,
+      attached: (tenantId, node, network) => attachedContainers(dispatch, tenantId, node, network),
+    }),
     ...historyRoutes(),
     ...archiveRoutes(admission),
     ...backupRoutes(admission),

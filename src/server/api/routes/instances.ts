@@ -13,6 +13,7 @@ import { pageReply, pageRequest } from '../paging.ts';
 import { LIST_QUERY, type Reply, type Route, type RouteRequest, route } from '../route.ts';
 import { execBody, runCommand } from './instance-exec.ts';
 import { instanceNotFound, streamLogs } from './instance-logs.ts';
+import type { FollowSource } from './log-follow.ts';
 
 /** The record as wanted, with what the node's agent last saw. */
 export function instanceView(
@@ -51,6 +52,13 @@ function instancesOf({ store, params }: RouteRequest, instance?: string): Chosen
   if (instance === undefined) return { name, instances };
   const one = instances.filter(({ record }) => record.id === instance);
   return one.length === 0 ? instanceNotFound(instance) : { name, instances: one };
+}
+
+/** The instances at any time, for a log that is followed; undefined when the deployment and all of them are gone. */
+function joining(store: TenantStore, name: string): ReturnType<FollowSource['instances']> {
+  const instances = store.collection('instances').listUnder(joinId(name));
+  if (instances.length === 0 && store.get('deployments', joinId(name)) === undefined) return undefined;
+  return instances.map(({ id, record }) => ({ record, observation: store.get('observations', id)?.record }));
 }
 
 function list(request: RouteRequest): Reply {
@@ -101,7 +109,7 @@ export function instanceRoutes(admission: Admission, dispatch: Dispatch): Route[
       tenant: 'credential',
       query: {
         follow: {
-          description: 'Go on as server-sent events (log, problem, end).',
+          description: 'Go on as server-sent events (log, problem, end); instances that come later join.',
           schema: { type: 'boolean', default: false },
         },
         tail: {
@@ -124,6 +132,7 @@ export function instanceRoutes(admission: Admission, dispatch: Dispatch): Route[
           dispatch,
           request,
           chosen.instances.map(({ record }) => record),
+          request.query['instance'] === undefined ? () => joining(request.store, chosen.name) : undefined,
         );
       },
     }),

@@ -1,0 +1,128 @@
+import { segment } from '../client.ts';
+import {
+  type CommandBody,
+  OUTPUT_OPTION,
+  type Parameter,
+  REMOTE_OPTIONS,
+  type Subcommand,
+} from '../command.ts';
+import { EXIT } from '../exit-code.ts';
+import { usage } from '../failure.ts';
+import { textOf } from '../fields.ts';
+import { outputFormat, printList, printRecord } from '../output.ts';
+import { alterationLines } from '../plan-view.ts';
+import { findOne, resourceOf } from '../resources.ts';
+import { confirmDeletion } from './delete.ts';
+
+const PATH = '/api/v1/networks';
+const NAME: Parameter = { term: '<name>', description: 'The network.' };
+
+function labelsOf(pairs: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const at = pair.indexOf('=');
+      if (at < 1) throw usage(`--label ${pair} is not key=value`);
+      return [pair.slice(0, at), pair.slice(at + 1)];
+    }),
+  );
+}
+
+const create: Subcommand = {
+  name: 'create',
+  summary: 'Create a network on one node',
+  description: [
+    'Creates a network on one node. With more than one node available, --node says on which. Other options than these do not exist: the node agent knows name, driver, labels and internal only.',
+  ],
+  parameters: [{ term: '<name>', description: 'Unique in the tenant.' }],
+  options: [
+    { flags: '--node <name>', description: 'The node. Default: the only one that is available.' },
+    { flags: '--internal', description: 'Without a route out.' },
+    { flags: '--label <key=value>', description: 'Written onto it. May be repeated.', repeatable: true },
+    OUTPUT_OPTION,
+    ...REMOTE_OPTIONS,
+  ],
+  examples: [{ line: 'berth network create backend --node berlin-1 --internal', what: 'no way out' }],
+  run: async (session, { parameters: [name = ''], options }) => {
+    const format = outputFormat(options);
+    const nodeId = options.text('node');
+    const labels = labelsOf(options.list('label'));
+    const made = await session.client(options).record({
+      method: 'POST',
+      path: PATH,
+      body: {
+        name,
+        ...(nodeId === undefined ? {} : { nodeId }),
+        ...(options.flag('internal') ? { internal: true } : {}),
+        ...(Object.keys(labels).length === 0 ? {} : { labels }),
+      },
+    });
+    if (format !== 'table') {
+      await printRecord(session.terminal, resourceOf('networks'), made, format, session.now());
+      return EXIT.ok;
+    }
+    session.terminal.out(`network/${name} created on ${textOf(made, 'nodeId')}\n`);
+    for (const line of alterationLines(made, session.terminal.errStyle)) session.terminal.err(`${line}\n`);
+    session.terminal.err(`next: berth network get ${name}\n`);
+    return EXIT.ok;
+  },
+};
+
+const remove: Subcommand = {
+  name: 'delete',
+  summary: 'Delete a network',
+  aliases: ['remove'],
+  description: ['Deletes a network. Refused while containers are attached to it.'],
+  parameters: [NAME],
+  options: [{ flags: '-y, --yes', description: 'Do not ask.' }, ...REMOTE_OPTIONS],
+  examples: [{ line: 'berth network delete backend', what: 'when nothing uses it any more' }],
+  run: async (session, { parameters: [name = ''], options }) => {
+    const client = session.client(options);
+    await confirmDeletion(session, `network/${name}`, options.flag('yes'));
+    await client.need({ method: 'DELETE', path: `${PATH}/${segment(name)}` });
+    session.terminal.out(`network/${name} deleted\n`);
+    return EXIT.ok;
+  },
+};
+
+export const network: CommandBody = {
+  description: ['A network of the tenant on one node. It does not span machines.'],
+  examples: [
+    { line: 'berth network create backend', what: 'on the only node' },
+    { line: 'berth network list', what: 'the networks of the tenant' },
+  ],
+  subcommands: [
+    create,
+    {
+      name: 'list',
+      summary: 'List networks',
+      aliases: ['ls'],
+      description: ['Lists the networks of the tenant; the same as berth get networks.'],
+      options: [OUTPUT_OPTION, ...REMOTE_OPTIONS],
+      examples: [{ line: 'berth network list', what: 'with their nodes and states' }],
+      run: async (session, { options }) => {
+        const format = outputFormat(options);
+        const networks = resourceOf('networks');
+        const found = await networks.list(session.client(options), {});
+        if (found.length === 0 && (format === 'table' || format === 'wide'))
+          session.terminal.err(`${networks.nothing}\n`);
+        else await printList(session.terminal, networks, found, format, session.now());
+        return EXIT.ok;
+      },
+    },
+    {
+      name: 'get',
+      summary: 'Print one network',
+      description: ['Prints one network; the same as berth get network NAME.'],
+      parameters: [NAME],
+      options: [OUTPUT_OPTION, ...REMOTE_OPTIONS],
+      examples: [{ line: 'berth network get backend -o yaml', what: 'every field of it' }],
+      run: async (session, { parameters: [name = ''], options }) => {
+        const networks = resourceOf('networks');
+        const found = await findOne(networks, session.client(options), name);
+        await printRecord(session.terminal, networks, found, outputFormat(options), session.now());
+        return EXIT.ok;
+      },
+    },
+    remove,
+  ],
+};

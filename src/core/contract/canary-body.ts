@@ -1,0 +1,22 @@
+import { type Draft, shape } from './shape.ts';
+
+export const canaryBody = shape({
+  type: 'object',
+  fields: {
+    image: {
+      type: 'string',
+      description: 'The stable spec with this image.',
+      example: 'registry.internal:5000/shop/web:1.5.0',
+    },
+    spec: {
+      type: 'any',
+      schema: { $ref: '#/components/schemas/DeploymentDescription' },
+      description:
+        'Fields that differ from the stable spec; each replaces the stable one whole, as in an update.',
+      sensitive: true,
+    },
+    replicas: { type: 'integer', description: 'Instances of the canary; default 1.', example: 1 },
+  },
+});
+
+export type CanaryDraft = Draft<typeof canaryBody>;

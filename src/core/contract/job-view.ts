@@ -1,0 +1,61 @@
+import {
+  isFinished,
+  type JobRecord,
+  type JobRun,
+  type JobSpec,
+  type JobStatus,
+  jobWorkload,
+} from '../model/job.ts';
+import { storedLabels } from './deployment-view.ts';
+
+export type JobPhase = JobRun['state'] | 'Scheduled';
+
+/** The job in one word: that of its newest run; a scheduled job whose run has ended waits for the next slot. */
+export function jobPhase(spec: JobSpec, status: JobStatus | undefined): JobPhase {
+  const last = status?.runs.at(-1);
+  if (last === undefined) return spec.schedule === undefined ? 'Pending' : 'Scheduled';
+  return isFinished(last) && spec.schedule !== undefined ? 'Scheduled' : last.state;
+}
+
+function runView({ attempt, ...run }: JobRun): Record<string, unknown> {
+  return {
+    ...run,
+    ...(attempt && { nodeId: attempt.nodeId, instanceId: attempt.instanceId }),
+  };
+}
+
+function messageOf(spec: JobSpec, status: JobStatus | undefined): string {
+  const last = status?.runs.at(-1);
+  if (last === undefined)
+    return spec.schedule === undefined ? 'accepted; not looked at yet' : 'has not run yet';
+  return isFinished(last) && spec.schedule !== undefined
+    ? `last run ${last.state}: ${last.message}`
+    : last.message;
+}
+
+/** A job as every read and write answers it; runs newest first. */
+export function jobView(
+  record: JobRecord,
+  revision: number,
+  status: JobStatus | undefined,
+): Record<string, unknown> {
+  const { spec } = record;
+  // Of an earlier job of the same name.
+  const own = status?.jobId === record.id ? status : undefined;
+  return {
+    ...spec,
+    id: record.id,
+    tenantId: record.tenantId,
+    revision,
+    specHash: record.specHash,
+    createdAt: record.createdAt,
+    updatedAt: record.createdAt,
+    storedLabels: storedLabels(jobWorkload(spec)),
+    status: {
+      phase: jobPhase(spec, own),
+      message: messageOf(spec, own),
+      nextRunAt: own?.nextRunAt ?? null,
+      runs: (own?.runs ?? []).toReversed().map(runView),
+    },
+  };
+}

@@ -1,0 +1,19 @@
+import { type Draft, shape } from './shape.ts';
+
+/** What a create takes: the agent's wire format, and the node it goes to (spec 2.8, 4). */
+export const networkBody = shape({
+  type: 'object',
+  fields: {
+    name: { type: 'string', description: 'Unique in the tenant.', example: 'backend' },
+    driver: { type: 'string', description: 'Default: bridge, the only one.', example: 'bridge' },
+    labels: { type: 'map', items: { type: 'string' }, description: 'Written onto the network.' },
+    internal: { type: 'boolean', description: 'Without a route out. Default: false.' },
+    nodeId: {
+      type: 'string',
+      description: 'The node it is made on; required when more than one is available.',
+      example: 'berlin-1',
+    },
+  },
+});
+
+export type NetworkDraft = Draft<typeof networkBody>;

@@ -1,0 +1,44 @@
+import type { Alteration } from '../model/announcement.ts';
+import type { ScalingPolicy } from '../model/scaling.ts';
+import { type Draft, shape } from './shape.ts';
+
+export const scalingPolicyBody = shape({
+  type: 'object',
+  fields: {
+    minReplicas: { type: 'integer', description: 'At least 1; default 1.', example: 2 },
+    maxReplicas: { type: 'integer', description: 'At most maxReplicasPerDeployment.', example: 5 },
+    targetCpuPercent: {
+      type: 'number',
+      description:
+        'Of the CPU an instance may use: resources.limits.cpu, else requests.cpu, else one core. 1 to 100.',
+      example: 70,
+    },
+    cooldown: {
+      type: 'string',
+      description: 'Between two changes, and how long a low load must last; 1s to 24h, default 60s.',
+      example: '60s',
+    },
+  },
+});
+
+export type ScalingPolicyDraft = Draft<typeof scalingPolicyBody>;
+
+const DEFAULTS = { minReplicas: 1, cooldown: '60s' } as const;
+
+/** A policy is written whole: what is absent gets its default, and that is announced. */
+export function withDefaults(draft: ScalingPolicyDraft): {
+  readonly policy: Partial<ScalingPolicy>;
+  readonly alterations: readonly Alteration[];
+} {
+  const filled: Alteration[] = [];
+  const policy: Record<string, unknown> = {};
+  for (const field of ['minReplicas', 'maxReplicas', 'targetCpuPercent', 'cooldown'] as const) {
+    const sent = draft[field];
+    if (sent !== undefined) policy[field] = sent;
+    else if (field === 'minReplicas' || field === 'cooldown') {
+      policy[field] = DEFAULTS[field];
+      filled.push({ field, from: '(absent)', to: String(DEFAULTS[field]), why: `default ${field}` });
+    }
+  }
+  return { policy, alterations: filled };
+}

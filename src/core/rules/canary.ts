@@ -1,0 +1,89 @@
+import type { CanaryDraft } from '../contract/canary-body.ts';
+import type { DeploymentSpec } from '../model/deployment.ts';
+import { received } from '../rejections/redaction.ts';
+import { reject } from '../rejections/reject.ts';
+import type { Rejection } from '../rejections/rejection.ts';
+
+/** `received` is told by the caller: a spec may hold material. */
+function invalid(field: string, got: string, why: string, expected?: string): Rejection {
+  return reject('canary_invalid', {
+    field,
+    received: got,
+    why,
+    ...(expected === undefined ? {} : { expected }),
+  });
+}
+
+/** Exactly one of image and spec, and a number of instances; needs nothing that is stored. */
+export function canaryDraftRejection(draft: CanaryDraft, maxReplicas: number): Rejection | undefined {
+  const { image, spec, replicas = 1 } = draft;
+  if (image === undefined && spec === undefined) {
+    return invalid(
+      'image',
+      '(absent)',
+      'A canary differs from the stable spec: it names an image or a spec.',
+    );
+  }
+  if (image !== undefined && spec !== undefined) {
+    return invalid(
+      'image',
+      received(image),
+      'A canary names an image or a spec, not both; a spec has an image of its own.',
+    );
+  }
+  if (!Number.isInteger(replicas) || replicas < 1 || replicas > maxReplicas) {
+    return invalid(
+      'replicas',
+      received(replicas),
+      'A canary has at least one instance.',
+      `an integer from 1 to ${maxReplicas}`,
+    );
+  }
+  return undefined;
+}
+
+/** `field` is the one that chose the spec. */
+export function canarySpecRejection(
+  field: 'image' | 'spec',
+  stable: DeploymentSpec,
+  canary: DeploymentSpec,
+  isSame: boolean,
+): Rejection | undefined {
+  const within = field === 'spec' ? 'spec.' : '';
+  if (stable.replicas === 0) {
+    return invalid(
+      'name',
+      canary.name,
+      `${canary.name} is stopped: there is nothing a canary could run beside.`,
+      'a deployment with replicas of 1 or more',
+    );
+  }
+  if (canary.volumes?.some((mount) => !mount.readOnly)) {
+    return invalid(
+      `${within}volumes`,
+      '(read-write)',
+      'A read-write volume has one writer, and that is the stable instance.',
+      'volumes that are mounted read-only',
+    );
+  }
+  if (
+    stable.ingress !== undefined &&
+    canary.ingress !== undefined &&
+    stable.ingress.host !== canary.ingress.host
+  ) {
+    return invalid(
+      `${within}ingress.host`,
+      canary.ingress.host,
+      'Stable instances and canary share one router of the proxy; two rules for it would take the stable ones out of service.',
+      stable.ingress.host,
+    );
+  }
+  return isSame
+    ? invalid(
+        field,
+        '(the stable spec)',
+        'The containers of this canary would be those of the stable spec.',
+        'something that differs from the stable spec',
+      )
+    : undefined;
+}

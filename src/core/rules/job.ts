@@ -1,0 +1,118 @@
+import type { JobDraft } from '../contract/job-body.ts';
+import type { DeploymentSpec } from '../model/deployment.ts';
+import { JOB_RETRIES_MAX } from '../model/job.ts';
+import { parseDuration } from '../model/quantity.ts';
+import type { ParseSchedule } from '../model/schedule.ts';
+import { received } from '../rejections/redaction.ts';
+import { reject } from '../rejections/reject.ts';
+import type { Rejection } from '../rejections/rejection.ts';
+import { workloadSecretRules } from './deployment.ts';
+import { type DeploymentFacts, volumesRule } from './deployment-facts.ts';
+import { environmentRule } from './environment.ts';
+import { imageRule } from './image.ts';
+import { nameRule } from './name.ts';
+import { placementRules } from './placement.ts';
+import type { DeploymentInput, Limits, Rule } from './rule.ts';
+import { volumeMountsRule } from './volumes.ts';
+import { commandRule, resourcesRule } from './workload.ts';
+
+export interface JobInput {
+  readonly draft: JobDraft;
+  readonly limits: Limits;
+  readonly parseSchedule: ParseSchedule;
+  readonly nowMs: number;
+}
+
+const TIMEOUT = { minMs: 1_000, maxMs: 720 * 3_600_000 } as const;
+
+function invalid(field: string, value: unknown, expected: string, why: string): Rejection {
+  return reject('job_invalid', { field, received: received(value), expected, why });
+}
+
+const SCHEDULE_FORM = 'a cron expression of five fields such as "0 3 * * *", or six with seconds first (UTC)';
+
+const scheduleRule: Rule<JobInput> = ({ draft: { schedule }, parseSchedule, nowMs }) => {
+  if (schedule === undefined) return undefined;
+  if (typeof schedule !== 'string')
+    return invalid('schedule', schedule, SCHEDULE_FORM, 'A schedule is a text.');
+  const parsed = parseSchedule(schedule);
+  if ('problem' in parsed)
+    return invalid('schedule', schedule, SCHEDULE_FORM, `The schedule cannot be read: ${parsed.problem}.`);
+  if (parsed.nextAfter(nowMs) !== undefined) return undefined;
+  return invalid('schedule', schedule, SCHEDULE_FORM, 'No moment ever fits this schedule.');
+};
+
+const timeoutRule: Rule<JobInput> = ({ draft: { timeout } }) => {
+  if (timeout === undefined) return undefined;
+  const ms = typeof timeout === 'string' ? parseDuration(timeout) : undefined;
+  if (ms !== undefined && ms >= TIMEOUT.minMs && ms <= TIMEOUT.maxMs) return undefined;
+  return invalid(
+    'timeout',
+    timeout,
+    'a duration from 1s to 720h, e.g. 30m',
+    'The timeout is not a duration in range.',
+  );
+};
+
+const retriesRule: Rule<JobInput> = ({ draft: { retries } }) => {
+  if (retries === undefined) return undefined;
+  if (Number.isInteger(retries) && (retries as number) >= 0 && (retries as number) <= JOB_RETRIES_MAX)
+    return undefined;
+  return invalid(
+    'retries',
+    retries,
+    `an integer from 0 to ${JOB_RETRIES_MAX}`,
+    'retries counts the attempts after the first.',
+  );
+};
+
+/** What a job shares with a deployment is judged by the same rules, with the same codes, in the same order. */
+function shared(rules: readonly Rule<DeploymentInput>[]): readonly Rule<JobInput>[] {
+  return rules.map((rule) => (input) => rule(input));
+}
+
+export const jobRules: readonly Rule<JobInput>[] = [
+  ({ draft, limits }) => nameRule(draft.name, limits.reservedNames),
+  ...shared([
+    imageRule,
+    commandRule,
+    environmentRule,
+    ...workloadSecretRules,
+    volumeMountsRule,
+    ...placementRules,
+    resourcesRule,
+  ]),
+  scheduleRule,
+  timeoutRule,
+  retriesRule,
+];
+
+export interface JobFacts extends DeploymentFacts {
+  /** Names of the tenant's nodes whose agent is reachable. */
+  readonly reachable: () => readonly string[];
+}
+
+/** Spec 7.4: a job runs on the node that it names or not at all. */
+function nodeRule({ nodeId }: DeploymentSpec, facts: JobFacts): Rejection | undefined {
+  if (nodeId === undefined) return undefined;
+  const reachable = facts.reachable();
+  if (reachable.length === 0) {
+    return reject('job_node_candidates_unresolvable', {
+      field: 'nodeId',
+      received: received(nodeId),
+      why: 'No node of this tenant has a reachable agent.',
+    });
+  }
+  if (facts.node(nodeId) !== undefined) return undefined;
+  return reject('job_node_not_found', {
+    field: 'nodeId',
+    received: received(nodeId),
+    expected: `one of this tenant's nodes (${reachable.slice(0, 20).join(', ')}), or omit nodeId`,
+    why: 'The tenant has no node of this name.',
+  });
+}
+
+/** `workload` is the job as a deployment would run it. */
+export function jobFactsRejection(workload: DeploymentSpec, facts: JobFacts): Rejection | undefined {
+  return volumesRule(workload, facts) ?? nodeRule(workload, facts);
+}

@@ -1,0 +1,41 @@
+import type { CanaryRecord } from '../../core/model/canary.ts';
+import { joinId } from '../store/keys.ts';
+import type { TenantStore } from '../store/store.ts';
+
+function counts(tenant: TenantStore, name: string, { specHash }: CanaryRecord) {
+  const seen = tenant.get('deployment-status', joinId(name))?.record.canary;
+  const isOfIt = seen?.specHash === specHash;
+  const {
+    placed = 0,
+    running = 0,
+    healthy = 0,
+    message = 'accepted; not looked at yet',
+  } = isOfIt ? seen : {};
+  return { placed, running, healthy, message };
+}
+
+/** In the status of the deployment. */
+export function canarySummary(
+  tenant: TenantStore,
+  name: string,
+  canary: CanaryRecord,
+): Record<string, unknown> {
+  const { spec, specHash, replicas, createdAt } = canary;
+  return { image: spec.image, specHash, replicas, ...counts(tenant, name, canary), createdAt };
+}
+
+/** A canary as its own routes answer it. Counts are 0 until a controller has looked. */
+export function canaryView(tenant: TenantStore, name: string, canary: CanaryRecord) {
+  const { spec, specHash, replicas, stableSpecHash, createdAt, createdBy } = canary;
+  return {
+    deployment: name,
+    image: spec.image,
+    replicas,
+    specHash,
+    stableSpecHash,
+    createdAt,
+    createdBy,
+    status: counts(tenant, name, canary),
+    spec,
+  };
+}

@@ -1,0 +1,37 @@
+import { jobView } from '../../core/contract/job-view.ts';
+import { jobOwner, type JobRecord } from '../../core/model/job.ts';
+import { received } from '../../core/rejections/redaction.ts';
+import { reject } from '../../core/rejections/reject.ts';
+import type { Rejection } from '../../core/rejections/rejection.ts';
+import type { JobFacts } from '../../core/rules/job.ts';
+import type { Stored } from '../store/collection.ts';
+import { joinId } from '../store/keys.ts';
+import type { TenantStore } from '../store/store.ts';
+import { deploymentFacts } from './deployment-stored.ts';
+
+export function findJob(tenant: TenantStore, name: string): Stored<JobRecord> | undefined {
+  return tenant.get('jobs', joinId(name));
+}
+
+export function storedJobView(tenant: TenantStore, stored: Stored<JobRecord>): Record<string, unknown> {
+  return jobView(stored.record, stored.modRevision, tenant.get('job-status', stored.id)?.record);
+}
+
+export function jobNotFound(name: string): Rejection {
+  return reject('job_not_found', {
+    field: 'name',
+    received: received(name),
+    why: 'The tenant has no job of this name.',
+  });
+}
+
+export function jobFacts(tenant: TenantStore, name: string): JobFacts {
+  return {
+    ...deploymentFacts(tenant, jobOwner(name)),
+    reachable: () =>
+      tenant
+        .list('nodes')
+        .filter(({ id }) => tenant.get('node-liveness', id)?.record.status === 'ready')
+        .map(({ record }) => record.name),
+  };
+}

@@ -1,0 +1,119 @@
+import {
+  jobLogSegments,
+  jobOwner,
+  type JobLog,
+  type JobRecord,
+  type JobRun,
+} from '../../../core/model/job.ts';
+import type { InstanceRecord } from '../../../core/model/instance.ts';
+import { received } from '../../../core/rejections/redaction.ts';
+import { isRejection, reject } from '../../../core/rejections/reject.ts';
+import type { Rejection } from '../../../core/rejections/rejection.ts';
+import { findJob, jobNotFound } from '../../admission/job-stored.ts';
+import type { Dispatch } from '../../dispatch/dispatch.ts';
+import type { Stored } from '../../store/collection.ts';
+import { joinId } from '../../store/keys.ts';
+import type { TenantStore } from '../../store/store.ts';
+import { integerParameter } from '../paging.ts';
+import type { Reply, RouteRequest, StreamReply } from '../route.ts';
+import { logRequest, streamLogs } from './instance-logs.ts';
+
+export const JOB_LOG_QUERY = {
+  run: { description: 'One run; the newest unless said.', schema: { type: 'string' } },
+  attempt: {
+    description: 'One attempt of the run; the newest unless said.',
+    schema: { type: 'integer', minimum: 1 },
+  },
+  follow: {
+    description: 'Go on as server-sent events (log, problem, end) until the attempt ends.',
+    schema: { type: 'boolean', default: false },
+  },
+  tail: { description: 'Lines from the end; 1000 unless said.', schema: { type: 'integer', minimum: 0 } },
+} as const;
+
+interface Chosen {
+  readonly run: JobRun;
+  readonly attempt: number;
+}
+
+function runNotFound(field: 'run' | 'attempt', value: string): Rejection {
+  return reject('job_run_not_found', {
+    field,
+    received: received(value),
+    why: `The job has no such ${field}.`,
+  });
+}
+
+/** Undefined: nothing has run yet. */
+function choose(
+  store: TenantStore,
+  { id, record }: Stored<JobRecord>,
+  query: RouteRequest['query'],
+): Chosen | Rejection | undefined {
+  const status = store.get('job-status', id)?.record;
+  const runs = status?.jobId === record.id ? status.runs : [];
+  const wanted = query['run'];
+  const run = wanted === undefined ? runs.at(-1) : runs.find((one) => one.id === wanted);
+  if (wanted !== undefined && run === undefined) return runNotFound('run', wanted);
+  const attempt = integerParameter(query, 'attempt', 1, 99);
+  if (isRejection(attempt)) return attempt;
+  if (attempt !== undefined && attempt > (run?.attempts ?? 0)) return runNotFound('attempt', String(attempt));
+  if (run === undefined || run.attempts === 0) return undefined;
+  return { run, attempt: attempt ?? run.attempts };
+}
+
+/** The container of an attempt, while it is there. */
+function instanceOf(store: TenantStore, job: string, { run, attempt }: Chosen): InstanceRecord | undefined {
+  const owner = joinId(jobOwner(job));
+  return store
+    .collection('instances')
+    .listUnder(owner)
+    .find(
+      ({ id, record }) =>
+        record.once?.runId === run.id &&
+        record.once.attempt === attempt &&
+        store.get('observations', id)?.record.containerId !== undefined,
+    )?.record;
+}
+
+function keptLines({ text, dropped, problem }: JobLog, tail: number): readonly string[] {
+  const lines = text.split('\n');
+  if (lines.at(-1) === '') lines.pop();
+  const cut = dropped > 0 ? [`(${dropped} bytes before this were not kept)`] : [];
+  const gap = problem === undefined ? [] : [`(the log is not whole: ${problem})`];
+  return tail === 0 ? [] : [...cut, ...lines, ...gap].slice(-tail);
+}
+
+function send(lines: readonly string[], follow: boolean, run: string): StreamReply {
+  const frame = (event: string, data: unknown): string =>
+    `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+  return {
+    status: 200,
+    contentType: follow ? 'text/event-stream; charset=utf-8' : 'text/plain; charset=utf-8',
+    stream: async (sink) => {
+      for (const line of lines) {
+        if (!sink.write(follow ? frame('log', { run, line }) : `${line}\n`)) await sink.drained();
+        if (sink.signal.aborted) return;
+      }
+      if (follow) sink.write(frame('end', {}));
+    },
+  };
+}
+
+/** What is kept is answered from the store; an attempt under way, or not fetched yet, from its agent. */
+export async function jobLogs(dispatch: Dispatch, request: RouteRequest): Promise<Reply> {
+  const { store, params, query } = request;
+  const name = params['name'] ?? '';
+  const job = findJob(store, name);
+  if (job === undefined) return jobNotFound(name);
+  const wanted = logRequest(query);
+  if (isRejection(wanted)) return wanted;
+  const chosen = choose(store, job, query);
+  if (chosen === undefined) return send([], wanted.follow, '');
+  if (isRejection(chosen)) return chosen;
+  const { run, attempt } = chosen;
+  const kept = await store.getCold('job-logs', joinId(...jobLogSegments(name, run.id, attempt)));
+  if (kept !== undefined) return send(keptLines(kept.record, wanted.tail), wanted.follow, run.id);
+  const instance = instanceOf(store, name, chosen);
+  return instance === undefined ? send([], wanted.follow, run.id) : streamLogs(dispatch, request, [instance]);
+}

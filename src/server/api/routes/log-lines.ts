@@ -1,0 +1,73 @@
+import type { InstanceRecord } from '../../../core/model/instance.ts';
+import type { AgentStream } from '../../dispatch/streams.ts';
+import type { StreamSink } from '../route.ts';
+
+/** A line without an end is given out in pieces of this length. */
+const MAX_LINE = 64 * 1024;
+
+type Channel = 'stdout' | 'stderr';
+
+export interface LogSource {
+  readonly instance: InstanceRecord;
+  readonly stream: AgentStream;
+}
+
+/** Text comes in pieces; lines of several instances must not be torn into each other. */
+async function* lines({
+  stream,
+}: LogSource): AsyncGenerator<{ readonly channel: Channel; readonly line: string }> {
+  const partial: Record<Channel, string> = { stdout: '', stderr: '' };
+  for await (const { text, base64, channel = 'stdout' } of stream) {
+    partial[channel] += text ?? Buffer.from(base64 ?? '', 'base64').toString('utf8');
+    const parts = partial[channel].split('\n');
+    partial[channel] = parts.pop() ?? '';
+    for (const line of parts) yield { channel, line };
+    if (partial[channel].length > MAX_LINE) {
+      yield { channel, line: partial[channel] };
+      partial[channel] = '';
+    }
+  }
+  for (const channel of ['stdout', 'stderr'] as const)
+    if (partial[channel] !== '') yield { channel, line: partial[channel] };
+}
+
+export interface LogForm {
+  readonly contentType: string;
+  line(instance: InstanceRecord, channel: Channel, line: string): string;
+  problem(instance: InstanceRecord, message: string): string;
+  readonly keepAlive?: string;
+  readonly end: string;
+}
+
+export function eventForm(): LogForm {
+  const frame = (event: string, data: unknown): string =>
+    `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+  return {
+    contentType: 'text/event-stream; charset=utf-8',
+    line: ({ id, nodeId }, channel, line) => frame('log', { instance: id, nodeId, channel, line }),
+    problem: ({ id, nodeId }, message) => frame('problem', { instance: id, nodeId, message }),
+    keepAlive: ': keep-alive\n\n',
+    end: frame('end', {}),
+  };
+}
+
+export function textForm(named: boolean): LogForm {
+  const prefix = ({ id }: InstanceRecord): string => (named ? `${id} | ` : '');
+  return {
+    contentType: 'text/plain; charset=utf-8',
+    line: (instance, _channel, line) => `${prefix(instance)}${line}\n`,
+    problem: ({ id, nodeId }, message) => `${id} | (no log from ${nodeId}: ${message})\n`,
+    end: '',
+  };
+}
+
+export async function pump(source: LogSource, form: LogForm, sink: StreamSink): Promise<void> {
+  for await (const { channel, line } of lines(source)) {
+    // A reader that is slow stops the reading here, which stops the credit, which stops the agent.
+    if (!sink.write(form.line(source.instance, channel, line))) await sink.drained();
+    if (sink.signal.aborted) return;
+  }
+  const problem = source.stream.end?.error;
+  if (problem !== undefined && !sink.signal.aborted)
+    sink.write(form.problem(source.instance, problem.message));
+}

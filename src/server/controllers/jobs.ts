@@ -1,0 +1,257 @@
+import { canonicalJson } from '../../core/model/canonical.ts';
+import type { DeploymentSpec } from '../../core/model/deployment.ts';
+import type { InstanceId, NodeName, TenantId } from '../../core/model/ids.ts';
+import { jobOfOwner, jobWorkload } from '../../core/model/job.ts';
+import type { NodeLiveness } from '../../core/model/node.ts';
+import type { CronSchedule, ParseSchedule } from '../../core/model/schedule.ts';
+import type { JobMemory, JobPlan } from '../../core/planner/job-plan.ts';
+import { planJob } from '../../core/planner/jobs.ts';
+import { joinId } from '../store/keys.ts';
+import { writerGates } from '../placement/volume-writers.ts';
+import type { ViewChange } from '../store/view.ts';
+import type { Controller, ControllerDeps } from './controller.ts';
+import { jobTransaction } from './job-commit.ts';
+import { type JobFacts, readJobFacts } from './job-facts.ts';
+import { KeyedQueue } from './queue.ts';
+
+/** Jobs without a place are tried again so long after room may have appeared. */
+const STIR_MS = 50;
+/** Runs that wait for a node are also looked at now and then: an explanation may change without a change that is watched. */
+const UNPLACED_MS = 30_000;
+
+interface Known {
+  readonly memory: JobMemory;
+  readonly unplaced: boolean;
+}
+
+/**
+ * Runs jobs: what is ordered and what the schedule asks for, one run of a job at a time, attempt by attempt. A job's attempt is an
+ * instance like any other to scheduler, quota and dispatch; this controller is the only one that makes and ends them.
+ */
+export class JobsController implements Controller {
+  readonly name = 'jobs';
+  readonly #deps: ControllerDeps;
+  readonly #parse: ParseSchedule;
+  readonly #queue: KeyedQueue;
+  readonly #known = new Map<string, Known>();
+  readonly #schedules = new Map<string, CronSchedule | undefined>();
+  readonly #workloads = new Map<string, { readonly specHash: string; readonly spec: DeploymentSpec }>();
+  readonly #stirred = new Map<TenantId, () => void>();
+  #unsubscribe: (() => void) | undefined;
+  #conflicts = 0;
+
+  constructor(deps: ControllerDeps, parse: ParseSchedule) {
+    this.#deps = deps;
+    this.#parse = parse;
+    this.#queue = new KeyedQueue(
+      {
+        work: (key) => this.#converge(key),
+        onFault: (key, fault) => {
+          deps.metrics.committed(this.name, 'fault');
+          deps.log('a job could not be looked at; trying again', { key, fault: String(fault) });
+        },
+        timers: deps.timers,
+      },
+      () => deps.clock.monotonicMs(),
+    );
+  }
+
+  start(): void {
+    const { view } = this.#deps.store;
+    this.#unsubscribe = view.onChange((change) => this.#take(change));
+    for (const tenantId of view.tenantIds()) {
+      for (const id of view.tenant(tenantId, 'jobs').ids()) this.#add(tenantId, id);
+      // What deleted jobs left behind.
+      for (const id of view.tenant(tenantId, 'job-status').ids()) this.#add(tenantId, id);
+      for (const id of view.tenant(tenantId, 'instances').ids()) this.#addOwner(tenantId, id);
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#unsubscribe?.();
+    for (const cancel of this.#stirred.values()) cancel();
+    this.#stirred.clear();
+    await this.#queue.stop();
+    this.#known.clear();
+    this.#schedules.clear();
+    this.#workloads.clear();
+  }
+
+  status(): Record<string, unknown> {
+    return { queue: this.#queue.depth, conflicts: this.#conflicts };
+  }
+
+  /** Resolves when nothing is left to look at now; for tests. */
+  idle(): Promise<void> {
+    return this.#queue.idle();
+  }
+
+  #add(tenantId: TenantId, id: string): void {
+    if (this.#deps.owns(tenantId)) this.#queue.add(`${tenantId}/${id}`);
+  }
+
+  #addOwner(tenantId: TenantId, key: string): void {
+    const job = jobOfOwner(decodeURIComponent(key.split('/', 1)[0] ?? ''));
+    if (job !== undefined) this.#add(tenantId, joinId(job));
+  }
+
+  #take(change: ViewChange): void {
+    const { tenantId, kind, id } = change;
+    if (tenantId === undefined) return;
+    switch (kind) {
+      case 'jobs':
+      case 'job-orders':
+        this.#add(tenantId, id);
+        break;
+      case 'observations':
+      case 'job-captures':
+        this.#addOwner(tenantId, id);
+        break;
+      case 'instances':
+        this.#addOwner(tenantId, id);
+        if (change.after === undefined) this.#stir(tenantId);
+        break;
+      case 'node-liveness':
+        if (livenessMoved(change)) this.#touchNode(tenantId, decodeURIComponent(id) as NodeName);
+        break;
+      case 'nodes':
+        this.#touchNode(tenantId, decodeURIComponent(id) as NodeName);
+        break;
+      case 'quota':
+      case 'volumes':
+        this.#stir(tenantId);
+        break;
+      default:
+    }
+  }
+
+  #touchNode(tenantId: TenantId, node: NodeName): void {
+    if (!this.#deps.owns(tenantId)) return;
+    for (const owner of this.#deps.clusters.deploymentsOn(tenantId, node))
+      this.#addOwner(tenantId, joinId(owner));
+    this.#stir(tenantId);
+  }
+
+  #stir(tenantId: TenantId): void {
+    if (this.#stirred.has(tenantId) || !this.#unplaced(tenantId).length) return;
+    this.#stirred.set(
+      tenantId,
+      this.#deps.timers.after(STIR_MS, () => {
+        this.#stirred.delete(tenantId);
+        for (const key of this.#unplaced(tenantId)) this.#queue.add(key);
+      }),
+    );
+  }
+
+  #unplaced(tenantId: TenantId): readonly string[] {
+    return [...this.#known].flatMap(([key, { unplaced }]) =>
+      unplaced && key.startsWith(`${tenantId}/`) ? [key] : [],
+    );
+  }
+
+  async #converge(key: string): Promise<void> {
+    const slash = key.indexOf('/');
+    const tenantId = key.slice(0, slash) as TenantId;
+    const id = key.slice(slash + 1);
+    const { store, clock, metrics, clusters, ids } = this.#deps;
+    const startedMs = clock.monotonicMs();
+    const facts = readJobFacts(store.forTenant(tenantId), id);
+    const schedule = this.#schedule(facts.job?.record.spec.schedule);
+    const memory = this.#known.get(key)?.memory;
+    const plan = planJob({
+      ...facts.planned,
+      placer: this.#placer(tenantId, key, facts),
+      ...(schedule && { schedule }),
+      ...(memory && { memory }),
+      nowMs: startedMs,
+      wallMs: clock.now().getTime(),
+      nextRunId: () => ids.next('run'),
+    });
+    metrics.decided(this.name, (clock.monotonicMs() - startedMs) / 1000);
+    let stored = false;
+    try {
+      stored = await this.#commit(facts, plan);
+    } finally {
+      if (!stored && plan.create !== undefined) clusters.release(tenantId, facts.owner, plan.create.id);
+    }
+    if (!stored) {
+      this.#conflicts += 1;
+      this.#queue.add(key);
+      return;
+    }
+    this.#remember(key, facts, plan);
+  }
+
+  #remember(key: string, facts: JobFacts, plan: JobPlan): void {
+    if (facts.job === undefined && plan.status === undefined && facts.instances.size === plan.remove.length) {
+      this.#known.delete(key);
+      this.#workloads.delete(key);
+      return;
+    }
+    const unplaced = plan.refusal !== undefined;
+    this.#known.set(key, { memory: plan.memory, unplaced });
+    const due = [
+      ...(plan.recheckInMs === undefined ? [] : [plan.recheckInMs]),
+      ...(unplaced ? [UNPLACED_MS] : []),
+    ];
+    if (plan.more) this.#queue.add(key);
+    else if (due.length > 0) this.#queue.addAfter(key, Math.min(...due));
+  }
+
+  #placer(tenantId: TenantId, key: string, facts: JobFacts) {
+    const { clusters, ids } = this.#deps;
+    const job = facts.job?.record;
+    if (job === undefined) return NO_PLACER;
+    // One object per job: the scheduler remembers what it worked out for it.
+    let workload = this.#workloads.get(key);
+    if (workload?.specHash !== job.specHash) {
+      workload = { specHash: job.specHash, spec: jobWorkload(job.spec) };
+      this.#workloads.set(key, workload);
+    }
+    const [held] = writerGates(facts.tenant, clusters, workload.spec);
+    if (held !== undefined) return waitingPlacer(held.message);
+    return clusters.placer(tenantId, workload.spec, { nextId: () => ids.next('instance') as InstanceId });
+  }
+
+  #schedule(text: string | undefined): CronSchedule | undefined {
+    if (text === undefined) return undefined;
+    if (this.#schedules.has(text)) return this.#schedules.get(text);
+    const parsed = this.#parse(text);
+    const schedule = 'problem' in parsed ? undefined : parsed;
+    this.#schedules.set(text, schedule);
+    return schedule;
+  }
+
+  async #commit(facts: JobFacts, plan: JobPlan): Promise<boolean> {
+    const transaction = jobTransaction(this.#deps, facts, plan);
+    if (transaction === undefined) return true;
+    const result = await facts.tenant.commit(transaction);
+    this.#deps.metrics.committed(this.name, result.ok ? 'ok' : 'conflict');
+    return result.ok;
+  }
+}
+
+/** Looked at again when the container that is waited for is gone. */
+function waitingPlacer(why: string) {
+  const refusal = {
+    ok: false,
+    summary: why,
+    message: why,
+    details: {},
+    digest: why,
+    residency: false,
+  } as const;
+  return { place: () => refusal };
+}
+
+const NO_PLACER = {
+  place: (): never => {
+    throw new Error('a deleted job places nothing');
+  },
+};
+
+function livenessMoved({ before, after }: ViewChange): boolean {
+  const was = before?.record as NodeLiveness | undefined;
+  const is = after?.record as NodeLiveness | undefined;
+  return canonicalJson([was?.status, was?.lost]) !== canonicalJson([is?.status, is?.lost]);
+}

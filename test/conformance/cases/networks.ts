@@ -1,0 +1,151 @@
+import type { Json } from '../../support/api-client.ts';
+import { nodeFacts } from '../../support/node-flow.ts';
+import { agentKey, ScriptedAgent } from '../../support/scripted-agent.ts';
+import { type Ask, ask, type Case, inside, plantNode, refused, type Stage } from './case.ts';
+
+const NETWORKS = '/api/v1/networks';
+
+/** On a node of its own, unless the fields name one: `undefined` leaves a field out. */
+const create =
+  (fields: Json): Ask =>
+  async (stage) => {
+    const nodeId = stage.fresh('node');
+    await plantNode(stage, nodeId);
+    return { method: 'POST', path: NETWORKS, options: { body: { name: stage.fresh(), nodeId, ...fields } } };
+  };
+
+async function stored(
+  stage: Stage,
+  fields: Json = {},
+): Promise<{ readonly name: string; readonly node: string }> {
+  const { options } = await create(fields)(stage);
+  const answer = await stage.call('POST', NETWORKS, options);
+  if (answer.status !== 201) throw new Error(`the network of the case was refused: ${answer.text}`);
+  return { name: String(answer.body['name']), node: String(answer.body['nodeId']) };
+}
+
+/** A tenant that has so many nodes and no other. */
+async function inTenant(stage: Stage, nodes: number, body: Json): Promise<Awaited<ReturnType<Ask>>> {
+  const tenant = await stage.plane.tenant(stage.fresh('net'));
+  for (let count = 0; count < nodes; count += 1) await plantNode({ ...stage, tenant }, stage.fresh('node'));
+  return { method: 'POST', path: NETWORKS, options: { body, token: tenant.tokens['deployer'] } };
+}
+
+/** An agent that says of every network what is attached to it. */
+async function answering(stage: Stage, attached: readonly string[]): Promise<string> {
+  const key = agentKey();
+  const node = stage.fresh('node');
+  const enrolled = await stage.call('POST', '/api/v1/nodes', { body: nodeFacts(node, key) });
+  const identity = { url: stage.plane.url, node, token: String(enrolled.body['nodeToken']), key };
+  const agent = new ScriptedAgent(identity);
+  await agent.welcome();
+  agent.answer('network-containers', attached);
+  return node;
+}
+
+const removal =
+  (attached: readonly string[]): Ask =>
+  async (stage) => {
+    const { name } = await stored(stage, { nodeId: await answering(stage, attached) });
+    return { method: 'DELETE', path: `${NETWORKS}/${name}` };
+  };
+
+/** Spec 7.4, networks. What needs an agent is in test/flow/networks.test.ts too. */
+export const networkCases: readonly Case[] = [
+  ...refused('network_option_unsupported_on_agent', 'subnet', {
+    subnet: create({ subnet: '10.20.0.0/24' }),
+    'before anything else': create({ subnet: '10.20.0.0/24', name: 'Back End', driver: 'host' }),
+  }),
+  ...refused('network_option_unsupported_on_agent', 'ipam', { ipam: create({ ipam: { driver: 'x' } }) }),
+  ...refused('network_option_unsupported_on_agent', 'attachable', {
+    'with its default': create({ attachable: false }),
+  }),
+  ...refused('network_option_unsupported_on_agent', 'Internal', {
+    'another case': create({ Internal: true }),
+  }),
+  ...inside('network_option_unsupported_on_agent', {
+    'every option of the wire format': create({ driver: 'bridge', labels: { team: 'shop' }, internal: true }),
+  }),
+  ...refused('field_type_invalid', 'internal', { 'a word': create({ internal: 'yes' }) }),
+  ...refused('field_type_invalid', 'body', { 'a list': ask('POST', NETWORKS, { raw: '[]' }) }),
+  ...refused('network_name_invalid', 'name', {
+    absent: create({ name: undefined }),
+    empty: create({ name: '' }),
+    'upper case': create({ name: 'Backend' }),
+    'a dot': create({ name: 'back.end' }),
+    'a digit first': create({ name: '1st' }),
+    'a hyphen last': create({ name: 'back-' }),
+    '64 characters': create({ name: 'a'.repeat(64) }),
+  }),
+  ...inside('network_name_invalid', { '63 characters': create({ name: 'a'.repeat(63) }) }),
+  ...refused('network_driver_unsupported', 'driver', {
+    host: create({ driver: 'host' }),
+    overlay: create({ driver: 'overlay' }),
+    empty: create({ driver: '' }),
+  }),
+  ...inside('network_driver_unsupported', { bridge: create({ driver: 'bridge' }) }),
+  ...refused('label_reserved', 'labels.berth.io/tenant', {
+    'on a network': create({ labels: { 'berth.io/tenant': 'x' } }),
+  }),
+  ...refused('labels_invalid', 'labels', {
+    '65 labels of a network': create({
+      labels: Object.fromEntries(Array.from({ length: 65 }, (_, index) => [`l${index}`, 'x'])),
+    }),
+  }),
+  ...refused('network_already_exists', 'name', {
+    'the same name': async (stage) => create({ name: (await stored(stage)).name })(stage),
+    'before the node is looked at': async (stage) =>
+      create({ name: (await stored(stage)).name, nodeId: 'nowhere' })(stage),
+  }),
+  ...inside('network_already_exists', {
+    'the name of another tenant': async (stage) => {
+      const { name } = await stored(stage);
+      return inTenant(stage, 1, { name });
+    },
+  }),
+  ...refused('network_node_candidates_unresolvable', 'nodeId', {
+    'no node, none named': (stage) => inTenant(stage, 0, { name: 'backend' }),
+    'no node, one named': (stage) => inTenant(stage, 0, { name: 'backend', nodeId: 'berlin-1' }),
+  }),
+  ...refused('network_node_not_a_candidate', 'nodeId', {
+    unknown: create({ nodeId: 'nowhere' }),
+    empty: create({ nodeId: '' }),
+    "another tenant's": async (stage) => {
+      const other = await stage.plane.tenant('other');
+      const nodeId = stage.fresh('node');
+      await plantNode({ ...stage, tenant: other }, nodeId);
+      return create({ nodeId })(stage);
+    },
+    "the control plane's": async (stage) => {
+      await plantNode(stage, stage.plane.config.nodeName);
+      return create({ nodeId: stage.plane.config.nodeName })(stage);
+    },
+  }),
+  ...refused('network_node_required', 'nodeId', {
+    'two nodes': (stage) => inTenant(stage, 2, { name: 'backend' }),
+  }),
+  ...inside('network_node_required', {
+    'one node': (stage) => inTenant(stage, 1, { name: 'backend' }),
+  }),
+  ...refused('network_not_found', 'name', {
+    read: ask('GET', `${NETWORKS}/gone`),
+    delete: ask('DELETE', `${NETWORKS}/gone`),
+  }),
+  ...refused('network_in_use', 'name', {
+    'a container is attached': removal(['web']),
+    'many are': removal(Array.from({ length: 40 }, (_, index) => `web-${index}`)),
+  }),
+  ...inside('network_in_use', { 'nothing is attached': removal([]) }),
+  ...refused('agent_unreachable', 'node', {
+    'delete while nobody can say what is attached': async (stage) => ({
+      method: 'DELETE',
+      path: `${NETWORKS}/${(await stored(stage)).name}`,
+    }),
+  }),
+  ...refused('node_in_use', 'name', {
+    'with a network': async (stage) => ({
+      method: 'DELETE',
+      path: `/api/v1/nodes/${(await stored(stage)).node}`,
+    }),
+  }),
+];

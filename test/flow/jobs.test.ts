@@ -1,0 +1,299 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { AssignedInstance, Assignment } from '../../src/core/contract/agent-protocol.ts';
+import type { InstanceId } from '../../src/core/model/ids.ts';
+import type { InstanceObservation } from '../../src/core/model/instance.ts';
+import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
+import { deploy, eventKinds, eventually, NodeFlow } from '../support/node-flow.ts';
+import type { ScriptedAgent } from '../support/scripted-agent.ts';
+
+let plane: ControlPlane;
+let flow: NodeFlow;
+
+beforeAll(async () => {
+  plane = await startControlPlane();
+  flow = new NodeFlow(plane);
+});
+afterAll(async () => {
+  flow.close();
+  await plane.close();
+});
+
+type Tenant = Awaited<ReturnType<ControlPlane['tenant']>>;
+
+async function create(tenant: Tenant, name: string, more: Readonly<Record<string, unknown>> = {}) {
+  const body = { kind: 'Job', name, image: 'localhost:1/shop/job:1', ...more };
+  const answer = await tenant.call('POST', '/api/v1/jobs', body);
+  expect(answer.body.code, JSON.stringify(answer.body)).toBeUndefined();
+  expect(answer.status).toBe(201);
+  return answer.body;
+}
+
+/** What the tests read of a job. */
+interface Job {
+  readonly status: {
+    readonly phase: string;
+    readonly message: string;
+    readonly nextRunAt: string | null;
+    readonly runs: readonly Readonly<Record<string, unknown>>[];
+  };
+}
+
+const read = async (tenant: Tenant, name: string): Promise<Job> =>
+  (await tenant.call('GET', `/api/v1/jobs/${name}`)).body;
+
+const phase = (tenant: Tenant, name: string, wanted: string): Promise<Job> =>
+  eventually(
+    () => read(tenant, name),
+    ({ status }) => status.phase === wanted,
+  );
+
+async function assigned(
+  agent: ScriptedAgent,
+  job: string,
+  fits: (one: AssignedInstance) => boolean = () => true,
+): Promise<AssignedInstance> {
+  const found = ({ instances }: Assignment) =>
+    instances.find((one) => one.deployment === `job.${job}` && fits(one));
+  const one = found(await agent.next('assignment', (message) => found(message) !== undefined));
+  if (one === undefined) throw new Error('not assigned');
+  return one;
+}
+
+function say(
+  agent: ScriptedAgent,
+  { id, specHash }: AssignedInstance,
+  seen: Omit<InstanceObservation, 'id'>,
+): void {
+  const container = { containerId: 'c1', specHash, secretsVersion: 0 };
+  agent.report([{ id: id as InstanceId, ...(seen.phase === 'failed' ? {} : container), ...seen }]);
+}
+
+/** Answers the question for what a container printed. */
+async function printLog(agent: ScriptedAgent, instanceId: string, text: string): Promise<void> {
+  const { streamId } = await agent.next(
+    'request',
+    ({ operation }) => operation.kind === 'logs' && operation.instanceId === instanceId,
+  );
+  agent.send({ type: 'data', streamId, text, channel: 'stdout' });
+  agent.send({ type: 'end', streamId });
+}
+
+describe('a job that runs once', () => {
+  it('is assigned to run once, and ends with its code and what it printed', async () => {
+    const tenant = await plane.tenant('once');
+    const { agent } = await flow.connected('once-1', tenant);
+    const made = await create(tenant, 'report', { timeout: '30s', command: ['/bin/report'] });
+    expect(made.alterations.map(({ field }: { field: string }) => field)).toEqual(['secrets']);
+    expect(made.status).toMatchObject({ phase: 'Pending', runs: [] });
+
+    const first = await assigned(agent, 'report');
+    expect(first).toMatchObject({ wanted: 'run', once: { timeoutMs: 30_000 } });
+    expect(first.container).toMatchObject({ command: ['/bin/report'], alias: 'job.report' });
+    say(agent, first, { phase: 'running' });
+    const running = await phase(tenant, 'report', 'Running');
+    expect(running.status.runs[0]).toMatchObject({ trigger: 'created', attempts: 1, nodeId: 'once-1' });
+    // From now on it must not be made again.
+    await assigned(agent, 'report', ({ once }) => once?.started === true);
+
+    say(agent, first, { phase: 'exited', exitCode: 0 });
+    await phase(tenant, 'report', 'Succeeded');
+    await printLog(agent, first.id, 'one\ntwo\n');
+    await assigned(agent, 'report', ({ wanted }) => wanted === 'stop');
+    const logs = await tenant.call('GET', '/api/v1/jobs/report/logs');
+    expect(logs.body).toBe('one\ntwo\n');
+    expect((await tenant.call('GET', '/api/v1/jobs/report/logs?tail=1')).body).toBe('two\n');
+    const followed = await tenant.call('GET', '/api/v1/jobs/report/logs?follow=true');
+    expect(followed.body).toContain('"line":"two"');
+    expect(followed.body).toContain('event: end');
+
+    agent.report([{ id: first.id as InstanceId, phase: 'removed' }]);
+    await agent.next('assignment', ({ instances }) => instances.length === 0);
+    expect(await eventKinds(tenant.call, 'report', ['job.'])).toEqual([
+      'job.created',
+      'job.started',
+      'job.succeeded',
+    ]);
+    expect((await tenant.call('GET', '/api/v1/jobs/report/logs')).body).toBe('one\ntwo\n');
+  });
+
+  it('is not run again by a restart of its agent, and its end is told late', async () => {
+    const tenant = await plane.tenant('late');
+    const { agent, identity } = await flow.connected('late-1', tenant);
+    await create(tenant, 'report');
+    const first = await assigned(agent, 'report');
+    say(agent, first, { phase: 'running' });
+    await phase(tenant, 'report', 'Running');
+    agent.close();
+    const again = flow.dial(identity);
+    await again.welcome();
+    const same = await assigned(again, 'report');
+    expect([same.id, same.once?.started]).toEqual([first.id, true]);
+    say(again, same, { phase: 'exited', exitCode: 0 });
+    await printLog(again, same.id, 'late\n');
+    await phase(tenant, 'report', 'Succeeded');
+    expect((await read(tenant, 'report')).status.runs).toHaveLength(1);
+  });
+
+  it('is tried again after a failure, on its own logs, and can be run once more', async () => {
+    const tenant = await plane.tenant('retry');
+    const { agent } = await flow.connected('retry-1', tenant);
+    await create(tenant, 'flaky', { retries: 1 });
+    const first = await assigned(agent, 'flaky');
+    say(agent, first, { phase: 'exited', exitCode: 7, reason: 'container_exited', message: 'exit code 7' });
+    await printLog(agent, first.id, 'first\n');
+    const second = await assigned(agent, 'flaky', ({ id, wanted }) => id !== first.id && wanted === 'run');
+    say(agent, second, { phase: 'exited', exitCode: 8 });
+    await printLog(agent, second.id, 'second\n');
+    const failed = await phase(tenant, 'flaky', 'Failed');
+    expect(failed.status.runs[0]).toMatchObject({ exitCode: 8, attempts: 2 });
+    const { body: told } = await tenant.call('GET', '/api/v1/events?kind=job.retrying');
+    expect(told).toMatchObject([{ details: { exitCode: 7, reason: 'exit_code', attempt: 1 } }]);
+    await assigned(agent, 'flaky', ({ id, wanted }) => id === second.id && wanted === 'stop');
+    expect((await tenant.call('GET', '/api/v1/jobs/flaky/logs')).body).toBe('second\n');
+    expect((await tenant.call('GET', '/api/v1/jobs/flaky/logs?attempt=1')).body).toBe('first\n');
+
+    const ordered = await tenant.call('POST', '/api/v1/jobs/flaky/run');
+    expect(ordered.status).toBe(200);
+    const third = await assigned(
+      agent,
+      'flaky',
+      ({ id, wanted }) => id !== first.id && id !== second.id && wanted === 'run',
+    );
+    say(agent, third, { phase: 'running' });
+    const running = await phase(tenant, 'flaky', 'Running');
+    expect(running.status.runs.map(({ id }) => id)[0]).toBe(ordered.body.run);
+    expect((await tenant.call('POST', '/api/v1/jobs/flaky/run')).body.code).toBe('job_already_running');
+  });
+
+  it('is cancelled: ended, its log kept, not tried again', async () => {
+    const tenant = await plane.tenant('cancel');
+    const { agent } = await flow.connected('cancel-1', tenant);
+    await create(tenant, 'long', { retries: 3 });
+    const first = await assigned(agent, 'long');
+    say(agent, first, { phase: 'running' });
+    await phase(tenant, 'long', 'Running');
+    expect((await tenant.call('POST', '/api/v1/jobs/long/cancel')).status).toBe(200);
+    await assigned(agent, 'long', ({ once }) => once?.end === true);
+    await phase(tenant, 'long', 'Cancelled');
+    say(agent, first, { phase: 'exited', exitCode: 143 });
+    await printLog(agent, first.id, 'so far\n');
+    await assigned(agent, 'long', ({ wanted }) => wanted === 'stop');
+    expect((await tenant.call('GET', '/api/v1/jobs/long/logs')).body).toBe('so far\n');
+    expect((await tenant.call('POST', '/api/v1/jobs/long/cancel')).body.code).toBe('job_not_running');
+  });
+
+  it('takes its container and its logs with it when it is deleted', async () => {
+    const tenant = await plane.tenant('deleted');
+    const { agent } = await flow.connected('deleted-1', tenant);
+    await create(tenant, 'gone');
+    const first = await assigned(agent, 'gone');
+    say(agent, first, { phase: 'running' });
+    await phase(tenant, 'gone', 'Running');
+    expect((await tenant.call('DELETE', '/api/v1/jobs/gone')).status).toBe(200);
+    await assigned(agent, 'gone', ({ wanted }) => wanted === 'stop');
+    agent.report([{ id: first.id as InstanceId, phase: 'removed' }]);
+    await agent.next('assignment', ({ instances }) => instances.length === 0);
+    expect((await tenant.call('GET', '/api/v1/jobs/gone')).status).toBe(404);
+    const kinds = ['jobs', 'job-status', 'job-orders', 'job-captures', 'instances'];
+    const left = async () =>
+      (await plane.store.kv.range('h/t/')).entries.filter(
+        ({ key }) => key.includes(tenant.id) && kinds.some((kind) => key.includes(`/${kind}/`)),
+      );
+    await eventually(left, (entries) => entries.length === 0);
+  });
+});
+
+describe('placement', () => {
+  it('is refused with every reason, waits, and counts against the quota', async () => {
+    const tenant = await plane.tenant('quota');
+    await create(tenant, 'first');
+    const events = async () =>
+      (await tenant.call('GET', '/api/v1/events?kind=job.unschedulable&subject=first')).body;
+    await eventually(events, (all) => all.length === 1);
+    expect((await read(tenant, 'first')).status.message).toContain('no node takes it');
+    await plane.admin('PUT', '/api/v1/tenants/quota/quota', { containers: 1 });
+    const { agent } = await flow.connected('quota-1', tenant);
+    const one = await assigned(agent, 'first');
+    say(agent, one, { phase: 'running' });
+    await phase(tenant, 'first', 'Running');
+    await create(tenant, 'second');
+    const waits = await eventually(
+      () => read(tenant, 'second'),
+      ({ status }) => status.message.includes('quota'),
+    );
+    expect(waits.status.phase).toBe('Pending');
+    await deploy(tenant.call, 'web');
+    await eventually(
+      () => tenant.call('GET', '/api/v1/deployments/web'),
+      ({ body }) => body.status.message.includes('quota'),
+    );
+    // Room appears when the first is gone.
+    say(agent, one, { phase: 'exited', exitCode: 0 });
+    await printLog(agent, one.id, '');
+    await assigned(agent, 'first', ({ wanted }) => wanted === 'stop');
+    await tenant.call('DELETE', '/api/v1/deployments/web');
+    agent.report([{ id: one.id as InstanceId, phase: 'removed' }]);
+    await assigned(agent, 'second');
+  });
+
+  it('may have the name of a deployment beside it', async () => {
+    const tenant = await plane.tenant('names');
+    const { agent } = await flow.connected('names-1', tenant);
+    await deploy(tenant.call, 'web');
+    await create(tenant, 'web');
+    const both = await agent.next('assignment', ({ instances }) => instances.length === 2);
+    expect(both.instances.map(({ deployment }) => deployment).sort()).toEqual(['job.web', 'web']);
+    const { body } = await tenant.call('GET', '/api/v1/deployments/web/instances');
+    expect(body).toHaveLength(1);
+  });
+});
+
+describe('secrets', () => {
+  it('are resolved when the container is about to be made, and the lack of them is told', async () => {
+    const tenant = await plane.tenant('secrets');
+    const { agent } = await flow.connected('secrets-1', tenant);
+    const secrets = [{ name: 'DB', vault_path: 'resources/db' }];
+    await create(tenant, 'migrate', { secrets });
+    const one = await assigned(agent, 'migrate');
+    const { id: instanceId, specHash, secretsVersion } = one;
+    agent.send({ type: 'resolve', requestId: 'r1', instanceId, specHash, secretsVersion });
+    expect(await agent.next('resolved')).toMatchObject({ requestId: 'r1', ok: false });
+    await eventually(
+      () => eventKinds(tenant.call, 'migrate', ['job.']),
+      (kinds) => kinds.includes('job.secret_unresolved'),
+    );
+    await tenant.call('PUT', '/api/v1/secrets/resources/db', { values: { password: 'p' } });
+    agent.send({ type: 'resolve', requestId: 'r2', instanceId, specHash, secretsVersion });
+    expect(await agent.next('resolved')).toMatchObject({
+      requestId: 'r2',
+      ok: true,
+      environment: { DB_password: 'p' },
+    });
+    const consumers = await tenant.call('GET', '/api/v1/secrets/resources/db/consumers');
+    expect(consumers.body).toEqual([{ job: 'migrate', secret: 'DB', anchor: 'external', secretsVersion: 0 }]);
+  });
+});
+
+describe('a schedule', () => {
+  it('runs by itself, one run at a time, and says when it skips', async () => {
+    const tenant = await plane.tenant('cron');
+    const { agent } = await flow.connected('cron-1', tenant);
+    const made = await create(tenant, 'tick', { schedule: '* * * * * *' });
+    expect(made.status.phase).toBe('Scheduled');
+    const first = await assigned(agent, 'tick');
+    say(agent, first, { phase: 'running' });
+    await eventually(
+      () => eventKinds(tenant.call, 'tick', ['job.skipped']),
+      (kinds) => kinds.length === 1,
+    );
+    say(agent, first, { phase: 'exited', exitCode: 0 });
+    await printLog(agent, first.id, 'tick\n');
+    const second = await assigned(agent, 'tick', ({ id, wanted }) => id !== first.id && wanted === 'run');
+    expect(second.id).not.toBe(first.id);
+    const { status } = await read(tenant, 'tick');
+    expect(status.runs[1]).toMatchObject({ trigger: 'schedule', state: 'Succeeded' });
+    expect(status.runs[1]?.['skipped']).toBeGreaterThan(0);
+    expect(Date.parse(status.nextRunAt ?? '')).toBeGreaterThan(Date.now() - 2000);
+    await tenant.call('DELETE', '/api/v1/jobs/tick');
+  });
+});
