@@ -1,6 +1,5 @@
 import { deploymentView } from '../../core/contract/deployment-view.ts';
-import type { DeploymentRecord, DeploymentSpec, InstanceView } from '../../core/model/deployment.ts';
-import { jobOwner } from '../../core/model/job.ts';
+import type { DeploymentRecord, InstanceView } from '../../core/model/deployment.ts';
 import type { DeploymentFacts } from '../../core/rules/deployment-facts.ts';
 import { otherWriter } from '../placement/volume-claims.ts';
 import { canarySummary } from './canary-view.ts';
