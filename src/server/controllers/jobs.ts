@@ -7,6 +7,7 @@ import type { CronSchedule, ParseSchedule } from '../../core/model/schedule.ts';
 import type { JobMemory, JobPlan } from '../../core/planner/job-plan.ts';
 import { planJob } from '../../core/planner/jobs.ts';
 import { joinId } from '../store/keys.ts';
+import { writerGates } from '../placement/volume-writers.ts';
 import type { ViewChange } from '../store/view.ts';
 import { type Controller, type ControllerDeps, ownedTenants } from './controller.ts';
 import { jobTransaction } from './job-commit.ts';
@@ -219,6 +220,8 @@ export class JobsController implements Controller {
       workload = { specHash: job.specHash, spec: jobWorkload(job.spec) };
       this.#workloads.set(key, workload);
     }
+    const [held] = writerGates(facts.tenant, clusters, workload.spec);
+    if (held !== undefined) return waitingPlacer(held.message);
     return clusters.placer(tenantId, workload.spec, { nextId: () => ids.next('instance') as InstanceId });
   }
 
@@ -241,6 +244,18 @@ export class JobsController implements Controller {
 }
 
 const TIMES = { text: (ms: number) => new Date(ms).toISOString(), ms: (text: string) => Date.parse(text) };
+/** Looked at again when the container that is waited for is gone. */
+function waitingPlacer(why: string) {
+  const refusal = {
+    ok: false,
+    summary: why,
+    message: why,
+    details: {},
+    digest: why,
+    residency: false,
+  } as const;
+  return { place: () => refusal };
+}
 
 const NO_PLACER = {
   place: (): never => {
