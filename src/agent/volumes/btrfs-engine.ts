@@ -1,6 +1,13 @@
 import { chmod, mkdir, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { divergedIn, numbered, readTakenAt, removeTakenAt, renameAside, writeTakenAt } from './copy-folder.ts';
+import {
+  divergedIn,
+  numbered,
+  readTakenAt,
+  removeTakenAt,
+  renameAside,
+  writeTakenAt,
+} from './copy-folder.ts';
 import { BTRFS, Image, type Measurement } from './image.ts';
 import type { Mount } from './mounts.ts';
 import { missingParts } from './missing.ts';
@@ -141,11 +148,7 @@ class BtrfsVolume implements OpenVolume, SnapshotCopies {
     return await outputOf('btrfs', ['--quiet', 'send', ...from, this.#copy(copy)]);
   }
 
-  async receive(
-    copy: Copy,
-    parent: CopyName | undefined,
-    stream: AsyncIterable<Uint8Array>,
-  ): Promise<void> {
+  async receive(copy: Copy, parent: CopyName | undefined, stream: AsyncIterable<Uint8Array>): Promise<void> {
     const have = await this.list();
     if (have.some((one) => isSameCopy(one, copy))) return;
     if (parent !== undefined && !have.some((one) => isSameCopy(one, parent))) {

@@ -1,11 +1,13 @@
 import { readdir, readFile, readlink, stat } from 'node:fs/promises';
-import { parseMountInfo } from './mounts.ts';
+import { type Mount, parseMountInfo } from './mounts.ts';
+
+type Filesystem = Pick<Mount, 'device' | 'source'>;
 
 /**
  * Processes in containers that have this file system mounted, whatever engine runs them, and whether it still answers.
  * A process of the host is none: it shares our mounts, or (a service with private mounts) has a copy of them but our root.
  */
-export async function holdersOf(device: string): Promise<readonly number[]> {
+export async function holdersOf({ device, source }: Filesystem): Promise<readonly number[]> {
   const [ownNamespace, ownRoot] = await Promise.all([namespaceOf('self'), rootOf('self')]);
   if (ownNamespace === undefined || ownRoot === undefined) throw new Error('/proc is not readable');
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
@@ -16,7 +18,7 @@ export async function holdersOf(device: string): Promise<readonly number[]> {
     if (namespace === undefined || namespace === ownNamespace || (await rootOf(pid)) === ownRoot) continue;
     let holds = seen.get(namespace);
     if (holds === undefined) {
-      holds = await mounts(pid, device);
+      holds = await mounts(pid, { device, source });
       if (holds !== undefined) seen.set(namespace, holds);
     }
     if (holds === true) found.push(Number(pid));
@@ -36,8 +38,9 @@ async function rootOf(pid: string): Promise<string | undefined> {
   );
 }
 
-async function mounts(pid: string, device: string): Promise<boolean | undefined> {
+async function mounts(pid: string, { device, source }: Filesystem): Promise<boolean | undefined> {
   const text = await readFile(`/proc/${pid}/mountinfo`, 'utf8').catch(() => '');
   // Of a process that is ending it is empty.
-  return text === '' ? undefined : parseMountInfo(text).some((one) => one.device === device);
+  if (text === '') return undefined;
+  return parseMountInfo(text).some((one) => one.device === device && one.source === source);
 }

@@ -104,7 +104,7 @@ export class Image {
     await detach(this.mountPoint);
     if (mount === undefined) return true;
     for (const deadline = performance.now() + RELEASE_MS; ; ) {
-      if ((await holdersOf(mount.device)).length === 0) return true;
+      if ((await holdersOf(mount)).length === 0) return true;
       if (performance.now() > deadline) return false;
       await new Promise((resolve) => setTimeout(resolve, 20));
     }

@@ -16,6 +16,7 @@ import { JobLogs } from './job-logs.ts';
 import { type Liveness, NO_LIVENESS } from './liveness.ts';
 import { NetworkReports } from './networks.ts';
 import { nodeKey, PlacedInstances } from './placed-instances.ts';
+import { Relay } from './relay.ts';
 import { type MeasuredUsage, Reports } from './reports.ts';
 import { Resolver } from './resolve.ts';
 import type { AgentSession } from './session.ts';
@@ -53,6 +54,7 @@ export class Dispatch {
   readonly #networks: NetworkReports;
   readonly #resolver: Resolver;
   readonly #jobLogs: JobLogs;
+  readonly #relay: Relay;
 
   constructor(options: DispatchOptions) {
     const { store, journal, log, secrets, credentials } = options;
@@ -83,6 +85,10 @@ export class Dispatch {
       session: (tenantId, node) => this.#sessions.of(tenantId, node),
       log,
     });
+    this.#relay = new Relay({
+      ...options,
+      session: (tenantId, node) => this.#sessions.of(tenantId, node),
+    });
     this.#assignments = new Assignments({
       store,
       placed: this.placed,
@@ -93,7 +99,7 @@ export class Dispatch {
 
   /** For the HTTP server's `upgrade` event. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    this.#sessions.upgrade(request, socket, head);
+    if (!this.#relay.upgrade(request, socket, head)) this.#sessions.upgrade(request, socket, head);
   }
 
   #onMessage(
@@ -152,6 +158,7 @@ export class Dispatch {
   close(): void {
     this.#jobLogs.close();
     this.#assignments.close();
+    this.#relay.close();
     this.#sessions.close();
     this.#reports.close();
   }
