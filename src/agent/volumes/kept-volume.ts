@@ -9,6 +9,7 @@ import { fence } from './fence.ts';
 import type { Measurement } from './image.ts';
 import { machineMs } from './lease-file.ts';
 import type { Leases } from './leases.ts';
+import type { MountState } from './mount-state.ts';
 import { mountAt } from './mounts.ts';
 import { ProgramError } from './program.ts';
 import type { Copy, Diverged, OpenVolume, VolumeEngine, VolumePlace } from './volume-engine.ts';
@@ -39,11 +40,6 @@ interface Problem {
   readonly reason: string;
   readonly message: string;
 }
-
-/** `lost` is more than not ready: this node may not write it, so what writes must end. */
-export type MountState =
-  | { readonly kind: 'ready'; readonly source: string }
-  | { readonly kind: 'waits' | 'lost'; readonly reason: string; readonly message: string };
 
 /** One volume on this node: brings it to what is ordered, one step after the other, as often as the order changes. */
 export class KeptVolume {
@@ -141,10 +137,13 @@ export class KeptVolume {
     return { kind: 'waits', reason, message };
   }
 
-  async observation(): Promise<VolumeObservation | undefined> {
+  async measure(): Promise<void> {
+    this.#measured = await this.#open?.measure().catch(() => this.#measured);
+  }
+
+  observation(): VolumeObservation | undefined {
     const { role } = this.#order;
     if (role === 'gone') return undefined;
-    if (this.#open !== undefined) this.#measured = await this.#open.measure().catch(() => this.#measured);
     const ready = role === 'primary' ? this.mountState().kind === 'ready' : this.#open !== undefined;
     const copies = this.#sender?.state();
     return {
@@ -192,6 +191,7 @@ export class KeptVolume {
       await this.#bring(this.#order);
       this.#problem = undefined;
       this.#failures = 0;
+      await this.measure();
     } catch (error) {
       this.#failures += 1;
       this.#problem = problemOf(error);
@@ -260,6 +260,9 @@ export class KeptVolume {
       const { mountPoint, device, source } = volume.mount;
       await leases.hold({ volumeId: order.id, mountPoint, device, source, image: volume.image });
       this.#watchLease();
+    } else {
+      // Nobody could take over any more: nothing needs to end it.
+      await leases.release(order.id);
     }
     const first = this.#source === undefined;
     this.#source = await volume.writable(order.epoch);

@@ -1,13 +1,15 @@
 import type { AssignedVolume, VolumeObservation } from '../../core/contract/agent-protocol.ts';
 import { messageOf } from '../log.ts';
-import { KeptVolume, type MountState, type VolumeTools } from './kept-volume.ts';
+import { KeptVolume, type VolumeTools } from './kept-volume.ts';
 import { Leases } from './leases.ts';
+import type { MountState } from './mount-state.ts';
 import { compareCopies, type Copy, copyText, ParentMissingError } from './volume-engine.ts';
 import { VolumeRecords } from './volume-record.ts';
 import { ensureWatchdog } from './watchdog-process.ts';
 
 /** On a node that keeps copies: the newest, and the one before it, should the sender not have heard of the newest. */
 const KEPT_COPIES = 2;
+const MEASURE_MS = 5_000;
 
 export interface IncomingCopy {
   readonly volumeId: string;
@@ -33,8 +35,8 @@ export class CopyRefusedError extends Error {
 }
 
 export interface VolumesOptions extends Omit<VolumeTools, 'records' | 'leases' | 'onGone'> {
-  /** A report is due: there is something to lease. */
-  readonly onLeaseWanted: () => void;
+  /** A report is due. */
+  readonly onNews: () => void;
 }
 
 /** All volumes of this node. Absence from an assignment removes nothing: only `gone` does. */
@@ -44,6 +46,8 @@ export class Volumes {
   readonly #tools: VolumeTools;
   readonly #kept = new Map<string, KeptVolume>();
   readonly #receiving = new Set<string>();
+  readonly #told = new Map<string, string>();
+  #measuring: NodeJS.Timeout | undefined;
   #synced = false;
 
   constructor(options: VolumesOptions) {
@@ -53,7 +57,12 @@ export class Volumes {
       ...options,
       records: new VolumeRecords(options.dataDir),
       leases: this.leases,
-      onGone: (id) => this.#kept.delete(id),
+      onChange: (id) => this.#tell(id),
+      onGone: (id) => {
+        this.#kept.delete(id);
+        this.#told.delete(id);
+        options.onNews();
+      },
     };
   }
 
@@ -63,6 +72,9 @@ export class Volumes {
 
   async load(): Promise<void> {
     await this.leases.load();
+    this.#measuring = setInterval(() => {
+      for (const kept of this.#kept.values()) void kept.measure();
+    }, MEASURE_MS).unref();
   }
 
   begin(): void {
@@ -84,7 +96,7 @@ export class Volumes {
       if (kept !== undefined) kept.take(order);
       else this.#keep(order);
     }
-    if (this.#leased().some(({ id }) => !this.leases.isValid(id))) this.#options.onLeaseWanted();
+    if (this.#leased().some(({ id }) => !this.leases.isValid(id))) this.#options.onNews();
   }
 
   #keep(order: AssignedVolume): void {
@@ -127,9 +139,20 @@ export class Volumes {
     );
   }
 
-  async observations(): Promise<readonly VolumeObservation[]> {
-    const seen = await Promise.all([...this.#kept.values()].map((kept) => kept.observation()));
-    return seen.filter((one) => one !== undefined);
+  observations(): readonly VolumeObservation[] {
+    return [...this.#kept.values()].flatMap((kept) => kept.observation() ?? []);
+  }
+
+  /** What is told at once; ages, sequences and sizes go with the next report. */
+  #tell(volumeId: string): void {
+    this.#options.onChange(volumeId);
+    const seen = this.#kept.get(volumeId)?.observation();
+    const { usedBytes: _used, copy, copies, ...rest } = seen ?? {};
+    const states = copies?.map(({ nodeId, state, problem }) => [nodeId, state, problem]);
+    const digest = JSON.stringify([rest, copy?.epoch, states]);
+    if (this.#told.get(volumeId) === digest) return;
+    this.#told.set(volumeId, digest);
+    this.#options.onNews();
   }
 
   /** A copy from the primary of record, as the control plane relays it. */
@@ -168,6 +191,7 @@ export class Volumes {
   }
 
   async end(): Promise<void> {
+    clearInterval(this.#measuring);
     await Promise.allSettled([...this.#kept.values()].map((kept) => kept.end()));
   }
 }
