@@ -141,22 +141,27 @@ export class KeptVolume {
     this.#measured = await this.#open?.measure().catch(() => this.#measured);
   }
 
-  observation(): VolumeObservation | undefined {
-    const { role } = this.#order;
-    if (role === 'gone') return undefined;
+  observation(): VolumeObservation {
+    // Spoken of until it is really gone: the control plane forgets it when nobody speaks of it any more.
+    const role = this.#order.role === 'gone' ? (this.#record?.role ?? 'replica') : this.#order.role;
+    if (this.#order.role === 'gone') return { volumeId: this.place.id, role, ...this.#state('preparing') };
     const ready = role === 'primary' ? this.mountState().kind === 'ready' : this.#open !== undefined;
     const copies = this.#sender?.state();
     return {
       volumeId: this.place.id,
       role,
-      epoch: this.#record?.epoch ?? this.#order.epoch,
-      state: ready ? 'ready' : this.#problem === undefined ? 'preparing' : 'failed',
-      ...(this.#problem === undefined ? {} : { problem: this.#problem }),
+      ...this.#state(ready ? 'ready' : 'preparing'),
       ...this.#measured,
       ...(role === 'replica' && this.#copy !== undefined ? { copy: this.#copy } : {}),
       ...(copies === undefined || copies.length === 0 ? {} : { copies }),
       ...(this.#diverged.length === 0 ? {} : { diverged: this.#diverged }),
     };
+  }
+
+  #state(state: 'ready' | 'preparing'): Pick<VolumeObservation, 'epoch' | 'state' | 'problem'> {
+    const epoch = this.#record?.epoch ?? this.#order.epoch;
+    if (this.#problem === undefined) return { epoch, state };
+    return { epoch, state: state === 'ready' ? state : 'failed', problem: this.#problem };
   }
 
   /** For a stream of the present epoch: the volume as a copy, or why not. */

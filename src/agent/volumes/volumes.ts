@@ -87,7 +87,7 @@ export class Volumes {
     const named = new Set(orders.map(({ id }) => id));
     // What is no longer named stays on disk and is spoken of no more.
     for (const [id, kept] of this.#kept) {
-      if (named.has(id)) continue;
+      if (named.has(id) || kept.order.role === 'gone') continue;
       this.#kept.delete(id);
       void kept.end();
     }
@@ -140,7 +140,7 @@ export class Volumes {
   }
 
   observations(): readonly VolumeObservation[] {
-    return [...this.#kept.values()].flatMap((kept) => kept.observation() ?? []);
+    return [...this.#kept.values()].map((kept) => kept.observation());
   }
 
   /** What is told at once; ages, sequences and sizes go with the next report. */
