@@ -59,7 +59,8 @@ class BtrfsVolume implements OpenVolume, SnapshotCopies {
   readonly #copies: string;
   /** Its generation when the last snapshot was taken: the same again means that nothing was written. */
   #generation: string | undefined;
-  #receiving: CopyName | undefined;
+  /** Copies that are being made: not complete yet, and not to be taken for remains. */
+  readonly #unfinished = new Set<string>();
 
   constructor(image: Image, mount: Mount) {
     this.#image = image;
@@ -117,7 +118,7 @@ class BtrfsVolume implements OpenVolume, SnapshotCopies {
     const found: Copy[] = [];
     for (const entry of await readdir(this.#copies)) {
       const name = parseCopyName(entry);
-      if (name === undefined || isSameCopy(name, this.#receiving)) continue;
+      if (name === undefined || this.#unfinished.has(entry)) continue;
       const takenAt = await readTakenAt(this.#copies, name);
       // A received snapshot is read-only from its last moment; but also a stream that ends too early has a last moment.
       if (takenAt !== undefined && (await isReadOnly(join(this.#copies, entry)))) {
@@ -136,8 +137,13 @@ class BtrfsVolume implements OpenVolume, SnapshotCopies {
     const newest = (await this.list()).at(-1);
     const sequence = newest === undefined || newest.epoch < epoch ? 1 : newest.sequence + 1;
     const copy: Copy = { epoch, sequence, takenAt: new Date().toISOString() };
-    await subvolume('snapshot', '-r', this.#data(epoch), this.#copy(copy));
-    await writeTakenAt(this.#copies, copy, copy.takenAt);
+    this.#unfinished.add(copyText(copy));
+    try {
+      await subvolume('snapshot', '-r', this.#data(epoch), this.#copy(copy));
+      await writeTakenAt(this.#copies, copy, copy.takenAt);
+    } finally {
+      this.#unfinished.delete(copyText(copy));
+    }
     // Taking it writes too: what counts is what comes after.
     this.#generation = await generationOf(this.#copy(copy));
     return copy;
@@ -154,7 +160,7 @@ class BtrfsVolume implements OpenVolume, SnapshotCopies {
     if (parent !== undefined && !have.some((one) => isSameCopy(one, parent))) {
       throw new ParentMissingError(`copy ${copyText(parent)} is not here`);
     }
-    this.#receiving = copy;
+    this.#unfinished.add(copyText(copy));
     try {
       await feed('btrfs', ['--quiet', 'receive', '--chroot', this.#copies], stream);
       if (!(await isReadOnly(this.#copy(copy)))) throw new Error(`copy ${copyText(copy)} is incomplete`);
@@ -164,7 +170,7 @@ class BtrfsVolume implements OpenVolume, SnapshotCopies {
       await this.#removeHalf(copy);
       throw error;
     } finally {
-      this.#receiving = undefined;
+      this.#unfinished.delete(copyText(copy));
     }
     await this.#settleAside(parent);
   }

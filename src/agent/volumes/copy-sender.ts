@@ -185,7 +185,12 @@ export class CopySender {
   async #failed(target: Target, outcome: Extract<SendOutcome, { readonly ok: false }>): Promise<void> {
     if (this.#stop.signal.aborted) return;
     target.failures += 1;
-    target.problem = `${outcome.reason}: ${outcome.message}`;
+    const problem = `${outcome.reason}: ${outcome.message}`;
+    if (problem !== target.problem) {
+      const { volumeId } = this.#options;
+      this.#options.log.warn('a copy was not brought', { volume: volumeId, node: target.node, problem });
+    }
+    target.problem = problem;
     target.retryAtMs = performance.now() + backOffMs(target.failures, BACK_OFF);
     if (outcome.where !== 'receiver') return;
     // What it has in common with us, or a whole copy.

@@ -267,6 +267,7 @@ export class KeptVolume {
       this.#watchLease();
     } else {
       // Nobody could take over any more: nothing needs to end it.
+      clearTimeout(this.#expiry);
       await leases.release(order.id);
     }
     const first = this.#source === undefined;
@@ -320,6 +321,7 @@ export class KeptVolume {
     this.#sender = undefined;
     // Written here under an earlier epoch: those containers end first, then what they wrote is kept aside.
     const held = this.#tools.leases.held(order.id);
+    clearTimeout(this.#expiry);
     if (held !== undefined) {
       await fence(held);
       await this.#tools.leases.release(order.id);
@@ -377,6 +379,8 @@ export class KeptVolume {
       throw new Refusal('volume_in_use', 'a container still has the volume');
     }
     this.#open = undefined;
+    clearTimeout(this.#expiry);
+    this.#ended = true;
     await leases.release(this.place.id);
     await rm(this.place.folder, { recursive: true, force: true });
     this.#record = undefined;

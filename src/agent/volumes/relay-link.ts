@@ -38,9 +38,9 @@ export class RelayLink implements CopyLink {
     const guard = new StallGuard(STALLED_MS);
     const socket = this.#dial(path, guard, signal);
     try {
+      const answer = answerOf(socket);
       const refusal = await opened(socket);
       if (refusal !== undefined) return refusal;
-      const answer = answerOf(socket);
       // A receiver that cannot use the copy says so before all of it is sent.
       const sent = (async () => {
         for await (const chunk of stream as AsyncIterable<Buffer>) {
@@ -64,10 +64,13 @@ export class RelayLink implements CopyLink {
   async *fetch(relayId: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
     const guard = new StallGuard(STALLED_MS);
     const socket = this.#dial(`/agent/v1/relay/${encodeURIComponent(relayId)}`, guard, signal);
+    // Before it is open: nothing may be missed.
+    const stream = createWebSocketStream(socket, { readableObjectMode: true });
+    stream.on('error', () => {});
     try {
       const refusal = await opened(socket);
       if (refusal !== undefined) throw new Error(refusal.message);
-      for await (const item of createWebSocketStream(socket, { readableObjectMode: true })) {
+      for await (const item of stream) {
         guard.moved();
         if (item === END_OF_COPY) return;
         yield item as Buffer;

@@ -138,7 +138,10 @@ export class Relay {
     this.#senders.get(key)?.terminate();
     this.#senders.set(key, sender);
     sender.on('error', () => sender.terminate());
-    const outcome = await this.#relay(tenantId, request, session, sender).catch(
+    // At once: it holds back what comes before the receiver is here.
+    const source = createWebSocketStream(sender, { readableObjectMode: true });
+    source.on('error', () => {});
+    const outcome = await this.#relay(tenantId, request, session, sender, source).catch(
       (error: unknown): Outcome =>
         failed('way', 'relay_failed', error instanceof Error ? error.message : 'unknown'),
     );
@@ -152,9 +155,10 @@ export class Relay {
     request: CopyRequest,
     session: AgentSession,
     sender: WebSocket,
+    source: Duplex,
   ): Promise<Outcome> {
     const { volumeId, epoch: volumeEpoch, copy, target } = request;
-    const relayId = randomBytes(24).toString('base64url');
+    const relayId = randomBytes(24).toString('hex');
     const arrival = Promise.withResolvers<WebSocket>();
     this.#awaited.set(relayId, { tenantId, target, arrived: arrival.resolve });
     const stream = session.stream({ kind: 'volume-receive', volumeId, volumeEpoch, relayId, copy });
@@ -168,7 +172,7 @@ export class Relay {
       if ('ok' in first) return first;
       receiver = first;
       receiver.on('error', () => {});
-      const moving = pass(sender, receiver);
+      const moving = pass(sender, source, receiver);
       const early = await Promise.race([moving.then(() => undefined), ended]);
       if (early !== undefined) return early;
       return (
@@ -184,10 +188,10 @@ export class Relay {
 }
 
 /** Byte by byte to the mark of the end, which alone says that nothing is missing. */
-async function pass(sender: WebSocket, receiver: WebSocket): Promise<void> {
-  const source = createWebSocketStream(sender, { readableObjectMode: true });
+async function pass(sender: WebSocket, source: Duplex, receiver: WebSocket): Promise<void> {
   let timer = setTimeout(() => sender.terminate(), STALLED_MS);
-  receiver.once('close', () => source.destroy(new Error('the receiving node ended the connection')));
+  const left = (): void => void source.destroy(new Error('the receiving node ended the connection'));
+  receiver.once('close', left);
   try {
     for await (const item of source.iterator({ destroyOnReturn: false })) {
       clearTimeout(timer);
@@ -201,6 +205,7 @@ async function pass(sender: WebSocket, receiver: WebSocket): Promise<void> {
     throw new Error('the sending node ended the connection');
   } finally {
     clearTimeout(timer);
+    receiver.off('close', left);
   }
 }
 
