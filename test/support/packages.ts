@@ -16,6 +16,7 @@ const PACKAGES = {
   podman: '/usr/bin/podman',
   rsync: '/usr/bin/rsync',
   runc: '/usr/sbin/runc',
+  xfsprogs: '/usr/sbin/mkfs.xfs',
 } as const;
 
 export type TestPackage = keyof typeof PACKAGES;

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type {
@@ -19,7 +19,7 @@ const BOUND_MS = 2_000;
 let daemon: TestEngine;
 
 beforeAll(async () => {
-  ensurePackages(['btrfs-progs', 'e2fsprogs', 'mount']);
+  ensurePackages(['btrfs-progs', 'e2fsprogs', 'xfsprogs', 'mount']);
   daemon = await startEngine({ liveRestore: true });
   await buildTestImage(daemon, TEST_IMAGE);
 });
@@ -98,19 +98,30 @@ describe('volumes of a node', () => {
   it('are prepared before containers, hold their size, grow in use, and go when they are ordered to', async () => {
     await using bench = await AgentBench.start(daemon);
     const { plane, agent } = bench;
-    const fill = 'cat /dev/zero > /data/full 2>/dev/null; echo over > /data/marker; ls /data; sleep 3600';
-    plane.assign([user(fill, 'vol_e')], undefined, [LOCAL]);
+    const fill = 'cat /dev/zero > /data/full 2>/dev/null; sleep 3600';
+    const mounts = ['vol_e', 'vol_g'].map((volumeId) => ({
+      volumeId,
+      kind: 'volume' as const,
+      target: volumeId === 'vol_e' ? '/data' : '/grows',
+      readOnly: false,
+    }));
+    const filler = instance('ins_1', { command: ['sh', '-c', fill], mounts });
+    const grows = { ...LOCAL, id: 'vol_g', sizeBytes: 1024 * MIB };
+    plane.assign([filler], undefined, [LOCAL, grows]);
     await plane.untilPhase('ins_1', 'running');
-    const [id = ''] = (await bench.engine.list({ all: true })).map((one) => one.id);
     await until('the volume is full', () => (plane.volume('vol_e')?.usedBytes ?? 0) > 24 * MIB);
-    const size = await bench.engine.inspect(id);
-    expect(size.status).toBe('running');
-    const before = await bench.pids();
-    plane.assign([user(fill, 'vol_e')], undefined, [{ ...LOCAL, sizeBytes: 64 * MIB }]);
-    await until('it has grown', () => plane.volume('vol_e')?.sizeBytes === 64 * MIB);
-    expect(await bench.pids()).toEqual(before);
-    plane.assign([stopped('ins_1')], undefined, [{ ...LOCAL, role: 'gone' }]);
-    await until('it is gone', () => plane.reports.at(-1)?.volumes?.length === 0);
+    const before = await running(bench);
+    expect(before).toHaveLength(1);
+    plane.assign([filler], undefined, [LOCAL, { ...grows, sizeBytes: 1100 * MIB }]);
+    await until('it has grown', () => plane.volume('vol_g')?.sizeBytes === 1100 * MIB);
+    const { blocks, bsize } = statfsSync(join('/proc', String(before[0]), 'root', 'grows'));
+    expect(blocks * bsize).toBeGreaterThan(1024 * MIB);
+    expect(await running(bench)).toEqual(before);
+    plane.assign([stopped('ins_1')], undefined, [
+      { ...LOCAL, role: 'gone' },
+      { ...grows, role: 'gone' },
+    ]);
+    await until('they are gone', () => plane.reports.at(-1)?.volumes?.length === 0);
     expect(readdirSync(join(agent.dataDir, 'volumes'))).not.toContain('vol_e');
   });
 

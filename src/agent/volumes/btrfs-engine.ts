@@ -8,7 +8,8 @@ import {
   renameAside,
   writeTakenAt,
 } from './copy-folder.ts';
-import { BTRFS, Image, type Measurement } from './image.ts';
+import { BTRFS } from './filesystem.ts';
+import { Image, type Measurement } from './image.ts';
 import type { Mount } from './mounts.ts';
 import { missingParts } from './missing.ts';
 import { feed, outputOf, run } from './program.ts';
@@ -34,6 +35,7 @@ const EMPTY_STREAM_BYTES = 200;
 /** Copies are read-only snapshots, sent as the difference to the last one that the other side has. */
 export class BtrfsEngine implements VolumeEngine {
   readonly name = 'btrfs';
+  readonly leastIntervalMs = 0;
 
   async missing(): Promise<string | undefined> {
     return await missingParts(['btrfs', 'mkfs.btrfs'], 'btrfs');

@@ -1,9 +1,10 @@
 import type { Log } from '../log.ts';
 import { BtrfsEngine } from './btrfs-engine.ts';
+import { RsyncEngine } from './rsync-engine.ts';
 import type { VolumeEngine } from './volume-engine.ts';
 
 /** Best first. */
-const ENGINES: readonly VolumeEngine[] = [new BtrfsEngine()];
+const ENGINES: readonly VolumeEngine[] = [new BtrfsEngine(), new RsyncEngine()];
 
 /** Those that work here; why the others do not is told once, with what to install. `only`: this one or none. */
 export async function detectVolumeEngines(log: Log, only?: string): Promise<readonly VolumeEngine[]> {

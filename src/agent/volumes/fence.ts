@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { holdersOf } from './holders.ts';
 import type { LeaseEntry } from './lease-file.ts';
 import { detach, mountAt } from './mounts.ts';
+import { run } from './program.ts';
 
 const ROUND_MS = 20;
 const UMOUNT_TIMEOUT_MS = 5_000;
@@ -23,6 +24,8 @@ export async function fence(target: Omit<LeaseEntry, 'volumeId' | 'deadlineMs'>)
     const mounted = await mountAt(mountPoint);
     if (mounted === undefined && holders.length === 0) break;
     for (const pid of holders) if (kill(pid)) killed.add(pid);
+    // A writer that waits at a frozen file system cannot die before it is thawed.
+    await run('fsfreeze', ['--unfreeze', mountPoint], UMOUNT_TIMEOUT_MS).catch(() => {});
     if (mounted !== undefined) await detach(mountPoint, UMOUNT_TIMEOUT_MS);
     if (performance.now() > deadline) throw new Error(`${holders.length} processes still hold ${mountPoint}`);
     await pause(ROUND_MS);

@@ -1,5 +1,6 @@
-import { mkdir, open, rename, rm, stat, statfs } from 'node:fs/promises';
+import { mkdir, open, rename, rm, stat, statfs, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
+import { commonFilesystem, type Filesystem } from './filesystem.ts';
 import { holdersOf } from './holders.ts';
 import { attachLoop, loopDevicesOf, releaseLoop } from './loop-device.ts';
 import { detach, type Mount, mountAt, mountDevice } from './mounts.ts';
@@ -7,16 +8,6 @@ import { run } from './program.ts';
 
 const MAKE_TIMEOUT_MS = 120_000;
 const RELEASE_MS = 10_000;
-
-export interface Filesystem {
-  readonly type: 'btrfs' | 'ext4';
-  readonly mountOptions: readonly string[];
-  make(image: string, label: string): Promise<void>;
-  /** Below this it cannot be resized: a smaller one grows at least to this. */
-  readonly leastGrownBytes: number;
-  /** To the size of its device, while it is in use. */
-  grow(mountPoint: string, device: string): Promise<void>;
-}
 
 export interface Measurement {
   readonly sizeBytes: number;
@@ -89,7 +80,14 @@ export class Image {
     const [device] = await loopDevicesOf(this.file);
     if (device === undefined) throw new Error(`${this.file} is not mounted`);
     await run('losetup', ['--set-capacity', device]);
-    await this.#filesystem.grow(this.mountPoint, device);
+    try {
+      await this.#filesystem.grow(this.mountPoint, device);
+    } catch (error) {
+      // What the file system did not take is given back: the size of the file is the size of the volume.
+      await truncate(this.file, before);
+      await run('losetup', ['--set-capacity', device]);
+      throw error;
+    }
   }
 
   async measure(): Promise<Measurement> {
@@ -111,6 +109,11 @@ export class Image {
   }
 }
 
+/** Of a file system that every kernel knows. */
+export async function commonImage(folder: string, sizeBytes: number): Promise<Image> {
+  return new Image(folder, await commonFilesystem(join(folder, 'image'), sizeBytes));
+}
+
 export async function sync(path: string): Promise<void> {
   const handle = await open(path, 'r');
   try {
@@ -119,30 +122,3 @@ export async function sync(path: string): Promise<void> {
     await handle.close();
   }
 }
-
-export const EXT4: Filesystem = {
-  type: 'ext4',
-  mountOptions: [],
-  leastGrownBytes: 0,
-  // No blocks kept for root: the volume is its tenant's. No discards: they would punch holes into the file.
-  make: async (image, label) => {
-    const args = ['-q', '-F', '-m', '0', '-E', 'nodiscard', '-L', label.slice(0, 16), image];
-    await run('mkfs.ext4', args, MAKE_TIMEOUT_MS);
-  },
-  grow: async (_mountPoint, device) => {
-    await run('resize2fs', [device], MAKE_TIMEOUT_MS);
-  },
-};
-
-export const BTRFS: Filesystem = {
-  type: 'btrfs',
-  mountOptions: ['nodiscard'],
-  leastGrownBytes: 256 * 2 ** 20,
-  make: async (image, label) => {
-    const args = ['--quiet', '--nodiscard', '--metadata', 'single', '--data', 'single', '--label', label];
-    await run('mkfs.btrfs', [...args, image], MAKE_TIMEOUT_MS);
-  },
-  grow: async (mountPoint) => {
-    await run('btrfs', ['filesystem', 'resize', 'max', mountPoint], MAKE_TIMEOUT_MS);
-  },
-};

@@ -305,7 +305,7 @@ export class KeptVolume {
       epoch: order.epoch,
       volume,
       copies,
-      intervalMs: copyIntervalMs,
+      intervalMs: Math.max(copyIntervalMs, engine.leastIntervalMs),
       link,
       log,
       onChange: () => onChange(order.id),

@@ -35,7 +35,7 @@ export async function mountAt(mountPoint: string): Promise<Mount | undefined> {
 export async function mountDevice(
   device: string,
   mountPoint: string,
-  type: 'btrfs' | 'ext4',
+  type: 'btrfs' | 'ext4' | 'xfs',
   options: readonly string[],
 ): Promise<void> {
   // No devices and no set-uid files of a tenant's on the host; reading must not write (noatime), or idle volumes would not be idle.

@@ -1,19 +1,20 @@
 import { chmod, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { EXT4, Image } from './image.ts';
+import { commonImage } from './image.ts';
 import { missingParts } from './missing.ts';
 import type { OpenVolume, VolumeEngine, VolumePlace } from './volume-engine.ts';
 
 /** A volume that lives on one node: an image whose size holds, and no copies. */
 export class PlainEngine implements VolumeEngine {
   readonly name = 'plain';
+  readonly leastIntervalMs = 0;
 
   async missing(): Promise<string | undefined> {
     return await missingParts(['mkfs.ext4', 'resize2fs'], 'ext4');
   }
 
   async open({ id, folder }: VolumePlace, sizeBytes: number): Promise<OpenVolume> {
-    const image = new Image(folder, EXT4);
+    const image = await commonImage(folder, sizeBytes);
     const mount = await image.open(sizeBytes, id);
     const data = join(image.mountPoint, 'data');
     return {
@@ -31,6 +32,6 @@ export class PlainEngine implements VolumeEngine {
   }
 
   async close({ folder }: VolumePlace): Promise<boolean> {
-    return await new Image(folder, EXT4).close();
+    return await (await commonImage(folder, 0)).close();
   }
 }

@@ -17,13 +17,16 @@ export const PROGRAMS = {
   mount: 'mount',
   umount: 'mount',
   mknod: 'coreutils',
+  cp: 'coreutils',
+  sync: 'coreutils',
   fallocate: 'util-linux',
   fsfreeze: 'util-linux',
   btrfs: 'btrfs-progs',
   'mkfs.btrfs': 'btrfs-progs',
   'mkfs.ext4': 'e2fsprogs',
   resize2fs: 'e2fsprogs',
-  e2fsck: 'e2fsprogs',
+  'mkfs.xfs': 'xfsprogs',
+  xfs_growfs: 'xfsprogs',
   rsync: 'rsync',
 } as const;
 

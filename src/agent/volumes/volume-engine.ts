@@ -30,6 +30,8 @@ export interface VolumePlace {
  */
 export interface VolumeEngine {
   readonly name: string;
+  /** Taking a copy costs too much to do it more often. */
+  readonly leastIntervalMs: number;
   /** What is missing here, in words with the package to install; undefined: the engine works. */
   missing(): Promise<string | undefined>;
   open(place: VolumePlace, sizeBytes: number): Promise<OpenVolume>;
