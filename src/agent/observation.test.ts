@@ -38,6 +38,7 @@ function seen(more: Partial<Sight>): ReturnType<typeof observationOf> {
   return observationOf({
     instanceId: 'ins_1',
     assigned: ASSIGNED,
+    awaited: undefined,
     containers: [],
     memory: NO_MEMORY,
     activity: undefined,

@@ -62,6 +62,7 @@ function viewOf({ assigned: wanted = [], containers = [], memory = {}, more = {}
     askedAtMs: new Map(),
     networkReady: true,
     images: new Set([IMAGE]),
+    volume: () => ({ kind: 'waits', reason: 'volume_not_ready', message: '' }),
     takenNames: new Map(containers.map((one) => [one.name, one.instanceId])),
     ...more,
   };

@@ -1,7 +1,7 @@
 import type { AgentMessage, AssignedContainer, AssignedInstance } from '../core/contract/agent-protocol.ts';
 import { parseImageReference } from '../core/model/image-reference.ts';
 import { secondName } from './container-name.ts';
-import { containerSpec, STOP_GRACE_S } from './container-spec.ts';
+import { containerSpec, type SpecSource, STOP_GRACE_S } from './container-spec.ts';
 import type { Engine, RegistryCredentials } from './engine/engine.ts';
 import { EngineConflictError, EngineNotFoundError, ImagePullError } from './engine/errors.ts';
 import { optional } from './engine/fields.ts';
@@ -31,6 +31,7 @@ export interface Workbench {
   readonly owner: Ownership;
   readonly resolver: Resolver;
   readonly bindRoots: readonly string[];
+  readonly volume: SpecSource['volume'];
   /** By instance, from `resolve` to `create`. */
   readonly material: Map<string, Material>;
   /** Pulls under way, by image: instances that need the same one share it. */
@@ -260,10 +261,18 @@ async function create(
   container: AssignedContainer,
   bench: Workbench,
 ): Promise<void> {
-  const { engine, observer, owner, bindRoots, material, state } = bench;
+  const { engine, observer, owner, bindRoots, volume, material, state } = bench;
   const secrets = material.get(assigned.id)?.environment;
   if (container.needsSecrets && secrets === undefined) return forgetSecrets(assigned.id, bench);
-  const spec = await containerSpec({ name, assigned, container, secrets: secrets ?? {}, owner, bindRoots });
+  const spec = await containerSpec({
+    name,
+    assigned,
+    container,
+    secrets: secrets ?? {},
+    owner,
+    bindRoots,
+    volume,
+  });
   try {
     const id = await engine.createContainer(spec);
     const { id: instanceId, specHash, secretsVersion, attempt } = assigned;

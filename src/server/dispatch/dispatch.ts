@@ -19,6 +19,7 @@ import { type Liveness, NO_LIVENESS } from './liveness.ts';
 import { NetworkReports } from './networks.ts';
 import { nodeKey, PlacedInstances } from './placed-instances.ts';
 import { PlacedVolumes } from './placed-volumes.ts';
+import { Relay } from './relay.ts';
 import { type AgedUsage, type MeasuredUsage, Reports } from './reports.ts';
 import { Resolver } from './resolve.ts';
 import type { AgentSession } from './session.ts';
@@ -81,6 +82,7 @@ export class Dispatch {
   readonly #resolver: Resolver;
   readonly #jobLogs: JobLogs;
   readonly #others: OtherControlPlanes | undefined;
+  readonly #relay: Relay;
 
   constructor(options: DispatchOptions) {
     const { store, journal, log, secrets, credentials, others } = options;
@@ -128,6 +130,10 @@ export class Dispatch {
       session: (tenantId, node) => this.#sessions.of(tenantId, node),
       log,
     });
+    this.#relay = new Relay({
+      ...options,
+      session: (tenantId, node) => this.#sessions.of(tenantId, node),
+    });
     this.#assignments = new Assignments({
       store,
       placed: this.placed,
@@ -139,7 +145,7 @@ export class Dispatch {
 
   /** For the HTTP server's `upgrade` event. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    this.#sessions.upgrade(request, socket, head);
+    if (!this.#relay.upgrade(request, socket, head)) this.#sessions.upgrade(request, socket, head);
   }
 
   #onMessage(
@@ -249,6 +255,7 @@ export class Dispatch {
   close(): void {
     this.#jobLogs.close();
     this.#assignments.close();
+    this.#relay.close();
     this.#sessions.close();
     this.#reports.close();
     this.#volumeReports.close();
