@@ -56,6 +56,7 @@ export class Loop {
   readonly #resolver: Resolver;
   readonly #material = new Map<string, Material>();
   readonly #pulls = new Map<string, Promise<void>>();
+  readonly #refusals: Workbench['refusals'] = new Map();
   readonly #network: Workbench['network'] = { made: undefined };
   readonly #lanes = new Set<string>();
   readonly #again = new Set<string>();
@@ -102,6 +103,7 @@ export class Loop {
     this.state.end();
     this.#resolver.lost();
     this.#material.clear();
+    this.#refusals.clear();
     for (const timer of this.#timers.values()) clearTimeout(timer);
     this.#timers.clear();
   }
@@ -232,6 +234,7 @@ export class Loop {
       bindRoots,
       material: this.#material,
       pulls: this.#pulls,
+      refusals: this.#refusals,
       network: this.#network,
       send,
       epoch: this.#epoch,

@@ -158,9 +158,12 @@ function unhealthy(sight: Sight, seen: ObservedContainer): Trouble | undefined {
     };
   }
   if (health?.status !== 'unhealthy') return undefined;
+  const last = health.timedOut
+    ? 'the last time because it did not return within its timeout'
+    : `last with exit code ${health.lastExitCode ?? 'unknown'}`;
   return {
     reason: 'unhealthy',
-    message: `the health check failed ${health.failingStreak} times in a row, last with exit code ${health.lastExitCode ?? 'unknown'}`,
+    message: `the health check failed ${health.failingStreak} times in a row, ${last}`,
   };
 }
 

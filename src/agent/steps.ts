@@ -3,7 +3,7 @@ import { parseImageReference } from '../core/model/image-reference.ts';
 import { secondName } from './container-name.ts';
 import { containerSpec, STOP_GRACE_S } from './container-spec.ts';
 import type { Engine, RegistryCredentials } from './engine/engine.ts';
-import { EngineConflictError, EngineNotFoundError } from './engine/errors.ts';
+import { EngineConflictError, EngineNotFoundError, ImagePullError } from './engine/errors.ts';
 import { optional } from './engine/fields.ts';
 import { QUICK_BACK_OFF, StepError } from './failures.ts';
 import type { NodeState } from './node-state.ts';
@@ -12,6 +12,16 @@ import type { Observer } from './observe.ts';
 import { networkLabels, networkName, OWN_LABELS, type Ownership } from './own-labels.ts';
 import type { StepKind, StepOf } from './step.ts';
 import type { Material, Resolver } from './resolver.ts';
+
+/** At most six tries in five minutes with what was refused (fault-catalogue F-18). */
+const SAME_CREDENTIAL_MS = 60_000;
+const MAX_REFUSALS = 1_000;
+
+interface PullRefusal {
+  readonly credential: string;
+  readonly atMs: number;
+  readonly error: ImagePullError;
+}
 
 /** What the executors work with. */
 export interface Workbench {
@@ -25,6 +35,8 @@ export interface Workbench {
   readonly material: Map<string, Material>;
   /** Pulls under way, by image: instances that need the same one share it. */
   readonly pulls: Map<string, Promise<void>>;
+  /** Pulls that a registry refused, by image, with the credential in memory: a corrected one is tried at once. */
+  readonly refusals: Map<string, PullRefusal>;
   /** The network that is being made, for all that need it. */
   readonly network: { made: Promise<void> | undefined };
   readonly send: (message: AgentMessage) => boolean;
@@ -170,22 +182,53 @@ async function orGone(observer: Observer, containerId: string, work: () => Promi
 }
 
 function startPull(image: string, instanceId: string, bench: Workbench): Promise<void> {
-  const { engine, pulls } = bench;
+  const { pulls } = bench;
   const pull = pullCredentials(image, instanceId, bench)
-    .then((known) => engine.pull(image, optional('credentials', known)))
+    .then((known) => pullUnlessRefused(image, known, bench))
     .finally(() => pulls.delete(image));
   pulls.set(image, pull);
   return pull;
+}
+
+/** A registry that said no is asked again for the same image when the credential is another one, or after a while. */
+async function pullUnlessRefused(
+  image: string,
+  known: RegistryCredentials | undefined,
+  { engine, refusals }: Workbench,
+): Promise<void> {
+  const credential = known === undefined ? '' : `${known.username}:${known.password}`;
+  const before = refusals.get(image);
+  if (before?.credential === credential && performance.now() - before.atMs < SAME_CREDENTIAL_MS)
+    throw before.error;
+  refusals.delete(image);
+  await engine.pull(image, optional('credentials', known)).catch((error: unknown) => {
+    if (!(error instanceof ImagePullError) || error.reason !== 'unauthorized') throw error;
+    const told = refusedPull(image, known !== undefined, error);
+    if (refusals.size >= MAX_REFUSALS) refusals.clear();
+    refusals.set(image, { credential, atMs: performance.now(), error: told });
+    throw told;
+  });
+}
+
+/** "unauthorized", as engines say it, names neither the image nor what to mend. */
+function refusedPull(image: string, known: boolean, error: ImagePullError): ImagePullError {
+  const parsed = parseImageReference(image);
+  const path = `registries/${parsed.ok ? parsed.reference.registry : '<host>'}`;
+  const what = known
+    ? `refuses the credential stored at ${path}`
+    : `wants a credential, and none is stored at ${path}`;
+  return new ImagePullError(`${image}: the registry ${what} (${error.message})`, error.status);
 }
 
 /** A registry may want credentials although the container needs no secrets; without an answer the pull tells whether it does. */
 async function pullCredentials(
   image: string,
   instanceId: string,
-  { material, state, resolver }: Workbench,
+  { material, refusals, state, resolver }: Workbench,
 ): Promise<RegistryCredentials | undefined> {
   const assigned = state.assigned.get(instanceId);
-  let known = material.get(instanceId);
+  // After a refusal the credential may have been corrected since the material was resolved.
+  let known = refusals.has(image) ? undefined : material.get(instanceId);
   if (known === undefined && assigned !== undefined) {
     known = await resolver.resolve(assigned).catch((error: unknown) => {
       if (error instanceof StepError) return undefined;
