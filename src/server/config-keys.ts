@@ -228,6 +228,14 @@ export const CONFIG_KEYS = [
     description: 'A browser session ends this long after its sign-in, however much it is used.',
   },
   {
+    path: 'dvm.lease',
+    type: 'duration',
+    default: '15s',
+    minimum: 10,
+    description:
+      'How long the primary of a volume with copies may write after its last answered report; a copy is promoted a third of it later at the earliest.',
+  },
+  {
     path: 'timers.heartbeat',
     type: 'duration',
     default: '5s',

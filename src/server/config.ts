@@ -261,6 +261,7 @@ export interface Config {
   readonly residencyEnforcement: boolean;
   readonly volumesEnabled: boolean;
   readonly sessions: { readonly idleMs: number; readonly lifetimeMs: number };
+  readonly volumeLeaseMs: number;
   readonly timers: {
     readonly heartbeatMs: number;
     readonly failedAfterMs: number;
@@ -373,6 +374,7 @@ export function loadConfig(args: readonly string[], environment: NodeJS.ProcessE
     residencyEnforcement: required('scheduler.residencyEnforcement'),
     volumesEnabled: required('dvm.enabled'),
     sessions: { idleMs: required('sessions.idle'), lifetimeMs: required('sessions.lifetime') },
+    volumeLeaseMs: required('dvm.lease'),
     timers: {
       heartbeatMs: required('timers.heartbeat'),
       failedAfterMs: required('timers.failedAfter'),

@@ -132,6 +132,8 @@ export async function startServer({
     parseSchedule,
     spans: config.timers,
     eventsKept: config.events,
+    regions: config.regions,
+    volumeLeaseMs: config.volumeLeaseMs,
     scaling: {
       measured: (tenantId, nodes) => dispatch.measured(tenantId, nodes),
       intervalMs: config.timers.usageMs,
@@ -163,6 +165,7 @@ export async function startServer({
     credentials,
     liveness: controllers.liveness,
     ...(several && { others: several.peers }),
+    volumeSigns: controllers.volumeSigns,
     regions: config.regions,
     timers: config.timers,
     acceptsPerSecond: config.sessionsPerSecond,
@@ -196,6 +199,7 @@ export async function startServer({
     tokenKey,
     sessions,
     dispatch,
+    volumeLeaseMs: config.volumeLeaseMs,
     scalingViews: (tenantId, deployment) => controllers.scalingView(tenantId, deployment),
     joinAddress: ({ headers }) => {
       const caDigest = config.tls === undefined ? undefined : caDigestOf(readFile(config.tls.cert));

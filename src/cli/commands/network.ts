@@ -117,9 +117,10 @@ export const network: CommandBody = {
       options: [OUTPUT_OPTION, ...REMOTE_OPTIONS],
       examples: [{ line: 'berth network get backend -o yaml', what: 'every field of it' }],
       run: async (session, { parameters: [name = ''], options }) => {
+        const format = outputFormat(options);
         const networks = resourceOf('networks');
         const found = await findOne(networks, session.client(options), name);
-        await printRecord(session.terminal, networks, found, outputFormat(options), session.now());
+        await printRecord(session.terminal, networks, found, format, session.now());
         return EXIT.ok;
       },
     },

@@ -123,6 +123,8 @@ export class Simulation {
 
   #createControllers(overrides: Partial<ControllersOptions> = {}): Controllers {
     return createControllers({
+      regions: DEFAULT_REGIONS,
+      volumeLeaseMs: 15_000,
       store: this.store,
       clock: this.time,
       timers: this.time,

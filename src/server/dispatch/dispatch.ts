@@ -1,11 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
-import type { AgentMessage, Ask, StreamOperation } from '../../core/contract/agent-protocol.ts';
-import type { TenantId } from '../../core/model/ids.ts';
+import type { AgentMessage, Ask, Report, StreamOperation } from '../../core/contract/agent-protocol.ts';
+import type { SeenVolume } from '../../core/contract/volume-seen.ts';
+import type { NodeName, TenantId } from '../../core/model/ids.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
 import type { Region } from '../../core/model/region.ts';
 import type { AccessDependencies } from '../access/authenticate.ts';
+import type { Clock } from '../clock.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { RegistryCredentialSource } from '../registry/credentials.ts';
 import type { SecretsStore } from '../secrets/port.ts';
@@ -16,12 +18,16 @@ import { JobLogs } from './job-logs.ts';
 import { type Liveness, NO_LIVENESS } from './liveness.ts';
 import { NetworkReports } from './networks.ts';
 import { nodeKey, PlacedInstances } from './placed-instances.ts';
+import { PlacedVolumes } from './placed-volumes.ts';
+import { Relay } from './relay.ts';
 import { type AgedUsage, type MeasuredUsage, Reports } from './reports.ts';
 import { Resolver } from './resolve.ts';
 import type { AgentSession } from './session.ts';
 import { SessionDirectory } from './session-directory.ts';
 import { Sessions } from './sessions.ts';
 import type { AgentStream } from './streams.ts';
+import { VolumeReports } from './volume-reports.ts';
+import { NO_VOLUME_SIGNS, type VolumeSigns } from './volume-signs.ts';
 
 const HELLO_DEADLINE_MS = 10_000;
 
@@ -42,6 +48,7 @@ export interface DispatchOptions {
   readonly log: Logger;
   /** Absent: nobody judges silence. */
   readonly liveness?: Liveness;
+  readonly volumeSigns?: VolumeSigns;
   /** Absent: this process is the only control plane of its store. */
   readonly others?: OtherControlPlanes;
 }
@@ -63,7 +70,11 @@ export interface OtherControlPlanes {
 /** The control plane's side of its agents. */
 export class Dispatch {
   readonly placed: PlacedInstances;
+  readonly volumes: PlacedVolumes;
+  readonly #clock: Clock;
   readonly #liveness: Liveness;
+  readonly #volumeSigns: VolumeSigns;
+  readonly #volumeReports: VolumeReports;
   readonly #sessions: Sessions;
   readonly #assignments: Assignments;
   readonly #reports: Reports;
@@ -71,6 +82,7 @@ export class Dispatch {
   readonly #resolver: Resolver;
   readonly #jobLogs: JobLogs;
   readonly #others: OtherControlPlanes | undefined;
+  readonly #relay: Relay;
 
   constructor(options: DispatchOptions) {
     const { store, journal, log, secrets, credentials, others } = options;
@@ -78,6 +90,17 @@ export class Dispatch {
     this.#liveness = options.liveness ?? NO_LIVENESS;
     // First, so that the listeners below find it up to date with the change they are told of.
     this.placed = new PlacedInstances(store.view);
+    this.volumes = new PlacedVolumes(store.view);
+    this.#clock = options.access.clock;
+    this.#volumeSigns = options.volumeSigns ?? NO_VOLUME_SIGNS;
+    this.#volumeReports = new VolumeReports({
+      store,
+      placed: this.volumes,
+      journal,
+      clock: this.#clock,
+      signs: this.#volumeSigns,
+      log,
+    });
     this.#reports = new Reports({ store, placed: this.placed, journal, log });
     this.#networks = new NetworkReports({ store, journal, log });
     this.#resolver = new Resolver({ store, placed: this.placed, secrets, credentials, journal, log });
@@ -107,9 +130,14 @@ export class Dispatch {
       session: (tenantId, node) => this.#sessions.of(tenantId, node),
       log,
     });
+    this.#relay = new Relay({
+      ...options,
+      session: (tenantId, node) => this.#sessions.of(tenantId, node),
+    });
     this.#assignments = new Assignments({
       store,
       placed: this.placed,
+      volumes: this.volumes,
       session: (tenantId, node) => this.#sessions.of(tenantId, node),
       log,
     });
@@ -117,7 +145,7 @@ export class Dispatch {
 
   /** For the HTTP server's `upgrade` event. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    this.#sessions.upgrade(request, socket, head);
+    if (!this.#relay.upgrade(request, socket, head)) this.#sessions.upgrade(request, socket, head);
   }
 
   #onMessage(
@@ -130,8 +158,7 @@ export class Dispatch {
         if (message.epoch !== epoch) return;
         session.seenAt = new Date().toISOString();
         this.#liveness.beat(tenantId, node);
-        this.#reports.take(session, message);
-        this.#networks.take(session, message);
+        this.#takeReport(session, message);
         return;
       case 'ask':
         if (message.epoch === epoch) this.#verdict(session, message);
@@ -139,6 +166,21 @@ export class Dispatch {
       case 'resolve':
         void this.#resolver.answer(session, message);
     }
+  }
+
+  #takeReport(session: AgentSession, report: Report): void {
+    const { tenantId, node, epoch } = session.identity;
+    const heardMs = this.#clock.monotonicMs();
+    // An order that is due goes out first: what the agent has taken up is compared with what was ordered.
+    this.#assignments.pushDue(session);
+    this.#reports.take(session, report);
+    this.#networks.take(session, report);
+    this.#volumeReports.take(session, report, heardMs);
+    if (report.beat === undefined || !this.volumes.holdsLease(tenantId, node)) return;
+    if (!this.#volumeSigns.mayLease(tenantId, node as NodeName)) return;
+    // Noted first: a lease that was perhaps not heard counts as one that was.
+    this.#volumeSigns.leased(tenantId, node as NodeName, heardMs);
+    session.send({ type: 'lease', epoch, beat: report.beat });
   }
 
   /**
@@ -149,6 +191,10 @@ export class Dispatch {
     const { tenantId, node, epoch } = session.identity;
     const remove = instanceIds.filter((id) => this.placed.find(tenantId, node, id) === undefined);
     session.send({ type: 'verdict', epoch, remove });
+  }
+
+  volumeSeen(tenantId: TenantId, volumeId: string, node: string): SeenVolume | undefined {
+    return this.#volumeReports.seen(tenantId, volumeId, node);
   }
 
   placedOn(tenantId: TenantId, node: string): readonly Stored<InstanceRecord>[] {
@@ -209,7 +255,9 @@ export class Dispatch {
   close(): void {
     this.#jobLogs.close();
     this.#assignments.close();
+    this.#relay.close();
     this.#sessions.close();
     this.#reports.close();
+    this.#volumeReports.close();
   }
 }

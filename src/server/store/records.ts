@@ -11,7 +11,8 @@ import type { RolloutRecord } from '../../core/model/rollout.ts';
 import type { ScalingPolicyRecord } from '../../core/model/scaling.ts';
 import type { SessionRecord } from '../../core/model/session.ts';
 import type { Quota, Tenant, TokenRecord } from '../../core/model/tenant.ts';
-import type { VolumeRecord } from '../../core/model/volume.ts';
+import type { SeenVolume } from '../../core/contract/volume-seen.ts';
+import type { VolumeClaims, VolumeRecord } from '../../core/model/volume.ts';
 
 export interface ControlPlaneRecord {
   readonly nodeName: string;
@@ -103,6 +104,11 @@ export interface TenantRecords {
   /** id */
   volumes: VolumeRecord;
   /** name */
+  'volume-names': { readonly volumeId: string };
+  /** volume id */
+  'volume-claims': VolumeClaims;
+  /** volume id / node */
+  'volume-observations': SeenVolume;
   networks: NetworkRecord;
   /** name: written by dispatch, gone with the network */
   'network-observations': NetworkObservation;
