@@ -7,9 +7,15 @@ const PACKAGES = {
   'docker-registry': '/usr/bin/docker-registry',
   'etcd-server': '/usr/bin/etcd',
   'busybox-static': '/bin/busybox',
+<<<<<<< HEAD
   chromium: '/usr/bin/chromium',
+=======
+  curl: '/usr/bin/curl',
+  faketime: '/usr/bin/faketime',
+>>>>>>> dbccdb2 (Terminal captures, doctor tested by breaking what it checks, shorter plans; events of deployment/web)
   iproute2: '/usr/sbin/ip',
   iptables: '/usr/sbin/iptables',
+  jq: '/usr/bin/jq',
   openssl: '/usr/bin/openssl',
   podman: '/usr/bin/podman',
   runc: '/usr/sbin/runc',
