@@ -250,7 +250,11 @@ export async function startServer({
       const proof = request.headers['berth-control-plane'];
       reply.hijack();
       endpoint
-        .serve(typeof proof === 'string' ? proof : undefined, String(request.body ?? ''), reply.raw)
+        .serve(
+          typeof proof === 'string' ? proof : undefined,
+          typeof request.body === 'string' ? request.body : '',
+          reply.raw,
+        )
         .catch((error: unknown) => {
           log.warn({ err: error }, 'another control plane could not be answered');
           reply.raw.destroy();

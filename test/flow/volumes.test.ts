@@ -105,12 +105,12 @@ describe('volumes', () => {
     expect((await tenant.call('GET', next)).body.map(({ name }: { name: string }) => name)).toEqual([
       'gamma',
     ]);
-    const outdated = await tenant.call('DELETE', `${VOLUMES}/${made['id']}`, undefined, {
+    const outdated = await tenant.call('DELETE', `${VOLUMES}/${String(made['id'])}`, undefined, {
       'if-match': '"1"',
     });
     expect([outdated.status, outdated.body.code]).toEqual([412, 'revision_mismatch']);
     // No node keeps anything of it, so it is gone as soon as somebody looks.
-    await tenant.call('DELETE', `${VOLUMES}/${made['id']}`);
+    await tenant.call('DELETE', `${VOLUMES}/${String(made['id'])}`);
     await eventually(
       () => tenant.call('POST', VOLUMES, { name: 'beta', class: 'object', type: 'volume', sizeBytes: 1 }),
       ({ status }) => status === 201,

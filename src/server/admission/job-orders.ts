@@ -4,7 +4,6 @@ import { reject } from '../../core/rejections/reject.ts';
 import { actorName } from '../journal/journal.ts';
 import { claimVolumes } from '../placement/volume-claims.ts';
 import type { Stored } from '../store/collection.ts';
-import type { TenantStore } from '../store/store.ts';
 import { type Admission, type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
 import { findJob, jobNotFound, runUnderWay, storedJobView } from './job-stored.ts';
