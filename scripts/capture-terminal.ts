@@ -129,7 +129,7 @@ class Screen {
   async stop(): Promise<string> {
     this.tmux('select-window', '-t', '0');
     this.tmux('send-keys', 'C-c');
-    return this.#until((text) => /\n\$$/.test(text));
+    return this.#until((text) => text.endsWith('\n$'));
   }
 
   async #until(fits: (text: string) => boolean): Promise<string> {
@@ -153,7 +153,7 @@ class Screen {
       this.tmux('send-keys', '-l', text);
       this.tmux('send-keys', 'Enter');
     }
-    const whole = await this.#until((text) => text.length > command.length + 2 && /\n\$$/.test(text));
+    const whole = await this.#until((text) => text.length > command.length + 2 && text.endsWith('\n$'));
     return whole.replace(/\n\$$/, '').trimEnd();
   }
 

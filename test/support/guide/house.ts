@@ -66,7 +66,7 @@ export class GuideHouse {
 
   async start(): Promise<void> {
     await this.prepare();
-    const [command = '', ...args] = [...this.entry(), 'berth', 'up', '--quickstart'];
+    const [command, ...args] = [...this.entry(), 'berth', 'up', '--quickstart'];
     const child = spawn(command, args, { cwd: this.#folder, env: this.environment() });
     this.#up = child;
     for (const stream of [child.stdout, child.stderr])
