@@ -1,6 +1,3 @@
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { AxeBuilder } from '@axe-core/playwright';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -16,6 +13,7 @@ const PAGES = [
   '/deployments/web',
   '/deployments/web?tab=logs',
   '/deployments/web?tab=events',
+  '/deployments/web?tab=rollout',
   '/deployments/web?tab=configuration',
   '/deployments/web?tab=secrets',
   '/deployments/web/edit',
@@ -265,31 +263,5 @@ describe('speed', () => {
     );
     expect(frames.rows).toBeLessThan(120);
     await page.getByRole('link', { name: 'web-4999' }).waitFor();
-  });
-});
-
-const SHOTS = fileURLToPath(new URL('../../docs/guide/images', import.meta.url));
-
-describe.runIf(process.env['BERTH_SCREENSHOTS'] === '1')('pictures for the guide', () => {
-  it.each([
-    ['light', 1280, 800],
-    ['dark', 1280, 800],
-    ['light', 390, 844],
-    ['dark', 390, 844],
-  ] as const)('%s at %i', async (theme, width, height) => {
-    mkdirSync(SHOTS, { recursive: true });
-    const { page } = await stage.open('/', { theme, width, height });
-    for (const [name, path] of [
-      ['overview', '/'],
-      ['deployments', '/deployments'],
-      ['deployment', '/deployments/web'],
-      ['rotation', '/deployments/web?tab=secrets'],
-      ['explain', '/deployments/ledger/explain'],
-      ['edit', '/deployments/web/edit'],
-    ] as const) {
-      await page.goto(stage.plane.url + path);
-      await settled(page);
-      await page.screenshot({ path: join(SHOTS, `${name}-${width}-${theme}.png`) });
-    }
   });
 });
