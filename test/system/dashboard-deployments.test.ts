@@ -130,6 +130,32 @@ describe('a deployment in the dashboard', () => {
     await page.getByText('deployment.created').waitFor();
   });
 
+  it('has a canary beside it, which is promoted, and a policy by which it scales', async () => {
+    await stage.deploy('compared', { replicas: 2 });
+    const { page } = await stage.open('/deployments/compared?tab=rollout');
+    await phaseOf(page, 'Running');
+    await page.getByLabel('Image').fill('shop/web:latest');
+    await page.getByRole('button', { name: 'Start canary' }).click();
+    await page.locator('[data-field=image] [data-code]').waitFor();
+    await page.getByLabel('Image').fill('localhost:1/shop/web:2.0.0');
+    await page.getByRole('button', { name: 'Start canary' }).click();
+    await page.getByText('1 of 1', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Promote' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Promote' }).click();
+    await page.getByRole('button', { name: 'Start canary' }).waitFor();
+    const stored = await stage.shop.call('GET', '/api/v1/deployments/compared');
+    expect(stored.body.image).toBe('localhost:1/shop/web:2.0.0');
+
+    await page.getByLabel('At most').fill('0');
+    await page.getByRole('button', { name: 'Scale by load' }).click();
+    await page.locator('[data-code=scaling_policy_invalid]').waitFor();
+    await page.getByLabel('At most').fill('4');
+    await page.getByRole('button', { name: 'Scale by load' }).click();
+    await page.getByRole('button', { name: 'Remove policy' }).waitFor();
+    const policy = await stage.shop.call('GET', '/api/v1/deployments/compared/scaling-policy');
+    expect(policy.body).toMatchObject({ minReplicas: 1, maxReplicas: 4, targetCpuPercent: 60 });
+  });
+
   it('is deleted only by its name', async () => {
     await stage.deploy('doomed');
     const { page } = await stage.open('/deployments/doomed');

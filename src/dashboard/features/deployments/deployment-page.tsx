@@ -14,6 +14,7 @@ import { Tabs } from '../../components/tabs.tsx';
 import { TimeAgo } from '../../components/time-ago.tsx';
 import { useToast } from '../../components/toast.tsx';
 import type { Deployment, Instance } from '../../lib/records.ts';
+import { CanaryPanel } from './canary-panel.tsx';
 import { ConfigurationPanel } from './configuration-panel.tsx';
 import {
   deploymentPath,
@@ -28,6 +29,7 @@ import { LogsPanel } from './logs-panel.tsx';
 import { RolloutProgress } from './rollout-progress.tsx';
 import { RotationPanel } from './rotation-panel.tsx';
 import { ScaleDialog } from './scale-dialog.tsx';
+import { ScalingPanel } from './scaling-panel.tsx';
 import { UsageCharts } from './usage-charts.tsx';
 import { useUsageHistory } from './usage-history.ts';
 
@@ -129,6 +131,16 @@ function Detail({
         },
         { value: 'logs', title: 'Logs', content: () => <LogsPanel name={name} instances={instances} /> },
         { value: 'events', title: 'Events', content: () => <EventsPanel name={name} /> },
+        {
+          value: 'rollout',
+          title: 'Canary and scaling',
+          content: () => (
+            <div className="grid items-start gap-5 xl:grid-cols-2">
+              <CanaryPanel deployment={deployment} />
+              <ScalingPanel name={name} />
+            </div>
+          ),
+        },
         {
           value: 'configuration',
           title: 'Configuration',
