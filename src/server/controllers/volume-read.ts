@@ -48,6 +48,8 @@ function isBraked(nodes: readonly VolumeNode[]): boolean {
 
 export interface VolumeSettings {
   readonly leaseMs: number;
+  /** Whether no other process may think by now that this one has ended; absent: it is the only one. */
+  readonly certain?: () => boolean;
   readonly regions: readonly Region[];
 }
 

@@ -136,3 +136,88 @@ describe('a promotion', () => {
     expect(sim.instances('app').map(({ nodeId, wanted }) => [nodeId, wanted])).toContainEqual(['n1', 'stop']);
   });
 });
+
+describe('among several control planes', () => {
+  const self = 'cp_self';
+  const other = { nodeName: 'elsewhere', startedAt: '', version: '', url: '', agentUrl: '' };
+
+  /** n1 is connected to another process. */
+  async function elsewhere(): Promise<void> {
+    await sim.restart({ controlPlane: self });
+    await sim.write((transaction) =>
+      transaction
+        .putGlobal('control-planes', 'cp_other', other)
+        .put('node-sessions', 'n1', { controlPlane: 'cp_other', epoch: 1 }),
+    );
+    sim.cut('n1');
+    await sim.advance(120_000);
+    await copied();
+  }
+
+  it('a session with another one is leased there for as long as it is open', async () => {
+    await elsewhere();
+    await sim.advance(300_000);
+    expect(volume()).toMatchObject({ primaryNodeId: 'n1', epoch: 1 });
+  });
+
+  it('its lease is counted from its last sign of life when it closes', async () => {
+    await elsewhere();
+    const closed = { silentMs: 15_000 };
+    await sim.write((transaction) =>
+      transaction.put('node-sessions', 'n1', { controlPlane: 'cp_other', epoch: 1, closed }),
+    );
+    const tookMs = await promotedAfter(60_000);
+    expect(tookMs).toBeGreaterThanOrEqual(5000);
+    expect(tookMs).toBeLessThanOrEqual(7000);
+  });
+
+  it('and from when its process was seen to be gone when it says nothing', async () => {
+    await elsewhere();
+    await sim.write((transaction) => transaction.deleteGlobal('control-planes', 'cp_other'));
+    const tookMs = await promotedAfter(60_000);
+    expect(tookMs).toBeGreaterThanOrEqual(20_000);
+    expect(tookMs).toBeLessThanOrEqual(22_000);
+  });
+
+  it('a tenant that is taken over waits a whole lease: nobody knows what was answered before', async () => {
+    await sim.advance(60_000);
+    await copied(60_000);
+    sim.cut('n1');
+    await sim.advance(10_000);
+    sim.controllers.abandon(TENANT);
+    sim.controllers.adopt(TENANT);
+    const tookMs = await promotedAfter(200_000);
+    expect(tookMs).toBeGreaterThanOrEqual(80_000);
+  });
+
+  it('one that others may think has ended gives no leases', async () => {
+    let certain = true;
+    await sim.restart({ controlPlane: self, certain: () => certain });
+    expect(sim.controllers.volumeSigns.mayLease(TENANT, n('n1'))).toBe(true);
+    certain = false;
+    expect(sim.controllers.volumeSigns.mayLease(TENANT, n('n1'))).toBe(false);
+  });
+
+  it('a session that opens while the promotion is being stored is judged anew', async () => {
+    await sim.advance(60_000);
+    await copied();
+    const { kv } = sim;
+    const commit = kv.commit.bind(kv);
+    let raced = false;
+    (kv as { commit: Kv['commit'] }).commit = async (one) => {
+      if (!raced && (one.puts?.some(({ value }) => value.includes('"epoch":2,')) ?? false)) {
+        raced = true;
+        const stored = sim.tenant.get('nodes', 'n1');
+        if (stored === undefined) throw new Error('n1 is gone');
+        const record = { ...stored.record, sessionEpoch: stored.record.sessionEpoch + 1 };
+        await commit(sim.tenant.transaction().put('nodes', 'n1', record).toCommit());
+        sim.connect('n1');
+      }
+      return commit(one);
+    };
+    sim.cut('n1');
+    await sim.advance(60_000);
+    expect(raced).toBe(true);
+    expect(volume()).toMatchObject({ primaryNodeId: 'n1', epoch: 1 });
+  });
+});

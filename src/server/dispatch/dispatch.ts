@@ -121,7 +121,10 @@ export class Dispatch {
           this.#jobLogs.opened(session);
         },
         onMessage: (session, message) => this.#onMessage(session, message),
-        onClosed: (session) => this.#reports.forget(session.key),
+        onClosed: (session) => {
+          this.#reports.forget(session.key);
+          this.#volumeReports.forget(session);
+        },
       },
     );
     this.#jobLogs = new JobLogs({
