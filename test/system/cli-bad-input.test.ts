@@ -96,6 +96,16 @@ const ROWS: Readonly<Record<string, Row>> = {
   'node uncordon': { valid: ['nowhere'], missing: 'node_not_found' },
   'node drain': { valid: ['nowhere'], missing: 'node_not_found' },
   'node delete': { valid: ['nowhere', '-y'], missing: 'node_not_found' },
+  'job list': { valid: [], wrong: format() },
+  'job get': { valid: ['nobody'], missing: 'job_not_found', wrong: format('nobody') },
+  'job run': { valid: ['nobody'], missing: 'job_not_found', wrong: duration('nobody') },
+  'job logs': {
+    valid: ['nobody'],
+    missing: 'job_not_found',
+    wrong: [['nobody', '--attempt', 'some'], 'some', 2],
+  },
+  'job cancel': { valid: ['nobody'], missing: 'job_not_found' },
+  'job delete': { valid: ['nobody', '-y'], missing: 'job_not_found' },
   'network create': {
     valid: ['back'],
     missing: 'network_node_candidates_unresolvable',
@@ -196,6 +206,7 @@ async function state(): Promise<string> {
     'tenants',
     'tokens',
     'networks',
+    'jobs',
     'backups',
     'audit?limit=1000',
   ];

@@ -38,9 +38,10 @@ const get: Subcommand = {
   options: [OUTPUT_OPTION, ...REMOTE_OPTIONS],
   examples: [{ line: 'berth job get nightly-report -o yaml', what: 'with every run that is kept' }],
   run: async (session, { parameters: [name = ''], options }) => {
+    const format = outputFormat(options);
     const jobs = resourceOf('jobs');
     const record = await findOne(jobs, session.client(options), name);
-    await printRecord(session.terminal, jobs, record, outputFormat(options), session.now());
+    await printRecord(session.terminal, jobs, record, format, session.now());
     return EXIT.ok;
   },
 };

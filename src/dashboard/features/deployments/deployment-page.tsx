@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { useLiveEvents } from '../../app/live.tsx';
 import { useApi, useSession } from '../../app/session.tsx';
 import { PhaseBadge } from '../../components/badge.tsx';
 import { Button, ButtonLink } from '../../components/button.tsx';
@@ -148,10 +149,19 @@ function Detail({
   );
 }
 
+/** Ends of a rollout are told also to those who look at another part of the page. */
+const TOLD = new Set(['deployment.rollout_completed', 'deployment.rollout_failed', 'deployment.rolled_back']);
+
 export function DeploymentPage() {
   const { name } = useParams({ strict: false }) as { name: string };
   const { data: deployment, error } = useDeployment(name);
   const { data: instances = [], dataUpdatedAt } = useInstances(name);
+  const { done, failed } = useToast();
+  useLiveEvents(({ kind, subject, message }) => {
+    if (!TOLD.has(kind) || subject.kind !== 'Deployment' || subject.name !== name) return;
+    if (kind === 'deployment.rollout_completed') done(message);
+    else failed(new Error(message));
+  });
   const back = { to: '/deployments', title: 'Deployments' };
   if (deployment === undefined)
     return (
