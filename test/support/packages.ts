@@ -9,18 +9,13 @@ const PACKAGES = {
   'btrfs-progs': '/usr/bin/btrfs',
   'busybox-static': '/bin/busybox',
   chromium: '/usr/bin/chromium',
-<<<<<<< HEAD
-  e2fsprogs: '/usr/sbin/mkfs.ext4',
-  iproute2: '/usr/sbin/ip',
-  iptables: '/usr/sbin/iptables',
-  mount: '/usr/sbin/losetup',
-=======
   curl: '/usr/bin/curl',
+  e2fsprogs: '/usr/sbin/mkfs.ext4',
   faketime: '/usr/bin/faketime',
   iproute2: '/usr/sbin/ip',
   iptables: '/usr/sbin/iptables',
   jq: '/usr/bin/jq',
->>>>>>> 0541c3f0ce60fb529e86f362639daddb71fcc24d
+  mount: '/usr/sbin/losetup',
   openssl: '/usr/bin/openssl',
   podman: '/usr/bin/podman',
   rsync: '/usr/bin/rsync',
