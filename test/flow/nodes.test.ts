@@ -144,6 +144,7 @@ describe('enrolment', () => {
       engine: NODE_FACTS.engine,
       platform: 'linux/amd64',
       agentVersion: '0.1.0',
+      volumeEngines: [],
       lastSeenAt: null,
     });
   });

@@ -10,7 +10,8 @@ import { planVolume } from './volumes.ts';
 
 const NAMES = ['a', 'b', 'c', 'd'].map(n);
 const GERMAN = { 'berth.io/country': 'DE' };
-const FAILED_MS = 15_000;
+/** Shorter than a lease, so that failure alone does not prove that nobody writes. */
+const FAILED_MS = 5000;
 const LOST_MS = 60_000;
 
 type Step =
@@ -168,10 +169,10 @@ describe('whatever happens to four nodes and their control plane', () => {
         for (const one of steps) world.take(one);
         promotions += world.promotions;
       }),
-      { numRuns: 500 },
+      { numRuns: 1000 },
     );
     // The property would hold of a planner that never promotes, too.
-    expect(promotions).toBeGreaterThan(50);
-    console.log(`500 histories, ${promotions} promotions`);
+    expect(promotions).toBeGreaterThan(30);
+    console.log(`1000 histories, ${promotions} promotions`);
   });
 });

@@ -69,6 +69,7 @@ export function nodeView(tenant: TenantStore, facts: NodeFacts, record: NodeReco
     engine,
     platform,
     agentVersion,
+    volumeEngines: record.volumeEngines ?? [],
     lastSeenAt: seen ?? liveness?.lastSeenAt ?? null,
     ...(record.draining ? { draining: true } : {}),
   };

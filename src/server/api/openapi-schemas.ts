@@ -313,6 +313,7 @@ export const RECORD_SCHEMAS = {
       engine: { type: 'object', properties: { kind: text, version: text } },
       platform: text,
       agentVersion: text,
+      volumeEngines: { ...texts, description: 'What can keep volumes there, best first.' },
       lastSeenAt: { type: ['string', 'null'], format: 'date-time' },
       nodeToken: { ...text, description: 'Only in the answer that enrolled it.' },
     },
