@@ -120,6 +120,8 @@ ${FLAGS.map(describe).join('\n')}
 FILES
     DATA-DIR/identity.json   address, node name and token of the node, mode 0600
     DATA-DIR/node.key        its private key, mode 0600; never leaves the machine
+    DATA-DIR/volumes         the bytes of volumes, one folder each; watchdog.log tells
+                             whose lease ran out
 
 EXIT STATUS
     0  ended by SIGTERM or SIGINT

@@ -455,3 +455,48 @@ describe('whatever is assigned and there', () => {
     );
   });
 });
+
+describe('a container with a volume', () => {
+  const wanted = assigned('a');
+  const mounts = [{ volumeId: 'vol_1', kind: 'volume', target: '/data', readOnly: false }] as const;
+  const writer: AssignedInstance = {
+    ...wanted,
+    ...(wanted.container === undefined ? {} : { container: { ...wanted.container, mounts } }),
+  };
+  const next = (kind: 'ready' | 'waits' | 'lost', status?: ContainerStatus): Step | undefined =>
+    planInstance(
+      viewOf({
+        assigned: [writer],
+        containers: status === undefined ? [] : [container('a', { status })],
+        more: {
+          volume: () => (kind === 'ready' ? { kind, source: '/v' } : { kind, reason: 'r', message: 'm' }),
+        },
+      }),
+      'a',
+    );
+
+  it('is made and started only when the volume is ready', () => {
+    expect(next('waits')).toBeUndefined();
+    expect(next('lost')).toBeUndefined();
+    expect(next('ready')?.kind).toBe('create');
+    for (const status of ['created', 'exited'] as const) {
+      expect(next('waits', status)).toBeUndefined();
+      expect(next('lost', status)).toBeUndefined();
+      expect(next('ready', status)?.kind).toBe('start');
+    }
+  });
+
+  it('runs on while the volume is looked for, and ends when this node may not write it', () => {
+    expect(next('waits', 'running')).toBeUndefined();
+    for (const status of ['running', 'restarting', 'paused'] as const) {
+      expect(next('lost', status)?.kind).toBe('stop');
+    }
+  });
+
+  it('of another kind waits for nothing', () => {
+    const { container: made } = wanted;
+    if (made === undefined) throw new Error('no container');
+    const tmpfs = { ...wanted, container: { ...made, mounts: [{ ...mounts[0], kind: 'tmpfs' as const }] } };
+    expect(planInstance(viewOf({ assigned: [tmpfs] }), 'a')?.kind).toBe('create');
+  });
+});

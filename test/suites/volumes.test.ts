@@ -25,6 +25,7 @@ import {
   type Copy,
   type CopyName,
   copyText,
+  NothingKeptError,
   type OpenVolume,
   ParentMissingError,
   type SnapshotCopies,
@@ -240,6 +241,13 @@ describe.each(ENGINES.map((make) => [make().name, make] as const))('volume engin
     const later = await volume.writable(2);
     expect(readFileSync(join(later, 'file'), 'utf8')).toBe('mine');
     expect(await copiesOf(volume).diverged()).toEqual([]);
+  });
+
+  it('does not go on with nothing where no copy ever arrived', async () => {
+    const volume = await open('a');
+    await expect(volume.writable(2, true)).rejects.toThrow(NothingKeptError);
+    writeFileSync(join(await volume.writable(1), 'file'), 'mine');
+    expect(existsSync(join(await volume.writable(2, true), 'file'))).toBe(true);
   });
 
   it('gives back the room of a copy that is dropped', async () => {

@@ -182,7 +182,8 @@ async function checkReturn(id: string, node: ClusterNode, after: readonly Line[]
   const old = kept.filter(({ by }) => by !== writer);
   const last = old.at(-1)?.at ?? 0;
   // Both on the machine's one clock: what the old one had accepted came before anything that the new one did.
-  if (old.length > 0) expect(last).toBeLessThan(first);
+  expect(old.length, 'what the old primary wrote alone is kept').toBeGreaterThan(0);
+  expect(last).toBeLessThan(first);
   const copied = after.length - taken.length;
   const lost = old.slice(copied);
   if (lost.length > 0) {

@@ -20,6 +20,7 @@ import {
   copyText,
   type Diverged,
   isSameCopy,
+  NothingKeptError,
   type OpenVolume,
   ParentMissingError,
   parseCopyName,
@@ -84,7 +85,7 @@ class BtrfsVolume implements OpenVolume, SnapshotCopies {
     await this.#image.grow(sizeBytes);
   }
 
-  async writable(epoch: number): Promise<string> {
+  async writable(epoch: number, mustExist = false): Promise<string> {
     const path = this.#data(epoch);
     const newest = (await this.list()).at(-1);
     for (const before of (await numbered(this.#top, 'data')).toReversed()) {
@@ -96,6 +97,7 @@ class BtrfsVolume implements OpenVolume, SnapshotCopies {
         return path;
       }
     }
+    if (newest === undefined && mustExist) throw new NothingKeptError();
     if (newest === undefined) {
       await subvolume('create', join(this.#top, 'new'));
       // Containers run as any user; whom the files belong to is theirs to say.

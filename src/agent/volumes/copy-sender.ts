@@ -56,6 +56,7 @@ export class CopySender {
   readonly #equalMs = new Map<string, number>();
   #newest: Copy | undefined;
   #running: Promise<void> | undefined;
+  #problem: string | undefined;
 
   constructor(options: SenderOptions) {
     this.#options = options;
@@ -118,9 +119,12 @@ export class CopySender {
       if (this.#newest !== undefined) this.#equalMs.set(copyText(this.#newest), before);
       for (const target of this.#targets.values()) void this.#bring(target);
       await this.#prune();
+      this.#problem = undefined;
     } catch (error) {
-      if (!this.#stop.signal.aborted)
-        log.warn('no copy of a volume was taken', { volume: volumeId, problem: messageOf(error) });
+      const problem = messageOf(error);
+      if (!this.#stop.signal.aborted && problem !== this.#problem)
+        log.warn('no copy of a volume was taken', { volume: volumeId, problem });
+      this.#problem = problem;
     }
   }
 

@@ -253,7 +253,9 @@ export class KeptVolume {
     const { leases, log } = this.#tools;
     const engine = this.#engineFor(order);
     const changed = this.#record?.epoch !== order.epoch;
-    await this.#remember(order, engine);
+    // A copy until it is known to have become more: should that be cut off, it must not go on with nothing.
+    const promoted = this.#record?.role === 'replica';
+    await this.#remember(promoted ? { ...order, role: 'replica' } : order, engine);
     if (this.isLeased) {
       if (!leases.isValid(order.id)) return this.#forgetMount();
       await ensureWatchdog(this.#tools.dataDir);
@@ -271,7 +273,8 @@ export class KeptVolume {
       await leases.release(order.id);
     }
     const first = this.#source === undefined;
-    this.#source = await volume.writable(order.epoch);
+    this.#source = await volume.writable(order.epoch, promoted);
+    await this.#remember(order, engine);
     this.#diverged = (await volume.copies?.diverged()) ?? [];
     // Its lease may have run out meanwhile, and its mount with it.
     if (this.isLeased && !leases.isValid(order.id)) return this.#forgetMount();

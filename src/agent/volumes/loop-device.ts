@@ -21,6 +21,8 @@ export async function attachLoop(image: string): Promise<string> {
       await makeNode(free);
       const device = (await run('losetup', ['--find', '--show', '--nooverlap', image])).trim();
       await forbidDiscards(device);
+      // Nothing is kept in memory twice, where the host's file system can do without.
+      await run('losetup', ['--direct-io=on', device]).catch(() => {});
       return device;
     } catch (error) {
       // Others on this machine take devices too: the one that was free may be theirs by now.

@@ -21,6 +21,7 @@ import {
   copyText,
   type Diverged,
   isSameCopy,
+  NothingKeptError,
   type OpenVolume,
   ParentMissingError,
   parseCopyName,
@@ -89,7 +90,7 @@ class RsyncVolume implements OpenVolume, SnapshotCopies {
     await this.#image.grow(sizeBytes);
   }
 
-  async writable(epoch: number): Promise<string> {
+  async writable(epoch: number, mustExist = false): Promise<string> {
     const path = this.#data(epoch);
     const received = await this.#received();
     const newest = received.at(-1);
@@ -103,6 +104,7 @@ class RsyncVolume implements OpenVolume, SnapshotCopies {
       }
     }
     await this.#mirror.clear();
+    if (newest === undefined && mustExist) throw new NothingKeptError();
     if (newest === undefined) {
       await mkdir(join(this.#top, 'new'), { recursive: true });
       // Containers run as any user; whom the files belong to is theirs to say.

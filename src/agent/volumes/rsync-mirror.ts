@@ -114,8 +114,12 @@ export class Mirror {
     await rm(this.#folder, { recursive: true, force: true });
   }
 
+  /** When that cannot be told, e.g. because the list is too long, it does. */
   async #differs(data: string, tree: Tree): Promise<boolean> {
-    return (await rsync('--dry-run', '--itemize-changes', `${data}/`, `${this.#tree(tree)}/`)) !== '';
+    return await rsync('--dry-run', '--itemize-changes', `${data}/`, `${this.#tree(tree)}/`).then(
+      (changes) => changes !== '',
+      () => true,
+    );
   }
 
   /** What makes the second tree equal to the first, without touching it. */

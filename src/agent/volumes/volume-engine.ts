@@ -45,8 +45,11 @@ export interface OpenVolume {
   measure(): Promise<Measurement>;
   /** While it is in use. Never shrinks. */
   grow(sizeBytes: number): Promise<void>;
-  /** Where the primary's containers write, under this epoch: from its own earlier data, or from the newest complete copy. */
-  writable(epoch: number): Promise<string>;
+  /**
+   * Where the primary's containers write, under this epoch: from its own earlier data, or from the newest complete copy. With
+   * `mustExist` there has to be one of them: a node that never got a copy must not go on with nothing.
+   */
+  writable(epoch: number, mustExist?: boolean): Promise<string>;
   readonly copies: SnapshotCopies | undefined;
 }
 
@@ -72,6 +75,14 @@ export interface SnapshotCopies {
 /** The sender builds on a copy that is not here. */
 export class ParentMissingError extends Error {
   override readonly name = 'ParentMissingError';
+}
+
+/** Somebody wants to write a volume of which nothing is here. */
+export class NothingKeptError extends Error {
+  override readonly name = 'NothingKeptError';
+  constructor() {
+    super('no copy of the volume ever arrived here');
+  }
 }
 
 export function compareCopies(a: CopyName, b: CopyName): number {

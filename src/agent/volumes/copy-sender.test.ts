@@ -1,0 +1,127 @@
+import { Readable } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import type { CopyLink, OutgoingCopy, SendOutcome } from './copy-link.ts';
+import { CopySender } from './copy-sender.ts';
+import {
+  type Copy,
+  type CopyName,
+  copyText,
+  isSameCopy,
+  type OpenVolume,
+  type SnapshotCopies,
+} from './volume-engine.ts';
+
+const OK: SendOutcome = { ok: true };
+
+/** A volume in memory that changes before every look. */
+class Changing implements SnapshotCopies {
+  kept: Copy[];
+  usedShare = 0.1;
+  constructor(kept: readonly CopyName[] = []) {
+    this.kept = kept.map((name) => ({ ...name, takenAt: '' }));
+  }
+  async take(epoch: number): Promise<Copy> {
+    const newest = this.kept.at(-1);
+    const sequence = newest?.epoch === epoch ? newest.sequence + 1 : 1;
+    const copy = { epoch, sequence, takenAt: '' };
+    this.kept.push(copy);
+    return copy;
+  }
+  async list(): Promise<readonly Copy[]> {
+    return [...this.kept];
+  }
+  async send(): ReturnType<SnapshotCopies['send']> {
+    return { stream: Readable.from(['x']), stop: () => {} };
+  }
+  async drop(copy: CopyName): Promise<void> {
+    this.kept = this.kept.filter((one) => !isSameCopy(one, copy));
+  }
+  async demote(): Promise<void> {}
+  async receive(): Promise<void> {}
+  async diverged(): Promise<readonly []> {
+    return [];
+  }
+}
+
+const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+/** Runs until the link has been asked so often; answers what it was asked. */
+async function sent(
+  copies: Changing,
+  answer: (count: number, copy: OutgoingCopy) => SendOutcome,
+  times: number,
+): Promise<{ readonly parents: readonly (string | undefined)[]; readonly sender: CopySender }> {
+  const parents: (string | undefined)[] = [];
+  const done = Promise.withResolvers<void>();
+  const link: CopyLink = {
+    send: async (copy) => {
+      const { parent, parentEpoch = 0 } = copy.header;
+      parents.push(parent === undefined ? undefined : copyText({ epoch: parentEpoch, sequence: parent }));
+      if (parents.length === times) done.resolve();
+      return answer(parents.length, copy);
+    },
+    fetch: () => {
+      throw new Error('nothing is fetched here');
+    },
+  };
+  const volume = {
+    measure: async () => ({ sizeBytes: 100, usedBytes: 100 * copies.usedShare }),
+  } as unknown as OpenVolume;
+  const options = { volumeId: 'vol_1', engine: 'btrfs', epoch: 2, volume, copies, intervalMs: 1, link, log };
+  const sender = new CopySender({ ...options, onChange: () => {} });
+  sender.setTargets(['b']);
+  await done.promise;
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  await sender.end();
+  return { parents, sender };
+}
+
+describe('the sender of copies', () => {
+  it('sends whole first, then from what was confirmed, and keeps no more than that', async () => {
+    const copies = new Changing();
+    const { parents, sender } = await sent(copies, () => OK, 3);
+    expect(parents.slice(0, 3)).toEqual([undefined, '2.1', expect.stringMatching(/^2\./)]);
+    expect(sender.state()).toMatchObject([{ nodeId: 'b', state: 'live' }]);
+    expect(copies.kept.length).toBeLessThanOrEqual(3);
+  });
+
+  it('begins after a promotion with what it had received', async () => {
+    const { parents } = await sent(new Changing([{ epoch: 1, sequence: 7 }]), () => OK, 1);
+    expect(parents[0]).toBe('1.7');
+  });
+
+  it('takes what both have when the receiver lacks the parent', async () => {
+    const before = [
+      { epoch: 1, sequence: 5 },
+      { epoch: 1, sequence: 7 },
+    ];
+    const missing = { ok: false, where: 'receiver', reason: 'parent_missing', message: '' } as const;
+    const { parents } = await sent(
+      new Changing(before),
+      (count) => (count === 1 ? { ...missing, have: ['1.5', '0.9'] } : OK),
+      2,
+    );
+    expect(parents.slice(0, 2)).toEqual(['1.7', '1.5']);
+  });
+
+  it('falls back to a whole copy when a difference could not be used', async () => {
+    const failed = { ok: false, where: 'receiver', reason: 'receive_failed', message: '' } as const;
+    const { parents } = await sent(new Changing(), (count) => (count === 2 ? failed : OK), 3);
+    expect(parents.slice(0, 3)).toEqual([undefined, '2.1', undefined]);
+  });
+
+  it('keeps its parent when only the way failed, and says so after three times', async () => {
+    const lost = { ok: false, where: 'way', reason: 'connection_lost', message: 'cut' } as const;
+    const { parents, sender } = await sent(new Changing(), (count) => (count === 1 ? OK : lost), 4);
+    expect(parents.slice(0, 4)).toEqual([undefined, '2.1', '2.1', '2.1']);
+    expect(sender.state()).toMatchObject([{ state: 'failed', problem: 'connection_lost: cut' }]);
+  });
+
+  it('gives up parents of copies that lag when the volume is nearly full', async () => {
+    const copies = new Changing();
+    copies.usedShare = 0.95;
+    const lost = { ok: false, where: 'way', reason: 'connection_lost', message: 'cut' } as const;
+    await sent(copies, (count) => (count === 1 ? OK : lost), 2);
+    expect(copies.kept.map(copyText)).not.toContain('2.1');
+  });
+});
