@@ -136,6 +136,9 @@ describe('the package', () => {
         (found) => found !== '',
       );
       expect(await readiness(url)).toBe(200);
+      const dashboard = await fetch(`${url}/`);
+      expect(dashboard.headers.get('content-type')).toContain('text/html');
+      expect(await dashboard.text()).toContain('<script type="module"');
       const token = readFileSync(join(folder, 'server/admin-token'), 'utf8').trim();
       const context = { BERTH_CLI_SERVER: url, BERTH_CLI_TOKEN: token };
       const line = execFileSync(installed.berth, ['node', 'token', '--name', 'packed'], {
@@ -199,11 +202,12 @@ describe('the units of systemd', () => {
     for (const flag of flags) expect(help).toContain(flag);
   });
 
-  it('give the agent no mounts of its own, which the engine would not see', () => {
+  it('leave the agent what volumes need: the mounts of the machine, modes as they are, a watchdog that stays', () => {
     const text = readFileSync(join(UNITS, 'berth-agent.service'), 'utf8');
     expect(text).not.toMatch(
-      /^(?:Protect|Private|ReadOnly|ReadWrite|Inaccessible|BindPaths|TemporaryFileSystem|Dynamic|RootDir)/m,
+      /^(?:Protect|Private|ReadOnly|ReadWrite|Inaccessible|BindPaths|TemporaryFileSystem|Dynamic|RootDir|RestrictSUIDSGID|UMask)/m,
     );
+    expect(text).toMatch(/^KillMode=process$/m);
   });
 });
 

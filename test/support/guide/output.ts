@@ -9,6 +9,8 @@ const VARIABLE: readonly (readonly [RegExp, string])[] = [
   [/\b\d\d:\d\d:\d\d\b/g, '<time>'],
   [/\b[0-9a-f]{8,64}\b/g, '<hex>'],
   [/\brevision"?:? ?\d+/g, 'revision <n>'],
+  // The archive of a name goes on over its deletion, so a page's first version depends on the pages before it.
+  [/\bversion \d+(?! of)/g, 'version <n>'],
   [/\b\d+(?:\.\d+)? ?(?:ms|s|min|h|d)\b/g, '<span>'],
   [/\b(?:\d+[dhms]){2,}\b/g, '<span>'],
   [/\b\d+(?:\.\d+)? (?:TiB|GiB|MiB|KiB|B)\b/g, '<size>'],
