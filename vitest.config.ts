@@ -10,6 +10,8 @@ const started = {
   globalSetup: ['test/support/global-setup.ts'],
 };
 
+const DASHBOARD = 'test/system/dashboard*.test.ts';
+
 export default defineConfig({
   test: {
     projects: [
@@ -38,9 +40,20 @@ export default defineConfig({
           ...started,
           name: 'system',
           include: ['test/{suites,system}/**/*.test.ts'],
+          exclude: [DASHBOARD],
+          sequence: { groupOrder: 2 },
+          retry: process.env['CI'] === 'true' ? 1 : 0,
+        },
+      },
+      {
+        // After the engines: a browser drops its requests whenever a network interface comes or goes on the machine.
+        test: {
+          ...started,
+          name: 'browser',
+          include: [DASHBOARD],
           // Makes pictures for the guide rather than a judgement.
           exclude: process.env['BERTH_SCREENSHOTS'] === '1' ? [] : ['test/system/dashboard-pictures.test.ts'],
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 3 },
           retry: process.env['CI'] === 'true' ? 1 : 0,
         },
       },

@@ -55,6 +55,8 @@ export async function dashboardStage(
     },
     open: async (path = '/', options) => {
       if (options === undefined && signedIn !== undefined) {
+        // A browser opens few connections to one host, and each page holds one for its events.
+        await Promise.all(signedIn.pages().map((page) => page.close()));
         const watched = await watchPage(signedIn);
         await watched.page.goto(plane.url + path);
         return watched;

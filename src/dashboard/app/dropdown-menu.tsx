@@ -1,6 +1,6 @@
 import { Menu } from '@base-ui/react/menu';
 import { Icon } from '../components/icon.tsx';
-import { type DropdownProps, TRIGGER_LOOK } from './dropdown.tsx';
+import { type DropdownProps, TRIGGER_LOOK } from './dropdown-props.ts';
 
 const ITEM =
   'flex cursor-pointer items-center justify-between gap-6 rounded px-2.5 py-1.5 outline-none data-highlighted:bg-hover';
@@ -18,7 +18,7 @@ export function DropdownMenu({
 }: DropdownProps) {
   return (
     <Menu.Root defaultOpen>
-      <Menu.Trigger aria-label={label} className={`${TRIGGER_LOOK} bg-sunken hover:border-line-strong`}>
+      <Menu.Trigger aria-label={label} className={TRIGGER_LOOK}>
         {trigger}
       </Menu.Trigger>
       <Menu.Portal>

@@ -1,26 +1,7 @@
-import { lazy, type ReactNode, Suspense, useState } from 'react';
-
-export interface Choice {
-  readonly value: string;
-  readonly title: string;
-  readonly note?: string;
-}
-
-export interface DropdownProps {
-  readonly label: string;
-  readonly trigger: ReactNode;
-  readonly choices: readonly Choice[];
-  readonly chosen: string;
-  readonly onChoose: (value: string) => void;
-  readonly links?: readonly { readonly title: string; readonly href: string }[];
-  readonly actions?: readonly { readonly title: string; readonly run: () => void }[];
-  readonly side: 'top' | 'bottom';
-}
+import { lazy, Suspense, useState } from 'react';
+import { type DropdownProps, TRIGGER_LOOK } from './dropdown-props.ts';
 
 const DropdownMenu = lazy(async () => ({ default: (await import('./dropdown-menu.tsx')).DropdownMenu }));
-
-export const TRIGGER_LOOK =
-  'flex w-full items-center justify-between gap-2.5 rounded-md border px-3 py-1.5 text-left';
 
 /** A button with a menu. The menu's code is fetched when it is first asked for: most visits never open one. */
 export function Dropdown(props: DropdownProps) {
@@ -32,7 +13,7 @@ export function Dropdown(props: DropdownProps) {
       aria-haspopup="menu"
       aria-expanded={false}
       onClick={() => setWanted(true)}
-      className={`${TRIGGER_LOOK} bg-sunken hover:border-line-strong`}
+      className={TRIGGER_LOOK}
     >
       {props.trigger}
     </button>

@@ -17,15 +17,42 @@ const LiveContext = createContext<Live>({ state: 'connecting', subscribe: () => 
 /** Events of one moment are looked at together, so that a rollout of many instances costs a few reads. */
 const GATHER_MS = 250;
 
+const PATIENCE_MS = 10_000;
+
+/**
+ * Whether the page is looked at. Browsers allow few connections to one host, and every open tab would keep one of them: a tab
+ * that has been out of sight for a while gives its stream up until it is back.
+ */
+function useSeen(): boolean {
+  const [isSeen, setSeen] = useState(true);
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const look = () => {
+      clearTimeout(timer);
+      if (document.visibilityState === 'visible') setSeen(true);
+      else timer = setTimeout(() => setSeen(false), PATIENCE_MS);
+    };
+    look();
+    document.addEventListener('visibilitychange', look);
+    return () => {
+      clearTimeout(timer);
+      document.removeEventListener('visibilitychange', look);
+    };
+  }, []);
+  return isSeen;
+}
+
 /** Keeps what is shown in step with the tenant's events: each says which records may have changed. */
 export function LiveProvider({ children }: { readonly children: ReactNode }) {
   const api = useApi();
   const { tenant } = useSession();
   const queries = useQueryClient();
   const [state, setState] = useState<LiveState>('connecting');
+  const isSeen = useSeen();
   const listeners = useRef(new Set<Listener>());
 
   useEffect(() => {
+    if (!isSeen) return undefined;
     const controller = new AbortController();
     let gathered: Event[] = [];
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -59,8 +86,10 @@ export function LiveProvider({ children }: { readonly children: ReactNode }) {
     return () => {
       controller.abort();
       clearTimeout(timer);
+      // Whatever happens until it is opened again was not heard.
+      void queries.invalidateQueries({ queryKey: [tenant.id], refetchType: 'none' });
     };
-  }, [api, queries, tenant.id]);
+  }, [api, queries, tenant.id, isSeen]);
 
   const live = useMemo<Live>(
     () => ({

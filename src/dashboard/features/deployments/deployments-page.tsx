@@ -29,19 +29,19 @@ const PHASES: readonly DeploymentPhase[] = [
 const COLUMNS: readonly Column<Deployment>[] = [
   {
     title: 'Name',
-    width: '24%',
+    width: '18%',
     sortBy: ({ name }) => name,
     cell: ({ name }) => <RowLink to={`/deployments/${name}`}>{name}</RowLink>,
   },
   {
     title: 'Status',
-    width: '8.5rem',
+    width: '8rem',
     sortBy: urgency,
     cell: ({ status }) => <PhaseBadge phase={status.phase} />,
   },
   {
     title: 'Healthy',
-    width: '9.5rem',
+    width: '8.5rem',
     wide: true,
     sortBy: ({ status }) => (status.desired === 0 ? 1 : status.healthy / status.desired),
     cell: ({ status }) => <InstanceDots status={status} />,
@@ -57,7 +57,7 @@ const COLUMNS: readonly Column<Deployment>[] = [
   },
   {
     title: 'Image',
-    width: '18%',
+    width: '15%',
     wide: true,
     sortBy: ({ image }) => image,
     cell: ({ image }) => (

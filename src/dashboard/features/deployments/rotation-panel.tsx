@@ -117,7 +117,7 @@ export function RotationPanel({
     <div className="flex flex-col gap-5">
       <Panel
         title="Rotation"
-        note={`Secrets version ${status.secretsVersion}. At no time is no credential valid.`}
+        note={`Secrets version ${status.secretsVersion}. At every moment at least one credential is valid.`}
         actions={
           can('secrets.write') ? (
             <>
