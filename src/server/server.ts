@@ -15,6 +15,7 @@ import { createHealth } from './api/health.ts';
 import { Metrics } from './api/metrics.ts';
 import { openapiDocument } from './api/openapi.ts';
 import { baseUrlOfHeaders, caDigestOf } from './api/join-address.ts';
+import { addPeerPaths } from './api/peer-paths.ts';
 import { addPublicPaths } from './api/public.ts';
 import { reloadCertificate } from './api/tls.ts';
 import { apiRoutes } from './api/routes/index.ts';
@@ -36,7 +37,7 @@ import { openKv } from './store/open.ts';
 import { Store } from './store/store.ts';
 import { StoreView } from './store/view.ts';
 import { PeerEndpoint } from './planes/peer-endpoint.ts';
-import { PEER_STREAM_PATH } from './planes/peers.ts';
+import { PEER_QUESTION_PATH, PEER_STREAM_PATH } from './planes/peer-words.ts';
 import { Several } from './planes/several.ts';
 import { agreeOnRootKey, agreeOnTokenKey, hasRootKey } from './shared-keys.ts';
 import { untilDone } from './startup.ts';
@@ -90,6 +91,7 @@ export async function startServer({
           clock,
           tokenKey,
           leaseMs: config.timers.controlPlaneLeaseMs,
+          usageMs: config.timers.usageMs,
           log: (problem, details) => log.warn(details, problem),
           say: (news, details) => log.info(details, news),
         });
@@ -189,7 +191,10 @@ export async function startServer({
     admission,
     tokenKey,
     dispatch,
-    scalingViews: (tenantId, deployment) => controllers.scalingView(tenantId, deployment),
+    scalingViews: (tenantId, deployment) =>
+      several === undefined || several.shards?.owns(tenantId) === true
+        ? controllers.scalingView(tenantId, deployment)
+        : several.scalingView(tenantId, deployment),
     joinAddress: ({ headers }) => {
       const caDigest = config.tls === undefined ? undefined : caDigestOf(readFile(config.tls.cert));
       return { baseUrl: baseUrl(headers), ...(caDigest === undefined ? {} : { caDigest }) };
@@ -231,17 +236,19 @@ export async function startServer({
     else socket.end('HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\n\r\n');
   });
   if (several !== undefined) {
-    const endpoint = new PeerEndpoint({ proofs: several.proofs, dispatch: () => dispatch });
-    app.post(PEER_STREAM_PATH, (request, reply) => {
-      const proof = request.headers['berth-control-plane'];
-      reply.hijack();
-      endpoint
-        .serve(typeof proof === 'string' ? proof : undefined, String(request.body ?? ''), reply.raw)
-        .catch((error: unknown) => {
-          log.warn({ err: error }, 'another control plane could not be answered');
-          reply.raw.destroy();
-        });
+    const endpoint = new PeerEndpoint({
+      proofs: several.proofs,
+      dispatch: () => dispatch,
+      scalingView: controllers.scalingView,
     });
+    addPeerPaths(
+      app,
+      {
+        [PEER_STREAM_PATH]: (...asked) => endpoint.stream(...asked),
+        [PEER_QUESTION_PATH]: (...asked) => endpoint.question(...asked),
+      },
+      log,
+    );
   }
   await app.listen({ host: config.host, port: config.port });
   const stopReloading =

@@ -5,6 +5,8 @@ import { type AgentIdentity, ScriptedAgent } from './scripted-agent.ts';
 
 const HEARTBEAT_MS = 300;
 const REDIAL_MS = 50;
+/** Exactly what a policy of 50 % wants: nothing is scaled by it. */
+const USAGE = { cpuPercent: 50, memoryBytes: 1_000_000 };
 
 /**
  * A node without an engine that lives by itself: it runs what it is assigned, reports, and dials another control plane when a
@@ -90,7 +92,15 @@ export class LiveAgent {
   #report(): void {
     const agent = this.#agent;
     if (agent === undefined || agent.epoch === 0 || agent.socket.readyState !== agent.socket.OPEN) return;
-    agent.report([...this.#running.values()].map(observed), this.#generation);
+    const usage = [...this.#running.keys()].map((instanceId) => ({ instanceId, ...USAGE }));
+    agent.send({
+      type: 'report',
+      epoch: agent.epoch,
+      generation: this.#generation,
+      full: true,
+      observations: [...this.#running.values()].map(observed),
+      usage,
+    });
   }
 }
 

@@ -32,6 +32,7 @@ const created = new Map<string, number>();
 beforeAll(async () => {
   [etcd, registry] = await Promise.all([startEtcd(), startPushedImage()]);
   planes = await startPlanes(etcd, 3, {
+    BERTH_TIMERS_USAGE: '1s',
     BERTH_REGISTRIES_ALLOW_PRIVATE: registry.config['registries.allowPrivate'].join(','),
   });
   shop = await planes.first.tenant('shop');
@@ -192,6 +193,18 @@ describe('any control plane serves any request', () => {
         expect(answer).toMatchObject({ status: 200, body: { exitCode: 7, stdout: `echo ${id}` } });
       }
     }
+  });
+
+  it('sees what agents measured wherever they are connected, and tells of it at every one', async () => {
+    const policy = { minReplicas: 3, maxReplicas: 3, targetCpuPercent: 50 };
+    const path = '/api/v1/deployments/talk/scaling-policy';
+    expect((await as(planes.first)('PUT', path, policy)).status).toBe(201);
+    for (const plane of planes.members)
+      await eventually(
+        'all three are measured',
+        async () => (await as(plane)('GET', path)).body.status as { measured?: number } | null,
+        (status) => status?.measured === 3,
+      );
   });
 
   it('does not answer another process that cannot prove to be a control plane', async () => {

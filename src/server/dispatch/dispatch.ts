@@ -54,6 +54,8 @@ export interface OtherControlPlanes {
   connected(tenantId: TenantId, node: string): boolean;
   /** The answer of that agent, through its control plane. */
   stream(tenantId: TenantId, node: string, operation: StreamOperation): AgentStream | undefined;
+  /** What that agent measured last. */
+  usage(tenantId: TenantId, node: string): ReadonlyMap<string, MeasuredUsage>;
   /** Where agents find them, this one first. */
   addresses(): readonly string[];
 }
@@ -175,6 +177,14 @@ export class Dispatch {
 
   /** What the agents measured last, by instance; for scaling. */
   usage(tenantId: TenantId, node: string): ReadonlyMap<string, MeasuredUsage> {
+    const others = this.#others;
+    return others?.connected(tenantId, node) === true
+      ? others.usage(tenantId, node)
+      : this.usageHere(tenantId, node);
+  }
+
+  /** Of an agent that is connected to this very process. */
+  usageHere(tenantId: TenantId, node: string): ReadonlyMap<string, MeasuredUsage> {
     return this.#reports.usage(nodeKey(tenantId, node));
   }
 

@@ -1,16 +1,24 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import type { TenantId } from '../../core/model/ids.ts';
+import type { ScalingView } from '../../core/model/scaling.ts';
 import type { Dispatch } from '../dispatch/dispatch.ts';
-import type { AgentStream } from '../dispatch/streams.ts';
 import type { PeerProofs } from './peer-proof.ts';
-import type { PeerStreamLine, PeerStreamRequest } from './peers.ts';
+import type {
+  MeasuredNode,
+  NodeOfTenant,
+  PeerQuestion,
+  PeerStreamLine,
+  PeerStreamRequest,
+} from './peer-words.ts';
 
 export interface PeerEndpointOptions {
   readonly proofs: PeerProofs;
   readonly dispatch: () => Dispatch;
+  readonly scalingView: (tenantId: TenantId, deployment: string) => ScalingView | undefined;
 }
 
-/** Answers other control planes with what an agent that is connected here says. Without a proof it is not there. */
+/** Answers other control planes with what only this process knows. Without a proof there is nothing here. */
 export class PeerEndpoint {
   readonly #options: PeerEndpointOptions;
 
@@ -18,10 +26,12 @@ export class PeerEndpoint {
     this.#options = options;
   }
 
-  async serve(proof: string | undefined, body: string, response: ServerResponse): Promise<void> {
-    const stream = this.#options.proofs.holds(proof, body) ? this.#open(body) : undefined;
+  /** What an agent that is connected here says. */
+  async stream(proof: string | undefined, body: string, response: ServerResponse): Promise<void> {
+    const asked = this.#asked<PeerStreamRequest>(proof, body);
+    const stream = asked && this.#options.dispatch().streamHere(asked.tenantId, asked.node, asked.operation);
     if (stream === undefined) {
-      response.writeHead(404, { 'content-length': 0 }).end();
+      notHere(response);
       return;
     }
     response.on('error', () => undefined);
@@ -36,10 +46,40 @@ export class PeerEndpoint {
     response.end();
   }
 
-  #open(body: string): AgentStream | undefined {
-    const { tenantId, node, operation } = JSON.parse(body) as PeerStreamRequest;
-    return this.#options.dispatch().streamHere(tenantId, node, operation);
+  async question(proof: string | undefined, body: string, response: ServerResponse): Promise<void> {
+    const asked = this.#asked<PeerQuestion>(proof, body);
+    if (asked === undefined) {
+      notHere(response);
+      return;
+    }
+    const answer =
+      asked.kind === 'usage'
+        ? this.#measured(asked.nodes)
+        : (this.#options.scalingView(asked.tenantId, asked.deployment) ?? null);
+    response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store' });
+    response.end(JSON.stringify(answer));
   }
+
+  #asked<T>(proof: string | undefined, body: string): T | undefined {
+    return this.#options.proofs.holds(proof, body) ? (JSON.parse(body) as T) : undefined;
+  }
+
+  /** Ages instead of times: monotonic clocks of two machines have nothing to do with each other. */
+  #measured(nodes: readonly NodeOfTenant[]): readonly MeasuredNode[] {
+    const nowMs = performance.now();
+    return nodes.map(({ tenantId, node }) => ({
+      tenantId,
+      node,
+      usage: [...this.#options.dispatch().usageHere(tenantId, node).values()].map(({ atMs, ...usage }) => ({
+        ...usage,
+        ageMs: nowMs - atMs,
+      })),
+    }));
+  }
+}
+
+function notHere(response: ServerResponse): void {
+  response.writeHead(404, { 'content-length': 0 }).end();
 }
 
 function write(response: ServerResponse, line: PeerStreamLine): boolean {

@@ -1,32 +1,32 @@
 import type { IncomingMessage } from 'node:http';
-import type { ServerMessage, StreamEnd, StreamOperation } from '../../core/contract/agent-protocol.ts';
+import type { ServerMessage, StreamOperation } from '../../core/contract/agent-protocol.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { OtherControlPlanes } from '../dispatch/dispatch.ts';
-import { AgentStream, sizeOf, type StreamItem } from '../dispatch/streams.ts';
+import type { MeasuredUsage } from '../dispatch/reports.ts';
+import { AgentStream, sizeOf } from '../dispatch/streams.ts';
 import { joinId } from '../store/keys.ts';
 import type { ControlPlaneRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import { askPeer } from './peer-dial.ts';
 import { prove } from './peer-proof.ts';
+import {
+  type MeasuredNode,
+  type NodeOfTenant,
+  PEER_QUESTION_PATH,
+  PEER_STREAM_PATH,
+  type PeerQuestion,
+  type PeerStreamLine,
+  type PeerStreamRequest,
+} from './peer-words.ts';
+import { UsageElsewhere } from './usage-elsewhere.ts';
 
-export const PEER_STREAM_PATH = '/internal/v1/streams';
-
-/** What one control plane asks of another. */
-export interface PeerStreamRequest {
-  readonly tenantId: TenantId;
-  readonly node: string;
-  readonly operation: StreamOperation;
-}
-
-/** A line of the answer. */
-export type PeerStreamLine =
-  | { readonly item: StreamItem }
-  | { readonly end: Omit<StreamEnd, 'type' | 'streamId'> };
+const QUESTION_MS = 3000;
 
 export interface PeersOptions {
   readonly store: Store;
   readonly self: string;
   readonly tokenKey: Buffer;
+  readonly usageMs: number;
 }
 
 interface Peer {
@@ -39,9 +39,11 @@ export class Peers implements OtherControlPlanes {
   readonly self: string;
   readonly #store: Store;
   readonly #tokenKey: Buffer;
+  readonly #usage: UsageElsewhere;
 
-  constructor({ store, self, tokenKey }: PeersOptions) {
+  constructor({ store, self, tokenKey, usageMs }: PeersOptions) {
     this.#store = store;
+    this.#usage = new UsageElsewhere(usageMs, (nodes) => this.#askUsage(nodes));
     this.self = self;
     this.#tokenKey = tokenKey;
   }
@@ -68,6 +70,46 @@ export class Peers implements OtherControlPlanes {
     });
     forwarded.stream.begin(operation);
     return forwarded.stream;
+  }
+
+  usage(tenantId: TenantId, node: string): ReadonlyMap<string, MeasuredUsage> {
+    return this.#usage.of(tenantId, node);
+  }
+
+  /** Undefined: it does not answer, or is no more. */
+  async ask<T>(id: string, question: PeerQuestion): Promise<T | undefined> {
+    const record = this.#store.getGlobal('control-planes', id)?.record;
+    if (record === undefined) return undefined;
+    const body = JSON.stringify(question);
+    try {
+      const answer = await askPeer(record, {
+        path: PEER_QUESTION_PATH,
+        proof: prove(this.#tokenKey, id, body),
+        body,
+        signal: AbortSignal.timeout(QUESTION_MS),
+      });
+      if (answer.statusCode !== 200) return undefined;
+      let text = '';
+      for await (const piece of answer.setEncoding('utf8')) text += String(piece);
+      return JSON.parse(text) as T;
+    } catch {
+      return undefined;
+    }
+  }
+
+  close(): void {
+    this.#usage.close();
+  }
+
+  /** One question to each control plane that has some of the nodes. */
+  async #askUsage(nodes: readonly NodeOfTenant[]): Promise<readonly MeasuredNode[]> {
+    const byPeer = Map.groupBy(nodes, ({ tenantId, node }) => this.#peerOf(tenantId, node)?.id);
+    const answers = await Promise.all(
+      [...byPeer].map(async ([id, some]) =>
+        id === undefined ? undefined : this.ask<readonly MeasuredNode[]>(id, { kind: 'usage', nodes: some }),
+      ),
+    );
+    return answers.flatMap((answer) => answer ?? []);
   }
 
   #peerOf(tenantId: TenantId, node: string): Peer | undefined {

@@ -1,5 +1,7 @@
 import { createHash, randomBytes, X509Certificate } from 'node:crypto';
 import { hostname } from 'node:os';
+import type { TenantId } from '../../core/model/ids.ts';
+import type { ScalingView } from '../../core/model/scaling.ts';
 import type { Clock } from '../clock.ts';
 import { globalKey } from '../store/keys.ts';
 import { type ControlPlaneRecord, encodeRecord } from '../store/records.ts';
@@ -9,6 +11,7 @@ import { Membership } from './membership.ts';
 import { OwnedStore } from './owned-store.ts';
 import { Peers } from './peers.ts';
 import { PeerProofs } from './peer-proof.ts';
+import { shardOf } from './shard-map.ts';
 import { Shards } from './shards.ts';
 
 type Log = (problem: string, details: Readonly<Record<string, unknown>>) => void;
@@ -18,6 +21,8 @@ export interface SeveralOptions {
   readonly clock: Clock;
   readonly tokenKey: Buffer;
   readonly leaseMs: number;
+  /** How often measurements of agents elsewhere are fetched. */
+  readonly usageMs: number;
   readonly log: Log;
   readonly say: Log;
 }
@@ -70,11 +75,11 @@ export class Several {
   #shards: Shards | undefined;
 
   constructor(options: SeveralOptions) {
-    const { store, tokenKey } = options;
+    const { store, tokenKey, usageMs } = options;
     this.#options = options;
     this.barrier = new ReadBarrier(store.kv, store.view);
     this.controllersStore = new OwnedStore(store, (tenantId) => this.#shards?.guard(tenantId));
-    this.peers = new Peers({ store, self: this.id, tokenKey });
+    this.peers = new Peers({ store, self: this.id, tokenKey, usageMs });
     this.proofs = new PeerProofs(tokenKey, this.id);
   }
 
@@ -112,7 +117,18 @@ export class Several {
     return { ...this.#shards?.status(), refusedWrites: this.controllersStore.refused };
   }
 
+  /** What the owner of the tenant's shard remembers of a scaling policy. */
+  async scalingView(tenantId: TenantId, deployment: string): Promise<ScalingView | undefined> {
+    const owner = this.#options.store.getGlobal('shards', String(shardOf(tenantId)))?.record.owner;
+    if (owner === undefined) return undefined;
+    return (
+      (await this.peers.ask<ScalingView | null>(owner, { kind: 'scaling', tenantId, deployment })) ??
+      undefined
+    );
+  }
+
   async leave(): Promise<void> {
+    this.peers.close();
     this.#shards?.stop();
     await this.#membership?.leave();
   }

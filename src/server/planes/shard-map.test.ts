@@ -12,7 +12,7 @@ describe('the map of shards', () => {
   });
 
   it('spreads tenants over all shards', () => {
-    const counts = new Array<number>(SHARD_COUNT).fill(0);
+    const counts = Array.from({ length: SHARD_COUNT }, () => 0);
     for (let index = 0; index < 6400; index += 1) {
       const shard = shardOf(randomUUID() as TenantId);
       counts[shard] = (counts[shard] ?? 0) + 1;

@@ -1,0 +1,29 @@
+import type { InstanceUsage, StreamEnd, StreamOperation } from '../../core/contract/agent-protocol.ts';
+import type { TenantId } from '../../core/model/ids.ts';
+import type { StreamItem } from '../dispatch/streams.ts';
+
+/** What control planes of one store say to each other, beside what they read in it. */
+export const PEER_STREAM_PATH = '/internal/v1/streams';
+export const PEER_QUESTION_PATH = '/internal/v1/questions';
+
+export interface NodeOfTenant {
+  readonly tenantId: TenantId;
+  readonly node: string;
+}
+
+export interface PeerStreamRequest extends NodeOfTenant {
+  readonly operation: StreamOperation;
+}
+
+/** A line of the answer. */
+export type PeerStreamLine =
+  | { readonly item: StreamItem }
+  | { readonly end: Omit<StreamEnd, 'type' | 'streamId'> };
+
+export type PeerQuestion =
+  | { readonly kind: 'usage'; readonly nodes: readonly NodeOfTenant[] }
+  | { readonly kind: 'scaling'; readonly tenantId: TenantId; readonly deployment: string };
+
+export interface MeasuredNode extends NodeOfTenant {
+  readonly usage: readonly (InstanceUsage & { readonly ageMs: number })[];
+}
