@@ -101,7 +101,9 @@ export class Session {
       if (ending.farewell?.retry === false) return ending.farewell;
       failures = performance.now() - begun >= GOOD_SESSION_MS ? 1 : failures + 1;
       this.#addresses.moveOn();
-      const waitMs = Math.round((ending.retryMs ?? 0) + fullJitterMs(failures, BACK_OFF, random));
+      // Longer pauses only after every address has failed: one that is down is no reason to be slow with the next.
+      const rounds = Math.ceil(failures / this.#addresses.count);
+      const waitMs = Math.round((ending.retryMs ?? 0) + fullJitterMs(rounds, BACK_OFF, random));
       log.warn('no session with the control plane', { reason: ending.reason, retryInMs: waitMs });
       await pause(waitMs, undefined, { signal }).catch(() => {});
     }

@@ -240,6 +240,7 @@ export async function startServer({
       proofs: several.proofs,
       dispatch: () => dispatch,
       scalingView: controllers.scalingView,
+      storeAnswers: async () => (await kv.status()).connected,
     });
     addPeerPaths(
       app,
@@ -282,15 +283,18 @@ export async function startServer({
   if (several !== undefined) {
     await untilDone(
       () =>
-        several.join({
-          nodeName: config.nodeName,
-          version: VERSION,
-          host: config.host,
-          port,
-          ...(config.advertiseUrl === undefined ? {} : { advertiseUrl: config.advertiseUrl }),
-          ...(config.baseUrl === undefined ? {} : { baseUrl: config.baseUrl }),
-          ...(config.tls === undefined ? {} : { certificate: readFile(config.tls.cert) }),
-        }),
+        several.join(
+          {
+            nodeName: config.nodeName,
+            version: VERSION,
+            host: config.host,
+            port,
+            ...(config.advertiseUrl === undefined ? {} : { advertiseUrl: config.advertiseUrl }),
+            ...(config.baseUrl === undefined ? {} : { baseUrl: config.baseUrl }),
+            ...(config.tls === undefined ? {} : { certificate: readFile(config.tls.cert) }),
+          },
+          () => dispatch.release(),
+        ),
       (problem) => log.warn({ problem }, 'waiting for the store'),
       signal,
     );

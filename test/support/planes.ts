@@ -104,10 +104,12 @@ export async function startPlanes(
   etcd: Etcd,
   count: number,
   environment: Readonly<Record<string, string>> = {},
+  /** What is different for each. */
+  own: (index: number) => Readonly<Record<string, string>> = () => ({}),
 ): Promise<Planes> {
   const keys = mkdtempSync(join(tmpdir(), 'berth-keys-'));
   const shared = { ...planeEnvironment(etcd, keys), ...environment };
-  const members = Array.from({ length: count }, () => new PlaneProcess(shared));
+  const members = Array.from({ length: count }, (_, index) => new PlaneProcess({ ...shared, ...own(index) }));
   const planes = new Planes(members, await openEtcdKv({ endpoints: etcd.endpoints }), shared, keys);
   try {
     await Promise.all(members.map((member) => member.start()));

@@ -4,11 +4,21 @@ import { BOX, ClusterNode, eventually } from '../support/cluster.ts';
 import { buildTestImage, startEngine, type TestEngine } from '../support/engine.ts';
 import { type Etcd, startEtcd } from '../support/etcd.ts';
 import type { PlaneProcess, Tenant } from '../support/plane-process.ts';
+import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 import { healthOf, type Planes, startPlanes } from '../support/planes.ts';
 
 /** A real agent with a real engine under three control planes: it finds another one, and its containers do not notice. */
 
+/** In the proportions of the defaults: a control plane alone without its store is noticed before its nodes count as silent. */
+const TIMERS = {
+  BERTH_TIMERS_CONTROL_PLANE_LEASE: '3s',
+  BERTH_TIMERS_FAILED_AFTER: '9s',
+  BERTH_TIMERS_REPLACE_AFTER: '30s',
+};
+
 let etcd: Etcd;
+/** Between each control plane and etcd. */
+const links: TcpProxy[] = [];
 let planes: Planes;
 let engine: TestEngine;
 let agent: AgentProcess;
@@ -19,7 +29,12 @@ const as = (plane: PlaneProcess): Tenant['call'] => plane.as(shop.token);
 
 beforeAll(async () => {
   [etcd, engine] = await Promise.all([startEtcd(), startEngine()]);
-  [planes] = await Promise.all([startPlanes(etcd, 3), buildTestImage(engine, BOX, {})]);
+  const { hostname: host, port } = new URL(etcd.endpoints[0] ?? '');
+  for (let index = 0; index < 3; index += 1) links.push(await startTcpProxy({ host, port: Number(port) }));
+  const starting = startPlanes(etcd, 3, TIMERS, (index) => ({
+    BERTH_STORE_ETCD_ENDPOINTS: `http://127.0.0.1:${links[index]?.port}`,
+  }));
+  [planes] = await Promise.all([starting, buildTestImage(engine, BOX, {})]);
   shop = await planes.first.tenant('shop');
   const { body } = await shop.call('POST', '/api/v1/join-tokens', {});
   agent = await startAgent({
@@ -44,6 +59,7 @@ afterAll(async () => {
   await agent?.dispose();
   await planes?.stop();
   await engine?.stop();
+  await Promise.all(links.map((link) => link.close()));
   await etcd?.stop();
 });
 
@@ -115,6 +131,25 @@ describe('a real agent under three control planes', () => {
       await lost.start();
       await settled();
     }
+    expect(await node.pids('web')).toEqual(before);
+  });
+
+  it('is sent on by a control plane that alone has lost the store, and its node is not failed by it', async () => {
+    const before = await node.pids('web');
+    const alone = await connectedPlane();
+    const link = links[planes.members.indexOf(alone)];
+    link?.refuse(true);
+    await eventually('it is elsewhere', holder, (plane) => plane !== undefined && plane !== alone);
+    const [other] = planes.others(alone);
+    if (other === undefined) throw new Error('too few');
+    // What may be old says so, and nothing is decided on it.
+    const read = await as(alone)('GET', '/api/v1/deployments/web');
+    expect([read.status, read.headers.get('berth-stale')]).toEqual([200, 'true']);
+    const written = await as(alone)('PUT', '/api/v1/deployments/web', { replicas: 1 });
+    expect([written.status, written.body.code]).toEqual([503, 'store_unavailable']);
+    link?.refuse(false);
+    await settled();
+    expect((await as(other)('GET', '/api/v1/events?kind=node.failed&limit=10')).body).toEqual([]);
     expect(await node.pids('web')).toEqual(before);
   });
 

@@ -192,6 +192,11 @@ export class Dispatch {
     return this.#sessions.size;
   }
 
+  /** Sends every agent to another control plane. */
+  release(): void {
+    this.#sessions.release();
+  }
+
   close(): void {
     this.#jobLogs.close();
     this.#assignments.close();

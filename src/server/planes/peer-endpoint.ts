@@ -15,6 +15,7 @@ import type {
 export interface PeerEndpointOptions {
   readonly proofs: PeerProofs;
   readonly dispatch: () => Dispatch;
+  readonly storeAnswers: () => Promise<boolean>;
   readonly scalingView: (tenantId: TenantId, deployment: string) => ScalingView | undefined;
 }
 
@@ -52,12 +53,20 @@ export class PeerEndpoint {
       notHere(response);
       return;
     }
-    const answer =
-      asked.kind === 'usage'
-        ? this.#measured(asked.nodes)
-        : (this.#options.scalingView(asked.tenantId, asked.deployment) ?? null);
+    const answer = await this.#answer(asked);
     response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store' });
     response.end(JSON.stringify(answer));
+  }
+
+  async #answer(asked: PeerQuestion): Promise<unknown> {
+    switch (asked.kind) {
+      case 'store':
+        return this.#options.storeAnswers();
+      case 'usage':
+        return this.#measured(asked.nodes);
+      case 'scaling':
+        return this.#options.scalingView(asked.tenantId, asked.deployment) ?? null;
+    }
   }
 
   #asked<T>(proof: string | undefined, body: string): T | undefined {

@@ -21,6 +21,8 @@ export type PeerStreamLine =
   | { readonly end: Omit<StreamEnd, 'type' | 'streamId'> };
 
 export type PeerQuestion =
+  /** Does the store answer you? */
+  | { readonly kind: 'store' }
   | { readonly kind: 'usage'; readonly nodes: readonly NodeOfTenant[] }
   | { readonly kind: 'scaling'; readonly tenantId: TenantId; readonly deployment: string };
 

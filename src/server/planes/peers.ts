@@ -97,6 +97,13 @@ export class Peers implements OtherControlPlanes {
     }
   }
 
+  /** Whether the store answers any of the others. */
+  async storeAnswersElsewhere(): Promise<boolean> {
+    const others = this.#store.listGlobal('control-planes').filter(({ id }) => id !== this.self);
+    const answers = await Promise.all(others.map(({ id }) => this.ask<boolean>(id, { kind: 'store' })));
+    return answers.includes(true);
+  }
+
   close(): void {
     this.#usage.close();
   }

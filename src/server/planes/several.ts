@@ -7,6 +7,7 @@ import { globalKey } from '../store/keys.ts';
 import { type ControlPlaneRecord, encodeRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import { ReadBarrier } from '../store/read-barrier.ts';
+import { Isolation } from './isolation.ts';
 import { Membership } from './membership.ts';
 import { OwnedStore } from './owned-store.ts';
 import { Peers } from './peers.ts';
@@ -72,6 +73,7 @@ export class Several {
   readonly proofs: PeerProofs;
   readonly #options: SeveralOptions;
   #membership: Membership | undefined;
+  #isolation: Isolation | undefined;
   #shards: Shards | undefined;
 
   constructor(options: SeveralOptions) {
@@ -92,7 +94,8 @@ export class Several {
     return this.#membership?.certain === true;
   }
 
-  async join(address: OwnAddress): Promise<void> {
+  /** `onIsolated`: the store is out of reach of this process alone. */
+  async join(address: OwnAddress, onIsolated: () => void): Promise<void> {
     const { store, clock, leaseMs, log, say } = this.#options;
     const startedAt = clock.now().toISOString();
     const key = globalKey('control-plane-nodes', encodeURIComponent(address.nodeName));
@@ -110,6 +113,14 @@ export class Several {
     });
     await membership.join();
     this.#membership = membership;
+    this.#isolation = new Isolation({
+      membership,
+      othersReach: () => this.peers.storeAnswersElsewhere(),
+      onIsolated: () => {
+        log('the store answers others and not this control plane: its agents are sent to them', {});
+        onIsolated();
+      },
+    });
     this.#shards = new Shards({ store, membership, clock, log, say });
   }
 
@@ -129,6 +140,7 @@ export class Several {
 
   async leave(): Promise<void> {
     this.peers.close();
+    this.#isolation?.close();
     this.#shards?.stop();
     await this.#membership?.leave();
   }
