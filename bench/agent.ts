@@ -21,7 +21,14 @@ async function byHand(engine: DockerEngine, n: number): Promise<string> {
   const assigned = instance(`hand_${n}`);
   const { container } = assigned;
   if (container === undefined) throw new Error('no container');
-  const source = { name: `hand-${n}`, assigned, container, secrets: {}, bindRoots: [] };
+  const source = {
+    name: `hand-${n}`,
+    assigned,
+    container,
+    secrets: {},
+    bindRoots: [],
+    volume: () => ({ kind: 'waits' as const, reason: '', message: '' }),
+  };
   // Of another node, so that the agent does not look at it.
   const spec = await containerSpec({ ...source, owner: { ...owner, node: 'hand' } });
   const id = await engine.createContainer(spec);

@@ -32,6 +32,7 @@ const CHECKS: readonly Check[] = [
   { name: 'format', run: () => runTool('biome', ['format', '.']) },
   { name: 'lint', run: () => runTool('oxlint', ['--type-aware', '--deny-warnings']) },
   { name: 'types', run: () => runTool('tsc', ['-p', '.']) },
+  { name: 'types of the dashboard', run: () => runTool('tsc', ['-p', 'src/dashboard']) },
   { name: 'import table', run: importTable },
   { name: 'dead exports', run: () => runTool('knip', ['--no-progress']) },
   { name: 'generated docs', run: () => runTool('node', ['scripts/generate-reference.ts', '--check']) },

@@ -1,8 +1,9 @@
 import type { KeyObject } from 'node:crypto';
 import type { AgentMessage, Farewell, Welcome } from '../core/contract/agent-protocol.ts';
+import { checkBindSource } from './bind-roots.ts';
 import type { Engine, EngineInfo } from './engine/engine.ts';
 import type { Identity } from './identity.ts';
-import type { Log } from './log.ts';
+import { type Log, messageOf } from './log.ts';
 import { Loop } from './loop.ts';
 import { Networks } from './networks.ts';
 import { type NodeFacts, nodeFacts } from './node-facts.ts';
@@ -11,6 +12,10 @@ import { Reporter } from './reporter.ts';
 import { Session, type SessionMessage } from './session.ts';
 import { Streams } from './streams.ts';
 import { UsageMeter } from './usage.ts';
+import { PlainEngine } from './volumes/plain-engine.ts';
+import { RelayLink } from './volumes/relay-link.ts';
+import type { VolumeEngine } from './volumes/volume-engine.ts';
+import { Volumes } from './volumes/volumes.ts';
 
 const INFO_DEADLINE_MS = 5_000;
 
@@ -21,6 +26,9 @@ export interface AgentOptions {
   readonly key: KeyObject;
   readonly labels: Readonly<Record<string, string>>;
   readonly bindRoots: readonly string[];
+  readonly dataDir: string;
+  readonly volumeEngines: readonly VolumeEngine[];
+  readonly copyIntervalMs: number;
   readonly version: string;
   readonly log: Log;
   readonly onFirstWelcome: (facts: NodeFacts) => void;
@@ -36,13 +44,14 @@ export class Agent {
   readonly #reporter: Reporter;
   readonly #streams: Streams;
   readonly #meter: UsageMeter;
+  readonly #volumes: Volumes;
   #facts: NodeFacts;
   #welcomed = false;
 
   constructor(options: AgentOptions) {
     const { engine, info, identity, key, log } = options;
     this.#options = options;
-    this.#facts = nodeFacts(info, options.labels, options.version);
+    this.#facts = this.#nodeFacts(info);
     const send = (message: AgentMessage): boolean => this.#session.send(message);
     this.#session = new Session({
       identity,
@@ -63,8 +72,13 @@ export class Agent {
       cpus: info.cpus,
       node: identity.nodeName,
       bindRoots: options.bindRoots,
+      volume: (id) => this.#volumes.mountState(id),
+      onAssigned: ({ volumes = [] }) => this.#volumes.assign(volumes),
       send,
-      onChange: (id) => this.#reporter.changed(id),
+      onChange: (id) => {
+        this.#reporter.changed(id);
+        this.#volumes.wake();
+      },
       onEngineProblem: () => this.#reporter.nodeChanged(),
       onPass: () => this.#networks.look(),
       onFirstLook: () => this.#reporter.becameWhole(),
@@ -78,6 +92,8 @@ export class Agent {
         generation: () => this.#loop.state.generation,
         engineProblem: () => this.#loop.observer.problem,
         networks: () => this.#networks.observations(),
+        volumes: () => this.#volumes.observations(),
+        onBeat: (beat) => this.#volumes.leases.sent(beat),
       },
       send,
     );
@@ -86,11 +102,27 @@ export class Agent {
       () => [...this.#loop.observer.all()].filter(({ status }) => status === 'running'),
       (usage) => this.#reporter.measured(usage),
     );
+    this.#volumes = new Volumes({
+      dataDir: options.dataDir,
+      engines: options.volumeEngines,
+      plain: new PlainEngine(),
+      copyIntervalMs: options.copyIntervalMs,
+      link: new RelayLink(identity),
+      bindSource: async (path) => {
+        const { owner } = this.#loop.state;
+        return await checkBindSource(path, options.bindRoots, owner?.tenantSlug ?? '');
+      },
+      inUse: (id) => this.#loop.usesVolume(id),
+      onChange: (id) => this.#loop.volumeChanged(id),
+      onNews: () => this.#reporter.volumesChanged(),
+      log,
+    });
     this.#streams = new Streams({
       engine,
       containerOf: (id) => this.#containerOf(id),
       networkContainers: (name) => this.#networks.containers(name),
       send,
+      receive: (operation, aborted) => this.#volumes.receive(operation, aborted),
       log,
     });
   }
@@ -100,18 +132,24 @@ export class Agent {
     const stop = new AbortController();
     const all = AbortSignal.any([signal, stop.signal]);
     this.#meter.run(all);
+    await this.#volumes.load();
     const looping = this.#loop.run(all);
     const farewell = await this.#session.run(signal);
     stop.abort();
-    await looping;
+    await Promise.all([looping, this.#volumes.end()]);
     return farewell;
+  }
+
+  #nodeFacts(info: EngineInfo): NodeFacts {
+    const { labels, version, volumeEngines } = this.#options;
+    return { ...nodeFacts(info, labels, version), volumeEngines: volumeEngines.map(({ name }) => name) };
   }
 
   /** The engine may have been upgraded or its machine changed since the last session. */
   async #readFacts(): Promise<NodeFacts> {
-    const { engine, labels, version } = this.#options;
+    const { engine } = this.#options;
     try {
-      this.#facts = nodeFacts(await engine.info({ deadlineMs: INFO_DEADLINE_MS }), labels, version);
+      this.#facts = this.#nodeFacts(await engine.info({ deadlineMs: INFO_DEADLINE_MS }));
     } catch {
       // The last known facts; that the engine is away is in the report.
     }
@@ -123,6 +161,7 @@ export class Agent {
     const owner = ownership(identity.nodeName, welcome);
     this.#loop.begin(owner, welcome.epoch);
     this.#networks.begin(owner);
+    this.#volumes.begin();
     this.#reporter.begin(welcome.epoch, welcome.heartbeatMs);
     this.#meter.every(welcome.usageMs);
     log.info('session with the control plane', { epoch: welcome.epoch, tenant: welcome.tenantSlug });
@@ -143,7 +182,10 @@ export class Agent {
         if (this.#loop.assign(message)) this.#networks.assign(message);
         return;
       case 'lease':
-        return; // No engine that writes under a lease is here yet.
+        this.#volumes.lease(message.beat).catch((error: unknown) => {
+          this.#options.log.error('a lease could not be recorded', { problem: messageOf(error) });
+        });
+        return;
       case 'verdict':
         return this.#loop.condemn(message);
       case 'resolved':

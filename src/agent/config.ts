@@ -1,6 +1,7 @@
 import { nearest } from '../core/contract/nearest.ts';
 import { LABEL_DOMAIN, NODE_LABELS } from '../core/model/labels.ts';
 import { FLAGS, type Flag, type FlagName } from './flags.ts';
+import { VOLUME_ENGINES } from './volumes/names.ts';
 import { LOG_LEVELS, type LogLevel } from './log.ts';
 
 export interface AgentConfig {
@@ -15,6 +16,9 @@ export interface AgentConfig {
   readonly engine: string | undefined;
   readonly labels: Readonly<Record<string, string>>;
   readonly bindRoots: readonly string[];
+  /** Absent: the first that works. */
+  readonly volumeEngine: string | undefined;
+  readonly copyIntervalMs: number;
   readonly logLevel: LogLevel;
   readonly warnings: readonly string[];
 }
@@ -112,6 +116,8 @@ function toConfig(given: Given, hostname: string): AgentConfig {
     engine: one('engine'),
     labels: Object.fromEntries(labels),
     bindRoots: (given['bind-root'] ?? []).map((root) => absolute('bind-root', root)),
+    volumeEngine: volumeEngine(one('volume-engine')),
+    copyIntervalMs: copyInterval(one('volume-copy-interval') ?? '1s'),
     logLevel: logLevel(one('log-level') ?? 'info'),
     warnings: labels.flatMap(([key]) => labelWarning(key)),
   };
@@ -183,6 +189,20 @@ function logLevel(text: string): LogLevel {
   const level = LOG_LEVELS.find((one) => one === text);
   if (level === undefined) throw new Problem(`--log-level ${text}: expected one of ${LOG_LEVELS.join(', ')}`);
   return level;
+}
+
+function volumeEngine(name: string | undefined): string | undefined {
+  if (name !== undefined && !VOLUME_ENGINES.includes(name)) {
+    throw new Problem(`--volume-engine ${name}: expected one of ${VOLUME_ENGINES.join(', ')}`);
+  }
+  return name;
+}
+
+function copyInterval(text: string): number {
+  const seconds = Number(/^(\d+(?:\.\d+)?)s$/.exec(text)?.[1]);
+  if (!(seconds >= 1 && seconds <= 60))
+    throw new Problem(`--volume-copy-interval ${text}: expected 1s to 60s`);
+  return seconds * 1000;
 }
 
 function absolute(flag: FlagName, path: string): string {

@@ -9,7 +9,9 @@ import { checkBindSource } from './bind-roots.ts';
 import type { ContainerSpec, HealthCheckSpec, MountSpec } from './engine/container.ts';
 import { UnsafeSpecError } from './engine/errors.ts';
 import { optional } from './engine/fields.ts';
+import { QUICK_BACK_OFF, StepError } from './failures.ts';
 import { containerLabels, networkName, type Ownership } from './own-labels.ts';
+import type { MountState } from './volumes/mount-state.ts';
 
 export const STOP_GRACE_S = 10;
 const DEFAULT_TMPFS_BYTES = 64 * 2 ** 20;
@@ -22,6 +24,7 @@ export interface SpecSource {
   readonly secrets: Readonly<Record<string, string>>;
   readonly owner: Ownership;
   readonly bindRoots: readonly string[];
+  readonly volume: (volumeId: string) => MountState;
 }
 
 /** The assignment in the engine port's typed words. What the server should never ask for is refused here once more. */
@@ -62,15 +65,19 @@ function healthCheckSpec({ command, ...rest }: AssignedHealthCheck): HealthCheck
   return { test, ...rest };
 }
 
-async function mountSpec(mount: AssignedMount, { bindRoots, owner }: SpecSource): Promise<MountSpec> {
+async function mountSpec(mount: AssignedMount, { bindRoots, owner, volume }: SpecSource): Promise<MountSpec> {
   const { target, readOnly } = mount;
   switch (mount.kind) {
     case 'bind': {
       const source = await checkBindSource(mount.source ?? '', bindRoots, owner.tenantSlug);
       return { kind: 'bind', source, target, readOnly };
     }
-    case 'volume':
-      return { kind: 'volume', source: mount.source ?? mount.volumeId, target, readOnly };
+    case 'volume': {
+      // Planned only when it was ready; from then to here nothing was awaited but checks of paths.
+      const state = volume(mount.volumeId);
+      if (state.kind !== 'ready') throw new StepError(state.reason, state.message, QUICK_BACK_OFF);
+      return { kind: 'bind', source: state.source, target, readOnly };
+    }
     case 'tmpfs':
       return { kind: 'tmpfs', target, sizeBytes: mount.sizeBytes ?? DEFAULT_TMPFS_BYTES };
     default:

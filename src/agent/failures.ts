@@ -31,7 +31,8 @@ const SLOW_BACK_OFF: BackOff = { baseMs: 5_000, capMs: 300_000 };
 
 const PULL_BACK_OFF: Readonly<Record<PullFailure, BackOff>> = {
   'not-found': SLOW_BACK_OFF,
-  unauthorized: SLOW_BACK_OFF,
+  // The credential is asked for again this often; the registry is not, see steps.ts.
+  unauthorized: SECRETS_BACK_OFF,
   'no-space': SLOW_BACK_OFF,
   unreachable: USUAL_BACK_OFF,
   other: USUAL_BACK_OFF,

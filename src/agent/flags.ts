@@ -68,6 +68,18 @@ export const FLAGS = [
     help: "Directory below which volumes of type bind may lie, each in a folder named like the tenant's slug; may be repeated. Without one, none is allowed.",
   },
   {
+    name: 'volume-engine',
+    value: 'ENGINE',
+    variable: 'BERTH_AGENT_VOLUME_ENGINE',
+    help: 'How replicated volumes are kept: btrfs (package btrfs-progs) or rsync (packages rsync and e2fsprogs). All nodes that keep copies of a volume need the same one. Default: the first that works.',
+  },
+  {
+    name: 'volume-copy-interval',
+    value: 'TIME',
+    variable: 'BERTH_AGENT_VOLUME_COPY_INTERVAL',
+    help: 'How often the copies of a replicated volume are brought up to date: 1s (default) to 60s.',
+  },
+  {
     name: 'log-level',
     value: 'LEVEL',
     variable: 'BERTH_AGENT_LOG_LEVEL',

@@ -1,9 +1,10 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { chmod, mkdir, open, readFile, rename } from 'node:fs/promises';
+import { chmod, mkdir, readFile } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { fields, nonEmpty } from './engine/fields.ts';
+import { writeWhole } from './whole-file.ts';
 
 /** What makes this machine the node: kept across starts, readable by its owner only. */
 export interface Identity {
@@ -27,13 +28,20 @@ export async function prepareDataDir(dataDir: string): Promise<void> {
 }
 
 /** An abstract socket ends with the process, also with a killed one: no stale lock is left. */
-export async function lockDataDir(dataDir: string): Promise<Server | undefined> {
-  const name = createHash('sha256').update(dataDir).digest('hex').slice(0, 32);
-  const lock = createServer();
+export async function lockDataDir(
+  dataDir: string,
+  holder: 'agent' | 'watchdog' = 'agent',
+): Promise<Server | undefined> {
+  const lock = createServer((connection) => connection.destroy());
   return await new Promise((resolve) => {
     lock.once('error', () => resolve(undefined));
-    lock.listen(`\0berth-agent-${name}`, () => resolve(lock.unref()));
+    lock.listen(dataDirLock(dataDir, holder), () => resolve(lock.unref()));
   });
+}
+
+export function dataDirLock(dataDir: string, holder: 'agent' | 'watchdog'): string {
+  const name = createHash('sha256').update(dataDir).digest('hex').slice(0, 32);
+  return `\0berth-${holder}-${name}`;
 }
 
 export async function readIdentity(dataDir: string): Promise<Identity | undefined> {
@@ -79,18 +87,6 @@ export async function readOrMakeKey(dataDir: string): Promise<KeyObject> {
 
 export function publicKeyText(key: KeyObject): string {
   return createPublicKey(key).export({ type: 'spki', format: 'der' }).toString('base64');
-}
-
-async function writeWhole(path: string, content: string): Promise<void> {
-  const file = await open(`${path}.new`, 'w', 0o600);
-  try {
-    await file.chmod(0o600);
-    await file.writeFile(content);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(`${path}.new`, path);
 }
 
 async function readIfThere(path: string): Promise<string | undefined> {

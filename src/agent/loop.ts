@@ -6,10 +6,11 @@ import { Gate } from './gate.ts';
 import { type Log, messageOf } from './log.ts';
 import { type Ending, withEnding, withFailure, withoutFailure } from './memory.ts';
 import { NodeState } from './node-state.ts';
-import { observationOf } from './observation.ts';
+import { observationOf, type Sight } from './observation.ts';
 import { Observer } from './observe.ts';
 import type { Ownership } from './own-labels.ts';
 import {
+  awaitedVolume,
   currentContainer,
   nextDueMs,
   type NodeView,
@@ -33,6 +34,9 @@ export interface LoopOptions {
   readonly cpus: number;
   readonly node: string;
   readonly bindRoots: readonly string[];
+  readonly volume: NodeView['volume'];
+  /** Before anything is done by it. */
+  readonly onAssigned: (assignment: Assignment) => void;
   readonly send: (message: AgentMessage) => boolean;
   /** The report of this instance may have changed. */
   readonly onChange: (instanceId: string) => void;
@@ -56,6 +60,7 @@ export class Loop {
   readonly #resolver: Resolver;
   readonly #material = new Map<string, Material>();
   readonly #pulls = new Map<string, Promise<void>>();
+  readonly #refusals: Workbench['refusals'] = new Map();
   readonly #network: Workbench['network'] = { made: undefined };
   readonly #lanes = new Set<string>();
   readonly #again = new Set<string>();
@@ -102,6 +107,7 @@ export class Loop {
     this.state.end();
     this.#resolver.lost();
     this.#material.clear();
+    this.#refusals.clear();
     for (const timer of this.#timers.values()) clearTimeout(timer);
     this.#timers.clear();
   }
@@ -112,6 +118,7 @@ export class Loop {
       this.#options.log.warn('an older assignment was passed over', { generation: assignment.generation });
       return false;
     }
+    this.#options.onAssigned(assignment);
     for (const id of this.state.assigned.keys()) {
       this.#noteRun(id);
       this.#wake(id);
@@ -130,6 +137,37 @@ export class Loop {
     }
   }
 
+  /** Its state is another: what waited for it goes on, and what may no longer write it ends, with or without a session. */
+  volumeChanged(volumeId: string): void {
+    const lost = this.#options.volume(volumeId).kind === 'lost';
+    for (const { id, container } of this.state.assigned.values()) {
+      if (container?.mounts.some((mount) => mount.volumeId === volumeId) !== true) continue;
+      if (lost) this.#endNow(id);
+      this.#options.onChange(id);
+      this.#wake(id);
+    }
+  }
+
+  usesVolume(volumeId: string): boolean {
+    return [...this.state.assigned.values()].some(
+      ({ wanted, container }) =>
+        wanted === 'run' && container?.mounts.some((mount) => mount.volumeId === volumeId) === true,
+    );
+  }
+
+  /** The kernel's side of this is done by the volume's fence; told to the engine, it does not start it anew. */
+  #endNow(instanceId: string): void {
+    for (const { id, status } of this.observer.byInstance.get(instanceId) ?? []) {
+      if (status !== 'running' && status !== 'restarting') continue;
+      this.#options.engine.stop(id, 0).catch((error: unknown) => {
+        this.#options.log.warn('a container could not be stopped', {
+          container: id,
+          problem: messageOf(error),
+        });
+      });
+    }
+  }
+
   answer(answer: Resolved): void {
     this.#resolver.answer(answer);
   }
@@ -144,8 +182,14 @@ export class Loop {
       ),
       memory: this.state.remembered(instanceId),
       activity: this.state.activity.get(instanceId),
+      awaited: this.#awaited(instanceId),
       nowMs: performance.now(),
     });
+  }
+
+  #awaited(instanceId: string): Sight['awaited'] {
+    const container = this.state.assigned.get(instanceId)?.container;
+    return container === undefined ? undefined : awaitedVolume(this.#options, container);
   }
 
   /** Of all that is assigned or there. */
@@ -210,7 +254,8 @@ export class Loop {
     const { owner, synced } = this.state;
     if (this.#epoch === undefined || !synced || owner === undefined) return undefined;
     if (this.observer.problem !== undefined || !this.observer.looked) return undefined;
-    return this.state.view(this.observer, this.#options.engineKind, owner.installId, performance.now());
+    const { volume, engineKind } = this.#options;
+    return this.state.view(this.observer, volume, engineKind, owner.installId, performance.now());
   }
 
   #next(instanceId: string): InstanceStep | undefined {
@@ -221,7 +266,7 @@ export class Loop {
   #bench(): Workbench | undefined {
     const { owner } = this.state;
     if (owner === undefined || this.#epoch === undefined) return undefined;
-    const { engine, bindRoots, send } = this.#options;
+    const { engine, bindRoots, volume, send } = this.#options;
     const { observer, state } = this;
     return {
       engine,
@@ -230,8 +275,10 @@ export class Loop {
       owner,
       resolver: this.#resolver,
       bindRoots,
+      volume,
       material: this.#material,
       pulls: this.#pulls,
+      refusals: this.#refusals,
       network: this.#network,
       send,
       epoch: this.#epoch,

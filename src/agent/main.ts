@@ -21,6 +21,7 @@ import {
 } from './identity.ts';
 import { type Log, makeLog, messageOf } from './log.ts';
 import { nodeFacts, readyLine } from './node-facts.ts';
+import { detectVolumeEngines } from './volumes/detect.ts';
 
 const EXIT_REFUSED = 1;
 const EXIT_DISMISSED = 2;
@@ -74,8 +75,12 @@ async function runAgent(config: AgentConfig): Promise<number> {
       setTimeout(() => process.exit(0), SHUTDOWN_MS).unref();
     });
   }
+  const volumeEngines = await detectVolumeEngines(log, config.volumeEngine);
   const agent = new Agent({
     ...found,
+    dataDir: config.dataDir,
+    volumeEngines,
+    copyIntervalMs: config.copyIntervalMs,
     identity,
     key,
     labels: config.labels,

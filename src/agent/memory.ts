@@ -8,6 +8,8 @@ export interface InstanceMemory {
   readonly checkedAtMs?: number;
   /** Of a job's container: since when it runs. */
   readonly runningSinceMs?: number;
+  /** Of a job's container: a look that is older must not lead to a second start. */
+  readonly wasStarted?: boolean;
   /** Of a job's container: it did not end by itself. */
   readonly wasEnded?: boolean;
   /** Ends of its containers, newest last. */

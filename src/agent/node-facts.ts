@@ -10,6 +10,7 @@ export interface NodeFacts {
   readonly platform: string;
   readonly engine: { readonly kind: string; readonly version: string };
   readonly agentVersion: string;
+  readonly volumeEngines?: readonly string[];
 }
 
 export function nodeFacts(

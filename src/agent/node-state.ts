@@ -59,7 +59,13 @@ export class NodeState {
     return true;
   }
 
-  view(observer: Observer, engineKind: EngineKind, installId: string, nowMs: number): NodeView {
+  view(
+    observer: Observer,
+    volume: NodeView['volume'],
+    engineKind: EngineKind,
+    installId: string,
+    nowMs: number,
+  ): NodeView {
     const { foreignNames, reservedNames } = this;
     return {
       nowMs,
@@ -72,6 +78,7 @@ export class NodeState {
       askedAtMs: this.askedAtMs,
       networkReady: this.networkReady,
       images: this.images,
+      volume,
       // Joined only when a name is chosen.
       get takenNames() {
         const foreign = [...foreignNames].map((name) => [name, ''] as const);

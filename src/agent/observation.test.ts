@@ -38,6 +38,7 @@ function seen(more: Partial<Sight>): ReturnType<typeof observationOf> {
   return observationOf({
     instanceId: 'ins_1',
     assigned: ASSIGNED,
+    awaited: undefined,
     containers: [],
     memory: NO_MEMORY,
     activity: undefined,
@@ -103,6 +104,28 @@ describe('an observation', () => {
     ],
     ['healthy', { containers: [health('healthy')] }, { phase: 'running', health: 'healthy' }],
     ['unhealthy', { containers: [health('unhealthy')] }, { health: 'unhealthy', reason: 'unhealthy' }],
+    [
+      'a check that never returns',
+      {
+        containers: [
+          {
+            ...RUNNING,
+            health: {
+              status: 'unhealthy',
+              failingStreak: 3,
+              lastExitCode: -1,
+              timedOut: true,
+              commandNotFound: false,
+            },
+          },
+        ],
+      },
+      {
+        reason: 'unhealthy',
+        message:
+          'the health check failed 3 times in a row, the last time because it did not return within its timeout',
+      },
+    ],
     [
       'a check that cannot run',
       { containers: [health('unhealthy', true)] },

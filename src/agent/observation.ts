@@ -16,6 +16,8 @@ export interface Sight {
   /** The step under way. */
   readonly activity: InstanceStep['kind'] | undefined;
   readonly nowMs: number;
+  /** The volume that it waits for. */
+  readonly awaited: { readonly reason: string; readonly message: string } | undefined;
 }
 
 /** What is reported of an instance. Facts of the container first; a failure to make a newer one is told beside them. */
@@ -83,9 +85,12 @@ interface Trouble {
 function trouble(sight: Sight, seen: ObservedContainer | undefined): Trouble {
   const { failure } = sight.memory;
   if (failure !== undefined) return { reason: failure.reason, message: failure.message };
-  if (seen === undefined) return lost(sight);
-  if (sight.assigned?.once !== undefined && seen.status === 'exited')
+  if (sight.assigned?.once !== undefined && seen?.status === 'exited')
     return endedOnce(sight.assigned.once, seen, sight.memory);
+  if (sight.awaited !== undefined && seen?.status !== 'running') {
+    return { reason: sight.awaited.reason, message: sight.awaited.message };
+  }
+  if (seen === undefined) return lost(sight);
   return ended(sight, seen) ?? unhealthy(sight, seen) ?? paused(seen) ?? {};
 }
 
@@ -158,9 +163,12 @@ function unhealthy(sight: Sight, seen: ObservedContainer): Trouble | undefined {
     };
   }
   if (health?.status !== 'unhealthy') return undefined;
+  const last = health.timedOut
+    ? 'the last time because it did not return within its timeout'
+    : `last with exit code ${health.lastExitCode ?? 'unknown'}`;
   return {
     reason: 'unhealthy',
-    message: `the health check failed ${health.failingStreak} times in a row, last with exit code ${health.lastExitCode ?? 'unknown'}`,
+    message: `the health check failed ${health.failingStreak} times in a row, ${last}`,
   };
 }
 

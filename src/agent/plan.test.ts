@@ -62,6 +62,7 @@ function viewOf({ assigned: wanted = [], containers = [], memory = {}, more = {}
     askedAtMs: new Map(),
     networkReady: true,
     images: new Set([IMAGE]),
+    volume: () => ({ kind: 'waits', reason: 'volume_not_ready', message: '' }),
     takenNames: new Map(containers.map((one) => [one.name, one.instanceId])),
     ...more,
   };
@@ -89,6 +90,15 @@ const CASES: readonly (readonly [string, World, readonly (Partial<Step> & { read
     'a job whose container is made',
     { assigned: [assigned('a', { once: {} })], containers: [container('a', { status: 'created' })] },
     [{ kind: 'start' }],
+  ],
+  [
+    'a job that was started is not started again, whatever an older look says',
+    {
+      assigned: [assigned('a', { once: {} })],
+      containers: [container('a', { status: 'created' })],
+      memory: { a: { ...NO_MEMORY, wasStarted: true } },
+    },
+    [],
   ],
   [
     'a job that has ended stays',

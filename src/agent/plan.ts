@@ -5,6 +5,7 @@ import type { EngineKind } from './engine/engine.ts';
 import { type InstanceMemory, NO_MEMORY, recentEndings } from './memory.ts';
 import type { ObservedContainer } from './observed-container.ts';
 import type { InstanceStep, StepOf } from './step.ts';
+import type { MountState } from './volumes/mount-state.ts';
 
 /** All that a decision rests on. Taken only in a session whose assignment has arrived. */
 export interface NodeView {
@@ -22,6 +23,7 @@ export interface NodeView {
   readonly images: ReadonlySet<string>;
   /** Name → instance that holds or will hold it; an empty text for containers that are not ours. */
   readonly takenNames: ReadonlyMap<string, string>;
+  readonly volume: (volumeId: string) => MountState;
 }
 
 /** Long enough for a pull to end between `resolve` and `create`, short enough that a rotation is not missed. */
@@ -68,7 +70,7 @@ function planRun(
   }
   const surplus = discardFirst(mine.filter((one) => one.id !== kept.id));
   if (surplus !== undefined) return surplus;
-  return assigned.once !== undefined && kept.status !== 'created'
+  return assigned.once !== undefined && hasStarted(view, assigned.id, kept)
     ? planOnce(view, assigned, assigned.once, kept)
     : planKept(view, assigned, container, kept);
 }
@@ -85,6 +87,7 @@ function planCreate(
   if (container.needsSecrets && !hasFreshSecrets(view, instanceId)) return { kind: 'resolve', instanceId };
   if (!present) return { kind: 'pull', instanceId, image: container.image };
   if (!view.networkReady) return { kind: 'ensureNetwork', instanceId };
+  if (awaitedVolume(view, container) !== undefined) return undefined;
   if (stale.length > 0) return discardFirst(stale);
   return { kind: 'create', instanceId, name: chooseName(assigned.deployment, instanceId, view.takenNames) };
 }
@@ -96,6 +99,8 @@ function planKept(
   kept: ObservedContainer,
 ): InstanceStep | undefined {
   const target = { instanceId: assigned.id, containerId: kept.id };
+  const awaited = awaitedVolume(view, container);
+  if (awaited !== undefined) return planWithout(awaited, kept);
   switch (kept.status) {
     case 'created':
       if (!view.networkReady) return { kind: 'ensureNetwork', instanceId: assigned.id };
@@ -116,6 +121,11 @@ function planKept(
   }
 }
 
+/** From what this agent did or sees: a container that ended at once may still be known as created. */
+function hasStarted(view: NodeView, instanceId: string, kept: ObservedContainer | undefined): boolean {
+  return kept?.status !== 'created' || view.memory.get(instanceId)?.wasStarted === true;
+}
+
 /** Runs to its end, which may be brought about, and then stays: the control plane says when it may go. */
 function planOnce(
   view: NodeView,
@@ -131,6 +141,24 @@ function planOnce(
 function timeoutAtMs(view: NodeView, instanceId: string, { timeoutMs }: AssignedOnce): number | undefined {
   const since = view.memory.get(instanceId)?.runningSinceMs;
   return since === undefined || timeoutMs === undefined ? undefined : since + timeoutMs;
+}
+
+/** What this node may no longer write ends its container; one that is only not ready yet leaves it as it is. */
+function planWithout(awaited: MountState, kept: ObservedContainer): InstanceStep | undefined {
+  const runs = kept.status === 'running' || kept.status === 'restarting' || kept.status === 'paused';
+  return awaited.kind === 'lost' && runs ? discardFirst([kept]) : undefined;
+}
+
+/** The first of its volumes that is not there, if any. What needs nothing prepared is always there. */
+export function awaitedVolume(
+  { volume }: Pick<NodeView, 'volume'>,
+  { mounts }: Pick<AssignedContainer, 'mounts'>,
+): Exclude<MountState, { readonly kind: 'ready' }> | undefined {
+  for (const { kind, volumeId } of mounts) {
+    const state = kind === 'volume' ? volume(volumeId) : undefined;
+    if (state !== undefined && state.kind !== 'ready') return state;
+  }
+  return undefined;
 }
 
 /** A running container before one that does not run, an older one before a younger: both agents of a restart choose alike. */
@@ -214,7 +242,7 @@ export function nextDueMs(view: NodeView, instanceId: string): number | undefine
   if (assigned?.wanted !== 'run' || assigned.container === undefined) return undefined;
   const mine = (view.containers.get(instanceId) ?? []).filter((one) => one.installId === view.installId);
   const kept = currentContainer(assigned, mine);
-  if (assigned.once !== undefined && kept?.status !== 'created')
+  if (assigned.once !== undefined && hasStarted(view, instanceId, kept))
     return kept?.status === 'running' ? timeoutAtMs(view, instanceId, assigned.once) : undefined;
   if (kept?.status === 'exited') return restartAtMs(view, instanceId);
   return kept?.status === 'running' ? checkAtMs(view, instanceId, assigned.container) : undefined;

@@ -1,4 +1,4 @@
-import type { AgentMessage, InstanceUsage } from '../core/contract/agent-protocol.ts';
+import type { AgentMessage, InstanceUsage, VolumeObservation } from '../core/contract/agent-protocol.ts';
 import type { ContainerPhase, InstanceObservation } from '../core/model/instance.ts';
 import type { NetworkObservation } from '../core/model/network.ts';
 
@@ -17,6 +17,9 @@ export interface ReportSource {
   generation(): number;
   engineProblem(): string | undefined;
   networks(): readonly NetworkObservation[];
+  volumes(): readonly VolumeObservation[];
+  /** This report is about to be sent. */
+  onBeat(beat: number): void;
 }
 
 /**
@@ -33,6 +36,8 @@ export class Reporter {
   #usage: readonly InstanceUsage[] = [];
   #epoch: number | undefined;
   #heartbeatMs = 0;
+  #beat = 0;
+  #volumesDue = false;
   #flushedMs = -Infinity;
   #fullMs = -Infinity;
   #flushTimer: NodeJS.Timeout | undefined;
@@ -48,6 +53,7 @@ export class Reporter {
     this.#epoch = epoch;
     this.#heartbeatMs = heartbeatMs;
     this.#sent.clear();
+    this.#beat = 0;
     this.#report(true);
   }
 
@@ -72,6 +78,13 @@ export class Reporter {
   /** The state of the engine and of networks goes with any report. */
   nodeChanged(): void {
     if (this.#epoch !== undefined) this.#report(false);
+  }
+
+  /** Of volumes the whole is told each time. */
+  volumesChanged(): void {
+    if (this.#epoch === undefined) return;
+    this.#volumesDue = true;
+    this.#flushAt(this.#flushedMs + COALESCE_MS);
   }
 
   measured(usage: readonly InstanceUsage[]): void {
@@ -104,7 +117,7 @@ export class Reporter {
       this.#changed.delete(id);
       if (this.#isNew(observation)) news.push(observation);
     }
-    if (news.length > 0) this.#report(false, news);
+    if (news.length > 0 || this.#volumesDue) this.#report(false, news);
     if (laterMs < Infinity) this.#flushAt(laterMs);
   }
 
@@ -125,6 +138,9 @@ export class Reporter {
     const problem = this.#source.engineProblem();
     const networks = this.#source.networks();
     this.#flushedMs = performance.now();
+    this.#volumesDue = false;
+    this.#beat += 1;
+    this.#source.onBeat(this.#beat);
     this.#send({
       type: 'report',
       epoch: this.#epoch,
@@ -134,6 +150,8 @@ export class Reporter {
       ...(problem === undefined ? {} : { engineProblem: problem }),
       ...(this.#usage.length === 0 ? {} : { usage: this.#usage }),
       ...(networks.length === 0 ? {} : { networks }),
+      beat: this.#beat,
+      volumes: this.#source.volumes(),
     });
     this.#usage = [];
     this.#scheduleHeartbeat();

@@ -156,7 +156,7 @@ function isCopyHeader(copy: Fields): boolean {
   return (
     isName(copy['engine']) &&
     isCount(copy['sequence']) &&
-    (copy['parent'] === undefined || isCount(copy['parent'])) &&
+    (copy['parent'] === undefined || (isCount(copy['parent']) && isCount(copy['parentEpoch']))) &&
     isText(copy['takenAt'])
   );
 }

@@ -1,9 +1,9 @@
 import type { AgentMessage, AssignedContainer, AssignedInstance } from '../core/contract/agent-protocol.ts';
 import { parseImageReference } from '../core/model/image-reference.ts';
 import { secondName } from './container-name.ts';
-import { containerSpec, STOP_GRACE_S } from './container-spec.ts';
+import { containerSpec, type SpecSource, STOP_GRACE_S } from './container-spec.ts';
 import type { Engine, RegistryCredentials } from './engine/engine.ts';
-import { EngineConflictError, EngineNotFoundError } from './engine/errors.ts';
+import { EngineConflictError, EngineNotFoundError, ImagePullError } from './engine/errors.ts';
 import { optional } from './engine/fields.ts';
 import { QUICK_BACK_OFF, StepError } from './failures.ts';
 import type { NodeState } from './node-state.ts';
@@ -13,6 +13,16 @@ import { networkLabels, networkName, OWN_LABELS, type Ownership } from './own-la
 import type { StepKind, StepOf } from './step.ts';
 import type { Material, Resolver } from './resolver.ts';
 
+/** At most six tries in five minutes with what was refused (fault-catalogue F-18). */
+const SAME_CREDENTIAL_MS = 60_000;
+const MAX_REFUSALS = 1_000;
+
+interface PullRefusal {
+  readonly credential: string;
+  readonly atMs: number;
+  readonly error: ImagePullError;
+}
+
 /** What the executors work with. */
 export interface Workbench {
   readonly engine: Engine;
@@ -21,10 +31,13 @@ export interface Workbench {
   readonly owner: Ownership;
   readonly resolver: Resolver;
   readonly bindRoots: readonly string[];
+  readonly volume: SpecSource['volume'];
   /** By instance, from `resolve` to `create`. */
   readonly material: Map<string, Material>;
   /** Pulls under way, by image: instances that need the same one share it. */
   readonly pulls: Map<string, Promise<void>>;
+  /** Pulls that a registry refused, by image, with the credential in memory: a corrected one is tried at once. */
+  readonly refusals: Map<string, PullRefusal>;
   /** The network that is being made, for all that need it. */
   readonly network: { made: Promise<void> | undefined };
   readonly send: (message: AgentMessage) => boolean;
@@ -72,6 +85,8 @@ export const EXECUTORS: Executors = {
 
   start: async ({ instanceId, containerId }, { engine, observer, state }) => {
     await orGone(observer, containerId, async () => {
+      if (state.assigned.get(instanceId)?.once !== undefined && !(await isUnstarted(observer, containerId)))
+        return;
       const container = state.assigned.get(instanceId)?.container;
       if (container?.ports.length === 0 && container.healthCheck === undefined)
         observer.expectStart(containerId);
@@ -83,8 +98,10 @@ export const EXECUTORS: Executors = {
       });
       // Reported at once; the engine's event brings the rest (ports, health) a moment later, where there is any.
       const before = observer.get(containerId);
-      // What ended at once may have been seen to: that is newer.
-      if (before !== undefined && before === known) {
+      if (state.assigned.get(instanceId)?.once !== undefined)
+        state.memory.set(instanceId, { ...state.remembered(instanceId), wasStarted: true });
+      // What ended at once may have been seen to end: that is newer.
+      if (before !== undefined && (before === known || before.status === 'created')) {
         const { exitCode: _ended, ...rest } = before;
         const startedAt = new Date().toISOString();
         observer.put({ ...rest, status: 'running', oomKilled: false, startedAt });
@@ -158,6 +175,12 @@ async function removeIfUnused(engine: Engine, networkId: string): Promise<void> 
   }
 }
 
+/** Asked of the engine itself: an agent that was killed may have started it, and a second start would run a job twice. */
+async function isUnstarted(observer: Observer, containerId: string): Promise<boolean> {
+  await observer.refresh(containerId);
+  return observer.get(containerId)?.status === 'created';
+}
+
 async function orGone(observer: Observer, containerId: string, work: () => Promise<void>): Promise<void> {
   try {
     await work();
@@ -170,22 +193,53 @@ async function orGone(observer: Observer, containerId: string, work: () => Promi
 }
 
 function startPull(image: string, instanceId: string, bench: Workbench): Promise<void> {
-  const { engine, pulls } = bench;
+  const { pulls } = bench;
   const pull = pullCredentials(image, instanceId, bench)
-    .then((known) => engine.pull(image, optional('credentials', known)))
+    .then((known) => pullUnlessRefused(image, known, bench))
     .finally(() => pulls.delete(image));
   pulls.set(image, pull);
   return pull;
+}
+
+/** A registry that said no is asked again for the same image when the credential is another one, or after a while. */
+async function pullUnlessRefused(
+  image: string,
+  known: RegistryCredentials | undefined,
+  { engine, refusals }: Workbench,
+): Promise<void> {
+  const credential = known === undefined ? '' : `${known.username}:${known.password}`;
+  const before = refusals.get(image);
+  if (before?.credential === credential && performance.now() - before.atMs < SAME_CREDENTIAL_MS)
+    throw before.error;
+  refusals.delete(image);
+  await engine.pull(image, optional('credentials', known)).catch((error: unknown) => {
+    if (!(error instanceof ImagePullError) || error.reason !== 'unauthorized') throw error;
+    const told = refusedPull(image, known !== undefined, error);
+    if (refusals.size >= MAX_REFUSALS) refusals.clear();
+    refusals.set(image, { credential, atMs: performance.now(), error: told });
+    throw told;
+  });
+}
+
+/** "unauthorized", as engines say it, names neither the image nor what to mend. */
+function refusedPull(image: string, known: boolean, error: ImagePullError): ImagePullError {
+  const parsed = parseImageReference(image);
+  const path = `registries/${parsed.ok ? parsed.reference.registry : '<host>'}`;
+  const what = known
+    ? `refuses the credential stored at ${path}`
+    : `wants a credential, and none is stored at ${path}`;
+  return new ImagePullError(`${image}: the registry ${what} (${error.message})`, error.status);
 }
 
 /** A registry may want credentials although the container needs no secrets; without an answer the pull tells whether it does. */
 async function pullCredentials(
   image: string,
   instanceId: string,
-  { material, state, resolver }: Workbench,
+  { material, refusals, state, resolver }: Workbench,
 ): Promise<RegistryCredentials | undefined> {
   const assigned = state.assigned.get(instanceId);
-  let known = material.get(instanceId);
+  // After a refusal the credential may have been corrected since the material was resolved.
+  let known = refusals.has(image) ? undefined : material.get(instanceId);
   if (known === undefined && assigned !== undefined) {
     known = await resolver.resolve(assigned).catch((error: unknown) => {
       if (error instanceof StepError) return undefined;
@@ -207,10 +261,18 @@ async function create(
   container: AssignedContainer,
   bench: Workbench,
 ): Promise<void> {
-  const { engine, observer, owner, bindRoots, material, state } = bench;
+  const { engine, observer, owner, bindRoots, volume, material, state } = bench;
   const secrets = material.get(assigned.id)?.environment;
   if (container.needsSecrets && secrets === undefined) return forgetSecrets(assigned.id, bench);
-  const spec = await containerSpec({ name, assigned, container, secrets: secrets ?? {}, owner, bindRoots });
+  const spec = await containerSpec({
+    name,
+    assigned,
+    container,
+    secrets: secrets ?? {},
+    owner,
+    bindRoots,
+    volume,
+  });
   try {
     const id = await engine.createContainer(spec);
     const { id: instanceId, specHash, secretsVersion, attempt } = assigned;

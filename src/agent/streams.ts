@@ -12,6 +12,7 @@ import { optional } from './engine/fields.ts';
 import { type Log, messageOf } from './log.ts';
 import { type Payload, Pipe } from './pipe.ts';
 import { cpuPercent } from './usage.ts';
+import { CopyRefusedError } from './volumes/volumes.ts';
 
 const MAX_STREAMS = 32;
 const CONTAINERS_BYTES = 32 * 1024;
@@ -23,6 +24,8 @@ export interface StreamSource {
   readonly containerOf: (instanceId: string) => string | undefined;
   readonly networkContainers: (name: string) => Promise<readonly string[]>;
   readonly send: (message: AgentMessage) => boolean;
+  /** Takes in a copy of a volume. */
+  readonly receive: (operation: Operation<'volume-receive'>, signal: AbortSignal) => Promise<void>;
   readonly log: Log;
 }
 
@@ -72,6 +75,16 @@ export class Streams {
     for (const pipe of this.#open.values()) pipe.abort();
   }
 
+  async #receive(operation: Operation<'volume-receive'>, pipe: Pipe): Promise<void> {
+    try {
+      await this.#source.receive(operation, pipe.signal);
+    } catch (error) {
+      if (!(error instanceof CopyRefusedError)) throw error;
+      if (error.have !== undefined) await pipe.write({ value: { have: error.have } });
+      throw new StreamError(error.reason, error.message);
+    }
+  }
+
   async #serve(operation: StreamOperation, pipe: Pipe): Promise<number | undefined> {
     const { engine } = this.#source;
     if (operation.kind === 'containers') {
@@ -82,8 +95,10 @@ export class Streams {
       await pipe.write({ value: await this.#source.networkContainers(operation.network) });
       return undefined;
     }
-    if (operation.kind === 'volume-receive')
-      throw new StreamError('volume_engine_absent', 'this node keeps no copies of volumes');
+    if (operation.kind === 'volume-receive') {
+      await this.#receive(operation, pipe);
+      return undefined;
+    }
     const id = this.#source.containerOf(operation.instanceId);
     if (id === undefined) throw new StreamError('container_not_found', 'this node has no such container');
     switch (operation.kind) {

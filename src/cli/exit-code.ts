@@ -1,4 +1,4 @@
-/** What a script can branch on; printed by `berth help exit-codes` and on every help page. */
+/** What a script can branch on; printed on every help page. */
 export const EXIT = {
   ok: 0,
   refused: 1,

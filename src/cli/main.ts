@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { COMMANDS } from './commands/index.ts';
 import { EXIT } from './exit-code.ts';
-import { Failure, messageOf, Refused } from './failure.ts';
 import { runProgram } from './program.ts';
-import { rejectionLines } from './rejection-view.ts';
+import { report } from './report.ts';
 import { makeSession } from './session.ts';
-import { Interrupted, systemTerminal, type Terminal } from './terminal.ts';
+import { Interrupted, systemTerminal } from './terminal.ts';
 
 /** From package.json, beside `src` in a checkout and beside `dist` in an installation. */
 const VERSION = (
@@ -13,22 +12,6 @@ const VERSION = (
     readonly version: string;
   }
 ).version;
-
-function report(terminal: Terminal, error: unknown): number {
-  const style = terminal.errStyle;
-  if (error instanceof Refused) {
-    terminal.err(`${rejectionLines(error.rejection, style).join('\n')}\n`);
-    return EXIT.refused;
-  }
-  if (error instanceof Failure) {
-    terminal.err(`${style.red('berth:')} ${error.message}\n`);
-    for (const line of error.advice) terminal.err(`  ${line}\n`);
-    return error.exitCode;
-  }
-  terminal.err(`${style.red('berth:')} this is a defect in berth: ${messageOf(error)}\n`);
-  if (error instanceof Error && error.stack !== undefined) terminal.err(`${style.dim(error.stack)}\n`);
-  return EXIT.refused;
-}
 
 async function main(): Promise<number> {
   const terminal = systemTerminal(process.env);

@@ -43,15 +43,12 @@ export function warningLines(answer: Json, style: Style): readonly string[] {
 
 /** Where new instances would go and why, or every node with every reason against it. */
 export function placementLines(plan: Json, style: Style): readonly string[] {
-  const placed = listOf(plan, 'instances').map(
-    (instance) =>
-      `  ${style.green('→')} node ${style.bold(textOf(instance, 'node'))}  ${style.dim(textOf(instance, 'why'))}`,
-  );
+  const placed = placedLines(listOf(plan, 'instances'), style);
   const unplaced = mapOf(plan, 'unplaced');
   const waiting = textsOf(plan, 'waitingFor').map((text) => `  ${style.yellow('waits:')} ${text}`);
-  if (numberOf(unplaced, 'count') === undefined) return [...counted(placed), ...waiting];
+  if (numberOf(unplaced, 'count') === undefined) return [...placed, ...waiting];
   return [
-    ...counted(placed),
+    ...placed,
     `  ${style.yellow(`${numberOf(unplaced, 'count') ?? 0} without a place:`)} ${textOf(unplaced, 'summary')}`,
     ...listOf(unplaced, 'nodes').flatMap((node) => reasonLines(node, style)),
     ...waiting,
@@ -64,9 +61,11 @@ function reasonLines(node: Json, style: Style): readonly string[] {
   );
 }
 
-/** Ten instances for the same reason on one node are one line. */
-function counted(lines: readonly string[]): readonly string[] {
-  const counts = new Map<string, number>();
-  for (const line of lines) counts.set(line, (counts.get(line) ?? 0) + 1);
-  return [...counts].map(([line, count]) => (count === 1 ? line : `${line} (${count} instances)`));
+/** One line per node, with the reason that chose it first: those of further instances differ only in what runs there by then. */
+function placedLines(instances: readonly Json[], style: Style): readonly string[] {
+  const byNode = Map.groupBy(instances, (instance) => textOf(instance, 'node'));
+  return [...byNode].map(([node, here]) => {
+    const count = here.length === 1 ? '' : `, ${here.length} instances`;
+    return `  ${style.green('→')} node ${style.bold(node)}${count}  ${style.dim(textOf(here[0], 'why'))}`;
+  });
 }

@@ -18,6 +18,18 @@ describe('a deployment that is waited for', () => {
     expect(judge(record({ instances: [instance('new')] }), wanted)).toMatchObject({ state: 'healthy' });
   });
 
+  it('is judged without the instances of a canary', () => {
+    const canary = { ...instance('canary'), canary: true };
+    const running = { image: 'web:2', replicas: 1, healthy: 0, message: '0 of 1 healthy' };
+    const beside = record({ canary: running, instances: [instance('new'), canary] });
+    expect(judge(beside, wanted)).toMatchObject({ state: 'healthy', words: '1 of 1 healthy on n1' });
+    const short = record(
+      { healthy: 1, desired: 2, canary: running, instances: [instance('new'), canary] },
+      2,
+    );
+    expect(judge(short, wanted)).toMatchObject({ state: 'waiting' });
+  });
+
   it('is not healthy by a status that was written about the spec before', () => {
     expect(judge(record({ instances: [instance('old')] }), wanted)).toMatchObject({ state: 'waiting' });
   });

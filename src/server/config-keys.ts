@@ -214,6 +214,28 @@ export const CONFIG_KEYS = [
     description: 'Distributed volumes can be created and mounted.',
   },
   {
+    path: 'sessions.idle',
+    type: 'duration',
+    default: '30m',
+    minimum: 1000,
+    description: 'A browser session that is not used for this long ends.',
+  },
+  {
+    path: 'sessions.lifetime',
+    type: 'duration',
+    default: '12h',
+    minimum: 1000,
+    description: 'A browser session ends this long after its sign-in, however much it is used.',
+  },
+  {
+    path: 'dvm.lease',
+    type: 'duration',
+    default: '15s',
+    minimum: 10,
+    description:
+      'How long the primary of a volume with copies may write after its last answered report; a copy is promoted a third of it later at the earliest.',
+  },
+  {
     path: 'timers.heartbeat',
     type: 'duration',
     default: '5s',

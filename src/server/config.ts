@@ -260,6 +260,8 @@ export interface Config {
   readonly regions: readonly Region[];
   readonly residencyEnforcement: boolean;
   readonly volumesEnabled: boolean;
+  readonly sessions: { readonly idleMs: number; readonly lifetimeMs: number };
+  readonly volumeLeaseMs: number;
   readonly timers: {
     readonly heartbeatMs: number;
     readonly failedAfterMs: number;
@@ -371,6 +373,8 @@ export function loadConfig(args: readonly string[], environment: NodeJS.ProcessE
     regions: required('regions'),
     residencyEnforcement: required('scheduler.residencyEnforcement'),
     volumesEnabled: required('dvm.enabled'),
+    sessions: { idleMs: required('sessions.idle'), lifetimeMs: required('sessions.lifetime') },
+    volumeLeaseMs: required('dvm.lease'),
     timers: {
       heartbeatMs: required('timers.heartbeat'),
       failedAfterMs: required('timers.failedAfter'),

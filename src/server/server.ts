@@ -11,6 +11,7 @@ import { type Admission, specHash } from './admission/admission.ts';
 import { type AccessDependencies, ProvenTokens } from './access/authenticate.ts';
 import { eraseDeletedTenants } from './admission/tenants.ts';
 import { createApp } from './api/app.ts';
+import { createDashboard } from './api/dashboard.ts';
 import { createHealth } from './api/health.ts';
 import { Metrics } from './api/metrics.ts';
 import { openapiDocument } from './api/openapi.ts';
@@ -91,7 +92,6 @@ export async function startServer({
           clock,
           tokenKey,
           leaseMs: config.timers.controlPlaneLeaseMs,
-          usageMs: config.timers.usageMs,
           log: (problem, details) => log.warn(details, problem),
           say: (news, details) => log.info(details, news),
         });
@@ -133,8 +133,10 @@ export async function startServer({
     parseSchedule,
     spans: config.timers,
     eventsKept: config.events,
+    regions: config.regions,
+    volumeLeaseMs: config.volumeLeaseMs,
     scaling: {
-      measured: (tenantId, node) => dispatch.usage(tenantId, node),
+      measured: (tenantId, nodes) => dispatch.measured(tenantId, nodes),
       intervalMs: config.timers.usageMs,
       maxReplicas: config.maxReplicasPerDeployment,
     },
@@ -164,6 +166,7 @@ export async function startServer({
     credentials,
     liveness: controllers.liveness,
     ...(several && { others: several.peers }),
+    volumeSigns: controllers.volumeSigns,
     regions: config.regions,
     timers: config.timers,
     acceptsPerSecond: config.sessionsPerSecond,
@@ -187,10 +190,17 @@ export async function startServer({
     );
   }
   metrics.gauge('berth_agent_sessions', 'Agents connected to this process.', () => dispatch.sessions);
+  const sessions = {
+    ...config.sessions,
+    secure: config.tls !== undefined || config.baseUrl?.startsWith('https:') === true,
+  };
+  const dashboard = createDashboard();
   const routes = apiRoutes({
     admission,
     tokenKey,
+    sessions,
     dispatch,
+    volumeLeaseMs: config.volumeLeaseMs,
     scalingViews: (tenantId, deployment) =>
       several === undefined || several.shards?.owns(tenantId) === true
         ? controllers.scalingView(tenantId, deployment)
@@ -202,6 +212,8 @@ export async function startServer({
   });
   const app = createApp({
     access,
+    sessions,
+    page: dashboard.page,
     routes,
     limits: { ...config.limits, rate: config.rateLimit },
     freshId: () => ids.request(),
@@ -227,6 +239,7 @@ export async function startServer({
     openapi: () => openapi,
     baseUrl: (request) => config.baseUrl ?? `${request.protocol}://${request.headers.host ?? 'localhost'}`,
   });
+  dashboard.addPaths(app);
   app.server.on('upgrade', (request, socket, head) => {
     if (ready && several !== undefined) {
       // The token may have been given out by another control plane a moment ago.

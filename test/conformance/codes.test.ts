@@ -8,10 +8,12 @@ import { networkCases } from './cases/networks.ts';
 import { jobCases, jobWithoutNodesCases } from './cases/jobs.ts';
 import { nodeCases } from './cases/nodes.ts';
 import { placementCases } from './cases/placement.ts';
+import { recommendationCases } from './cases/recommendations.ts';
 import { recordCases, requestCases } from './cases/request.ts';
 import { secretMaterialCases } from './cases/secret-material.ts';
 import { scalingCases } from './cases/scaling.ts';
 import { secretCases } from './cases/secrets.ts';
+import { volumeCases } from './cases/volumes.ts';
 import { workloadCases } from './cases/workload.ts';
 import { PENDING } from './pending.ts';
 import { Stages } from './stages.ts';
@@ -29,6 +31,8 @@ const AREAS: Readonly<Record<string, readonly Case[]>> = {
   jobs: jobCases,
   'jobs-without-nodes': jobWithoutNodesCases,
   workload: workloadCases,
+  volumes: volumeCases,
+  recommendations: recommendationCases,
   scaling: scalingCases,
   request: requestCases,
   records: recordCases,

@@ -56,12 +56,19 @@ beforeAll(async () => {
   await plane.api.post('/api/v1/networks', { name: 'backend', nodeId: 'shop-node' }, { token });
   const { id } = await plane.mintToken({ tenantId: shop.id, role: 'viewer' });
   const backup = await plane.api.post('/api/v1/backups', { deploymentName: 'web' }, { token });
+  const volume = await plane.api.post(
+    '/api/v1/dvm/volumes',
+    { name: 'data', class: 'ephemeral', type: 'tmpfs', sizeBytes: 1 },
+    { token },
+  );
   await plane.api.post(
     '/api/v1/jobs',
     { kind: 'Job', name: 'web', image: pushed.image, schedule: '0 3 * * *' },
     { token },
   );
   own = {
+    volume: String(volume.body['id']),
+    recommendation: 'rec_none',
     deployment: 'web',
     job: 'web',
     secret: 'db',
@@ -86,6 +93,8 @@ const MISSING: Objects = {
   network: 'gone-net',
   token: 'tokgone',
   backup: 'bak_gone',
+  volume: 'vol_gone',
+  recommendation: 'rec_gone',
 };
 
 /** The object that `{name}` or `{id}` of a route names. A route that is not listed fails the run. */
@@ -97,6 +106,8 @@ function objectOf(route: Route): string | undefined {
   if (/\/networks\/\{name\}/.test(route.path)) return 'network';
   if (route.path.includes('/tokens/{id}')) return 'token';
   if (route.path.includes('/backups/{id}')) return 'backup';
+  if (route.path.includes('/volumes/{id}')) return 'volume';
+  if (route.path.includes('/recommendations/{id}')) return 'recommendation';
   return undefined;
 }
 
@@ -106,6 +117,8 @@ function pathOf(route: Route, objects: Objects, tenant: string): string {
     .replace('{tenant}', tenant)
     .replace('{namespace}', 'resources')
     .replace('{version}', '1')
+    .replace('{snap}', 'snap-1')
+    .replace('{node}', 'gone-node')
     .replace(/\{(?:name|id)\}/, object === undefined ? '{unlisted}' : (objects[object] ?? ''));
   if (path.includes('{')) throw new Error(`the matrix does not know the parameters of ${label(route)}`);
   return path;
@@ -209,7 +222,7 @@ function sameAnswer(answer: Answer): Json {
     key === 'received'
       ? ''
       : String(value).replaceAll(
-          /\b(?:web|db|shop-node|gone-node|backend|gone-net|gone|tok[a-z0-9]+|bak_[a-z0-9]+)\b/g,
+          /\b(?:web|db|shop-node|gone-node|backend|gone-net|gone|tok[a-z0-9]+|bak_[a-z0-9]+|vol_[a-z0-9]+|rec_[a-z0-9]+)\b/g,
           '*',
         ),
   ]);

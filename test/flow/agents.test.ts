@@ -42,6 +42,10 @@ describe('assignments', () => {
       replicas: [],
       accessMode: 'ReadWriteOnce',
       epoch: 1,
+      copies: 0,
+      leaving: [],
+      leaseMs: 15_000,
+      createdAt: new Date(0).toISOString(),
     } as const;
     await store.commit(store.transaction().put('volumes', joinId(volume.id), volume));
     const instance = await flow.placed(shop, 'whole', 'whole-1', {

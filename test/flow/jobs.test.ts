@@ -236,6 +236,26 @@ describe('placement', () => {
     await assigned(agent, 'second');
   });
 
+  it('is not moved by a drain, which says so, and avoids the node afterwards', async () => {
+    const tenant = await plane.tenant('drain');
+    const { agent } = await flow.connected('drain-1', tenant);
+    await create(tenant, 'steady');
+    const one = await assigned(agent, 'steady');
+    say(agent, one, { phase: 'running' });
+    await phase(tenant, 'steady', 'Running');
+    const { body } = await tenant.call('POST', '/api/v1/nodes/drain-1/drain');
+    expect(body.blocked).toMatchObject([{ deployment: 'job.steady' }]);
+    expect(body.blocked[0].why).toContain('job steady');
+    say(agent, one, { phase: 'exited', exitCode: 0 });
+    await printLog(agent, one.id, '');
+    await phase(tenant, 'steady', 'Succeeded');
+    await tenant.call('POST', '/api/v1/jobs/steady/run');
+    await eventually(
+      () => read(tenant, 'steady'),
+      ({ status }) => status.message.includes('no node takes it'),
+    );
+  });
+
   it('may have the name of a deployment beside it', async () => {
     const tenant = await plane.tenant('names');
     const { agent } = await flow.connected('names-1', tenant);

@@ -275,12 +275,16 @@ describe('a rollback', () => {
       tenantId: shop.id,
       name: 'data',
       class: 'ephemeral',
-      type: 'volume',
+      type: 'tmpfs',
       phase: 'Ready',
       sizeBytes: 1,
       replicas: [],
       accessMode: 'ReadWriteOnce',
       epoch: 1,
+      copies: 0,
+      leaving: [],
+      leaseMs: 15_000,
+      createdAt: new Date(0).toISOString(),
     } as const;
     await plane.store.commit(new Transaction(shop.id).put('volumes', volumeId, volume));
     const mount = { volumeId, mountPath: '/data', readOnly: false };

@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { removeWithMounts } from './mounts.ts';
 
 export interface AgentOptions {
   readonly server: string;
@@ -106,7 +107,7 @@ export async function startAgent(options: AgentOptions): Promise<AgentProcess> {
     stop: () => end('SIGTERM'),
     dispose: async () => {
       await end('SIGTERM');
-      rmSync(dataDir, { recursive: true, force: true });
+      removeWithMounts(dataDir);
     },
   };
 }

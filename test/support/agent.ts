@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DockerEngine } from '../../src/agent/engine/docker-engine.ts';
 import type { AssignedContainer, AssignedInstance } from '../../src/core/contract/agent-protocol.ts';
 import type { TestEngine } from './engine.ts';
 import { FakeControlPlane, JOIN_TOKEN } from './fake-control-plane.ts';
+import { removeWithMounts } from './mounts.ts';
 
 const PROGRAM = new URL('../../bin/berth', import.meta.url).pathname;
 
@@ -60,7 +61,7 @@ export class AgentProcess implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.end('SIGKILL');
-    rmSync(this.dataDir, { recursive: true, force: true });
+    removeWithMounts(this.dataDir);
   }
 }
 

@@ -135,6 +135,7 @@ export async function startDefectiveServer(plane: ControlPlane): Promise<Defecti
       clock: systemClock,
       proven: new ProvenTokens(),
     },
+    sessions: { ...plane.config.sessions, secure: false },
     routes: [defectiveRoute(admission)],
     limits: { ...plane.config.limits, rate: plane.config.rateLimit },
     freshId: () => ids.request(),

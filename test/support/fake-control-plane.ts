@@ -10,6 +10,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import {
   type AgentMessage,
   type AssignedInstance,
+  type AssignedVolume,
   type Hello,
   MAX_FRAME_BYTES,
   PROTOCOL_VERSION,
@@ -20,6 +21,7 @@ import {
   signedText,
   type StreamData,
   type StreamEnd,
+  type VolumeObservation,
 } from '../../src/core/contract/agent-protocol.ts';
 import type { InstanceObservation } from '../../src/core/model/instance.ts';
 
@@ -51,8 +53,11 @@ export class FakeControlPlane implements AsyncDisposable {
   silenceMs = 3_000;
   /** How secrets are answered; undefined: not at all. */
   secrets: Answer | undefined = { ok: true, environment: {} };
+  /** Whether reports are answered with a lease. */
+  leases = true;
   #generation = 0;
   #instances: readonly AssignedInstance[] = [];
+  #volumes: readonly AssignedVolume[] = [];
   #assigned = false;
   #socket: WebSocket | undefined;
   #waiting = new Set<() => void>();
@@ -91,7 +96,12 @@ export class FakeControlPlane implements AsyncDisposable {
   }
 
   /** Replaces the whole assignment and sends it, now and at each later session. */
-  assign(instances: readonly AssignedInstance[], generation = this.#generation + 1): void {
+  assign(
+    instances: readonly AssignedInstance[],
+    generation = this.#generation + 1,
+    volumes: readonly AssignedVolume[] = [],
+  ): void {
+    this.#volumes = volumes;
     this.#generation = generation;
     this.#instances = instances;
     this.#assigned = true;
@@ -131,6 +141,11 @@ export class FakeControlPlane implements AsyncDisposable {
         });
       });
     }
+  }
+
+  /** Of the newest report. */
+  volume(id: string): VolumeObservation | undefined {
+    return this.reports.at(-1)?.volumes?.find(({ volumeId }) => volumeId === id);
   }
 
   async untilPhase(
@@ -218,6 +233,7 @@ export class FakeControlPlane implements AsyncDisposable {
       epoch: this.epoch,
       generation: this.#generation,
       instances: this.#instances,
+      volumes: this.#volumes,
     });
   }
 
@@ -227,6 +243,8 @@ export class FakeControlPlane implements AsyncDisposable {
         this.reports.push(message);
         if (message.full) this.observations.clear();
         for (const one of message.observations) this.observations.set(one.id, one);
+        if (this.leases && message.beat !== undefined)
+          this.send({ type: 'lease', epoch: this.epoch, beat: message.beat });
         return;
       case 'ask':
         this.asked.push([...message.instanceIds]);

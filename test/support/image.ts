@@ -6,7 +6,7 @@ export interface TestImage {
   /** In Dockerfile words, e.g. `CMD ["httpd", "-f"]`, `USER 1000`, `VOLUME /data`, `HEALTHCHECK CMD true`. */
   readonly changes?: readonly string[];
   /** Beyond busybox and its links, by absolute path. */
-  readonly files?: Readonly<Record<string, { readonly content: string; readonly mode?: number }>>;
+  readonly files?: Readonly<Record<string, { readonly content: string | Buffer; readonly mode?: number }>>;
 }
 
 /**
@@ -21,7 +21,7 @@ export async function buildTestImage(
   const extra = Object.entries(image.files ?? {}).map(
     ([path, { content, mode }]): TarEntry => ({
       path: path.replace(/^\//, ''),
-      data: Buffer.from(content),
+      data: typeof content === 'string' ? Buffer.from(content) : content,
       ...(mode === undefined ? {} : { mode }),
     }),
   );

@@ -6,12 +6,18 @@ const PACKAGES = {
   'docker.io': '/usr/sbin/dockerd',
   'docker-registry': '/usr/bin/docker-registry',
   'etcd-server': '/usr/bin/etcd',
+  'btrfs-progs': '/usr/bin/btrfs',
   'busybox-static': '/bin/busybox',
+  chromium: '/usr/bin/chromium',
+  e2fsprogs: '/usr/sbin/mkfs.ext4',
   iproute2: '/usr/sbin/ip',
   iptables: '/usr/sbin/iptables',
+  mount: '/usr/sbin/losetup',
   openssl: '/usr/bin/openssl',
   podman: '/usr/bin/podman',
+  rsync: '/usr/bin/rsync',
   runc: '/usr/sbin/runc',
+  xfsprogs: '/usr/sbin/mkfs.xfs',
 } as const;
 
 export type TestPackage = keyof typeof PACKAGES;

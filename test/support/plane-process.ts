@@ -57,7 +57,8 @@ export class PlaneProcess {
     return this.#log;
   }
 
-  async start(): Promise<this> {
+  /** With more settings than the first time, which are for this start alone. */
+  async start(environment: Readonly<Record<string, string>> = {}): Promise<this> {
     const from = this.#log.length;
     const listen = `0.0.0.0:${this.#port}`;
     const child = spawn(
@@ -73,7 +74,7 @@ export class PlaneProcess {
         'control-plane',
       ],
       {
-        env: { ...process.env, ...SPANS, BERTH_BOOTSTRAP_TOKEN: TOKEN, ...this.#environment },
+        env: { ...process.env, ...SPANS, BERTH_BOOTSTRAP_TOKEN: TOKEN, ...this.#environment, ...environment },
         stdio: ['ignore', 'pipe', 'pipe'],
       },
     );

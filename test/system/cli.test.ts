@@ -218,6 +218,48 @@ describe('deployments from the command line', () => {
   });
 });
 
+describe('scaling and canaries from the command line', () => {
+  it('are set, shown, limited and ended', async () => {
+    await berth(['run', IMAGE, '--name', 'sized', '--no-wait']);
+    const set = await berth(['scaling', 'set', 'sized', '--max', '3', '--cpu', '70%']);
+    expect(set.out).toBe('deployment/sized scales: 1 to 3 instances at 70 % CPU, cooldown 60s\n');
+    expect(set.err).toContain('minReplicas: 1');
+    const shown = await berth(['scaling', 'get', 'sized']);
+    expect(shown.out).toMatch(
+      /^sized: 1 to 3 instances at 70 % CPU, cooldown 60s\n {2}(?:not looked at yet|paused: )/,
+    );
+    const scaled = await berth(['scale', 'sized', '9', '--no-wait']);
+    expect(scaled.out).toBe('deployment/sized scaled from 1 to 3\n');
+    expect(scaled.err).toContain('the scaling policy allows 1 to 3');
+
+    const started = await berth(['canary', 'start', 'sized', '--image', `${IMAGE}-next`, '--no-wait']);
+    expect(started.out).toBe(`canary of deployment/sized started: ${IMAGE}-next\n`);
+    const status = await berth(['canary', 'status', 'sized']);
+    expect(status.out).toContain(`sized: ${IMAGE}-next, 0 of 1 healthy`);
+    const described = await berth(['describe', 'deployment', 'sized']);
+    expect(described.out).toMatch(/ {2}scaling +1 to 3 instances at 70 % CPU/);
+    expect(described.out).toMatch(/ {2}canary +127\.0\.0\.1:1\/shop\/web:1\.4\.2-next, 0 of 1 healthy/);
+    expect((await berth(['canary', 'abort', 'sized'])).out).toContain('canary of deployment/sized aborted');
+    const none = await berth(['canary', 'status', 'sized']);
+    expect([none.code, none.err]).toEqual([
+      1,
+      'sized has no canary; the canary of sized is aborted: that was asked for\n',
+    ]);
+    const file = manifest('canary.yaml', 'kind: Deployment\nname: sized\nenvironment:\n  MODE: fast\n');
+    await berth(['canary', 'start', 'sized', '-f', file, '--no-wait']);
+    const promoted = await berth(['canary', 'promote', 'sized', '--no-wait']);
+    expect(promoted.out).toBe('canary of deployment/sized promoted\n');
+    expect(promoted.err).toContain('canary_not_healthy');
+    expect((await berth(['get', 'deployment', 'sized', '-o', 'yaml'])).out).toContain('MODE: fast');
+    expect((await berth(['scaling', 'delete', 'sized'])).out).toBe(
+      'deployment/sized scales no more and stays at 3\n',
+    );
+    expect((await berth(['scaling', 'get', 'sized'])).err).toContain('scaling_policy_not_found');
+    expect((await berth(['canary', 'start', 'sized'])).code).toBe(2);
+    await berth(['delete', 'deployment', 'sized']);
+  });
+});
+
 describe('backups from the command line', () => {
   it('are made, carried and restored', async () => {
     await berth(['run', IMAGE, '--name', 'kept', '--no-wait']);

@@ -149,6 +149,14 @@ describe('a job', () => {
 });
 
 describe('never twice', () => {
+  it('many that end at once, at the same time', async () => {
+    const names = Array.from({ length: 16 }, (_, index) => `quick-${index}`);
+    await Promise.all(names.map((name) => create(name, 'echo once')));
+    for (const name of names) await phase(name, 'Succeeded', 60_000);
+    for (const name of names) expect([name, await keptLogs(name)]).toEqual([name, 'once\n']);
+    for (const name of names) await shop.call('DELETE', `/api/v1/jobs/${name}`);
+  });
+
   const container = async (name: string) => (await one.containers(`job.${name}`)).map(({ id }) => id);
 
   it('the agent is killed while it runs, and comes back before its end', async () => {

@@ -84,12 +84,13 @@ async function namedAddresses(): Promise<readonly string[]> {
 
 async function served(): Promise<readonly { readonly address: string; readonly text: string }[]> {
   const [node] = cluster.nodes;
+  if (node === undefined) throw new Error('no node');
   const containers = await cluster.containers('web');
   return Promise.all(
     containers.map(async ({ id, ports }) => {
       const [port] = ports;
-      const answer = await fetch(`http://${node?.engine.address}:${port?.host}/`);
-      const networks: Record<string, { IPAddress: string }> = (await node?.inspect(id)).NetworkSettings
+      const answer = await fetch(`http://${node.engine.address}:${port?.host}/`);
+      const networks: Record<string, { IPAddress: string }> = (await node.inspect(id)).NetworkSettings
         .Networks;
       const [network] = Object.values(networks);
       return { address: network?.IPAddress ?? '', text: (await answer.text()).trim() };

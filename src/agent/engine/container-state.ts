@@ -60,15 +60,21 @@ export function containerHealth(value: unknown): ContainerHealth | undefined {
   const health = fields(value);
   const status = health['Status'];
   if (status !== 'starting' && status !== 'healthy' && status !== 'unhealthy') return undefined;
-  const lastExitCode = number(fields(list(health['Log']).at(-1))['ExitCode']);
+  const last = fields(list(health['Log']).at(-1));
+  const lastExitCode = number(last['ExitCode']);
   return {
     status,
     failingStreak: number(health['FailingStreak']) ?? 0,
     ...optional('lastExitCode', lastExitCode),
-    commandNotFound: checkNotRunnable(lastExitCode, fields(list(health['Log']).at(-1))['Output']),
+    ...(CHECK_TIMED_OUT.test(text(last['Output']) ?? '') && (lastExitCode ?? 0) < 0
+      ? { timedOut: true }
+      : {}),
+    commandNotFound: checkNotRunnable(lastExitCode, last['Output']),
   };
 }
 
+/** Docker's own words, with the exit code -1, which no command has. */
+const CHECK_TIMED_OUT = /^Health check exceeded timeout/;
 const SHELL_NOT_FOUND = /^(?:\S*\/)?\w*sh: (?:(?:line )?\d+: )?\S+: (?:command )?not found\s*$/i;
 const RUNTIME_NOT_FOUND = /executable file not found|no such file or directory|permission denied/i;
 

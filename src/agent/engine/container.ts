@@ -60,6 +60,8 @@ export interface ContainerHealth {
   readonly status: 'starting' | 'healthy' | 'unhealthy';
   readonly failingStreak: number;
   readonly lastExitCode?: number;
+  /** The last check did not return in time and was given up. */
+  readonly timedOut?: boolean;
   /** The check itself could not run: its program is missing or not executable in the image. */
   readonly commandNotFound: boolean;
 }

@@ -11,7 +11,8 @@ import {
 import { EXIT } from '../exit-code.ts';
 import { messageOf, usage } from '../failure.ts';
 import { textOf, textsOf } from '../fields.ts';
-import { outputFormat, printList, printRecord, structuredText } from '../output.ts';
+import { listCommand } from '../list-command.ts';
+import { outputFormat, printRecord, structuredText } from '../output.ts';
 import { warningLines } from '../plan-view.ts';
 import { resourceOf } from '../resources.ts';
 import { timeoutOf, waitUntilHealthy } from '../waiting.ts';
@@ -143,23 +144,11 @@ export const backup: CommandBody = {
   ],
   subcommands: [
     create,
-    {
-      name: 'list',
+    listCommand('backups', {
       summary: 'List backups',
-      aliases: ['ls'],
       description: ['Lists the backups of the tenant, oldest first.'],
-      options: [OUTPUT_OPTION, ...REMOTE_OPTIONS],
       examples: [{ line: 'berth backup list', what: 'every backup' }],
-      run: async (session, { options }) => {
-        const format = outputFormat(options);
-        const backups = resourceOf('backups');
-        const found = await backups.list(session.client(options), {});
-        if (found.length === 0 && (format === 'table' || format === 'wide'))
-          session.terminal.err(`${backups.nothing}\n`);
-        else await printList(session.terminal, backups, found, format, session.now());
-        return EXIT.ok;
-      },
-    },
+    }),
     restore,
     exportCommand,
     importCommand,

@@ -5,11 +5,14 @@ import { wholeNumber } from './run.ts';
 
 export const logs: CommandBody = {
   description: [
-    'Prints what the instances of a deployment write to standard output and standard error. With several instances each line starts with the end of the id of its instance. Control characters are not passed on to your terminal.',
+    'Prints what the instances of a deployment write to standard output and standard error. With several instances each line starts with the end of the id of its instance. Control characters are not passed on to your terminal. A node keeps the last 20 to 30 MB of each container; when lines were overwritten before you read them, that is said in their place.',
   ],
   parameters: [{ term: '<name>', description: 'The deployment.' }],
   options: [
-    { flags: '-f, --follow', description: 'Stay, and print new lines. Ctrl-C ends it.' },
+    {
+      flags: '-f, --follow',
+      description: 'Stay, and print new lines, also of instances that come later. Ctrl-C ends it.',
+    },
     { flags: '--tail <n>', description: 'Only the last n lines of each instance.' },
     { flags: '--since <duration>', description: 'Only what was written since then, e.g. 10m.' },
     { flags: '--instance <id>', description: 'Only this instance (berth get instances NAME).' },

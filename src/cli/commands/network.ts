@@ -9,7 +9,8 @@ import {
 import { EXIT } from '../exit-code.ts';
 import { usage } from '../failure.ts';
 import { textOf } from '../fields.ts';
-import { outputFormat, printList, printRecord } from '../output.ts';
+import { listCommand } from '../list-command.ts';
+import { outputFormat, printRecord } from '../output.ts';
 import { alterationLines } from '../plan-view.ts';
 import { findOne, resourceOf } from '../resources.ts';
 import { confirmDeletion } from './delete.ts';
@@ -92,23 +93,11 @@ export const network: CommandBody = {
   ],
   subcommands: [
     create,
-    {
-      name: 'list',
+    listCommand('networks', {
       summary: 'List networks',
-      aliases: ['ls'],
       description: ['Lists the networks of the tenant; the same as berth get networks.'],
-      options: [OUTPUT_OPTION, ...REMOTE_OPTIONS],
       examples: [{ line: 'berth network list', what: 'with their nodes and states' }],
-      run: async (session, { options }) => {
-        const format = outputFormat(options);
-        const networks = resourceOf('networks');
-        const found = await networks.list(session.client(options), {});
-        if (found.length === 0 && (format === 'table' || format === 'wide'))
-          session.terminal.err(`${networks.nothing}\n`);
-        else await printList(session.terminal, networks, found, format, session.now());
-        return EXIT.ok;
-      },
-    },
+    }),
     {
       name: 'get',
       summary: 'Print one network',
@@ -117,9 +106,10 @@ export const network: CommandBody = {
       options: [OUTPUT_OPTION, ...REMOTE_OPTIONS],
       examples: [{ line: 'berth network get backend -o yaml', what: 'every field of it' }],
       run: async (session, { parameters: [name = ''], options }) => {
+        const format = outputFormat(options);
         const networks = resourceOf('networks');
         const found = await findOne(networks, session.client(options), name);
-        await printRecord(session.terminal, networks, found, outputFormat(options), session.now());
+        await printRecord(session.terminal, networks, found, format, session.now());
         return EXIT.ok;
       },
     },

@@ -8,8 +8,8 @@ import {
 } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
 import { listOf, textOf, valueOf } from '../fields.ts';
-import { outputFormat, printList, structuredText } from '../output.ts';
-import { resourceOf } from '../resources.ts';
+import { listCommand } from '../list-command.ts';
+import { outputFormat, structuredText } from '../output.ts';
 import { confirmDeletion } from './delete.ts';
 
 const NAME: Parameter = { term: '<name>', description: 'The node.' };
@@ -146,23 +146,11 @@ export const node: CommandBody = {
   ],
   subcommands: [
     tokenCommand,
-    {
-      name: 'list',
+    listCommand('nodes', {
       summary: 'List nodes',
-      aliases: ['ls'],
       description: ['Lists the nodes of the tenant; the same as berth get nodes.'],
-      options: [OUTPUT_OPTION, ...REMOTE_OPTIONS],
       examples: [{ line: 'berth node list -o wide', what: 'with labels and versions' }],
-      run: async (session, { options }) => {
-        const format = outputFormat(options);
-        const nodes = resourceOf('nodes');
-        const found = await nodes.list(session.client(options), {});
-        if (found.length === 0 && (format === 'table' || format === 'wide'))
-          session.terminal.err(`${nodes.nothing}\n`);
-        else await printList(session.terminal, nodes, found, format, session.now());
-        return EXIT.ok;
-      },
-    },
+    }),
     modeCommand(
       'cordon',
       'Take no new instances',

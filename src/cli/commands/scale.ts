@@ -3,7 +3,7 @@ import { deploymentPath } from '../client.ts';
 import { type CommandBody, REMOTE_OPTIONS } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
 import { numberOf, textOf } from '../fields.ts';
-import { warningLines } from '../plan-view.ts';
+import { alterationLines, warningLines } from '../plan-view.ts';
 import { timeoutOf, waitUntilHealthy } from '../waiting.ts';
 import { WAIT_OPTIONS } from './apply.ts';
 import { wholeNumber } from './run.ts';
@@ -33,7 +33,10 @@ export const scale: CommandBody = {
       body: { replicas },
       ifMatch: numberOf(stored, 'revision'),
     });
-    session.terminal.out(`deployment/${name} scaled from ${before} to ${replicas}\n`);
+    // A scaling policy may allow less than was asked for.
+    const after = numberOf(written, 'replicas') ?? replicas;
+    session.terminal.out(`deployment/${name} scaled from ${before} to ${after}\n`);
+    for (const line of alterationLines(written, session.terminal.errStyle)) session.terminal.err(`${line}\n`);
     for (const line of warningLines(written, session.terminal.errStyle)) session.terminal.err(`${line}\n`);
     if (!options.unlessDenied('wait')) return EXIT.ok;
     return waitUntilHealthy(

@@ -8,9 +8,9 @@ import {
 } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
 import { usage } from '../failure.ts';
-import { listOf, numberOf, textOf } from '../fields.ts';
+import { numberOf, textOf } from '../fields.ts';
 import { outputFormat, structuredText } from '../output.ts';
-import { warningLines } from '../plan-view.ts';
+import { alterationLines, warningLines } from '../plan-view.ts';
 import type { Session } from '../session.ts';
 import { wholeNumber } from './run.ts';
 
@@ -90,8 +90,7 @@ const set: Subcommand = {
       },
     });
     session.terminal.out(`deployment/${name} scales: ${policyText(written)}\n`);
-    for (const { field, to, why } of listOf(written, 'alterations'))
-      session.terminal.err(`  ${String(field)} is ${String(to)} (${String(why)})\n`);
+    for (const line of alterationLines(written, session.terminal.errStyle)) session.terminal.err(`${line}\n`);
     for (const line of warningLines(written, session.terminal.errStyle)) session.terminal.err(`${line}\n`);
     return EXIT.ok;
   },

@@ -1,3 +1,4 @@
+import { ROTATION_ORDER } from '../../core/model/rotation-phase.ts';
 import { readFileSync } from 'node:fs';
 import { type Client, deploymentPath, type Json, segment } from '../client.ts';
 import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS, type Subcommand } from '../command.ts';
@@ -212,7 +213,10 @@ const rotate: Subcommand = {
   run: async (session, { parameters: [deployment = ''], options }) => {
     const timeoutMs = timeoutOf(options.text('timeout') ?? '5m', parseDuration);
     const client = session.client(options);
-    const phase = options.text('phase') ?? (await nextPhase(client, deployment));
+    const named = options.text('phase');
+    if (named !== undefined && !ROTATION_ORDER.some((known) => known === named))
+      throw usage(`--phase ${named}: expected ${ROTATION_ORDER.join(', ')}`);
+    const phase = named ?? (await nextPhase(client, deployment));
     const secretName = options.text('secret');
     const body = {
       phase,

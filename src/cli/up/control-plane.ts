@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { relative } from 'node:path';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client } from '../client.ts';
 import { textOf } from '../fields.ts';
@@ -13,8 +13,18 @@ export const BERTH = fileURLToPath(new URL('../../../bin/berth', import.meta.url
 
 /** How this program is called from here, for lines to paste. */
 export function program(): string {
+  if (isOnPath(process.env['PATH'] ?? '')) return 'berth';
   const path = relative(process.cwd(), BERTH);
   return path.startsWith('..') ? BERTH : path;
+}
+
+/** The first `berth` of the path may be another installation. */
+function isOnPath(path: string): boolean {
+  const first = path
+    .split(':')
+    .map((folder) => join(folder, 'berth'))
+    .find((file) => existsSync(file));
+  return first !== undefined && realpathSync(first) === realpathSync(BERTH);
 }
 
 export interface ControlPlane {

@@ -225,7 +225,7 @@ const JOB_STEPS: readonly Step[] = [jobKindDefault, secretsDefaults, mountDefaul
 
 export function alterJob(draft: JobDraft, body: AlterationInput['body']): Altered<JobDraft> {
   // The steps keep fields that they do not know.
-  return alter(JOB_STEPS, { draft, body, storedSecretsVersion: 0 }) as Altered<JobDraft>;
+  return alter(JOB_STEPS, { draft, body, storedSecretsVersion: 0 });
 }
 
 function alter(steps: readonly Step[], input: AlterationInput): Altered {

@@ -194,7 +194,10 @@ export type StreamOperation =
       readonly timeoutMs: number;
     }
   | {
-      /** Fetch the stream at `/agent/v1/relay/{relayId}` and take it in as a copy; ends with an error or without. */
+      /**
+       * Fetch the stream at `/agent/v1/relay/{relayId}` and take it in as a copy; ends with an error or without. Before an
+       * error a value `{have: ["<epoch>.<sequence>", …]}` may tell which copies are here.
+       */
       readonly kind: 'volume-receive';
       readonly volumeId: string;
       readonly volumeEpoch: number;
@@ -207,6 +210,8 @@ export interface VolumeCopyHeader {
   readonly engine: string;
   readonly sequence: number;
   readonly parent?: number;
+  /** With `parent`: the epoch under which that one was taken, which may be an earlier one. */
+  readonly parentEpoch?: number;
   /** Of the sender's wall clock: to be shown, never compared. */
   readonly takenAt: string;
 }

@@ -7,9 +7,11 @@ export type VolumePhase = 'Pending' | 'Materializing' | 'Ready' | 'Degraded' | '
 export interface VolumeReplica {
   readonly nodeId: NodeName;
   readonly state: 'syncing' | 'live' | 'failed';
-  readonly lagSeconds: number;
+  /** It was the primary until this epoch and may hold bytes that no copy has: it is never told to remove them. */
+  readonly formerEpoch?: number;
 }
 
+/** What is wanted is written by admission, where it is kept and how it stands by the volumes controller. */
 export interface VolumeRecord {
   readonly id: VolumeId;
   readonly tenantId: TenantId;
@@ -17,12 +19,48 @@ export interface VolumeRecord {
   readonly class: VolumeClass;
   readonly type: VolumeType;
   readonly phase: VolumePhase;
+  /** Why the phase is what it is, for people; absent when it is Ready. */
+  readonly message?: string;
   readonly sizeBytes: number;
-  readonly usedBytes?: number;
-  readonly measuredAt?: string;
   readonly primaryNodeId?: NodeName;
+  /** How many copies are wanted beside the primary. */
+  readonly copies: number;
   readonly replicas: readonly VolumeReplica[];
+  /** Nodes that are to remove their bytes and have not said yet that they did. */
+  readonly leaving: readonly NodeName[];
   readonly accessMode: 'ReadWriteOnce';
   readonly hostPath?: string;
+  /** Raised with every promotion: at most one node is the primary of an epoch. */
   readonly epoch: number;
+  /** How long the primary of this epoch may write after its last answered report. */
+  readonly leaseMs: number;
+  readonly createdAt: string;
+  /** Absent while something mounts it. */
+  readonly unmountedSince?: string;
+}
+
+/**
+ * Who mounts a volume, by the name of the deployment or of the job's owner: written in the transaction of what does, so that two writers, or a mount and a
+ * deletion, cannot both pass.
+ */
+export interface VolumeClaims {
+  readonly writer?: string;
+  readonly readers: readonly string[];
+}
+
+export const SMALLEST_REPLICATED_BYTES = 128 * 2 ** 20;
+
+/** An agent keeps its bytes; the others live in memory or outside. */
+export function isKeptByNode({ class: kind, type }: Pick<VolumeRecord, 'class' | 'type'>): boolean {
+  return kind !== 'object' && type !== 'tmpfs';
+}
+
+/** The primary of a volume with copies writes under a lease; without copies nobody could take its place, and no lease is needed. */
+export function isLeased({ class: kind, replicas }: Pick<VolumeRecord, 'class' | 'replicas'>): boolean {
+  return kind === 'replicated' && replicas.length > 0;
+}
+
+/** A lease that ran out, and the time in which the writers of a node are certainly killed after it. */
+export function fencedAfterMs({ leaseMs }: Pick<VolumeRecord, 'leaseMs'>): number {
+  return leaseMs + Math.ceil(leaseMs / 3);
 }

@@ -33,6 +33,7 @@ export function freshState(placed: Placed, deployment: DeploymentRecord): Instan
     record: newInstance(placed, deployment, deployment.updatedAt),
     observation: undefined,
     node: { status: 'ready', draining: false },
+    fenced: false,
     standing: 'keep',
     current: true,
     running: false,

@@ -23,6 +23,8 @@ export interface InstanceState {
   readonly record: InstanceRecord;
   readonly observation: InstanceObservation | undefined;
   readonly node: NodeCondition;
+  /** Its container was kept from writing before its volume moved on: it is of no use any more. */
+  readonly fenced: boolean;
   readonly standing: Standing;
   /** Of the current spec. */
   readonly current: boolean;
@@ -39,6 +41,8 @@ export interface StateInput {
   readonly specs: ReadonlyMap<string, Pick<DeploymentSpec, 'healthCheck'>>;
   readonly nodeOf: (node: NodeName) => NodeCondition;
   readonly observationOf: (id: InstanceId) => InstanceObservation | undefined;
+  /** Absent: none is. */
+  readonly fencedOf?: (record: InstanceRecord) => boolean;
   readonly memoryOf: (id: InstanceId) => InstanceMemory | undefined;
   /** The rollout of the current spec is complete, so nothing has to settle any more. */
   readonly complete: boolean;
@@ -49,7 +53,8 @@ export interface StateInput {
 
 export function instanceState(record: InstanceRecord, input: StateInput): InstanceState {
   const observation = input.observationOf(record.id);
-  const node = input.nodeOf(record.nodeId);
+  const fenced = input.fencedOf?.(record) ?? false;
+  const node = conditionOf(input.nodeOf(record.nodeId), fenced);
   const current = record.specHash === input.deployment?.specHash;
   const hasCheck = hasHealthCheck(record, observation, input);
   // Status is observed, never assumed: a container counts only when the agent reports it with the hash of the wanted spec.
@@ -62,6 +67,7 @@ export function instanceState(record: InstanceRecord, input: StateInput): Instan
     record,
     observation,
     node,
+    fenced,
     standing: standingOf(record, node, current, input.deployment !== undefined),
     current,
     running,
@@ -70,6 +76,11 @@ export function instanceState(record: InstanceRecord, input: StateInput): Instan
     settlesInMs,
     failure: instanceFailure(record, observation, node.status, healthy),
   };
+}
+
+/** A fenced instance has lost its node, however well the node is. */
+function conditionOf(node: NodeCondition, fenced: boolean): NodeCondition {
+  return fenced && node.status !== 'gone' ? { ...node, status: 'lost' } : node;
 }
 
 function standingOf(

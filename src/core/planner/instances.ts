@@ -28,6 +28,7 @@ export interface PlanInput {
   readonly instances: readonly InstanceRecord[];
   readonly observationOf: (id: InstanceId) => InstanceObservation | undefined;
   readonly nodeOf: (node: NodeName) => NodeCondition;
+  readonly fencedOf?: (record: InstanceRecord) => boolean;
   readonly gates: readonly ClosedGate[];
   readonly placer: Placer;
   readonly canary?: {
@@ -79,6 +80,7 @@ export function planInstances(input: PlanInput): InstancePlan {
       specs: input.specs,
       nodeOf: input.nodeOf,
       observationOf,
+      ...(input.fencedOf && { fencedOf: input.fencedOf }),
       memoryOf: (id) => remembered.instances.get(id),
       complete,
       ...(input.settleMs !== undefined && { settleMs: input.settleMs }),

@@ -38,6 +38,8 @@ export interface JobPlanInput {
   readonly memory?: JobMemory;
   readonly nowMs: number;
   readonly wallMs: number;
+  /** How records spell times. */
+  readonly times: { readonly text: (ms: number) => string; readonly ms: (text: string) => number };
   readonly nextRunId: () => string;
 }
 

@@ -93,7 +93,11 @@ class Planning {
   }
 
   get #now(): string {
-    return new Date(this.#input.wallMs).toISOString();
+    return this.#text(this.#input.wallMs);
+  }
+
+  #text(ms: number): string {
+    return this.#input.times.text(ms);
   }
 
   #tell(kind: string, run: JobRun, words: string, details: Readonly<Record<string, unknown>> = {}): void {
@@ -174,7 +178,7 @@ class Planning {
       return this.#tell('failed', next, `failed${count}: ${message}`, details);
     }
     const { attempt: _over, ...free } = ended;
-    const retryAt = new Date(this.#input.wallMs + retryDelayMs(run.attempts)).toISOString();
+    const retryAt = this.#text(this.#input.wallMs + retryDelayMs(run.attempts));
     const next: JobRun = {
       ...free,
       state: 'Retrying',
@@ -223,21 +227,21 @@ class Planning {
   }
 
   #takeSchedule(): void {
-    const { schedule, wallMs, job } = this.#input;
+    const { schedule, wallMs, job, times } = this.#input;
     if (schedule === undefined || job === undefined) return;
-    const last = Date.parse(this.#status.lastSlot ?? job.createdAt);
+    const last = times.ms(this.#status.lastSlot ?? job.createdAt);
     const due = dueSlots(schedule, last, wallMs);
     const { nextRunAt: _before, ...rest } = this.#status;
     this.#status = {
       ...rest,
-      lastSlot: new Date(due.lastSlotMs).toISOString(),
-      ...(due.nextMs !== undefined && { nextRunAt: new Date(due.nextMs).toISOString() }),
+      lastSlot: this.#text(due.lastSlotMs),
+      ...(due.nextMs !== undefined && { nextRunAt: this.#text(due.nextMs) }),
     };
     if (due.nextMs !== undefined) this.#due.push(Math.min(LOOK_MS, Math.max(1, due.nextMs - wallMs)));
     if (due.slotMs === undefined) return;
     const active = activeRun(this.#status);
     if (active !== undefined) return this.#skip(active, due.count);
-    const scheduledFor = new Date(due.slotMs).toISOString();
+    const scheduledFor = this.#text(due.slotMs);
     this.#addRun({
       id: this.#input.nextRunId(),
       trigger: due.late ? 'catch-up' : 'schedule',
@@ -301,9 +305,9 @@ class Planning {
   /** Waited for on the monotonic clock, once the time is known: a clock that is set neither shortens nor lengthens it much. */
   #waitsForRetry(run: JobRun): boolean {
     if (run.retryAt === undefined) return false;
-    const { memory, nowMs, wallMs } = this.#input;
+    const { memory, nowMs, wallMs, times } = this.#input;
     const key = `${run.id}/${run.attempts}`;
-    const span = Math.min(Math.max(0, Date.parse(run.retryAt) - wallMs), retryDelayMs(run.attempts));
+    const span = Math.min(Math.max(0, times.ms(run.retryAt) - wallMs), retryDelayMs(run.attempts));
     const retry = memory?.retry?.key === key ? memory.retry : { key, dueMs: nowMs + span };
     if (retry.dueMs <= nowMs) return false;
     this.#retry = retry;

@@ -73,10 +73,10 @@ export function dispensable(groups: Groups, budget: Budget): readonly InstanceSt
   return leave.toSorted(leastUsefulFirst).slice(0, room);
 }
 
-/** Lost instances are given up only when every slot is filled: until then a returning node brings them back. */
+/** Lost instances are given up only when every slot is filled: until then a returning node brings them back, unless it was fenced. */
 export function replacedLost(groups: Groups, desired: number): readonly InstanceState[] {
   const available = groups.keep.filter((state) => state.available).length;
-  return available >= desired ? groups.lost : [];
+  return available >= desired ? groups.lost : groups.lost.filter((state) => state.fenced);
 }
 
 /**

@@ -40,7 +40,7 @@ function factsOf({ nodes = [], volumes = {}, writers = {}, deployments = {} }: W
       const volume = own(volumes, id);
       return volume && { ...VOLUME, ...volume };
     },
-    writersOf: (id) => own(writers, id) ?? [],
+    otherWriter: (id) => own(writers, id)?.[0],
     deployment: (name) => {
       const spec = own(deployments, name);
       return spec && { ...SPEC, name, ...spec };

@@ -13,8 +13,8 @@ export interface DeploymentFacts {
   readonly nodes: () => readonly NodeRecord[];
   readonly node: (name: string) => NodeRecord | undefined;
   readonly volume: (id: string) => VolumeRecord | undefined;
-  /** Other deployments and jobs that mount the volume read-write. */
-  readonly writersOf: (volumeId: string) => readonly string[];
+  /** Another deployment or job that mounts the volume read-write. */
+  readonly otherWriter: (volumeId: string) => string | undefined;
   readonly deployment: (name: string) => DeploymentSpec | undefined;
 }
 
@@ -39,7 +39,9 @@ function volumeRule(spec: DeploymentSpec, facts: DeploymentFacts, index: number)
       why: `Volumes of class ${volume.class} cannot be bound in a deployment yet.`,
     });
   }
-  if (volume.phase !== 'Ready') {
+  // A mount that is stored already is not asked for again: what is there must stay changeable while its volume is not Ready.
+  const before = facts.deployment(spec.name)?.volumes?.find(({ volumeId }) => volumeId === mount.volumeId);
+  if (volume.phase !== 'Ready' && before?.readOnly !== mount.readOnly) {
     return reject('volume_not_ready', {
       field: at('volumeId'),
       received: received(volume.phase),
@@ -47,7 +49,7 @@ function volumeRule(spec: DeploymentSpec, facts: DeploymentFacts, index: number)
     });
   }
   if (mount.readOnly) return undefined;
-  const writer = facts.writersOf(mount.volumeId)[0];
+  const writer = facts.otherWriter(mount.volumeId);
   if (writer !== undefined || spec.replicas > 1) {
     return reject('volume_access_mode_conflict', {
       field: at('readOnly'),

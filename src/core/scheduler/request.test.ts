@@ -16,9 +16,13 @@ const VOLUME: VolumeRecord = {
   sizeBytes: 1,
   primaryNodeId: node('a'),
   replicas: [
-    { nodeId: node('b'), state: 'live', lagSeconds: 0 },
-    { nodeId: node('c'), state: 'syncing', lagSeconds: 0 },
+    { nodeId: node('b'), state: 'live' },
+    { nodeId: node('c'), state: 'syncing' },
   ],
+  copies: 2,
+  leaving: [],
+  leaseMs: 15_000,
+  createdAt: '1970-01-01T00:00:00.000Z',
   accessMode: 'ReadWriteOnce',
   epoch: 1,
 };

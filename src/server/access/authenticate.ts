@@ -57,7 +57,7 @@ export function joinTokenInvalid(): Rejection {
   });
 }
 
-function usable(record: TokenRecord, clock: Clock): boolean {
+export function usable(record: TokenRecord, clock: Clock): boolean {
   if (record.revokedAt !== undefined) return false;
   return record.expiresAt === undefined || Date.parse(record.expiresAt) > clock.now().getTime();
 }
@@ -100,7 +100,7 @@ export function authenticate(
   return principalOf(record);
 }
 
-function principalOf({ id, kind, role, tenantId }: TokenRecord): Principal {
+export function principalOf({ id, kind, role, tenantId }: TokenRecord): Principal {
   return { tokenId: id, kind, role, tenantId };
 }
 

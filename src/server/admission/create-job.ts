@@ -13,6 +13,7 @@ import { firstRejection } from '../../core/rules/rule.ts';
 import { checkNothingPersists } from '../../core/rules/secrets/persist-guard.ts';
 import { actorName } from '../journal/journal.ts';
 import { planPlacement } from '../placement/explanation.ts';
+import { claimVolumes } from '../placement/volume-claims.ts';
 import { joinId } from '../store/keys.ts';
 import type { Transaction } from '../store/transaction.ts';
 import {
@@ -103,6 +104,9 @@ async function attemptCreate(
     createdAt: admission.clock.now().toISOString(),
   };
   const alterations = [...altered, ...material.alterations];
+  // As for deployments: the registry and the secrets store were asked meanwhile.
+  const moved = jobFactsRejection(workload, jobFacts(tenant, spec.name));
+  if (moved) return moved;
   const warnings = [...image, ...residencyWarnings(admission, caller, workload)];
   const body = { ...jobView(record, 0, undefined), removed: [], alterations, warnings };
   if (dryRun) {
@@ -110,6 +114,7 @@ async function attemptCreate(
     return { answer: { status: 200, body: { ...body, plan } } };
   }
   const transaction = createTransaction(admission, caller, record);
+  claimVolumes(tenant, workload.name, { before: undefined, after: workload }, transaction);
   const split = claimLabels(admission.secrets, tenant, workload, transaction);
   if (split) return split;
   const failed = await material.apply();

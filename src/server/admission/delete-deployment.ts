@@ -2,6 +2,7 @@ import { joinId } from '../store/keys.ts';
 import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { findDeployment, storedDeploymentView } from './deployment-stored.ts';
 import { deploymentNotFound } from './deployment-write.ts';
+import { claimVolumes } from '../placement/volume-claims.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
 
 /** The spec goes; its archive stays. Instances are stopped by their controller, which sees that nothing wants them. */
@@ -29,6 +30,7 @@ export async function deleteDeployment(
       .delete('scaling-policies', joinId(name))
       .delete('canaries', joinId(name))
       .put('last-versions', joinId(name), { version });
+    claimVolumes(caller.tenant, name, { before: record.spec, after: undefined }, transaction);
     admission.journal.archive(transaction, caller, {
       number: version,
       change: 'deleted',

@@ -1,7 +1,7 @@
 import { deploymentView } from '../../core/contract/deployment-view.ts';
-import type { DeploymentRecord, DeploymentSpec, InstanceView } from '../../core/model/deployment.ts';
-import { jobOwner } from '../../core/model/job.ts';
+import type { DeploymentRecord, InstanceView } from '../../core/model/deployment.ts';
 import type { DeploymentFacts } from '../../core/rules/deployment-facts.ts';
+import { otherWriter } from '../placement/volume-claims.ts';
 import { canarySummary } from './canary-view.ts';
 import type { Stored } from '../store/collection.ts';
 import { joinId } from '../store/keys.ts';
@@ -61,18 +61,7 @@ export function deploymentFacts(tenant: TenantStore, self: string): DeploymentFa
     nodes: () => tenant.list('nodes').map(({ record }) => record),
     node: (name) => tenant.get('nodes', joinId(name))?.record,
     volume: (id) => tenant.get('volumes', joinId(id))?.record,
-    writersOf: (volumeId) => {
-      const writes = ({ volumes }: Pick<DeploymentSpec, 'volumes'>): boolean =>
-        volumes?.some((mount) => mount.volumeId === volumeId && !mount.readOnly) ?? false;
-      const deployments = tenant.list('deployments').map(({ record }) => record.spec);
-      const jobs = tenant.list('jobs').map(({ record }) => record.spec);
-      return [
-        ...deployments.filter((spec) => spec.name !== self && writes(spec)).map(({ name }) => name),
-        ...jobs
-          .filter((spec) => jobOwner(spec.name) !== self && writes(spec))
-          .map(({ name }) => `the job ${name}`),
-      ];
-    },
+    otherWriter: (volumeId) => otherWriter(tenant, volumeId, self),
     deployment: (name) => tenant.get('deployments', joinId(name))?.record.spec,
   };
 }

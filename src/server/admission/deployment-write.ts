@@ -16,6 +16,7 @@ import { dependencyWarnings, deploymentFactsRejection } from '../../core/rules/d
 import { checkNothingPersists } from '../../core/rules/secrets/persist-guard.ts';
 import { residencyWarning } from '../../core/scheduler/residency.ts';
 import { planPlacement } from '../placement/explanation.ts';
+import { claimVolumes } from '../placement/volume-claims.ts';
 import type { Stored } from '../store/collection.ts';
 import { joinId } from '../store/keys.ts';
 import type { Transaction } from '../store/transaction.ts';
@@ -177,7 +178,11 @@ export async function attemptDeploymentWrite(
   const answer = accepted(caller, record, previous, announced);
   if (dryRun) return { answer: withPlan(admission, caller, answer, before, record) };
 
+  // The registry and the secrets store were asked meanwhile: what the guards below hold must still be what the rules saw.
+  const moved = deploymentFactsRejection(spec, deploymentFacts(tenant, spec.name));
+  if (moved) return moved;
   const transaction = writeTransaction(admission, caller, record, previous, change, said);
+  claimVolumes(tenant, spec.name, { before, after: spec }, transaction);
   if (said.policy === undefined) {
     const id = joinId(spec.name);
     transaction.expect('scaling-policies', id, tenant.get('scaling-policies', id));

@@ -1,7 +1,8 @@
-import { activeRun, type JobOrders, type JobRecord } from '../../core/model/job.ts';
+import { activeRun, jobOwner, type JobOrders, type JobRecord } from '../../core/model/job.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import { actorName } from '../journal/journal.ts';
+import { claimVolumes } from '../placement/volume-claims.ts';
 import type { Stored } from '../store/collection.ts';
 import type { TenantStore } from '../store/store.ts';
 import { type Admission, type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
@@ -117,6 +118,7 @@ export function deleteJob(
       .expect('jobs', stored.id, stored)
       .delete('jobs', stored.id)
       .delete('job-orders', stored.id);
+    claimVolumes(tenant, jobOwner(name), { before: stored.record.spec, after: undefined }, transaction);
     admission.journal.event(transaction, tenant.tenantId, {
       kind: 'job.deleted',
       subject,

@@ -112,6 +112,9 @@ export async function deleteTenant(admission: Admission, caller: Caller, idOrSlu
     for (const { id, record } of admission.store.listGlobal('tokens')) {
       if (record.tenantId === tenant.id) transaction.deleteGlobal('tokens', id);
     }
+    for (const { id, record } of admission.store.listGlobal('sessions')) {
+      if (record.tenantId === tenant.id) transaction.deleteGlobal('sessions', id);
+    }
     admission.journal.audit(transaction, caller.tenant.tenantId, caller, 'tenant.deleted', {
       kind: 'Tenant',
       name: tenant.slug,

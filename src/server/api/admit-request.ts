@@ -6,6 +6,7 @@ import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { authenticate, tenantActedFor } from '../access/authenticate.ts';
+import { csrfRejection, findSession, sessionEnded, sessionIdOf, touchSession } from '../access/session.ts';
 import type { Principal } from '../access/principal.ts';
 import { duplicateHeader, hostRejection } from './headers.ts';
 import type { Route, RouteRequest } from './route.ts';
@@ -85,6 +86,29 @@ function tenantOf(
   });
 }
 
+/**
+ * Authorization, or else the cookie of a session: a client that sends both means the header. Whether the credential still
+ * holds is asked again while a stream lasts.
+ */
+export function principalOfRequest(
+  { options }: Served,
+  request: FastifyRequest,
+  isUse = true,
+): Principal | Rejection {
+  const { access, sessions } = options;
+  const { authorization, cookie } = request.headers;
+  const id = authorization === undefined ? sessionIdOf(sessions, cookie) : undefined;
+  if (id === undefined) return authenticate(access, authorization);
+  const session = findSession(access, sessions, id);
+  if (session === undefined) return sessionEnded();
+  const forged =
+    request.method === 'GET' ? undefined : csrfRejection(access.tokenKey, session, request.headers);
+  if (forged) return forged;
+  // That a stream is still open is no use: it would keep a forgotten tab signed in.
+  if (isUse) touchSession(access, sessions, session);
+  return session.principal;
+}
+
 export function permitted(principal: Principal, permission: Route['permission']): boolean {
   const wanted: readonly Permission[] = typeof permission === 'string' ? [permission] : permission;
   // A join token enrols and does nothing else, whatever role it was made with.
@@ -112,7 +136,7 @@ export function admitRequest(
   if (!options.ready()) return starting();
   const malformed = duplicateHeader(request.raw.rawHeaders) ?? hostRejection(request.raw);
   if (malformed) return malformed;
-  const principal = authenticate(options.access, request.headers.authorization);
+  const principal = principalOfRequest(served, request);
   if (isRejection(principal)) return principal;
   const wait = limiter.retryAfterSeconds(principal.tokenId);
   if (wait !== undefined) {

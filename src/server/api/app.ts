@@ -6,7 +6,7 @@ import { checkBody } from '../../core/contract/shape.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import type { Caller } from '../admission/admission.ts';
-import { admitRequest } from './admit-request.ts';
+import { admitRequest, principalOfRequest } from './admit-request.ts';
 import { parseBody } from './body.ts';
 import { idempotencyKeyRejection, requestIdOf } from './headers.ts';
 import { RateLimiter } from './rate-limit.ts';
@@ -89,7 +89,8 @@ function deliver(
   reply: FastifyReply,
   { result, start }: { readonly result: Reply; readonly start: number },
 ): FastifyReply | Promise<FastifyReply> {
-  if ('stream' in result) return sendStream(request, reply, result);
+  if ('stream' in result)
+    return sendStream(request, reply, result, () => !isRejection(principalOfRequest(served, request, false)));
   const status = isRejection(result) ? statusOf(result) : result.status;
   served.options.metrics.request(route, status, (performance.now() - start) / 1000);
   if (isRejection(result)) return sendRejection(served, request, reply, result);

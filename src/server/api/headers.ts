@@ -12,6 +12,7 @@ const SINGLE = new Set([
   'idempotency-key',
   'host',
   'last-event-id',
+  'x-csrf-token',
 ]);
 
 export function duplicateHeader(rawHeaders: readonly string[]): Rejection | undefined {

@@ -317,6 +317,65 @@ export const RECORD_SCHEMAS = {
       nodeToken: { ...text, description: 'Only in the answer that enrolled it.' },
     },
   },
+  Volume: {
+    type: 'object',
+    properties: {
+      id: text,
+      tenantId: text,
+      name: text,
+      class: { type: 'string', enum: ['ephemeral', 'replicated', 'object'] },
+      type: { type: 'string', enum: ['volume', 'bind', 'tmpfs'] },
+      phase: { type: 'string', enum: ['Pending', 'Materializing', 'Ready', 'Degraded', 'Deleting'] },
+      message: { ...text, description: 'Why it is not Ready.' },
+      sizeBytes: integer,
+      usedBytes: { type: ['integer', 'null'] },
+      measuredAt: { type: ['string', 'null'], format: 'date-time' },
+      primaryNodeId: { type: ['string', 'null'] },
+      wantedReplicas: { ...integer, description: 'Copies wanted beside the primary.' },
+      replicas: {
+        type: 'array',
+        items: {
+          type: 'object',
+          properties: {
+            nodeId: text,
+            state: { type: 'string', enum: ['syncing', 'live', 'failed'] },
+            lagSeconds: { type: ['number', 'null'] },
+            formerEpoch: {
+              ...integer,
+              description: 'It was the primary until then and may hold bytes of its own.',
+            },
+          },
+        },
+      },
+      accessMode: { type: 'string', enum: ['ReadWriteOnce'] },
+      hostPath: text,
+      epoch: { ...integer, description: 'Raised with every promotion.' },
+      createdAt: time,
+      consumers: {
+        type: 'array',
+        items: { type: 'object', properties: { deployment: text, job: text, readOnly: { type: 'boolean' } } },
+      },
+      revision: integer,
+      alterations,
+      warnings,
+      removed: texts,
+    },
+  },
+  Recommendation: {
+    type: 'object',
+    properties: {
+      id: text,
+      applicable: { type: 'boolean' },
+      type: { type: 'string', enum: ['replication', 'capacity', 'cleanup'] },
+      priority: { type: 'string', enum: ['critical', 'high', 'medium', 'low'] },
+      volume_id: text,
+      parameters: {
+        type: 'object',
+        properties: { action: text, target_replicas: integer, target_size_bytes: integer },
+      },
+      reason: text,
+    },
+  },
   Network: {
     type: 'object',
     properties: {
@@ -365,6 +424,22 @@ export const RECORD_SCHEMAS = {
       message: text,
       containerId: text,
       containerName: text,
+      usage: {
+        type: 'object',
+        description: 'What the agent measured last; per cent of one core.',
+        properties: { cpuPercent: { type: 'number' }, memoryBytes: integer },
+      },
+    },
+  },
+  Session: {
+    type: 'object',
+    properties: {
+      tokenId: text,
+      role: text,
+      permissions: texts,
+      tenant: { type: 'object', properties: { id: text, slug: text, name: text } },
+      expiresAt: { ...time, description: 'Of a session.' },
+      csrfToken: { ...text, description: 'Of a session: to be sent as X-CSRF-Token with every write.' },
     },
   },
   Secret: { type: 'object', properties: { path: text, keys: texts, version: integer } },

@@ -9,6 +9,7 @@ import { RECORD_SCHEMAS } from './openapi-schemas.ts';
 const SHARED_CODES: readonly RejectionCode[] = [
   'unauthenticated',
   'role_forbidden',
+  'csrf_token_invalid',
   'tenant_forbidden',
   'tenant_not_found',
   'rate_limited',

@@ -57,6 +57,8 @@ export function missingRoute(served: Served): (request: FastifyRequest, reply: F
         }),
       );
     }
+    const page = served.options.page?.(request, reply);
+    if (page !== undefined) return page;
     const paths = served.options.routes.map((route) => route.path);
     const near = nearest(path, paths);
     return sendRejection(

@@ -1,12 +1,17 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { AccessDependencies } from '../access/authenticate.ts';
+import type { SessionSettings } from '../access/session.ts';
 import type { ApiMetrics } from './metrics.ts';
 import type { RateLimit, RateLimiter } from './rate-limit.ts';
 import type { Route } from './route.ts';
 
 export interface ApiOptions {
   readonly access: AccessDependencies;
+  readonly sessions: SessionSettings;
   readonly routes: readonly Route[];
+  /** Asked for a path that no route has, before it is refused. */
+  readonly page?: (request: FastifyRequest, reply: FastifyReply) => FastifyReply | undefined;
   readonly limits: { readonly bodyBytes: number; readonly jsonDepth: number; readonly rate: RateLimit };
   readonly freshId: () => string;
   /** Configured base URL; absent: from the Host header of each request. */

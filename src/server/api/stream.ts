@@ -3,15 +3,24 @@ import type { StreamReply } from './route.ts';
 
 /** A reader that does not read is dropped rather than buffered for. */
 const DRAIN_TIMEOUT_MS = 30_000;
+/** A revoked token and a session that is over end what they opened within this time. */
+const CREDENTIAL_CHECK_MS = 900;
 
 export async function sendStream(
   request: FastifyRequest,
   reply: FastifyReply,
   result: StreamReply,
+  credentialHolds: () => boolean,
 ): Promise<FastifyReply> {
   const response = reply.raw;
   const controller = new AbortController();
-  response.once('close', () => controller.abort());
+  const check = setInterval(() => {
+    if (!credentialHolds()) response.destroy();
+  }, CREDENTIAL_CHECK_MS);
+  response.once('close', () => {
+    clearInterval(check);
+    controller.abort();
+  });
   reply.hijack();
   response.writeHead(result.status, {
     'content-type': result.contentType,

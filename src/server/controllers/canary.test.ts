@@ -185,6 +185,17 @@ describe('a canary', () => {
     expect(sim.tenant.get('canaries', joinId('plain'))).toBeDefined();
   });
 
+  it('is started once although two processes decide', async () => {
+    const stop = await sim.rival();
+    await sim.startCanary('web', { image: 'shop/web:2' }, 5);
+    await sim.advance(10_000);
+    expect(ids(true)).toHaveLength(5);
+    await sim.promote('web');
+    await sim.advance(20_000);
+    expect(sim.instances('web')).toHaveLength(3);
+    await stop();
+  });
+
   it('stays within one commit when it is large', async () => {
     await sim.startCanary('web', { image: 'shop/web:2' }, 90);
     expect(ids(true)).toHaveLength(90);

@@ -1,4 +1,5 @@
 import type { NodeName, TenantId } from '../../core/model/ids.ts';
+import type { Region } from '../../core/model/region.ts';
 import type { ScalingView } from '../../core/model/scaling.ts';
 import type { ParseSchedule } from '../../core/model/schedule.ts';
 import { livenessTimings } from '../../core/planner/node-liveness.ts';
@@ -10,6 +11,7 @@ import { type EventsKept, Janitor } from './janitor.ts';
 import { type Liveness, NodeLivenessController } from './node-liveness.ts';
 import { ScalingController, type ScalingOptions } from './scaling.ts';
 import { SpecSnapshotsController } from './spec-snapshots.ts';
+import { type VolumeSigns, VolumesController } from './volumes.ts';
 
 export type { Liveness } from './node-liveness.ts';
 export { systemTimers } from './timers.ts';
@@ -20,6 +22,9 @@ export interface ControllersOptions extends ControllerDeps {
   /** Absent: the defaults of decisions §5 and §3. */
   readonly spans?: ControllerSpans;
   readonly eventsKept?: EventsKept;
+  readonly regions: readonly Region[];
+  /** For epochs that begin from now on. */
+  readonly volumeLeaseMs: number;
   readonly scaling: ScalingOptions;
 }
 
@@ -34,6 +39,7 @@ export interface ControllerSpans {
 export interface Controllers {
   /** For the sessions with agents, in the same process. */
   readonly liveness: Liveness;
+  readonly volumeSigns: VolumeSigns;
   start(): Promise<void>;
   stop(): Promise<void>;
   /** The shard of the tenant came to this process, or left it. */
@@ -58,11 +64,16 @@ export function createControllers(options: ControllersOptions): Controllers {
         startGraceMs: spans.startGraceMs,
       }),
   );
+  const volumes = new VolumesController(options, {
+    leaseMs: options.volumeLeaseMs,
+    regions: options.regions,
+  });
   const instances = new InstancesController(options, spans?.settleMs);
   const scaling = new ScalingController(options, options.scaling);
   /** In the order in which they start; they stop in the reverse order. */
   const controllers: readonly Controller[] = [
     nodeLiveness,
+    volumes,
     instances,
     new JobsController(options, options.parseSchedule),
     scaling,
@@ -72,6 +83,7 @@ export function createControllers(options: ControllersOptions): Controllers {
   ];
   return {
     liveness: nodeLiveness,
+    volumeSigns: volumes,
     start: async () => {
       for (const controller of controllers) controller.start();
     },

@@ -5,6 +5,8 @@ import type { InstanceRecord } from '../../core/model/instance.ts';
 import type { RolloutRecord } from '../../core/model/rollout.ts';
 import type { PlanInput } from '../../core/planner/instances.ts';
 import { gatesOf, nodeCondition, observationsOf } from '../placement/deployment-gates.ts';
+import type { TenantClusters } from '../placement/tenant-clusters.ts';
+import { isFenced, writerGates } from '../placement/volume-writers.ts';
 import type { Stored } from '../store/collection.ts';
 import type { TenantStore } from '../store/store.ts';
 
@@ -21,12 +23,13 @@ export interface DeploymentFacts {
 }
 
 /** `id` is the deployment's key segment, not its name. */
-export function readFacts(tenant: TenantStore, id: string): DeploymentFacts {
+export function readFacts(tenant: TenantStore, clusters: TenantClusters, id: string): DeploymentFacts {
   const deployment = tenant.get('deployments', id);
   const status = tenant.get('deployment-status', id);
   const rollout = tenant.get('rollouts', id);
   const canary = tenant.get('canaries', id);
   const instances = tenant.collection('instances').listUnder(id);
+  const specs = specsOf(tenant, id);
   return {
     tenant,
     id,
@@ -41,11 +44,18 @@ export function readFacts(tenant: TenantStore, id: string): DeploymentFacts {
       ...(status && { status: status.record }),
       ...(rollout && { rollout: rollout.record }),
       ...(canary && { canary: { record: canary.record, gates: gatesOf(tenant, canary.record.spec) } }),
-      specs: specsOf(tenant, id),
+      specs,
       instances: instances.map((stored) => stored.record),
       observationOf: observationsOf(tenant, id),
       nodeOf: (node) => nodeCondition(tenant, node),
-      gates: deployment === undefined ? [] : gatesOf(tenant, deployment.record.spec),
+      fencedOf: (record) => isFenced(tenant, specs.get(record.specHash), record),
+      gates:
+        deployment === undefined
+          ? []
+          : [
+              ...gatesOf(tenant, deployment.record.spec),
+              ...writerGates(tenant, clusters, deployment.record.spec),
+            ],
     },
   };
 }

@@ -241,6 +241,10 @@ describe('instances controller', () => {
         replicas: [],
         accessMode: 'ReadWriteOnce',
         epoch: 1,
+        copies: 0,
+        leaving: [],
+        leaseMs: 15_000,
+        createdAt: new Date(0).toISOString(),
       }),
     );
     await sim.apply({ name: 'db', volumes });

@@ -2,9 +2,11 @@ import type { DeploymentRecord } from '../../core/model/deployment.ts';
 import type { InstanceId, NodeName, TenantId } from '../../core/model/ids.ts';
 import { jobOfOwner } from '../../core/model/job.ts';
 import type { NodeLiveness } from '../../core/model/node.ts';
+import type { VolumeRecord } from '../../core/model/volume.ts';
 import { type InstancePlan, planInstances } from '../../core/planner/instances.ts';
 import type { PlannerMemory } from '../../core/planner/memory.ts';
 import type { PlacementRefusal } from '../../core/planner/placer.ts';
+import { claimants } from '../placement/volume-claims.ts';
 import type { ViewChange } from '../store/view.ts';
 import { type Controller, type ControllerDeps, ownedTenants } from './controller.ts';
 import { planTransaction } from './instance-commit.ts';
@@ -134,8 +136,10 @@ export class InstancesController implements Controller {
       case 'node-liveness':
         if (livenessMoved(change)) this.#touchNode(tenantId, decodeURIComponent(id) as NodeName);
         break;
-      case 'quota':
       case 'volumes':
+        this.#takeVolume(tenantId, change);
+        break;
+      case 'quota':
         this.#stir(tenantId);
         break;
       default:
@@ -157,6 +161,17 @@ export class InstancesController implements Controller {
     if (!this.#deps.owns(tenantId)) return;
     const waitMs = Math.min(instances * GATHERED_MS_PER_INSTANCE, GATHERED_MAX_MS);
     this.#queue.addAfter(`${tenantId}/${deployment}`, waitMs);
+  }
+
+  /** Whoever mounts it follows its primary. */
+  #takeVolume(tenantId: TenantId, { id, before, after }: ViewChange): void {
+    const was = before?.record as VolumeRecord | undefined;
+    const is = after?.record as VolumeRecord | undefined;
+    this.#stir(tenantId);
+    if (was?.primaryNodeId === is?.primaryNodeId) return;
+    const volumeId = decodeURIComponent(id);
+    for (const name of claimants(this.#deps.store.forTenant(tenantId), volumeId))
+      this.#add(tenantId, encode(name));
   }
 
   #touchNode(tenantId: TenantId, node: NodeName): void {
@@ -188,7 +203,7 @@ export class InstancesController implements Controller {
     if (!owns(tenantId)) return;
     const startedMs = clock.monotonicMs();
     const memory = this.#tenantMemory(tenantId);
-    const facts = readFacts(store.forTenant(tenantId), id);
+    const facts = readFacts(store.forTenant(tenantId), clusters, id);
     const plan = planInstances({
       ...facts.planned,
       ...optionalMemory(memory.deployments.get(id)),

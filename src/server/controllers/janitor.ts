@@ -15,7 +15,7 @@ const ROUND_MS = 600_000;
 /** Records read and removed at a time, so that neither the store nor requests wait for the janitor. */
 const STEP = 100;
 
-/** Removes old events and answers kept for `Idempotency-Key`, tenant by tenant, in bounded steps. */
+/** Removes old events, answers kept for `Idempotency-Key` and sessions that are over, in bounded steps. */
 export class Janitor implements Controller {
   readonly name = 'janitor';
   readonly #deps: ControllerDeps;
@@ -62,9 +62,25 @@ export class Janitor implements Controller {
 
   /** One round over every tenant. */
   async sweep(): Promise<void> {
+    await this.#endedSessions();
     for (const tenantId of this.#deps.store.view.tenantIds()) {
       if (!this.#running) return;
       if (this.#deps.owns(tenantId)) await this.#sweepTenant(tenantId);
+    }
+  }
+
+  async #endedSessions(): Promise<void> {
+    const { store, clock, owns } = this.#deps;
+    const nowMs = clock.now().getTime();
+    const ended = store
+      .listGlobal('sessions')
+      .filter(({ record }) => Date.parse(record.expiresAt) <= nowMs && owns(record.tenantId));
+    for (const stored of ended) {
+      const transaction = store.forTenant(stored.record.tenantId).transaction();
+      await store.commit(
+        transaction.expectGlobal('sessions', stored.id, stored).deleteGlobal('sessions', stored.id),
+      );
+      this.#removed += 1;
     }
   }
 

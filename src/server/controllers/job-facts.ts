@@ -16,7 +16,10 @@ export interface JobFacts {
   readonly job: Stored<JobRecord> | undefined;
   readonly status: Stored<JobStatus> | undefined;
   readonly instances: ReadonlyMap<InstanceId, Stored<InstanceRecord>>;
-  readonly planned: Omit<JobPlanInput, 'placer' | 'schedule' | 'memory' | 'nowMs' | 'wallMs' | 'nextRunId'>;
+  readonly planned: Omit<
+    JobPlanInput,
+    'placer' | 'schedule' | 'memory' | 'nowMs' | 'wallMs' | 'times' | 'nextRunId'
+  >;
 }
 
 export function readJobFacts(tenant: TenantStore, id: string): JobFacts {

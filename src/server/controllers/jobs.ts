@@ -7,6 +7,7 @@ import type { CronSchedule, ParseSchedule } from '../../core/model/schedule.ts';
 import type { JobMemory, JobPlan } from '../../core/planner/job-plan.ts';
 import { planJob } from '../../core/planner/jobs.ts';
 import { joinId } from '../store/keys.ts';
+import { writerGates } from '../placement/volume-writers.ts';
 import type { ViewChange } from '../store/view.ts';
 import { type Controller, type ControllerDeps, ownedTenants } from './controller.ts';
 import { jobTransaction } from './job-commit.ts';
@@ -175,6 +176,7 @@ export class JobsController implements Controller {
       ...(memory && { memory }),
       nowMs: startedMs,
       wallMs: clock.now().getTime(),
+      times: TIMES,
       nextRunId: () => ids.next('run'),
     });
     metrics.decided(this.name, (clock.monotonicMs() - startedMs) / 1000);
@@ -218,6 +220,8 @@ export class JobsController implements Controller {
       workload = { specHash: job.specHash, spec: jobWorkload(job.spec) };
       this.#workloads.set(key, workload);
     }
+    const [held] = writerGates(facts.tenant, clusters, workload.spec);
+    if (held !== undefined) return waitingPlacer(held.message);
     return clusters.placer(tenantId, workload.spec, { nextId: () => ids.next('instance') as InstanceId });
   }
 
@@ -237,6 +241,20 @@ export class JobsController implements Controller {
     this.#deps.metrics.committed(this.name, result.ok ? 'ok' : 'conflict');
     return result.ok;
   }
+}
+
+const TIMES = { text: (ms: number) => new Date(ms).toISOString(), ms: (text: string) => Date.parse(text) };
+/** Looked at again when the container that is waited for is gone. */
+function waitingPlacer(why: string) {
+  const refusal = {
+    ok: false,
+    summary: why,
+    message: why,
+    details: {},
+    digest: why,
+    residency: false,
+  } as const;
+  return { place: () => refusal };
 }
 
 const NO_PLACER = {

@@ -1,6 +1,7 @@
-import type { DeploymentRecord, DeploymentSpec } from '../../core/model/deployment.ts';
+import type { DeploymentRecord, DeploymentSpec, VolumeMount } from '../../core/model/deployment.ts';
 import type { InstancePlan } from '../../core/planner/instances.ts';
 import { carryRotation } from '../../core/planner/rotation.ts';
+import { claimVolumes, otherWriter } from '../placement/volume-claims.ts';
 import { joinId } from '../store/keys.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
@@ -38,6 +39,7 @@ export function addRollback(
       placed: true,
       generation: rollout.generation + 1,
     });
+  claimVolumes(tenant, name, { before: deployment.record.spec, after: record.spec }, transaction);
   deps.journal.archive(transaction, SYSTEM, {
     number: record.version,
     change: 'rolled-back',
@@ -81,13 +83,12 @@ function rolledBackRecord(
 
 /** A volume may have found another writer, or gone, since the old spec gave it up: then returning would make two writers. */
 function takesForeignVolume(tenant: TenantStore, spec: DeploymentSpec): boolean {
-  const wanted = (spec.volumes ?? []).filter((mount) => !mount.readOnly).map((mount) => mount.volumeId);
-  if (wanted.length === 0) return false;
-  if (wanted.some((volume) => tenant.get('volumes', joinId(volume)) === undefined)) return true;
-  return tenant
-    .list('deployments')
-    .filter(({ record }) => record.spec.name !== spec.name)
-    .some(({ record }) =>
-      record.spec.volumes?.some((mount) => !mount.readOnly && wanted.includes(mount.volumeId)),
-    );
+  const mounts = spec.volumes ?? [];
+  const gone = ({ volumeId }: VolumeMount): boolean => {
+    const phase = tenant.get('volumes', joinId(volumeId))?.record.phase;
+    return phase === undefined || phase === 'Deleting';
+  };
+  if (mounts.some(gone)) return true;
+  const wanted = mounts.filter((mount) => !mount.readOnly).map((mount) => mount.volumeId);
+  return wanted.some((volume) => otherWriter(tenant, volume, spec.name) !== undefined);
 }

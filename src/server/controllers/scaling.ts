@@ -19,8 +19,11 @@ export interface Measurement {
   readonly atMs: number;
 }
 
+type Measured = ReadonlyMap<string, Measurement>;
+
 export interface ScalingOptions {
-  readonly measured: (tenantId: TenantId, node: NodeName) => ReadonlyMap<string, Measurement>;
+  /** By instance, for the instances of these nodes. */
+  readonly measured: (tenantId: TenantId, nodes: readonly NodeName[]) => Promise<Measured>;
   readonly intervalMs: number;
   readonly maxReplicas: number;
 }
@@ -111,13 +114,16 @@ export class ScalingController implements Controller {
   }
 
   async #look(key: string): Promise<void> {
+    const before = this.#facts(key);
+    const measured = before && (await this.#measured(before));
+    // Read anew: measurements may have come from another control plane, and took their time.
     const facts = this.#facts(key);
-    if (facts === undefined) {
+    if (facts === undefined || measured === undefined) {
       this.#memory.delete(key);
       return;
     }
     const known = this.#memory.get(key);
-    const decision = this.#decide(facts, known?.scaling);
+    const decision = this.#decide(facts, measured, known?.scaling);
     const limit = decision.to === undefined ? undefined : this.#limit(facts, decision.to);
     const to = limit?.to ?? decision.to;
     const { replicas } = facts.deployment.record.spec;
@@ -145,7 +151,15 @@ export class ScalingController implements Controller {
     return policy && deployment && { tenant, id, policy, deployment };
   }
 
-  #decide(facts: Facts, memory: ScalingMemory | undefined): ScalingDecision {
+  async #measured({ tenant, id }: Facts): Promise<Measured> {
+    const nodes = tenant
+      .collection('instances')
+      .listUnder(id)
+      .map(({ record }) => record.nodeId);
+    return this.#options.measured(tenant.tenantId, [...new Set(nodes)]);
+  }
+
+  #decide(facts: Facts, measured: Measured, memory: ScalingMemory | undefined): ScalingDecision {
     const { policy, deployment } = facts;
     const { spec, specHash } = deployment.record;
     const { minReplicas, maxReplicas, targetCpuPercent, cooldown } = policy.record;
@@ -159,7 +173,7 @@ export class ScalingController implements Controller {
       targetPercent: targetCpuPercent,
       cooldownMs: parseDuration(cooldown) ?? DEFAULT_COOLDOWN_MS,
       ...(hold === undefined ? {} : { hold }),
-      loads: this.#loads(facts),
+      loads: this.#loads(facts, measured),
       ...(memory === undefined ? {} : { memory }),
       intervalMs: this.#options.intervalMs,
       nowMs: this.#deps.clock.monotonicMs(),
@@ -167,17 +181,16 @@ export class ScalingController implements Controller {
   }
 
   /** Per instance of the current spec, in per cent of the CPU that it may use. */
-  #loads({ tenant, id, deployment }: Facts): readonly (number | undefined)[] {
+  #loads({ tenant, id, deployment }: Facts, measured: Measured): readonly (number | undefined)[] {
     const { spec, specHash } = deployment.record;
-    const { measured, intervalMs } = this.#options;
-    const oldestMs = this.#deps.clock.monotonicMs() - FRESH_ROUNDS * intervalMs;
+    const oldestMs = this.#deps.clock.monotonicMs() - FRESH_ROUNDS * this.#options.intervalMs;
     const cores = usableCores(spec);
     return tenant
       .collection('instances')
       .listUnder(id)
       .filter(({ record }) => record.wanted === 'run' && record.specHash === specHash)
       .map(({ record }) => {
-        const seen = measured(tenant.tenantId, record.nodeId).get(record.id);
+        const seen = measured.get(record.id);
         return seen === undefined || seen.atMs < oldestMs ? undefined : seen.cpuPercent / cores;
       });
   }

@@ -123,6 +123,8 @@ export class Simulation {
 
   #createControllers(overrides: Partial<ControllersOptions> = {}): Controllers {
     return createControllers({
+      regions: DEFAULT_REGIONS,
+      volumeLeaseMs: 15_000,
       store: this.store,
       clock: this.time,
       timers: this.time,
@@ -133,7 +135,7 @@ export class Simulation {
       owns: () => true,
       parseSchedule,
       scaling: {
-        measured: (_tenantId, node) => this.#measured(node),
+        measured: async (_tenantId, nodes) => new Map(nodes.flatMap((node) => [...this.#measured(node)])),
         intervalMs: MEASURED_MS,
         maxReplicas: 100,
       },

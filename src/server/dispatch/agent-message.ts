@@ -7,6 +7,7 @@ import type {
   Resolve,
   StreamData,
   StreamEnd,
+  VolumeObservation,
 } from '../../core/contract/agent-protocol.ts';
 import type { InstanceId } from '../../core/model/ids.ts';
 import type { ContainerPhase, InstanceObservation } from '../../core/model/instance.ts';
@@ -22,6 +23,8 @@ const MAX_TEXT = 1024;
 const MAX_ENTRIES = 5000;
 const MAX_LABELS = 256;
 const MAX_PORTS = 64;
+const MAX_ENGINES = 8;
+const MAX_COPIES = 256;
 const REASON = /^[a-z][a-z0-9_]{0,63}$/;
 
 class Malformed extends Error {}
@@ -96,6 +99,7 @@ function hello(source: Fields): Hello {
     platform: text(source['platform']),
     capacity: { cpu: amount(capacity['cpu']), memoryBytes: amount(capacity['memoryBytes']) },
     labels: labels(source['labels']),
+    ...optional(source, 'volumeEngines', (engines) => list(engines, MAX_ENGINES).map(reason)),
   };
 }
 
@@ -151,6 +155,50 @@ function usage(value: unknown): InstanceUsage {
   };
 }
 
+function copies(value: unknown): NonNullable<VolumeObservation['copies']> {
+  return list(value, MAX_COPIES).map((entry) => {
+    const copy = fields(entry);
+    return {
+      nodeId: text(copy['nodeId'], 64),
+      state: oneOf(copy['state'], ['syncing', 'live', 'failed'] as const),
+      ...optional(copy, 'sequence', integer),
+      ...optional(copy, 'ageMs', amount),
+      ...optional(copy, 'problem', words),
+    };
+  });
+}
+
+function volume(value: unknown): VolumeObservation {
+  const source = fields(value);
+  return {
+    volumeId: text(source['volumeId'], 128),
+    role: oneOf(source['role'], ['primary', 'replica'] as const),
+    epoch: integer(source['epoch']),
+    state: oneOf(source['state'], ['preparing', 'ready', 'failed'] as const),
+    ...optional(source, 'problem', (problem) => ({
+      reason: reason(fields(problem)['reason']),
+      message: words(fields(problem)['message']),
+    })),
+    ...optional(source, 'sizeBytes', amount),
+    ...optional(source, 'usedBytes', amount),
+    ...optional(source, 'copy', (entry) => {
+      const copy = fields(entry);
+      return {
+        epoch: integer(copy['epoch']),
+        sequence: integer(copy['sequence']),
+        takenAt: text(copy['takenAt'], 64),
+      };
+    }),
+    ...optional(source, 'copies', copies),
+    ...optional(source, 'diverged', (entries) =>
+      list(entries, MAX_COPIES).map((entry) => ({
+        epoch: integer(fields(entry)['epoch']),
+        path: words(fields(entry)['path']),
+      })),
+    ),
+  };
+}
+
 function network(value: unknown): NetworkObservation {
   const source = fields(value);
   return {
@@ -169,6 +217,8 @@ function report(source: Fields): Report {
     observations: list(source['observations']).map(observation),
     ...optional(source, 'engineProblem', words),
     ...optional(source, 'usage', (entries) => list(entries).map(usage)),
+    ...optional(source, 'beat', integer),
+    ...optional(source, 'volumes', (entries) => list(entries).map(volume)),
     ...optional(source, 'networks', (entries) => list(entries).map(network)),
   };
 }

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { MAX_FRAME_BYTES } from '../../core/contract/agent-protocol.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
+import { isKeptByNode, type VolumeRecord } from '../../core/model/volume.ts';
 import type { NetworkRecord } from '../../core/model/network.ts';
 import { jobOfOwner, jobOwner } from '../../core/model/job.ts';
 import { joinId } from '../store/keys.ts';
@@ -11,11 +12,13 @@ import type { ViewChange } from '../store/view.ts';
 import { type AssignmentFacts, assignedInstance } from './assigned-instance.ts';
 import { assignedNetworks } from './networks.ts';
 import { nodeKey, type PlacedInstances } from './placed-instances.ts';
+import { nodesOf, type PlacedVolumes } from './placed-volumes.ts';
 import type { AgentSession } from './session.ts';
 
 export interface AssignmentsOptions {
   readonly store: Store;
   readonly placed: PlacedInstances;
+  readonly volumes: PlacedVolumes;
   readonly session: (tenantId: TenantId, node: string) => AgentSession | undefined;
   readonly log: Logger;
 }
@@ -60,7 +63,14 @@ export class Assignments {
         this.#options.store.forTenant(tenantId).collection('instances').listUnder(deployment),
       );
     } else if (kind === 'volumes') {
-      this.#markAll(tenantId, this.#options.store.forTenant(tenantId).list('instances'));
+      const record = (after ?? before)?.record as VolumeRecord;
+      // What lives in memory concerns whoever mounts it.
+      if (!isKeptByNode(record))
+        this.#markAll(tenantId, this.#options.store.forTenant(tenantId).list('instances'));
+      for (const stored of [before, after]) {
+        for (const node of stored === undefined ? [] : nodesOf(stored.record as VolumeRecord))
+          this.#mark(tenantId, node);
+      }
     }
   }
 
@@ -98,6 +108,11 @@ export class Assignments {
     };
   }
 
+  /** At once what waits for the end of this turn: nothing else that is said to the agent may overtake an order. */
+  pushDue(session: AgentSession): void {
+    if (this.#dirty.delete(session.key)) this.push(session);
+  }
+
   push(session: AgentSession): void {
     const { tenantId, node, epoch } = session.identity;
     const { placed, log, store } = this.#options;
@@ -109,7 +124,9 @@ export class Assignments {
       return assigned ?? [];
     });
     const networks = assignedNetworks(store.forTenant(tenantId), node);
-    const text = `"instances":${JSON.stringify(instances)},"networks":${JSON.stringify(networks)}`;
+    const volumes = this.#options.volumes.assigned(tenantId, node);
+    const kept = volumes.length === 0 ? '' : `,"volumes":${JSON.stringify(volumes)}`;
+    const text = `"instances":${JSON.stringify(instances)},"networks":${JSON.stringify(networks)}${kept}`;
     const digest = hash('sha256', text);
     if (digest === session.assignmentDigest) return;
     if (text.length > MAX_FRAME_BYTES - 1024) {

@@ -1,11 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
-import type { AgentMessage, Ask, StreamOperation } from '../../core/contract/agent-protocol.ts';
-import type { TenantId } from '../../core/model/ids.ts';
+import type { AgentMessage, Ask, Report, StreamOperation } from '../../core/contract/agent-protocol.ts';
+import type { SeenVolume } from '../../core/contract/volume-seen.ts';
+import type { NodeName, TenantId } from '../../core/model/ids.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
 import type { Region } from '../../core/model/region.ts';
 import type { AccessDependencies } from '../access/authenticate.ts';
+import type { Clock } from '../clock.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { RegistryCredentialSource } from '../registry/credentials.ts';
 import type { SecretsStore } from '../secrets/port.ts';
@@ -16,12 +18,16 @@ import { JobLogs } from './job-logs.ts';
 import { type Liveness, NO_LIVENESS } from './liveness.ts';
 import { NetworkReports } from './networks.ts';
 import { nodeKey, PlacedInstances } from './placed-instances.ts';
-import { type MeasuredUsage, Reports } from './reports.ts';
+import { PlacedVolumes } from './placed-volumes.ts';
+import { Relay } from './relay.ts';
+import { type AgedUsage, type MeasuredUsage, Reports } from './reports.ts';
 import { Resolver } from './resolve.ts';
 import type { AgentSession } from './session.ts';
 import { SessionDirectory } from './session-directory.ts';
 import { Sessions } from './sessions.ts';
 import type { AgentStream } from './streams.ts';
+import { VolumeReports } from './volume-reports.ts';
+import { NO_VOLUME_SIGNS, type VolumeSigns } from './volume-signs.ts';
 
 const HELLO_DEADLINE_MS = 10_000;
 
@@ -42,20 +48,21 @@ export interface DispatchOptions {
   readonly log: Logger;
   /** Absent: nobody judges silence. */
   readonly liveness?: Liveness;
+  readonly volumeSigns?: VolumeSigns;
   /** Absent: this process is the only control plane of its store. */
   readonly others?: OtherControlPlanes;
 }
 
 /** The other control planes of the same store, which have agents of their own. */
 export interface OtherControlPlanes {
+  /** What agents measured that are connected to other control planes; those that do not answer are left out. */
+  usage(tenantId: TenantId, nodes: readonly string[]): Promise<readonly AgedUsage[]>;
   /** Id of this process among them. */
   readonly self: string;
   /** Whether the agent of the node is connected to one of them. */
   connected(tenantId: TenantId, node: string): boolean;
   /** The answer of that agent, through its control plane. */
   stream(tenantId: TenantId, node: string, operation: StreamOperation): AgentStream | undefined;
-  /** What that agent measured last. */
-  usage(tenantId: TenantId, node: string): ReadonlyMap<string, MeasuredUsage>;
   /** Where agents find them, this one first. */
   addresses(): readonly string[];
 }
@@ -63,7 +70,11 @@ export interface OtherControlPlanes {
 /** The control plane's side of its agents. */
 export class Dispatch {
   readonly placed: PlacedInstances;
+  readonly volumes: PlacedVolumes;
+  readonly #clock: Clock;
   readonly #liveness: Liveness;
+  readonly #volumeSigns: VolumeSigns;
+  readonly #volumeReports: VolumeReports;
   readonly #sessions: Sessions;
   readonly #assignments: Assignments;
   readonly #reports: Reports;
@@ -71,6 +82,7 @@ export class Dispatch {
   readonly #resolver: Resolver;
   readonly #jobLogs: JobLogs;
   readonly #others: OtherControlPlanes | undefined;
+  readonly #relay: Relay;
 
   constructor(options: DispatchOptions) {
     const { store, journal, log, secrets, credentials, others } = options;
@@ -78,6 +90,17 @@ export class Dispatch {
     this.#liveness = options.liveness ?? NO_LIVENESS;
     // First, so that the listeners below find it up to date with the change they are told of.
     this.placed = new PlacedInstances(store.view);
+    this.volumes = new PlacedVolumes(store.view);
+    this.#clock = options.access.clock;
+    this.#volumeSigns = options.volumeSigns ?? NO_VOLUME_SIGNS;
+    this.#volumeReports = new VolumeReports({
+      store,
+      placed: this.volumes,
+      journal,
+      clock: this.#clock,
+      signs: this.#volumeSigns,
+      log,
+    });
     this.#reports = new Reports({ store, placed: this.placed, journal, log });
     this.#networks = new NetworkReports({ store, journal, log });
     this.#resolver = new Resolver({ store, placed: this.placed, secrets, credentials, journal, log });
@@ -107,9 +130,14 @@ export class Dispatch {
       session: (tenantId, node) => this.#sessions.of(tenantId, node),
       log,
     });
+    this.#relay = new Relay({
+      ...options,
+      session: (tenantId, node) => this.#sessions.of(tenantId, node),
+    });
     this.#assignments = new Assignments({
       store,
       placed: this.placed,
+      volumes: this.volumes,
       session: (tenantId, node) => this.#sessions.of(tenantId, node),
       log,
     });
@@ -117,7 +145,7 @@ export class Dispatch {
 
   /** For the HTTP server's `upgrade` event. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    this.#sessions.upgrade(request, socket, head);
+    if (!this.#relay.upgrade(request, socket, head)) this.#sessions.upgrade(request, socket, head);
   }
 
   #onMessage(
@@ -130,8 +158,7 @@ export class Dispatch {
         if (message.epoch !== epoch) return;
         session.seenAt = new Date().toISOString();
         this.#liveness.beat(tenantId, node);
-        this.#reports.take(session, message);
-        this.#networks.take(session, message);
+        this.#takeReport(session, message);
         return;
       case 'ask':
         if (message.epoch === epoch) this.#verdict(session, message);
@@ -139,6 +166,21 @@ export class Dispatch {
       case 'resolve':
         void this.#resolver.answer(session, message);
     }
+  }
+
+  #takeReport(session: AgentSession, report: Report): void {
+    const { tenantId, node, epoch } = session.identity;
+    const heardMs = this.#clock.monotonicMs();
+    // An order that is due goes out first: what the agent has taken up is compared with what was ordered.
+    this.#assignments.pushDue(session);
+    this.#reports.take(session, report);
+    this.#networks.take(session, report);
+    this.#volumeReports.take(session, report, heardMs);
+    if (report.beat === undefined || !this.volumes.holdsLease(tenantId, node)) return;
+    if (!this.#volumeSigns.mayLease(tenantId, node as NodeName)) return;
+    // Noted first: a lease that was perhaps not heard counts as one that was.
+    this.#volumeSigns.leased(tenantId, node as NodeName, heardMs);
+    session.send({ type: 'lease', epoch, beat: report.beat });
   }
 
   /**
@@ -149,6 +191,10 @@ export class Dispatch {
     const { tenantId, node, epoch } = session.identity;
     const remove = instanceIds.filter((id) => this.placed.find(tenantId, node, id) === undefined);
     session.send({ type: 'verdict', epoch, remove });
+  }
+
+  volumeSeen(tenantId: TenantId, volumeId: string, node: string): SeenVolume | undefined {
+    return this.#volumeReports.seen(tenantId, volumeId, node);
   }
 
   placedOn(tenantId: TenantId, node: string): readonly Stored<InstanceRecord>[] {
@@ -175,17 +221,31 @@ export class Dispatch {
     return this.#sessions.of(tenantId, node)?.stream(operation);
   }
 
-  /** What the agents measured last, by instance; for scaling. */
+  /** What an agent that is connected here measured last, by instance. */
   usage(tenantId: TenantId, node: string): ReadonlyMap<string, MeasuredUsage> {
-    const others = this.#others;
-    return others?.connected(tenantId, node) === true
-      ? others.usage(tenantId, node)
-      : this.usageHere(tenantId, node);
+    return this.#reports.usage(nodeKey(tenantId, node));
   }
 
-  /** Of an agent that is connected to this very process. */
-  usageHere(tenantId: TenantId, node: string): ReadonlyMap<string, MeasuredUsage> {
-    return this.#reports.usage(nodeKey(tenantId, node));
+  /** What the agents measured last, by instance, on whichever control plane they are connected to; for scaling. */
+  async measured(
+    tenantId: TenantId,
+    nodes: readonly string[],
+  ): Promise<ReadonlyMap<string, Pick<MeasuredUsage, 'cpuPercent' | 'atMs'>>> {
+    const elsewhere = nodes.filter((node) => this.#sessions.of(tenantId, node) === undefined);
+    const told = elsewhere.length === 0 ? [] : ((await this.#others?.usage(tenantId, elsewhere)) ?? []);
+    const nowMs = performance.now();
+    return new Map([
+      ...told.map(({ ageMs, ...one }) => [one.instanceId, { ...one, atMs: nowMs - ageMs }] as const),
+      ...nodes.flatMap((node) => [...this.usage(tenantId, node)]),
+    ]);
+  }
+
+  /** For another control plane: ages, as clocks of two machines are not compared. */
+  usageHere(tenantId: TenantId, nodes: readonly string[]): readonly AgedUsage[] {
+    const nowMs = performance.now();
+    return nodes
+      .flatMap((node) => [...this.usage(tenantId, node).values()])
+      .map(({ atMs, ...usage }) => ({ ...usage, ageMs: nowMs - atMs }));
   }
 
   get sessions(): number {
@@ -200,7 +260,9 @@ export class Dispatch {
   close(): void {
     this.#jobLogs.close();
     this.#assignments.close();
+    this.#relay.close();
     this.#sessions.close();
     this.#reports.close();
+    this.#volumeReports.close();
   }
 }

@@ -28,6 +28,11 @@ export interface MeasuredUsage extends InstanceUsage {
   readonly atMs: number;
 }
 
+/** As one control plane tells another. */
+export interface AgedUsage extends InstanceUsage {
+  readonly ageMs: number;
+}
+
 export interface ReportsOptions {
   readonly store: Store;
   readonly placed: PlacedInstances;

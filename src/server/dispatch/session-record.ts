@@ -12,6 +12,7 @@ import { type Refusal, STALE } from './handshake.ts';
 
 const MAX_ATTEMPTS = 8;
 const MAX_LABELS = 64;
+const REPORTED = ['labels', 'capacity', 'engine', 'platform', 'agentVersion', 'volumeEngines'] as const;
 
 /** Labels that do not hold are left off and announced: a node must not keep a country that its agent no longer claims. */
 function acceptedLabels(
@@ -62,7 +63,9 @@ export async function recordSession(
     const { labels, refused } = acceptedLabels(hello, regions);
     const described = nodeDescription(hello);
     const facts = isRejection(described) ? {} : described;
-    const record: NodeRecord = { ...before, ...facts, labels, sessionEpoch: hello.epoch };
+    const { volumeEngines: _before, ...kept } = before;
+    const engines = hello.volumeEngines === undefined ? {} : { volumeEngines: hello.volumeEngines };
+    const record: NodeRecord = { ...kept, ...facts, labels, ...engines, sessionEpoch: hello.epoch };
     const transaction = tenant
       .transaction()
       .expect('nodes', stored.id, stored)
@@ -70,15 +73,15 @@ export async function recordSession(
     if (controlPlane !== undefined)
       transaction.put('node-sessions', stored.id, { controlPlane, epoch: hello.epoch });
     const subject = { kind: 'Node', name: known.name } as const;
-    const changed = (['labels', 'capacity', 'engine', 'platform', 'agentVersion'] as const).filter(
-      (field) => canonicalJson(record[field]) !== canonicalJson(before[field]),
+    const changed = REPORTED.filter(
+      (field) => canonicalJson(record[field] ?? null) !== canonicalJson(before[field] ?? null),
     );
     if (changed.length > 0) {
       journal.event(transaction, tenantId, {
         kind: 'node.updated',
         subject,
         message: `${known.name} now reports another ${changed.join(', ')}`,
-        details: Object.fromEntries(changed.map((field) => [field, record[field]])),
+        details: Object.fromEntries(changed.map((field) => [field, record[field] ?? null])),
       });
     }
     if (refused.length > 0) {

@@ -4,14 +4,14 @@ import type { Logger } from 'pino';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { type AgentMessage, MAX_FRAME_BYTES, type Welcome } from '../../core/contract/agent-protocol.ts';
 import type { TenantId } from '../../core/model/ids.ts';
-import type { NodeRecord } from '../../core/model/node.ts';
 import type { TokenRecord } from '../../core/model/tenant.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
-import { type AccessDependencies, authenticate, platformTenantId } from '../access/authenticate.ts';
+import { type AccessDependencies, platformTenantId } from '../access/authenticate.ts';
 import { joinId } from '../store/keys.ts';
 import type { ViewChange } from '../store/view.ts';
 import { AcceptRate } from './accept-rate.ts';
+import { type AdmittedNode, admitNode } from './admit-node.ts';
 import { decodeAgentMessage } from './agent-message.ts';
 import { challengeAgent } from './handshake.ts';
 import type { Liveness } from './liveness.ts';
@@ -19,7 +19,7 @@ import { nodeKey } from './placed-instances.ts';
 import { AgentSession, sayFarewell } from './session.ts';
 import type { SessionDirectory } from './session-directory.ts';
 import { quarantineNode, recordSession, type SessionRecordDependencies } from './session-record.ts';
-import { headerCount, refuseUpgrade } from './upgrade-refusal.ts';
+import { refuseUpgrade } from './upgrade-refusal.ts';
 
 export const SESSION_PATH = '/agent/v1/session';
 const SWEEP_MS = 500;
@@ -54,12 +54,6 @@ export interface SessionHandlers {
     message: Exclude<AgentMessage, { readonly type: 'hello' | 'data' | 'end' }>,
   ): void;
   onClosed(session: AgentSession): void;
-}
-
-interface Admitted {
-  readonly tenantId: TenantId;
-  readonly tokenId: string;
-  readonly node: NodeRecord;
 }
 
 /** The live sessions of this process: one per node, each known to hold a token and the key of its node. */
@@ -119,7 +113,7 @@ export class Sessions {
     });
   }
 
-  #admit(request: IncomingMessage): Admitted | Rejection {
+  #admit(request: IncomingMessage): AdmittedNode | Rejection {
     const path = (request.url ?? '').split('?', 1)[0];
     if (path !== SESSION_PATH)
       return reject('route_not_found', {
@@ -137,41 +131,10 @@ export class Sessions {
         retryAfterSeconds: 1,
       };
     }
-    // A browser always says where it comes from, an agent never does: a page cannot ride on anything here.
-    if (request.headers.origin !== undefined) {
-      return reject('role_forbidden', {
-        field: 'Origin',
-        received: '(present)',
-        why: 'Sessions are for agents, not for browsers.',
-      });
-    }
-    if (headerCount(request, 'authorization') > 1) {
-      return reject('header_duplicate', {
-        field: 'authorization',
-        received: '(sent twice)',
-        why: 'The header authorization was sent more than once.',
-      });
-    }
-    const principal = authenticate(this.#options.access, request.headers.authorization);
-    if (isRejection(principal)) return principal;
-    if (principal.kind !== 'node')
-      return reject('role_forbidden', {
-        field: 'Authorization',
-        received: principal.role,
-        why: 'Only the token of an enrolled node opens a session.',
-      });
-    const { store } = this.#options;
-    const nodeName = store.getGlobal('tokens', principal.tokenId)?.record.nodeName ?? '';
-    const node = store.forTenant(principal.tenantId).get('nodes', joinId(nodeName))?.record;
-    if (node === undefined || node.tokenId !== principal.tokenId) {
-      return reject('unauthenticated', {
-        field: 'Authorization',
-        received: '(redacted)',
-        why: 'The node of this token no longer exists.',
-      });
-    }
+    const admitted = admitNode(this.#options, request);
+    if (isRejection(admitted)) return admitted;
     const wait = this.#accepts.retryAfterSeconds();
-    if (wait === undefined) return { tenantId: principal.tenantId, tokenId: principal.tokenId, node };
+    if (wait === undefined) return admitted;
     const { acceptsPerSecond } = this.#options;
     return {
       ...reject('rate_limited', {
@@ -184,7 +147,7 @@ export class Sessions {
     };
   }
 
-  async #converse(socket: WebSocket, { tenantId, tokenId, node }: Admitted): Promise<void> {
+  async #converse(socket: WebSocket, { tenantId, tokenId, node }: AdmittedNode): Promise<void> {
     this.#pending.add(socket);
     socket.on('error', () => socket.terminate());
     socket.once('close', () => this.#pending.delete(socket));

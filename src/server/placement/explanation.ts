@@ -4,6 +4,7 @@ import type { Cluster, PlacedInstance } from '../../core/scheduler/cluster.ts';
 import { explain, type NodeExplanation } from '../../core/scheduler/explain.ts';
 import type { Reason } from '../../core/scheduler/filters/filter.ts';
 import { describeScore } from '../../core/scheduler/score.ts';
+import { jobOfOwner } from '../../core/model/job.ts';
 import { joinId } from '../store/keys.ts';
 import type { TenantStore } from '../store/store.ts';
 import { gatesOf } from './deployment-gates.ts';
@@ -122,6 +123,12 @@ export function drainReport(clusters: TenantClusters, tenant: TenantStore, node:
   const blocked: DrainReport['blocked'][number][] = [];
   return supposing(cluster, [], (suppose) => {
     for (const { id, deployment, canary } of leaving) {
+      const job = jobOfOwner(deployment);
+      if (job !== undefined) {
+        const why = `a run of job ${job} is under way; it is not moved: it ends by itself, or with POST /api/v1/jobs/${job}/cancel`;
+        blocked.push({ instance: id, deployment, why, nodes: [] });
+        continue;
+      }
       const kind = canary === true ? 'canaries' : 'deployments';
       const spec = tenant.get(kind, joinId(deployment))?.record.spec;
       if (spec === undefined) continue;

@@ -4,13 +4,7 @@ import type { TenantId } from '../../core/model/ids.ts';
 import type { ScalingView } from '../../core/model/scaling.ts';
 import type { Dispatch } from '../dispatch/dispatch.ts';
 import type { PeerProofs } from './peer-proof.ts';
-import type {
-  MeasuredNode,
-  NodeOfTenant,
-  PeerQuestion,
-  PeerStreamLine,
-  PeerStreamRequest,
-} from './peer-words.ts';
+import type { PeerQuestion, PeerStreamLine, PeerStreamRequest } from './peer-words.ts';
 
 export interface PeerEndpointOptions {
   readonly proofs: PeerProofs;
@@ -63,7 +57,7 @@ export class PeerEndpoint {
       case 'store':
         return this.#options.storeAnswers();
       case 'usage':
-        return this.#measured(asked.nodes);
+        return this.#options.dispatch().usageHere(asked.tenantId, asked.nodes);
       case 'scaling':
         return this.#options.scalingView(asked.tenantId, asked.deployment) ?? null;
     }
@@ -71,19 +65,6 @@ export class PeerEndpoint {
 
   #asked<T>(proof: string | undefined, body: string): T | undefined {
     return this.#options.proofs.holds(proof, body) ? (JSON.parse(body) as T) : undefined;
-  }
-
-  /** Ages instead of times: monotonic clocks of two machines have nothing to do with each other. */
-  #measured(nodes: readonly NodeOfTenant[]): readonly MeasuredNode[] {
-    const nowMs = performance.now();
-    return nodes.map(({ tenantId, node }) => ({
-      tenantId,
-      node,
-      usage: [...this.#options.dispatch().usageHere(tenantId, node).values()].map(({ atMs, ...usage }) => ({
-        ...usage,
-        ageMs: nowMs - atMs,
-      })),
-    }));
   }
 }
 

@@ -1,4 +1,4 @@
-import type { InstanceUsage, StreamEnd, StreamOperation } from '../../core/contract/agent-protocol.ts';
+import type { StreamEnd, StreamOperation } from '../../core/contract/agent-protocol.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { StreamItem } from '../dispatch/streams.ts';
 
@@ -6,12 +6,9 @@ import type { StreamItem } from '../dispatch/streams.ts';
 export const PEER_STREAM_PATH = '/internal/v1/streams';
 export const PEER_QUESTION_PATH = '/internal/v1/questions';
 
-export interface NodeOfTenant {
+export interface PeerStreamRequest {
   readonly tenantId: TenantId;
   readonly node: string;
-}
-
-export interface PeerStreamRequest extends NodeOfTenant {
   readonly operation: StreamOperation;
 }
 
@@ -23,9 +20,5 @@ export type PeerStreamLine =
 export type PeerQuestion =
   /** Does the store answer you? */
   | { readonly kind: 'store' }
-  | { readonly kind: 'usage'; readonly nodes: readonly NodeOfTenant[] }
+  | { readonly kind: 'usage'; readonly tenantId: TenantId; readonly nodes: readonly string[] }
   | { readonly kind: 'scaling'; readonly tenantId: TenantId; readonly deployment: string };
-
-export interface MeasuredNode extends NodeOfTenant {
-  readonly usage: readonly (InstanceUsage & { readonly ageMs: number })[];
-}

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { ServerMessage, StreamOperation } from '../../core/contract/agent-protocol.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { OtherControlPlanes } from '../dispatch/dispatch.ts';
-import type { MeasuredUsage } from '../dispatch/reports.ts';
+import type { AgedUsage } from '../dispatch/reports.ts';
 import { AgentStream, sizeOf } from '../dispatch/streams.ts';
 import { joinId } from '../store/keys.ts';
 import type { ControlPlaneRecord } from '../store/records.ts';
@@ -10,15 +10,12 @@ import type { Store } from '../store/store.ts';
 import { askPeer } from './peer-dial.ts';
 import { prove } from './peer-proof.ts';
 import {
-  type MeasuredNode,
-  type NodeOfTenant,
   PEER_QUESTION_PATH,
   PEER_STREAM_PATH,
   type PeerQuestion,
   type PeerStreamLine,
   type PeerStreamRequest,
 } from './peer-words.ts';
-import { UsageElsewhere } from './usage-elsewhere.ts';
 
 const QUESTION_MS = 3000;
 
@@ -26,7 +23,6 @@ export interface PeersOptions {
   readonly store: Store;
   readonly self: string;
   readonly tokenKey: Buffer;
-  readonly usageMs: number;
 }
 
 interface Peer {
@@ -39,11 +35,9 @@ export class Peers implements OtherControlPlanes {
   readonly self: string;
   readonly #store: Store;
   readonly #tokenKey: Buffer;
-  readonly #usage: UsageElsewhere;
 
-  constructor({ store, self, tokenKey, usageMs }: PeersOptions) {
+  constructor({ store, self, tokenKey }: PeersOptions) {
     this.#store = store;
-    this.#usage = new UsageElsewhere(usageMs, (nodes) => this.#askUsage(nodes));
     this.self = self;
     this.#tokenKey = tokenKey;
   }
@@ -72,8 +66,17 @@ export class Peers implements OtherControlPlanes {
     return forwarded.stream;
   }
 
-  usage(tenantId: TenantId, node: string): ReadonlyMap<string, MeasuredUsage> {
-    return this.#usage.of(tenantId, node);
+  /** One question to each control plane that has some of the nodes. */
+  async usage(tenantId: TenantId, nodes: readonly string[]): Promise<readonly AgedUsage[]> {
+    const byPeer = Map.groupBy(nodes, (node) => this.#peerOf(tenantId, node)?.id);
+    const answers = await Promise.all(
+      [...byPeer].map(async ([id, some]) =>
+        id === undefined
+          ? undefined
+          : this.ask<readonly AgedUsage[]>(id, { kind: 'usage', tenantId, nodes: some }),
+      ),
+    );
+    return answers.flatMap((answer) => answer ?? []);
   }
 
   /** Undefined: it does not answer, or is no more. */
@@ -102,21 +105,6 @@ export class Peers implements OtherControlPlanes {
     const others = this.#store.listGlobal('control-planes').filter(({ id }) => id !== this.self);
     const answers = await Promise.all(others.map(({ id }) => this.ask<boolean>(id, { kind: 'store' })));
     return answers.includes(true);
-  }
-
-  close(): void {
-    this.#usage.close();
-  }
-
-  /** One question to each control plane that has some of the nodes. */
-  async #askUsage(nodes: readonly NodeOfTenant[]): Promise<readonly MeasuredNode[]> {
-    const byPeer = Map.groupBy(nodes, ({ tenantId, node }) => this.#peerOf(tenantId, node)?.id);
-    const answers = await Promise.all(
-      [...byPeer].map(async ([id, some]) =>
-        id === undefined ? undefined : this.ask<readonly MeasuredNode[]>(id, { kind: 'usage', nodes: some }),
-      ),
-    );
-    return answers.flatMap((answer) => answer ?? []);
   }
 
   #peerOf(tenantId: TenantId, node: string): Peer | undefined {

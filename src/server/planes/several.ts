@@ -22,8 +22,6 @@ export interface SeveralOptions {
   readonly clock: Clock;
   readonly tokenKey: Buffer;
   readonly leaseMs: number;
-  /** How often measurements of agents elsewhere are fetched. */
-  readonly usageMs: number;
   readonly log: Log;
   readonly say: Log;
 }
@@ -77,11 +75,11 @@ export class Several {
   #shards: Shards | undefined;
 
   constructor(options: SeveralOptions) {
-    const { store, tokenKey, usageMs } = options;
+    const { store, tokenKey } = options;
     this.#options = options;
     this.barrier = new ReadBarrier(store.kv, store.view);
     this.controllersStore = new OwnedStore(store, (tenantId) => this.#shards?.guard(tenantId));
-    this.peers = new Peers({ store, self: this.id, tokenKey, usageMs });
+    this.peers = new Peers({ store, self: this.id, tokenKey });
     this.proofs = new PeerProofs(tokenKey, this.id);
   }
 
@@ -139,7 +137,6 @@ export class Several {
   }
 
   async leave(): Promise<void> {
-    this.peers.close();
     this.#isolation?.close();
     this.#shards?.stop();
     await this.#membership?.leave();

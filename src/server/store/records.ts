@@ -9,8 +9,10 @@ import type { JobLog, JobOrders, JobRecord, JobStatus } from '../../core/model/j
 import type { NodeLiveness, NodeRecord } from '../../core/model/node.ts';
 import type { RolloutRecord } from '../../core/model/rollout.ts';
 import type { ScalingPolicyRecord } from '../../core/model/scaling.ts';
+import type { SessionRecord } from '../../core/model/session.ts';
 import type { Quota, Tenant, TokenRecord } from '../../core/model/tenant.ts';
-import type { VolumeRecord } from '../../core/model/volume.ts';
+import type { SeenVolume } from '../../core/contract/volume-seen.ts';
+import type { VolumeClaims, VolumeRecord } from '../../core/model/volume.ts';
 
 export interface ControlPlaneRecord {
   readonly nodeName: string;
@@ -50,6 +52,8 @@ export interface GlobalRecords {
   /** A deleted tenant whose history is still to be erased. */
   'tenant-erasures': { readonly requestedAt: string };
   tokens: TokenRecord;
+  /** keyed hash of the session's id */
+  sessions: SessionRecord;
   'node-names': { readonly tenantId: TenantId };
   /** process id: a control plane that runs now; held by its lease, so it goes with the process. */
   'control-planes': ControlPlaneRecord;
@@ -100,6 +104,11 @@ export interface TenantRecords {
   /** id */
   volumes: VolumeRecord;
   /** name */
+  'volume-names': { readonly volumeId: string };
+  /** volume id */
+  'volume-claims': VolumeClaims;
+  /** volume id / node */
+  'volume-observations': SeenVolume;
   networks: NetworkRecord;
   /** name: written by dispatch, gone with the network */
   'network-observations': NetworkObservation;

@@ -114,6 +114,10 @@ export function withSecret(entry: Json, fields: Json = {}): Ask {
 /** Records that only controllers write are put where a controller would put them. */
 export async function plantVolume(stage: Stage, fields: Partial<VolumeRecord> = {}): Promise<string> {
   const id = `vol_${stage.fresh('v').replaceAll('-', '')}`;
+  // Nothing is ever heard of this node, so no controller has a reason to change what is planted.
+  const keeper = fields.primaryNodeId ?? `keeper-${stage.tenant.slug}`;
+  const enrolled = stage.plane.store.forTenant(stage.tenant.id).get('nodes', joinId(keeper));
+  if (enrolled === undefined) await plantNode(stage, keeper);
   const record: VolumeRecord = {
     id: id as VolumeRecord['id'],
     tenantId: stage.tenant.id,
@@ -125,6 +129,11 @@ export async function plantVolume(stage: Stage, fields: Partial<VolumeRecord> = 
     replicas: [],
     accessMode: 'ReadWriteOnce',
     epoch: 1,
+    primaryNodeId: keeper as NodeRecord['name'],
+    copies: 0,
+    leaving: [],
+    leaseMs: 15_000,
+    createdAt: new Date(0).toISOString(),
     ...fields,
   };
   const tenant = stage.plane.store.forTenant(stage.tenant.id);

@@ -1,6 +1,13 @@
-import { ask, type Case, DEPLOYMENTS, inside, post, put, refused, stored } from './case.ts';
+import { ask, type Case, DEPLOYMENTS, inside, post, put, refused, type Stage, stored } from './case.ts';
 
 const raw = (text: string | Buffer) => ask('POST', DEPLOYMENTS, { raw: text });
+
+/** As a browser does it: the token once, then the cookie. */
+async function signIn(stage: Stage): Promise<{ readonly cookie: string; readonly csrfToken: string }> {
+  const answer = await stage.call('POST', '/api/v1/session');
+  const [cookie = ''] = (answer.headers['set-cookie']?.[0] ?? '').split(';', 1);
+  return { cookie, csrfToken: String(answer.body['csrfToken']) };
+}
 
 /** Refusals of the request itself, and of the records of the platform. */
 export const requestCases: readonly Case[] = [
@@ -59,6 +66,37 @@ export const requestCases: readonly Case[] = [
   ...refused('unauthenticated', 'Authorization', {
     'no credential': ask('GET', DEPLOYMENTS, { token: null }),
     'no token': ask('GET', DEPLOYMENTS, { token: 'nonsense' }),
+  }),
+  ...refused('csrf_token_invalid', 'X-CSRF-Token', {
+    'a write with the cookie alone': async (stage) => ({
+      method: 'POST',
+      path: DEPLOYMENTS,
+      options: { token: null, body: {}, headers: { cookie: (await signIn(stage)).cookie } },
+    }),
+    'a token of another session': async (stage) => {
+      const { cookie } = await signIn(stage);
+      const other = await signIn(stage);
+      const headers = { cookie, 'x-csrf-token': other.csrfToken };
+      return { method: 'POST', path: DEPLOYMENTS, options: { token: null, body: {}, headers } };
+    },
+    'a page of another site': async (stage) => {
+      const { cookie, csrfToken } = await signIn(stage);
+      const headers = { cookie, 'x-csrf-token': csrfToken, 'sec-fetch-site': 'cross-site' };
+      return { method: 'DELETE', path: `${DEPLOYMENTS}/web`, options: { token: null, headers } };
+    },
+  }),
+  ...inside('csrf_token_invalid', {
+    'a read with the cookie': async (stage) => ({
+      method: 'GET',
+      path: DEPLOYMENTS,
+      options: { token: null, headers: { cookie: (await signIn(stage)).cookie } },
+    }),
+    'a write with the token of the session': async (stage) => {
+      const { cookie, csrfToken } = await signIn(stage);
+      const body = { name: stage.fresh(), image: stage.image };
+      const headers = { cookie, 'x-csrf-token': csrfToken, 'sec-fetch-site': 'same-origin' };
+      return { method: 'POST', path: DEPLOYMENTS, options: { token: null, body, headers, laws: false } };
+    },
   }),
   ...refused('tenant_forbidden', 'X-Tenant-ID', {
     'another tenant': async (stage) => {

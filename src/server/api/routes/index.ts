@@ -1,6 +1,9 @@
+import type { SessionSettings } from '../../access/session.ts';
 import type { Admission } from '../../admission/admission.ts';
 import type { JoinAddress } from '../../admission/join-tokens.ts';
 import type { NodeAdmission } from '../../admission/node-view.ts';
+import { ShownRecommendations } from '../../admission/recommendations.ts';
+import type { VolumeAdmission } from '../../admission/volume-stored.ts';
 import type { Dispatch } from '../../dispatch/dispatch.ts';
 import type { Route, RouteRequest } from '../route.ts';
 import { accessRoutes } from './access.ts';
@@ -15,13 +18,20 @@ import { jobRoutes } from './jobs.ts';
 import { joinTokenRoutes } from './join-tokens.ts';
 import { networkRoutes } from './networks.ts';
 import { nodeRoutes } from './nodes.ts';
+import { recommendationRoutes } from './recommendations.ts';
 import { type ScalingViews, scalingRoutes } from './scaling.ts';
 import { secretRoutes } from './secrets.ts';
+import { sessionRoutes } from './session.ts';
+import { snapshotRoutes } from './snapshots.ts';
+import { volumeRoutes } from './volumes.ts';
 
 export interface RouteDependencies {
   readonly admission: Admission;
   readonly tokenKey: Buffer;
+  readonly sessions: SessionSettings;
   readonly dispatch: Dispatch;
+  /** For the first epoch of a volume. */
+  readonly volumeLeaseMs: number;
   readonly joinAddress: (request: RouteRequest) => JoinAddress;
   readonly scalingViews: ScalingViews;
 }
@@ -30,7 +40,9 @@ export interface RouteDependencies {
 export function apiRoutes({
   admission,
   tokenKey,
+  sessions,
   dispatch,
+  volumeLeaseMs,
   joinAddress,
   scalingViews,
 }: RouteDependencies): readonly Route[] {
@@ -42,6 +54,11 @@ export function apiRoutes({
       placedOn: (tenantId, node) => dispatch.placedOn(tenantId, node),
       lastSeenAt: (tenantId, node) => dispatch.lastSeenAt(tenantId, node),
     },
+  };
+  const volumes: VolumeAdmission = {
+    admission,
+    leaseMs: volumeLeaseMs,
+    seen: (tenantId, volumeId, node) => dispatch.volumeSeen(tenantId, volumeId, node),
   };
   return [
     ...deploymentRoutes(admission),
@@ -59,6 +76,10 @@ export function apiRoutes({
     ...historyRoutes(),
     ...archiveRoutes(admission),
     ...backupRoutes(admission),
+    ...volumeRoutes(volumes),
+    ...snapshotRoutes(volumes),
+    ...recommendationRoutes({ volumes, shown: new ShownRecommendations() }),
     ...accessRoutes(admission, tokenKey),
+    ...sessionRoutes(admission, tokenKey, sessions),
   ];
 }

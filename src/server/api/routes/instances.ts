@@ -1,3 +1,4 @@
+import type { InstanceUsage } from '../../../core/contract/agent-protocol.ts';
 import type { Draft } from '../../../core/contract/shape.ts';
 import type { InstanceRecord } from '../../../core/model/instance.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
@@ -15,10 +16,11 @@ import { execBody, runCommand } from './instance-exec.ts';
 import { instanceNotFound, streamLogs } from './instance-logs.ts';
 import type { FollowSource } from './log-follow.ts';
 
-/** The record as wanted, with what the node's agent last saw. */
+/** The record as wanted, with what the node's agent last saw and measured. */
 export function instanceView(
   store: TenantStore,
   { id, record }: Stored<InstanceRecord>,
+  usage?: InstanceUsage,
 ): Record<string, unknown> {
   const { tenantId: _own, ...wanted } = record;
   const {
@@ -34,6 +36,7 @@ export function instanceView(
     ...seen,
     ...(observedSpecHash === undefined ? {} : { observedSpecHash }),
     ...(observedSecretsVersion === undefined ? {} : { observedSecretsVersion }),
+    ...(usage && { usage: { cpuPercent: usage.cpuPercent, memoryBytes: usage.memoryBytes } }),
   };
 }
 
@@ -61,7 +64,7 @@ function joining(store: TenantStore, name: string): ReturnType<FollowSource['ins
   return instances.map(({ id, record }) => ({ record, observation: store.get('observations', id)?.record }));
 }
 
-function list(request: RouteRequest): Reply {
+function list(dispatch: Dispatch, request: RouteRequest): Reply {
   const chosen = instancesOf(request);
   if (isRejection(chosen)) return chosen;
   const { store, query } = request;
@@ -78,7 +81,7 @@ function list(request: RouteRequest): Reply {
     query,
     read,
     ({ record }) => record.id,
-    (one) => instanceView(store, one),
+    (one) => instanceView(store, one, dispatch.usage(store.tenantId, one.record.nodeId).get(one.record.id)),
   );
 }
 
@@ -98,7 +101,7 @@ export function instanceRoutes(admission: Admission, dispatch: Dispatch): Route[
         description: 'Instances, by id.',
         schema: { type: 'array', items: { $ref: '#/components/schemas/Instance' } },
       },
-      handle: list,
+      handle: (request) => list(dispatch, request),
     }),
     route({
       method: 'GET',

@@ -1,3 +1,4 @@
+import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { type Commit, type CommitResult, KvUnavailableError } from '../kv.ts';
 import { type BatchEvents, createPendingAnswers } from './pending-answers.ts';
@@ -107,7 +108,9 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
 
   function start(): Promise<void> {
     const opened = Promise.withResolvers<void>();
-    worker = new Worker(new URL('./writer-thread.ts', import.meta.url), {
+    // `.ts` in a checkout, `.js` in an installation.
+    const thread = `./writer-thread${extname(import.meta.url)}`;
+    worker = new Worker(new URL(thread, import.meta.url), {
       workerData: options,
       execArgv: [],
     });

@@ -1,0 +1,25 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { ROOT, runTool } from './run.ts';
+
+interface Step {
+  readonly name: string;
+  readonly run: () => number;
+}
+
+/**
+ * What an installation runs: everything below `dist`, which is what the package carries besides `bin`. Node does not strip
+ * types under node_modules, so the sources are emitted as JavaScript. A part with a build of its own adds a step that
+ * writes into a folder of `dist`; each step finds the folder as the steps before it left it.
+ */
+const STEPS: readonly Step[] = [
+  { name: 'programs', run: () => runTool('tsc', ['-p', 'tsconfig.build.json']) },
+  { name: 'dashboard', run: () => runTool('node', [join(ROOT, 'scripts/build-dashboard.ts')]) },
+];
+
+rmSync(join(ROOT, 'dist'), { recursive: true, force: true });
+for (const { name, run } of STEPS) {
+  process.stdout.write(`── ${name}\n`);
+  const status = run();
+  if (status !== 0) process.exit(status);
+}

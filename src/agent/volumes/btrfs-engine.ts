@@ -1,0 +1,246 @@
+import { chmod, mkdir, readdir, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  divergedIn,
+  numbered,
+  readTakenAt,
+  removeTakenAt,
+  renameAside,
+  writeTakenAt,
+} from './copy-folder.ts';
+import { BTRFS } from './filesystem.ts';
+import { Image, type Measurement } from './image.ts';
+import type { Mount } from './mounts.ts';
+import { missingParts } from './missing.ts';
+import { feed, outputOf, run } from './program.ts';
+import {
+  compareCopies,
+  type Copy,
+  type CopyName,
+  copyText,
+  type Diverged,
+  isSameCopy,
+  type OpenVolume,
+  ParentMissingError,
+  parseCopyName,
+  type SnapshotCopies,
+  type VolumeEngine,
+  type VolumePlace,
+} from './volume-engine.ts';
+
+const SUBVOLUME_TIMEOUT_MS = 60_000;
+/** A stream that only says which snapshot it makes from which: 106 bytes and the name. */
+const EMPTY_STREAM_BYTES = 200;
+
+/** Copies are read-only snapshots, sent as the difference to the last one that the other side has. */
+export class BtrfsEngine implements VolumeEngine {
+  readonly name = 'btrfs';
+  readonly leastIntervalMs = 0;
+
+  async missing(): Promise<string | undefined> {
+    return await missingParts(['btrfs', 'mkfs.btrfs'], 'btrfs');
+  }
+
+  async open({ id, folder }: VolumePlace, sizeBytes: number): Promise<OpenVolume> {
+    const image = new Image(folder, BTRFS);
+    const mount = await image.open(sizeBytes, id);
+    await mkdir(join(image.mountPoint, 'copies'), { recursive: true, mode: 0o700 });
+    return new BtrfsVolume(image, mount);
+  }
+
+  async close({ folder }: VolumePlace): Promise<boolean> {
+    return await new Image(folder, BTRFS).close();
+  }
+}
+
+class BtrfsVolume implements OpenVolume, SnapshotCopies {
+  readonly mount: Mount;
+  readonly image: string;
+  readonly #image: Image;
+  readonly #top: string;
+  readonly #copies: string;
+  /** Its generation when the last snapshot was taken: the same again means that nothing was written. */
+  #generation: string | undefined;
+  /** Copies that are being made: not complete yet, and not to be taken for remains. */
+  readonly #unfinished = new Set<string>();
+
+  constructor(image: Image, mount: Mount) {
+    this.#image = image;
+    this.mount = mount;
+    this.image = image.file;
+    this.#top = image.mountPoint;
+    this.#copies = join(this.#top, 'copies');
+  }
+
+  get copies(): SnapshotCopies {
+    return this;
+  }
+
+  async measure(): Promise<Measurement> {
+    return await this.#image.measure();
+  }
+
+  async grow(sizeBytes: number): Promise<void> {
+    await this.#image.grow(sizeBytes);
+  }
+
+  async writable(epoch: number): Promise<string> {
+    const path = this.#data(epoch);
+    const newest = (await this.list()).at(-1);
+    for (const before of (await numbered(this.#top, 'data')).toReversed()) {
+      if (before === epoch) return path;
+      if (before > epoch || (newest !== undefined && newest.epoch > before)) {
+        await this.#setAside(before);
+      } else {
+        await rename(this.#data(before), path);
+        return path;
+      }
+    }
+    if (newest === undefined) {
+      await subvolume('create', join(this.#top, 'new'));
+      // Containers run as any user; whom the files belong to is theirs to say.
+      await chmod(join(this.#top, 'new'), 0o777);
+      await rename(join(this.#top, 'new'), path);
+    } else {
+      await subvolume('snapshot', this.#copy(newest), path);
+    }
+    return path;
+  }
+
+  async demote(): Promise<void> {
+    for (const epoch of await numbered(this.#top, 'data')) await this.#setAside(epoch);
+  }
+
+  async #setAside(epoch: number): Promise<void> {
+    await btrfs('property', 'set', '-ts', this.#data(epoch), 'ro', 'true');
+    await renameAside(this.#top, `data-${epoch}`, `aside-${epoch}`);
+  }
+
+  async list(): Promise<readonly Copy[]> {
+    const found: Copy[] = [];
+    for (const entry of await readdir(this.#copies)) {
+      const name = parseCopyName(entry);
+      if (name === undefined || this.#unfinished.has(entry)) continue;
+      const takenAt = await readTakenAt(this.#copies, name);
+      // A received snapshot is read-only from its last moment; but also a stream that ends too early has a last moment.
+      if (takenAt !== undefined && (await isReadOnly(join(this.#copies, entry)))) {
+        found.push({ ...name, takenAt });
+      } else {
+        await this.#removeHalf(name);
+      }
+    }
+    return found.toSorted(compareCopies);
+  }
+
+  async take(epoch: number, last: CopyName | undefined): Promise<Copy | undefined> {
+    await btrfs('filesystem', 'sync', this.#top);
+    const generation = await generationOf(this.#data(epoch));
+    if (last !== undefined && last.epoch === epoch && generation === this.#generation) return undefined;
+    const newest = (await this.list()).at(-1);
+    const sequence = newest === undefined || newest.epoch < epoch ? 1 : newest.sequence + 1;
+    const copy: Copy = { epoch, sequence, takenAt: new Date().toISOString() };
+    this.#unfinished.add(copyText(copy));
+    try {
+      await subvolume('snapshot', '-r', this.#data(epoch), this.#copy(copy));
+      await writeTakenAt(this.#copies, copy, copy.takenAt);
+    } finally {
+      this.#unfinished.delete(copyText(copy));
+    }
+    // Taking it writes too: what counts is what comes after.
+    this.#generation = await generationOf(this.#copy(copy));
+    return copy;
+  }
+
+  async send(copy: CopyName, parent: CopyName | undefined): ReturnType<SnapshotCopies['send']> {
+    const from = parent === undefined ? [] : ['-p', this.#copy(parent)];
+    return await outputOf('btrfs', ['--quiet', 'send', ...from, this.#copy(copy)]);
+  }
+
+  async receive(copy: Copy, parent: CopyName | undefined, stream: AsyncIterable<Uint8Array>): Promise<void> {
+    const have = await this.list();
+    if (have.some((one) => isSameCopy(one, copy))) return;
+    if (parent !== undefined && !have.some((one) => isSameCopy(one, parent))) {
+      throw new ParentMissingError(`copy ${copyText(parent)} is not here`);
+    }
+    this.#unfinished.add(copyText(copy));
+    try {
+      await feed('btrfs', ['--quiet', 'receive', '--chroot', this.#copies], stream);
+      if (!(await isReadOnly(this.#copy(copy)))) throw new Error(`copy ${copyText(copy)} is incomplete`);
+      await btrfs('filesystem', 'sync', this.#top);
+      await writeTakenAt(this.#copies, copy, copy.takenAt);
+    } catch (error) {
+      await this.#removeHalf(copy);
+      throw error;
+    } finally {
+      this.#unfinished.delete(copyText(copy));
+    }
+    await this.#settleAside(parent);
+  }
+
+  async #removeHalf(copy: CopyName): Promise<void> {
+    await this.drop(copy).catch(() => {});
+  }
+
+  async drop(copy: CopyName): Promise<void> {
+    await removeTakenAt(this.#copies, copy);
+    if ((await readdir(this.#copies)).includes(copyText(copy))) await subvolume('delete', this.#copy(copy));
+  }
+
+  async diverged(): Promise<readonly Diverged[]> {
+    return await divergedIn(this.#top);
+  }
+
+  /**
+   * The present primary has told what it built on. What is aside and equal to that is in the volume and goes; anything else
+   * is bytes that only this node has.
+   */
+  async #settleAside(parent: CopyName | undefined): Promise<void> {
+    for (const epoch of await numbered(this.#top, 'aside')) {
+      const name = `aside-${epoch}`;
+      const path = join(this.#top, name);
+      if (parent !== undefined && (await isEqual(this.#copy(parent), path))) await subvolume('delete', path);
+      else await renameAside(this.#top, name, `diverged-${epoch}`);
+    }
+  }
+
+  #data(epoch: number): string {
+    return join(this.#top, `data-${epoch}`);
+  }
+
+  #copy(copy: CopyName): string {
+    return join(this.#copies, copyText(copy));
+  }
+}
+
+async function btrfs(...args: string[]): Promise<string> {
+  return await run('btrfs', args, SUBVOLUME_TIMEOUT_MS);
+}
+
+async function subvolume(...args: string[]): Promise<void> {
+  await btrfs('subvolume', ...args);
+}
+
+async function isReadOnly(path: string): Promise<boolean> {
+  const printed = await btrfs('property', 'get', '-ts', path, 'ro').catch(() => '');
+  return printed.includes('ro=true');
+}
+
+async function generationOf(path: string): Promise<string> {
+  const printed = await btrfs('subvolume', 'show', path);
+  return /^\s*Generation:\s+(\d+)/m.exec(printed)?.[1] ?? '';
+}
+
+/** Both read-only. The difference without its data is nearly nothing when there is none. */
+async function isEqual(parent: string, path: string): Promise<boolean> {
+  const { stream, stop } = await outputOf('btrfs', ['--quiet', 'send', '--no-data', '-p', parent, path]);
+  let bytes = 0;
+  try {
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > EMPTY_STREAM_BYTES) return false;
+    }
+    return true;
+  } finally {
+    stop();
+  }
+}

@@ -1,0 +1,223 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { VolumeObservation } from '../../core/contract/agent-protocol.ts';
+import { backOffMs } from '../back-off.ts';
+import { type Log, messageOf } from '../log.ts';
+import type { CopyLink, SendOutcome } from './copy-link.ts';
+import {
+  type Copy,
+  type CopyName,
+  copyText,
+  isSameCopy,
+  type OpenVolume,
+  type SnapshotCopies,
+} from './volume-engine.ts';
+
+const BACK_OFF = { baseMs: 500, capMs: 10_000 };
+const FAILED_AFTER = 3;
+/** Room is more than copies: above this share of the volume nothing is kept for copies that lag behind. */
+const TIGHT = 0.9;
+
+export interface SenderOptions {
+  readonly volumeId: string;
+  readonly engine: string;
+  readonly epoch: number;
+  readonly volume: OpenVolume;
+  readonly copies: SnapshotCopies;
+  readonly intervalMs: number;
+  readonly link: CopyLink;
+  readonly onChange: () => void;
+  readonly log: Log;
+}
+
+interface Target {
+  readonly node: string;
+  confirmed: Copy | undefined;
+  /** Under way, and what it is the difference to. */
+  sending: Copy | undefined;
+  from: CopyName | undefined;
+  /** What the next one builds on, when nothing is confirmed yet in this process: a guess that the receiver corrects. */
+  guess: CopyName | undefined;
+  failures: number;
+  retryAtMs: number;
+  problem: string | undefined;
+}
+
+type CopyState = NonNullable<VolumeObservation['copies']>[number];
+
+/**
+ * Takes a state of the volume every few seconds and brings it to each node that keeps a copy; one that is slow or away holds
+ * up no other. All it knows can be lost: the receiver tells what it has.
+ */
+export class CopySender {
+  readonly #options: SenderOptions;
+  readonly #targets = new Map<string, Target>();
+  readonly #stop = new AbortController();
+  /** Until when the volume was known to be equal to this copy, on the monotonic clock. */
+  readonly #equalMs = new Map<string, number>();
+  #newest: Copy | undefined;
+  #running: Promise<void> | undefined;
+
+  constructor(options: SenderOptions) {
+    this.#options = options;
+  }
+
+  setTargets(nodes: readonly string[]): void {
+    for (const node of this.#targets.keys()) if (!nodes.includes(node)) this.#targets.delete(node);
+    for (const node of nodes) {
+      if (this.#targets.has(node)) continue;
+      const fresh = { confirmed: undefined, sending: undefined, from: undefined };
+      const rest = { guess: undefined, problem: undefined, failures: 0, retryAtMs: 0 };
+      this.#targets.set(node, { node, ...fresh, ...rest });
+    }
+    this.#running ??= this.#run();
+  }
+
+  state(): readonly CopyState[] {
+    return [...this.#targets.values()].map(({ node, confirmed, failures, problem }) => {
+      const equal = confirmed === undefined ? undefined : this.#equalMs.get(copyText(confirmed));
+      const state = failures >= FAILED_AFTER ? 'failed' : confirmed === undefined ? 'syncing' : 'live';
+      return {
+        nodeId: node,
+        state,
+        ...(confirmed === undefined ? {} : { sequence: confirmed.sequence }),
+        ...(equal === undefined ? {} : { ageMs: Math.round(performance.now() - equal) }),
+        ...(problem === undefined ? {} : { problem }),
+      };
+    });
+  }
+
+  async end(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stop;
+    const { copies, intervalMs, log, volumeId } = this.#options;
+    let guess: CopyName | undefined;
+    try {
+      guess = (await copies.list()).at(-1);
+    } catch (error) {
+      log.warn('the copies of a volume cannot be listed', { volume: volumeId, problem: messageOf(error) });
+    }
+    while (!signal.aborted) {
+      const begun = performance.now();
+      for (const target of this.#targets.values()) target.guess ??= target.confirmed ?? guess;
+      if (this.#targets.size > 0) await this.#round();
+      const leftMs = Math.max(20, begun + intervalMs - performance.now());
+      await pause(leftMs, undefined, { signal }).catch(() => {});
+    }
+  }
+
+  async #round(): Promise<void> {
+    const { copies, epoch, log, volumeId } = this.#options;
+    try {
+      const before = performance.now();
+      const taken = await copies.take(epoch, this.#newest);
+      this.#newest = taken ?? this.#newest;
+      if (this.#newest !== undefined) this.#equalMs.set(copyText(this.#newest), before);
+      for (const target of this.#targets.values()) void this.#bring(target);
+      await this.#prune();
+    } catch (error) {
+      if (!this.#stop.signal.aborted)
+        log.warn('no copy of a volume was taken', { volume: volumeId, problem: messageOf(error) });
+    }
+  }
+
+  async #bring(target: Target): Promise<void> {
+    const copy = this.#newest;
+    if (copy === undefined || target.sending !== undefined || isSameCopy(copy, target.confirmed)) return;
+    if (performance.now() < target.retryAtMs) return;
+    target.sending = copy;
+    try {
+      const outcome = await this.#send(target, copy, target.confirmed ?? target.guess);
+      if (outcome.ok) this.#succeeded(target, copy);
+      else await this.#failed(target, outcome);
+    } catch (error) {
+      await this.#failed(target, {
+        ok: false,
+        where: 'way',
+        reason: 'send_failed',
+        message: messageOf(error),
+      });
+    } finally {
+      target.sending = undefined;
+      target.from = undefined;
+      this.#options.onChange();
+    }
+  }
+
+  async #send(target: Target, copy: Copy, from: CopyName | undefined): Promise<SendOutcome> {
+    const { copies, link, volumeId, engine, epoch } = this.#options;
+    const parent = from !== undefined && (await this.#has(from)) ? from : undefined;
+    target.from = parent;
+    const { stream, stop } = await copies.send(copy, parent);
+    try {
+      const { sequence, takenAt } = copy;
+      const built = parent === undefined ? {} : { parent: parent.sequence, parentEpoch: parent.epoch };
+      return await link.send(
+        {
+          volumeId,
+          volumeEpoch: epoch,
+          target: target.node,
+          header: { engine, sequence, takenAt, ...built },
+        },
+        stream,
+        this.#stop.signal,
+      );
+    } finally {
+      stop();
+    }
+  }
+
+  async #has(copy: CopyName): Promise<boolean> {
+    return (await this.#options.copies.list()).some((one) => isSameCopy(one, copy));
+  }
+
+  #succeeded(target: Target, copy: Copy): void {
+    target.confirmed = copy;
+    target.guess = undefined;
+    target.failures = 0;
+    target.retryAtMs = 0;
+    target.problem = undefined;
+  }
+
+  async #failed(target: Target, outcome: Extract<SendOutcome, { readonly ok: false }>): Promise<void> {
+    if (this.#stop.signal.aborted) return;
+    target.failures += 1;
+    const problem = `${outcome.reason}: ${outcome.message}`;
+    if (problem !== target.problem) {
+      const { volumeId } = this.#options;
+      this.#options.log.warn('a copy was not brought', { volume: volumeId, node: target.node, problem });
+    }
+    target.problem = problem;
+    target.retryAtMs = performance.now() + backOffMs(target.failures, BACK_OFF);
+    if (outcome.where !== 'receiver') return;
+    // What it has in common with us, or a whole copy.
+    const have = new Set(outcome.have ?? []);
+    const common = (await this.#options.copies.list()).findLast((one) => have.has(copyText(one)));
+    target.confirmed = common;
+    target.guess = undefined;
+    if (outcome.have !== undefined) target.retryAtMs = 0;
+  }
+
+  /** Keeps what a next difference may be made from, and nothing else: it holds room of the volume. */
+  async #prune(): Promise<void> {
+    const { copies, volume } = this.#options;
+    const all = await copies.list();
+    const { sizeBytes, usedBytes } = await volume.measure();
+    const targets = [...this.#targets.values()];
+    const unsure = targets.some(({ confirmed }) => confirmed === undefined);
+    const tight = usedBytes > sizeBytes * TIGHT;
+    const isFrom = (copy: CopyName): boolean =>
+      targets.some(({ sending, from }) => isSameCopy(copy, sending) || isSameCopy(copy, from));
+    const isParent = (copy: CopyName): boolean =>
+      targets.some(({ confirmed, guess }) => isSameCopy(copy, confirmed) || isSameCopy(copy, guess)) ||
+      (unsure && copy.epoch < this.#options.epoch);
+    for (const copy of all) {
+      if (isSameCopy(copy, this.#newest) || isFrom(copy) || (!tight && isParent(copy))) continue;
+      await copies.drop(copy);
+      this.#equalMs.delete(copyText(copy));
+    }
+  }
+}

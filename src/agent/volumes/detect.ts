@@ -1,0 +1,19 @@
+import type { Log } from '../log.ts';
+import { BtrfsEngine } from './btrfs-engine.ts';
+import { RsyncEngine } from './rsync-engine.ts';
+import type { VolumeEngine } from './volume-engine.ts';
+
+/** Best first. */
+const ENGINES: readonly VolumeEngine[] = [new BtrfsEngine(), new RsyncEngine()];
+
+/** Those that work here; why the others do not is told once, with what to install. `only`: this one or none. */
+export async function detectVolumeEngines(log: Log, only?: string): Promise<readonly VolumeEngine[]> {
+  const found: VolumeEngine[] = [];
+  for (const engine of ENGINES) {
+    if (only !== undefined && engine.name !== only) continue;
+    const missing = await engine.missing();
+    if (missing === undefined) found.push(engine);
+    else log.info('an engine for replicated volumes does not work here', { engine: engine.name, missing });
+  }
+  return found;
+}

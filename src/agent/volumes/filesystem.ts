@@ -1,0 +1,83 @@
+import { open } from 'node:fs/promises';
+import { findProgram, ProgramError, run } from './program.ts';
+
+const MAKE_TIMEOUT_MS = 120_000;
+const MIB = 2 ** 20;
+/** Below it the log of XFS would take a large share. */
+const LEAST_XFS_BYTES = 1024 * MIB;
+
+export interface Filesystem {
+  readonly type: 'btrfs' | 'ext4' | 'xfs';
+  readonly mountOptions: readonly string[];
+  make(image: string, label: string): Promise<void>;
+  /** Below this it cannot be resized: a smaller one grows at least to this. */
+  readonly leastGrownBytes: number;
+  /** To the size of its device, while it is in use. */
+  grow(mountPoint: string, device: string): Promise<void>;
+}
+
+export const EXT4: Filesystem = {
+  type: 'ext4',
+  mountOptions: [],
+  leastGrownBytes: 0,
+  // No blocks kept for root: the volume is its tenant's. No discards: they would punch holes into the file.
+  make: async (image, label) => {
+    const args = ['-q', '-F', '-m', '0', '-E', 'nodiscard', '-L', label.slice(0, 16), image];
+    await run('mkfs.ext4', args, MAKE_TIMEOUT_MS);
+  },
+  grow: async (_mountPoint, device) => {
+    await run('resize2fs', [device], MAKE_TIMEOUT_MS).catch((error: unknown) => {
+      if (!(error instanceof ProgramError) || !error.output.includes('Permission denied')) throw error;
+      throw new Error('ext4 cannot be grown in use without the capability CAP_SYS_RESOURCE', {
+        cause: error,
+      });
+    });
+  },
+};
+
+export const BTRFS: Filesystem = {
+  type: 'btrfs',
+  mountOptions: ['nodiscard'],
+  leastGrownBytes: 256 * MIB,
+  make: async (image, label) => {
+    const args = ['--quiet', '--nodiscard', '--metadata', 'single', '--data', 'single', '--label', label];
+    await run('mkfs.btrfs', [...args, image], MAKE_TIMEOUT_MS);
+  },
+  grow: async (mountPoint) => {
+    await run('btrfs', ['filesystem', 'resize', 'max', mountPoint], MAKE_TIMEOUT_MS);
+  },
+};
+
+export const XFS: Filesystem = {
+  type: 'xfs',
+  mountOptions: [],
+  leastGrownBytes: 0,
+  make: async (image) => {
+    await run('mkfs.xfs', ['-q', '-f', '-K', image], MAKE_TIMEOUT_MS);
+  },
+  grow: async (mountPoint) => {
+    await run('xfs_growfs', [mountPoint], MAKE_TIMEOUT_MS);
+  },
+};
+
+/** By what is in the image; for a new one XFS, when it is there and the volume large enough, else ext4. */
+export async function commonFilesystem(image: string, sizeBytes: number): Promise<Filesystem> {
+  const magic = await firstBytes(image);
+  if (magic !== undefined) return magic === 'XFSB' ? XFS : EXT4;
+  const there =
+    (await findProgram('mkfs.xfs')) !== undefined && (await findProgram('xfs_growfs')) !== undefined;
+  return there && sizeBytes >= LEAST_XFS_BYTES ? XFS : EXT4;
+}
+
+async function firstBytes(image: string): Promise<string | undefined> {
+  const file = await open(image, 'r').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+  if (file === undefined) return undefined;
+  try {
+    return (await file.read(Buffer.alloc(4), 0, 4, 0)).buffer.toString('latin1');
+  } finally {
+    await file.close();
+  }
+}

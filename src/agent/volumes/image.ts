@@ -1,0 +1,124 @@
+import { mkdir, open, rename, rm, stat, statfs, truncate } from 'node:fs/promises';
+import { join } from 'node:path';
+import { commonFilesystem, type Filesystem } from './filesystem.ts';
+import { holdersOf } from './holders.ts';
+import { attachLoop, loopDevicesOf, releaseLoop } from './loop-device.ts';
+import { detach, type Mount, mountAt, mountDevice } from './mounts.ts';
+import { run } from './program.ts';
+
+const MAKE_TIMEOUT_MS = 120_000;
+const RELEASE_MS = 10_000;
+
+export interface Measurement {
+  readonly sizeBytes: number;
+  readonly usedBytes: number;
+}
+
+/**
+ * A file of fixed size with a file system in it. Its blocks are taken from the host at once: a file with holes would lose
+ * what was written when the host's disk is full. Kept in one folder: `image`, and where it is mounted, `mnt`.
+ */
+export class Image {
+  readonly file: string;
+  readonly mountPoint: string;
+  readonly #folder: string;
+  readonly #filesystem: Filesystem;
+
+  constructor(folder: string, filesystem: Filesystem) {
+    this.#folder = folder;
+    this.#filesystem = filesystem;
+    this.file = join(folder, 'image');
+    this.mountPoint = join(folder, 'mnt');
+  }
+
+  /** Made when it is not there, mounted when it is not: may be repeated after any crash. */
+  async open(sizeBytes: number, label: string): Promise<Mount> {
+    await mkdir(this.mountPoint, { recursive: true, mode: 0o700 });
+    if ((await this.bytes()) === undefined) await this.#make(sizeBytes, label);
+    const mounted = await mountAt(this.mountPoint);
+    if (mounted !== undefined) return mounted;
+    const device = await attachLoop(this.file);
+    await mountDevice(device, this.mountPoint, this.#filesystem.type, this.#filesystem.mountOptions);
+    // From now on it goes with its last mount, also when nobody is left to take care of that.
+    await releaseLoop(device);
+    const mount = await mountAt(this.mountPoint);
+    if (mount === undefined) throw new Error(`${this.mountPoint} is not mounted`);
+    return mount;
+  }
+
+  async #make(sizeBytes: number, label: string): Promise<void> {
+    const unfinished = `${this.file}.new`;
+    await rm(unfinished, { force: true });
+    try {
+      await run('fallocate', ['--length', String(sizeBytes), unfinished], MAKE_TIMEOUT_MS);
+      await this.#filesystem.make(unfinished, label);
+      await sync(unfinished);
+      await rename(unfinished, this.file);
+      await sync(this.#folder);
+    } catch (error) {
+      await rm(unfinished, { force: true });
+      throw error;
+    }
+  }
+
+  /** Undefined: there is none. */
+  async bytes(): Promise<number | undefined> {
+    return await stat(this.file).then(
+      ({ size }) => size,
+      (error: NodeJS.ErrnoException) => {
+        if (error.code === 'ENOENT') return undefined;
+        throw error;
+      },
+    );
+  }
+
+  /** Of what is mounted, also when an earlier growth was cut off after any of its steps. Never shrinks. */
+  async grow(sizeBytes: number): Promise<void> {
+    const wanted = Math.max(sizeBytes, this.#filesystem.leastGrownBytes);
+    const before = (await this.bytes()) ?? 0;
+    if (wanted > before) await run('fallocate', ['--length', String(wanted), this.file], MAKE_TIMEOUT_MS);
+    const [device] = await loopDevicesOf(this.file);
+    if (device === undefined) throw new Error(`${this.file} is not mounted`);
+    await run('losetup', ['--set-capacity', device]);
+    try {
+      await this.#filesystem.grow(this.mountPoint, device);
+    } catch (error) {
+      // What the file system did not take is given back: the size of the file is the size of the volume.
+      await truncate(this.file, before);
+      await run('losetup', ['--set-capacity', device]);
+      throw error;
+    }
+  }
+
+  async measure(): Promise<Measurement> {
+    const sizeBytes = (await this.bytes()) ?? 0;
+    const { bsize, blocks, bfree } = await statfs(this.mountPoint);
+    return { sizeBytes, usedBytes: Math.max(0, blocks - bfree) * bsize };
+  }
+
+  /** False: a container still has it. Copies of our mounts that services of the host keep do not matter: nobody writes there. */
+  async close(): Promise<boolean> {
+    const mount = await mountAt(this.mountPoint);
+    await detach(this.mountPoint);
+    if (mount === undefined) return true;
+    for (const deadline = performance.now() + RELEASE_MS; ; ) {
+      if ((await holdersOf(mount)).length === 0) return true;
+      if (performance.now() > deadline) return false;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+}
+
+/** Of a file system that every kernel knows. */
+export async function commonImage(folder: string, sizeBytes: number): Promise<Image> {
+  return new Image(folder, await commonFilesystem(join(folder, 'image'), sizeBytes));
+}
+
+export async function sync(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

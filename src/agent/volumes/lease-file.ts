@@ -1,0 +1,58 @@
+import { readFile } from 'node:fs/promises';
+import { uptime } from 'node:os';
+import { join } from 'node:path';
+import { fields, list, number, text } from '../engine/fields.ts';
+import { writeWhole } from '../whole-file.ts';
+
+/** What the watchdog must know to end the writers of a volume without anybody's help. */
+export interface LeaseEntry {
+  readonly volumeId: string;
+  readonly mountPoint: string;
+  readonly device: string;
+  readonly source: string;
+  readonly image: string;
+  readonly deadlineMs: number;
+}
+
+/**
+ * Milliseconds since the machine started, also those it slept through: a clock that never goes back, that every process of
+ * the machine shares, and on which a lease runs out during a suspend.
+ */
+export function machineMs(): number {
+  return uptime() * 1000;
+}
+
+export function leaseFile(dataDir: string): string {
+  return join(dataDir, 'volumes', 'leases.json');
+}
+
+async function bootId(): Promise<string> {
+  return (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
+}
+
+export async function writeLeases(dataDir: string, leases: readonly LeaseEntry[]): Promise<void> {
+  await writeWhole(leaseFile(dataDir), `${JSON.stringify({ boot: await bootId(), leases })}\n`);
+}
+
+/** Those of this boot: what was mounted before it is not any more, and its times mean nothing now. */
+export async function readLeases(dataDir: string): Promise<readonly LeaseEntry[]> {
+  const content = await readFile(leaseFile(dataDir), 'utf8').catch(() => '{}');
+  const stored = fields(JSON.parse(content));
+  if (stored['boot'] !== (await bootId())) return [];
+  return list(stored['leases']).flatMap((one) => {
+    const entry = fields(one);
+    const word = (key: string): string => text(entry[key]) ?? '';
+    const deadlineMs = number(entry['deadlineMs']);
+    if (deadlineMs === undefined || word('mountPoint') === '' || word('device') === '') return [];
+    return [
+      {
+        volumeId: word('volumeId'),
+        mountPoint: word('mountPoint'),
+        device: word('device'),
+        source: word('source'),
+        image: word('image'),
+        deadlineMs,
+      },
+    ];
+  });
+}

@@ -1,0 +1,49 @@
+import { access } from 'node:fs/promises';
+import { setTimeout as pause } from 'node:timers/promises';
+import { ProgramError, run } from './program.ts';
+
+const TRIES = 20;
+const LOOP_MAJOR = 7;
+
+/** Devices that show this file, found by its inode: they outlive whoever made them (an agent that was killed). */
+export async function loopDevicesOf(image: string): Promise<readonly string[]> {
+  const printed = await run('losetup', ['--noheadings', '--output', 'NAME', '--associated', image]);
+  return printed.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim()]));
+}
+
+export async function attachLoop(image: string): Promise<string> {
+  const [known] = await loopDevicesOf(image);
+  if (known !== undefined) return known;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const free = (await run('losetup', ['--find'])).trim();
+      await makeNode(free);
+      return (await run('losetup', ['--find', '--show', '--nooverlap', image])).trim();
+    } catch (error) {
+      // Others on this machine take devices too: the one that was free may be theirs by now.
+      if (!(error instanceof ProgramError) || attempt === TRIES) throw error;
+      await pause(10 * attempt);
+    }
+  }
+}
+
+/** In a container the kernel has the device, but nobody makes its node. */
+async function makeNode(path: string): Promise<void> {
+  const minor = /^\/dev\/loop(\d+)$/.exec(path)?.[1];
+  if (minor === undefined) return;
+  const there = await access(path).then(
+    () => true,
+    () => false,
+  );
+  if (there) return;
+  await run('mknod', ['-m', '0600', path, 'b', String(LOOP_MAJOR), minor]).catch((error: unknown) => {
+    if (!(error instanceof ProgramError) || !error.output.includes('File exists')) throw error;
+  });
+}
+
+/** A device that is in use goes with its last user. */
+export async function releaseLoop(device: string): Promise<void> {
+  await run('losetup', ['--detach', device]).catch((error: unknown) => {
+    if (!(error instanceof ProgramError) || !error.output.includes('No such device')) throw error;
+  });
+}

@@ -1,0 +1,159 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { constants } from 'node:fs';
+import { access } from 'node:fs/promises';
+import { join } from 'node:path';
+import { PassThrough, type Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+
+const FOLDERS = ['/usr/sbin', '/usr/bin', '/sbin', '/bin'];
+const DEFAULT_TIMEOUT_MS = 30_000;
+const MAX_OUTPUT_BYTES = 1024 * 1024;
+/** Nothing of the agent's own environment, and words that can be read by a program. */
+const ENVIRONMENT = { PATH: FOLDERS.join(':'), LC_ALL: 'C' };
+
+/** The programs that are called, with the Debian package that brings each. */
+export const PROGRAMS = {
+  losetup: 'mount',
+  mount: 'mount',
+  umount: 'mount',
+  mknod: 'coreutils',
+  cp: 'coreutils',
+  sync: 'coreutils',
+  fallocate: 'util-linux',
+  fsfreeze: 'util-linux',
+  btrfs: 'btrfs-progs',
+  'mkfs.btrfs': 'btrfs-progs',
+  'mkfs.ext4': 'e2fsprogs',
+  resize2fs: 'e2fsprogs',
+  'mkfs.xfs': 'xfsprogs',
+  xfs_growfs: 'xfsprogs',
+  rsync: 'rsync',
+} as const;
+
+export type Program = keyof typeof PROGRAMS;
+
+export class ProgramError extends Error {
+  override readonly name = 'ProgramError';
+  readonly exitCode: number | undefined;
+  readonly output: string;
+  constructor(program: Program, exitCode: number | undefined, output: string) {
+    const words = output.trim().split('\n').slice(0, 3).join('; ').slice(0, 500);
+    super(`${program}: ${words === '' ? `exit code ${exitCode ?? 'unknown'}` : words}`);
+    this.exitCode = exitCode;
+    this.output = output;
+  }
+}
+
+export async function findProgram(program: Program): Promise<string | undefined> {
+  for (const folder of FOLDERS) {
+    const path = join(folder, program);
+    const there = await access(path, constants.X_OK).then(
+      () => true,
+      () => false,
+    );
+    if (there) return path;
+  }
+  return undefined;
+}
+
+async function pathOf(program: Program): Promise<string> {
+  const path = await findProgram(program);
+  if (path === undefined) {
+    throw new ProgramError(program, undefined, `not installed; it is in the package ${PROGRAMS[program]}`);
+  }
+  return path;
+}
+
+/** Runs to its end, never through a shell: arguments are ours or ids that were checked. Output is what it printed. */
+export async function run(
+  program: Program,
+  args: readonly string[],
+  timeoutMs = DEFAULT_TIMEOUT_MS,
+): Promise<string> {
+  const path = await pathOf(program);
+  return await new Promise((resolve, reject) => {
+    execFile(
+      path,
+      [...args],
+      { timeout: timeoutMs, killSignal: 'SIGKILL', maxBuffer: MAX_OUTPUT_BYTES, env: ENVIRONMENT },
+      (error, stdout, stderr) => {
+        if (error === null) return resolve(stdout);
+        const words = error.killed === true ? `no end in ${timeoutMs} ms` : stderr;
+        reject(new ProgramError(program, typeof error.code === 'number' ? error.code : undefined, words));
+      },
+    );
+  });
+}
+
+/** Its output as a stream that fails when the program does. `stop` ends both. */
+export async function outputOf(
+  program: Program,
+  args: readonly string[],
+): Promise<{ readonly stream: Readable; readonly stop: () => void }> {
+  const child = spawn(await pathOf(program), [...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: ENVIRONMENT,
+  });
+  // Taken over at once: what a program that has ended leaves unread is thrown away.
+  const stream = child.stdout.pipe(new PassThrough(), { end: false });
+  outcome(program, child).then(
+    () => stream.end(),
+    (error: Error) => stream.destroy(error),
+  );
+  stream.on('error', () => {});
+  const stop = (): void => {
+    child.kill('SIGKILL');
+    stream.destroy();
+  };
+  return { stream, stop };
+}
+
+/** Feeds the program; resolves when it has taken all and ended well. When the source fails, the program is killed. */
+export async function feed(
+  program: Program,
+  args: readonly string[],
+  source: AsyncIterable<Uint8Array>,
+): Promise<void> {
+  const child = spawn(await pathOf(program), [...args], {
+    stdio: ['pipe', 'ignore', 'pipe'],
+    env: ENVIRONMENT,
+  });
+  const ended = outcome(program, child);
+  ended.catch(() => {});
+  let failure: unknown;
+  async function* guarded(): AsyncGenerator<Uint8Array> {
+    try {
+      yield* source;
+    } catch (error) {
+      // Before its input is closed: an early end must not look like the end.
+      failure = error;
+      child.kill('SIGKILL');
+      throw error;
+    }
+  }
+  try {
+    await pipeline(guarded(), child.stdin);
+  } catch (error) {
+    child.kill('SIGKILL');
+    // Its own words say more than that its input was closed.
+    await ended.catch((words: unknown) => {
+      throw failure ?? words;
+    });
+    throw error;
+  }
+  await ended;
+}
+
+function outcome(program: Program, child: ChildProcess): Promise<void> {
+  let words = '';
+  child.stderr?.on('data', (chunk: Buffer) => {
+    if (words.length < MAX_OUTPUT_BYTES) words += chunk.toString('utf8');
+  });
+  return new Promise<void>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => {
+      if (code === 0) resolve();
+      else reject(new ProgramError(program, code ?? undefined, words));
+    });
+  });
+}

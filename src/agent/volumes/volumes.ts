@@ -1,0 +1,197 @@
+import type { AssignedVolume, VolumeObservation } from '../../core/contract/agent-protocol.ts';
+import { messageOf } from '../log.ts';
+import { KeptVolume, type VolumeTools } from './kept-volume.ts';
+import { Leases } from './leases.ts';
+import type { MountState } from './mount-state.ts';
+import { compareCopies, type Copy, copyText, ParentMissingError } from './volume-engine.ts';
+import { VolumeRecords } from './volume-record.ts';
+import { ensureWatchdog } from './watchdog-process.ts';
+
+/** On a node that keeps copies: the newest, and the one before it, should the sender not have heard of the newest. */
+const KEPT_COPIES = 2;
+const MEASURE_MS = 5_000;
+
+export interface IncomingCopy {
+  readonly volumeId: string;
+  readonly volumeEpoch: number;
+  readonly relayId: string;
+  readonly copy: {
+    readonly engine: string;
+    readonly sequence: number;
+    readonly parent?: number;
+    readonly parentEpoch?: number;
+    readonly takenAt: string;
+  };
+}
+
+export class CopyRefusedError extends Error {
+  readonly reason: string;
+  readonly have: readonly string[] | undefined;
+  constructor(reason: string, message: string, have?: readonly string[]) {
+    super(message);
+    this.reason = reason;
+    this.have = have;
+  }
+}
+
+export interface VolumesOptions extends Omit<VolumeTools, 'records' | 'leases' | 'onGone'> {
+  /** A report is due. */
+  readonly onNews: () => void;
+}
+
+/** All volumes of this node. Absence from an assignment removes nothing: only `gone` does. */
+export class Volumes {
+  readonly leases: Leases;
+  readonly #options: VolumesOptions;
+  readonly #tools: VolumeTools;
+  readonly #kept = new Map<string, KeptVolume>();
+  readonly #receiving = new Set<string>();
+  readonly #told = new Map<string, string>();
+  #measuring: NodeJS.Timeout | undefined;
+  #synced = false;
+
+  constructor(options: VolumesOptions) {
+    this.#options = options;
+    this.leases = new Leases(options.dataDir);
+    this.#tools = {
+      ...options,
+      records: new VolumeRecords(options.dataDir),
+      leases: this.leases,
+      onChange: (id) => this.#tell(id),
+      onGone: (id) => {
+        this.#kept.delete(id);
+        this.#told.delete(id);
+        options.onNews();
+      },
+    };
+  }
+
+  get engineNames(): readonly string[] {
+    return this.#options.engines.map(({ name }) => name);
+  }
+
+  async load(): Promise<void> {
+    await this.leases.load();
+    this.#measuring = setInterval(() => {
+      for (const kept of this.#kept.values()) void kept.measure();
+    }, MEASURE_MS).unref();
+  }
+
+  begin(): void {
+    this.#synced = false;
+    this.leases.begin();
+  }
+
+  assign(orders: readonly AssignedVolume[]): void {
+    this.#synced = true;
+    const named = new Set(orders.map(({ id }) => id));
+    // What is no longer named stays on disk and is spoken of no more.
+    for (const [id, kept] of this.#kept) {
+      if (named.has(id) || kept.order.role === 'gone') continue;
+      this.#kept.delete(id);
+      void kept.end();
+    }
+    for (const order of orders) {
+      const kept = this.#kept.get(order.id);
+      if (kept !== undefined) kept.take(order);
+      else this.#keep(order);
+    }
+    if (this.#leased().some(({ id }) => !this.leases.isValid(id))) this.#options.onNews();
+  }
+
+  #keep(order: AssignedVolume): void {
+    try {
+      const kept = new KeptVolume(order, this.#tools);
+      this.#kept.set(order.id, kept);
+      kept.wake();
+    } catch (error) {
+      this.#options.log.warn('a volume was passed over', { problem: messageOf(error) });
+    }
+  }
+
+  /** Counts only in a session whose assignment has arrived: before that it is not known what is leased. */
+  async lease(beat: number): Promise<void> {
+    if (!this.#synced) return;
+    const before = this.#leased().filter(({ id }) => !this.leases.isValid(id));
+    await this.leases.extend(beat, this.#leased());
+    for (const { id } of before) this.#kept.get(id)?.wake();
+    if (this.leases.holdsAny) await ensureWatchdog(this.#options.dataDir);
+  }
+
+  #leased(): readonly { readonly id: string; readonly leaseMs: number }[] {
+    return [...this.#kept.values()].flatMap(({ isLeased, order }) =>
+      isLeased && order.leaseMs !== undefined ? [{ id: order.id, leaseMs: order.leaseMs }] : [],
+    );
+  }
+
+  /** A container has gone: what waited for that may go on. */
+  wake(): void {
+    for (const kept of this.#kept.values()) if (kept.order.role === 'gone') kept.wake();
+  }
+
+  mountState(volumeId: string): MountState {
+    return (
+      this.#kept.get(volumeId)?.mountState() ?? {
+        kind: 'waits',
+        reason: 'volume_not_ready',
+        message: `volume ${volumeId} is not assigned to this node`,
+      }
+    );
+  }
+
+  observations(): readonly VolumeObservation[] {
+    return [...this.#kept.values()].map((kept) => kept.observation());
+  }
+
+  /** What is told at once; ages, sequences and sizes go with the next report. */
+  #tell(volumeId: string): void {
+    this.#options.onChange(volumeId);
+    const seen = this.#kept.get(volumeId)?.observation();
+    const { usedBytes: _used, copy, copies, ...rest } = seen ?? {};
+    const states = copies?.map(({ nodeId, state, problem }) => [nodeId, state, problem]);
+    const digest = JSON.stringify([rest, copy?.epoch, states]);
+    if (this.#told.get(volumeId) === digest) return;
+    this.#told.set(volumeId, digest);
+    this.#options.onNews();
+  }
+
+  /** A copy from the primary of record, as the control plane relays it. */
+  async receive(incoming: IncomingCopy, signal: AbortSignal): Promise<void> {
+    const { volumeId, volumeEpoch, relayId, copy: header } = incoming;
+    const kept = this.#kept.get(volumeId);
+    if (kept === undefined) throw new CopyRefusedError('not_a_replica', 'this node does not keep the volume');
+    const volume = kept.receiving(header.engine, volumeEpoch);
+    if ('reason' in volume) throw new CopyRefusedError(volume.reason, volume.message);
+    const { copies } = volume;
+    if (copies === undefined) throw new CopyRefusedError('engine_differs', 'this engine takes no copies');
+    const copy: Copy = { epoch: volumeEpoch, sequence: header.sequence, takenAt: header.takenAt };
+    const parent =
+      header.parent === undefined ? undefined : { epoch: header.parentEpoch ?? 0, sequence: header.parent };
+    if (this.#receiving.has(volumeId)) {
+      throw new CopyRefusedError('receiving', 'another copy of the volume is being received');
+    }
+    this.#receiving.add(volumeId);
+    try {
+      await copies.receive(copy, parent, this.#options.link.fetch(relayId, signal));
+    } catch (error) {
+      const have = (await copies.list()).map(copyText);
+      if (error instanceof ParentMissingError)
+        throw new CopyRefusedError('parent_missing', error.message, have);
+      if (parent === undefined && /no space left/i.test(messageOf(error))) {
+        // A whole copy does not fit beside an old one.
+        for (const old of await copies.list()) await copies.drop(old);
+      }
+      throw new CopyRefusedError('receive_failed', messageOf(error));
+    } finally {
+      this.#receiving.delete(volumeId);
+    }
+    const older = (await copies.list()).toSorted(compareCopies).slice(0, -KEPT_COPIES);
+    for (const old of older) await copies.drop(old);
+    await kept.received();
+  }
+
+  async end(): Promise<void> {
+    clearInterval(this.#measuring);
+    await Promise.allSettled([...this.#kept.values()].map((kept) => kept.end()));
+  }
+}

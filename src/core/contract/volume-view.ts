@@ -1,0 +1,55 @@
+import { jobOfOwner } from '../model/job.ts';
+import type { VolumeClaims, VolumeRecord } from '../model/volume.ts';
+import type { SeenVolume } from './volume-seen.ts';
+
+export type VolumeConsumer = ({ readonly deployment: string } | { readonly job: string }) & {
+  readonly readOnly: boolean;
+};
+
+function consumer(owner: string, readOnly: boolean): VolumeConsumer {
+  const job = jobOfOwner(owner);
+  return job === undefined ? { deployment: owner, readOnly } : { job, readOnly };
+}
+
+export function consumersOf(claims: VolumeClaims | undefined): readonly VolumeConsumer[] {
+  const { writer, readers = [] } = claims ?? {};
+  const owners = [...(writer === undefined ? [] : [writer]), ...readers].sort();
+  return owners.map((owner) => consumer(owner, owner !== writer));
+}
+
+/** Decisions §7, "Record". What nobody has measured yet is null. */
+export function volumeView(
+  record: VolumeRecord,
+  claims: VolumeClaims | undefined,
+  primary: SeenVolume | undefined,
+): Record<string, unknown> {
+  const copies = new Map(primary?.copies?.map((copy) => [copy.nodeId, copy]));
+  return {
+    id: record.id,
+    tenantId: record.tenantId,
+    name: record.name,
+    class: record.class,
+    type: record.type,
+    phase: record.phase,
+    ...(record.message === undefined ? {} : { message: record.message }),
+    sizeBytes: record.sizeBytes,
+    usedBytes: primary?.usedBytes ?? null,
+    measuredAt: primary?.usedBytes === undefined ? null : primary.measuredAt,
+    primaryNodeId: record.primaryNodeId ?? null,
+    wantedReplicas: record.copies,
+    replicas: record.replicas.map(({ nodeId, state, formerEpoch }) => {
+      const ageMs = copies.get(nodeId)?.ageMs;
+      return {
+        nodeId,
+        state,
+        lagSeconds: ageMs === undefined ? null : Math.round(ageMs / 100) / 10,
+        ...(formerEpoch === undefined ? {} : { formerEpoch }),
+      };
+    }),
+    accessMode: record.accessMode,
+    ...(record.hostPath === undefined ? {} : { hostPath: record.hostPath }),
+    epoch: record.epoch,
+    createdAt: record.createdAt,
+    consumers: consumersOf(claims),
+  };
+}

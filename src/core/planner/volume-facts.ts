@@ -1,0 +1,82 @@
+import type { SeenVolume } from '../contract/volume-seen.ts';
+import type { Residency } from '../model/deployment.ts';
+import type { NodeName } from '../model/ids.ts';
+import type { Region } from '../model/region.ts';
+import type { VolumeRecord } from '../model/volume.ts';
+import { satisfiesResidency } from '../scheduler/residency.ts';
+import type { PlannedEvent } from './planned-event.ts';
+
+export interface VolumeNode {
+  readonly name: NodeName;
+  /** `unknown`: enrolled, and nothing was ever heard of it. */
+  readonly condition: 'ready' | 'failed' | 'lost' | 'unknown';
+  /** Takes new work. */
+  readonly schedulable: boolean;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly engines: readonly string[];
+}
+
+/** What the primary said of a copy, and when on the server's monotonic clock that was heard. */
+export interface CopyAge {
+  readonly ageMs: number;
+  readonly heardMs: number;
+}
+
+/** Everything one decision about one volume is made from. */
+export interface VolumeFacts {
+  readonly record: VolumeRecord;
+  /** Undefined: not enrolled with the tenant. */
+  readonly node: (name: NodeName) => VolumeNode | undefined;
+  readonly nodes: () => readonly VolumeNode[];
+  /** Volumes and copies that a node keeps, for an even spread. */
+  readonly load: (name: NodeName) => number;
+  /** What a node last said of this volume. */
+  readonly seen: (name: NodeName) => SeenVolume | undefined;
+  /** Undefined: not heard since this control plane started. */
+  readonly copyAge: (name: NodeName) => CopyAge | undefined;
+  /** Of everything that mounts the volume; each one binds. */
+  readonly residencies: readonly Residency[];
+  readonly regions: readonly Region[];
+  readonly mounted: boolean;
+  /** When the primary has certainly stopped writing, if no further lease is given to it. */
+  readonly fencedAtMs: number;
+  /** So many nodes fail at once that the fault is rather ours (decisions §5). */
+  readonly braked: () => boolean;
+  /** For a new epoch. */
+  readonly leaseMs: number;
+  readonly nowMs: number;
+  readonly now: string;
+}
+
+export function isDown(node: VolumeNode | undefined): boolean {
+  return node === undefined || node.condition === 'failed' || node.condition === 'lost';
+}
+
+/** Decisions §7: the residency of what mounts a volume binds its copies and promotion targets too. */
+export function mayHold({ residencies, regions }: VolumeFacts, node: VolumeNode): boolean {
+  return residencies.every((residency) => satisfiesResidency(node.labels, residency, regions));
+}
+
+/** What a node says counts only under the epoch that is stored. */
+export function seenAs(
+  { record, seen }: Pick<VolumeFacts, 'record' | 'seen'>,
+  node: NodeName,
+  role: 'primary' | 'replica',
+): SeenVolume | undefined {
+  const said = seen(node);
+  return said?.role === role && said.epoch === record.epoch && said.state !== 'gone' ? said : undefined;
+}
+
+export function volumeEvent(
+  { id, name }: Pick<VolumeRecord, 'id' | 'name'>,
+  kind: string,
+  message: string,
+  details: Readonly<Record<string, unknown>> = {},
+): PlannedEvent {
+  return {
+    kind: `volume.${kind}`,
+    subject: { kind: 'Volume', name: id },
+    message: `volume ${name}: ${message}`,
+    details: { name, ...details },
+  };
+}

@@ -1,0 +1,125 @@
+import { nearest } from '../contract/nearest.ts';
+import {
+  type Recommendation,
+  RECOMMENDATION_ACTIONS,
+  RECOMMENDATION_PRIORITIES,
+  RECOMMENDATION_TYPES,
+  type RecommendationAction,
+} from '../model/recommendation.ts';
+import type { VolumeRecord } from '../model/volume.ts';
+import { received } from '../rejections/redaction.ts';
+import { reject } from '../rejections/reject.ts';
+import type { Rejection } from '../rejections/rejection.ts';
+import { MAX_COPIES, volumeSizeRejection } from './volume-record.ts';
+
+export function filterRejection(query: {
+  readonly priority?: string | undefined;
+  readonly type?: string | undefined;
+}): Rejection | undefined {
+  const { priority, type } = query;
+  if (priority !== undefined && !RECOMMENDATION_PRIORITIES.some((one) => one === priority)) {
+    return reject('dvm_recommendation_unknown_priority', {
+      field: 'priority',
+      received: received(priority),
+      why: 'No recommendation has this priority, and an empty answer would read as if all were well.',
+    });
+  }
+  if (type !== undefined && !RECOMMENDATION_TYPES.some((one) => one === type)) {
+    return reject('dvm_recommendation_unknown_type', {
+      field: 'type',
+      received: received(type),
+      why: 'No recommendation has this type, and an empty answer would read as if all were well.',
+    });
+  }
+  return undefined;
+}
+
+/** What is to be done, after the parameters of the request were put in the place of the recommended ones. */
+export interface AppliedChange {
+  readonly action: RecommendationAction;
+  readonly target: number;
+}
+
+const TARGETS = { set_replicas: 'target_replicas', resize: 'target_size_bytes' } as const;
+const PARAMETERS = ['action', 'target_replicas', 'target_size_bytes'];
+
+function bad(name: string, value: unknown, expected: string, why: string): Rejection {
+  return reject('dvm_recommendation_bad_parameter', {
+    field: name === '' ? 'parameters' : `parameters.${name}`,
+    received: received(value),
+    expected,
+    why,
+  });
+}
+
+/** Absent parameters are the recommended ones. */
+export function appliedChange(
+  { parameters: recommended }: Recommendation,
+  sent: unknown,
+): AppliedChange | Rejection {
+  if (sent !== undefined && (typeof sent !== 'object' || sent === null || Array.isArray(sent)))
+    return bad('', sent, 'an object', 'Parameters are named.');
+  const parameters = { ...recommended, ...(sent as Readonly<Record<string, unknown>> | undefined) };
+  const { action } = parameters as { readonly action?: unknown };
+  const known = RECOMMENDATION_ACTIONS.find((one) => one === action);
+  if (known === undefined) {
+    return reject('dvm_recommendation_unknown_action', {
+      field: 'parameters.action',
+      received: received(action),
+      why: 'There is no such action.',
+    });
+  }
+  if (known !== recommended.action)
+    return bad('action', action, recommended.action ?? 'none', 'The recommendation is for another action.');
+  const wanted = TARGETS[known];
+  for (const key of Object.keys(parameters)) {
+    if (key === 'action' || key === wanted) continue;
+    const near = PARAMETERS.includes(key) ? undefined : nearest(key, PARAMETERS);
+    const hint = near === undefined ? '' : `; did you mean ${near}?`;
+    return bad(key, '(not read)', wanted, `The action ${known} takes ${wanted} and no ${key}${hint}`);
+  }
+  const target = (parameters as Readonly<Record<string, unknown>>)[wanted];
+  if (typeof target !== 'number' || !Number.isSafeInteger(target) || target < 1)
+    return bad(wanted, target, 'an integer above 0', `${wanted} is a plain number, without a unit.`);
+  return { action: known, target };
+}
+
+export interface ApplyFacts {
+  readonly record: VolumeRecord;
+  readonly usedBytes?: number;
+  readonly enrolledNodes: number;
+}
+
+function invalidSpec(target: number, expected: string, why: string): Rejection {
+  return reject('dvm_recommendation_apply_invalid_spec', {
+    field: 'spec',
+    received: received(target),
+    expected,
+    why,
+  });
+}
+
+/** The changed volume must be one that could be written, and hold what it holds. */
+export function changeRejection({ action, target }: AppliedChange, facts: ApplyFacts): Rejection | undefined {
+  const { record, usedBytes, enrolledNodes } = facts;
+  if (action === 'set_replicas') {
+    if (target > MAX_COPIES)
+      return invalidSpec(target, `at most ${MAX_COPIES} copies`, 'No volume has so many copies.');
+    if (target < enrolledNodes) return undefined;
+    return reject('dvm_recommendation_insufficient_nodes', {
+      field: 'parameters.target_replicas',
+      received: received(target),
+      expected: `at most ${Math.max(0, enrolledNodes - 1)}`,
+      why: `${target} copies need ${target + 1} enrolled nodes, there are ${enrolledNodes}.`,
+    });
+  }
+  const size = volumeSizeRejection(record.class, target);
+  if (size) return invalidSpec(target, size.expected, size.why);
+  if (usedBytes === undefined || target >= usedBytes) return undefined;
+  return reject('dvm_recommendation_stale_measurement', {
+    field: 'parameters.target_size_bytes',
+    received: received(target),
+    expected: `at least ${usedBytes}`,
+    why: `The volume holds ${usedBytes} bytes now.`,
+  });
+}

@@ -1,0 +1,108 @@
+import type { VolumeDraft } from '../contract/volume-body.ts';
+import { SMALLEST_REPLICATED_BYTES, type VolumeClass, type VolumeType } from '../model/volume.ts';
+import { received } from '../rejections/redaction.ts';
+import { reject } from '../rejections/reject.ts';
+import type { Rejection } from '../rejections/rejection.ts';
+import { isDnsLabel } from './name.ts';
+import { isMountPath } from './volumes.ts';
+import type { Rule } from './rule.ts';
+
+const CLASSES: readonly VolumeClass[] = ['ephemeral', 'replicated', 'object'];
+const TYPES: readonly VolumeType[] = ['volume', 'bind', 'tmpfs'];
+/** More copies than any tenant has nodes are a mistake. */
+export const MAX_COPIES = 100;
+
+const nameRule: Rule<VolumeDraft> = ({ name }) =>
+  typeof name === 'string' && isDnsLabel(name)
+    ? undefined
+    : reject('volume_name_invalid', {
+        field: 'name',
+        received: received(name),
+        why: 'The name becomes part of paths and of the volume’s name in the container engine.',
+      });
+
+const classRule: Rule<VolumeDraft> = ({ class: kind }) =>
+  CLASSES.some((one) => one === kind)
+    ? undefined
+    : reject('volume_class_unknown', {
+        field: 'class',
+        received: received(kind),
+        why: 'The class decides what happens to the bytes when a node is lost, so it has no default.',
+      });
+
+const typeRule: Rule<VolumeDraft> = ({ class: kind, type }) => {
+  if (!TYPES.some((one) => one === type)) {
+    return reject('volume_type_unknown', {
+      field: 'type',
+      received: received(type),
+      why: 'There is no such mount type.',
+    });
+  }
+  if (type === 'volume' || kind === 'ephemeral') return undefined;
+  return reject('volume_type_unknown', {
+    field: 'type',
+    received: received(type),
+    expected: `"volume", or the class ephemeral`,
+    why: `A ${String(type)} is on one machine and cannot be of the class ${String(kind)}.`,
+  });
+};
+
+/** Also after a resize: the record must always be one that could be written. */
+export function volumeSizeRejection(kind: VolumeClass, sizeBytes: unknown): Rejection | undefined {
+  const smallest = kind === 'replicated' ? SMALLEST_REPLICATED_BYTES : 1;
+  if (Number.isSafeInteger(sizeBytes) && (sizeBytes as number) >= smallest) return undefined;
+  return reject('volume_size_invalid', {
+    field: 'sizeBytes',
+    received: received(sizeBytes),
+    expected: `an integer number of bytes, at least ${smallest}`,
+    why:
+      kind === 'replicated'
+        ? 'A replicated volume is a file system of its own and needs at least 128 MiB.'
+        : 'The size is a whole number of bytes above 0.',
+  });
+}
+
+const sizeRule: Rule<VolumeDraft> = ({ class: kind, sizeBytes }) =>
+  volumeSizeRejection(kind as VolumeClass, sizeBytes);
+
+const hostPathRule: Rule<VolumeDraft> = ({ type, hostPath }) => {
+  if (type !== 'bind' && (hostPath === undefined || hostPath === null)) return undefined;
+  if (type === 'bind' && typeof hostPath === 'string' && isMountPath(hostPath)) return undefined;
+  return reject('volume_host_path_invalid', {
+    field: 'hostPath',
+    received: received(hostPath),
+    why:
+      type === 'bind'
+        ? 'A bind names the directory of the host by an absolute, plain path.'
+        : 'Only a volume of the type bind has a host path.',
+  });
+};
+
+const copiesRule: Rule<VolumeDraft> = ({ class: kind, replicas }) => {
+  if (replicas === undefined || (replicas === 0 && kind !== 'replicated')) return undefined;
+  if (kind !== 'replicated') {
+    return reject('volume_not_replicated', {
+      field: 'replicas',
+      received: received(replicas),
+      expected: 'no replicas, or the class replicated',
+      why: `A volume of the class ${String(kind)} has no copies on other nodes.`,
+    });
+  }
+  if (replicas >= 0 && replicas <= MAX_COPIES) return undefined;
+  return reject('field_type_invalid', {
+    field: 'replicas',
+    received: received(replicas),
+    expected: `an integer from 0 to ${MAX_COPIES}`,
+    why: 'It is the number of copies beside the primary.',
+  });
+};
+
+/** In the order of the fields; the first rejection wins. */
+export const volumeRules: readonly Rule<VolumeDraft>[] = [
+  nameRule,
+  classRule,
+  typeRule,
+  sizeRule,
+  copiesRule,
+  hostPathRule,
+];

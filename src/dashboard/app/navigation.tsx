@@ -1,0 +1,38 @@
+import { Link } from '@tanstack/react-router';
+import { Icon } from '../components/icon.tsx';
+import { NAV_GROUPS, PAGES } from './pages.ts';
+import { useSession } from './session.tsx';
+
+export function Navigation() {
+  const { can } = useSession();
+  return (
+    <nav aria-label="Pages" className="flex flex-col gap-4 px-3 py-2">
+      {NAV_GROUPS.map((group) => {
+        const pages = PAGES.filter(
+          ({ nav, permission }) => nav?.group === group && (permission === undefined || can(permission)),
+        );
+        if (pages.length === 0) return null;
+        return (
+          <div key={group}>
+            <p className="px-2 pb-1 text-2xs font-medium tracking-wide text-faint uppercase">{group}</p>
+            <ul className="flex flex-col gap-0.5">
+              {pages.map(({ path, title, nav }) => (
+                <li key={path}>
+                  <Link
+                    to={path}
+                    activeOptions={{ exact: path === '/' }}
+                    className="flex items-center gap-2.5 rounded-md px-2 py-1.5 text-muted hover:bg-hover hover:text-ink"
+                    activeProps={{ className: 'bg-accent-soft !text-accent font-medium' }}
+                  >
+                    <Icon name={nav?.icon ?? 'layers'} />
+                    {title}
+                  </Link>
+                </li>
+              ))}
+            </ul>
+          </div>
+        );
+      })}
+    </nav>
+  );
+}

@@ -1,0 +1,117 @@
+import { createContext, type ReactNode, use, useCallback, useMemo, useState } from 'react';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import type { Permission } from '../../core/model/permission.ts';
+import { ApiClient } from '../lib/api-client.ts';
+import type { SessionView, TenantSummary } from '../lib/records.ts';
+import { RejectionError } from '../lib/rejection.ts';
+import { SignIn } from '../features/session/sign-in.tsx';
+import { Starting, Unreachable } from '../features/session/starting.tsx';
+
+interface Session {
+  readonly view: SessionView;
+  readonly tenant: TenantSummary;
+  readonly can: (permission: Permission) => boolean;
+  readonly chooseTenant: (slug: string) => void;
+  readonly signOut: () => Promise<void>;
+}
+
+const SessionContext = createContext<Session | undefined>(undefined);
+const ApiContext = createContext<ApiClient | undefined>(undefined);
+
+export function useSession(): Session {
+  const session = use(SessionContext);
+  if (session === undefined) throw new Error('there is no session here');
+  return session;
+}
+
+/** The control plane as the signed-in caller, for the chosen tenant. */
+export function useApi(): ApiClient {
+  const api = use(ApiContext);
+  if (api === undefined) throw new Error('there is no session here');
+  return api;
+}
+
+/** Which tenant a platform administrator chose last; a preference, not a credential. */
+const TENANT_KEY = 'berth.tenant';
+
+/** The caller for the chosen tenant; when that is gone or not theirs any more, for their own. */
+async function whoAmI(tenant: string | undefined, signal: AbortSignal): Promise<SessionView | null> {
+  const ask = (api: ApiClient) => api.get<SessionView>('/api/v1/session', { signal });
+  try {
+    return await ask(new ApiClient(tenant === undefined ? {} : { tenant }));
+  } catch (error) {
+    if (!(error instanceof RejectionError)) throw error;
+    if (error.status === 401) return null;
+    if (tenant === undefined) throw error;
+    localStorage.removeItem(TENANT_KEY);
+    return whoAmI(undefined, signal);
+  }
+}
+
+export function SessionProvider({ children }: { readonly children: ReactNode }) {
+  const queries = useQueryClient();
+  const [chosen, setChosen] = useState(() => localStorage.getItem(TENANT_KEY) ?? undefined);
+  const [ended, setEnded] = useState(false);
+  const { data, error, refetch } = useQuery({
+    queryKey: ['session', chosen],
+    queryFn: ({ signal }) => whoAmI(chosen, signal),
+    staleTime: Number.POSITIVE_INFINITY,
+    retry: 2,
+  });
+  const view = data ?? undefined;
+
+  const onSignedOut = useCallback(() => {
+    setEnded(true);
+    queries.setQueriesData({ queryKey: ['session'] }, null);
+    queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' });
+  }, [queries]);
+
+  const api = useMemo(
+    () =>
+      view === undefined
+        ? undefined
+        : new ApiClient({
+            tenant: view.tenant.id,
+            onSignedOut,
+            ...(view.csrfToken === undefined ? {} : { csrfToken: view.csrfToken }),
+          }),
+    [view, onSignedOut],
+  );
+
+  const session = useMemo<Session | undefined>(
+    () =>
+      view && {
+        view,
+        tenant: view.tenant,
+        can: (permission) => view.permissions.includes(permission),
+        chooseTenant: (slug) => {
+          localStorage.setItem(TENANT_KEY, slug);
+          setChosen(slug);
+        },
+        signOut: async () => {
+          await api?.call('DELETE', '/api/v1/session');
+          queries.setQueriesData({ queryKey: ['session'] }, null);
+          queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' });
+        },
+      },
+    [view, api, queries],
+  );
+
+  if (session !== undefined && api !== undefined)
+    return (
+      <SessionContext value={session}>
+        <ApiContext value={api}>{children}</ApiContext>
+      </SessionContext>
+    );
+  if (data === null)
+    return (
+      <SignIn
+        notice={ended ? 'Your session has ended. Sign in again to go on.' : undefined}
+        onSignedIn={() => {
+          setEnded(false);
+          void refetch();
+        }}
+      />
+    );
+  return error === null ? <Starting /> : <Unreachable error={error} onRetry={() => void refetch()} />;
+}

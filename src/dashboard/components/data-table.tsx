@@ -1,0 +1,140 @@
+import { type CSSProperties, type ReactNode, useMemo, useRef, useState } from 'react';
+import { Icon } from './icon.tsx';
+import { useRowWindow } from './use-window.ts';
+
+export interface Column<Row> {
+  readonly title: string;
+  readonly cell: (row: Row) => ReactNode;
+  /** The column can be sorted by it. */
+  readonly sortBy?: (row: Row) => string | number;
+  /** CSS width; a share holds on wide screens only. One column without any takes the rest. */
+  readonly width?: string;
+  /** Left out on narrow screens. */
+  readonly wide?: boolean;
+  readonly align?: 'right';
+}
+
+interface Sorting {
+  readonly column: number;
+  readonly isDown: boolean;
+}
+
+function compare(a: string | number, b: string | number): number {
+  if (typeof a === 'number' && typeof b === 'number') return a - b;
+  return String(a).localeCompare(String(b), 'en', { numeric: true });
+}
+
+function sorted<Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  sorting: Sorting | undefined,
+): readonly Row[] {
+  const sortBy = sorting && columns[sorting.column]?.sortBy;
+  if (sortBy === undefined) return rows;
+  const sign = sorting?.isDown ? -1 : 1;
+  return [...rows].sort((a, b) => sign * compare(sortBy(a), sortBy(b)));
+}
+
+/**
+ * A table of any length: only the rows in view are drawn. All rows have one height; what does not fit is cut, and the
+ * page of the record shows it whole.
+ */
+export function DataTable<Row>({
+  label,
+  rows,
+  columns,
+  rowKey,
+  rowHeight = 42,
+  empty,
+  height = 'calc(100dvh - 13rem)',
+}: {
+  readonly label: string;
+  readonly rows: readonly Row[];
+  readonly columns: readonly Column<Row>[];
+  readonly rowKey: (row: Row) => string;
+  readonly rowHeight?: number;
+  readonly empty?: ReactNode;
+  /** The most that the table takes before it scrolls. */
+  readonly height?: string;
+}) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const [sorting, setSorting] = useState<Sorting>();
+  const ordered = useMemo(() => sorted(rows, columns, sorting), [rows, columns, sorting]);
+  const { first, last, above, below } = useRowWindow(scroller, rowHeight, ordered.length);
+  if (rows.length === 0 && empty !== undefined) return <>{empty}</>;
+  const wide = (column: Column<Row>) => (column.wide ? 'hidden lg:table-cell' : '');
+  const width = (column: Column<Row>) => (column.width?.endsWith('%') ? 'lg:w-(--width)' : 'w-(--width)');
+  return (
+    <section
+      ref={scroller}
+      aria-label={label}
+      // A region that scrolls must be reachable for those who scroll with keys.
+      // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+      tabIndex={0}
+      className="relative overflow-auto rounded-lg"
+      style={{ maxHeight: height }}
+    >
+      <table
+        className="w-full table-fixed border-separate border-spacing-0 text-left"
+        aria-rowcount={rows.length + 1}
+      >
+        <thead className="sticky top-0 z-10">
+          <tr aria-rowindex={1}>
+            {columns.map((column, at) => {
+              const isSorted = sorting?.column === at;
+              return (
+                <th
+                  key={column.title}
+                  scope="col"
+                  aria-sort={isSorted ? (sorting.isDown ? 'descending' : 'ascending') : undefined}
+                  style={
+                    column.width === undefined ? undefined : ({ '--width': column.width } as CSSProperties)
+                  }
+                  className={`border-b bg-surface px-4 py-2 text-xs font-medium text-muted ${column.align === 'right' ? 'text-right' : ''} ${wide(column)} ${width(column)}`}
+                >
+                  {column.sortBy === undefined ? (
+                    column.title
+                  ) : (
+                    <button
+                      type="button"
+                      className="inline-flex items-center gap-1 hover:text-ink"
+                      onClick={() => setSorting({ column: at, isDown: isSorted ? !sorting.isDown : false })}
+                    >
+                      {column.title}
+                      <span
+                        className={isSorted ? (sorting.isDown ? 'rotate-90' : '-rotate-90') : 'invisible'}
+                      >
+                        <Icon name="chevron" className="size-3" />
+                      </span>
+                    </button>
+                  )}
+                </th>
+              );
+            })}
+          </tr>
+        </thead>
+        <tbody>
+          {above === 0 ? null : <tr aria-hidden="true" style={{ height: above }} />}
+          {ordered.slice(first, last).map((row, at) => (
+            <tr
+              key={rowKey(row)}
+              aria-rowindex={first + at + 2}
+              style={{ height: rowHeight }}
+              className="group hover:bg-hover"
+            >
+              {columns.map((column) => (
+                <td
+                  key={column.title}
+                  className={`truncate border-b px-4 group-last:border-b-0 ${column.align === 'right' ? 'text-right' : ''} ${wide(column)}`}
+                >
+                  {column.cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+          {below === 0 ? null : <tr aria-hidden="true" style={{ height: below }} />}
+        </tbody>
+      </table>
+    </section>
+  );
+}

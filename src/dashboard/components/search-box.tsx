@@ -1,0 +1,27 @@
+import { Icon } from './icon.tsx';
+
+export function SearchBox({
+  label,
+  value,
+  onChange,
+}: {
+  readonly label: string;
+  readonly value: string;
+  readonly onChange: (text: string) => void;
+}) {
+  return (
+    <label className="relative block w-full sm:w-72">
+      <span className="sr-only">{label}</span>
+      <span className="pointer-events-none absolute inset-y-0 left-2.5 grid place-items-center text-faint">
+        <Icon name="search" className="size-4" />
+      </span>
+      <input
+        type="search"
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+        placeholder={label}
+        className="h-9 w-full rounded-md border border-line-strong bg-surface pr-3 pl-8.5 placeholder:text-faint"
+      />
+    </label>
+  );
+}

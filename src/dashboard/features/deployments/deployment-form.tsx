@@ -1,0 +1,417 @@
+import { type ReactNode, useEffect, useId, useState } from 'react';
+import { SelectField, TextField, useRejectionAt } from '../../components/field.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { type Draft, listOrNothing, numberOrText, textAt, valueAt, withValue } from './draft.ts';
+import { EnteredArea, EnteredField } from './entered-field.tsx';
+import { ListEditor } from './list-editor.tsx';
+import { MapEditor } from './map-editor.tsx';
+import { SecretFields } from './secret-fields.tsx';
+
+export interface FormPart {
+  readonly draft: Draft;
+  readonly onChange: (draft: Draft) => void;
+}
+
+/** Paths that the form has an input for; a rejection of any other is shown above it. */
+export const FORM_PATHS = [
+  'name',
+  'image',
+  'replicas',
+  'command',
+  'environment',
+  'composedEnvironment',
+  'secrets',
+  'healthCheck',
+  'resources',
+  'placement',
+  'nodeId',
+  'volumes',
+  'ports',
+  'ingress',
+  'dependsOn',
+  'labels',
+  'update',
+] as const;
+
+/** A part of the form that opens by itself when it has content or a rejection. */
+function Section({
+  title,
+  note,
+  paths,
+  draft,
+  children,
+}: {
+  readonly title: string;
+  readonly note: string;
+  readonly paths: readonly string[];
+  readonly draft: Draft;
+  readonly children: ReactNode;
+}) {
+  const id = useId();
+  const [first = '', second = first, third = first] = paths;
+  const refused = [useRejectionAt(first), useRejectionAt(second), useRejectionAt(third)].some(
+    (one) => one !== undefined,
+  );
+  const isFilled = paths.some((path) => valueAt(draft, path) !== undefined);
+  // Opened by content or a refusal, closed by nobody but the user: it must not close while a field is being emptied.
+  const [isOpen, setOpen] = useState(isFilled);
+  useEffect(() => {
+    if (refused) setOpen(true);
+  }, [refused]);
+  return (
+    <details
+      open={isOpen}
+      onToggle={(event) => setOpen(event.currentTarget.open)}
+      className="group border-t first:border-t-0"
+    >
+      <summary className="flex cursor-pointer list-none items-center gap-2 px-4 py-3 hover:bg-hover">
+        <span className="text-muted transition-transform group-open:rotate-90">
+          <Icon name="chevron" className="size-4" />
+        </span>
+        <span className="min-w-0 flex-1">
+          <span id={id} className="block font-medium">
+            {title}
+          </span>
+          <span className="block text-xs text-muted">{note}</span>
+        </span>
+        {isFilled ? <span className="text-xs text-accent">set</span> : null}
+      </summary>
+      <div role="group" aria-labelledby={id} className="flex flex-col gap-4 px-4 pt-1 pb-5 sm:pl-10">
+        {children}
+      </div>
+    </details>
+  );
+}
+
+function useFields({ draft, onChange }: FormPart) {
+  const set = (path: string, value: unknown) => onChange(withValue(draft, path, value));
+  return {
+    set,
+    text: (path: string) => ({
+      path,
+      value: textAt(draft, path),
+      onChange: (value: string) => set(path, value),
+    }),
+    number: (path: string) => ({
+      path,
+      shown: textAt(draft, path),
+      onEnter: (text: string) => set(path, numberOrText(text)),
+    }),
+    list: (path: string, separator: string, joined = `${separator} `) => ({
+      path,
+      shown: ((valueAt(draft, path) ?? []) as readonly string[]).join(joined),
+      onEnter: (text: string) => set(path, listOrNothing(text, separator)),
+    }),
+  };
+}
+
+function Basics({ part, isNew }: { readonly part: FormPart; readonly isNew: boolean }) {
+  const { text, number } = useFields(part);
+  return (
+    <div className="grid gap-4 p-4 sm:grid-cols-2">
+      <TextField
+        label="Name"
+        {...text('name')}
+        disabled={!isNew}
+        hint={
+          isNew ? 'Lower case; also its DNS name on the tenant’s network.' : 'The name of a deployment stays.'
+        }
+      />
+      <EnteredField
+        label="Replicas"
+        {...number('replicas')}
+        inputMode="numeric"
+        hint="0 stops it without deleting it."
+      />
+      <div className="sm:col-span-2">
+        <TextField
+          mono
+          label="Image"
+          {...text('image')}
+          placeholder="registry.example.com/shop/web:1.4.2"
+          hint="A pinned reference, never latest; it must exist already."
+        />
+      </div>
+    </div>
+  );
+}
+
+function CommandField({ part }: { readonly part: FormPart }) {
+  const { list } = useFields(part);
+  return (
+    <EnteredArea
+      label="Command"
+      rows={3}
+      {...list('command', '\n', '\n')}
+      hint="One argument per line; empty takes that of the image."
+    />
+  );
+}
+
+function HealthCheck({ part }: { readonly part: FormPart }) {
+  const { text, number, set } = useFields(part);
+  const command = (valueAt(part.draft, 'healthCheck.command') ?? []) as readonly string[];
+  const change = (value: string) => {
+    const entries = listOrNothing(value, '\n');
+    const others = (valueAt(part.draft, 'healthCheck') ?? {}) as Record<string, unknown>;
+    set('healthCheck', entries === undefined ? undefined : { ...others, type: 'exec', command: entries });
+  };
+  return (
+    <>
+      <EnteredArea
+        path="healthCheck.command"
+        label="Command in the container"
+        rows={2}
+        shown={command.join('\n')}
+        onEnter={change}
+        hint="One line: a shell command. Several lines: one argument each."
+      />
+      <div className="grid gap-4 sm:grid-cols-4">
+        <TextField label="Interval" {...text('healthCheck.interval')} placeholder="30s" />
+        <TextField label="Timeout" {...text('healthCheck.timeout')} placeholder="30s" hint="10s or more" />
+        <EnteredField label="Retries" {...number('healthCheck.retries')} placeholder="3" hint="3 or more" />
+        <TextField label="Start period" {...text('healthCheck.startPeriod')} placeholder="0s" />
+      </div>
+    </>
+  );
+}
+
+function Resources({ part }: { readonly part: FormPart }) {
+  const { text, number } = useFields(part);
+  return (
+    <div className="grid gap-4 sm:grid-cols-4">
+      <EnteredField
+        label="CPU requested"
+        {...number('resources.requests.cpu')}
+        placeholder="0.5"
+        hint="Cores"
+      />
+      <TextField label="Memory requested" {...text('resources.requests.memory')} placeholder="256Mi" />
+      <EnteredField label="CPU limit" {...number('resources.limits.cpu')} placeholder="none" hint="Cores" />
+      <TextField label="Memory limit" {...text('resources.limits.memory')} placeholder="none" />
+    </div>
+  );
+}
+
+function Placement({ part }: { readonly part: FormPart }) {
+  const { text, list, set } = useFields(part);
+  return (
+    <>
+      <div className="grid gap-4 sm:grid-cols-3">
+        <TextField label="Country" {...text('placement.residency.country')} placeholder="DE" />
+        <TextField label="Region" {...text('placement.residency.region')} placeholder="eu" />
+        <EnteredField
+          label="Blocked countries"
+          {...list('placement.residency.blockedCountries', ',')}
+          placeholder="RU, BY"
+        />
+        <TextField label="Node" {...text('nodeId')} hint="Empty: the scheduler chooses." />
+        <div className="sm:col-span-2">
+          <EnteredField
+            label="Not on a node with"
+            {...list('placement.antiAffinity', ',')}
+            hint="Names of deployments; its own spreads its instances."
+          />
+        </div>
+      </div>
+      <MapEditor
+        path="placement.constraints"
+        label="Node labels"
+        value={valueAt(part.draft, 'placement.constraints')}
+        onChange={(value) => set('placement.constraints', value)}
+      />
+    </>
+  );
+}
+
+function Network({ part }: { readonly part: FormPart }) {
+  const { text, number, set } = useFields(part);
+  return (
+    <>
+      <ListEditor
+        path="ports"
+        label="Ports"
+        one="port"
+        value={valueAt(part.draft, 'ports')}
+        fresh={{}}
+        onChange={(value) => set('ports', value)}
+      >
+        {(path, entry, change) => (
+          <>
+            <TextField
+              path={`${path}.container`}
+              label="Container port"
+              inputMode="numeric"
+              value={textAt(entry, 'container')}
+              onChange={(value) => change(withValue(entry, 'container', numberOrText(value)))}
+            />
+            <TextField
+              path={`${path}.host`}
+              label="Host port"
+              inputMode="numeric"
+              placeholder="any free"
+              value={textAt(entry, 'host')}
+              onChange={(value) => change(withValue(entry, 'host', numberOrText(value)))}
+            />
+          </>
+        )}
+      </ListEditor>
+      <div className="grid gap-4 sm:grid-cols-2">
+        <TextField label="Ingress host" {...text('ingress.host')} placeholder="shop.example.com" />
+        <EnteredField label="Ingress port" {...number('ingress.port')} placeholder="8080" />
+      </div>
+    </>
+  );
+}
+
+function Volumes({ part }: { readonly part: FormPart }) {
+  const { set } = useFields(part);
+  return (
+    <ListEditor
+      path="volumes"
+      label="Volumes"
+      one="volume"
+      value={valueAt(part.draft, 'volumes')}
+      fresh={{ readOnly: false }}
+      onChange={(value) => set('volumes', value)}
+    >
+      {(path, entry, change) => (
+        <>
+          <TextField
+            mono
+            path={`${path}.volumeId`}
+            label="Volume"
+            placeholder="vol_…"
+            value={textAt(entry, 'volumeId')}
+            onChange={(value) => change(withValue(entry, 'volumeId', value))}
+          />
+          <TextField
+            mono
+            path={`${path}.mountPath`}
+            label="Path in the container"
+            placeholder="/data"
+            value={textAt(entry, 'mountPath')}
+            onChange={(value) => change(withValue(entry, 'mountPath', value))}
+          />
+          <SelectField
+            path={`${path}.readOnly`}
+            label="Access"
+            value={entry['readOnly'] === true ? 'true' : 'false'}
+            options={[
+              ['false', 'Read and write'],
+              ['true', 'Read only'],
+            ]}
+            onChange={(value) => change({ ...entry, readOnly: value === 'true' })}
+          />
+        </>
+      )}
+    </ListEditor>
+  );
+}
+
+function Update({ part }: { readonly part: FormPart }) {
+  const { text, number } = useFields(part);
+  return (
+    <div className="grid gap-4 sm:grid-cols-4">
+      <EnteredField label="Extra instances" {...number('update.maxSurge')} placeholder="1" />
+      <EnteredField label="Missing instances" {...number('update.maxUnavailable')} placeholder="0" />
+      <TextField label="Deadline" {...text('update.progressDeadline')} placeholder="5m" />
+      <SelectField
+        label="If it fails"
+        {...text('update.onFailure')}
+        options={[
+          ['', 'default'],
+          ['rollback', 'roll back'],
+          ['leave', 'leave it'],
+        ]}
+      />
+    </div>
+  );
+}
+
+/** A description by fields. What it has no field for stays as it is. */
+export function DeploymentForm({ isNew, ...part }: FormPart & { readonly isNew: boolean }) {
+  const { draft } = part;
+  const { set } = useFields(part);
+  const map = (
+    path: string,
+    label: string,
+    more: {
+      readonly keyLabel?: string;
+      readonly valueLabel?: string;
+      readonly options?: readonly string[];
+    } = {},
+  ) => (
+    <MapEditor
+      path={path}
+      label={label}
+      value={valueAt(draft, path)}
+      onChange={(value) => set(path, value)}
+      {...more}
+    />
+  );
+  return (
+    <div className="rounded-lg border bg-surface shadow-card">
+      <Basics part={part} isNew={isNew} />
+      <Section
+        title="Command and environment"
+        note="What it runs, and constants it is given"
+        paths={['environment', 'command', 'composedEnvironment']}
+        draft={draft}
+      >
+        <CommandField part={part} />
+        {map('environment', 'Environment')}
+        {map('composedEnvironment', 'Composed from secrets', { valueLabel: '{{secret.db.password}}' })}
+      </Section>
+      <Section
+        title="Secrets"
+        note="References to credentials; their values never come back"
+        paths={['secrets']}
+        draft={draft}
+      >
+        <SecretFields draft={draft} onChange={part.onChange} />
+      </Section>
+      <Section
+        title="Health check"
+        note="Decides when an instance counts, and when it is replaced"
+        paths={['healthCheck']}
+        draft={draft}
+      >
+        <HealthCheck part={part} />
+      </Section>
+      <Section
+        title="Resources"
+        note="Requests inform placement; limits bound the container"
+        paths={['resources']}
+        draft={draft}
+      >
+        <Resources part={part} />
+      </Section>
+      <Section title="Placement" note="Where it may run" paths={['placement', 'nodeId']} draft={draft}>
+        <Placement part={part} />
+      </Section>
+      <Section title="Ports and ingress" note="How it is reached" paths={['ports', 'ingress']} draft={draft}>
+        <Network part={part} />
+      </Section>
+      <Section title="Volumes" note="What outlives its containers" paths={['volumes']} draft={draft}>
+        <Volumes part={part} />
+      </Section>
+      <Section
+        title="Dependencies and labels"
+        note="What has to be there first"
+        paths={['dependsOn', 'labels']}
+        draft={draft}
+      >
+        {map('dependsOn', 'Depends on', {
+          keyLabel: 'Deployment',
+          valueLabel: 'Gate',
+          options: ['healthy', 'started'],
+        })}
+        {map('labels', 'Labels')}
+      </Section>
+      <Section title="Updates" note="How a new version takes over" paths={['update']} draft={draft}>
+        <Update part={part} />
+      </Section>
+    </div>
+  );
+}

@@ -1,0 +1,191 @@
+import { useState } from 'react';
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { useApi, useSession } from '../../app/session.tsx';
+import { PhaseBadge } from '../../components/badge.tsx';
+import { Button, ButtonLink } from '../../components/button.tsx';
+import { Confirm } from '../../components/confirm.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { ErrorNotice } from '../../components/error-notice.tsx';
+import { EventList } from '../../components/event-list.tsx';
+import { Loading } from '../../components/loading.tsx';
+import { Page, Panel } from '../../components/page.tsx';
+import { Tabs } from '../../components/tabs.tsx';
+import { TimeAgo } from '../../components/time-ago.tsx';
+import { useToast } from '../../components/toast.tsx';
+import type { Deployment, Instance } from '../../lib/records.ts';
+import { ConfigurationPanel } from './configuration-panel.tsx';
+import {
+  deploymentPath,
+  useDeployment,
+  useDeploymentEvents,
+  useDeploymentWritten,
+  useInstances,
+} from './deployment-queries.ts';
+import { HistoryPanel } from './history-panel.tsx';
+import { InstancesPanel } from './instances-panel.tsx';
+import { LogsPanel } from './logs-panel.tsx';
+import { RolloutProgress } from './rollout-progress.tsx';
+import { RotationPanel } from './rotation-panel.tsx';
+import { ScaleDialog } from './scale-dialog.tsx';
+import { UsageCharts } from './usage-charts.tsx';
+import { useUsageHistory } from './usage-history.ts';
+
+function EventsPanel({ name }: { readonly name: string }) {
+  const { data, error } = useDeploymentEvents(name);
+  if (data === undefined) return error === null ? <Loading /> : <ErrorNotice error={error} />;
+  return (
+    <Panel flush title="Events" note="Of the deployment, and of its instances in the last hour">
+      {data.length === 0 ? (
+        <EmptyState title="Nothing has happened yet" icon="pulse" />
+      ) : (
+        <EventList events={data} />
+      )}
+    </Panel>
+  );
+}
+
+function Actions({ deployment }: { readonly deployment: Deployment }) {
+  const { name } = deployment;
+  const api = useApi();
+  const { can } = useSession();
+  const navigate = useNavigate();
+  const written = useDeploymentWritten();
+  const { done } = useToast();
+  const [dialog, setDialog] = useState<'scale' | 'delete'>();
+  const explain = (
+    <ButtonLink to={`/deployments/${name}/explain`} icon="compass">
+      Explain placement
+    </ButtonLink>
+  );
+  if (!can('deploy')) return explain;
+  const remove = async () => {
+    await api.call('DELETE', deploymentPath(name));
+    done(`${name} is deleted; its history stays.`);
+    await navigate({ to: '/deployments' });
+    await written(name);
+  };
+  return (
+    <>
+      {explain}
+      <Button icon="scale" onClick={() => setDialog('scale')}>
+        Scale
+      </Button>
+      <ButtonLink to={`/deployments/${name}/edit`} icon="pencil">
+        Edit
+      </ButtonLink>
+      <Button tone="danger" icon="trash" onClick={() => setDialog('delete')}>
+        Delete
+      </Button>
+      {dialog === 'scale' ? (
+        <ScaleDialog deployment={deployment} onClose={() => setDialog(undefined)} />
+      ) : null}
+      <Confirm
+        danger
+        title={`Delete ${name}?`}
+        action="Delete"
+        typed={name}
+        isOpen={dialog === 'delete'}
+        onClose={() => setDialog(undefined)}
+        onConfirm={remove}
+      >
+        <p>
+          Its containers are stopped and removed. Its configuration history stays, so that it can be created
+          anew.
+        </p>
+      </Confirm>
+    </>
+  );
+}
+
+function Detail({
+  deployment,
+  instances,
+  readAt,
+}: {
+  readonly deployment: Deployment;
+  readonly instances: readonly Instance[];
+  readonly readAt: number;
+}) {
+  const { name } = deployment;
+  const navigate = useNavigate();
+  const { tab = 'instances' } = useSearch({ strict: false }) as { tab?: string };
+  const samples = useUsageHistory(instances, readAt);
+  return (
+    <Tabs
+      label={`Parts of ${name}`}
+      value={tab}
+      onChange={(next) => void navigate({ to: `/deployments/${name}`, search: { tab: next }, replace: true })}
+      tabs={[
+        {
+          value: 'instances',
+          title: 'Instances',
+          content: () => (
+            <div className="flex flex-col gap-5">
+              <InstancesPanel deployment={deployment} instances={instances} />
+              <UsageCharts samples={samples} />
+            </div>
+          ),
+        },
+        { value: 'logs', title: 'Logs', content: () => <LogsPanel name={name} instances={instances} /> },
+        { value: 'events', title: 'Events', content: () => <EventsPanel name={name} /> },
+        {
+          value: 'configuration',
+          title: 'Configuration',
+          content: () => (
+            <div className="grid gap-5 xl:grid-cols-2">
+              <ConfigurationPanel deployment={deployment} />
+              <HistoryPanel name={name} />
+            </div>
+          ),
+        },
+        {
+          value: 'secrets',
+          title: 'Secrets and rotation',
+          content: () => <RotationPanel deployment={deployment} instances={instances} />,
+        },
+      ]}
+    />
+  );
+}
+
+export function DeploymentPage() {
+  const { name } = useParams({ strict: false }) as { name: string };
+  const { data: deployment, error } = useDeployment(name);
+  const { data: instances = [], dataUpdatedAt } = useInstances(name);
+  const back = { to: '/deployments', title: 'Deployments' };
+  if (deployment === undefined)
+    return (
+      <Page title={name} back={back}>
+        {error === null ? <Loading lines={6} /> : <ErrorNotice error={error} />}
+      </Page>
+    );
+  const { status } = deployment;
+  return (
+    <Page
+      title={name}
+      back={back}
+      beside={<PhaseBadge phase={status.phase} />}
+      note={
+        <>
+          {status.message}
+          {status.since === undefined ? null : (
+            <span className="text-faint">
+              {' · '}
+              <TimeAgo time={status.since} />
+            </span>
+          )}
+        </>
+      }
+      actions={<Actions deployment={deployment} />}
+    >
+      {error === null ? null : <ErrorNotice error={error} />}
+      <Panel>
+        <RolloutProgress status={status} />
+        <p className="mt-4 border-t pt-3 text-xs text-muted">
+          Image <code className="font-mono text-ink">{deployment.image}</code>
+        </p>
+      </Panel>
+      <Detail deployment={deployment} instances={instances} readAt={dataUpdatedAt} />
+    </Page>
+  );
+}

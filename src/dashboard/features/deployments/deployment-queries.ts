@@ -1,0 +1,94 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useApi, useSession } from '../../app/session.tsx';
+import type { Archive, Deployment, Event, Instance } from '../../lib/records.ts';
+
+/** All deployments of the tenant; those that have come so far are shown while the rest is read. */
+export function useDeployments() {
+  const api = useApi();
+  const { tenant } = useSession();
+  const queries = useQueryClient();
+  const queryKey = [tenant.id, 'deployments'];
+  return useQuery({
+    queryKey,
+    queryFn: ({ signal }) =>
+      api.list<Deployment>('/api/v1/deployments', { signal }, (rows) => {
+        if (queries.getQueryData(queryKey) === undefined) queries.setQueryData(queryKey, rows);
+      }),
+    // Long lists are kept up to date by events; reading them whole is for what those do not tell.
+    refetchInterval: ({ state }) => ((state.data?.length ?? 0) > 500 ? 120_000 : 20_000),
+  });
+}
+
+export function deploymentPath(name: string): string {
+  return `/api/v1/deployments/${encodeURIComponent(name)}`;
+}
+
+/** Counts of a rollout move between two events, too. */
+const ROLLOUT_MS = 2000;
+const CALM_MS = 15_000;
+
+export function useDeployment(name: string) {
+  const api = useApi();
+  const { tenant } = useSession();
+  return useQuery({
+    queryKey: [tenant.id, 'deployment', name],
+    queryFn: ({ signal }) => api.get<Deployment>(deploymentPath(name), { signal }),
+    refetchInterval: ({ state }) => (state.data?.status.phase === 'Progressing' ? ROLLOUT_MS : CALM_MS),
+  });
+}
+
+export function useInstances(name: string) {
+  const api = useApi();
+  const { tenant } = useSession();
+  return useQuery({
+    queryKey: [tenant.id, 'instances', name],
+    queryFn: ({ signal }) => api.list<Instance>(`${deploymentPath(name)}/instances`, { signal }),
+    refetchInterval: 5000,
+  });
+}
+
+export function useArchives(name: string) {
+  const api = useApi();
+  const { tenant } = useSession();
+  return useQuery({
+    queryKey: [tenant.id, 'archives', name],
+    queryFn: ({ signal }) =>
+      api.list<Archive>(`/api/v1/archives/deployments/${encodeURIComponent(name)}`, { signal }),
+  });
+}
+
+const INSTANCE_EVENTS_MS = 3_600_000;
+
+/** All of the deployment, and those of its instances in the last hour; newest first. */
+export function useDeploymentEvents(name: string) {
+  const api = useApi();
+  const { tenant } = useSession();
+  return useQuery({
+    queryKey: [tenant.id, 'events', 'deployment', name],
+    queryFn: async ({ signal }) => {
+      const since = new Date(Date.now() - INSTANCE_EVENTS_MS).toISOString();
+      const [own, recent] = await Promise.all([
+        api.list<Event>('/api/v1/events', { signal, query: { subject: `Deployment/${name}` } }),
+        api.list<Event>('/api/v1/events', { signal, query: { since } }),
+      ]);
+      const ofInstances = recent.filter(
+        ({ subject, details }) => subject.kind === 'Instance' && details['deployment'] === name,
+      );
+      return [...own, ...ofInstances].sort((a, b) => (a.id < b.id ? 1 : -1));
+    },
+  });
+}
+
+/** After a write: everything that shows this deployment is read again. */
+export function useDeploymentWritten(): (name: string) => Promise<void> {
+  const queries = useQueryClient();
+  const { tenant } = useSession();
+  return async (name) => {
+    await Promise.all([
+      queries.invalidateQueries({ queryKey: [tenant.id, 'deployment', name] }),
+      queries.invalidateQueries({ queryKey: [tenant.id, 'instances', name] }),
+      queries.invalidateQueries({ queryKey: [tenant.id, 'archives', name] }),
+      queries.invalidateQueries({ queryKey: [tenant.id, 'deployments'] }),
+    ]);
+  };
+}

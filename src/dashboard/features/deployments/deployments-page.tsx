@@ -1,0 +1,198 @@
+import { useMemo } from 'react';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import type { DeploymentPhase } from '../../../core/model/deployment.ts';
+import { useSession } from '../../app/session.tsx';
+import { PhaseBadge } from '../../components/badge.tsx';
+import { ButtonLink } from '../../components/button.tsx';
+import { type Column, DataTable } from '../../components/data-table.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { ErrorNotice } from '../../components/error-notice.tsx';
+import { Loading } from '../../components/loading.tsx';
+import { Page, Panel } from '../../components/page.tsx';
+import { SearchBox } from '../../components/search-box.tsx';
+import { TimeAgo } from '../../components/time-ago.tsx';
+import { count } from '../../lib/format.ts';
+import type { Deployment } from '../../lib/records.ts';
+import { useDeployments } from './deployment-queries.ts';
+import { InstanceDots, urgency } from './health.tsx';
+
+const PHASES: readonly DeploymentPhase[] = [
+  'Degraded',
+  'Pending',
+  'Waiting',
+  'Progressing',
+  'Running',
+  'Stopped',
+];
+
+const COLUMNS: readonly Column<Deployment>[] = [
+  {
+    title: 'Name',
+    width: '24%',
+    sortBy: ({ name }) => name,
+    cell: ({ name }) => (
+      <Link
+        to="/deployments/$name"
+        params={{ name }}
+        className="font-medium hover:text-accent hover:underline"
+      >
+        {name}
+      </Link>
+    ),
+  },
+  {
+    title: 'Status',
+    width: '8.5rem',
+    sortBy: urgency,
+    cell: ({ status }) => <PhaseBadge phase={status.phase} />,
+  },
+  {
+    title: 'Healthy',
+    width: '9.5rem',
+    wide: true,
+    sortBy: ({ status }) => (status.desired === 0 ? 1 : status.healthy / status.desired),
+    cell: ({ status }) => <InstanceDots status={status} />,
+  },
+  {
+    title: 'Message',
+    wide: true,
+    cell: ({ status }) => (
+      <span className="text-muted" title={status.message}>
+        {status.message}
+      </span>
+    ),
+  },
+  {
+    title: 'Image',
+    width: '18%',
+    wide: true,
+    sortBy: ({ image }) => image,
+    cell: ({ image }) => (
+      <span className="font-mono text-xs text-muted" title={image}>
+        {image.slice(image.lastIndexOf('/') + 1)}
+      </span>
+    ),
+  },
+  {
+    title: 'Changed',
+    width: '7rem',
+    wide: true,
+    sortBy: ({ updatedAt }) => -Date.parse(updatedAt),
+    cell: ({ updatedAt }) => <TimeAgo time={updatedAt} />,
+  },
+];
+
+function PhaseFilter({
+  deployments,
+  chosen,
+  onChoose,
+}: {
+  readonly deployments: readonly Deployment[];
+  readonly chosen: string | undefined;
+  readonly onChoose: (phase: string | undefined) => void;
+}) {
+  const counts = useMemo(() => {
+    const found = new Map<string, number>();
+    for (const { status } of deployments) found.set(status.phase, (found.get(status.phase) ?? 0) + 1);
+    return found;
+  }, [deployments]);
+  const present = PHASES.filter((phase) => counts.has(phase) || phase === chosen);
+  return (
+    <div role="group" aria-label="Status" className="flex flex-wrap gap-1">
+      {[undefined, ...present].map((phase) => (
+        <button
+          key={phase ?? 'all'}
+          type="button"
+          aria-pressed={chosen === phase}
+          onClick={() => onChoose(phase)}
+          className="rounded-md px-2.5 py-1 text-xs font-medium text-muted hover:bg-hover aria-pressed:bg-accent-soft aria-pressed:text-accent"
+        >
+          {phase ?? 'All'}{' '}
+          <span className="font-normal tabular-nums">
+            {phase === undefined ? deployments.length : counts.get(phase)}
+          </span>
+        </button>
+      ))}
+    </div>
+  );
+}
+
+function NoDeployments() {
+  const { can } = useSession();
+  return (
+    <EmptyState title="No deployments yet" icon="layers">
+      <p>A deployment is an image and how many instances of it are to run.</p>
+      {can('deploy') ? (
+        <ButtonLink to="/deployments/new" tone="primary" icon="plus">
+          Create the first one
+        </ButtonLink>
+      ) : null}
+    </EmptyState>
+  );
+}
+
+export function DeploymentsPage() {
+  const { can } = useSession();
+  const { data, error } = useDeployments();
+  const navigate = useNavigate();
+  const { q = '', phase } = useSearch({ strict: false }) as { q?: string; phase?: string };
+  const show = (next: { q?: string | undefined; phase?: string | undefined }) =>
+    void navigate({ to: '/deployments', search: next, replace: true });
+  const rows = useMemo(() => {
+    const wanted = q.toLowerCase();
+    const found = (data ?? []).filter(
+      ({ name, image, status }) =>
+        (phase === undefined || status.phase === phase) &&
+        (wanted === '' || name.includes(wanted) || image.toLowerCase().includes(wanted)),
+    );
+    return found.sort((a, b) => urgency(a) - urgency(b));
+  }, [data, q, phase]);
+  return (
+    <Page
+      title="Deployments"
+      actions={
+        can('deploy') ? (
+          <ButtonLink to="/deployments/new" tone="primary" icon="plus">
+            New deployment
+          </ButtonLink>
+        ) : null
+      }
+    >
+      {error === null ? null : <ErrorNotice error={error} />}
+      {data === undefined ? (
+        <Panel>
+          <Loading lines={5} />
+        </Panel>
+      ) : (
+        <>
+          <div className="flex flex-wrap items-center justify-between gap-3">
+            <PhaseFilter
+              deployments={data}
+              chosen={phase}
+              onChoose={(next) => show({ q: q || undefined, phase: next })}
+            />
+            <SearchBox
+              label="Find deployments by name or image"
+              value={q}
+              onChange={(text) => show({ q: text || undefined, phase })}
+            />
+          </div>
+          <Panel flush>
+            <DataTable
+              label="Deployments"
+              rows={rows}
+              columns={COLUMNS}
+              rowKey={({ id }) => id}
+              empty={
+                data.length === 0 ? <NoDeployments /> : <EmptyState title="Nothing matches" icon="search" />
+              }
+            />
+          </Panel>
+          <p className="text-xs text-muted" aria-live="polite">
+            {count(rows.length, 'deployment')}
+          </p>
+        </>
+      )}
+    </Page>
+  );
+}

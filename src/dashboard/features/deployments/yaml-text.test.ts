@@ -1,0 +1,26 @@
+import { describe, expect, it } from 'vitest';
+import { lineOf, readYaml, writeYaml } from './yaml-text.ts';
+
+const TEXT =
+  'name: web\nimage: a:1\nhealthCheck:\n  type: exec\n  timeout: 5s\nsecrets:\n  - name: DB\n    vault_path: /x\n';
+
+describe('a description in YAML', () => {
+  it('is read and written', () => {
+    const read = readYaml(TEXT);
+    expect(read).toMatchObject({ draft: { name: 'web', secrets: [{ vault_path: '/x' }] } });
+    expect('draft' in read && readYaml(writeYaml(read.draft))).toEqual(read);
+  });
+  it.each([
+    ['healthCheck.timeout', 5],
+    ['secrets[0].vault_path', 8],
+    ['secrets[0].anchor', 7],
+    ['replicas', undefined],
+  ])('%s is on line %s', (field, line) => expect(lineOf(TEXT, field)).toBe(line));
+  it.each(['name: [', 'a: 1\na: 2', '- a', 'just text', 'a: &x 1\nb: *x'])(
+    '%j is refused with its line',
+    (text) => {
+      const read = readYaml(text);
+      expect('problem' in read && read.problem.line).toBeGreaterThan(0);
+    },
+  );
+});

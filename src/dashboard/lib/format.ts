@@ -1,0 +1,51 @@
+const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
+
+export function bytes(value: number): string {
+  let amount = value;
+  let unit = 0;
+  while (amount >= 1024 && unit < UNITS.length - 1) {
+    amount /= 1024;
+    unit += 1;
+  }
+  const digits = amount >= 100 || unit === 0 || Number.isInteger(amount) ? 0 : 1;
+  return `${amount.toFixed(digits)} ${UNITS[unit] ?? ''}`;
+}
+
+export function cores(value: number): string {
+  const shown = Number(value.toFixed(2));
+  return `${shown} ${shown === 1 ? 'core' : 'cores'}`;
+}
+
+export function count(value: number, one: string, many = `${one}s`): string {
+  return `${value.toLocaleString('en')} ${value === 1 ? one : many}`;
+}
+
+const STEPS: readonly (readonly [seconds: number, unit: string])[] = [
+  [86_400, 'd'],
+  [3600, 'h'],
+  [60, 'min'],
+];
+
+/** `3 min ago`; times of the server and of this machine may differ a little, so the future is `now`. */
+export function ago(time: string | number | null | undefined, nowMs: number): string {
+  if (time === null || time === undefined) return 'never';
+  const at = typeof time === 'number' ? time : Date.parse(time);
+  if (Number.isNaN(at)) return 'unknown';
+  const seconds = Math.floor((nowMs - at) / 1000);
+  for (const [size, unit] of STEPS) if (seconds >= size) return `${Math.floor(seconds / size)} ${unit} ago`;
+  return seconds < 10 ? 'just now' : `${seconds} s ago`;
+}
+
+export function dateTime(time: string | number): string {
+  return new Date(time).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
+}
+
+/** A value of a description, as one would write it. */
+export function shownValue(value: unknown): string {
+  if (value === null || value === undefined) return '(none)';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+export function percent(part: number, whole: number): number {
+  return whole <= 0 ? 0 : Math.round((part / whole) * 100);
+}

@@ -1,0 +1,45 @@
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { CSPProvider } from '@base-ui/react/csp-provider';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { LiveProvider } from './app/live.tsx';
+import { createDashboardRouter } from './app/router.tsx';
+import { SessionProvider } from './app/session.tsx';
+import { Toasts } from './components/toast.tsx';
+import { RejectionError } from './lib/rejection.ts';
+import { followSystemTheme } from './lib/theme.ts';
+import './style.css';
+
+followSystemTheme();
+
+const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 5000,
+      // Events keep it fresh; this is for what no event tells of.
+      refetchInterval: 30_000,
+      // A refusal is an answer: asking again brings the same one.
+      retry: (count, error) => !(error instanceof RejectionError && error.status < 500) && count < 2,
+    },
+  },
+});
+const router = createDashboardRouter();
+
+const root = document.getElementById('root');
+if (root === null) throw new Error('the page has no place for the application');
+createRoot(root).render(
+  <StrictMode>
+    <CSPProvider disableStyleElements>
+      <QueryClientProvider client={queries}>
+        <Toasts>
+          <SessionProvider>
+            <LiveProvider>
+              <RouterProvider router={router} />
+            </LiveProvider>
+          </SessionProvider>
+        </Toasts>
+      </QueryClientProvider>
+    </CSPProvider>
+  </StrictMode>,
+);

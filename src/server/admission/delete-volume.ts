@@ -1,0 +1,64 @@
+import { consumersOf } from '../../core/contract/volume-view.ts';
+import type { VolumeRecord } from '../../core/model/volume.ts';
+import { received } from '../../core/rejections/redaction.ts';
+import { reject } from '../../core/rejections/reject.ts';
+import { joinId } from '../store/keys.ts';
+import { type Caller, commitAttempts, type Outcome } from './admission.ts';
+import { type IfMatch, revisionRejection } from './if-match.ts';
+import { storedVolumeView, type VolumeAdmission, volumeNotFound } from './volume-stored.ts';
+
+function deleting({ message: _ended, primaryNodeId, ...record }: VolumeRecord): VolumeRecord {
+  const primary = primaryNodeId === undefined ? [] : [primaryNodeId];
+  const holders = [...primary, ...record.replicas.map(({ nodeId }) => nodeId), ...record.leaving];
+  return { ...record, phase: 'Deleting', copies: 0, replicas: [], leaving: [...new Set(holders)] };
+}
+
+/**
+ * Nothing may mount it, and nothing may come to mount it meanwhile: both the volume and its claims are guarded. The record stays
+ * until every node has removed its bytes.
+ */
+export async function deleteVolume(
+  { admission, seen }: VolumeAdmission,
+  caller: Caller,
+  volumeId: string,
+  ifMatch: IfMatch | undefined,
+): Promise<Outcome> {
+  return commitAttempts(admission, caller, () => {
+    const { tenant } = caller;
+    const id = joinId(volumeId);
+    const stored = tenant.get('volumes', id);
+    if (stored === undefined) return volumeNotFound(volumeId);
+    const outdated = revisionRejection(ifMatch, stored.modRevision);
+    if (outdated) return outdated;
+    const claims = tenant.get('volume-claims', id);
+    const consumers = consumersOf(claims?.record);
+    if (consumers.length > 0) {
+      const names = consumers.map((one) => ('job' in one ? `the job ${one.job}` : one.deployment));
+      return reject('volume_in_use', {
+        field: 'id',
+        received: received(volumeId),
+        expected: `a volume without consumers; remove it from the volumes of ${names.slice(0, 20).join(', ')} first`,
+        why: `${names.slice(0, 20).join(', ')} mount${names.length === 1 ? 's' : ''} it.`,
+      });
+    }
+    const record = stored.record.phase === 'Deleting' ? stored.record : deleting(stored.record);
+    const view = storedVolumeView(tenant, seen, { ...stored, record });
+    const answer = { status: 200, body: { ...view, alterations: [], warnings: [], removed: [] } };
+    if (record === stored.record) return { answer };
+    const subject = { kind: 'Volume', name: volumeId } as const;
+    const transaction = tenant
+      .transaction()
+      .expect('volumes', id, stored)
+      .put('volumes', id, record)
+      .expect('volume-claims', id, claims)
+      .delete('volume-claims', id);
+    admission.journal.event(transaction, tenant.tenantId, {
+      kind: 'volume.deleting',
+      subject,
+      message: `volume ${record.name}: being deleted${record.leaving.length === 0 ? '' : ` from ${record.leaving.join(', ')}`}`,
+      details: { name: record.name, nodes: record.leaving },
+    });
+    admission.journal.audit(transaction, tenant.tenantId, caller, 'volume.deleted', subject);
+    return { answer, transaction };
+  });
+}

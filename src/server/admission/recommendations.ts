@@ -1,0 +1,169 @@
+import { createHash } from 'node:crypto';
+import type { TenantId } from '../../core/model/ids.ts';
+import type { Recommendation } from '../../core/model/recommendation.ts';
+import type { VolumeRecord } from '../../core/model/volume.ts';
+import { recommend } from '../../core/planner/recommendations.ts';
+import { received } from '../../core/rejections/redaction.ts';
+import { isRejection, reject } from '../../core/rejections/reject.ts';
+import type { Rejection } from '../../core/rejections/rejection.ts';
+import { type AppliedChange, appliedChange, changeRejection } from '../../core/rules/recommendation.ts';
+import type { Stored } from '../store/collection.ts';
+import { joinId } from '../store/keys.ts';
+import type { TenantStore } from '../store/store.ts';
+import { type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
+import { volumeChange } from './volume-replicas.ts';
+import { primarySeen, storedVolumeView, type VolumeAdmission } from './volume-stored.ts';
+
+interface Shown {
+  readonly volumeId: string;
+  readonly primaryNodeId: string | undefined;
+}
+
+const MAX_REMEMBERED = 10_000;
+const ID_CHARACTERS = 24;
+
+/**
+ * Recommendations that were read from this process, so that applying one whose volume went away or moved meanwhile can be told apart
+ * from one that never was. A cache: without it the answer is that the id is not in the list.
+ */
+export class ShownRecommendations {
+  readonly #shown = new Map<string, Shown>();
+
+  note(tenantId: TenantId, id: string, shown: Shown): void {
+    const key = `${tenantId}/${id}`;
+    this.#shown.delete(key);
+    this.#shown.set(key, shown);
+    if (this.#shown.size <= MAX_REMEMBERED) return;
+    const [oldest] = this.#shown.keys();
+    if (oldest !== undefined) this.#shown.delete(oldest);
+  }
+
+  get(tenantId: TenantId, id: string): Shown | undefined {
+    return this.#shown.get(`${tenantId}/${id}`);
+  }
+}
+
+export interface RecommendationAdmission {
+  readonly volumes: VolumeAdmission;
+  readonly shown: ShownRecommendations;
+}
+
+function compute({ admission, seen }: VolumeAdmission, tenant: TenantStore): readonly Recommendation[] {
+  const now = admission.clock.now().getTime();
+  return recommend({
+    volumes: tenant.list('volumes').map(({ record }) => {
+      const usedBytes = primarySeen(seen, record)?.usedBytes;
+      const since = record.unmountedSince;
+      return {
+        record,
+        ...(usedBytes === undefined ? {} : { usedBytes }),
+        ...(since === undefined ? {} : { unmountedForMs: now - Date.parse(since) }),
+      };
+    }),
+    enrolledNodes: tenant.collection('nodes').size,
+    digest: (text) => createHash('sha256').update(text).digest('hex').slice(0, ID_CHARACTERS),
+  });
+}
+
+export function listRecommendations(
+  { volumes, shown }: RecommendationAdmission,
+  tenant: TenantStore,
+): readonly Recommendation[] {
+  const list = compute(volumes, tenant);
+  for (const { id, volume_id } of list) {
+    const primaryNodeId = tenant.get('volumes', joinId(volume_id))?.record.primaryNodeId;
+    shown.note(tenant.tenantId, id, { volumeId: volume_id, primaryNodeId });
+  }
+  return list;
+}
+
+function missing(tenant: TenantStore, shown: Shown | undefined): Rejection | undefined {
+  if (shown === undefined) return undefined;
+  const record = tenant.get('volumes', joinId(shown.volumeId))?.record;
+  const gone = record === undefined || record.phase === 'Deleting';
+  if (!gone && record.primaryNodeId === shown.primaryNodeId) return undefined;
+  return reject('dvm_recommendation_volume_missing', {
+    field: 'volume_id',
+    received: received(shown.volumeId),
+    why: gone
+      ? 'The volume was deleted since the recommendation was read.'
+      : `The primary of the volume moved to ${record.primaryNodeId ?? 'no node'} since the recommendation was read.`,
+  });
+}
+
+function changed(record: VolumeRecord, { action, target }: AppliedChange): VolumeRecord {
+  if (action === 'resize') return { ...record, sizeBytes: target };
+  // Copies that failed are given up, so that others take their place.
+  const failed = record.replicas.filter(
+    ({ state, formerEpoch }) => state === 'failed' && formerEpoch === undefined,
+  );
+  return {
+    ...record,
+    copies: target,
+    replicas: record.replicas.filter((copy) => !failed.includes(copy)),
+    leaving: [...record.leaving, ...failed.map(({ nodeId }) => nodeId)],
+  };
+}
+
+function change(
+  { volumes }: RecommendationAdmission,
+  caller: Caller,
+  stored: Stored<VolumeRecord>,
+  applied: AppliedChange,
+): Attempt {
+  const { tenant } = caller;
+  const record = changed(stored.record, applied);
+  const resize = applied.action === 'resize';
+  const transaction = volumeChange(volumes, caller, stored, record, {
+    kind: resize ? 'volume.resized' : 'volume.replicas_set',
+    message: resize
+      ? `its size is ${applied.target} bytes instead of ${stored.record.sizeBytes}`
+      : `${applied.target} copies are wanted`,
+    details: resize ? { sizeBytes: applied.target } : { replicas: applied.target },
+  });
+  const { revision: _before, ...view } = storedVolumeView(tenant, volumes.seen, { ...stored, record });
+  const dropped = stored.record.replicas.filter(
+    ({ nodeId }) => !record.replicas.some((copy) => copy.nodeId === nodeId),
+  );
+  const removed = dropped.map(({ nodeId }) => `replicas[${nodeId}]`);
+  return { answer: { status: 200, body: { ...view, alterations: [], warnings: [], removed } }, transaction };
+}
+
+export async function applyRecommendation(
+  recommendations: RecommendationAdmission,
+  caller: Caller,
+  id: string,
+  parameters: unknown,
+): Promise<Outcome> {
+  const { volumes, shown } = recommendations;
+  return commitAttempts(volumes.admission, caller, (): Attempt => {
+    const { tenant } = caller;
+    const moved = missing(tenant, shown.get(tenant.tenantId, id));
+    if (moved) return moved;
+    const recommendation = compute(volumes, tenant).find((one) => one.id === id);
+    const stored = recommendation && tenant.get('volumes', joinId(recommendation.volume_id));
+    if (recommendation === undefined || stored === undefined) {
+      return reject('dvm_recommendation_not_found', {
+        field: 'id',
+        received: received(id),
+        why: 'The tenant has no recommendation of this id at present.',
+      });
+    }
+    if (!recommendation.applicable) {
+      return reject('dvm_recommendation_not_applicable', {
+        field: 'id',
+        received: received(id),
+        why: recommendation.reason,
+      });
+    }
+    const applied = appliedChange(recommendation, parameters);
+    if (isRejection(applied)) return applied;
+    const usedBytes = primarySeen(volumes.seen, stored.record)?.usedBytes;
+    const rejection = changeRejection(applied, {
+      record: stored.record,
+      ...(usedBytes === undefined ? {} : { usedBytes }),
+      enrolledNodes: tenant.collection('nodes').size,
+    });
+    return rejection ?? change(recommendations, caller, stored, applied);
+  });
+}

@@ -1,0 +1,177 @@
+import type { NodeName } from '../../core/model/ids.ts';
+import type { VolumeRecord } from '../../core/model/volume.ts';
+import { received } from '../../core/rejections/redaction.ts';
+import { reject } from '../../core/rejections/reject.ts';
+import type { Rejection } from '../../core/rejections/rejection.ts';
+import { describeResidency, satisfiesResidency } from '../../core/scheduler/residency.ts';
+import { bindingResidencies } from '../placement/volume-claims.ts';
+import type { Stored } from '../store/collection.ts';
+import { joinId } from '../store/keys.ts';
+import type { Transaction } from '../store/transaction.ts';
+import { type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
+import { storedVolumeView, type VolumeAdmission, volumeNotFound } from './volume-stored.ts';
+
+/** A change of what is wanted of a volume, with its event and audit line, guarded by what was read. */
+export function volumeChange(
+  { admission }: VolumeAdmission,
+  caller: Caller,
+  stored: Stored<VolumeRecord>,
+  record: VolumeRecord,
+  told: {
+    readonly kind: string;
+    readonly message: string;
+    readonly details: Readonly<Record<string, unknown>>;
+  },
+): Transaction {
+  const { tenant } = caller;
+  const subject = { kind: 'Volume', name: record.id } as const;
+  const transaction = tenant
+    .transaction()
+    .expect('volumes', stored.id, stored)
+    .put('volumes', stored.id, record);
+  admission.journal.event(transaction, tenant.tenantId, {
+    kind: told.kind,
+    subject,
+    message: `volume ${record.name}: ${told.message}`,
+    details: { name: record.name, ...told.details },
+  });
+  admission.journal.audit(transaction, tenant.tenantId, caller, told.kind, subject);
+  return transaction;
+}
+
+function residencyRejection(
+  { admission }: VolumeAdmission,
+  { tenant }: Caller,
+  volumeId: string,
+  nodeId: string,
+): Rejection | undefined {
+  const labels = tenant.get('nodes', joinId(nodeId))?.record.labels ?? {};
+  const { regions } = admission.residency;
+  const unmet = bindingResidencies(tenant, volumeId).find((one) => !satisfiesResidency(labels, one, regions));
+  if (unmet === undefined) return undefined;
+  return reject('node_not_a_placement_candidate', {
+    field: 'node_id',
+    received: received(nodeId),
+    expected: `a node that satisfies ${describeResidency(unmet)}`,
+    why: 'The residency of what mounts the volume binds its copies too.',
+  });
+}
+
+function replicaRejection(
+  caller: Caller,
+  { id, class: kind, phase, primaryNodeId, replicas, leaving }: VolumeRecord,
+  nodeId: string | undefined,
+): Rejection | undefined {
+  if (kind !== 'replicated') {
+    return reject('volume_not_replicated', {
+      field: 'id',
+      received: received(id),
+      why: `The volume is of the class ${kind}; only replicated volumes have copies.`,
+    });
+  }
+  if (nodeId === undefined || caller.tenant.get('nodes', joinId(nodeId)) === undefined) {
+    const none = caller.tenant.collection('nodes').size === 0;
+    return reject(none ? 'node_candidates_unresolvable' : 'node_not_a_placement_candidate', {
+      field: 'node_id',
+      received: received(nodeId),
+      expected: 'a node that this tenant has enrolled',
+      why: none ? 'No node is registered under this tenant.' : 'The tenant has not enrolled this node.',
+    });
+  }
+  if (phase === 'Deleting') {
+    return reject('volume_not_ready', {
+      field: 'id',
+      received: received(phase),
+      why: 'The volume is being deleted.',
+    });
+  }
+  const held = primaryNodeId === nodeId ? 'the primary' : holds(replicas, nodeId) ? 'a copy' : undefined;
+  if (held === undefined && !leaving.some((name) => name === nodeId)) return undefined;
+  return reject('volume_replica_conflict', {
+    field: 'node_id',
+    received: received(nodeId),
+    why:
+      held === undefined
+        ? `${nodeId} is still removing an earlier copy.`
+        : `${nodeId} holds ${held} already.`,
+  });
+}
+
+function holds(replicas: VolumeRecord['replicas'], nodeId: string): boolean {
+  return replicas.some((copy) => copy.nodeId === nodeId);
+}
+
+export async function addReplica(
+  volumes: VolumeAdmission,
+  caller: Caller,
+  volumeId: string,
+  nodeId: string | undefined,
+): Promise<Outcome> {
+  return commitAttempts(volumes.admission, caller, (): Attempt => {
+    const { tenant } = caller;
+    const stored = tenant.get('volumes', joinId(volumeId));
+    if (stored === undefined) return volumeNotFound(volumeId);
+    const rejection = replicaRejection(caller, stored.record, nodeId);
+    if (rejection) return rejection;
+    const elsewhere = residencyRejection(volumes, caller, volumeId, nodeId ?? '');
+    if (elsewhere) return elsewhere;
+    const { replicas, copies } = stored.record;
+    const node = nodeId as NodeName;
+    const record: VolumeRecord = {
+      ...stored.record,
+      replicas: [...replicas, { nodeId: node, state: 'syncing' }],
+      copies: Math.max(copies, replicas.filter((copy) => copy.formerEpoch === undefined).length + 1),
+    };
+    const transaction = volumeChange(volumes, caller, stored, record, {
+      kind: 'volume.replicas_set',
+      message: `a copy is wanted on ${node}`,
+      details: { nodeId: node, replicas: record.copies },
+    }).expect('nodes', joinId(node), tenant.get('nodes', joinId(node)));
+    const { revision: _before, ...view } = storedVolumeView(tenant, volumes.seen, { ...stored, record });
+    return {
+      answer: { status: 201, body: { ...view, alterations: [], warnings: [], removed: [] } },
+      transaction,
+    };
+  });
+}
+
+/** The wish of a person, so the bytes of a former primary go too. */
+export async function removeReplica(
+  volumes: VolumeAdmission,
+  caller: Caller,
+  volumeId: string,
+  nodeId: string,
+): Promise<Outcome> {
+  return commitAttempts(volumes.admission, caller, (): Attempt => {
+    const { tenant } = caller;
+    const stored = tenant.get('volumes', joinId(volumeId));
+    if (stored === undefined) return volumeNotFound(volumeId);
+    const copy = stored.record.replicas.find((one) => one.nodeId === nodeId);
+    if (copy === undefined) {
+      return reject('node_not_found', {
+        field: 'node',
+        received: received(nodeId),
+        expected: 'a node that holds a copy of the volume',
+        why: 'No copy of the volume is on this node.',
+      });
+    }
+    const { replicas, leaving, copies } = stored.record;
+    const record: VolumeRecord = {
+      ...stored.record,
+      replicas: replicas.filter((one) => one !== copy),
+      leaving: [...leaving, copy.nodeId],
+      copies: Math.max(0, copies - 1),
+    };
+    const transaction = volumeChange(volumes, caller, stored, record, {
+      kind: 'volume.replicas_set',
+      message: `the copy on ${nodeId} is not wanted any more`,
+      details: { nodeId, replicas: record.copies },
+    });
+    const { revision: _before, ...view } = storedVolumeView(tenant, volumes.seen, { ...stored, record });
+    const removed = [`replicas[${nodeId}]`];
+    return {
+      answer: { status: 200, body: { ...view, alterations: [], warnings: [], removed } },
+      transaction,
+    };
+  });
+}

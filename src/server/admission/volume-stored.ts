@@ -1,0 +1,53 @@
+import type { SeenVolume } from '../../core/contract/volume-seen.ts';
+import { volumeView } from '../../core/contract/volume-view.ts';
+import type { TenantId } from '../../core/model/ids.ts';
+import type { VolumeRecord } from '../../core/model/volume.ts';
+import { received } from '../../core/rejections/redaction.ts';
+import { reject } from '../../core/rejections/reject.ts';
+import type { Rejection } from '../../core/rejections/rejection.ts';
+import type { Stored } from '../store/collection.ts';
+import { joinId } from '../store/keys.ts';
+import type { TenantStore } from '../store/store.ts';
+import type { Admission } from './admission.ts';
+
+/** The newest word of a node on a volume: sessions of this process know more than is stored. */
+export type SeenBy = (tenantId: TenantId, volumeId: string, node: string) => SeenVolume | undefined;
+
+export interface VolumeAdmission {
+  readonly admission: Admission;
+  readonly seen: SeenBy;
+  /** For the first epoch. */
+  readonly leaseMs: number;
+}
+
+export function volumesUnavailable({ limits }: Admission): Rejection | undefined {
+  if (limits.volumesEnabled) return undefined;
+  return reject('volume_binding_unavailable', {
+    field: 'volumes',
+    received: '(request)',
+    why: 'Volume management is switched off on this control plane (dvm.enabled is false).',
+  });
+}
+
+export function volumeNotFound(id: string, field = 'id'): Rejection {
+  return reject('volume_not_found', {
+    field,
+    received: received(id),
+    why: 'The tenant has no volume of this id.',
+  });
+}
+
+export function primarySeen(seen: SeenBy, record: VolumeRecord): SeenVolume | undefined {
+  const { id, tenantId, primaryNodeId, epoch } = record;
+  const said = primaryNodeId === undefined ? undefined : seen(tenantId, id, primaryNodeId);
+  return said?.role === 'primary' && said.epoch === epoch ? said : undefined;
+}
+
+export function storedVolumeView(
+  tenant: TenantStore,
+  seen: SeenBy,
+  { record, modRevision }: Pick<Stored<VolumeRecord>, 'record' | 'modRevision'>,
+): Record<string, unknown> {
+  const claims = tenant.get('volume-claims', joinId(record.id))?.record;
+  return { ...volumeView(record, claims, primarySeen(seen, record)), revision: modRevision };
+}

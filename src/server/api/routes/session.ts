@@ -1,0 +1,110 @@
+import { PERMISSIONS } from '../../../core/model/permission.ts';
+import { isRejection } from '../../../core/rejections/reject.ts';
+import {
+  csrfToken,
+  findSession,
+  sessionCookie,
+  sessionIdOf,
+  type SessionSettings,
+} from '../../access/session.ts';
+import type { Admission } from '../../admission/admission.ts';
+import { closeSession, openSession } from '../../admission/sessions.ts';
+import { type Reply, type Route, type RouteRequest, route } from '../route.ts';
+
+const SESSION = { $ref: '#/components/schemas/Session' } as const;
+
+/** Who calls and what they may do; the dashboard shows only what would not be refused. */
+function whoCalls({ principal, tenant }: RouteRequest): Record<string, unknown> {
+  return {
+    tokenId: principal.tokenId,
+    role: principal.role,
+    permissions: PERMISSIONS[principal.role],
+    tenant: { id: tenant.id, slug: tenant.slug, name: tenant.name },
+  };
+}
+
+/** Sign-in and sign-out of a browser. The token is sent once, as Authorization; from then on the cookie stands for it. */
+export function sessionRoutes(admission: Admission, tokenKey: Buffer, settings: SessionSettings): Route[] {
+  const idOf = ({ headers }: RouteRequest) => sessionIdOf(settings, headers.cookie);
+  const withSession = (request: RouteRequest, id: string, expiresAt: string) => ({
+    ...whoCalls(request),
+    expiresAt,
+    csrfToken: csrfToken(tokenKey, id),
+  });
+  const current = (request: RouteRequest): Reply => {
+    // With both, Authorization is what the request was admitted by.
+    const id = request.headers.authorization === undefined ? idOf(request) : undefined;
+    const access = { store: admission.store, tokenKey, clock: admission.clock };
+    const session = id === undefined ? undefined : findSession(access, settings, id);
+    return {
+      status: 200,
+      body:
+        session === undefined
+          ? whoCalls(request)
+          : withSession(request, session.id, session.stored.record.expiresAt),
+    };
+  };
+  return [
+    route({
+      method: 'POST',
+      path: '/api/v1/session',
+      summary: 'Open a browser session for the token in Authorization; answers with its cookie',
+      tag: 'Session',
+      permission: 'read',
+      tenant: 'credential',
+      codes: [],
+      success: { status: 201, description: 'Opened; the cookie is in Set-Cookie.', schema: SESSION },
+      handle: async (request) => {
+        const { id, outcome, record } = await openSession(
+          admission,
+          { tokenKey, lifetimeMs: settings.lifetimeMs },
+          request.caller,
+        );
+        if (isRejection(outcome)) return outcome;
+        return {
+          status: 201,
+          body: withSession(request, id, record?.expiresAt ?? ''),
+          headers: { 'set-cookie': sessionCookie(settings, id) },
+        };
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/api/v1/session',
+      summary: 'Who calls, for which tenant, and what the role permits; in a session also its CSRF token',
+      tag: 'Session',
+      permission: 'read',
+      tenant: 'credential',
+      codes: [],
+      success: { status: 200, description: 'The caller.', schema: SESSION },
+      handle: current,
+    }),
+    route({
+      method: 'DELETE',
+      path: '/api/v1/session',
+      summary: 'Sign out: end the session of the cookie',
+      tag: 'Session',
+      permission: 'read',
+      tenant: 'credential',
+      codes: [],
+      success: {
+        status: 200,
+        description: 'Ended; false when there was none.',
+        schema: { type: 'object', properties: { ended: { type: 'boolean' } } },
+      },
+      handle: async (request) => {
+        const id = idOf(request);
+        const outcome =
+          id === undefined
+            ? { status: 200, body: { ended: false } }
+            : await closeSession(admission, tokenKey, request.caller, id);
+        if (isRejection(outcome)) return outcome;
+        return {
+          status: 200,
+          body: outcome.body,
+          headers: { 'set-cookie': sessionCookie(settings, '') },
+        };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,84 @@
+import type { NodeName } from '../../core/model/ids.ts';
+import type { NodeLiveness, NodeRecord } from '../../core/model/node.ts';
+import type { Region } from '../../core/model/region.ts';
+import type { VolumeRecord } from '../../core/model/volume.ts';
+import { LIVENESS_TIMINGS } from '../../core/planner/node-liveness.ts';
+import type { VolumeFacts, VolumeNode } from '../../core/planner/volume-facts.ts';
+import { bindingResidencies, claimants } from '../placement/volume-claims.ts';
+import { joinId } from '../store/keys.ts';
+import type { TenantStore } from '../store/store.ts';
+import type { VolumeMemory } from './volume-memory.ts';
+
+function conditionOf(liveness: NodeLiveness | undefined): VolumeNode['condition'] {
+  if (liveness === undefined) return 'unknown';
+  if (liveness.status === 'ready') return 'ready';
+  return liveness.lost === true ? 'lost' : 'failed';
+}
+
+function volumeNode(tenant: TenantStore, record: NodeRecord): VolumeNode {
+  return {
+    name: record.name,
+    condition: conditionOf(tenant.get('node-liveness', joinId(record.name))?.record),
+    schedulable: record.schedulable,
+    labels: record.labels,
+    engines: record.volumeEngines ?? [],
+  };
+}
+
+function loadOf(tenant: TenantStore): (name: NodeName) => number {
+  let loads: Map<NodeName, number> | undefined;
+  return (name) => {
+    if (loads === undefined) {
+      loads = new Map();
+      for (const { record } of tenant.list('volumes')) {
+        const kept = [record.primaryNodeId, ...record.replicas.map(({ nodeId }) => nodeId)];
+        for (const node of kept) if (node !== undefined) loads.set(node, (loads.get(node) ?? 0) + 1);
+      }
+    }
+    return loads.get(name) ?? 0;
+  };
+}
+
+/** As for instances: losses that are settled do not count, and of the rest most must answer. */
+function isBraked(nodes: readonly VolumeNode[]): boolean {
+  const undecided = nodes.filter(({ condition }) => condition === 'ready' || condition === 'failed');
+  const failing = undecided.filter(({ condition }) => condition === 'failed').length;
+  return failing > undecided.length * LIVENESS_TIMINGS.brakeShare;
+}
+
+export interface VolumeSettings {
+  readonly leaseMs: number;
+  readonly regions: readonly Region[];
+}
+
+export function readVolumeFacts(
+  tenant: TenantStore,
+  record: VolumeRecord,
+  memory: VolumeMemory,
+  { leaseMs, regions }: VolumeSettings,
+  at: { readonly nowMs: number; readonly now: string },
+): VolumeFacts {
+  const { tenantId } = tenant;
+  const nodes = (): readonly VolumeNode[] =>
+    tenant.list('nodes').map((stored) => volumeNode(tenant, stored.record));
+  return {
+    record,
+    node: (name) => {
+      const stored = tenant.get('nodes', joinId(name));
+      return stored === undefined ? undefined : volumeNode(tenant, stored.record);
+    },
+    nodes,
+    load: loadOf(tenant),
+    seen: (name) =>
+      memory.seen(tenantId, record.id, name) ??
+      tenant.get('volume-observations', joinId(record.id, name))?.record,
+    copyAge: (name) => memory.copyAge(tenantId, record, name),
+    residencies: bindingResidencies(tenant, record.id),
+    regions,
+    mounted: claimants(tenant, record.id).length > 0,
+    fencedAtMs: memory.fencedAtMs(tenantId, record),
+    braked: () => isBraked(nodes()),
+    leaseMs,
+    ...at,
+  };
+}

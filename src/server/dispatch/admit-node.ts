@@ -1,0 +1,55 @@
+import type { IncomingMessage } from 'node:http';
+import type { TenantId } from '../../core/model/ids.ts';
+import type { NodeRecord } from '../../core/model/node.ts';
+import { isRejection, reject } from '../../core/rejections/reject.ts';
+import type { Rejection } from '../../core/rejections/rejection.ts';
+import { type AccessDependencies, authenticate } from '../access/authenticate.ts';
+import { joinId } from '../store/keys.ts';
+import type { Store } from '../store/store.ts';
+import { headerCount } from './upgrade-refusal.ts';
+
+export interface AdmittedNode {
+  readonly tenantId: TenantId;
+  readonly tokenId: string;
+  readonly node: NodeRecord;
+}
+
+/** Whose agent dials: the holder of the token that its node's record names. */
+export function admitNode(
+  { access, store }: { readonly access: AccessDependencies; readonly store: Store },
+  request: IncomingMessage,
+): AdmittedNode | Rejection {
+  // A browser always says where it comes from, an agent never does: a page cannot ride on anything here.
+  if (request.headers.origin !== undefined) {
+    return reject('role_forbidden', {
+      field: 'Origin',
+      received: '(present)',
+      why: 'Sessions are for agents, not for browsers.',
+    });
+  }
+  if (headerCount(request, 'authorization') > 1) {
+    return reject('header_duplicate', {
+      field: 'authorization',
+      received: '(sent twice)',
+      why: 'The header authorization was sent more than once.',
+    });
+  }
+  const principal = authenticate(access, request.headers.authorization);
+  if (isRejection(principal)) return principal;
+  if (principal.kind !== 'node')
+    return reject('role_forbidden', {
+      field: 'Authorization',
+      received: principal.role,
+      why: 'Only the token of an enrolled node opens a session.',
+    });
+  const nodeName = store.getGlobal('tokens', principal.tokenId)?.record.nodeName ?? '';
+  const node = store.forTenant(principal.tenantId).get('nodes', joinId(nodeName))?.record;
+  if (node === undefined || node.tokenId !== principal.tokenId) {
+    return reject('unauthenticated', {
+      field: 'Authorization',
+      received: '(redacted)',
+      why: 'The node of this token no longer exists.',
+    });
+  }
+  return { tenantId: principal.tenantId, tokenId: principal.tokenId, node };
+}

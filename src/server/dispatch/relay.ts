@@ -1,0 +1,231 @@
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { Logger } from 'pino';
+import { createWebSocketStream, type WebSocket, WebSocketServer } from 'ws';
+import type { TenantId } from '../../core/model/ids.ts';
+import { isRejection, reject } from '../../core/rejections/reject.ts';
+import type { Rejection } from '../../core/rejections/rejection.ts';
+import type { AccessDependencies } from '../access/authenticate.ts';
+import type { Store } from '../store/store.ts';
+import { type AdmittedNode, admitNode } from './admit-node.ts';
+import { type CopyRequest, copyRejection, readCopyRequest, relayPath } from './copy-request.ts';
+import { nodeKey } from './placed-instances.ts';
+import type { AgentSession } from './session.ts';
+import type { AgentStream } from './streams.ts';
+import { refuseUpgrade } from './upgrade-refusal.ts';
+
+const FETCH_DEADLINE_MS = 10_000;
+/** A relay through which nothing moved for so long has lost one of its ends. */
+const STALLED_MS = 60_000;
+/** The receiver may have to bring a large copy to its disk after the last byte. */
+const CONFIRM_MS = 130_000;
+const MAX_FRAME_BYTES = 2 ** 20;
+const MAX_RELAYS = 256;
+const END_OF_COPY = 'end';
+
+export interface RelayOptions {
+  readonly store: Store;
+  readonly access: AccessDependencies;
+  readonly session: (tenantId: TenantId, node: string) => AgentSession | undefined;
+  readonly baseUrl: (request: IncomingMessage) => string;
+  readonly log: Logger;
+}
+
+interface Awaited {
+  readonly tenantId: TenantId;
+  readonly target: string;
+  readonly arrived: (receiver: WebSocket) => void;
+}
+
+type Outcome =
+  | { readonly ok: true }
+  | {
+      readonly ok: false;
+      readonly where: 'receiver' | 'way';
+      readonly reason: string;
+      readonly message: string;
+      readonly have?: unknown;
+    };
+
+/**
+ * Copies of volumes on their way from one node to another, which may both be behind a firewall. Every byte is passed on as it
+ * comes and no faster than it is taken; nothing is kept. Who may send what to whom is decided here, from the record, when a
+ * copy begins; the receiver compares the epoch once more.
+ */
+export class Relay {
+  readonly #options: RelayOptions;
+  readonly #server = new WebSocketServer({
+    noServer: true,
+    maxPayload: MAX_FRAME_BYTES,
+    perMessageDeflate: false,
+    clientTracking: false,
+  });
+  readonly #awaited = new Map<string, Awaited>();
+  /** One stream per copy: a newer one of the same primary takes the place of one that hangs. */
+  readonly #senders = new Map<string, WebSocket>();
+
+  constructor(options: RelayOptions) {
+    this.#options = options;
+  }
+
+  /** False: not a path of relays. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
+    const path = relayPath(request.url ?? '');
+    if (path === undefined) return false;
+    socket.on('error', () => socket.destroy());
+    const admitted = admitNode(this.#options, request);
+    const taken =
+      isRejection(admitted) ||
+      (path.kind === 'relay' ? this.#fetch(admitted, path.relayId) : this.#offer(admitted, path));
+    if (isRejection(taken)) {
+      const { code, field } = taken;
+      this.#options.log.info({ code, field }, 'copy of a volume refused');
+      refuseUpgrade(socket, taken, this.#options.baseUrl(request));
+    } else if (typeof taken === 'function') {
+      this.#server.handleUpgrade(request, socket, head, taken);
+    }
+    return true;
+  }
+
+  close(): void {
+    for (const sender of this.#senders.values()) sender.terminate();
+    this.#server.close();
+  }
+
+  #fetch({ tenantId, node }: AdmittedNode, relayId: string): ((receiver: WebSocket) => void) | Rejection {
+    const awaited = this.#awaited.get(relayId);
+    if (awaited === undefined || awaited.tenantId !== tenantId || awaited.target !== node.name) {
+      return reject('route_not_found', {
+        field: 'path',
+        received: '(relay)',
+        why: 'There is no such relay for this node.',
+      });
+    }
+    this.#awaited.delete(relayId);
+    return awaited.arrived;
+  }
+
+  #offer(
+    { tenantId, node }: AdmittedNode,
+    path: Parameters<typeof readCopyRequest>[0],
+  ): ((sender: WebSocket) => void) | Rejection {
+    const request = readCopyRequest(path);
+    if (isRejection(request)) return request;
+    const refusal = copyRejection(this.#options.store.forTenant(tenantId), node.name, request);
+    if (refusal !== undefined) return refusal;
+    const session = this.#options.session(tenantId, request.target);
+    if (session === undefined || this.#senders.size >= MAX_RELAYS) {
+      return {
+        ...reject('agent_unreachable', {
+          field: 'node',
+          received: request.target,
+          why: `Node ${request.target} cannot take the copy now.`,
+        }),
+        retryAfterSeconds: 1,
+      };
+    }
+    return (sender) => void this.#carry(tenantId, request, session, sender);
+  }
+
+  async #carry(
+    tenantId: TenantId,
+    request: CopyRequest,
+    session: AgentSession,
+    sender: WebSocket,
+  ): Promise<void> {
+    const key = `${nodeKey(tenantId, request.target)}/${request.volumeId}`;
+    this.#senders.get(key)?.terminate();
+    this.#senders.set(key, sender);
+    sender.on('error', () => sender.terminate());
+    // At once: it holds back what comes before the receiver is here.
+    const source = createWebSocketStream(sender, { readableObjectMode: true });
+    source.on('error', () => {});
+    const outcome = await this.#relay(tenantId, request, session, sender, source).catch(
+      (error: unknown): Outcome =>
+        failed('way', 'relay_failed', error instanceof Error ? error.message : 'unknown'),
+    );
+    if (this.#senders.get(key) === sender) this.#senders.delete(key);
+    sender.send(JSON.stringify(outcome), () => sender.close());
+    setTimeout(() => sender.terminate(), 1000).unref();
+  }
+
+  async #relay(
+    tenantId: TenantId,
+    request: CopyRequest,
+    session: AgentSession,
+    sender: WebSocket,
+    source: Duplex,
+  ): Promise<Outcome> {
+    const { volumeId, epoch: volumeEpoch, copy, target } = request;
+    const relayId = randomBytes(24).toString('hex');
+    const arrival = Promise.withResolvers<WebSocket>();
+    this.#awaited.set(relayId, { tenantId, target, arrived: arrival.resolve });
+    const stream = session.stream({ kind: 'volume-receive', volumeId, volumeEpoch, relayId, copy });
+    const ended = outcomeOf(stream);
+    const gone = new Promise<undefined>((resolve) => sender.once('close', () => resolve(undefined)));
+    let receiver: WebSocket | undefined;
+    try {
+      const first = await Promise.race([arrival.promise, ended, gone, after(FETCH_DEADLINE_MS)]);
+      if (first === undefined)
+        return failed('way', 'receiver_silent', 'the receiving node did not fetch the copy');
+      if ('ok' in first) return first;
+      receiver = first;
+      receiver.on('error', () => {});
+      const moving = pass(sender, source, receiver);
+      const early = await Promise.race([moving.then(() => undefined), ended]);
+      if (early !== undefined) return early;
+      return (
+        (await Promise.race([ended, after(CONFIRM_MS)])) ??
+        failed('way', 'receiver_silent', 'the receiving node did not confirm the copy')
+      );
+    } finally {
+      this.#awaited.delete(relayId);
+      stream.cancel();
+      receiver?.terminate();
+    }
+  }
+}
+
+/** Byte by byte to the mark of the end, which alone says that nothing is missing. */
+async function pass(sender: WebSocket, source: Duplex, receiver: WebSocket): Promise<void> {
+  let timer = setTimeout(() => sender.terminate(), STALLED_MS);
+  const left = (): void => void source.destroy(new Error('the receiving node ended the connection'));
+  receiver.once('close', left);
+  try {
+    for await (const item of source.iterator({ destroyOnReturn: false })) {
+      clearTimeout(timer);
+      timer = setTimeout(() => sender.terminate(), STALLED_MS);
+      await new Promise<void>((resolve, reject) => {
+        const done = (error?: Error | null): void => (error == null ? resolve() : reject(error));
+        receiver.send(item as Buffer | string, { binary: typeof item !== 'string' }, done);
+      });
+      if (item === END_OF_COPY) return;
+    }
+    throw new Error('the sending node ended the connection');
+  } finally {
+    clearTimeout(timer);
+    receiver.off('close', left);
+  }
+}
+
+async function outcomeOf(stream: AgentStream): Promise<Outcome> {
+  let have: unknown;
+  for await (const { value } of stream) have = (value as { have?: unknown } | undefined)?.have ?? have;
+  const error = stream.end?.error;
+  if (error === undefined) return { ok: true };
+  const where = error.reason === 'agent_unreachable' || error.reason === 'cancelled' ? 'way' : 'receiver';
+  return { ...failed(where, error.reason, error.message), ...(have === undefined ? {} : { have }) };
+}
+
+function failed(
+  where: 'receiver' | 'way',
+  reason: string,
+  message: string,
+): Extract<Outcome, { readonly ok: false }> {
+  return { ok: false, where, reason, message };
+}
+
+function after(ms: number): Promise<undefined> {
+  return new Promise((resolve) => setTimeout(() => resolve(undefined), ms).unref());
+}

@@ -1,0 +1,190 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Report, VolumeObservation } from '../../core/contract/agent-protocol.ts';
+import type { SeenVolume } from '../../core/contract/volume-seen.ts';
+import { canonicalJson } from '../../core/model/canonical.ts';
+import type { NodeName, TenantId } from '../../core/model/ids.ts';
+import type { VolumeRecord } from '../../core/model/volume.ts';
+import type { Clock } from '../clock.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { Stored } from '../store/collection.ts';
+import { joinId, tenantKey } from '../store/keys.ts';
+import type { Store } from '../store/store.ts';
+import { Transaction } from '../store/transaction.ts';
+import type { PlacedVolumes } from './placed-volumes.ts';
+import type { AgentSession } from './session.ts';
+import type { VolumeSigns } from './volume-signs.ts';
+
+/** Each costs a put, a guard and perhaps an event; etcd takes 128 operations. */
+const BATCH = 40;
+const RETRY_MS = 500;
+const CONFLICT_PAUSE_MS = 20;
+/** Used bytes, ages and sequences move all the time: they are stored this often, and known in memory meanwhile. */
+const MEASURED_EVERY_MS = 60_000;
+
+interface Pending {
+  readonly tenantId: TenantId;
+  readonly node: NodeName;
+  readonly seen: SeenVolume;
+}
+
+export interface VolumeReportsOptions {
+  readonly store: Store;
+  readonly placed: PlacedVolumes;
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly signs: VolumeSigns;
+  readonly log: Logger;
+}
+
+/** What decisions rest on; the rest are measurements. */
+function standing({ measuredAt: _at, usedBytes: _used, copy, copies, ...seen }: SeenVolume): string {
+  return canonicalJson({
+    ...seen,
+    copyEpoch: copy?.epoch,
+    copies: copies?.map(({ nodeId, state, problem }) => ({ nodeId, state, problem })),
+  });
+}
+
+function measures({ measuredAt: _at, ...seen }: SeenVolume): string {
+  return canonicalJson(seen);
+}
+
+/** The only writer of what nodes say of volumes; unchanged words cost no commit, and measurements one a minute. */
+export class VolumeReports {
+  readonly #options: VolumeReportsOptions;
+  readonly #newest = new Map<string, SeenVolume>();
+  readonly #pending = new Map<string, Pending>();
+  readonly #measuredMs = new Map<string, number>();
+  #writing = false;
+  #closed = false;
+
+  constructor(options: VolumeReportsOptions) {
+    this.#options = options;
+  }
+
+  /** The newest word of a node, also if it is not stored yet. */
+  seen(tenantId: TenantId, volumeId: string, node: string): SeenVolume | undefined {
+    const id = joinId(volumeId, node);
+    return (
+      this.#newest.get(tenantKey(tenantId, 'volume-observations', id)) ??
+      this.#options.store.forTenant(tenantId).get('volume-observations', id)?.record
+    );
+  }
+
+  take(session: AgentSession, report: Report, heardMs: number): void {
+    const { tenantId, node } = session.identity;
+    const { placed, clock } = this.#options;
+    // An agent that says nothing of volumes keeps none, or is older than they are.
+    if (report.volumes === undefined) return;
+    const measuredAt = clock.now().toISOString();
+    const said = new Map(report.volumes.map((observation) => [observation.volumeId, observation]));
+    for (const stored of placed.on(tenantId, node)) {
+      const observation = said.get(stored.record.id) ?? this.#removed(session, report, stored.record);
+      if (observation === undefined) continue;
+      this.#note(tenantId, node as NodeName, { ...observation, measuredAt }, heardMs);
+    }
+    this.#write();
+  }
+
+  /** It took up the order to remove, and what it keeps does not name the volume any more. */
+  #removed(
+    { identity: { node }, generation }: AgentSession,
+    report: Report,
+    { id, epoch, leaving, primaryNodeId, replicas }: VolumeRecord,
+  ): (Omit<VolumeObservation, 'state'> & { readonly state: 'gone' }) | undefined {
+    const ordered = leaving.some((name) => name === node);
+    const kept = primaryNodeId === node || replicas.some(({ nodeId }) => nodeId === node);
+    if (!ordered || kept || report.generation !== generation) return undefined;
+    return { volumeId: id, role: 'replica', epoch, state: 'gone' };
+  }
+
+  #note(tenantId: TenantId, node: NodeName, seen: SeenVolume, heardMs: number): void {
+    const id = joinId(seen.volumeId, node);
+    const key = tenantKey(tenantId, 'volume-observations', id);
+    this.#newest.set(key, seen);
+    this.#options.signs.reported(tenantId, node, seen, heardMs);
+    const known =
+      this.#pending.get(key)?.seen ??
+      this.#options.store.forTenant(tenantId).get('volume-observations', id)?.record;
+    if (known !== undefined && standing(known) === standing(seen)) {
+      const due = heardMs - (this.#measuredMs.get(key) ?? Number.NEGATIVE_INFINITY) >= MEASURED_EVERY_MS;
+      if (!due || measures(known) === measures(seen)) return;
+    }
+    this.#measuredMs.set(key, heardMs);
+    this.#pending.set(key, { tenantId, node, seen });
+  }
+
+  #write(): void {
+    if (this.#writing || this.#closed || this.#pending.size === 0) return;
+    this.#writing = true;
+    setImmediate(() => {
+      this.#commitBatch().then(
+        () => this.#written(0),
+        (error: unknown) => {
+          this.#options.log.warn({ err: error }, 'volume reports could not be stored; trying again');
+          this.#written(RETRY_MS);
+        },
+      );
+    });
+  }
+
+  #written(waitMs: number): void {
+    this.#writing = false;
+    if (waitMs === 0) this.#write();
+    else setTimeout(() => this.#write(), waitMs).unref();
+  }
+
+  /** Guarded by the volume: words on one that is gone must not come to life. */
+  async #commitBatch(): Promise<void> {
+    const batch = [...this.#pending].slice(0, BATCH);
+    let whole: Transaction | undefined;
+    for (const [key, entry] of batch) {
+      const stored = this.#options.placed.find(entry.tenantId, entry.node, entry.seen.volumeId);
+      if (stored === undefined) {
+        this.#forget(key);
+        continue;
+      }
+      const part = this.#part(entry, stored);
+      whole = whole === undefined ? part : whole.include(part.toCommit());
+    }
+    if (whole === undefined) return;
+    const result = await this.#options.store.commit(whole);
+    if (result.ok) {
+      for (const [key, entry] of batch) if (this.#pending.get(key) === entry) this.#pending.delete(key);
+      return;
+    }
+    // The view knows the change that failed the guard before long.
+    await pause(CONFLICT_PAUSE_MS);
+  }
+
+  #forget(key: string): void {
+    this.#pending.delete(key);
+    this.#newest.delete(key);
+    this.#measuredMs.delete(key);
+  }
+
+  #part({ tenantId, node, seen }: Pending, stored: Stored<VolumeRecord>): Transaction {
+    const id = joinId(seen.volumeId, node);
+    const before = this.#options.store.forTenant(tenantId).get('volume-observations', id);
+    const transaction = new Transaction(tenantId)
+      .expect('volumes', stored.id, stored)
+      .expect('volume-observations', id, before)
+      .put('volume-observations', id, seen);
+    const told = new Set(before?.record.diverged?.map(({ epoch }) => epoch));
+    for (const { epoch, path } of seen.diverged ?? []) {
+      if (told.has(epoch)) continue;
+      this.#options.journal.event(transaction, tenantId, {
+        kind: 'volume.diverged',
+        subject: { kind: 'Volume', name: seen.volumeId },
+        message: `volume ${stored.record.name}: ${node} wrote bytes in epoch ${epoch} that no copy had; they are kept there, read-only, at ${path}`,
+        details: { name: stored.record.name, nodeId: node, epoch, path },
+      });
+    }
+    return transaction;
+  }
+
+  close(): void {
+    this.#closed = true;
+  }
+}

@@ -1,0 +1,22 @@
+import type { SeenVolume } from '../../core/contract/volume-seen.ts';
+import type { NodeName, TenantId } from '../../core/model/ids.ts';
+
+/**
+ * What sessions tell whoever decides about volumes, in the same process: measurements, which are too many to be stored, and
+ * leases, whose times are on this process's monotonic clock.
+ */
+export interface VolumeSigns {
+  /** False: the node must not write on, because its place is being given away. */
+  mayLease(tenantId: TenantId, node: NodeName): boolean;
+  /** Before the answer goes out. `heardMs`: when the report that is answered was heard. */
+  leased(tenantId: TenantId, node: NodeName, heardMs: number): void;
+  /** The newest word of a node on a volume. */
+  reported(tenantId: TenantId, node: NodeName, seen: SeenVolume, heardMs: number): void;
+}
+
+/** Nobody decides: volumes are told of and kept, and nothing is promoted. */
+export const NO_VOLUME_SIGNS: VolumeSigns = {
+  mayLease: () => true,
+  leased: () => undefined,
+  reported: () => undefined,
+};

@@ -1,0 +1,47 @@
+import type { DeploymentSpec } from '../../core/model/deployment.ts';
+import type { InstanceRecord } from '../../core/model/instance.ts';
+import type { ClosedGate } from '../../core/planner/dependencies.ts';
+import { joinId } from '../store/keys.ts';
+import type { TenantStore } from '../store/store.ts';
+import type { TenantClusters } from './tenant-clusters.ts';
+
+function writtenBy(spec: Pick<DeploymentSpec, 'volumes'> | undefined): readonly string[] {
+  return (spec?.volumes ?? []).filter((mount) => !mount.readOnly).map((mount) => mount.volumeId);
+}
+
+/** It writes to a volume whose primary is elsewhere by now: its node was fenced before that was decided (decisions §7). */
+export function isFenced(
+  tenant: TenantStore,
+  spec: Pick<DeploymentSpec, 'volumes'> | undefined,
+  { nodeId }: InstanceRecord,
+): boolean {
+  return writtenBy(spec).some((volumeId) => {
+    const primary = tenant.get('volumes', joinId(volumeId))?.record.primaryNodeId;
+    return primary !== undefined && primary !== nodeId;
+  });
+}
+
+/**
+ * A claim moves with the spec, but the container of the deployment that gave it up writes until its agent says that it is gone:
+ * until then the next writer does not start (fault INV-5).
+ */
+export function writerGates(
+  tenant: TenantStore,
+  clusters: TenantClusters,
+  spec: DeploymentSpec,
+): readonly ClosedGate[] {
+  const waiting = new Set<string>();
+  for (const volumeId of writtenBy(spec)) {
+    const primary = tenant.get('volumes', joinId(volumeId))?.record.primaryNodeId;
+    if (primary === undefined) continue;
+    for (const record of clusters.instancesOn(tenant.tenantId, primary)) {
+      if (record.deployment === spec.name) continue;
+      const other = tenant.get('specs', joinId(record.deployment, record.specHash))?.record;
+      if (writtenBy(other).includes(volumeId)) waiting.add(record.deployment);
+    }
+  }
+  return [...waiting].map((dependency) => ({
+    dependency,
+    message: `waiting for ${dependency} to stop writing to a volume that it gave up`,
+  }));
+}

@@ -1,0 +1,318 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { BtrfsEngine } from '../../src/agent/volumes/btrfs-engine.ts';
+import { loopDevicesOf } from '../../src/agent/volumes/loop-device.ts';
+import { RsyncEngine } from '../../src/agent/volumes/rsync-engine.ts';
+import { mountAt } from '../../src/agent/volumes/mounts.ts';
+import {
+  type Copy,
+  type CopyName,
+  copyText,
+  type OpenVolume,
+  ParentMissingError,
+  type SnapshotCopies,
+  type VolumeEngine,
+  type VolumePlace,
+} from '../../src/agent/volumes/volume-engine.ts';
+import { ensurePackages } from '../support/packages.ts';
+
+const MIB = 2 ** 20;
+const SIZE = 160 * MIB;
+const ENGINES: readonly (() => VolumeEngine)[] = [() => new BtrfsEngine(), () => new RsyncEngine()];
+/** Each to its least size that can be grown everywhere: btrfs from 256 MiB, XFS (no capability needed) from 1 GiB. */
+const GROWTH: Readonly<Record<string, readonly [from: number, to: number]>> = {
+  btrfs: [160 * MIB, 256 * MIB],
+  rsync: [1024 * MIB, 1100 * MIB],
+};
+
+ensurePackages(['btrfs-progs', 'rsync', 'e2fsprogs', 'xfsprogs', 'mount']);
+
+/** One contract for every engine, on real loop devices: two "nodes" are two folders. */
+describe.each(ENGINES.map((make) => [make().name, make] as const))('volume engine %s', (name, make) => {
+  let root: string;
+  const opened: [VolumeEngine, VolumePlace][] = [];
+
+  beforeEach(() => {
+    root = mkdtempSync(join(tmpdir(), 'berth-volumes-'));
+  });
+
+  afterEach(async () => {
+    for (const [engine, place] of opened.splice(0)) expect(await engine.close(place)).toBe(true);
+    rmSync(root, { recursive: true, force: true });
+  });
+
+  async function open(node: string, sizeBytes = SIZE): Promise<OpenVolume> {
+    const engine = make();
+    const place = { id: 'vol_1', folder: join(root, node) };
+    mkdirSync(place.folder, { recursive: true });
+    opened.push([engine, place]);
+    return await engine.open(place, sizeBytes);
+  }
+
+  it('works on this machine', async () => {
+    expect(await make().missing()).toBeUndefined();
+  });
+
+  it('holds its size and is measured', async () => {
+    const volume = await open('a');
+    const data = await volume.writable(1);
+    const before = await volume.measure();
+    expect(before.sizeBytes).toBe(SIZE);
+    expect(before.usedBytes).toBeLessThan(40 * MIB);
+    // The host gave all blocks at once: what is written later cannot fail for lack of room there.
+    expect(blocksOf(volume.image)).toBeGreaterThanOrEqual(SIZE);
+    expect(fill(join(data, 'big'))).toBeLessThan(SIZE);
+    expect(() => writeFileSync(join(data, 'more'), Buffer.alloc(4 * MIB))).toThrow(/ENOSPC/);
+    expect((await volume.measure()).usedBytes).toBeGreaterThan(SIZE * 0.7);
+  });
+
+  it('grows while it is in use', async () => {
+    const [from, to] = GROWTH[name] ?? [0, 0];
+    const volume = await open('a', from);
+    const data = await volume.writable(1);
+    const room = (): number => {
+      const { blocks, bsize } = statfsSync(data);
+      return blocks * bsize;
+    };
+    const file = openSync(join(data, 'open'), 'w');
+    const before = room();
+    await volume.grow(to);
+    expect(room() - before).toBeGreaterThan((to - from) * 0.9);
+    writeSync(file, Buffer.alloc(MIB));
+    closeSync(file);
+    expect((await volume.measure()).sizeBytes).toBe(to);
+    expect(blocksOf(volume.image)).toBeGreaterThanOrEqual(to);
+  });
+
+  it('is found again after the agent was killed, with its device and its bytes', async () => {
+    const volume = await open('a');
+    writeFileSync(join(await volume.writable(1), 'file'), 'kept');
+    const devices = await loopDevicesOf(volume.image);
+    expect(devices).toHaveLength(1);
+    const again = await open('a');
+    expect(readFileSync(join(await again.writable(1), 'file'), 'utf8')).toBe('kept');
+    expect(await loopDevicesOf(volume.image)).toEqual(devices);
+    expect(await make().close({ id: 'vol_1', folder: join(root, 'a') })).toBe(true);
+    expect(await mountAt(volume.mount.mountPoint)).toBeUndefined();
+    const reopened = await open('a');
+    expect(readFileSync(join(await reopened.writable(1), 'file'), 'utf8')).toBe('kept');
+  });
+
+  it('completes what a killed agent left half made', async () => {
+    mkdirSync(join(root, 'a'));
+    writeFileSync(join(root, 'a', 'image.new'), 'half');
+    const volume = await open('a');
+    expect(existsSync(await volume.writable(1))).toBe(true);
+  });
+
+  it('copies whole, then what changed, and takes nothing when nothing changed', async () => {
+    const [from, to] = [await open('a'), await open('b')];
+    const data = await from.writable(1);
+    mkdirSync(join(data, 'folder'));
+    writeFileSync(join(data, 'folder', 'one'), Buffer.alloc(8 * MIB, 1));
+    const first = await take(from, 1);
+    const whole = await transfer(from, to, first);
+    expect(whole).toBeGreaterThan(8 * MIB);
+    expect(await copiesOf(from).take(1, first)).toBeUndefined();
+    appendFileSync(join(data, 'folder', 'one'), 'tail');
+    writeFileSync(join(data, 'two'), 'second');
+    const second = await take(from, 1, first);
+    const changed = await transfer(from, to, second, first);
+    expect(changed).toBeLessThan(MIB);
+    expect(await names(to)).toEqual([first, second].map(copyText));
+    expect((await copiesOf(to).list()).at(-1)?.takenAt).toBe(second.takenAt);
+    const promoted = await to.writable(2);
+    expect(readFileSync(join(promoted, 'two'), 'utf8')).toBe('second');
+    expect(readFileSync(join(promoted, 'folder', 'one')).length).toBe(8 * MIB + 4);
+  });
+
+  it('holds a moment in time while its files are written', async () => {
+    const [from, to] = [await open('a'), await open('b')];
+    const data = await from.writable(1);
+    const script = `i=0; while :; do i=$((i+1)); echo $i > a.new; mv a.new a; echo $i > b.new; mv b.new b; done`;
+    const writer = spawn('/bin/sh', ['-c', script], { cwd: data });
+    try {
+      let last: Copy | undefined;
+      for (let round = 0; round < 5; round += 1) {
+        await until(() => existsSync(join(data, 'b')));
+        const copy = await take(from, 1, last);
+        await transfer(from, to, copy, last);
+        last = copy;
+      }
+    } finally {
+      const gone = once(writer, 'exit');
+      writer.kill('SIGKILL');
+      await gone;
+    }
+    const promoted = await to.writable(2);
+    const [a, b] = ['a', 'b'].map((name) => Number(readFileSync(join(promoted, name), 'utf8')));
+    expect([b, (b ?? 0) + 1]).toContain(a);
+  });
+
+  it('knows an incomplete copy, removes it, and keeps the last whole one', async () => {
+    const [from, to] = [await open('a'), await open('b')];
+    const data = await from.writable(1);
+    writeFileSync(join(data, 'one'), 'first');
+    const first = await take(from, 1);
+    await transfer(from, to, first);
+    writeFileSync(join(data, 'one'), Buffer.alloc(8 * MIB, 7));
+    const second = await take(from, 1, first);
+    await expect(transfer(from, to, second, first, 3 * MIB)).rejects.toThrow('cut');
+    expect(await names(to)).toEqual([copyText(first)]);
+    const again = await open('b');
+    expect(await names(again)).toEqual([copyText(first)]);
+    await transfer(from, again, second, first);
+    expect(readFileSync(join(await again.writable(2), 'one')).length).toBe(8 * MIB);
+  });
+
+  it('refuses a difference to what it does not have', async () => {
+    const [from, to] = [await open('a'), await open('b')];
+    writeFileSync(join(await from.writable(1), 'one'), '1');
+    const first = await take(from, 1);
+    writeFileSync(join(await from.writable(1), 'one'), '2');
+    const second = await take(from, 1, first);
+    await expect(transfer(from, to, second, first)).rejects.toThrow(ParentMissingError);
+    await transfer(from, to, second);
+    expect(await names(to)).toEqual([copyText(second)]);
+  });
+
+  it('keeps what an old primary wrote alone, and makes it a copy again from the common state', async () => {
+    const [a, b] = [await open('a'), await open('b')];
+    const old = await a.writable(1);
+    writeFileSync(join(old, 'shared'), Buffer.alloc(8 * MIB, 1));
+    const common = await take(a, 1);
+    await transfer(a, b, common);
+    writeFileSync(join(old, 'lost'), 'only here');
+    await take(a, 1, common);
+    const promoted = await b.writable(2);
+    writeFileSync(join(promoted, 'new'), 'second epoch');
+    const next = await take(b, 2);
+    await copiesOf(a).demote();
+    // An engine that keeps the common state sends what is new since; one that does not sends everything.
+    const parent = (await names(b)).includes(copyText(common)) ? common : undefined;
+    const bytes = await transfer(b, a, next, parent);
+    if (parent !== undefined) expect(bytes).toBeLessThan(MIB);
+    const [diverged] = await copiesOf(a).diverged();
+    expect(diverged?.epoch).toBe(1);
+    expect(readFileSync(join(diverged?.path ?? '', 'lost'), 'utf8')).toBe('only here');
+    expect((await names(a)).at(-1)).toBe(copyText(next));
+    const back = await a.writable(3);
+    expect(readFileSync(join(back, 'new'), 'utf8')).toBe('second epoch');
+    expect(existsSync(join(back, 'lost'))).toBe(false);
+    // A second divergence of the same epoch number has a place of its own.
+    expect(readFileSync(join(diverged?.path ?? '', 'lost'), 'utf8')).toBe('only here');
+  });
+
+  it('keeps nothing aside when it can tell that the old primary had written nothing more', async () => {
+    const [a, b] = [await open('a'), await open('b')];
+    writeFileSync(join(await a.writable(1), 'shared'), 'both');
+    const common = await take(a, 1);
+    await transfer(a, b, common);
+    writeFileSync(join(await b.writable(2), 'new'), 'second epoch');
+    const next = await take(b, 2);
+    await copiesOf(a).demote();
+    const parent = (await names(b)).includes(copyText(common)) ? common : undefined;
+    await transfer(b, a, next, parent);
+    expect(await copiesOf(a).diverged()).toHaveLength(parent === undefined ? 1 : 0);
+  });
+
+  it('goes on with its own bytes under a later epoch when nobody else had the volume', async () => {
+    const volume = await open('a');
+    writeFileSync(join(await volume.writable(1), 'file'), 'mine');
+    await take(volume, 1);
+    const later = await volume.writable(2);
+    expect(readFileSync(join(later, 'file'), 'utf8')).toBe('mine');
+    expect(await copiesOf(volume).diverged()).toEqual([]);
+  });
+
+  it('gives back the room of a copy that is dropped', async () => {
+    const volume = await open('a');
+    const data = await volume.writable(1);
+    writeFileSync(join(data, 'big'), Buffer.alloc(40 * MIB, 3));
+    const copy = await take(volume, 1);
+    rmSync(join(data, 'big'));
+    await copiesOf(volume).drop(copy);
+    expect(await copiesOf(volume).list()).toEqual([]);
+  });
+});
+
+function copiesOf(volume: OpenVolume): SnapshotCopies {
+  if (volume.copies === undefined) throw new Error('this engine takes no copies');
+  return volume.copies;
+}
+
+async function names(volume: OpenVolume): Promise<readonly string[]> {
+  return (await copiesOf(volume).list()).map(copyText);
+}
+
+async function take(volume: OpenVolume, epoch: number, last?: CopyName): Promise<Copy> {
+  const copy = await copiesOf(volume).take(epoch, last);
+  if (copy === undefined) throw new Error('nothing was taken');
+  return copy;
+}
+
+/** Answers the bytes on the way; with `cutAfter` the connection breaks there. */
+async function transfer(
+  from: OpenVolume,
+  to: OpenVolume,
+  copy: Copy,
+  parent?: CopyName,
+  cutAfter = Infinity,
+): Promise<number> {
+  const sent = await copiesOf(from).send(copy, parent);
+  let bytes = 0;
+  async function* counted(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of sent.stream as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > cutAfter) throw new Error('cut');
+      yield chunk;
+    }
+  }
+  try {
+    await copiesOf(to).receive(copy, parent, Readable.from(counted(), { objectMode: false }));
+  } finally {
+    sent.stop();
+  }
+  return bytes;
+}
+
+/** Writes until there is no room; answers how much there was. */
+function fill(path: string): number {
+  const chunk = Buffer.alloc(MIB, 5);
+  for (let written = 0; ; written += MIB) {
+    try {
+      appendFileSync(path, chunk);
+    } catch (error) {
+      expect((error as NodeJS.ErrnoException).code).toBe('ENOSPC');
+      return written;
+    }
+  }
+}
+
+function blocksOf(path: string): number {
+  return Number(execFileSync('stat', ['-c', '%b', path], { encoding: 'utf8' })) * 512;
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  for (const deadline = Date.now() + 10_000; !holds(); ) {
+    if (Date.now() > deadline) throw new Error('it never came');
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}

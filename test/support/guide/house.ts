@@ -1,0 +1,115 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { eventually } from '../cluster.ts';
+import { startEngine, type TestEngine } from '../engine.ts';
+import { PLAIN_PATH } from '../installation.ts';
+import { PageShell } from './shell.ts';
+
+const ROOT = join(import.meta.dirname, '../../..');
+const UP_MS = 90_000;
+/** The pages name the machine so. */
+const HOST = 'vm';
+
+/**
+ * A machine for the guide: an engine in a network namespace where every port of the pages is free, the host name of the
+ * pages, a home and an empty /srv of its own, and `berth up --quickstart` running in it.
+ */
+export class GuideHouse {
+  readonly home = mkdtempSync(join(tmpdir(), 'berth-guide-'));
+  readonly #engines: TestEngine[] = [];
+  #up: ChildProcess | undefined;
+  #said = '';
+  /** Of the sample: its tag is a digest, and so another one with another busybox. */
+  sampleImage = '';
+
+  get #folder(): string {
+    return join(this.home, 'berth');
+  }
+
+  #environment(): Record<string, string> {
+    const sockets = this.#engines.slice(1).map(({ socketPath }, index) => [`ENGINE${index + 2}`, socketPath]);
+    return {
+      PATH: `${join(this.home, 'path')}:${PLAIN_PATH}`,
+      HOME: this.home,
+      LANG: 'C.UTF-8',
+      ...(Object.fromEntries(sockets) as Record<string, string>),
+    };
+  }
+
+  /** Runs what follows in the namespace and under the host name of the house. */
+  #entry(): readonly string[] {
+    const [command, args] = this.#engines[0]?.namespace?.command([
+      '/usr/bin/unshare',
+      '--uts',
+      '--mount',
+      '/bin/sh',
+      '-c',
+      `hostname ${HOST}; mount -t tmpfs tmpfs /srv; exec "$@"`,
+      'sh',
+    ]) ?? ['false', []];
+    return [command, ...args];
+  }
+
+  async start(): Promise<void> {
+    mkdirSync(join(this.home, 'path'));
+    symlinkSync(join(ROOT, 'bin/berth'), join(this.home, 'path/berth'));
+    await this.needEngines(1);
+    mkdirSync(this.#folder);
+    const socket = this.#engines[0]?.socketPath ?? '';
+    const [command = '', ...args] = [...this.#entry(), 'berth', 'up', '--quickstart', '--engine', socket];
+    const child = spawn(command, args, { cwd: this.#folder, env: this.#environment() });
+    this.#up = child;
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk: Buffer) => {
+        this.#said += chunk.toString();
+      });
+    await eventually(
+      'berth up is ready',
+      () => this.#said,
+      (said) => said.includes('Ctrl-C stops everything') || child.exitCode !== null,
+      UP_MS,
+    );
+    if (child.exitCode !== null) throw new Error(`berth up ended:\n${this.#said}`);
+    this.sampleImage = /Sample image: (\S+),/.exec(this.#said)?.[1] ?? '';
+  }
+
+  async needEngines(count: number): Promise<void> {
+    while (this.#engines.length < count) this.#engines.push(await startEngine());
+  }
+
+  get token(): string {
+    return readFileSync(join(this.#folder, '.berth/admin-token'), 'utf8').trim();
+  }
+
+  /** A folder and a shell for a page. */
+  shell(): PageShell {
+    const folder = mkdtempSync(join(this.home, 'page-'));
+    return new PageShell(this.#entry(), folder, this.#environment());
+  }
+
+  /** What a page made is gone before the next begins; the sample is there again. */
+  async tidy(): Promise<void> {
+    const shell = new PageShell(this.#entry(), this.#folder, this.#environment());
+    const others = 'berth get deployments -o name | cut -d/ -f2 | grep -vx hello';
+    await shell.run('berth context use local');
+    await shell.run(`for one in $(${others}); do berth delete deployment $one -y; done`);
+    const waiting = `until [ -z "$(${others})" ]; do sleep 0.2; done`;
+    const { output } = await shell.run(`berth scale hello 1; ${waiting}`);
+    if (!output.includes('healthy')) throw new Error(`the sample is not there again:\n${output}`);
+    await shell.end();
+  }
+
+  async stop(): Promise<void> {
+    if (this.#up !== undefined && this.#up.exitCode === null) {
+      const ended = once(this.#up, 'exit');
+      // The program itself: nsenter and the shell before it became it.
+      this.#up.kill('SIGINT');
+      await ended;
+    }
+    for (const engine of this.#engines) await engine.stop();
+    rmSync(this.home, { recursive: true, force: true });
+  }
+}

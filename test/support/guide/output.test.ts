@@ -1,0 +1,33 @@
+import { describe, expect, it } from 'vitest';
+import { mismatch, printable } from './output.ts';
+
+describe('what came out', () => {
+  it.each([
+    [
+      'ids, times, spans and widths',
+      ['web  3s  dep_01m7ej5q5n03mbhxk8bqny672a (2.7 s)'],
+      ['web   14s   dep_01m7es9d1d87egd03c03fb0b0b (12 s)'],
+    ],
+    ['any text', ['created … in all'], ['created 5 things in all']],
+    ['any lines', ['a', '…', 'z'], ['a', 'b', 'c', 'z']],
+    ['any lines at the end', ['a', '…'], ['a', 'b']],
+    ['a token that is not shown', ['use berth_join_… here'], ['use berth_join_x_y_z here']],
+    ['what a wait said meanwhile', ['done'], ['  web: Progressing: 1 of 2', 'done']],
+  ])('fits with other %s', (_what, expected, actual) => {
+    expect(mismatch(expected, actual)).toBeUndefined();
+  });
+
+  it.each([
+    ['another word', ['created'], ['updated'], 'created'],
+    ['a line too few', ['a', 'b'], ['a'], 'b'],
+    ['a line too many', ['a'], ['a', 'b'], expect.stringContaining('there was: b')],
+    ['another count', ['2 of 2 healthy'], ['1 of 2 healthy'], '2 of 2 healthy'],
+    ['nothing after any lines', ['…', 'z'], ['a'], 'z'],
+  ])('does not fit with %s', (_what, expected, actual, wrong) => {
+    expect(mismatch(expected, actual)).toEqual(wrong);
+  });
+
+  it('is written without tokens', () => {
+    expect(printable(['  web: Waiting: x', 'berth_pat_a_b_c'])).toEqual(['berth_pat_…']);
+  });
+});

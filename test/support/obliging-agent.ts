@@ -1,0 +1,114 @@
+import type { AgentMessage, Assignment, StreamRequest } from '../../src/core/contract/agent-protocol.ts';
+import type { InstanceObservation } from '../../src/core/model/instance.ts';
+import { type NodeFlow, type TestTenant } from './node-flow.ts';
+import type { ScriptedAgent } from './scripted-agent.ts';
+
+type AssignedInstance = Assignment['instances'][number];
+
+/** What an agent is to say of an instance instead of "it runs and is healthy". */
+export type Verdict = (instance: AssignedInstance) => Partial<InstanceObservation> | undefined;
+
+export interface ObligingOptions {
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly judge?: Verdict;
+  /** Lines that every instance prints. */
+  readonly logLines?: readonly string[];
+}
+
+function observationOf(instance: AssignedInstance, judge: Verdict | undefined): InstanceObservation {
+  const { id, specHash, secretsVersion, deployment } = instance;
+  const seen: InstanceObservation = {
+    id: id as InstanceObservation['id'],
+    phase: 'running',
+    ...(instance.container?.healthCheck === undefined ? {} : { health: 'healthy' }),
+    specHash,
+    secretsVersion,
+    containerName: deployment,
+    containerId: id.padEnd(64, '0'),
+    startedAt: new Date().toISOString(),
+  };
+  return { ...seen, ...judge?.(instance) };
+}
+
+/** An agent without an engine: whatever it is told to run, it says that it runs, at once. */
+export class ObligingAgent {
+  readonly #agent: ScriptedAgent;
+  readonly #options: ObligingOptions;
+  readonly #following = new Set<string>();
+  #generation = 0;
+  #instances: readonly AssignedInstance[] = [];
+  #beat: ReturnType<typeof setInterval>;
+
+  constructor(agent: ScriptedAgent, options: ObligingOptions) {
+    this.#agent = agent;
+    this.#options = options;
+    agent.socket.on('message', (data: Buffer) => this.#take(JSON.parse(data.toString()) as never));
+    for (const message of agent.received) this.#take(message as never);
+    this.#beat = setInterval(() => this.report(), 1000);
+    agent.socket.once('close', () => clearInterval(this.#beat));
+  }
+
+  #take(message: Assignment | StreamRequest | { readonly type: 'cancel'; readonly streamId: string }): void {
+    if (message.type === 'assignment') {
+      this.#generation = message.generation;
+      this.#instances = message.instances;
+      this.report();
+    } else if (message.type === 'request') this.#answer(message);
+    else if (message.type === 'cancel') this.#following.delete(message.streamId);
+  }
+
+  report(): void {
+    const observations = this.#instances.map((instance) =>
+      instance.wanted === 'stop'
+        ? { id: instance.id as InstanceObservation['id'], phase: 'removed' as const }
+        : observationOf(instance, this.#options.judge),
+    );
+    const usage = this.#instances
+      .filter(({ wanted }) => wanted === 'run')
+      .map(({ id }, at) => ({
+        instanceId: id,
+        cpuPercent: 12 + 8 * Math.sin(Date.now() / 4000 + at),
+        memoryBytes: (90 + 10 * at) * 2 ** 20,
+      }));
+    this.#send({
+      type: 'report',
+      epoch: this.#agent.epoch,
+      generation: this.#generation,
+      full: true,
+      observations,
+      usage,
+    });
+  }
+
+  #send(message: AgentMessage): void {
+    if (this.#agent.socket.readyState === this.#agent.socket.OPEN) this.#agent.send(message);
+  }
+
+  #answer({ streamId, operation }: StreamRequest): void {
+    if (operation.kind === 'logs') {
+      const lines = this.#options.logLines ?? [];
+      this.#send({ type: 'data', streamId, text: lines.map((line) => `${line}\n`).join('') });
+      if (operation.follow) {
+        this.#following.add(streamId);
+        return;
+      }
+    }
+    this.#send({ type: 'end', streamId });
+  }
+
+  /** One more line of everything that is followed. */
+  print(line: string): void {
+    for (const streamId of this.#following) this.#send({ type: 'data', streamId, text: `${line}\n` });
+  }
+}
+
+export async function obligingAgent(
+  flow: NodeFlow,
+  name: string,
+  tenant: TestTenant,
+  options: ObligingOptions = {},
+): Promise<ObligingAgent> {
+  const labels = options.labels ?? {};
+  const { agent } = await flow.connected(name, tenant, labels);
+  return new ObligingAgent(agent, options);
+}

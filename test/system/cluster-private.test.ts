@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { always, type Cluster, type ClusterNode, startCluster, type Tenant } from '../support/cluster.ts';
+import { pushImage, type Registry, startRegistry } from '../support/registry.ts';
+
+/** A registry that wants credentials, and a health check that never returns, each on a real engine. */
+
+const AUTH = { username: 'shop', password: 'correct-horse' };
+
+let cluster: Cluster;
+let shop: Tenant;
+let node: ClusterNode;
+let registry: Registry;
+
+beforeAll(async () => {
+  cluster = await startCluster();
+  shop = await cluster.plane.tenant('shop');
+  node = await cluster.node('n1', shop);
+  registry = await startRegistry({ address: node.engine.namespace?.hostAddress ?? '', auth: AUTH });
+  await pushImage(registry, 'shop/private:1.0');
+  // The address is known only now; the control plane looks at private addresses that are listed and at no other.
+  await cluster.plane.end('SIGTERM');
+  await cluster.plane.start({ BERTH_REGISTRIES_ALLOW_PRIVATE: `http://${registry.host}` });
+}, 60_000);
+afterAll(async () => {
+  await registry.stop();
+  await cluster.stop();
+});
+
+const SERVE = { name: 'hung', command: ['sleep', '3600'] };
+let before: Readonly<Record<string, number>>;
+
+describe('a health check that never returns', () => {
+  it('is taken: nothing tells it from a slow one', async () => {
+    const good = { type: 'exec', command: ['test -d /tmp'], interval: '200ms' };
+    await cluster.deploy(shop, { ...SERVE, healthCheck: good, update: { onFailure: 'leave' } });
+    await cluster.phase(shop, 'hung', 'Running');
+    before = await cluster.pids('hung');
+    await cluster.update(shop, 'hung', {
+      healthCheck: { type: 'exec', command: ['sleep 3600'], interval: '100ms', timeout: '10s', retries: 3 },
+    });
+  });
+});
+
+describe('a private registry', () => {
+  const image = (): string => `${registry.host}/shop/private:1.0`;
+  const credential = (password: string) =>
+    shop.call('PUT', `/api/v1/secrets/registries/${encodeURIComponent(registry.host)}`, {
+      values: { username: AUTH.username, password },
+    });
+
+  it('is told when its credential is wrong, and the deployment runs by itself once it is corrected', async () => {
+    expect((await credential('wrong-horse')).status).toBe(201);
+    const { body } = await cluster.deploy(shop, { name: 'late', image: image() });
+    const [warning] = body.warnings;
+    expect(warning.code).toBe('registry_unreachable');
+    expect(warning.why).toContain(`refuses the credentials stored at registries/${registry.host}`);
+    const { message } = await cluster.phase(shop, 'late', 'Degraded');
+    expect(message).toContain(
+      `${image()}: the registry refuses the credential stored at registries/${registry.host}`,
+    );
+    expect(JSON.stringify([body, message])).not.toContain('wrong-horse');
+    expect(await cluster.containers('late')).toEqual([]);
+    expect((await credential(AUTH.password)).status).toBe(200);
+    await cluster.phase(shop, 'late', 'Running', 60_000);
+    await cluster.remove(shop, 'late');
+  }, 120_000);
+
+  it('is looked into with the credential: what is there passes without a warning, what is not is refused', async () => {
+    const { body } = await cluster.deploy(shop, { name: 'found', image: image() });
+    expect(body.warnings).toEqual([]);
+    await cluster.phase(shop, 'found', 'Running');
+    const missing = `${registry.host}/shop/missing:1.0`;
+    const refused = await shop.call('POST', '/api/v1/deployments', { name: 'lost', image: missing });
+    expect([refused.status, refused.body.code, refused.body.field]).toEqual([
+      404,
+      'image_not_found',
+      'image',
+    ]);
+    await cluster.remove(shop, 'found');
+  });
+
+  it('gives nothing to a tenant without the credential', async () => {
+    const other = await cluster.plane.tenant('other');
+    const answer = await other.call('POST', '/api/v1/deployments', { name: 'spy', image: image() });
+    expect(answer.body.warnings[0].why).toContain('asks for credentials and none are stored');
+    await other.call('DELETE', '/api/v1/deployments/spy');
+  });
+});
+
+describe('the health check that never returned', () => {
+  it('is told as unhealthy, in words, and the rollout keeps the old instances', async () => {
+    const { message } = await cluster.status(
+      shop,
+      'hung',
+      'tells',
+      (status) => String(status.message).includes('timeout'),
+      60_000,
+    );
+    expect(message).toContain('the health check failed 3 times in a row');
+    expect(message).toContain('did not return within its timeout');
+    await always(
+      'the old one runs',
+      () => cluster.pids('hung'),
+      (now) => Object.entries(before).every(([id, pid]) => now[id] === pid),
+      1_000,
+    );
+    const { body } = await shop.call('GET', '/api/v1/deployments/hung/instances');
+    const failing = body.find(({ id }: { id: string }) => before[id] === undefined);
+    expect(failing).toMatchObject({ health: 'unhealthy', reason: 'unhealthy' });
+    await cluster.remove(shop, 'hung');
+  }, 90_000);
+});

@@ -1,0 +1,93 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { buildDashboard, openPage, signIn, startBrowser } from '../support/browser.ts';
+import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
+import { NodeFlow } from '../support/node-flow.ts';
+import { obligingAgent } from '../support/obliging-agent.ts';
+
+let plane: ControlPlane;
+let shop: Awaited<ReturnType<ControlPlane['tenant']>>;
+let flow: NodeFlow;
+let browser: Browser;
+
+beforeAll(async () => {
+  buildDashboard();
+  plane = await startControlPlane();
+  shop = await plane.tenant('shop');
+  flow = new NodeFlow(plane);
+  await obligingAgent(flow, 'berlin-1', shop);
+  browser = await startBrowser();
+});
+afterAll(async () => {
+  await browser.close();
+  flow.close();
+  await plane.close();
+});
+
+async function deploy(name: string, more: Readonly<Record<string, unknown>> = {}): Promise<void> {
+  const { status, body } = await shop.call('POST', '/api/v1/deployments', {
+    name,
+    image: 'localhost:1/shop/web:1.0.0',
+    ...more,
+  });
+  expect(body.code).toBeUndefined();
+  expect(status).toBe(201);
+}
+
+async function signedIn(): Promise<Page> {
+  const { page } = await openPage(browser);
+  await signIn(page, plane.url, shop.token);
+  return page;
+}
+
+describe('the dashboard', () => {
+  it('is served with a strict policy, compressed and cached by content', async () => {
+    const index = await fetch(plane.url, { headers: { 'accept-encoding': 'br' } });
+    expect(index.headers.get('content-security-policy')).toContain("script-src 'self'");
+    expect(index.headers.get('content-security-policy')).not.toContain('unsafe');
+    expect(index.headers.get('x-frame-options')).toBe('DENY');
+    expect(index.headers.get('cache-control')).toBe('no-cache');
+    const script = /src="(\/assets\/[^"]+\.js)"/.exec(await index.text())?.[1] ?? '';
+    const asset = await fetch(plane.url + script, { headers: { 'accept-encoding': 'gzip' } });
+    expect(asset.headers.get('content-encoding')).toBe('gzip');
+    expect(asset.headers.get('cache-control')).toContain('immutable');
+    const again = await fetch(plane.url + script, {
+      headers: { 'if-none-match': asset.headers.get('etag') ?? '' },
+    });
+    expect(again.status).toBe(304);
+  });
+
+  it('answers its pages and leaves other paths refused', async () => {
+    const page = await fetch(`${plane.url}/deployments/web`, { headers: { accept: 'text/html' } });
+    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+    const missing = await fetch(`${plane.url}/api/v1/nothing`, { headers: { accept: 'text/html' } });
+    expect(((await missing.json()) as { code: string }).code).toBe('route_not_found');
+    const outside = await fetch(`${plane.url}/assets/..%2f..%2fpackage.json`);
+    expect(outside.status).toBe(404);
+  });
+
+  it('refuses a wrong token at its field and takes a right one', async () => {
+    const { page, complaints } = await openPage(browser);
+    await page.goto(plane.url);
+    await page.getByLabel('Access token').fill('nonsense');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('alert').getByText('unauthenticated').waitFor();
+    await signIn(page, plane.url, shop.token);
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  it('shows what is wrong first', async () => {
+    await deploy('lost', { placement: { constraints: { disk: 'nvme' } } });
+    const page = await signedIn();
+    await page.getByRole('region', { name: 'Needs attention' }).getByText('lost').waitFor();
+  });
+
+  it('shows a new deployment without being asked', async () => {
+    const page = await signedIn();
+    await page.getByRole('link', { name: 'Deployments' }).first().click();
+    await page.locator('#navigation [data-live=live]').waitFor();
+    await deploy('sudden', { replicas: 2 });
+    await page.getByRole('link', { name: 'sudden' }).waitFor({ timeout: 5000 });
+  });
+});

@@ -1,0 +1,89 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { GuideHouse } from '../support/guide/house.ts';
+import { mismatch, printable } from '../support/guide/output.ts';
+import { type CommandStep, type Page, parsePage } from '../support/guide/page.ts';
+import type { PageShell } from '../support/guide/shell.ts';
+
+const GUIDE = join(import.meta.dirname, '../../docs/guide');
+/** `GUIDE_UPDATE=1` writes what came out into the pages where it is not what they say; look at the difference then. */
+const UPDATE = process.env['GUIDE_UPDATE'] === '1';
+/** The tag of the sample is a digest, another one with another busybox. */
+const SAMPLE = /127\.0\.0\.1:5000\/berth\/hello:1\.0-[0-9a-f]{8}/g;
+
+const house = new GuideHouse();
+const totals = { executed: 0, skipped: 0 };
+
+beforeAll(() => house.start());
+
+afterAll(async () => {
+  process.stdout.write(`guide: ${totals.executed} commands executed, ${totals.skipped} skipped\n`);
+  await house.stop();
+});
+
+async function execute(shell: PageShell, step: CommandStep, path: string): Promise<readonly string[]> {
+  const text = step.text.replaceAll(SAMPLE, house.sampleImage);
+  const { status, output } = await (step.until === undefined
+    ? shell.run(text)
+    : shell.start(text, step.until));
+  const seen = output.replaceAll(house.home, '~').replaceAll(house.sampleImage, sampleOf(step));
+  const place = `${path}:${step.line}: ${step.text}`;
+  if (status !== step.status) throw new Error(`${place}\nended with ${status}, not ${step.status}:\n${seen}`);
+  return seen.split('\n').map((line) => line.trimEnd());
+}
+
+/** As the page writes it. */
+function sampleOf(step: CommandStep): string {
+  return SAMPLE.exec([step.text, ...(step.expected ?? [])].join('\n'))?.[0] ?? house.sampleImage;
+}
+
+async function follow(name: string, page: Page, shell: PageShell): Promise<void> {
+  const replaced = new Map<CommandStep, readonly string[]>();
+  for (const step of page.steps) {
+    if (step.kind === 'skipped') {
+      totals.skipped += step.commands;
+      process.stdout.write(`guide: ${name}:${step.line} skipped, ${step.reason}\n`);
+    } else if (step.kind === 'file') {
+      const text = step.text.replaceAll(SAMPLE, house.sampleImage);
+      await shell.run(`cat > ${step.name} <<'END_OF_FILE'\n${text}END_OF_FILE`);
+    } else {
+      const actual = await execute(shell, step, name);
+      totals.executed += 1;
+      const wrong = step.expected === undefined ? undefined : mismatch(step.expected, actual);
+      if (wrong === undefined) continue;
+      if (UPDATE) replaced.set(step, actual);
+      else
+        throw new Error(
+          `docs/guide/${name}:${step.line}: ${step.text}\nexpected: ${wrong}\nin:\n${actual.join('\n')}`,
+        );
+    }
+  }
+  if (replaced.size > 0) rewrite(name, replaced);
+}
+
+function rewrite(name: string, replaced: ReadonlyMap<CommandStep, readonly string[]>): void {
+  const path = join(GUIDE, name);
+  const lines = readFileSync(path, 'utf8').split('\n');
+  for (const [step, actual] of [...replaced].toReversed()) {
+    const from = step.line - 1 + step.text.split('\n').length;
+    lines.splice(from, step.expected?.length ?? 0, ...printable(actual));
+  }
+  writeFileSync(path, lines.join('\n'));
+}
+
+describe('every command of the guide', () => {
+  it.each(readdirSync(GUIDE).filter((name) => name.endsWith('.md')))('%s', async (name) => {
+    const page = parsePage(name, readFileSync(join(GUIDE, name), 'utf8'));
+    await house.needEngines(page.engines);
+    const shell = house.shell();
+    try {
+      await follow(name, page, shell);
+    } finally {
+      await shell.end();
+      if (page.steps.some(({ kind }) => kind === 'command')) await house.tidy();
+    }
+    // A page about commands that runs none of them would say nothing.
+    expect(page.steps.length === 0 || page.steps.some(({ kind }) => kind !== 'file')).toBe(true);
+  });
+});

@@ -1,0 +1,292 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../support/cluster.ts';
+import { buildTestImage, startEngine, type TestEngine } from '../support/engine.ts';
+import { type Installation, installPackage, PLAIN_PATH } from '../support/installation.ts';
+import { ensurePackages } from '../support/packages.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const UNITS = join(ROOT, 'packaging/systemd');
+
+const folder = mkdtempSync(join(tmpdir(), 'berth-pack-'));
+const environment = { PATH: PLAIN_PATH, HOME: folder, NO_COLOR: '1' };
+let installed: Installation;
+let engine: TestEngine;
+
+interface Program {
+  readonly child: ChildProcess;
+  readonly said: () => string;
+}
+
+function start(args: readonly string[], extra: Readonly<Record<string, string>> = {}, input = ''): Program {
+  const child = spawn(installed.berth, args, { cwd: folder, env: { ...environment, ...extra } });
+  let text = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => {
+      text += chunk.toString();
+    });
+  child.stdin.end(input);
+  return { child, said: () => text };
+}
+
+function berth(...args: readonly string[]): string {
+  return execFileSync(installed.berth, args, { cwd: folder, env: environment, encoding: 'utf8' });
+}
+
+async function end({ child }: Program, signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
+  if (child.exitCode === null && child.signalCode === null) {
+    child.kill(signal);
+    await once(child, 'exit');
+  }
+  return child.exitCode;
+}
+
+async function readiness(url: string): Promise<number> {
+  return fetch(`${url}/readyz`, { signal: AbortSignal.timeout(2000) }).then(
+    ({ status }) => status,
+    () => 0,
+  );
+}
+
+beforeAll(async () => {
+  ensurePackages(['docker.io', 'docker-registry', 'busybox-static']);
+  installed = installPackage(folder);
+  // In the namespace of the tests: what it publishes and what listens on loopback must reach each other.
+  engine = await startEngine({ namespace: false });
+});
+
+afterAll(async () => {
+  await engine.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe('the package', () => {
+  it('carries programs, units and pinned dependencies, and no sources or tests', () => {
+    const files = execFileSync('tar', ['-tzf', installed.tarball], { encoding: 'utf8' }).trim().split('\n');
+    process.stdout.write(`${installed.summary.replace(`${folder}/`, '')}\n`);
+    expect(files).toContain('package/bin/berth');
+    expect(files).toContain('package/packaging/systemd/berth-agent.service');
+    for (const program of ['server', 'agent', 'cli'])
+      expect(files).toContain(`package/dist/${program}/main.js`);
+    expect(
+      files.filter((file) => /\.ts$|\.test\.|^package\/(?:src|test|scripts|bench|node_modules)\//.test(file)),
+    ).toEqual([]);
+    const lock = JSON.parse(
+      execFileSync('tar', ['-xzOf', installed.tarball, 'package/npm-shrinkwrap.json'], { encoding: 'utf8' }),
+    ) as { packages: Record<string, { integrity?: string; dev?: boolean }> };
+    const pinned = Object.entries(lock.packages).filter(([path]) => path !== '');
+    expect(pinned.length).toBeGreaterThan(20);
+    for (const [path, entry] of pinned)
+      expect({ path, ...entry }).toMatchObject({ integrity: expect.stringMatching(/^sha512-/) });
+    expect(pinned.filter(([, { dev }]) => dev === true)).toEqual([]);
+  });
+
+  it('runs on the Node it brings, whatever the machine has', () => {
+    expect(berth('--version')).toMatch(/^berth \d+\.\d+\.\d+\n$/);
+    // A machine whose own Node is too old for us, and one without any.
+    const old = join(folder, 'old');
+    mkdirSync(old);
+    writeFileSync(join(old, 'node'), '#!/bin/sh\necho 20\n', { mode: 0o755 });
+    for (const program of ['sh', 'uname', 'dirname', 'readlink'])
+      writeFileSync(
+        join(old, program),
+        `#!/bin/sh\nexec ${program === 'sh' ? '/bin/sh' : `/usr/bin/${program}`} "$@"\n`,
+        {
+          mode: 0o755,
+        },
+      );
+    const run = (berthFile: string): string =>
+      execFileSync(berthFile, ['--version'], {
+        env: { HOME: folder, PATH: old },
+        encoding: 'utf8',
+        stdio: 'pipe',
+      });
+    expect(run(installed.berth)).toMatch(/^berth /);
+    rmSync(join(old, 'node'));
+    expect(run(installed.berth)).toMatch(/^berth /);
+    // An installation that came without its Node says what to do.
+    const bare = join(folder, 'bare/bin');
+    mkdirSync(bare, { recursive: true });
+    copyFileSync(join(ROOT, 'bin/berth'), join(bare, 'berth'));
+    chmodSync(join(bare, 'berth'), 0o755);
+    expect(() => run(join(bare, 'berth'))).toThrow(/no Node 24 or newer found/);
+  });
+
+  it('starts a control plane and an agent', async () => {
+    const server = start(['server', '--data-dir', join(folder, 'server'), '--listen', '127.0.0.1:0']);
+    let agent: Program | undefined;
+    try {
+      const url = await eventually(
+        'the control plane listens',
+        () => /"url":"(http:[^"]+)"/.exec(server.said())?.[1] ?? '',
+        (found) => found !== '',
+      );
+      expect(await readiness(url)).toBe(200);
+      const token = readFileSync(join(folder, 'server/admin-token'), 'utf8').trim();
+      const context = { BERTH_CLI_SERVER: url, BERTH_CLI_TOKEN: token };
+      const line = execFileSync(installed.berth, ['node', 'token', '--name', 'packed'], {
+        env: { ...environment, ...context },
+        encoding: 'utf8',
+        stdio: 'pipe',
+      });
+      const join_ = /berth_join_\S+/.exec(line)?.[0] ?? '';
+      const flags = ['--server', url, '--name', 'packed', '--data-dir', join(folder, 'agent')];
+      agent = start(['agent', ...flags, '--engine', engine.socketPath, '--join-file', '-'], {}, join_);
+      const said = agent.said;
+      await eventually('the node is ready', said, (text) => text.includes('node packed ready'));
+      expect(await end(agent)).toBe(0);
+    } finally {
+      if (agent !== undefined) await end(agent);
+      expect(await end(server)).toBe(0);
+    }
+  });
+
+  it('goes from nothing to a page that answers', async () => {
+    const data = join(folder, 'up');
+    const args = ['up', '--quickstart', '--engine', engine.socketPath, '--data-dir', data, '--port', '7700'];
+    const up = start(args, { PATH: `${join(installed.prefix, 'bin')}:${PLAIN_PATH}` });
+    try {
+      const text = await eventually(
+        'the quickstart is ready',
+        up.said,
+        (said) => said.includes('Ctrl-C stops everything') || up.child.exitCode !== null,
+        60_000,
+      );
+      const url = /Sample +(http:\S+)/.exec(text)?.[1] ?? `no address in:\n${text}`;
+      expect(await (await fetch(url)).text()).toContain('It works');
+      // Lines to paste name the command as it is found on the path.
+      expect(text).toMatch(/^ {2}berth get deployments$/m);
+      expect(berth('get', 'deployments')).toMatch(/hello +Running +1\/1/);
+    } finally {
+      expect(await end(up, 'SIGINT')).toBe(0);
+      berth('up', '--clean', '--data-dir', data);
+    }
+  });
+});
+
+describe('the units of systemd', () => {
+  it.each(['berth-server.service', 'berth-agent.service'])('%s is understood whole', (name) => {
+    // The program is where systemd looks for it only after an installation.
+    const text = readFileSync(join(UNITS, name), 'utf8').replace(
+      'ExecStart=berth',
+      `ExecStart=${installed.berth}`,
+    );
+    const path = join(folder, name);
+    writeFileSync(path, text);
+    const program = '/usr/bin/systemd-analyze';
+    if (existsSync(program)) execFileSync(program, ['verify', path], { stdio: 'pipe' });
+    else process.stdout.write(`${name}: no systemd-analyze on this machine, lines are parsed only\n`);
+    const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+    expect(
+      lines.filter((line) => !/^(?:\[(?:Unit|Service|Install)\]|[A-Z][A-Za-z]+=.*)$/.test(line)),
+    ).toEqual([]);
+    const flags = [...text.matchAll(/ --[a-z-]+/g)].map(([flag]) => flag.trim());
+    const help = berth(name.includes('agent') ? 'agent' : 'server', '--help');
+    for (const flag of flags) expect(help).toContain(flag);
+  });
+
+  it('give the agent no mounts of its own, which the engine would not see', () => {
+    const text = readFileSync(join(UNITS, 'berth-agent.service'), 'utf8');
+    expect(text).not.toMatch(
+      /^(?:Protect|Private|ReadOnly|ReadWrite|Inaccessible|BindPaths|TemporaryFileSystem|Dynamic|RootDir)/m,
+    );
+  });
+});
+
+/** busybox and the libraries of the bundled Node, in place of debian:12-slim, which is not at hand without the internet. */
+async function buildBase(reference: string): Promise<void> {
+  const modules = join(installed.prefix, 'lib/node_modules/berth/node_modules');
+  const runtime = readdirSync(modules).find((name) => name.startsWith('node-linux-')) ?? '';
+  const printed = execFileSync('ldd', [join(modules, runtime, 'bin/node')], { encoding: 'utf8' });
+  const libraries = [...printed.matchAll(/(\/\S+) \(0x/g)].map(([, path]) => path ?? '');
+  await buildTestImage(engine, reference, {
+    files: Object.fromEntries(libraries.map((path) => [path, { content: readFileSync(path), mode: 0o755 }])),
+  });
+}
+
+describe('the image of the control plane', () => {
+  const docker = (...args: readonly string[]): string =>
+    execFileSync('/usr/bin/docker', ['--host', `unix://${engine.socketPath}`, ...args], {
+      encoding: 'utf8',
+      stdio: 'pipe',
+      env: { ...environment, DOCKER_BUILDKIT: '0' },
+    }).trim();
+  const run = async (): Promise<{ readonly id: string; readonly url: string }> => {
+    const id = docker(
+      'run',
+      '--detach',
+      '--volume',
+      'berth-data:/var/lib/berth',
+      '--publish',
+      '127.0.0.1::7600',
+      'berth.test/berth:1',
+    );
+    const url = `http://${docker('port', id, '7600').split('\n')[0] ?? ''}`;
+    await eventually(
+      'the control plane is ready',
+      () => readiness(url),
+      (status) => status === 200,
+    ).catch((error: unknown) => {
+      throw new Error(docker('logs', id), { cause: error });
+    });
+    return { id, url };
+  };
+
+  it('is built, runs without root, stops in order, and keeps its data when it is replaced', async () => {
+    await buildBase('berth.test/base:1');
+    const context = join(folder, 'context');
+    mkdirSync(join(context, 'opt'), { recursive: true });
+    mkdirSync(join(context, 'data'));
+    execFileSync('cp', ['-al', installed.prefix, join(context, 'opt/berth')]);
+    const file = join(ROOT, 'packaging/Containerfile');
+    docker(
+      'build',
+      '--file',
+      file,
+      '--build-arg',
+      'BASE=berth.test/base:1',
+      '--tag',
+      'berth.test/berth:1',
+      context,
+    );
+
+    const first = await run();
+    expect(docker('exec', first.id, 'id', '-u')).toBe('10001');
+    expect(docker('exec', first.id, 'sh', '-c', 'tr "\\0" " " < /proc/1/cmdline')).toContain(
+      '/dist/server/main.js',
+    );
+    const token = docker('exec', first.id, 'cat', '/var/lib/berth/admin-token');
+    const tenants = async (url: string): Promise<string> =>
+      (await fetch(`${url}/api/v1/tenants`, { headers: { authorization: `Bearer ${token}` } })).text();
+    const made = await fetch(`${first.url}/api/v1/tenants`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ slug: 'kept' }),
+    });
+    expect(made.status).toBe(201);
+    const before = await tenants(first.url);
+
+    docker('stop', '--time', '20', first.id);
+    expect(docker('inspect', '--format', '{{.State.ExitCode}}', first.id)).toBe('0');
+    docker('rm', first.id);
+
+    const second = await run();
+    expect(await tenants(second.url)).toBe(before);
+    expect(before).toContain('"kept"');
+    docker('rm', '--force', second.id);
+  });
+});
