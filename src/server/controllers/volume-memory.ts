@@ -21,6 +21,7 @@ function withinLimit({ copies = [] }: SeenVolume): string {
 export class VolumeMemory {
   readonly #startedMs: number;
   readonly #leasedMs = new Map<string, number>();
+  readonly #adoptedMs = new Map<TenantId, number>();
   readonly #withheld = new Map<string, Set<string>>();
   readonly #heard = new Map<string, Heard>();
 
@@ -49,9 +50,15 @@ export class VolumeMemory {
     if (volumes?.size === 0) this.#withheld.delete(key);
   }
 
-  fencedAtMs(tenantId: TenantId, record: VolumeRecord): number {
-    const leased = this.#leasedMs.get(`${tenantId}/${record.primaryNodeId ?? ''}`) ?? this.#startedMs;
-    return leased + fencedAfterMs(record);
+  /** Whoever decided for the tenant before may have let a lease be given up to now. */
+  adopted(tenantId: TenantId, nowMs: number): void {
+    this.#adoptedMs.set(tenantId, nowMs);
+  }
+
+  /** `elsewhereMs`: until when another control plane may have given the primary a lease. */
+  fencedAtMs(tenantId: TenantId, record: VolumeRecord, elsewhereMs = 0): number {
+    const own = this.#leasedMs.get(`${tenantId}/${record.primaryNodeId ?? ''}`) ?? this.#startedMs;
+    return Math.max(own, elsewhereMs, this.#adoptedMs.get(tenantId) ?? 0) + fencedAfterMs(record);
   }
 
   /** True: worth a look that nothing stored would cause. */

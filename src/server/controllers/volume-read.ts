@@ -56,9 +56,10 @@ export function readVolumeFacts(
   record: VolumeRecord,
   memory: VolumeMemory,
   { leaseMs, regions }: VolumeSettings,
-  at: { readonly nowMs: number; readonly now: string },
+  at: { readonly nowMs: number; readonly now: string; readonly leasedElsewhereMs?: number },
 ): VolumeFacts {
   const { tenantId } = tenant;
+  const { nowMs, now, leasedElsewhereMs } = at;
   const nodes = (): readonly VolumeNode[] =>
     tenant.list('nodes').map((stored) => volumeNode(tenant, stored.record));
   return {
@@ -76,9 +77,10 @@ export function readVolumeFacts(
     residencies: bindingResidencies(tenant, record.id),
     regions,
     mounted: claimants(tenant, record.id).length > 0,
-    fencedAtMs: memory.fencedAtMs(tenantId, record),
+    fencedAtMs: memory.fencedAtMs(tenantId, record, leasedElsewhereMs),
     braked: () => isBraked(nodes()),
     leaseMs,
-    ...at,
+    nowMs,
+    now,
   };
 }

@@ -11,6 +11,7 @@ import type { TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
 import type { ViewChange } from '../store/view.ts';
 import { type Controller, type ControllerDeps, ownedTenants } from './controller.ts';
+import { LeasesElsewhere } from './leases-elsewhere.ts';
 import { KeyedQueue } from './queue.ts';
 import { VolumeMemory } from './volume-memory.ts';
 import { readVolumeFacts, type VolumeSettings } from './volume-read.ts';
@@ -32,12 +33,14 @@ export class VolumesController implements Controller, VolumeSigns {
   readonly #settings: VolumeSettings;
   readonly #queue: KeyedQueue;
   readonly #memory: VolumeMemory;
+  readonly #elsewhere: LeasesElsewhere | undefined;
   #unsubscribe: (() => void) | undefined;
 
   constructor(deps: ControllerDeps, settings: VolumeSettings) {
     this.#deps = deps;
     this.#settings = settings;
     this.#memory = new VolumeMemory(deps.clock.monotonicMs());
+    if (deps.controlPlane !== undefined) this.#elsewhere = new LeasesElsewhere(deps.store, deps.controlPlane);
     this.#queue = new KeyedQueue(
       {
         work: (key) => this.#converge(key),
@@ -58,6 +61,7 @@ export class VolumesController implements Controller, VolumeSigns {
   }
 
   adopt(tenantId: TenantId): void {
+    if (this.#elsewhere !== undefined) this.#memory.adopted(tenantId, this.#deps.clock.monotonicMs());
     this.#addAll(tenantId);
   }
 
@@ -89,14 +93,35 @@ export class VolumesController implements Controller, VolumeSigns {
     if (this.#deps.owns(tenantId)) this.#queue.add(`${tenantId}/${id}`);
   }
 
+  /** When a lease ended elsewhere counts from when it was first seen: it is looked at once, not when a promotion is due. */
+  #noteLeases(tenantId: TenantId): void {
+    const nowMs = this.#deps.clock.monotonicMs();
+    for (const { record } of this.#deps.store.forTenant(tenantId).list('volumes'))
+      if (record.primaryNodeId !== undefined)
+        this.#elsewhere?.latestMs(tenantId, record.primaryNodeId, nowMs);
+  }
+
   #addAll(tenantId: TenantId): void {
     for (const id of this.#deps.store.view.tenant(tenantId, 'volumes').ids()) this.#add(tenantId, id);
   }
 
   #take(change: ViewChange): void {
     const { tenantId, kind, id } = change;
-    if (tenantId === undefined) return;
+    if (tenantId === undefined) {
+      // A control plane ended: the leases that it gave end from here on.
+      if (kind === 'control-planes' && change.after === undefined)
+        for (const owned of ownedTenants(this.#deps)) this.#noteLeases(owned);
+      return;
+    }
     switch (kind) {
+      case 'node-sessions':
+        if (this.#deps.owns(tenantId))
+          this.#elsewhere?.latestMs(
+            tenantId,
+            decodeURIComponent(id) as NodeName,
+            this.#deps.clock.monotonicMs(),
+          );
+        break;
       case 'volumes':
       case 'volume-claims':
         this.#add(tenantId, id);
@@ -132,6 +157,7 @@ export class VolumesController implements Controller, VolumeSigns {
     const facts = readVolumeFacts(tenant, stored.record, this.#memory, this.#settings, {
       nowMs,
       now: clock.now().toISOString(),
+      ...this.#leasedElsewhere(tenant.tenantId, stored.record, nowMs),
     });
     const plan = planVolume(facts);
     metrics.decided(this.name, (clock.monotonicMs() - nowMs) / 1000);
@@ -152,6 +178,16 @@ export class VolumesController implements Controller, VolumeSigns {
     else for (const node of plan.forget) this.#memory.forget(tenant.tenantId, stored.record.id, node);
   }
 
+  #leasedElsewhere(
+    tenantId: TenantId,
+    { primaryNodeId }: VolumeRecord,
+    nowMs: number,
+  ): { readonly leasedElsewhereMs?: number } {
+    const leasedElsewhereMs =
+      primaryNodeId === undefined ? undefined : this.#elsewhere?.latestMs(tenantId, primaryNodeId, nowMs);
+    return leasedElsewhereMs === undefined ? {} : { leasedElsewhereMs };
+  }
+
   /** Undefined: everything is as it should be. */
   #transaction(
     tenant: TenantStore,
@@ -161,6 +197,11 @@ export class VolumesController implements Controller, VolumeSigns {
     const changed = canonicalJson(plan.record) !== canonicalJson(record);
     if (!changed && !plan.remove && plan.forget.length === 0) return undefined;
     const transaction = tenant.transaction().expect('volumes', id, { id, record, ...stored });
+    // A session that the old primary opens meanwhile, with whichever control plane, could get it a lease: then this is not stored.
+    if (plan.promotes && record.primaryNodeId !== undefined && this.#elsewhere !== undefined) {
+      const session = joinId(record.primaryNodeId);
+      transaction.expect('node-sessions', session, tenant.get('node-sessions', session));
+    }
     if (plan.remove) {
       transaction.delete('volumes', id).delete('volume-names', joinId(record.name));
       for (const seen of tenant.collection('volume-observations').listUnder(id))

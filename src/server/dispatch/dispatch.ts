@@ -59,6 +59,8 @@ export interface OtherControlPlanes {
   usage(tenantId: TenantId, nodes: readonly string[]): Promise<readonly AgedUsage[]>;
   /** Id of this process among them. */
   readonly self: string;
+  /** Whether none of them may think by now that this process has ended. */
+  mayPromise(): boolean;
   /** Whether the agent of the node is connected to one of them. */
   connected(tenantId: TenantId, node: string): boolean;
   /** The answer of that agent, through its control plane. */
@@ -178,6 +180,8 @@ export class Dispatch {
     this.#volumeReports.take(session, report, heardMs);
     if (report.beat === undefined || !this.volumes.holdsLease(tenantId, node)) return;
     if (!this.#volumeSigns.mayLease(tenantId, node as NodeName)) return;
+    // Others count the leases of a process that ended from when its own lease in the store did.
+    if (this.#others?.mayPromise() === false) return;
     // Noted first: a lease that was perhaps not heard counts as one that was.
     this.#volumeSigns.leased(tenantId, node as NodeName, heardMs);
     session.send({ type: 'lease', epoch, beat: report.beat });

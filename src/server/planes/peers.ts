@@ -23,6 +23,8 @@ export interface PeersOptions {
   readonly store: Store;
   readonly self: string;
   readonly tokenKey: Buffer;
+  /** See `Membership.certain`. */
+  readonly certain: () => boolean;
 }
 
 interface Peer {
@@ -35,11 +37,17 @@ export class Peers implements OtherControlPlanes {
   readonly self: string;
   readonly #store: Store;
   readonly #tokenKey: Buffer;
+  readonly #certain: () => boolean;
 
-  constructor({ store, self, tokenKey }: PeersOptions) {
+  constructor({ store, self, tokenKey, certain }: PeersOptions) {
+    this.#certain = certain;
     this.#store = store;
     this.self = self;
     this.#tokenKey = tokenKey;
+  }
+
+  mayPromise(): boolean {
+    return this.#certain();
   }
 
   connected(tenantId: TenantId, node: string): boolean {
