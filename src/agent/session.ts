@@ -79,6 +79,11 @@ export class Session {
     return this.#welcome?.epoch;
   }
 
+  /** Of the control plane that is dialled now. */
+  get server(): string {
+    return this.#addresses.current;
+  }
+
   get bufferedBytes(): number {
     return this.#socket?.bufferedAmount ?? 0;
   }

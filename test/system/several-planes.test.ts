@@ -1,8 +1,11 @@
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
 import { eventually } from '../support/cluster.ts';
 import { type Etcd, startEtcd } from '../support/etcd.ts';
 import { LiveAgent } from '../support/live-agent.ts';
@@ -26,6 +29,7 @@ let registry: PushedImageRegistry;
 let planes: Planes;
 let shop: Tenant & { readonly token: string };
 const agents: LiveAgent[] = [];
+const nodeTokens: string[] = [];
 /** Every instance that was ever put into the store for the first time, as the store tells it. */
 const created = new Map<string, number>();
 
@@ -51,6 +55,7 @@ beforeAll(async () => {
     const plane = planes.members[index % planes.members.length] ?? planes.first;
     const call = plane.as(await joinToken(shop.call));
     const { body } = await call('POST', '/api/v1/nodes', nodeFacts(node, key));
+    nodeTokens.push(body.nodeToken as string);
     agents.push(new LiveAgent({ node, key, token: body.nodeToken as string }, planes.addresses, index));
   }
   await eventually('all nodes are ready', nodeStatuses, (all) => all.every((status) => status === 'ready'));
@@ -205,6 +210,24 @@ describe('any control plane serves any request', () => {
         async () => (await as(plane)('GET', path)).body.status as { measured?: number } | null,
         (status) => status?.measured === 3,
       );
+  });
+
+  it('hands a node that fetches a copy on to the control plane where the copy waits', async () => {
+    const [asked, meant] = planes.members;
+    if (asked === undefined || meant === undefined) throw new Error('too few');
+    const { id } = (await healthOf(meant)) ?? { id: '' };
+    const url = `${asked.url.replace('http', 'ws')}/agent/v1/relay/${id}-${'0'.repeat(40)}`;
+    const socket = new WebSocket(url, { headers: { authorization: `Bearer ${nodeTokens[0]}` } });
+    const [, answer] = (await once(socket, 'unexpected-response')) as [unknown, IncomingMessage];
+    socket.on('error', () => undefined);
+    socket.terminate();
+    expect(answer.statusCode).toBe(404);
+    await eventually(
+      'it was there',
+      () => meant.log(),
+      (log) => log.includes('copy of a volume refused'),
+    );
+    expect(asked.log()).not.toContain('copy of a volume refused');
   });
 
   it('does not answer another process that cannot prove to be a control plane', async () => {

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
 import type { ServerMessage, StreamOperation } from '../../core/contract/agent-protocol.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { OtherControlPlanes } from '../dispatch/dispatch.ts';
@@ -8,6 +9,7 @@ import { joinId } from '../store/keys.ts';
 import type { ControlPlaneRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import { askPeer } from './peer-dial.ts';
+import { passOn } from './pass-on.ts';
 import { prove } from './peer-proof.ts';
 import {
   PEER_QUESTION_PATH,
@@ -72,6 +74,13 @@ export class Peers implements OtherControlPlanes {
     });
     forwarded.stream.begin(operation);
     return forwarded.stream;
+  }
+
+  passOn(controlPlane: string, request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
+    const record = this.#store.getGlobal('control-planes', controlPlane)?.record;
+    if (record === undefined) return false;
+    void passOn(request, socket, head, record);
+    return true;
   }
 
   /** One question to each control plane that has some of the nodes. */
