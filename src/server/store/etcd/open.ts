@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { checkCommit } from '../commit-check.ts';
-import { type Kv, KvUnavailableError, type Watch } from '../kv.ts';
+import { type Kv, KvUnavailableError } from '../kv.ts';
 import { Cluster } from './cluster.ts';
 import { commitTxn, DEFAULT_MAX_TXN_OPS } from './commit.ts';
 import { readStatus } from './diagnosis.ts';
