@@ -66,6 +66,8 @@ function placedLines(instances: readonly Json[], style: Style): readonly string[
   const byNode = Map.groupBy(instances, (instance) => textOf(instance, 'node'));
   return [...byNode].map(([node, here]) => {
     const count = here.length === 1 ? '' : `, ${here.length} instances`;
-    return `  ${style.green('→')} node ${style.bold(node)}${count}  ${style.dim(textOf(here[0], 'why'))}`;
+    // The first clause tells this node from others; how ties were broken is for `berth explain`.
+    const [why = ''] = textOf(here[0], 'why').split('; ');
+    return `  ${style.green('→')} node ${style.bold(node)}${count}  ${style.dim(why)}`;
   });
 }

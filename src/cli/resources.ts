@@ -209,7 +209,8 @@ const secrets: Resource = {
   name: 'secrets',
   aliases: ['secret'],
   nameOf: (record) => `secret/${textOf(record, 'path')}`,
-  nothing: 'no deployment references a secret yet; next: berth secret write deployments/NAME --generate KEY',
+  nothing:
+    'no deployment references a secret yet, and only those that are referenced are listed; berth secret show PATH finds every one',
   list: (client) => client.list('/api/v1/secrets/resources'),
   one: (client, name) => client.record({ path: `/api/v1/secrets/${name.split('/').map(segment).join('/')}` }),
   columns: [

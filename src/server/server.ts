@@ -126,7 +126,7 @@ export async function startServer({
     clusters,
     hashSpec: specHash,
     owns: several === undefined ? () => true : (tenantId) => several.shards?.owns(tenantId) === true,
-    ...(several && { controlPlane: several.id }),
+    ...(several && { controlPlane: several.id, certain: () => several.certain }),
     metrics: metrics.controllers(),
     log: (problem, details) => log.warn(details, problem),
     controlPlaneNode: config.nodeName as NodeName,

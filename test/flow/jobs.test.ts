@@ -182,6 +182,22 @@ describe('a job that runs once', () => {
     expect((await tenant.call('POST', '/api/v1/jobs/long/cancel')).body.code).toBe('job_not_running');
   });
 
+  it('is followed from before its container is there', async () => {
+    const tenant = await plane.tenant('follow');
+    await create(tenant, 'early');
+    const followed = tenant.call('GET', '/api/v1/jobs/early/logs?follow=true');
+    expect((await tenant.call('GET', '/api/v1/jobs/early/logs')).body).toBe('');
+    const { agent } = await flow.connected('follow-1', tenant);
+    const one = await assigned(agent, 'early');
+    say(agent, one, { phase: 'running' });
+    await printLog(agent, one.id, 'at last\n');
+    const { body } = await followed;
+    expect(body).toContain('"line":"at last"');
+    expect(body).toContain('event: end');
+    const { body: listed } = await tenant.call('GET', '/api/v1/jobs');
+    expect(listed).toMatchObject([{ name: 'early', status: { runs: [{ attempts: 1 }] } }]);
+  });
+
   it('takes its container and its logs with it when it is deleted', async () => {
     const tenant = await plane.tenant('deleted');
     const { agent } = await flow.connected('deleted-1', tenant);

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { TenantId } from '../../src/core/model/ids.ts';
+import { joinId } from '../../src/server/store/keys.ts';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
 import { deploy, eventKinds, eventually, NodeFlow } from '../support/node-flow.ts';
 import { createVolume, MIB, volumeAgent, volumeOnce, VOLUMES } from '../support/volume-flow.ts';
@@ -79,5 +81,144 @@ describe('a volume', () => {
       'volume.deleting',
       'volume.deleted',
     ]);
+  });
+});
+
+describe('volumes', () => {
+  it('are made from YAML, listed by name, page by page, and their names are theirs', async () => {
+    const tenant = await plane.tenant('listed');
+    const yaml = await fetch(`${plane.url}${VOLUMES}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${tenant.token}`, 'content-type': 'application/yaml' },
+      body: 'name: beta\nclass: replicated\ntype: volume\nsizeBytes: 134217728\nreplicas: 1\n',
+    });
+    const made = (await yaml.json()) as Record<string, unknown>;
+    expect([yaml.status, made['phase'], made['wantedReplicas']]).toEqual([201, 'Pending', 1]);
+    expect(made['warnings']).toEqual([
+      expect.objectContaining({ code: 'volume_copies_wait', field: 'replicas' }),
+    ]);
+    for (const name of ['gamma', 'alpha'])
+      await createVolume(tenant.call, name, { class: 'ephemeral', type: 'tmpfs', sizeBytes: 1 });
+    const first = await tenant.call('GET', `${VOLUMES}?limit=2`);
+    expect(first.body.map(({ name }: { name: string }) => name)).toEqual(['alpha', 'beta']);
+    const next = /<([^>]+)>/.exec(first.headers.get('link') ?? '')?.[1] ?? '';
+    expect((await tenant.call('GET', next)).body.map(({ name }: { name: string }) => name)).toEqual([
+      'gamma',
+    ]);
+    const outdated = await tenant.call('DELETE', `${VOLUMES}/${String(made['id'])}`, undefined, {
+      'if-match': '"1"',
+    });
+    expect([outdated.status, outdated.body.code]).toEqual([412, 'revision_mismatch']);
+    // No node keeps anything of it, so it is gone as soon as somebody looks.
+    await tenant.call('DELETE', `${VOLUMES}/${String(made['id'])}`);
+    await eventually(
+      () => tenant.call('POST', VOLUMES, { name: 'beta', class: 'object', type: 'volume', sizeBytes: 1 }),
+      ({ status }) => status === 201,
+    );
+  });
+
+  it('get their next writer when the container of the last one is gone, and claim it for jobs too', async () => {
+    const tenant = await plane.tenant('handed');
+    const one = await volumeAgent(flow, tenant, 'handed-1');
+    const id = await createVolume(tenant.call, 'data', { nodeId: 'handed-1' });
+    one.volumes = [{ volumeId: id, role: 'primary', epoch: 1, state: 'ready' }];
+    one.report();
+    await volumeOnce(tenant.call, id, ({ phase }) => phase === 'Ready');
+    const volumes = [{ volumeId: id, mountPath: '/data' }];
+    await deploy(tenant.call, 'first', { volumes });
+    const [held] = await flow.instances(tenant, 'first', 1);
+    const job = { kind: 'Job', name: 'load', image: 'localhost:1/shop/web:1.0.0', volumes };
+    const refused = await tenant.call('POST', '/api/v1/jobs', job);
+    expect([refused.status, refused.body.code]).toEqual([409, 'volume_access_mode_conflict']);
+    await tenant.call('DELETE', '/api/v1/deployments/first');
+    await deploy(tenant.call, 'second', { volumes });
+    const waiting = await eventually(
+      () => tenant.call('GET', '/api/v1/deployments/second'),
+      ({ body }) => body.status?.phase === 'Waiting',
+    );
+    expect(waiting.body.status.message).toBe('waiting for first to stop writing to a volume that it gave up');
+    one.agent.report([{ id: held?.id ?? ('' as never), phase: 'removed' }]);
+    const [next] = await flow.instances(tenant, 'second', 1);
+    expect(next?.nodeId).toBe('handed-1');
+    await tenant.call('DELETE', '/api/v1/deployments/second');
+    expect((await tenant.call('POST', '/api/v1/jobs', job)).status).toBe(201);
+    expect((await tenant.call('GET', `${VOLUMES}/${id}`)).body.consumers).toEqual([
+      { job: 'load', readOnly: false },
+    ]);
+    const third = await tenant.call('POST', '/api/v1/deployments', {
+      name: 'third',
+      image: 'localhost:1/shop/web:1.0.0',
+      volumes,
+    });
+    expect(third.body.why).toContain('the job load');
+    await tenant.call('DELETE', '/api/v1/jobs/load');
+    expect((await tenant.call('GET', `${VOLUMES}/${id}`)).body.consumers).toEqual([]);
+  });
+
+  it('cost no write while nothing but measurements moves, which are told all the same', async () => {
+    const tenant = await plane.tenant('measured');
+    const one = await volumeAgent(flow, tenant, 'measured-1');
+    const id = await createVolume(tenant.call, 'data', { nodeId: 'measured-1' });
+    const saying = (usedBytes: number) => {
+      one.volumes = [{ volumeId: id, role: 'primary', epoch: 1, state: 'ready', usedBytes }];
+      one.report();
+    };
+    saying(MIB);
+    const { revision } = await volumeOnce(tenant.call, id, ({ phase }) => phase === 'Ready');
+    const stored = () =>
+      plane.store.forTenant(tenant.id as TenantId).get('volume-observations', joinId(id, 'measured-1'));
+    const { modRevision: before } =
+      (await eventually(
+        async () => stored(),
+        (found) => found !== undefined,
+      )) ?? {};
+    for (let used = 2; used <= 50; used += 1) saying(used * MIB);
+    const measured = await volumeOnce(tenant.call, id, ({ usedBytes }) => usedBytes === 50 * MIB);
+    expect(measured.revision).toBe(revision);
+    expect(stored()?.modRevision).toBe(before);
+    const { body } = await tenant.call('GET', '/api/v1/dvm/recommendations', undefined, {
+      'x-tenant-id': 'measured',
+    });
+    expect(body).toEqual([
+      expect.objectContaining({ type: 'replication', applicable: false, priority: 'high' }),
+    ]);
+    saying(125 * MIB);
+    const full = await eventually(
+      () =>
+        tenant.call('GET', '/api/v1/dvm/recommendations?type=capacity', undefined, {
+          'x-tenant-id': 'measured',
+        }),
+      (answer) => answer.body.length === 1,
+    );
+    expect(full.body[0]).toMatchObject({ priority: 'critical', applicable: true, volume_id: id });
+    const applied = await tenant.call('POST', `/api/v1/dvm/recommendations/${full.body[0].id}/apply`);
+    expect([applied.status, applied.body.sizeBytes]).toEqual([200, 256 * MIB]);
+    const resized = await one.assignment(({ volumes }) => volumes?.[0]?.sizeBytes === 256 * MIB);
+    expect(resized.volumes?.[0]?.role).toBe('primary');
+    const again = await tenant.call('POST', `/api/v1/dvm/recommendations/${full.body[0].id}/apply`);
+    expect([again.status, again.body.code]).toEqual([404, 'dvm_recommendation_not_found']);
+  });
+
+  it('are spoken of by their own nodes only (I-12)', async () => {
+    const tenant = await plane.tenant('spoken');
+    const other = await plane.tenant('spoken-other');
+    const one = await volumeAgent(flow, tenant, 'spoken-1');
+    const two = await volumeAgent(flow, tenant, 'spoken-2');
+    const foreign = await volumeAgent(flow, other, 'spoken-3');
+    const id = await createVolume(tenant.call, 'data', { nodeId: 'spoken-1' });
+    const claim = { volumeId: id, role: 'primary', epoch: 1, state: 'ready' } as const;
+    for (const agent of [two, foreign]) {
+      agent.volumes = [claim];
+      agent.report();
+    }
+    one.volumes = [{ ...claim, state: 'preparing' }];
+    one.report();
+    await volumeOnce(tenant.call, id, ({ phase }) => phase === 'Materializing');
+    const told = plane.store.forTenant(tenant.id as TenantId).collection('volume-observations');
+    await eventually(
+      async () => told.ids(),
+      (ids) => ids.length > 0,
+    );
+    expect(told.ids()).toEqual([joinId(id, 'spoken-1')]);
   });
 });

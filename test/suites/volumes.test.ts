@@ -146,7 +146,7 @@ describe.each(ENGINES.map((make) => [make().name, make] as const))('volume engin
   it('holds a moment in time while its files are written', async () => {
     const [from, to] = [await open('a'), await open('b')];
     const data = await from.writable(1);
-    const script = `i=0; while :; do i=$((i+1)); echo $i > a.new; mv a.new a; echo $i > b.new; mv b.new b; done`;
+    const script = `i=0; while [ $i -lt 100000 ]; do i=$((i+1)); echo $i > a.new; mv a.new a; echo $i > b.new; mv b.new b; done`;
     const writer = spawn('/bin/sh', ['-c', script], { cwd: data });
     try {
       let last: Copy | undefined;

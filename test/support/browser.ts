@@ -23,7 +23,7 @@ export function startBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: '/usr/bin/chromium', args: FLAGS });
 }
 
-/** A page of a fresh browser profile, with everything it complained about. */
+/** A page, with everything it complained about. */
 export interface WatchedPage {
   readonly context: BrowserContext;
   readonly page: Page;
@@ -42,13 +42,16 @@ export interface PageOptions {
 /** The browser reports answers such as 404 itself; those are for the test to look at. */
 const REPORTED_ANSWER = /^Failed to load resource/;
 
-export async function openPage(browser: Browser, options: PageOptions = {}): Promise<WatchedPage> {
-  const context = await browser.newContext({
+export function newContext(browser: Browser, options: PageOptions = {}): Promise<BrowserContext> {
+  return browser.newContext({
     viewport: { width: options.width ?? 1280, height: options.height ?? 800 },
     colorScheme: options.theme ?? 'light',
     locale: 'en-GB',
     timezoneId: 'UTC',
   });
+}
+
+export async function watchPage(context: BrowserContext): Promise<WatchedPage> {
   const page = await context.newPage();
   const complaints: string[] = [];
   const hosts = new Set<string>();
@@ -62,6 +65,11 @@ export async function openPage(browser: Browser, options: PageOptions = {}): Pro
       console.error('policy: ' + violatedDirective + ' ' + blockedURI + ' ' + sample));`,
   });
   return { context, page, complaints, hosts };
+}
+
+/** In a browser profile of its own. */
+export async function openPage(browser: Browser, options: PageOptions = {}): Promise<WatchedPage> {
+  return watchPage(await newContext(browser, options));
 }
 
 export async function signIn(page: Page, url: string, token: string): Promise<void> {

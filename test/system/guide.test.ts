@@ -27,7 +27,10 @@ async function execute(shell: PageShell, step: CommandStep, path: string): Promi
   const { status, output } = await (step.until === undefined
     ? shell.run(text)
     : shell.start(text, step.until));
-  const seen = output.replaceAll(house.home, '~').replaceAll(house.sampleImage, sampleOf(step));
+  const seen = output
+    .replaceAll(house.socket, '/var/run/docker.sock')
+    .replaceAll(house.home, '~')
+    .replaceAll(house.sampleImage, sampleOf(step));
   const place = `${path}:${step.line}: ${step.text}`;
   if (status !== step.status) throw new Error(`${place}\nended with ${status}, not ${step.status}:\n${seen}`);
   return seen.split('\n').map((line) => line.trimEnd());

@@ -37,6 +37,7 @@ export class Image {
     if ((await this.bytes()) === undefined) await this.#make(sizeBytes, label);
     const mounted = await mountAt(this.mountPoint);
     if (mounted !== undefined) return mounted;
+    await this.#fillHoles(this.file);
     const device = await attachLoop(this.file);
     await mountDevice(device, this.mountPoint, this.#filesystem.type, this.#filesystem.mountOptions);
     // From now on it goes with its last mount, also when nobody is left to take care of that.
@@ -52,6 +53,7 @@ export class Image {
     try {
       await run('fallocate', ['--length', String(sizeBytes), unfinished], MAKE_TIMEOUT_MS);
       await this.#filesystem.make(unfinished, label);
+      await this.#fillHoles(unfinished);
       await sync(unfinished);
       await rename(unfinished, this.file);
       await sync(this.#folder);
@@ -59,6 +61,12 @@ export class Image {
       await rm(unfinished, { force: true });
       throw error;
     }
+  }
+
+  /** A file system may have zeroed blocks, which takes them out of the file: they are taken from the host anew. */
+  async #fillHoles(file: string): Promise<void> {
+    const { size } = await stat(file);
+    await run('fallocate', ['--length', String(size), file], MAKE_TIMEOUT_MS);
   }
 
   /** Undefined: there is none. */

@@ -1,4 +1,5 @@
-import { access } from 'node:fs/promises';
+import { access, writeFile } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ProgramError, run } from './program.ts';
 
@@ -18,13 +19,20 @@ export async function attachLoop(image: string): Promise<string> {
     try {
       const free = (await run('losetup', ['--find'])).trim();
       await makeNode(free);
-      return (await run('losetup', ['--find', '--show', '--nooverlap', image])).trim();
+      const device = (await run('losetup', ['--find', '--show', '--nooverlap', image])).trim();
+      await forbidDiscards(device);
+      return device;
     } catch (error) {
       // Others on this machine take devices too: the one that was free may be theirs by now.
       if (!(error instanceof ProgramError) || attempt === TRIES) throw error;
       await pause(10 * attempt);
     }
   }
+}
+
+/** A trim of the host's would punch holes into the image. */
+async function forbidDiscards(device: string): Promise<void> {
+  await writeFile(`/sys/block/${basename(device)}/queue/discard_max_bytes`, '0').catch(() => {});
 }
 
 /** In a container the kernel has the device, but nobody makes its node. */

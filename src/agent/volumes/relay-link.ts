@@ -37,7 +37,7 @@ export class RelayLink implements CopyLink {
       epoch: String(volumeEpoch),
       ...Object.fromEntries(Object.entries(header).map(([key, value]) => [key, String(value)])),
     });
-    const path = `/agent/v1/volumes/${encodeURIComponent(volumeId)}/copies/${encodeURIComponent(target)}?${query}`;
+    const path = `/agent/v1/volumes/${encodeURIComponent(volumeId)}/copies/${encodeURIComponent(target)}?${query.toString()}`;
     const guard = new StallGuard(STALLED_MS);
     const socket = this.#dial(path, guard, signal);
     try {

@@ -12,19 +12,23 @@ const FROZEN_MS = 20_000;
 /** Exit code of rsync: some files vanished before they could be transferred. */
 const VANISHED = 24;
 
+type Tree = 'a' | 'b';
+
 interface State {
   readonly current: Copy;
-  /** What the parts on disk lead from; absent: only a whole copy can be sent. */
+  /** Where it is; the other tree holds an older moment. */
+  readonly tree: Tree;
+  /** What the part on disk leads from; absent: only a whole copy can be sent. */
   readonly previous?: Copy;
 }
 
 /**
- * The primary's own copy of the last moment, beside the volume, in folders of the node: what has changed since is found by
- * comparing with it, and written down as parts that bring another tree from the same moment to the same next one.
+ * The primary's own copies of the last two moments, beside the volume, in folders of the node. The older one is brought to the
+ * present, and the difference to the other is written down as a part that brings any tree from the one moment to the other.
+ * Both are at rest then: a part that is made from files in use cannot be replayed.
  */
 export class Mirror {
   readonly #folder: string;
-  readonly #tree: string;
   readonly #frozen: string;
   readonly #file: string;
   #state: State | undefined;
@@ -32,7 +36,6 @@ export class Mirror {
 
   constructor(folder: string, mountPoint: string) {
     this.#folder = folder;
-    this.#tree = join(folder, 'tree');
     this.#frozen = mountPoint;
     this.#file = join(folder, 'state.json');
   }
@@ -45,27 +48,38 @@ export class Mirror {
 
   async take(data: string, name: CopyName, last: CopyName | undefined): Promise<Copy | undefined> {
     const before = await this.#read();
-    const known = before?.current;
-    if (known !== undefined && isSameCopy(known, last) && !(await this.#differs(data))) return undefined;
-    // From here to the end the tree is no known moment.
+    if (before !== undefined && isSameCopy(before.current, last) && !(await this.#differs(data, before.tree)))
+      return undefined;
+    // From here to the end it is not known what the trees hold.
     await rm(this.#file, { force: true });
     this.#state = undefined;
-    await mkdir(this.#tree, { recursive: true, mode: 0o700 });
-    await this.#pass(data, this.#part(0), TREE_TIMEOUT_MS).catch((error: unknown) => {
+    const tree: Tree = before?.tree === 'a' ? 'b' : 'a';
+    await mkdir(this.#tree(tree), { recursive: true, mode: 0o700 });
+    await this.#bring(data, this.#tree(tree));
+    if (before !== undefined) await this.#write('part', this.#tree(tree), this.#tree(before.tree));
+    const copy: Copy = { ...name, takenAt: new Date().toISOString() };
+    const state: State = {
+      current: copy,
+      tree,
+      ...(before === undefined ? {} : { previous: before.current }),
+    };
+    await writeWhole(this.#file, `${JSON.stringify(state)}\n`);
+    this.#state = state;
+    return copy;
+  }
+
+  /** Most of it while the files are written; the rest, which is little, while nobody can. */
+  async #bring(data: string, tree: string): Promise<void> {
+    await rsync(`${data}/`, `${tree}/`).catch((error: unknown) => {
       // Files that go while they are looked at are found gone by the second pass.
       if (!(error instanceof ProgramError) || error.exitCode !== VANISHED) throw error;
     });
     await run('fsfreeze', ['--freeze', this.#frozen]);
     try {
-      await this.#pass(data, this.#part(1), FROZEN_MS);
+      await run('rsync', [...RSYNC, `${data}/`, `${tree}/`], FROZEN_MS);
     } finally {
       await run('fsfreeze', ['--unfreeze', this.#frozen]);
     }
-    const copy: Copy = { ...name, takenAt: new Date().toISOString() };
-    const state: State = { current: copy, ...(known === undefined ? {} : { previous: known }) };
-    await writeWhole(this.#file, `${JSON.stringify(state)}\n`);
-    this.#state = state;
-    return copy;
   }
 
   async send(
@@ -73,11 +87,17 @@ export class Mirror {
     parent: CopyName | undefined,
   ): Promise<{ readonly stream: Readable; readonly stop: () => void }> {
     const state = await this.#read();
-    if (!isSameCopy(copy, state?.current)) throw new Error('only the newest copy can be sent');
-    const parts = parent === undefined ? [await this.#whole()] : [this.#part(0), this.#part(1)];
-    if (parent !== undefined && !isSameCopy(parent, state?.previous))
+    if (state === undefined || !isSameCopy(copy, state.current))
+      throw new Error('only the newest copy can be sent');
+    if (parent !== undefined && !isSameCopy(parent, state.previous))
       throw new Error('the parent is not kept');
-    const stream = Readable.from(writeParts(parts), { objectMode: false });
+    const empty = join(this.#folder, 'empty');
+    if (parent === undefined) await mkdir(empty, { recursive: true });
+    const part =
+      parent === undefined
+        ? await this.#write('whole', this.#tree(state.tree), empty)
+        : join(this.#folder, 'part');
+    const stream = Readable.from(writeParts([part]), { objectMode: false });
     return { stream, stop: () => void stream.destroy() };
   }
 
@@ -85,7 +105,7 @@ export class Mirror {
     const state = await this.#read();
     if (state === undefined) return;
     if (isSameCopy(copy, state.current)) await this.clear();
-    else if (isSameCopy(copy, state.previous)) this.#state = { current: state.current };
+    else if (isSameCopy(copy, state.previous)) this.#state = { current: state.current, tree: state.tree };
   }
 
   async clear(): Promise<void> {
@@ -94,31 +114,20 @@ export class Mirror {
     await rm(this.#folder, { recursive: true, force: true });
   }
 
-  async #pass(data: string, part: string, timeoutMs: number): Promise<void> {
-    await rm(part, { force: true });
-    await run('rsync', [...RSYNC, `--write-batch=${part}`, `${data}/`, `${this.#tree}/`], timeoutMs);
+  async #differs(data: string, tree: Tree): Promise<boolean> {
+    return (await rsync('--dry-run', '--itemize-changes', `${data}/`, `${this.#tree(tree)}/`)) !== '';
   }
 
-  async #differs(data: string): Promise<boolean> {
-    const args = [...RSYNC, '--dry-run', '--itemize-changes', `${data}/`, `${this.#tree}/`];
-    return (await run('rsync', args, TREE_TIMEOUT_MS)) !== '';
-  }
-
-  /** What makes the tree out of nothing. */
-  async #whole(): Promise<string> {
-    const [part, empty] = [join(this.#folder, 'whole'), join(this.#folder, 'empty')];
+  /** What makes the second tree equal to the first, without touching it. */
+  async #write(name: 'part' | 'whole', from: string, to: string): Promise<string> {
+    const part = join(this.#folder, name);
     await rm(part, { force: true });
-    await mkdir(empty, { recursive: true });
-    await run(
-      'rsync',
-      [...RSYNC, `--only-write-batch=${part}`, `${this.#tree}/`, `${empty}/`],
-      TREE_TIMEOUT_MS,
-    );
+    await rsync(`--only-write-batch=${part}`, `${from}/`, `${to}/`);
     return part;
   }
 
-  #part(index: number): string {
-    return join(this.#folder, `part-${index}`);
+  #tree(tree: Tree): string {
+    return join(this.#folder, tree);
   }
 
   async #read(): Promise<State | undefined> {
@@ -128,12 +137,17 @@ export class Mirror {
       const stored = fields(JSON.parse(await readFile(this.#file, 'utf8')));
       const current = copyOf(stored['current']);
       const previous = copyOf(stored['previous']);
-      this.#state = current && { current, ...(previous === undefined ? {} : { previous }) };
+      const tree = stored['tree'] === 'b' ? 'b' : 'a';
+      this.#state = current && { current, tree, ...(previous === undefined ? {} : { previous }) };
     } catch {
       this.#state = undefined;
     }
     return this.#state;
   }
+}
+
+async function rsync(...args: readonly string[]): Promise<string> {
+  return await run('rsync', [...RSYNC, ...args], TREE_TIMEOUT_MS);
 }
 
 function copyOf(value: unknown): Copy | undefined {

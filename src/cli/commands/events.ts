@@ -20,7 +20,7 @@ export const events: CommandBody = {
   options: [
     { flags: '-f, --follow', description: 'Stay, and print new events. Ctrl-C ends it.' },
     { flags: '--kind <kind>', description: 'Only this kind, e.g. deployment.unschedulable.' },
-    { flags: '--subject <name>', description: 'Only about this record: web, or Deployment/web.' },
+    { flags: '--subject <name>', description: 'Only about this record: web, or deployment/web.' },
     {
       flags: '--since <when>',
       description: 'Only from then on: a time (2026-01-31T12:00:00Z) or how long ago (15m).',
@@ -41,7 +41,7 @@ export const events: CommandBody = {
     const client = session.client(options);
     const query = {
       kind: options.text('kind'),
-      subject: options.text('subject'),
+      subject: subjectOf(options.text('subject')),
       since: since(options.text('since'), session.now()),
     };
     if (!options.flag('follow')) {
@@ -54,6 +54,11 @@ export const events: CommandBody = {
     return follow(session, client, { kind: query.kind, subject: query.subject }, format === 'json');
   },
 };
+
+/** As the list shows it, `deployment/web`; the control plane's own word for the kind begins with a capital. */
+function subjectOf(text: string | undefined): string | undefined {
+  return text?.replace(/^[a-z](?=[A-Za-z]*\/)/, (letter) => letter.toUpperCase());
+}
 
 function since(text: string | undefined, now: number): string | undefined {
   if (text === undefined) return undefined;

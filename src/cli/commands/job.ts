@@ -3,8 +3,9 @@ import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS, type Subcommand } from
 import { EXIT } from '../exit-code.ts';
 import { textOf } from '../fields.ts';
 import { jobPath, waitForRun } from '../job-wait.ts';
+import { listCommand } from '../list-command.ts';
 import { streamedLines } from '../log-source.ts';
-import { outputFormat, printList, printRecord } from '../output.ts';
+import { outputFormat, printRecord } from '../output.ts';
 import { findOne, resourceOf } from '../resources.ts';
 import { timeoutOf } from '../waiting.ts';
 import { confirmDeletion } from './delete.ts';
@@ -12,23 +13,11 @@ import { wholeNumber } from './run.ts';
 
 const NAME = { term: '<name>', description: 'The job.' } as const;
 
-const list: Subcommand = {
-  name: 'list',
+const list = listCommand('jobs', {
   summary: 'List jobs',
-  aliases: ['ls'],
   description: ['Lists the jobs of the tenant with their last run and the time of the next.'],
-  options: [OUTPUT_OPTION, ...REMOTE_OPTIONS],
   examples: [{ line: 'berth job list', what: 'every job' }],
-  run: async (session, { options }) => {
-    const format = outputFormat(options);
-    const jobs = resourceOf('jobs');
-    const found = await jobs.list(session.client(options), {});
-    if (found.length === 0 && (format === 'table' || format === 'wide'))
-      session.terminal.err(`${jobs.nothing}\n`);
-    else await printList(session.terminal, jobs, found, format, session.now());
-    return EXIT.ok;
-  },
-};
+});
 
 const get: Subcommand = {
   name: 'get',
@@ -38,9 +27,10 @@ const get: Subcommand = {
   options: [OUTPUT_OPTION, ...REMOTE_OPTIONS],
   examples: [{ line: 'berth job get nightly-report -o yaml', what: 'with every run that is kept' }],
   run: async (session, { parameters: [name = ''], options }) => {
+    const format = outputFormat(options);
     const jobs = resourceOf('jobs');
     const record = await findOne(jobs, session.client(options), name);
-    await printRecord(session.terminal, jobs, record, outputFormat(options), session.now());
+    await printRecord(session.terminal, jobs, record, format, session.now());
     return EXIT.ok;
   },
 };

@@ -118,16 +118,24 @@ async function nodes(session: Session, options: OptionValues): Promise<Finding> 
 
 /** This machine's engine matters only if this machine is a node. */
 async function engine(session: Session): Promise<Finding> {
-  const named = session.environment['DOCKER_HOST']?.replace(/^unix:\/\//, '');
+  const host = session.environment['DOCKER_HOST'] ?? '';
+  if (/^(?:tcp|ssh|https?):/.test(host))
+    return unknown(`DOCKER_HOST is ${host}; an agent uses the engine of its own machine, through a socket`);
+  const named = host.replace(/^unix:\/\//, '');
   const runtime = session.environment['XDG_RUNTIME_DIR'];
   const sockets =
-    named !== undefined && named !== ''
+    named !== ''
       ? [named]
       : [
           '/var/run/docker.sock',
           '/run/podman/podman.sock',
           ...(runtime === undefined ? [] : [`${runtime}/podman/podman.sock`]),
         ];
+  if (named !== '' && !existsSync(named))
+    return bad(
+      `DOCKER_HOST names ${named}, and there is no such socket`,
+      'Start that engine, or unset DOCKER_HOST to use the one in the usual place.',
+    );
   const present = sockets.filter((path) => existsSync(path));
   for (const socketPath of present) {
     const answer = await ping(socketPath).catch((error: unknown) => messageOf(error));
@@ -168,8 +176,8 @@ async function disk(): Promise<Finding> {
 
 async function registry(session: Session, options: OptionValues): Promise<Finding> {
   const client = session.client(options);
-  if (!(await client.call({ path: '/api/v1/deployments', query: { limit: '1' } })).ok)
-    return unknown('not checked: the token is not accepted');
+  const answer = await client.call({ path: '/api/v1/deployments', query: { limit: '1' } });
+  if (!answer.ok) return unknown(`not checked: ${answer.rejection.code}`);
   const deployments = await client.list('/api/v1/deployments');
   const local = [
     ...new Set(

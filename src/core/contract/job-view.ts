@@ -33,11 +33,12 @@ function messageOf(spec: JobSpec, status: JobStatus | undefined): string {
     : last.message;
 }
 
-/** A job as every read and write answers it; runs newest first. */
+/** A job as every read and write answers it; runs newest first, in a list only the newest. */
 export function jobView(
   record: JobRecord,
   revision: number,
   status: JobStatus | undefined,
+  shownRuns = Infinity,
 ): Record<string, unknown> {
   const { spec } = record;
   // Of an earlier job of the same name.
@@ -55,7 +56,7 @@ export function jobView(
       phase: jobPhase(spec, own),
       message: messageOf(spec, own),
       nextRunAt: own?.nextRunAt ?? null,
-      runs: (own?.runs ?? []).toReversed().map(runView),
+      runs: (own?.runs ?? []).toReversed().slice(0, shownRuns).map(runView),
     },
   };
 }

@@ -5,7 +5,7 @@ const SET_BACK_MS = 3_600_000;
 /** A slot that is taken up so much later was missed: the control plane was away, or its clock was set forward. */
 const LATE_MS = 60_000;
 /** Slots counted after a time away; a schedule of every second for a day is not walked to its end. */
-const MAX_COUNTED = 1_000;
+const MAX_COUNTED = 100;
 
 export interface DueSlots {
   /** Up to here everything is taken up or passed over. */

@@ -66,6 +66,18 @@ export function canarySpecRejection(
       'volumes that are mounted read-only',
     );
   }
+  // Volumes are claimed under the name of the deployment, by its own spec: what only a canary mounts would be nobody's.
+  const foreign = canary.volumes?.find(
+    ({ volumeId }) => !stable.volumes?.some((mount) => mount.volumeId === volumeId),
+  );
+  if (foreign !== undefined) {
+    return invalid(
+      `${within}volumes`,
+      foreign.volumeId,
+      'A canary mounts no volume that the stable spec does not mount.',
+      'volumes of the stable spec, mounted read-only',
+    );
+  }
   if (
     stable.ingress !== undefined &&
     canary.ingress !== undefined &&

@@ -36,8 +36,12 @@ export function ago(time: string | number | null | undefined, nowMs: number): st
   return seconds < 10 ? 'just now' : `${seconds} s ago`;
 }
 
+/** Made once: it is costly, and a table shows many times. */
+const DATE_TIME = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
+
 export function dateTime(time: string | number): string {
-  return new Date(time).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
+  const date = new Date(time);
+  return Number.isNaN(date.getTime()) ? String(time) : DATE_TIME.format(date);
 }
 
 /** A value of a description, as one would write it. */

@@ -7,6 +7,7 @@ import type {
 } from '../../core/model/deployment.ts';
 import type { ArchiveChange, EventRecord } from '../../core/model/event.ts';
 import type { Permission } from '../../core/model/permission.ts';
+import type { ScalingPolicy, ScalingView } from '../../core/model/scaling.ts';
 import type { Role } from '../../core/model/tenant.ts';
 
 /** Records as the wire carries them. What the model has already is taken from there. */
@@ -30,7 +31,20 @@ export interface Deployment extends DeploymentSpec {
     readonly secretsVersion: number;
     readonly rotation: { readonly phase: RotationPhase | null; readonly next: RotationPhase };
     readonly instances: readonly InstanceView[];
+    readonly canary?: {
+      readonly image: string;
+      readonly replicas: number;
+      readonly placed: number;
+      readonly running: number;
+      readonly healthy: number;
+      readonly message: string;
+      readonly createdAt: string;
+    };
   };
+}
+
+export interface ScalingPolicyView extends ScalingPolicy {
+  readonly status: ScalingView | null;
 }
 
 export interface FieldChange {

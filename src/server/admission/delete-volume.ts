@@ -3,6 +3,7 @@ import type { VolumeRecord } from '../../core/model/volume.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import { joinId } from '../store/keys.ts';
+import type { TenantStore } from '../store/store.ts';
 import { type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
 import { storedVolumeView, type VolumeAdmission, volumeNotFound } from './volume-stored.ts';
@@ -11,6 +12,14 @@ function deleting({ message: _ended, primaryNodeId, ...record }: VolumeRecord): 
   const primary = primaryNodeId === undefined ? [] : [primaryNodeId];
   const holders = [...primary, ...record.replicas.map(({ nodeId }) => nodeId), ...record.leaving];
   return { ...record, phase: 'Deleting', copies: 0, replicas: [], leaving: [...new Set(holders)] };
+}
+
+/** They mount read-only and make no claim of their own. */
+function canariesOf(tenant: TenantStore, volumeId: string): readonly string[] {
+  return tenant
+    .list('canaries')
+    .filter(({ record }) => record.spec.volumes?.some((mount) => mount.volumeId === volumeId))
+    .map(({ record }) => record.spec.name);
 }
 
 /**
@@ -31,9 +40,11 @@ export async function deleteVolume(
     const outdated = revisionRejection(ifMatch, stored.modRevision);
     if (outdated) return outdated;
     const claims = tenant.get('volume-claims', id);
-    const consumers = consumersOf(claims?.record);
-    if (consumers.length > 0) {
-      const names = consumers.map((one) => ('job' in one ? `the job ${one.job}` : one.deployment));
+    const names = [
+      ...consumersOf(claims?.record).map((one) => ('job' in one ? `the job ${one.job}` : one.deployment)),
+      ...canariesOf(tenant, volumeId).map((name) => `the canary of ${name}`),
+    ];
+    if (names.length > 0) {
       return reject('volume_in_use', {
         field: 'id',
         received: received(volumeId),

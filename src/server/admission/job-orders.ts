@@ -1,21 +1,12 @@
-import { activeRun, jobOwner, type JobOrders, type JobRecord } from '../../core/model/job.ts';
+import { jobOwner, type JobOrders, type JobRecord } from '../../core/model/job.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import { actorName } from '../journal/journal.ts';
 import { claimVolumes } from '../placement/volume-claims.ts';
 import type { Stored } from '../store/collection.ts';
-import type { TenantStore } from '../store/store.ts';
 import { type Admission, type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
-import { findJob, jobNotFound, storedJobView } from './job-stored.ts';
-
-/** Taken up or not: what was ordered and not looked at yet is under way too. */
-function runUnderWay(tenant: TenantStore, { id, record }: Stored<JobRecord>): string | undefined {
-  const status = tenant.get('job-status', id)?.record;
-  const ordered = tenant.get('job-orders', id)?.record.run?.runId;
-  const active = status?.jobId === record.id ? activeRun(status)?.id : undefined;
-  return active ?? (ordered === status?.takenRun ? undefined : ordered);
-}
+import { findJob, jobNotFound, runUnderWay, storedJobView } from './job-stored.ts';
 
 const ANNOUNCED = { alterations: [], warnings: [], removed: [] } as const;
 

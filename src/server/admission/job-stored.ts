@@ -1,5 +1,5 @@
 import { jobView } from '../../core/contract/job-view.ts';
-import { jobOwner, type JobRecord } from '../../core/model/job.ts';
+import { activeRun, jobOwner, type JobRecord } from '../../core/model/job.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
@@ -13,8 +13,13 @@ export function findJob(tenant: TenantStore, name: string): Stored<JobRecord> | 
   return tenant.get('jobs', joinId(name));
 }
 
-export function storedJobView(tenant: TenantStore, stored: Stored<JobRecord>): Record<string, unknown> {
-  return jobView(stored.record, stored.modRevision, tenant.get('job-status', stored.id)?.record);
+export function storedJobView(
+  tenant: TenantStore,
+  stored: Stored<JobRecord>,
+  shownRuns?: number,
+): Record<string, unknown> {
+  const status = tenant.get('job-status', stored.id)?.record;
+  return jobView(stored.record, stored.modRevision, status, shownRuns);
 }
 
 export function jobNotFound(name: string): Rejection {
@@ -34,4 +39,12 @@ export function jobFacts(tenant: TenantStore, name: string): JobFacts {
         .filter(({ id }) => tenant.get('node-liveness', id)?.record.status === 'ready')
         .map(({ record }) => record.name),
   };
+}
+
+/** Taken up or not: what was ordered and not looked at yet is under way too. */
+export function runUnderWay(tenant: TenantStore, { id, record }: Stored<JobRecord>): string | undefined {
+  const status = tenant.get('job-status', id)?.record;
+  const ordered = tenant.get('job-orders', id)?.record.run?.runId;
+  const active = status?.jobId === record.id ? activeRun(status)?.id : undefined;
+  return active ?? (ordered === status?.takenRun ? undefined : ordered);
 }

@@ -25,6 +25,8 @@ export interface ControllersOptions extends ControllerDeps {
   readonly regions: readonly Region[];
   /** For epochs that begin from now on. */
   readonly volumeLeaseMs: number;
+  /** Of several control planes: whether no other one may think by now that this one has ended. */
+  readonly certain?: () => boolean;
   readonly scaling: ScalingOptions;
 }
 
@@ -66,6 +68,7 @@ export function createControllers(options: ControllersOptions): Controllers {
   );
   const volumes = new VolumesController(options, {
     leaseMs: options.volumeLeaseMs,
+    ...(options.certain && { certain: options.certain }),
     regions: options.regions,
   });
   const instances = new InstancesController(options, spans?.settleMs);

@@ -19,11 +19,6 @@ const STIR_MS = 50;
 /** Runs that wait for a node are also looked at now and then: an explanation may change without a change that is watched. */
 const UNPLACED_MS = 30_000;
 
-interface Known {
-  readonly memory: JobMemory;
-  readonly unplaced: boolean;
-}
-
 /**
  * Runs jobs: what is ordered and what the schedule asks for, one run of a job at a time, attempt by attempt. A job's attempt is an
  * instance like any other to scheduler, quota and dispatch; this controller is the only one that makes and ends them.
@@ -33,7 +28,9 @@ export class JobsController implements Controller {
   readonly #deps: ControllerDeps;
   readonly #parse: ParseSchedule;
   readonly #queue: KeyedQueue;
-  readonly #known = new Map<string, Known>();
+  readonly #memory = new Map<string, JobMemory>();
+  /** Jobs whose run no node takes. */
+  readonly #unplaced = new Map<TenantId, Set<string>>();
   readonly #schedules = new Map<string, CronSchedule | undefined>();
   readonly #workloads = new Map<string, { readonly specHash: string; readonly spec: DeploymentSpec }>();
   readonly #stirred = new Map<TenantId, () => void>();
@@ -73,7 +70,8 @@ export class JobsController implements Controller {
   abandon(tenantId: TenantId): void {
     this.#stirred.get(tenantId)?.();
     this.#stirred.delete(tenantId);
-    for (const held of [this.#known, this.#workloads])
+    this.#unplaced.delete(tenantId);
+    for (const held of [this.#memory, this.#workloads])
       for (const key of held.keys()) if (key.startsWith(`${tenantId}/`)) held.delete(key);
   }
 
@@ -82,7 +80,8 @@ export class JobsController implements Controller {
     for (const cancel of this.#stirred.values()) cancel();
     this.#stirred.clear();
     await this.#queue.stop();
-    this.#known.clear();
+    this.#memory.clear();
+    this.#unplaced.clear();
     this.#schedules.clear();
     this.#workloads.clear();
   }
@@ -143,19 +142,13 @@ export class JobsController implements Controller {
   }
 
   #stir(tenantId: TenantId): void {
-    if (this.#stirred.has(tenantId) || !this.#unplaced(tenantId).length) return;
+    if (this.#stirred.has(tenantId) || !this.#unplaced.get(tenantId)?.size) return;
     this.#stirred.set(
       tenantId,
       this.#deps.timers.after(STIR_MS, () => {
         this.#stirred.delete(tenantId);
-        for (const key of this.#unplaced(tenantId)) this.#queue.add(key);
+        for (const key of this.#unplaced.get(tenantId) ?? []) this.#queue.add(key);
       }),
-    );
-  }
-
-  #unplaced(tenantId: TenantId): readonly string[] {
-    return [...this.#known].flatMap(([key, { unplaced }]) =>
-      unplaced && key.startsWith(`${tenantId}/`) ? [key] : [],
     );
   }
 
@@ -168,7 +161,7 @@ export class JobsController implements Controller {
     const startedMs = clock.monotonicMs();
     const facts = readJobFacts(store.forTenant(tenantId), id);
     const schedule = this.#schedule(facts.job?.record.spec.schedule);
-    const memory = this.#known.get(key)?.memory;
+    const memory = this.#memory.get(key);
     const plan = planJob({
       ...facts.planned,
       placer: this.#placer(tenantId, key, facts),
@@ -196,18 +189,28 @@ export class JobsController implements Controller {
 
   #remember(key: string, facts: JobFacts, plan: JobPlan): void {
     if (facts.job === undefined && plan.status === undefined && facts.instances.size === plan.remove.length) {
-      this.#known.delete(key);
+      this.#memory.delete(key);
+      this.#unplaced.get(facts.tenant.tenantId)?.delete(key);
       this.#workloads.delete(key);
       return;
     }
     const unplaced = plan.refusal !== undefined;
-    this.#known.set(key, { memory: plan.memory, unplaced });
+    this.#memory.set(key, plan.memory);
+    this.#noteUnplaced(facts.tenant.tenantId, key, unplaced);
     const due = [
       ...(plan.recheckInMs === undefined ? [] : [plan.recheckInMs]),
       ...(unplaced ? [UNPLACED_MS] : []),
     ];
     if (plan.more) this.#queue.add(key);
     else if (due.length > 0) this.#queue.addAfter(key, Math.min(...due));
+  }
+
+  #noteUnplaced(tenantId: TenantId, key: string, unplaced: boolean): void {
+    const keys = this.#unplaced.get(tenantId) ?? new Set();
+    if (unplaced) keys.add(key);
+    else keys.delete(key);
+    if (keys.size > 0) this.#unplaced.set(tenantId, keys);
+    else this.#unplaced.delete(tenantId);
   }
 
   #placer(tenantId: TenantId, key: string, facts: JobFacts) {

@@ -15,18 +15,24 @@ function withinLimit({ copies = [] }: SeenVolume): string {
 }
 
 /**
- * Leases and measurements on this process's monotonic clock. A process that has just started does not know which leases its
- * predecessor gave, so every node may have got one at the very start.
+ * Leases and measurements on this process's monotonic clock. A process that has just started, or that has just begun to decide for a
+ * tenant, does not know which leases others gave: every node may have got one at that very moment.
  */
 export class VolumeMemory {
   readonly #startedMs: number;
-  readonly #leasedMs = new Map<string, number>();
   readonly #adoptedMs = new Map<TenantId, number>();
+  readonly #leasedMs = new Map<string, number>();
   readonly #withheld = new Map<string, Set<string>>();
-  readonly #heard = new Map<string, Heard>();
+  /** By node, then by volume: of its live session with this process; and of its last one. */
+  readonly #heard = new Map<string, Map<string, Heard>>();
+  readonly #past = new Map<string, ReadonlyMap<string, Heard>>();
 
   constructor(startedMs: number) {
     this.#startedMs = startedMs;
+  }
+
+  adopted(tenantId: TenantId, nowMs: number): void {
+    this.#adoptedMs.set(tenantId, nowMs);
   }
 
   mayLease(tenantId: TenantId, node: NodeName): boolean {
@@ -34,7 +40,8 @@ export class VolumeMemory {
   }
 
   leased(tenantId: TenantId, node: NodeName, heardMs: number): void {
-    this.#leasedMs.set(`${tenantId}/${node}`, heardMs);
+    const key = `${tenantId}/${node}`;
+    this.#leasedMs.set(key, Math.max(heardMs, this.#leasedMs.get(key) ?? heardMs));
   }
 
   /** No lease to the node until the promotion of the volume is stored or given up. */
@@ -50,37 +57,42 @@ export class VolumeMemory {
     if (volumes?.size === 0) this.#withheld.delete(key);
   }
 
-  /** Whoever decided for the tenant before may have let a lease be given up to now. */
-  adopted(tenantId: TenantId, nowMs: number): void {
-    this.#adoptedMs.set(tenantId, nowMs);
-  }
-
-  /** `elsewhereMs`: until when another control plane may have given the primary a lease. */
-  fencedAtMs(tenantId: TenantId, record: VolumeRecord, elsewhereMs = 0): number {
-    const own = this.#leasedMs.get(`${tenantId}/${record.primaryNodeId ?? ''}`) ?? this.#startedMs;
-    return Math.max(own, elsewhereMs, this.#adoptedMs.get(tenantId) ?? 0) + fencedAfterMs(record);
+  fencedAtMs(tenantId: TenantId, record: VolumeRecord): number {
+    const leased = this.#leasedMs.get(`${tenantId}/${record.primaryNodeId ?? ''}`) ?? this.#startedMs;
+    return Math.max(leased, this.#adoptedMs.get(tenantId) ?? this.#startedMs) + fencedAfterMs(record);
   }
 
   /** True: worth a look that nothing stored would cause. */
   reported(tenantId: TenantId, node: NodeName, seen: SeenVolume, heardMs: number): boolean {
-    const key = `${tenantId}/${seen.volumeId}/${node}`;
-    const before = this.#heard.get(key);
-    this.#heard.set(key, { seen, heardMs });
+    const key = `${tenantId}/${node}`;
+    const volumes = this.#heard.get(key) ?? new Map<string, Heard>();
+    const before = volumes.get(seen.volumeId);
+    this.#heard.set(key, volumes.set(seen.volumeId, { seen, heardMs }));
     return before !== undefined && withinLimit(before.seen) !== withinLimit(seen);
   }
 
+  /** From then on what is stored is the newest: its next session may be with another process. */
+  closed(tenantId: TenantId, node: NodeName): void {
+    const key = `${tenantId}/${node}`;
+    const volumes = this.#heard.get(key);
+    if (volumes === undefined) return;
+    this.#heard.delete(key);
+    this.#past.set(key, volumes);
+  }
+
   seen(tenantId: TenantId, volumeId: string, node: NodeName): SeenVolume | undefined {
-    return this.#heard.get(`${tenantId}/${volumeId}/${node}`)?.seen;
+    return this.#heard.get(`${tenantId}/${node}`)?.get(volumeId)?.seen;
   }
 
   copyAge(tenantId: TenantId, record: VolumeRecord, node: NodeName): CopyAge | undefined {
-    const heard = this.#heard.get(`${tenantId}/${record.id}/${record.primaryNodeId ?? ''}`);
+    const key = `${tenantId}/${record.primaryNodeId ?? ''}`;
+    const heard = (this.#heard.get(key) ?? this.#past.get(key))?.get(record.id);
     if (heard?.seen.epoch !== record.epoch) return undefined;
     const ageMs = heard.seen.copies?.find(({ nodeId }) => nodeId === node)?.ageMs;
     return ageMs === undefined ? undefined : { ageMs, heardMs: heard.heardMs };
   }
 
   forget(tenantId: TenantId, volumeId: string, node: NodeName): void {
-    this.#heard.delete(`${tenantId}/${volumeId}/${node}`);
+    this.#heard.get(`${tenantId}/${node}`)?.delete(volumeId);
   }
 }

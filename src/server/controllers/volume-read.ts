@@ -48,6 +48,8 @@ function isBraked(nodes: readonly VolumeNode[]): boolean {
 
 export interface VolumeSettings {
   readonly leaseMs: number;
+  /** Whether no other process may think by now that this one has ended; absent: it is the only one. */
+  readonly certain?: () => boolean;
   readonly regions: readonly Region[];
 }
 
@@ -56,10 +58,9 @@ export function readVolumeFacts(
   record: VolumeRecord,
   memory: VolumeMemory,
   { leaseMs, regions }: VolumeSettings,
-  at: { readonly nowMs: number; readonly now: string; readonly leasedElsewhereMs?: number },
+  at: { readonly nowMs: number; readonly now: string },
 ): VolumeFacts {
   const { tenantId } = tenant;
-  const { nowMs, now, leasedElsewhereMs } = at;
   const nodes = (): readonly VolumeNode[] =>
     tenant.list('nodes').map((stored) => volumeNode(tenant, stored.record));
   return {
@@ -77,10 +78,9 @@ export function readVolumeFacts(
     residencies: bindingResidencies(tenant, record.id),
     regions,
     mounted: claimants(tenant, record.id).length > 0,
-    fencedAtMs: memory.fencedAtMs(tenantId, record, leasedElsewhereMs),
+    fencedAtMs: memory.fencedAtMs(tenantId, record),
     braked: () => isBraked(nodes()),
     leaseMs,
-    nowMs,
-    now,
+    ...at,
   };
 }

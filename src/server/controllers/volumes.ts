@@ -7,11 +7,11 @@ import type { VolumeRecord } from '../../core/model/volume.ts';
 import { planVolume, type VolumePlan } from '../../core/planner/volumes.ts';
 import type { Stored } from '../store/collection.ts';
 import { joinId } from '../store/keys.ts';
+import type { NodeSession } from '../store/records.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
 import type { ViewChange } from '../store/view.ts';
 import { type Controller, type ControllerDeps, ownedTenants } from './controller.ts';
-import { LeasesElsewhere } from './leases-elsewhere.ts';
 import { KeyedQueue } from './queue.ts';
 import { VolumeMemory } from './volume-memory.ts';
 import { readVolumeFacts, type VolumeSettings } from './volume-read.ts';
@@ -21,6 +21,7 @@ export interface VolumeSigns {
   mayLease(tenantId: TenantId, node: NodeName): boolean;
   leased(tenantId: TenantId, node: NodeName, heardMs: number): void;
   reported(tenantId: TenantId, node: NodeName, seen: SeenVolume, heardMs: number): void;
+  closed(tenantId: TenantId, node: NodeName): void;
 }
 
 /**
@@ -33,14 +34,12 @@ export class VolumesController implements Controller, VolumeSigns {
   readonly #settings: VolumeSettings;
   readonly #queue: KeyedQueue;
   readonly #memory: VolumeMemory;
-  readonly #elsewhere: LeasesElsewhere | undefined;
   #unsubscribe: (() => void) | undefined;
 
   constructor(deps: ControllerDeps, settings: VolumeSettings) {
     this.#deps = deps;
     this.#settings = settings;
     this.#memory = new VolumeMemory(deps.clock.monotonicMs());
-    if (deps.controlPlane !== undefined) this.#elsewhere = new LeasesElsewhere(deps.store, deps.controlPlane);
     this.#queue = new KeyedQueue(
       {
         work: (key) => this.#converge(key),
@@ -61,7 +60,7 @@ export class VolumesController implements Controller, VolumeSigns {
   }
 
   adopt(tenantId: TenantId): void {
-    if (this.#elsewhere !== undefined) this.#memory.adopted(tenantId, this.#deps.clock.monotonicMs());
+    this.#memory.adopted(tenantId, this.#deps.clock.monotonicMs());
     this.#addAll(tenantId);
   }
 
@@ -78,7 +77,12 @@ export class VolumesController implements Controller, VolumeSigns {
   }
 
   mayLease(tenantId: TenantId, node: NodeName): boolean {
-    return this.#memory.mayLease(tenantId, node);
+    // Who others may think has ended must not let anybody write on.
+    return (this.#settings.certain?.() ?? true) && this.#memory.mayLease(tenantId, node);
+  }
+
+  closed(tenantId: TenantId, node: NodeName): void {
+    this.#memory.closed(tenantId, node);
   }
 
   leased(tenantId: TenantId, node: NodeName, heardMs: number): void {
@@ -93,14 +97,6 @@ export class VolumesController implements Controller, VolumeSigns {
     if (this.#deps.owns(tenantId)) this.#queue.add(`${tenantId}/${id}`);
   }
 
-  /** When a lease ended elsewhere counts from when it was first seen: it is looked at once, not when a promotion is due. */
-  #noteLeases(tenantId: TenantId): void {
-    const nowMs = this.#deps.clock.monotonicMs();
-    for (const { record } of this.#deps.store.forTenant(tenantId).list('volumes'))
-      if (record.primaryNodeId !== undefined)
-        this.#elsewhere?.latestMs(tenantId, record.primaryNodeId, nowMs);
-  }
-
   #addAll(tenantId: TenantId): void {
     for (const id of this.#deps.store.view.tenant(tenantId, 'volumes').ids()) this.#add(tenantId, id);
   }
@@ -108,26 +104,19 @@ export class VolumesController implements Controller, VolumeSigns {
   #take(change: ViewChange): void {
     const { tenantId, kind, id } = change;
     if (tenantId === undefined) {
-      // A control plane ended: the leases that it gave end from here on.
-      if (kind === 'control-planes' && change.after === undefined)
-        for (const owned of ownedTenants(this.#deps)) this.#noteLeases(owned);
+      if (kind === 'control-planes' && change.after === undefined) this.#endedElsewhere(id);
       return;
     }
     switch (kind) {
-      case 'node-sessions':
-        if (this.#deps.owns(tenantId))
-          this.#elsewhere?.latestMs(
-            tenantId,
-            decodeURIComponent(id) as NodeName,
-            this.#deps.clock.monotonicMs(),
-          );
-        break;
       case 'volumes':
       case 'volume-claims':
         this.#add(tenantId, id);
         break;
       case 'volume-observations':
         this.#add(tenantId, id.slice(0, id.indexOf('/')));
+        break;
+      case 'node-sessions':
+        this.#movedElsewhere(tenantId, change);
         break;
       case 'nodes':
         if (nodeMoved(change)) this.#addAll(tenantId);
@@ -144,6 +133,39 @@ export class VolumesController implements Controller, VolumeSigns {
     }
   }
 
+  /**
+   * Another process gave leases to the node, at the latest when it last heard it. What it says of a session is seen after it
+   * happened, so the moment of seeing it is late enough.
+   */
+  #movedElsewhere(tenantId: TenantId, { id, before, after }: ViewChange): void {
+    const was = before?.record as NodeSession | undefined;
+    const is = after?.record as NodeSession | undefined;
+    const { controlPlane } = this.#deps;
+    if (was === undefined || was.controlPlane === controlPlane) return;
+    const silentMs = is?.controlPlane === was.controlPlane ? (is.closed?.silentMs ?? 0) : 0;
+    const nowMs = this.#deps.clock.monotonicMs();
+    this.#memory.leased(tenantId, decodeURIComponent(id) as NodeName, nowMs - silentMs);
+  }
+
+  /** It gave leases until its own ended, which was before its record went. */
+  #endedElsewhere(controlPlane: string): void {
+    const { view } = this.#deps.store;
+    const nowMs = this.#deps.clock.monotonicMs();
+    for (const tenantId of view.tenantIds()) {
+      for (const { id, record } of view.tenant(tenantId, 'node-sessions').list())
+        if (record.controlPlane === controlPlane)
+          this.#memory.leased(tenantId, decodeURIComponent(id) as NodeName, nowMs);
+    }
+  }
+
+  /** Connected to another process that lives: it is given leases there all the time. */
+  #isLeasedElsewhere(tenant: TenantStore, node: NodeName | undefined): boolean {
+    const session = node === undefined ? undefined : tenant.get('node-sessions', joinId(node))?.record;
+    if (session === undefined || session.closed !== undefined) return false;
+    if (session.controlPlane === this.#deps.controlPlane) return false;
+    return this.#deps.store.getGlobal('control-planes', session.controlPlane) !== undefined;
+  }
+
   async #converge(key: string): Promise<void> {
     const slash = key.indexOf('/');
     const tenantId = key.slice(0, slash) as TenantId;
@@ -151,17 +173,18 @@ export class VolumesController implements Controller, VolumeSigns {
     const tenant = this.#deps.store.forTenant(tenantId);
     const id = key.slice(slash + 1);
     const stored = tenant.get('volumes', id);
-    if (stored === undefined) return;
+    if (stored === undefined || !this.#deps.owns(tenant.tenantId)) return;
     const { clock, metrics } = this.#deps;
     const nowMs = clock.monotonicMs();
     const facts = readVolumeFacts(tenant, stored.record, this.#memory, this.#settings, {
       nowMs,
       now: clock.now().toISOString(),
-      ...this.#leasedElsewhere(tenant.tenantId, stored.record, nowMs),
     });
-    const plan = planVolume(facts);
+    const elsewhere = this.#isLeasedElsewhere(tenant, stored.record.primaryNodeId);
+    const plan = planVolume(elsewhere ? { ...facts, fencedAtMs: Number.POSITIVE_INFINITY } : facts);
     metrics.decided(this.name, (clock.monotonicMs() - nowMs) / 1000);
-    if (plan.recheckInMs !== undefined) this.#queue.addAfter(key, Math.max(1, plan.recheckInMs));
+    if (plan.recheckInMs !== undefined && Number.isFinite(plan.recheckInMs))
+      this.#queue.addAfter(key, Math.max(1, plan.recheckInMs));
     const transaction = this.#transaction(tenant, stored, plan);
     const primary = stored.record.primaryNodeId;
     if (transaction === undefined) {
@@ -169,23 +192,16 @@ export class VolumesController implements Controller, VolumeSigns {
       return;
     }
     // Nothing was awaited since the lease was judged: from here on the old primary gets no further one.
-    if (plan.promotes && primary !== undefined)
+    if (plan.promotes && primary !== undefined) {
       this.#memory.withhold(tenant.tenantId, primary, stored.record.id);
+      // A session that opens meanwhile, wherever, is in the node's record: then it is judged anew.
+      transaction.expect('nodes', joinId(primary), tenant.get('nodes', joinId(primary)));
+    }
     const result = await tenant.commit(transaction);
     metrics.committed(this.name, result.ok ? 'ok' : 'conflict');
     if (primary !== undefined) this.#memory.release(tenant.tenantId, primary, stored.record.id);
     if (!result.ok) this.#queue.add(key);
     else for (const node of plan.forget) this.#memory.forget(tenant.tenantId, stored.record.id, node);
-  }
-
-  #leasedElsewhere(
-    tenantId: TenantId,
-    { primaryNodeId }: VolumeRecord,
-    nowMs: number,
-  ): { readonly leasedElsewhereMs?: number } {
-    const leasedElsewhereMs =
-      primaryNodeId === undefined ? undefined : this.#elsewhere?.latestMs(tenantId, primaryNodeId, nowMs);
-    return leasedElsewhereMs === undefined ? {} : { leasedElsewhereMs };
   }
 
   /** Undefined: everything is as it should be. */
@@ -197,11 +213,6 @@ export class VolumesController implements Controller, VolumeSigns {
     const changed = canonicalJson(plan.record) !== canonicalJson(record);
     if (!changed && !plan.remove && plan.forget.length === 0) return undefined;
     const transaction = tenant.transaction().expect('volumes', id, { id, record, ...stored });
-    // A session that the old primary opens meanwhile, with whichever control plane, could get it a lease: then this is not stored.
-    if (plan.promotes && record.primaryNodeId !== undefined && this.#elsewhere !== undefined) {
-      const session = joinId(record.primaryNodeId);
-      transaction.expect('node-sessions', session, tenant.get('node-sessions', session));
-    }
     if (plan.remove) {
       transaction.delete('volumes', id).delete('volume-names', joinId(record.name));
       for (const seen of tenant.collection('volume-observations').listUnder(id))

@@ -59,8 +59,6 @@ export interface OtherControlPlanes {
   usage(tenantId: TenantId, nodes: readonly string[]): Promise<readonly AgedUsage[]>;
   /** Id of this process among them. */
   readonly self: string;
-  /** Whether none of them may think by now that this process has ended. */
-  mayPromise(): boolean;
   /** Whether the agent of the node is connected to one of them. */
   connected(tenantId: TenantId, node: string): boolean;
   /** The answer of that agent, through its control plane. */
@@ -125,7 +123,10 @@ export class Dispatch {
           this.#jobLogs.opened(session);
         },
         onMessage: (session, message) => this.#onMessage(session, message),
-        onClosed: (session) => this.#reports.forget(session.key),
+        onClosed: (session) => {
+          this.#reports.forget(session.key);
+          this.#volumeReports.forget(session);
+        },
       },
     );
     this.#jobLogs = new JobLogs({
@@ -187,8 +188,6 @@ export class Dispatch {
     this.#volumeReports.take(session, report, heardMs);
     if (report.beat === undefined || !this.volumes.holdsLease(tenantId, node)) return;
     if (!this.#volumeSigns.mayLease(tenantId, node as NodeName)) return;
-    // Others count the leases of a process that ended from when its own lease in the store did.
-    if (this.#others?.mayPromise() === false) return;
     // Noted first: a lease that was perhaps not heard counts as one that was.
     this.#volumeSigns.leased(tenantId, node as NodeName, heardMs);
     session.send({ type: 'lease', epoch, beat: report.beat });

@@ -87,6 +87,13 @@ export class VolumeReports {
     this.#write();
   }
 
+  /** Its next session may be with another process: from then on what is stored is the newest. */
+  forget({ identity: { tenantId, node } }: AgentSession): void {
+    for (const { record } of this.#options.placed.on(tenantId, node))
+      this.#newest.delete(tenantKey(tenantId, 'volume-observations', joinId(record.id, node)));
+    this.#options.signs.closed(tenantId, node as NodeName);
+  }
+
   /** It took up the order to remove, and what it keeps does not name the volume any more. */
   #removed(
     { identity: { node }, generation }: AgentSession,

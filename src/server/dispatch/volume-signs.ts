@@ -12,6 +12,8 @@ export interface VolumeSigns {
   leased(tenantId: TenantId, node: NodeName, heardMs: number): void;
   /** The newest word of a node on a volume. */
   reported(tenantId: TenantId, node: NodeName, seen: SeenVolume, heardMs: number): void;
+  /** Its session with this process ended: what it said is the newest no more. */
+  closed(tenantId: TenantId, node: NodeName): void;
 }
 
 /** Nobody decides: volumes are told of and kept, and nothing is promoted. */
@@ -19,4 +21,5 @@ export const NO_VOLUME_SIGNS: VolumeSigns = {
   mayLease: () => true,
   leased: () => undefined,
   reported: () => undefined,
+  closed: () => undefined,
 };

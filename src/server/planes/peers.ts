@@ -25,8 +25,6 @@ export interface PeersOptions {
   readonly store: Store;
   readonly self: string;
   readonly tokenKey: Buffer;
-  /** See `Membership.certain`. */
-  readonly certain: () => boolean;
 }
 
 interface Peer {
@@ -39,17 +37,11 @@ export class Peers implements OtherControlPlanes {
   readonly self: string;
   readonly #store: Store;
   readonly #tokenKey: Buffer;
-  readonly #certain: () => boolean;
 
-  constructor({ store, self, tokenKey, certain }: PeersOptions) {
-    this.#certain = certain;
+  constructor({ store, self, tokenKey }: PeersOptions) {
     this.#store = store;
     this.self = self;
     this.#tokenKey = tokenKey;
-  }
-
-  mayPromise(): boolean {
-    return this.#certain();
   }
 
   connected(tenantId: TenantId, node: string): boolean {

@@ -79,17 +79,17 @@ export class Several {
     this.#options = options;
     this.barrier = new ReadBarrier(store.kv, store.view);
     this.controllersStore = new OwnedStore(store, (tenantId) => this.#shards?.guard(tenantId));
-    this.peers = new Peers({
-      store,
-      self: this.id,
-      tokenKey,
-      certain: () => this.#membership?.certain === true,
-    });
+    this.peers = new Peers({ store, self: this.id, tokenKey });
     this.proofs = new PeerProofs(tokenKey, this.id);
   }
 
   get shards(): Shards | undefined {
     return this.#shards;
+  }
+
+  /** Whether no other process may think by now that this one has ended. */
+  get certain(): boolean {
+    return this.#membership?.certain === true;
   }
 
   /** `onIsolated`: the store is out of reach of this process alone. */

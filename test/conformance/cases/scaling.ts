@@ -129,6 +129,10 @@ export const scalingCases: readonly Case[] = [
   }),
   ...refused('canary_invalid', 'spec.volumes', {
     'a second writer': async (stage) => canary(changed, await writer(stage))(stage),
+    'a volume that only the canary mounts': async (stage) => {
+      const volumeId = await plantVolume(stage);
+      return canary({ spec: { volumes: [{ volumeId, mountPath: '/data', readOnly: true }] } })(stage);
+    },
   }),
   ...refused('canary_invalid', 'spec.ingress.host', {
     'another host': canary(

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { eventually } from '../cluster.ts';
 import { startEngine, type TestEngine } from '../engine.ts';
 import { PLAIN_PATH } from '../installation.ts';
+import { ensurePackages } from '../packages.ts';
 import { PageShell } from './shell.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
@@ -29,18 +30,19 @@ export class GuideHouse {
     return join(this.home, 'berth');
   }
 
-  #environment(): Record<string, string> {
+  environment(): Record<string, string> {
     const sockets = this.#engines.slice(1).map(({ socketPath }, index) => [`ENGINE${index + 2}`, socketPath]);
     return {
       PATH: `${join(this.home, 'path')}:${PLAIN_PATH}`,
       HOME: this.home,
+      DOCKER_HOST: `unix://${this.socket}`,
       LANG: 'C.UTF-8',
       ...(Object.fromEntries(sockets) as Record<string, string>),
     };
   }
 
   /** Runs what follows in the namespace and under the host name of the house. */
-  #entry(): readonly string[] {
+  entry(): readonly string[] {
     const [command, args] = this.#engines[0]?.namespace?.command([
       '/usr/bin/unshare',
       '--uts',
@@ -53,14 +55,19 @@ export class GuideHouse {
     return [command, ...args];
   }
 
-  async start(): Promise<void> {
+  /** All but `berth up`. */
+  async prepare(): Promise<void> {
+    ensurePackages(['docker.io', 'docker-registry', 'busybox-static', 'curl', 'jq']);
     mkdirSync(join(this.home, 'path'));
     symlinkSync(join(ROOT, 'bin/berth'), join(this.home, 'path/berth'));
     await this.needEngines(1);
     mkdirSync(this.#folder);
-    const socket = this.#engines[0]?.socketPath ?? '';
-    const [command = '', ...args] = [...this.#entry(), 'berth', 'up', '--quickstart', '--engine', socket];
-    const child = spawn(command, args, { cwd: this.#folder, env: this.#environment() });
+  }
+
+  async start(): Promise<void> {
+    await this.prepare();
+    const [command, ...args] = [...this.entry(), 'berth', 'up', '--quickstart'];
+    const child = spawn(command, args, { cwd: this.#folder, env: this.environment() });
     this.#up = child;
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (chunk: Buffer) => {
@@ -76,6 +83,10 @@ export class GuideHouse {
     this.sampleImage = /Sample image: (\S+),/.exec(this.#said)?.[1] ?? '';
   }
 
+  get socket(): string {
+    return this.#engines[0]?.socketPath ?? '';
+  }
+
   async needEngines(count: number): Promise<void> {
     while (this.#engines.length < count) this.#engines.push(await startEngine());
   }
@@ -86,13 +97,15 @@ export class GuideHouse {
 
   /** A folder and a shell for a page. */
   shell(): PageShell {
-    const folder = mkdtempSync(join(this.home, 'page-'));
-    return new PageShell(this.#entry(), folder, this.#environment());
+    const folder = join(this.home, 'work');
+    rmSync(folder, { recursive: true, force: true });
+    mkdirSync(folder);
+    return new PageShell(this.entry(), folder, this.environment());
   }
 
   /** What a page made is gone before the next begins; the sample is there again. */
   async tidy(): Promise<void> {
-    const shell = new PageShell(this.#entry(), this.#folder, this.#environment());
+    const shell = new PageShell(this.entry(), this.#folder, this.environment());
     const others = 'berth get deployments -o name | cut -d/ -f2 | grep -vx hello';
     await shell.run('berth context use local');
     await shell.run(`for one in $(${others}); do berth delete deployment $one -y; done`);

@@ -2,13 +2,15 @@
 const VARIABLE: readonly (readonly [RegExp, string])[] = [
   [/\bberth_(?:pat|join|node)_\S*/g, '<token>'],
   [/\b[a-z]{3,5}_[0-9a-hjkmnp-tv-z]{26}\b/g, '<id>'],
-  [/\btok(?:en)?_?[0-9a-hjkmnp-tv-z]{20,32}\b/g, '<id>'],
+  [/\b(?:tok|token|join)_?[0-9a-hjkmnp-tv-z]{20,32}\b/g, '<id>'],
+  [/\breq_\w+/g, '<id>'],
   [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, '<uuid>'],
   [/\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?/g, '<time>'],
   [/\b\d\d:\d\d:\d\d\b/g, '<time>'],
   [/\b[0-9a-f]{8,64}\b/g, '<hex>'],
-  [/\brevision"?:? \d+/g, 'revision <n>'],
+  [/\brevision"?:? ?\d+/g, 'revision <n>'],
   [/\b\d+(?:\.\d+)? ?(?:ms|s|min|h|d)\b/g, '<span>'],
+  [/\b(?:\d+[dhms]){2,}\b/g, '<span>'],
   [/\b\d+(?:\.\d+)? (?:TiB|GiB|MiB|KiB|B)\b/g, '<size>'],
   [/\b\d+ CPU\b/g, '<n> CPU'],
   [/\b\d+\.\d+\.\d+\+[\w.~-]+/g, '<version>'],
@@ -24,7 +26,8 @@ export function normal(line: string): string {
 
 const ANY = '…';
 /** What a wait says meanwhile, where no terminal shows it as one moving line: as many lines as there was time for. */
-const MEANWHILE = /^ {2}[a-z0-9-]+: (?:Pending|Waiting|Progressing|Running|Degraded|Stopped): /;
+const MEANWHILE =
+  /^ {2}(?:canary of .*healthy$|[a-z0-9-]+: (?:(?:Pending|Waiting|Progressing|Running|Degraded|Stopped): |not looked at |pending on |starting on |attempt \d+ ))/;
 
 /** As it is written into a page: without what was said meanwhile, and without tokens. */
 export function printable(lines: readonly string[]): readonly string[] {

@@ -21,7 +21,7 @@ export class PageShell {
 
   constructor(line: readonly string[], folder: string, environment: Readonly<Record<string, string>>) {
     this.#folder = folder;
-    const [command = '', ...args] = [...line, '/bin/bash', '--norc'];
+    const [command, ...args] = [...line, '/bin/bash', '--norc'];
     this.#child = spawn(command, args, { cwd: folder, env: environment, stdio: ['pipe', 'pipe', 'pipe'] });
     for (const stream of [this.#child.stdout, this.#child.stderr])
       stream?.on('data', (chunk: Buffer) => {

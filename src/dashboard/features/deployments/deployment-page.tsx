@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { useLiveEvents } from '../../app/live.tsx';
 import { useApi, useSession } from '../../app/session.tsx';
 import { PhaseBadge } from '../../components/badge.tsx';
 import { Button, ButtonLink } from '../../components/button.tsx';
@@ -13,6 +14,7 @@ import { Tabs } from '../../components/tabs.tsx';
 import { TimeAgo } from '../../components/time-ago.tsx';
 import { useToast } from '../../components/toast.tsx';
 import type { Deployment, Instance } from '../../lib/records.ts';
+import { CanaryPanel } from './canary-panel.tsx';
 import { ConfigurationPanel } from './configuration-panel.tsx';
 import {
   deploymentPath,
@@ -27,6 +29,7 @@ import { LogsPanel } from './logs-panel.tsx';
 import { RolloutProgress } from './rollout-progress.tsx';
 import { RotationPanel } from './rotation-panel.tsx';
 import { ScaleDialog } from './scale-dialog.tsx';
+import { ScalingPanel } from './scaling-panel.tsx';
 import { UsageCharts } from './usage-charts.tsx';
 import { useUsageHistory } from './usage-history.ts';
 
@@ -129,6 +132,16 @@ function Detail({
         { value: 'logs', title: 'Logs', content: () => <LogsPanel name={name} instances={instances} /> },
         { value: 'events', title: 'Events', content: () => <EventsPanel name={name} /> },
         {
+          value: 'rollout',
+          title: 'Canary and scaling',
+          content: () => (
+            <div className="grid items-start gap-5 xl:grid-cols-2">
+              <CanaryPanel deployment={deployment} />
+              <ScalingPanel name={name} />
+            </div>
+          ),
+        },
+        {
           value: 'configuration',
           title: 'Configuration',
           content: () => (
@@ -148,10 +161,19 @@ function Detail({
   );
 }
 
+/** Ends of a rollout are told also to those who look at another part of the page. */
+const TOLD = new Set(['deployment.rollout_completed', 'deployment.rollout_failed', 'deployment.rolled_back']);
+
 export function DeploymentPage() {
   const { name } = useParams({ strict: false }) as { name: string };
   const { data: deployment, error } = useDeployment(name);
   const { data: instances = [], dataUpdatedAt } = useInstances(name);
+  const { done, failed } = useToast();
+  useLiveEvents(({ kind, subject, message }) => {
+    if (!TOLD.has(kind) || subject.kind !== 'Deployment' || subject.name !== name) return;
+    if (kind === 'deployment.rollout_completed') done(message);
+    else failed(new Error(message));
+  });
   const back = { to: '/deployments', title: 'Deployments' };
   if (deployment === undefined)
     return (

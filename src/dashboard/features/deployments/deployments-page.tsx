@@ -1,5 +1,5 @@
 import { useMemo } from 'react';
-import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useNavigate, useSearch } from '@tanstack/react-router';
 import type { DeploymentPhase } from '../../../core/model/deployment.ts';
 import { useSession } from '../../app/session.tsx';
 import { PhaseBadge } from '../../components/badge.tsx';
@@ -9,6 +9,7 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorNotice } from '../../components/error-notice.tsx';
 import { Loading } from '../../components/loading.tsx';
 import { Page, Panel } from '../../components/page.tsx';
+import { RowLink } from '../../components/row-link.tsx';
 import { SearchBox } from '../../components/search-box.tsx';
 import { TimeAgo } from '../../components/time-ago.tsx';
 import { count } from '../../lib/format.ts';
@@ -30,15 +31,7 @@ const COLUMNS: readonly Column<Deployment>[] = [
     title: 'Name',
     width: '24%',
     sortBy: ({ name }) => name,
-    cell: ({ name }) => (
-      <Link
-        to="/deployments/$name"
-        params={{ name }}
-        className="font-medium hover:text-accent hover:underline"
-      >
-        {name}
-      </Link>
-    ),
+    cell: ({ name }) => <RowLink to={`/deployments/${name}`}>{name}</RowLink>,
   },
   {
     title: 'Status',

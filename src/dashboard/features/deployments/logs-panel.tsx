@@ -1,5 +1,4 @@
 import { useEffect, useMemo, useRef, useState } from 'react';
-import { useLiveEvents } from '../../app/live.tsx';
 import { useApi } from '../../app/session.tsx';
 import { Button } from '../../components/button.tsx';
 import { ErrorNotice } from '../../components/error-notice.tsx';
@@ -22,7 +21,7 @@ const FLUSH_MS = 100;
 const TAIL = 200;
 
 /** Lines as they are printed, gathered a few times a second so that a chatty workload does not freeze the page. */
-function useLogLines(name: string, instance: string, isFollowing: boolean, round: number) {
+function useLogLines(name: string, instance: string, isFollowing: boolean) {
   const api = useApi();
   const [lines, setLines] = useState<readonly LogLine[]>([]);
   const [state, setState] = useState<LiveState | 'ended'>('connecting');
@@ -71,8 +70,7 @@ function useLogLines(name: string, instance: string, isFollowing: boolean, round
       controller.abort();
       clearInterval(timer);
     };
-    // Each round reads the instances there are by then.
-  }, [api, name, instance, isFollowing, round]);
+  }, [api, name, instance, isFollowing]);
   return { lines, state, error };
 }
 
@@ -90,13 +88,7 @@ export function LogsPanel({
   const [instance, setInstance] = useState('');
   const [isFollowing, setFollowing] = useState(true);
   const [wanted, setWanted] = useState('');
-  const [round, setRound] = useState(0);
-  const [hasNewcomers, setNewcomers] = useState(false);
-  const { lines, state, error } = useLogLines(name, instance, isFollowing, round);
-  // A log is of the instances there were when it was opened.
-  useLiveEvents(({ kind, details }) => {
-    if (kind === 'instance.started' && details['deployment'] === name) setNewcomers(true);
-  });
+  const { lines, state, error } = useLogLines(name, instance, isFollowing);
   const scroller = useRef<HTMLDivElement>(null);
   const isAtEnd = useRef(true);
   const shown = useMemo(
@@ -131,18 +123,6 @@ export function LogsPanel({
         <Button icon={isFollowing ? 'pause' : 'play'} onClick={() => setFollowing(!isFollowing)}>
           {isFollowing ? 'Pause' : 'Follow'}
         </Button>
-        {hasNewcomers ? (
-          <Button
-            tone="quiet"
-            icon="refresh"
-            onClick={() => {
-              setNewcomers(false);
-              setRound(round + 1);
-            }}
-          >
-            Follow new instances too
-          </Button>
-        ) : null}
         <span className="text-xs text-muted" role="status">
           {isFollowing
             ? state === 'live'

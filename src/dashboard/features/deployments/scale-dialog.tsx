@@ -4,9 +4,9 @@ import { Button, IconButton } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { FormRejection, TextField, UnclaimedRejection } from '../../components/field.tsx';
 import { useToast } from '../../components/toast.tsx';
+import { useWrite } from '../../components/use-write.ts';
 import { count } from '../../lib/format.ts';
 import type { Deployment, DeploymentWritten } from '../../lib/records.ts';
-import { type RejectionBody, rejectionOf } from '../../lib/rejection.ts';
 import { deploymentPath, useDeploymentWritten } from './deployment-queries.ts';
 import { numberOrText } from './draft.ts';
 
@@ -20,15 +20,12 @@ export function ScaleDialog({
   const { name } = deployment;
   const api = useApi();
   const written = useDeploymentWritten();
-  const { done, failed } = useToast();
+  const { done } = useToast();
   const [replicas, setReplicas] = useState(String(deployment.replicas));
-  const [rejection, setRejection] = useState<RejectionBody>();
-  const [isBusy, setBusy] = useState(false);
+  const { isBusy, rejection, write } = useWrite();
   const step = (by: number) => setReplicas(String(Math.max(0, (Number.parseInt(replicas, 10) || 0) + by)));
-  const save = async () => {
-    setBusy(true);
-    setRejection(undefined);
-    try {
+  const save = () =>
+    write(async () => {
       const answer = await api.call<DeploymentWritten>('PUT', deploymentPath(name), {
         body: { replicas: numberOrText(replicas) },
       });
@@ -37,14 +34,7 @@ export function ScaleDialog({
       );
       await written(name);
       onClose();
-    } catch (problem) {
-      const refused = rejectionOf(problem);
-      if (refused === undefined) failed(problem);
-      else setRejection(refused);
-    } finally {
-      setBusy(false);
-    }
-  };
+    });
   return (
     <Dialog
       title={`Scale ${name}`}

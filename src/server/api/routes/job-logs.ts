@@ -1,4 +1,6 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import {
+  isFinished,
   jobLogSegments,
   jobOwner,
   type JobLog,
@@ -9,7 +11,7 @@ import type { InstanceRecord } from '../../../core/model/instance.ts';
 import { received } from '../../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
-import { findJob, jobNotFound } from '../../admission/job-stored.ts';
+import { findJob, jobNotFound, runUnderWay } from '../../admission/job-stored.ts';
 import type { Dispatch } from '../../dispatch/dispatch.ts';
 import type { Stored } from '../../store/collection.ts';
 import { joinId } from '../../store/keys.ts';
@@ -100,8 +102,11 @@ function send(lines: readonly string[], follow: boolean, run: string): StreamRep
   };
 }
 
-/** What is kept is answered from the store; an attempt under way, or not fetched yet, from its agent. */
-export async function jobLogs(dispatch: Dispatch, request: RouteRequest): Promise<Reply> {
+/**
+ * What is kept is answered from the store; an attempt under way, or not fetched yet, from its agent. Undefined: nothing was
+ * printed yet, but a run is under way.
+ */
+async function logsNow(dispatch: Dispatch, request: RouteRequest): Promise<Reply | undefined> {
   const { store, params, query } = request;
   const name = params['name'] ?? '';
   const job = findJob(store, name);
@@ -109,11 +114,32 @@ export async function jobLogs(dispatch: Dispatch, request: RouteRequest): Promis
   const wanted = logRequest(query);
   if (isRejection(wanted)) return wanted;
   const chosen = choose(store, job, query);
-  if (chosen === undefined) return send([], wanted.follow, '');
+  const waits = runUnderWay(store, job) !== undefined;
+  if (chosen === undefined) return waits ? undefined : send([], wanted.follow, '');
   if (isRejection(chosen)) return chosen;
   const { run, attempt } = chosen;
   const kept = await store.getCold('job-logs', joinId(...jobLogSegments(name, run.id, attempt)));
   if (kept !== undefined) return send(keptLines(kept.record, wanted.tail), wanted.follow, run.id);
   const instance = instanceOf(store, name, chosen);
-  return instance === undefined ? send([], wanted.follow, run.id) : streamLogs(dispatch, request, [instance]);
+  if (instance !== undefined) return streamLogs(dispatch, request, [instance]);
+  return waits && !isFinished(run) ? undefined : send([], wanted.follow, run.id);
+}
+
+const LOOK_MS = 200;
+
+/** A follower waits for the container of the run under way; whoever does not follow is answered with nothing. */
+export async function jobLogs(dispatch: Dispatch, request: RouteRequest): Promise<Reply> {
+  const now = await logsNow(dispatch, request);
+  if (now !== undefined) return now;
+  const empty = send([], request.query['follow'] === 'true', '');
+  if (request.query['follow'] !== 'true') return empty;
+  const stream: StreamReply['stream'] = async (sink) => {
+    while (!sink.signal.aborted) {
+      const next = await logsNow(dispatch, request);
+      // A job that is deleted, or an agent that goes away, meanwhile: the answer has begun, so it ends.
+      if (next !== undefined) return await ('stream' in next ? next : empty).stream(sink);
+      await pause(LOOK_MS, undefined, { signal: sink.signal }).catch(() => undefined);
+    }
+  };
+  return { ...empty, stream };
 }

@@ -33,7 +33,7 @@ function list({ store, query }: RouteRequest): Reply {
     query,
     read,
     ({ id }) => id,
-    (stored) => storedJobView(store, stored),
+    (stored) => storedJobView(store, stored, 1),
   );
 }
 
@@ -66,7 +66,7 @@ function readRoutes(dispatch: Dispatch): Route[] {
     route({
       ...shared,
       path: PATH,
-      summary: 'List the jobs of the tenant, by name',
+      summary: 'List the jobs of the tenant, by name, each with its newest run',
       query: LIST_QUERY,
       codes: [],
       success: {

@@ -1,0 +1,201 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { GuideHouse } from '../test/support/guide/house.ts';
+import { ROOT } from './run.ts';
+
+const PAGE = join(ROOT, 'docs/guide/terminal.md');
+const COLUMNS = 110;
+const ROWS = 60;
+const COMMAND_MS = 90_000;
+const POLL_MS = 50;
+
+interface Shot {
+  readonly title?: string;
+  readonly words?: string;
+  readonly command: string;
+  /** Typed when the screen ends with this. */
+  readonly answer?: readonly [question: string, text: string];
+  /** Not shown: prepares for the next. */
+  readonly hidden?: true;
+}
+
+const HEALTH =
+  'healthCheck: { type: exec, command: ["wget -qO /dev/null http://127.0.0.1:8080/"], interval: 1s }';
+
+function shots(image: string): readonly Shot[] {
+  const file = (text: string): string =>
+    `printf '%s\\n' ${text
+      .split('\n')
+      .map((line) => `'${line}'`)
+      .join(' ')} > web.yaml`;
+  const web = (level: string): string =>
+    file(
+      `name: web\nimage: ${image}\nreplicas: 2\nenvironment: { LOG_LEVEL: ${level}, REGION: eu }\n${HEALTH}`,
+    );
+  return [
+    { title: 'An overview', command: 'berth' },
+    { title: 'Deploying', command: web('info'), hidden: true },
+    { command: 'berth apply -f web.yaml' },
+    { command: web('debug'), hidden: true },
+    { words: 'A change, field by field:', command: 'berth apply -f web.yaml' },
+    { command: 'sed -i "s/, REGION: eu//" web.yaml', hidden: true },
+    {
+      words: 'Taking something away asks first:',
+      command: 'berth apply -f web.yaml',
+      answer: ['[y/N]', 'n'],
+    },
+    { title: 'Looking', command: 'berth get deployments' },
+    { command: 'berth get nodes -o wide' },
+    { command: 'berth get instances' },
+    { command: 'berth describe deployment web' },
+    { command: 'berth explain web' },
+    { command: 'berth logs web --tail 3' },
+    { command: 'berth exec web -- env' },
+    { command: 'berth events --subject deployment/web' },
+    { title: 'History', command: 'berth rollout history web' },
+    { command: 'berth archive diff web 1 2' },
+    { command: 'berth rollout undo web' },
+    { command: 'berth backup create web' },
+    {
+      title: 'Secrets',
+      command: 'berth secret write deployments/web --key password',
+      answer: ['password:', 'not-shown-while-typed'],
+    },
+    { command: 'berth secret show deployments/web' },
+    { title: 'The platform', command: 'berth tenant create acme' },
+    { command: 'berth tenant quota acme --containers 50 --memory 64Gi' },
+    { command: 'berth tenant list' },
+    { command: 'berth token list' },
+    { command: 'berth network create backend' },
+    { command: 'berth context list' },
+    { title: 'When it says no', command: 'berth run nginx' },
+    { command: 'berth scale wbe 3' },
+    { command: 'berth get deploymnets' },
+    { command: 'berth explain secret_path_shape' },
+    { command: 'BERTH_CLI_SERVER=http://127.0.0.1:7999 BERTH_CLI_TOKEN=x berth get nodes' },
+    { title: 'What is wrong?', command: 'berth doctor' },
+    { title: 'Help', command: 'berth scale --help' },
+  ];
+}
+
+/** A real terminal: what is captured is what a person would see, moving lines and all. */
+class Screen {
+  readonly #socket = `berth-capture-${process.pid}`;
+  #shell: readonly string[] = [];
+  #folder = '';
+  /** tmux gives a window the path of the client that asked for it. */
+  #environment: Readonly<Record<string, string>> = {};
+
+  tmux(...args: readonly string[]): string {
+    return execFileSync('tmux', ['-L', this.#socket, ...args], { encoding: 'utf8', env: this.#environment });
+  }
+
+  async open(house: GuideHouse): Promise<void> {
+    this.#environment = { ...house.environment(), PS1: '$ ', TERM: 'screen-256color' };
+    this.#folder = join(house.home, 'berth');
+    const shell = [...house.entry(), '/bin/bash', '--norc', '--noprofile'];
+    const size = ['-x', String(COLUMNS), '-y', String(ROWS)];
+    const server = spawn(
+      'tmux',
+      ['-L', this.#socket, '-f', '/dev/null', 'new-session', '-d', ...size, ...shell],
+      {
+        cwd: this.#folder,
+        env: this.#environment,
+      },
+    );
+    await once(server, 'exit');
+    this.#shell = shell;
+    this.tmux('set-option', '-g', 'history-limit', '5000');
+    await this.#until((text) => text.endsWith('$'));
+  }
+
+  /** Another window, and all that follows goes there. */
+  async another(): Promise<void> {
+    this.tmux('new-window', '-c', this.#folder, ...this.#shell);
+    await this.#until((text) => text.endsWith('$'));
+  }
+
+  /** Types a command that stays, and answers with what it has said by then. */
+  async start(command: string, until: string): Promise<string> {
+    this.tmux('send-keys', '-l', command);
+    this.tmux('send-keys', 'Enter');
+    return this.#until((text) => text.endsWith(until));
+  }
+
+  /** Ctrl-C in the first window, and what it says then. */
+  async stop(): Promise<string> {
+    this.tmux('select-window', '-t', '0');
+    this.tmux('send-keys', 'C-c');
+    return this.#until((text) => text.endsWith('\n$'));
+  }
+
+  async #until(fits: (text: string) => boolean): Promise<string> {
+    for (const deadline = Date.now() + COMMAND_MS; ; await pause(POLL_MS)) {
+      const text = this.tmux('capture-pane', '-p', '-J', '-S', '-').trimEnd();
+      if (fits(text)) return text;
+      if (Date.now() > deadline) throw new Error(`the screen stays at:\n${text}`);
+    }
+  }
+
+  async type({ command, answer }: Shot): Promise<string> {
+    this.tmux('send-keys', '-l', 'clear');
+    this.tmux('send-keys', 'Enter');
+    await this.#until((text) => text === '$');
+    this.tmux('clear-history');
+    this.tmux('send-keys', '-l', command);
+    this.tmux('send-keys', 'Enter');
+    if (answer !== undefined) {
+      const [question, text] = answer;
+      await this.#until((screen) => screen.endsWith(question));
+      this.tmux('send-keys', '-l', text);
+      this.tmux('send-keys', 'Enter');
+    }
+    const whole = await this.#until((text) => text.length > command.length + 2 && text.endsWith('\n$'));
+    return whole.replace(/\n\$$/, '').trimEnd();
+  }
+
+  close(): void {
+    this.tmux('kill-server');
+  }
+}
+
+const HEAD = `# What a terminal shows
+
+Made by \`npm run capture\`: each command was typed into a real terminal of ${COLUMNS} columns on a machine called \`vm\`, and this is
+what stood there afterwards. Colours are left out; nothing is said by colour alone.
+`;
+
+const house = new GuideHouse();
+const screen = new Screen();
+
+function block(text: string): string {
+  const shown = text.replaceAll(house.socket, '/var/run/docker.sock').replaceAll(house.home, '~');
+  return `\`\`\`text\n${shown
+    .split('\n')
+    .map((line) => line.trimEnd())
+    .join('\n')}\n\`\`\`\n`;
+}
+
+await house.prepare();
+try {
+  await screen.open(house);
+  const up = await screen.start('berth up --quickstart', '--clean removes it.');
+  const page = [HEAD, '## Starting\n', block(up)];
+  await screen.another();
+  const image = /Sample image: (\S+),/.exec(up)?.[1] ?? '';
+  for (const shot of shots(image)) {
+    const text = await screen.type(shot);
+    if (shot.title !== undefined) page.push(`## ${shot.title}\n`);
+    if (shot.words !== undefined) page.push(`${shot.words}\n`);
+    if (shot.hidden !== true) page.push(block(text));
+  }
+  const stopped = (await screen.stop()).slice(up.length).replace(/^\^C/, '').replace(/\n\$$/, '').trim();
+  page.push('## Stopping\n', 'Ctrl-C, where `berth up` runs:\n', block(stopped));
+  writeFileSync(PAGE, page.join('\n'));
+} finally {
+  screen.close();
+  await house.stop();
+}

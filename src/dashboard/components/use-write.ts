@@ -1,0 +1,30 @@
+import { useState } from 'react';
+import { type RejectionBody, rejectionOf } from '../lib/rejection.ts';
+import { useToast } from './toast.tsx';
+
+/** A write of a form: whether it runs, and its rejection for the fields. What is no refusal is told as a notice. */
+export function useWrite(): {
+  readonly isBusy: boolean;
+  readonly rejection: RejectionBody | undefined;
+  readonly write: (action: () => Promise<unknown>) => Promise<boolean>;
+} {
+  const { failed } = useToast();
+  const [isBusy, setBusy] = useState(false);
+  const [rejection, setRejection] = useState<RejectionBody>();
+  const write = async (action: () => Promise<unknown>): Promise<boolean> => {
+    setBusy(true);
+    setRejection(undefined);
+    try {
+      await action();
+      return true;
+    } catch (error) {
+      const refused = rejectionOf(error);
+      if (refused === undefined) failed(error);
+      else setRejection(refused);
+      return false;
+    } finally {
+      setBusy(false);
+    }
+  };
+  return { isBusy, rejection, write };
+}

@@ -1,0 +1,130 @@
+import { useState } from 'react';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useApi, useSession } from '../../app/session.tsx';
+import { Button } from '../../components/button.tsx';
+import { ErrorNotice } from '../../components/error-notice.tsx';
+import { FormRejection, TextField, UnclaimedRejection } from '../../components/field.tsx';
+import { Loading } from '../../components/loading.tsx';
+import { Panel } from '../../components/page.tsx';
+import { useToast } from '../../components/toast.tsx';
+import { useWrite } from '../../components/use-write.ts';
+import type { ScalingPolicyView } from '../../lib/records.ts';
+import { RejectionError } from '../../lib/rejection.ts';
+import { deploymentPath } from './deployment-queries.ts';
+import { numberOrText } from './draft.ts';
+
+const FIELDS = [
+  ['minReplicas', 'At least', '1'],
+  ['maxReplicas', 'At most', '10'],
+  ['targetCpuPercent', 'Target CPU, %', '60'],
+  ['cooldown', 'Cooldown', '5m'],
+] as const;
+
+type Entered = Readonly<Record<(typeof FIELDS)[number][0], string>>;
+
+function usePolicy(name: string) {
+  const api = useApi();
+  const { tenant } = useSession();
+  return useQuery({
+    queryKey: [tenant.id, 'scaling', name],
+    // That there is none is an answer.
+    queryFn: ({ signal }) =>
+      api
+        .get<ScalingPolicyView>(`${deploymentPath(name)}/scaling-policy`, { signal })
+        .catch((error: unknown) => {
+          if (error instanceof RejectionError && error.rejection.code === 'scaling_policy_not_found')
+            return null;
+          throw error;
+        }),
+    refetchInterval: 15_000,
+  });
+}
+
+function PolicyForm({ name, policy }: { readonly name: string; readonly policy: ScalingPolicyView | null }) {
+  const api = useApi();
+  const { tenant } = useSession();
+  const queries = useQueryClient();
+  const { done } = useToast();
+  const { isBusy, rejection, write } = useWrite();
+  const [entered, setEntered] = useState<Entered>(
+    () =>
+      Object.fromEntries(FIELDS.map(([key, , usual]) => [key, String(policy?.[key] ?? usual)])) as Entered,
+  );
+  const path = `${deploymentPath(name)}/scaling-policy`;
+  const save = () =>
+    write(async () => {
+      const body = {
+        ...entered,
+        ...Object.fromEntries(FIELDS.slice(0, 3).map(([key]) => [key, numberOrText(entered[key])])),
+      };
+      await api.call('PUT', path, { body });
+      done(`${name} scales by its load.`);
+      await queries.invalidateQueries({ queryKey: [tenant.id, 'scaling', name] });
+    });
+  const remove = () =>
+    write(async () => {
+      await api.call('DELETE', path);
+      done(`${name} keeps its number of instances.`);
+      await queries.invalidateQueries({ queryKey: [tenant.id, 'scaling', name] });
+    });
+  return (
+    <FormRejection rejection={rejection}>
+      <div className="flex flex-col gap-4">
+        <div className="grid grid-cols-2 gap-4 sm:grid-cols-4">
+          {FIELDS.map(([key, label]) => (
+            <TextField
+              key={key}
+              path={key}
+              label={label}
+              value={entered[key]}
+              onChange={(value) => setEntered({ ...entered, [key]: value })}
+            />
+          ))}
+        </div>
+        <UnclaimedRejection paths={FIELDS.map(([key]) => key)} />
+        <div className="flex gap-2">
+          <Button tone="primary" busy={isBusy} onClick={() => void save()}>
+            {policy === null ? 'Scale by load' : 'Save policy'}
+          </Button>
+          {policy === null ? null : (
+            <Button tone="danger" busy={isBusy} onClick={() => void remove()}>
+              Remove policy
+            </Button>
+          )}
+        </div>
+      </div>
+    </FormRejection>
+  );
+}
+
+/** How many instances there may be, and the load they are to have. */
+export function ScalingPanel({ name }: { readonly name: string }) {
+  const { can } = useSession();
+  const { data, error } = usePolicy(name);
+  const status = data?.status;
+  return (
+    <Panel title="Scaling policy" note="Instances follow the CPU load that agents measure">
+      {data === undefined ? (
+        error === null ? (
+          <Loading />
+        ) : (
+          <ErrorNotice error={error} />
+        )
+      ) : (
+        <div className="flex flex-col gap-4">
+          {status === null || status === undefined ? null : (
+            <p className="text-muted">
+              {status.message}
+              {status.cpuPercent === undefined ? null : ` (${status.cpuPercent.toFixed(0)} % now)`}
+            </p>
+          )}
+          {can('deploy') ? (
+            <PolicyForm key={data === null ? 'none' : 'set'} name={name} policy={data} />
+          ) : data === null ? (
+            <p className="text-muted">The number of instances is fixed.</p>
+          ) : null}
+        </div>
+      )}
+    </Panel>
+  );
+}

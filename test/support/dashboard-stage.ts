@@ -1,0 +1,78 @@
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { expect } from 'vitest';
+import {
+  buildDashboard,
+  openPage,
+  type PageOptions,
+  signIn,
+  startBrowser,
+  type WatchedPage,
+  watchPage,
+} from './browser.ts';
+import { type ControlPlane, startControlPlane } from './control-plane.ts';
+import { NodeFlow } from './node-flow.ts';
+import { type ObligingAgent, obligingAgent, type ObligingOptions } from './obliging-agent.ts';
+
+type Tenant = Awaited<ReturnType<ControlPlane['tenant']>>;
+
+/** A control plane with a tenant, agents that oblige, and a browser. */
+export interface DashboardStage {
+  readonly plane: ControlPlane;
+  readonly shop: Tenant;
+  readonly browser: Browser;
+  agent(name: string, options?: ObligingOptions): Promise<ObligingAgent>;
+  deploy(name: string, more?: Readonly<Record<string, unknown>>): Promise<void>;
+  /** Signed in as the tenant's administrator, at this path; with options in a profile of its own, else in one that is kept. */
+  open(path?: string, options?: PageOptions): Promise<WatchedPage>;
+  close(): Promise<void>;
+}
+
+/** A registry that refuses at once: stored with a warning, without the network. */
+export const IMAGE = 'localhost:1/shop/web:1.0.0';
+
+export async function dashboardStage(
+  environment: Readonly<Record<string, string>> = {},
+): Promise<DashboardStage> {
+  buildDashboard();
+  const plane = await startControlPlane([], { BERTH_TIMERS_SETTLE: '100ms', ...environment });
+  const shop = await plane.tenant('shop');
+  const flow = new NodeFlow(plane);
+  const browser = await startBrowser();
+  let signedIn: BrowserContext | undefined;
+  return {
+    plane,
+    shop,
+    browser,
+    agent: (name, options = {}) => obligingAgent(flow, name, shop, options),
+    deploy: async (name, more = {}) => {
+      const { status, body } = await shop.call('POST', '/api/v1/deployments', {
+        name,
+        image: IMAGE,
+        ...more,
+      });
+      expect(body.code).toBeUndefined();
+      expect(status).toBe(201);
+    },
+    open: async (path = '/', options) => {
+      if (options === undefined && signedIn !== undefined) {
+        const watched = await watchPage(signedIn);
+        await watched.page.goto(plane.url + path);
+        return watched;
+      }
+      const watched = await openPage(browser, options);
+      await signIn(watched.page, plane.url, shop.token);
+      if (options === undefined) signedIn = watched.context;
+      if (path !== '/') await watched.page.goto(plane.url + path);
+      return watched;
+    },
+    close: async () => {
+      await browser.close();
+      flow.close();
+      await plane.close();
+    },
+  };
+}
+
+export async function phaseOf(page: Page, phase: string): Promise<void> {
+  await page.getByRole('main').getByText(phase, { exact: true }).first().waitFor();
+}

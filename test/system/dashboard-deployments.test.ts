@@ -1,0 +1,206 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type DashboardStage, dashboardStage, IMAGE, phaseOf } from '../support/dashboard-stage.ts';
+import type { ObligingAgent } from '../support/obliging-agent.ts';
+
+let stage: DashboardStage;
+let berlin: ObligingAgent;
+
+beforeAll(async () => {
+  stage = await dashboardStage();
+  berlin = await stage.agent('berlin-1', {
+    labels: { 'berth.io/country': 'DE', disk: 'ssd' },
+    logLines: ['listening on :8080'],
+  });
+  await stage.agent('paris-1', { labels: { 'berth.io/country': 'FR', disk: 'hdd' } });
+});
+afterAll(() => stage.close());
+
+describe('a deployment in the dashboard', () => {
+  it('is refused at its field, corrected, planned, created and runs', async () => {
+    const { page, complaints } = await stage.open('/deployments/new');
+    await page.getByLabel('Name', { exact: true }).fill('Shop_Web');
+    await page.getByLabel('Image').fill('shop/web:latest');
+    await page.getByRole('button', { name: 'Check' }).click();
+    const name = page.locator('[data-field=name]');
+    await name.locator('[data-code=deployment_name_invalid]').waitFor();
+    expect(await page.getByLabel('Name', { exact: true }).getAttribute('aria-invalid')).toBe('true');
+    expect(await name.getByRole('link').getAttribute('href')).toContain(
+      '/docs/errors/deployment_name_invalid',
+    );
+    expect(await page.getByRole('button', { name: 'Create' }).isDisabled()).toBe(true);
+
+    await page.getByLabel('Name', { exact: true }).fill('shop-web');
+    await page.getByRole('button', { name: 'Check' }).click();
+    await page.locator('[data-field=image] [data-code=image_required]').waitFor();
+    await page.getByLabel('Image').fill(IMAGE);
+
+    await page.getByText('Command and environment').click();
+    await page.getByRole('button', { name: 'Add to environment' }).click();
+    await page.getByLabel('Name', { exact: true }).nth(1).fill('DB_PASSWORD');
+    await page.getByLabel('Value of DB_PASSWORD').fill('correct-horse-battery');
+    await page.getByRole('button', { name: 'Check' }).click();
+    await page
+      .locator('[data-field="environment.DB_PASSWORD"] [data-code=plaintext_credential_in_environment]')
+      .waitFor();
+    await page.getByRole('button', { name: 'Remove DB_PASSWORD' }).click();
+
+    await page.getByRole('button', { name: 'Check' }).click();
+    const placement = page.locator('[data-plan]').getByRole('region', { name: 'Placement' });
+    await placement.getByText(/runs no instance of shop-web yet/).waitFor();
+    expect((await stage.shop.call('GET', '/api/v1/deployments/shop-web')).status).toBe(404);
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('heading', { name: 'shop-web' }).waitFor();
+    await phaseOf(page, 'Running');
+    expect(complaints).toEqual([]);
+  });
+
+  it('is written in YAML, and the line that is refused is marked', async () => {
+    const { page } = await stage.open('/deployments/new');
+    await page.getByRole('button', { name: 'YAML' }).click();
+    const text = page.getByLabel('Description as YAML');
+    await text.fill('name: yaml-web\nimage: [');
+    await page.getByRole('button', { name: 'Check' }).click();
+    await page.getByText(/^Line 2/).waitFor();
+    await text.fill(
+      `name: yaml-web\nimage: ${IMAGE}\nhealthCheck:\n  type: exec\n  command: [a, b]\n  timeout: 1s\n`,
+    );
+    await page.getByRole('button', { name: 'Check' }).click();
+    await page.getByText('healthCheck.timeout, line 6').waitFor();
+    await page.locator('[data-code=healthcheck_timeout_below_floor]').waitFor();
+    await page.getByRole('button', { name: 'Form' }).click();
+    expect(await page.getByLabel('Timeout').inputValue()).toBe('1s');
+    await page.getByLabel('Timeout').fill('10s');
+    await page.getByRole('button', { name: 'Check' }).click();
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('heading', { name: 'yaml-web' }).waitFor();
+  });
+
+  it('loses nothing without being asked, and is rolled back', async () => {
+    await stage.deploy('edited', { environment: { A: '1', B: '2' }, labels: { team: 'shop' } });
+    const { page } = await stage.open('/deployments/edited/edit');
+    await page.getByRole('button', { name: 'Remove B' }).click();
+    await page.getByRole('button', { name: 'Check' }).click();
+    const save = page.getByRole('button', { name: 'Save' });
+    await page.getByRole('region', { name: 'Removed' }).getByText('environment[B]').waitFor();
+    expect(await save.isDisabled()).toBe(true);
+    await page.getByRole('checkbox', { name: /environment\[B\]/ }).check();
+    await save.click();
+    await page.getByRole('tab', { name: 'Configuration' }).click();
+    const history = page.getByRole('region', { name: 'History' });
+    await history.getByText('environment.B').waitFor();
+    const stored = await stage.shop.call('GET', '/api/v1/deployments/edited');
+    expect(stored.body).toMatchObject({ environment: { A: '1' }, labels: { team: 'shop' } });
+
+    await history.getByRole('button', { name: 'Roll back to v1' }).click();
+    await page.getByRole('button', { name: 'Show what would change' }).click();
+    await page.getByRole('dialog').getByText('environment.B').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Roll back' }).click();
+    await history.getByText('rolled-back').waitFor();
+    const back = await stage.shop.call('GET', '/api/v1/deployments/edited');
+    expect(back.body.environment).toEqual({ A: '1', B: '2' });
+  });
+
+  it('tells that somebody else changed it meanwhile', async () => {
+    await stage.deploy('raced');
+    const { page } = await stage.open('/deployments/raced/edit');
+    await page.getByLabel('Replicas').fill('2');
+    await stage.shop.call('PUT', '/api/v1/deployments/raced', { labels: { a: 'b' } });
+    await page.getByRole('button', { name: 'Check' }).click();
+    await page.getByRole('alert').getByText('revision_mismatch').waitFor();
+  });
+
+  it('is scaled, watched and followed', async () => {
+    await stage.deploy('scaled');
+    const { page } = await stage.open('/deployments/scaled');
+    await phaseOf(page, 'Running');
+    await page.getByRole('button', { name: 'Scale' }).click();
+    await page.getByLabel('Replicas').fill('-1');
+    await page.getByRole('dialog').getByRole('button', { name: 'Scale' }).click();
+    await page.locator('[data-code=replicas_negative]').waitFor();
+    await page.getByLabel('Replicas').fill('3');
+    await page.getByRole('dialog').getByRole('button', { name: 'Scale' }).click();
+    await page.getByText('3 instances on 2 nodes').waitFor();
+    await page.getByText(/% CPU/).first().waitFor();
+    await page.getByRole('tab', { name: 'Logs' }).click();
+    const log = page.getByRole('log');
+    await log.getByText('listening on :8080').first().waitFor();
+    berlin.print('\u001b[31mGET /cart 200\u001b[0m');
+    await log.getByText('GET /cart 200', { exact: true }).first().waitFor();
+    await page.getByRole('tab', { name: 'Events' }).click();
+    await page.getByText('deployment.created').waitFor();
+  });
+
+  it('has a canary beside it, which is promoted, and a policy by which it scales', async () => {
+    await stage.deploy('compared', { replicas: 2 });
+    const { page } = await stage.open('/deployments/compared?tab=rollout');
+    await phaseOf(page, 'Running');
+    await page.getByLabel('Image').fill('shop/web:latest');
+    await page.getByRole('button', { name: 'Start canary' }).click();
+    await page.locator('[data-field=image] [data-code]').waitFor();
+    await page.getByLabel('Image').fill('localhost:1/shop/web:2.0.0');
+    await page.getByRole('button', { name: 'Start canary' }).click();
+    await page.getByText('1 of 1', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Promote' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Promote' }).click();
+    await page.getByRole('button', { name: 'Start canary' }).waitFor();
+    const stored = await stage.shop.call('GET', '/api/v1/deployments/compared');
+    expect(stored.body.image).toBe('localhost:1/shop/web:2.0.0');
+
+    await page.getByLabel('At most').fill('0');
+    await page.getByRole('button', { name: 'Scale by load' }).click();
+    await page.locator('[data-code=scaling_policy_invalid]').waitFor();
+    await page.getByLabel('At most').fill('4');
+    await page.getByRole('button', { name: 'Scale by load' }).click();
+    await page.getByRole('button', { name: 'Remove policy' }).waitFor();
+    const policy = await stage.shop.call('GET', '/api/v1/deployments/compared/scaling-policy');
+    expect(policy.body).toMatchObject({ minReplicas: 1, maxReplicas: 4, targetCpuPercent: 60 });
+  });
+
+  it('is deleted only by its name', async () => {
+    await stage.deploy('doomed');
+    const { page } = await stage.open('/deployments/doomed');
+    await page.getByRole('button', { name: 'Delete' }).click();
+    const dialog = page.getByRole('dialog');
+    expect(await dialog.getByRole('button', { name: 'Delete' }).isDisabled()).toBe(true);
+    await dialog.getByRole('textbox').fill('doomed');
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('heading', { name: 'Deployments' }).waitFor();
+    expect((await stage.shop.call('GET', '/api/v1/deployments/doomed')).status).toBe(404);
+  });
+
+  it('shows which credentials are valid in each phase of a rotation', async () => {
+    await stage.deploy('api', {
+      secrets: [
+        { name: 'DB', vault_path: 'resources/db', anchor: 'process', generate: { keys: ['password'] } },
+      ],
+    });
+    const { page } = await stage.open('/deployments/api?tab=secrets');
+    for (const [button, phase] of [
+      ['Stage', 'stage'],
+      ['Promote', 'promote'],
+      ['Retire', 'retire'],
+    ] as const) {
+      await page.getByText('Every instance runs with the credentials of this phase.').waitFor();
+      await page.getByRole('button', { name: new RegExp(`^${button} the`) }).click();
+      await page.getByRole('dialog').getByRole('button', { name: button, exact: true }).click();
+      await page.locator(`[data-phase=${phase}][aria-current=step]`).waitFor();
+    }
+    const retired = page.locator('[data-phase=retire]');
+    expect(await retired.innerText()).toContain('DB_key');
+    expect(await page.locator('[data-phase=stage]').innerText()).toContain('DB_key_NEXT');
+    await page.getByText('Secrets version 3').waitFor();
+  });
+
+  it('has its placement explained, node by node and filter by filter', async () => {
+    await stage.deploy('ledger', {
+      placement: { residency: { country: 'DE' }, constraints: { disk: 'hdd' } },
+    });
+    const { page } = await stage.open('/deployments/ledger/explain');
+    const row = (node: string) => page.getByRole('row', { name: new RegExp(node) });
+    await row('berlin-1').waitFor();
+    expect(await page.getByRole('columnheader').count()).toBeGreaterThan(12);
+    expect(await row('paris-1').innerText()).toMatch(/refuses\s+needs DE\s+has FR/);
+    expect(await row('berlin-1').innerText()).toMatch(/needs disk=hdd\s+has disk=ssd/);
+    expect(await row('berlin-1').innerText()).toContain('does not fit');
+  });
+});

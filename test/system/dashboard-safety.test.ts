@@ -1,0 +1,267 @@
+import { AxeBuilder } from '@axe-core/playwright';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { TenantId } from '../../src/core/model/ids.ts';
+import { Transaction } from '../../src/server/store/transaction.ts';
+import { openPage, signIn } from '../support/browser.ts';
+import { type DashboardStage, dashboardStage, IMAGE } from '../support/dashboard-stage.ts';
+
+/** Every page, with something on it. */
+const PAGES = [
+  '/',
+  '/deployments',
+  '/deployments/web',
+  '/deployments/web?tab=logs',
+  '/deployments/web?tab=events',
+  '/deployments/web?tab=rollout',
+  '/deployments/web?tab=configuration',
+  '/deployments/web?tab=secrets',
+  '/deployments/web/edit',
+  '/deployments/new',
+  '/deployments/ledger/explain',
+] as const;
+
+/** Run as a script, it would leave a mark; shown as text, it stays what it is. */
+const SCRIPT = '<img src=x onerror="window.hit=1"><script>window.hit=1</script>';
+
+let stage: DashboardStage;
+
+beforeAll(async () => {
+  stage = await dashboardStage({ BERTH_SESSIONS_IDLE: '1h' });
+  await stage.agent('berlin-1', { labels: { 'berth.io/country': 'DE', rack: SCRIPT }, logLines: [SCRIPT] });
+  await stage.agent('paris-1', {
+    labels: { 'berth.io/country': 'FR' },
+    judge: ({ deployment }) =>
+      deployment === 'mailer' ? { phase: 'failed', reason: 'image_pull_failed', message: SCRIPT } : undefined,
+  });
+  await stage.deploy('web', {
+    replicas: 2,
+    command: ['/bin/web', SCRIPT],
+    environment: { BANNER: SCRIPT },
+    labels: { note: SCRIPT },
+    secrets: [
+      { name: 'DB', vault_path: 'resources/db', anchor: 'process', generate: { keys: ['password'] } },
+    ],
+  });
+  await stage.deploy('mailer', { nodeId: 'paris-1' });
+  await stage.deploy('ledger', { placement: { constraints: { rack: SCRIPT, disk: 'ssd' } } });
+  await stage.shop.call('PUT', '/api/v1/deployments/web', { environment: { BANNER: `${SCRIPT}2` } });
+});
+afterAll(() => stage.close());
+
+/** Everything that was being read has come. */
+async function settled(page: Page): Promise<void> {
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  await page.getByRole('status', { name: 'Loading' }).first().waitFor({ state: 'detached' });
+}
+
+describe('every page', () => {
+  it('shows scripts as text, breaks no policy, and asks no other host', async () => {
+    const { page, complaints, hosts } = await stage.open();
+    for (const path of PAGES) {
+      await page.goto(stage.plane.url + path);
+      await settled(page);
+    }
+    await page.goto(`${stage.plane.url}/deployments/web?tab=logs`);
+    await page.getByRole('log').getByText(SCRIPT).first().waitFor();
+    await page.goto(`${stage.plane.url}/deployments/web?tab=configuration`);
+    await page.getByRole('region', { name: 'History' }).getByText(SCRIPT).first().waitFor();
+    await page.goto(`${stage.plane.url}/deployments/mailer`);
+    await page.getByText(SCRIPT).first().waitFor();
+    await page.goto(`${stage.plane.url}/deployments/ledger/explain`);
+    await page.getByText(SCRIPT).first().waitFor();
+    expect(await page.evaluate('window.hit')).toBeUndefined();
+    expect(complaints).toEqual([]);
+    expect([...hosts]).toEqual([new URL(stage.plane.url).host]);
+  });
+
+  // All pages in one theme; in the other, those that have every kind of part, since only colours differ there.
+  it.each([
+    ['light', 1280, PAGES],
+    ['dark', 390, ['/', '/deployments/web', '/deployments/web?tab=secrets', '/deployments/ledger/explain']],
+  ] as const)('is without serious findings of accessibility, %s at %i', async (theme, width, paths) => {
+    const { page } = await stage.open('/', { theme, width });
+    const found: string[] = [];
+    for (const path of paths) {
+      await page.goto(stage.plane.url + path);
+      await settled(page);
+      const { violations } = await new AxeBuilder({ page }).analyze();
+      for (const { id, impact, nodes } of violations)
+        if (impact === 'serious' || impact === 'critical')
+          found.push(`${path} ${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' ')}`);
+    }
+    expect(found).toEqual([]);
+  });
+
+  it('fits a narrow screen', async () => {
+    const { page } = await stage.open('/', { width: 390, height: 844 });
+    const wider: string[] = [];
+    for (const path of PAGES) {
+      await page.goto(stage.plane.url + path);
+      await settled(page);
+      if (await page.evaluate('document.documentElement.scrollWidth > window.innerWidth')) wider.push(path);
+    }
+    expect(wider).toEqual([]);
+    await page.getByRole('button', { name: 'Menu' }).click();
+    await page.getByRole('link', { name: 'Deployments' }).first().click();
+    await page.getByRole('link', { name: 'web', exact: true }).waitFor();
+  });
+
+  it('is reached with the keyboard alone', async () => {
+    const { page } = await stage.open('/deployments');
+    await settled(page);
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to content');
+    await page.getByRole('link', { name: 'web', exact: true }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('tab', { name: 'Instances' }).waitFor();
+    await page.getByRole('tab', { name: 'Instances' }).focus();
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('Enter');
+    await page.getByRole('log').waitFor();
+    await page.getByRole('button', { name: 'Scale' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Scale');
+  });
+});
+
+describe('a session in the browser', () => {
+  it('leaves no token where a script could find it', async () => {
+    const { page, context } = await openPage(stage.browser);
+    await signIn(page, stage.plane.url, stage.shop.token);
+    const seen = await page.evaluate(
+      'document.cookie + JSON.stringify({ ...localStorage, ...sessionStorage }) + location.href + document.body.outerHTML',
+    );
+    const [cookie] = await context.cookies();
+    expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict' });
+    for (const secret of [stage.shop.token, cookie?.value]) expect(seen).not.toContain(secret);
+  });
+
+  it('ends at the next request when its token is revoked, and says so', async () => {
+    const made = await stage.shop.call('POST', '/api/v1/tokens', { name: 'brief', role: 'viewer' });
+    const { page } = await openPage(stage.browser);
+    await signIn(page, stage.plane.url, made.body.token as string);
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    expect(await page.getByRole('link', { name: 'New deployment' }).count()).toBe(0);
+    await stage.shop.call('DELETE', `/api/v1/tokens/${made.body.id as string}`);
+    await page.getByText('Your session has ended').waitFor();
+    await signIn(page, stage.plane.url, stage.shop.token);
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  });
+
+  it('ends with signing out, in every tab', async () => {
+    const { page, context } = await openPage(stage.browser);
+    await signIn(page, stage.plane.url, stage.shop.token);
+    const other = await context.newPage();
+    await other.goto(stage.plane.url);
+    await other.getByRole('heading', { name: 'Overview' }).waitFor();
+    await page.getByRole('button', { name: /^Signed in as tenant-admin/ }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.getByLabel('Access token').waitFor();
+    await other.getByLabel('Access token').waitFor();
+  });
+
+  it('acts for the tenant that a platform administrator chooses', async () => {
+    await stage.plane.tenant('bank');
+    const { page } = await openPage(stage.browser);
+    await signIn(page, stage.plane.url, 'bootstrap-token-of-the-tests-0123456789');
+    const choose = async (slug: string) => {
+      await page.getByRole('button', { name: /choose another/ }).click();
+      await page.getByRole('menuitemradio', { name: slug }).click();
+      await page.getByRole('button', { name: `Tenant ${slug}: choose another` }).waitFor();
+    };
+    await choose('shop');
+    await page.getByRole('link', { name: 'Deployments' }).first().click();
+    await page.getByRole('link', { name: 'web', exact: true }).waitFor();
+    await choose('bank');
+    await page.getByText('No deployments yet').waitFor();
+    await page.reload();
+    await page.getByText('No deployments yet').waitFor();
+  });
+});
+
+/** Straight into the store: thousands of requests are not what is tried here. */
+async function fill(
+  { plane }: DashboardStage,
+  tenant: { readonly id: string; readonly call: DashboardStage['shop']['call'] },
+  count: number,
+): Promise<void> {
+  await tenant.call('POST', '/api/v1/deployments', { name: 'web-0000', image: IMAGE, replicas: 0 });
+  const tenantId = tenant.id as TenantId;
+  const made = plane.store.forTenant(tenantId).get('deployments', 'web-0000');
+  if (made === undefined) throw new Error('the first one is not there');
+  for (let at = 1; at < count; ) {
+    const transaction = new Transaction(tenantId);
+    for (const end = Math.min(count, at + 100); at < end; at += 1) {
+      const name = `web-${String(at).padStart(4, '0')}`;
+      const id = `${made.record.id.slice(0, -4)}${String(at).padStart(4, '0')}` as typeof made.record.id;
+      const spec = { ...made.record.spec, name };
+      transaction.put('deployments', name, { ...made.record, id, spec });
+    }
+    await plane.store.commit(transaction);
+  }
+}
+
+describe('speed', () => {
+  it('loads little and is ready soon', async () => {
+    const { page, context } = await openPage(stage.browser);
+    await signIn(page, stage.plane.url, stage.shop.token);
+    const fresh = await context.newPage();
+    const client = await context.newCDPSession(fresh);
+    await client.send('Network.enable');
+    await client.send('Network.setCacheDisabled', { cacheDisabled: true });
+    const ours = new Set<string>();
+    let bytes = 0;
+    client.on('Network.responseReceived', ({ requestId, response }) => {
+      const { pathname } = new URL(response.url);
+      if (pathname === '/' || pathname.startsWith('/assets/')) ours.add(requestId);
+    });
+    client.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
+      if (ours.has(requestId)) bytes += encodedDataLength;
+    });
+    const start = performance.now();
+    await fresh.goto(stage.plane.url);
+    await fresh.getByRole('heading', { name: 'Overview' }).waitFor();
+    await fresh.getByRole('region', { name: 'Needs attention' }).waitFor();
+    const readyMs = performance.now() - start;
+    await fresh.getByRole('img', { name: /events? in the last/ }).waitFor();
+    await fresh.evaluate('document.fonts.ready');
+    process.stdout.write(
+      `dashboard: ${Math.round(bytes / 1000)} kB first load, ready in ${Math.round(readyMs)} ms\n`,
+    );
+    expect(bytes).toBeGreaterThan(50_000);
+    expect(bytes).toBeLessThan(250_000);
+  });
+
+  it('scrolls 5,000 deployments without stalls', async () => {
+    const many = await stage.plane.tenant('many');
+    await fill(stage, many, 5000);
+    const { page } = await openPage(stage.browser);
+    await signIn(page, stage.plane.url, many.token);
+    await page.goto(`${stage.plane.url}/deployments`);
+    await page.getByText('5,000 deployments').waitFor();
+    // Frames while the whole list goes by.
+    const frames = (await page.evaluate(`(async () => {
+      const scroller = [...document.querySelectorAll('[aria-label=Deployments]')].find((e) => e.scrollHeight > e.clientHeight + 1000);
+      const gaps = [];
+      let last = performance.now();
+      for (let step = 1; step <= 120; step += 1) {
+        scroller.scrollTop = (scroller.scrollHeight * step) / 120;
+        await new Promise(requestAnimationFrame);
+        const now = performance.now();
+        gaps.push(now - last);
+        last = now;
+      }
+      return { gaps, rows: document.querySelectorAll('tbody tr').length };
+    })()`)) as { gaps: number[]; rows: number };
+    const sorted = frames.gaps.sort((a, b) => a - b);
+    process.stdout.write(
+      `5,000 rows: frame p50 ${sorted[60]?.toFixed(0)} ms, longest ${sorted.at(-1)?.toFixed(0)} ms, ${frames.rows} rows drawn\n`,
+    );
+    expect(frames.rows).toBeLessThan(120);
+    await page.getByRole('link', { name: 'web-4999' }).waitFor();
+  });
+});
