@@ -153,18 +153,16 @@ describe('shards on etcd', () => {
     await kv.close();
     const [, second] = opened;
     const reader = second?.kv;
-    let uncertainFirst = false;
-    await eventually(
+    const gone = await eventually(
       'the lease ended in the store',
       async () => {
         const stored = await reader?.get(globalKey('control-planes', 'cp_cut'));
-        if (stored !== undefined && !member.certain) uncertainFirst = true;
         return { stored: stored !== undefined, certain: member.certain };
       },
       ({ stored }) => !stored,
     );
-    expect(member.certain).toBe(false);
-    expect(uncertainFirst).toBe(true);
+    // The store never ends it while the process still relies on it.
+    expect(gone.certain).toBe(false);
     await member.leave();
   });
 });
