@@ -17,7 +17,10 @@ export interface ServerProcess {
 }
 
 /** The control plane as a process of its own, with a temporary folder and no rate limit that matters. */
-export async function startServerProcess(args: readonly string[] = []): Promise<ServerProcess> {
+export async function startServerProcess(
+  args: readonly string[] = [],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<ServerProcess> {
   const dir = mkdtempSync(join(tmpdir(), 'berth-bench-'));
   const child = spawn(
     join(import.meta.dirname, '../../bin/berth'),
@@ -28,6 +31,7 @@ export async function startServerProcess(args: readonly string[] = []): Promise<
         BERTH_BOOTSTRAP_TOKEN: BENCH_TOKEN,
         BERTH_RATE_LIMIT_PER_SECOND: '1000000',
         BERTH_RATE_LIMIT_BURST: '1000000',
+        ...environment,
       },
       stdio: ['ignore', 'pipe', 'inherit'],
     },

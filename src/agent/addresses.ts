@@ -11,6 +11,7 @@ export class Addresses {
   readonly #first: string;
   readonly #given: readonly string[];
   readonly #random: () => number;
+  readonly #failed = new Set<string>();
   #learned: readonly string[];
   #current: string;
 
@@ -29,14 +30,25 @@ export class Addresses {
     return this.#current;
   }
 
+  get count(): number {
+    return this.#all().length;
+  }
+
   get learned(): readonly string[] {
     return this.#learned;
   }
 
-  /** After a session ended or could not be made: another address, if there is one. */
+  /** After a session ended or could not be made: another address, if there is one; those that were given before those that were learned. */
   moveOn(): void {
-    const all = [...new Set([...this.#given, ...this.#learned])];
-    const others = all.filter((one) => one !== this.#current);
+    this.#failed.add(this.#current);
+    const untried = (list: readonly string[]) => list.filter((one) => !this.#failed.has(one));
+    let others = untried(this.#given);
+    if (others.length === 0) others = untried(this.#all());
+    if (others.length === 0) {
+      // All of them failed: the next round, which does not begin with the one that failed last.
+      this.#failed.clear();
+      others = this.#given.filter((one) => one !== this.#current);
+    }
     this.#current = others[Math.floor(this.#random() * others.length)] ?? this.#first;
   }
 
@@ -48,8 +60,13 @@ export class Addresses {
       .filter((one) => address.test(one))
       .slice(0, MAX_ADDRESSES)
       .toSorted();
+    this.#failed.clear();
     if (good.length === 0 || good.join(' ') === this.#learned.join(' ')) return false;
     this.#learned = good;
     return true;
+  }
+
+  #all(): readonly string[] {
+    return [...new Set([...this.#given, ...this.#learned])];
   }
 }

@@ -107,7 +107,7 @@ export class Agent {
       engines: options.volumeEngines,
       plain: new PlainEngine(),
       copyIntervalMs: options.copyIntervalMs,
-      link: new RelayLink(identity),
+      link: new RelayLink(identity, () => this.#session.server),
       bindSource: async (path) => {
         const { owner } = this.#loop.state;
         return await checkBindSource(path, options.bindRoots, owner?.tenantSlug ?? '');

@@ -79,6 +79,11 @@ export class Session {
     return this.#welcome?.epoch;
   }
 
+  /** Of the control plane that is dialled now. */
+  get server(): string {
+    return this.#addresses.current;
+  }
+
   get bufferedBytes(): number {
     return this.#socket?.bufferedAmount ?? 0;
   }
@@ -101,7 +106,9 @@ export class Session {
       if (ending.farewell?.retry === false) return ending.farewell;
       failures = performance.now() - begun >= GOOD_SESSION_MS ? 1 : failures + 1;
       this.#addresses.moveOn();
-      const waitMs = Math.round((ending.retryMs ?? 0) + fullJitterMs(failures, BACK_OFF, random));
+      // Longer pauses only after every address has failed: one that is down is no reason to be slow with the next.
+      const rounds = Math.ceil(failures / this.#addresses.count);
+      const waitMs = Math.round((ending.retryMs ?? 0) + fullJitterMs(rounds, BACK_OFF, random));
       log.warn('no session with the control plane', { reason: ending.reason, retryInMs: waitMs });
       await pause(waitMs, undefined, { signal }).catch(() => {});
     }

@@ -16,6 +16,7 @@ import { createHealth } from './api/health.ts';
 import { Metrics } from './api/metrics.ts';
 import { openapiDocument } from './api/openapi.ts';
 import { baseUrlOfHeaders, caDigestOf } from './api/join-address.ts';
+import { addPeerPaths } from './api/peer-paths.ts';
 import { addPublicPaths } from './api/public.ts';
 import { reloadCertificate } from './api/tls.ts';
 import { apiRoutes } from './api/routes/index.ts';
@@ -37,7 +38,7 @@ import { openKv } from './store/open.ts';
 import { Store } from './store/store.ts';
 import { StoreView } from './store/view.ts';
 import { PeerEndpoint } from './planes/peer-endpoint.ts';
-import { PEER_STREAM_PATH, PEER_USAGE_PATH } from './planes/peers.ts';
+import { PEER_QUESTION_PATH, PEER_STREAM_PATH } from './planes/peer-words.ts';
 import { Several } from './planes/several.ts';
 import { agreeOnRootKey, agreeOnTokenKey, hasRootKey } from './shared-keys.ts';
 import { untilDone } from './startup.ts';
@@ -200,7 +201,10 @@ export async function startServer({
     sessions,
     dispatch,
     volumeLeaseMs: config.volumeLeaseMs,
-    scalingViews: (tenantId, deployment) => controllers.scalingView(tenantId, deployment),
+    scalingViews: (tenantId, deployment) =>
+      several === undefined || several.shards?.owns(tenantId) === true
+        ? controllers.scalingView(tenantId, deployment)
+        : several.scalingView(tenantId, deployment),
     joinAddress: ({ headers }) => {
       const caDigest = config.tls === undefined ? undefined : caDigestOf(readFile(config.tls.cert));
       return { baseUrl: baseUrl(headers), ...(caDigest === undefined ? {} : { caDigest }) };
@@ -245,27 +249,20 @@ export async function startServer({
     else socket.end('HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\n\r\n');
   });
   if (several !== undefined) {
-    const endpoint = new PeerEndpoint({ proofs: several.proofs, dispatch: () => dispatch });
-    app.post(PEER_STREAM_PATH, (request, reply) => {
-      const proof = request.headers['berth-control-plane'];
-      reply.hijack();
-      endpoint
-        .serve(
-          typeof proof === 'string' ? proof : undefined,
-          typeof request.body === 'string' ? request.body : '',
-          reply.raw,
-        )
-        .catch((error: unknown) => {
-          log.warn({ err: error }, 'another control plane could not be answered');
-          reply.raw.destroy();
-        });
+    const endpoint = new PeerEndpoint({
+      proofs: several.proofs,
+      dispatch: () => dispatch,
+      scalingView: controllers.scalingView,
+      storeAnswers: async () => (await kv.status()).connected,
     });
-    app.post(PEER_USAGE_PATH, (request, reply) => {
-      const proof = request.headers['berth-control-plane'];
-      const body = Buffer.isBuffer(request.body) ? request.body.toString() : '';
-      const answer = endpoint.usage(typeof proof === 'string' ? proof : undefined, body);
-      return answer === undefined ? reply.code(404).send() : reply.type('application/json').send(answer);
-    });
+    addPeerPaths(
+      app,
+      {
+        [PEER_STREAM_PATH]: (...asked) => endpoint.stream(...asked),
+        [PEER_QUESTION_PATH]: (...asked) => endpoint.question(...asked),
+      },
+      log,
+    );
   }
   await app.listen({ host: config.host, port: config.port });
   const stopReloading =
@@ -299,15 +296,18 @@ export async function startServer({
   if (several !== undefined) {
     await untilDone(
       () =>
-        several.join({
-          nodeName: config.nodeName,
-          version: VERSION,
-          host: config.host,
-          port,
-          ...(config.advertiseUrl === undefined ? {} : { advertiseUrl: config.advertiseUrl }),
-          ...(config.baseUrl === undefined ? {} : { baseUrl: config.baseUrl }),
-          ...(config.tls === undefined ? {} : { certificate: readFile(config.tls.cert) }),
-        }),
+        several.join(
+          {
+            nodeName: config.nodeName,
+            version: VERSION,
+            host: config.host,
+            port,
+            ...(config.advertiseUrl === undefined ? {} : { advertiseUrl: config.advertiseUrl }),
+            ...(config.baseUrl === undefined ? {} : { baseUrl: config.baseUrl }),
+            ...(config.tls === undefined ? {} : { certificate: readFile(config.tls.cert) }),
+          },
+          () => dispatch.release(),
+        ),
       (problem) => log.warn({ problem }, 'waiting for the store'),
       signal,
     );

@@ -138,6 +138,15 @@ export class PlaneProcess {
     return made.body.token as string;
   }
 
+  /** SIGSTOP and SIGCONT: connections stay, nothing answers. */
+  pause(): void {
+    this.#child?.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.#child?.kill('SIGCONT');
+  }
+
   async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
     const child = this.#child;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;

@@ -23,9 +23,12 @@ type Failure = Extract<SendOutcome, { readonly ok: false }>;
 /** Copies through the control plane: WebSockets of their own beside the session, so that a large copy holds up no report. */
 export class RelayLink implements CopyLink {
   readonly #identity: Identity;
+  readonly #server: () => string;
 
-  constructor(identity: Identity) {
+  /** `server`: the control plane that the session is with. */
+  constructor(identity: Identity, server: () => string = () => identity.server) {
     this.#identity = identity;
+    this.#server = server;
   }
 
   async send(copy: OutgoingCopy, stream: Readable, signal: AbortSignal): Promise<SendOutcome> {
@@ -83,8 +86,8 @@ export class RelayLink implements CopyLink {
   }
 
   #dial(path: string, guard: StallGuard, signal: AbortSignal): WebSocket {
-    const { server, nodeToken, caDigest } = this.#identity;
-    const address = new URL(`${server}${path}`);
+    const { nodeToken, caDigest } = this.#identity;
+    const address = new URL(`${this.#server()}${path}`);
     const socket = new WebSocket(address.href.replace(/^http/, 'ws'), {
       headers: { Authorization: `Bearer ${nodeToken}` },
       createConnection: dialer(address, caDigest) as never,

@@ -63,6 +63,8 @@ export interface OtherControlPlanes {
   connected(tenantId: TenantId, node: string): boolean;
   /** The answer of that agent, through its control plane. */
   stream(tenantId: TenantId, node: string, operation: StreamOperation): AgentStream | undefined;
+  /** Hands a connection to the control plane of that id; false: there is none. */
+  passOn(controlPlane: string, request: IncomingMessage, socket: Duplex, head: Buffer): boolean;
   /** Where agents find them, this one first. */
   addresses(): readonly string[];
 }
@@ -134,8 +136,13 @@ export class Dispatch {
       log,
     });
     this.#relay = new Relay({
-      ...options,
-      session: (tenantId, node) => this.#sessions.of(tenantId, node),
+      store,
+      access: options.access,
+      baseUrl: options.baseUrl,
+      log,
+      connected: (tenantId, node) => this.connected(tenantId, node),
+      stream: (tenantId, node, operation) => this.stream(tenantId, node, operation),
+      ...(others && { others }),
     });
     this.#assignments = new Assignments({
       store,
@@ -253,6 +260,11 @@ export class Dispatch {
 
   get sessions(): number {
     return this.#sessions.size;
+  }
+
+  /** Sends every agent to another control plane. */
+  release(): void {
+    this.#sessions.release();
   }
 
   close(): void {

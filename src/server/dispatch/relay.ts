@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
 import { createWebSocketStream, type WebSocket, WebSocketServer } from 'ws';
+import type { StreamOperation } from '../../core/contract/agent-protocol.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
@@ -11,7 +12,6 @@ import type { Store } from '../store/store.ts';
 import { type AdmittedNode, admitNode } from './admit-node.ts';
 import { type CopyRequest, copyRejection, readCopyRequest, relayPath } from './copy-request.ts';
 import { nodeKey } from './placed-instances.ts';
-import type { AgentSession } from './session.ts';
 import type { AgentStream } from './streams.ts';
 import { refuseUpgrade } from './upgrade-refusal.ts';
 
@@ -27,7 +27,15 @@ const END_OF_COPY = 'end';
 export interface RelayOptions {
   readonly store: Store;
   readonly access: AccessDependencies;
-  readonly session: (tenantId: TenantId, node: string) => AgentSession | undefined;
+  /** On whichever control plane the agent is connected to. */
+  readonly connected: (tenantId: TenantId, node: string) => boolean;
+  readonly stream: (tenantId: TenantId, node: string, operation: StreamOperation) => AgentStream | undefined;
+  /** Absent: this process is the only control plane. */
+  readonly others?: {
+    readonly self: string;
+    /** Hands the connection to the control plane of that id; false: there is none. */
+    passOn(controlPlane: string, request: IncomingMessage, socket: Duplex, head: Buffer): boolean;
+  };
   readonly baseUrl: (request: IncomingMessage) => string;
   readonly log: Logger;
 }
@@ -73,6 +81,7 @@ export class Relay {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
     const path = relayPath(request.url ?? '');
     if (path === undefined) return false;
+    if (path.kind === 'relay' && this.#isElsewhere(path.relayId, request, socket, head)) return true;
     socket.on('error', () => socket.destroy());
     const admitted = admitNode(this.#options, request);
     const taken =
@@ -86,6 +95,14 @@ export class Relay {
       this.#server.handleUpgrade(request, socket, head, taken);
     }
     return true;
+  }
+
+  /** The receiver dials the control plane that it is connected to; the copy may wait at another one, which its id names. */
+  #isElsewhere(relayId: string, request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
+    const { others } = this.#options;
+    const controlPlane = relayId.includes('-') ? relayId.slice(0, relayId.indexOf('-')) : undefined;
+    if (others === undefined || controlPlane === undefined || controlPlane === others.self) return false;
+    return others.passOn(controlPlane, request, socket, head);
   }
 
   close(): void {
@@ -114,8 +131,7 @@ export class Relay {
     if (isRejection(request)) return request;
     const refusal = copyRejection(this.#options.store.forTenant(tenantId), node.name, request);
     if (refusal !== undefined) return refusal;
-    const session = this.#options.session(tenantId, request.target);
-    if (session === undefined || this.#senders.size >= MAX_RELAYS) {
+    if (!this.#options.connected(tenantId, request.target) || this.#senders.size >= MAX_RELAYS) {
       return {
         ...reject('agent_unreachable', {
           field: 'node',
@@ -125,15 +141,10 @@ export class Relay {
         retryAfterSeconds: 1,
       };
     }
-    return (sender) => void this.#carry(tenantId, request, session, sender);
+    return (sender) => void this.#carry(tenantId, request, sender);
   }
 
-  async #carry(
-    tenantId: TenantId,
-    request: CopyRequest,
-    session: AgentSession,
-    sender: WebSocket,
-  ): Promise<void> {
+  async #carry(tenantId: TenantId, request: CopyRequest, sender: WebSocket): Promise<void> {
     const key = `${nodeKey(tenantId, request.target)}/${request.volumeId}`;
     this.#senders.get(key)?.terminate();
     this.#senders.set(key, sender);
@@ -141,7 +152,7 @@ export class Relay {
     // At once: it holds back what comes before the receiver is here.
     const source = createWebSocketStream(sender, { readableObjectMode: true });
     source.on('error', () => {});
-    const outcome = await this.#relay(tenantId, request, session, sender, source).catch(
+    const outcome = await this.#relay(tenantId, request, sender, source).catch(
       (error: unknown): Outcome =>
         failed('way', 'relay_failed', error instanceof Error ? error.message : 'unknown'),
     );
@@ -153,15 +164,20 @@ export class Relay {
   async #relay(
     tenantId: TenantId,
     request: CopyRequest,
-    session: AgentSession,
     sender: WebSocket,
     source: Duplex,
   ): Promise<Outcome> {
     const { volumeId, epoch: volumeEpoch, copy, target } = request;
-    const relayId = randomBytes(24).toString('hex');
+    const { others } = this.#options;
+    const relayId = `${others === undefined ? '' : `${others.self}-`}${randomBytes(20).toString('hex')}`;
     const arrival = Promise.withResolvers<WebSocket>();
     this.#awaited.set(relayId, { tenantId, target, arrived: arrival.resolve });
-    const stream = session.stream({ kind: 'volume-receive', volumeId, volumeEpoch, relayId, copy });
+    const operation = { kind: 'volume-receive', volumeId, volumeEpoch, relayId, copy } as const;
+    const stream = this.#options.stream(tenantId, target, operation);
+    if (stream === undefined) {
+      this.#awaited.delete(relayId);
+      return failed('way', 'agent_unreachable', `node ${target} is not connected`);
+    }
     const ended = outcomeOf(stream);
     const gone = new Promise<undefined>((resolve) => sender.once('close', () => resolve(undefined)));
     let receiver: WebSocket | undefined;

@@ -319,16 +319,21 @@ export class Sessions {
     }
   }
 
-  close(): void {
-    this.#closing = true;
-    clearInterval(this.#sweeper);
-    this.#unsubscribe();
-    for (const socket of this.#pending) socket.terminate();
+  /** The agents are to come back, here or to another control plane. */
+  release(): void {
     for (const session of this.#byNode.values()) {
       session.release();
       this.#unregister(session);
       setTimeout(() => session.terminate(), SWEEP_MS).unref();
     }
+  }
+
+  close(): void {
+    this.#closing = true;
+    clearInterval(this.#sweeper);
+    this.#unsubscribe();
+    for (const socket of this.#pending) socket.terminate();
+    this.release();
     this.#server.close();
   }
 }

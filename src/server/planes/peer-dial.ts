@@ -7,7 +7,7 @@ import type { ControlPlaneRecord } from '../store/records.ts';
 const CONNECT_MS = 5000;
 
 /** With TLS, the certificate is one that this machine trusts or the one that the peer wrote down in the store; nothing is sent to another. */
-async function connected(url: URL, certificate: string | undefined): Promise<Socket> {
+export async function connected(url: URL, certificate: string | undefined): Promise<Socket> {
   const secure = url.protocol === 'https:';
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const port = Number(url.port === '' ? (secure ? 443 : 80) : url.port);

@@ -1,16 +1,19 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import type { TenantId } from '../../core/model/ids.ts';
+import type { ScalingView } from '../../core/model/scaling.ts';
 import type { Dispatch } from '../dispatch/dispatch.ts';
-import type { AgentStream } from '../dispatch/streams.ts';
 import type { PeerProofs } from './peer-proof.ts';
-import type { PeerStreamLine, PeerStreamRequest, PeerUsageRequest } from './peers.ts';
+import type { PeerQuestion, PeerStreamLine, PeerStreamRequest } from './peer-words.ts';
 
 export interface PeerEndpointOptions {
   readonly proofs: PeerProofs;
   readonly dispatch: () => Dispatch;
+  readonly storeAnswers: () => Promise<boolean>;
+  readonly scalingView: (tenantId: TenantId, deployment: string) => ScalingView | undefined;
 }
 
-/** Answers other control planes with what an agent that is connected here says. Without a proof it is not there. */
+/** Answers other control planes with what only this process knows. Without a proof there is nothing here. */
 export class PeerEndpoint {
   readonly #options: PeerEndpointOptions;
 
@@ -18,10 +21,12 @@ export class PeerEndpoint {
     this.#options = options;
   }
 
-  async serve(proof: string | undefined, body: string, response: ServerResponse): Promise<void> {
-    const stream = this.#options.proofs.holds(proof, body) ? this.#open(body) : undefined;
+  /** What an agent that is connected here says. */
+  async stream(proof: string | undefined, body: string, response: ServerResponse): Promise<void> {
+    const asked = this.#asked<PeerStreamRequest>(proof, body);
+    const stream = asked && this.#options.dispatch().streamHere(asked.tenantId, asked.node, asked.operation);
     if (stream === undefined) {
-      response.writeHead(404, { 'content-length': 0 }).end();
+      notHere(response);
       return;
     }
     response.on('error', () => undefined);
@@ -36,17 +41,35 @@ export class PeerEndpoint {
     response.end();
   }
 
-  /** JSON text; undefined without a proof. */
-  usage(proof: string | undefined, body: string): string | undefined {
-    if (!this.#options.proofs.holds(proof, body)) return undefined;
-    const { tenantId, nodes } = JSON.parse(body) as PeerUsageRequest;
-    return JSON.stringify(this.#options.dispatch().usageHere(tenantId, nodes));
+  async question(proof: string | undefined, body: string, response: ServerResponse): Promise<void> {
+    const asked = this.#asked<PeerQuestion>(proof, body);
+    if (asked === undefined) {
+      notHere(response);
+      return;
+    }
+    const answer = await this.#answer(asked);
+    response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store' });
+    response.end(JSON.stringify(answer));
   }
 
-  #open(body: string): AgentStream | undefined {
-    const { tenantId, node, operation } = JSON.parse(body) as PeerStreamRequest;
-    return this.#options.dispatch().streamHere(tenantId, node, operation);
+  async #answer(asked: PeerQuestion): Promise<unknown> {
+    switch (asked.kind) {
+      case 'store':
+        return this.#options.storeAnswers();
+      case 'usage':
+        return this.#options.dispatch().usageHere(asked.tenantId, asked.nodes);
+      case 'scaling':
+        return this.#options.scalingView(asked.tenantId, asked.deployment) ?? null;
+    }
   }
+
+  #asked<T>(proof: string | undefined, body: string): T | undefined {
+    return this.#options.proofs.holds(proof, body) ? (JSON.parse(body) as T) : undefined;
+  }
+}
+
+function notHere(response: ServerResponse): void {
+  response.writeHead(404, { 'content-length': 0 }).end();
 }
 
 function write(response: ServerResponse, line: PeerStreamLine): boolean {

@@ -1,36 +1,25 @@
 import type { IncomingMessage } from 'node:http';
-import type { ServerMessage, StreamEnd, StreamOperation } from '../../core/contract/agent-protocol.ts';
+import type { Duplex } from 'node:stream';
+import type { ServerMessage, StreamOperation } from '../../core/contract/agent-protocol.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { OtherControlPlanes } from '../dispatch/dispatch.ts';
 import type { AgedUsage } from '../dispatch/reports.ts';
-import { AgentStream, sizeOf, type StreamItem } from '../dispatch/streams.ts';
+import { AgentStream, sizeOf } from '../dispatch/streams.ts';
 import { joinId } from '../store/keys.ts';
 import type { ControlPlaneRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import { askPeer } from './peer-dial.ts';
+import { passOn } from './pass-on.ts';
 import { prove } from './peer-proof.ts';
+import {
+  PEER_QUESTION_PATH,
+  PEER_STREAM_PATH,
+  type PeerQuestion,
+  type PeerStreamLine,
+  type PeerStreamRequest,
+} from './peer-words.ts';
 
-export const PEER_STREAM_PATH = '/internal/v1/streams';
-export const PEER_USAGE_PATH = '/internal/v1/usage';
-/** Measurements that come later are of no use: they are asked for again with the next look. */
-const USAGE_MS = 5000;
-
-/** What one control plane asks of another. */
-export interface PeerStreamRequest {
-  readonly tenantId: TenantId;
-  readonly node: string;
-  readonly operation: StreamOperation;
-}
-
-export interface PeerUsageRequest {
-  readonly tenantId: TenantId;
-  readonly nodes: readonly string[];
-}
-
-/** A line of the answer. */
-export type PeerStreamLine =
-  | { readonly item: StreamItem }
-  | { readonly end: Omit<StreamEnd, 'type' | 'streamId'> };
+const QUESTION_MS = 3000;
 
 export interface PeersOptions {
   readonly store: Store;
@@ -79,29 +68,52 @@ export class Peers implements OtherControlPlanes {
     return forwarded.stream;
   }
 
-  async usage(tenantId: TenantId, nodes: readonly string[]): Promise<readonly AgedUsage[]> {
-    const asked = new Map<string, { readonly peer: Peer; readonly nodes: string[] }>();
-    for (const node of nodes) {
-      const peer = this.#peerOf(tenantId, node);
-      if (peer === undefined) continue;
-      const known = asked.get(peer.id);
-      if (known === undefined) asked.set(peer.id, { peer, nodes: [node] });
-      else known.nodes.push(node);
-    }
-    const answers = await Promise.allSettled(
-      [...asked.values()].map((one) => this.#usageOf(one.peer, { tenantId, nodes: one.nodes })),
-    );
-    return answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
+  passOn(controlPlane: string, request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
+    const record = this.#store.getGlobal('control-planes', controlPlane)?.record;
+    if (record === undefined) return false;
+    void passOn(request, socket, head, record);
+    return true;
   }
 
-  async #usageOf(peer: Peer, asked: PeerUsageRequest): Promise<readonly AgedUsage[]> {
-    const body = JSON.stringify(asked);
-    const proof = prove(this.#tokenKey, peer.id, body);
-    const signal = AbortSignal.timeout(USAGE_MS);
-    const answer = await askPeer(peer.record, { path: PEER_USAGE_PATH, proof, body, signal });
-    let text = '';
-    for await (const piece of answer.setEncoding('utf8')) text += String(piece);
-    return answer.statusCode === 200 ? (JSON.parse(text) as readonly AgedUsage[]) : [];
+  /** One question to each control plane that has some of the nodes. */
+  async usage(tenantId: TenantId, nodes: readonly string[]): Promise<readonly AgedUsage[]> {
+    const byPeer = Map.groupBy(nodes, (node) => this.#peerOf(tenantId, node)?.id);
+    const answers = await Promise.all(
+      [...byPeer].map(async ([id, some]) =>
+        id === undefined
+          ? undefined
+          : this.ask<readonly AgedUsage[]>(id, { kind: 'usage', tenantId, nodes: some }),
+      ),
+    );
+    return answers.flatMap((answer) => answer ?? []);
+  }
+
+  /** Undefined: it does not answer, or is no more. */
+  async ask<T>(id: string, question: PeerQuestion): Promise<T | undefined> {
+    const record = this.#store.getGlobal('control-planes', id)?.record;
+    if (record === undefined) return undefined;
+    const body = JSON.stringify(question);
+    try {
+      const answer = await askPeer(record, {
+        path: PEER_QUESTION_PATH,
+        proof: prove(this.#tokenKey, id, body),
+        body,
+        signal: AbortSignal.timeout(QUESTION_MS),
+      });
+      if (answer.statusCode !== 200) return undefined;
+      let text = '';
+      for await (const piece of answer.setEncoding('utf8')) text += String(piece);
+      return JSON.parse(text) as T;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Whether the store answers any of the others. */
+  async storeAnswersElsewhere(): Promise<boolean> {
+    const others = this.#store.listGlobal('control-planes').filter(({ id }) => id !== this.self);
+    const answers = await Promise.all(others.map(({ id }) => this.ask<boolean>(id, { kind: 'store' })));
+    return answers.includes(true);
   }
 
   #peerOf(tenantId: TenantId, node: string): Peer | undefined {

@@ -1,14 +1,18 @@
 import { createHash, randomBytes, X509Certificate } from 'node:crypto';
 import { hostname } from 'node:os';
+import type { TenantId } from '../../core/model/ids.ts';
+import type { ScalingView } from '../../core/model/scaling.ts';
 import type { Clock } from '../clock.ts';
 import { globalKey } from '../store/keys.ts';
 import { type ControlPlaneRecord, encodeRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import { ReadBarrier } from '../store/read-barrier.ts';
+import { Isolation } from './isolation.ts';
 import { Membership } from './membership.ts';
 import { OwnedStore } from './owned-store.ts';
 import { Peers } from './peers.ts';
 import { PeerProofs } from './peer-proof.ts';
+import { shardOf } from './shard-map.ts';
 import { Shards } from './shards.ts';
 
 type Log = (problem: string, details: Readonly<Record<string, unknown>>) => void;
@@ -67,6 +71,7 @@ export class Several {
   readonly proofs: PeerProofs;
   readonly #options: SeveralOptions;
   #membership: Membership | undefined;
+  #isolation: Isolation | undefined;
   #shards: Shards | undefined;
 
   constructor(options: SeveralOptions) {
@@ -87,7 +92,8 @@ export class Several {
     return this.#membership?.certain === true;
   }
 
-  async join(address: OwnAddress): Promise<void> {
+  /** `onIsolated`: the store is out of reach of this process alone. */
+  async join(address: OwnAddress, onIsolated: () => void): Promise<void> {
     const { store, clock, leaseMs, log, say } = this.#options;
     const startedAt = clock.now().toISOString();
     const key = globalKey('control-plane-nodes', encodeURIComponent(address.nodeName));
@@ -105,6 +111,14 @@ export class Several {
     });
     await membership.join();
     this.#membership = membership;
+    this.#isolation = new Isolation({
+      membership,
+      othersReach: () => this.peers.storeAnswersElsewhere(),
+      onIsolated: () => {
+        log('the store answers others and not this control plane: its agents are sent to them', {});
+        onIsolated();
+      },
+    });
     this.#shards = new Shards({ store, membership, clock, log, say });
   }
 
@@ -112,7 +126,18 @@ export class Several {
     return { ...this.#shards?.status(), refusedWrites: this.controllersStore.refused };
   }
 
+  /** What the owner of the tenant's shard remembers of a scaling policy. */
+  async scalingView(tenantId: TenantId, deployment: string): Promise<ScalingView | undefined> {
+    const owner = this.#options.store.getGlobal('shards', String(shardOf(tenantId)))?.record.owner;
+    if (owner === undefined) return undefined;
+    return (
+      (await this.peers.ask<ScalingView | null>(owner, { kind: 'scaling', tenantId, deployment })) ??
+      undefined
+    );
+  }
+
   async leave(): Promise<void> {
+    this.#isolation?.close();
     this.#shards?.stop();
     await this.#membership?.leave();
   }

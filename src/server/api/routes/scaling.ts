@@ -16,12 +16,15 @@ import { joinId } from '../../store/keys.ts';
 import { type Reply, type Route, type RouteRequest, route } from '../route.ts';
 import { writeReply } from './deployments.ts';
 
-export type ScalingViews = (tenantId: TenantId, deployment: string) => ScalingView | undefined;
+export type ScalingViews = (
+  tenantId: TenantId,
+  deployment: string,
+) => Promise<ScalingView | undefined> | ScalingView | undefined;
 
 const PATH = '/api/v1/deployments/{name}/scaling-policy';
 const WRITTEN = { $ref: '#/components/schemas/ScalingPolicyWritten' } as const;
 
-function read({ store, params }: RouteRequest, views: ScalingViews): Reply {
+async function read({ store, params }: RouteRequest, views: ScalingViews): Promise<Reply> {
   const nameOrId = params['name'] ?? '';
   const { stored, field } = findDeployment(store, nameOrId);
   if (stored === undefined) return deploymentNotFound(field, nameOrId);
@@ -29,7 +32,7 @@ function read({ store, params }: RouteRequest, views: ScalingViews): Reply {
   const policy = store.get('scaling-policies', joinId(name));
   if (policy === undefined) return scalingPolicyNotFound(nameOrId);
   const revision = policy.modRevision;
-  const status = views(store.tenantId, name) ?? null;
+  const status = (await views(store.tenantId, name)) ?? null;
   return {
     status: 200,
     body: { ...scalingPolicyView(name, policy.record), revision, status },
@@ -48,7 +51,7 @@ export function scalingRoutes(admission: Admission, views: ScalingViews): Route[
       codes: ['deployment_not_found', 'scaling_policy_not_found'],
       success: {
         status: 200,
-        description: 'The policy; its status is null until this control plane has looked.',
+        description: 'The policy; its status is null until the control plane has looked.',
         schema: { $ref: '#/components/schemas/ScalingPolicy' },
       },
       handle: (request) => read(request, views),

@@ -1,0 +1,44 @@
+import type { Membership } from './membership.ts';
+
+const LOOK_MS = 1000;
+
+export interface IsolationOptions {
+  readonly membership: Pick<Membership, 'certain'>;
+  readonly othersReach: () => Promise<boolean>;
+  readonly onIsolated: () => void;
+}
+
+/**
+ * Notices that the store is out of reach of this process alone. Its agents are then of no use here, and to the others they seem
+ * silent. A store that answers nobody is no reason to send them away: they would find nothing elsewhere and come back all at once.
+ */
+export class Isolation {
+  readonly #options: IsolationOptions;
+  readonly #timer: NodeJS.Timeout;
+  #asking = false;
+  #told = false;
+
+  constructor(options: IsolationOptions) {
+    this.#options = options;
+    this.#timer = setInterval(() => void this.#look(), LOOK_MS);
+    this.#timer.unref();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  async #look(): Promise<void> {
+    const { membership, othersReach, onIsolated } = this.#options;
+    if (membership.certain) this.#told = false;
+    if (membership.certain || this.#asking || this.#told) return;
+    this.#asking = true;
+    try {
+      if (!(await othersReach()) || membership.certain) return;
+      this.#told = true;
+      onIsolated();
+    } finally {
+      this.#asking = false;
+    }
+  }
+}

@@ -1,0 +1,168 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { TenantId } from '../../src/core/model/ids.ts';
+import { systemClock } from '../../src/server/clock.ts';
+import { Membership } from '../../src/server/planes/membership.ts';
+import { OwnedStore, ShardNotHeldError } from '../../src/server/planes/owned-store.ts';
+import { Shards } from '../../src/server/planes/shards.ts';
+import { openEtcdKv } from '../../src/server/store/etcd/open.ts';
+import { globalKey } from '../../src/server/store/keys.ts';
+import type { Kv } from '../../src/server/store/kv.ts';
+import { Store } from '../../src/server/store/store.ts';
+import { StoreView } from '../../src/server/store/view.ts';
+import { eventually } from '../support/cluster.ts';
+import { type Etcd, startEtcd } from '../support/etcd.ts';
+
+/** Who decides for a tenant, on a real etcd: the parts of two control planes in one process, so that each step can be held. */
+
+const TENANT = '11111111-1111-4111-8111-111111111111' as TenantId;
+const LEASE_MS = 2000;
+const RECORD = { nodeName: 'm', startedAt: '', version: '0', url: 'http://x', agentUrl: 'http://x' };
+
+let etcd: Etcd;
+const opened: Plane[] = [];
+
+class Plane {
+  readonly kv: Kv;
+  readonly view: StoreView;
+  readonly membership: Membership;
+  readonly shards: Shards;
+  readonly store: OwnedStore;
+  readonly moves: string[] = [];
+
+  constructor(kv: Kv, view: StoreView, id: string) {
+    this.kv = kv;
+    this.view = view;
+    const store = new Store(kv, view);
+    const log = (): void => undefined;
+    const clock = systemClock;
+    this.membership = new Membership({ kv, id, record: RECORD, leaseMs: LEASE_MS, clock, log });
+    this.shards = new Shards({ store, membership: this.membership, clock, log, say: log });
+    this.store = new OwnedStore(store, (tenantId) => this.shards.guard(tenantId));
+  }
+
+  static async open(id: string): Promise<Plane> {
+    const kv = await openEtcdKv({ endpoints: etcd.endpoints });
+    const plane = new Plane(kv, await StoreView.open(kv, { onProblem: () => undefined }), id);
+    opened.push(plane);
+    await plane.membership.join();
+    plane.shards.start({
+      adopt: () => plane.moves.push('adopt'),
+      abandon: () => plane.moves.push('abandon'),
+    });
+    return plane;
+  }
+
+  async writeQuota(containers: number): Promise<boolean> {
+    const tenant = this.store.forTenant(TENANT);
+    return (await tenant.commit(tenant.transaction().put('quota', 'quota', { containers }))).ok;
+  }
+
+  async close(): Promise<void> {
+    this.shards.stop();
+    await this.membership.leave();
+    this.view.close();
+    await this.kv.close();
+  }
+}
+
+beforeAll(async () => {
+  etcd = await startEtcd();
+});
+
+afterAll(async () => {
+  await Promise.all(opened.map((plane) => plane.close()));
+  await etcd.stop();
+});
+
+describe('shards on etcd', () => {
+  it('are held by one process at a time, and a stale owner can write nothing', async () => {
+    const first = await Plane.open('cp_first');
+    await eventually(
+      'it holds all',
+      () => first.shards.count,
+      (count) => count === 64,
+    );
+    expect(await first.writeQuota(1)).toBe(true);
+    expect(first.moves).toEqual([]);
+
+    // From here on the first sees nothing of the store any more, and its lease is taken from it: it believes to own for ever.
+    first.view.close();
+    const { lease } = first.membership;
+    first.shards.stop();
+    const second = await Plane.open('cp_second');
+    expect(second.shards.owns(TENANT)).toBe(false);
+    await expect(second.writeQuota(2)).rejects.toThrow(ShardNotHeldError);
+    await first.kv.revokeLease(lease ?? '');
+    await eventually(
+      'the second holds all',
+      () => second.shards.count,
+      (count) => count === 64,
+    );
+    expect(second.moves).toEqual(['adopt']);
+    expect(await second.writeQuota(3)).toBe(true);
+
+    expect(first.shards.owns(TENANT)).toBe(true);
+    await expect(first.writeQuota(4)).rejects.toThrow(ShardNotHeldError);
+    expect(first.store.refused).toBe(1);
+    expect(second.store.forTenant(TENANT).get('quota', 'quota')?.record).toEqual({ containers: 3 });
+    expect(second.store.refused).toBe(0);
+  });
+
+  it('are handed over when a process comes, and all of them come back when it leaves', async () => {
+    const [, second] = opened;
+    if (second === undefined) throw new Error('the test before did not run');
+    // The first one has registered anew by itself and takes part again, blind as it is; it is sent away.
+    await opened[0]?.membership.leave();
+    await eventually(
+      'it holds all',
+      () => second.shards.count,
+      (count) => count === 64,
+    );
+    const third = await Plane.open('cp_third');
+    await eventually(
+      'both have some, together all',
+      () => [second.shards.count, third.shards.count] as const,
+      ([one, two]) => one > 16 && two > 16 && one + two === 64,
+    );
+    await third.close();
+    opened.pop();
+    await eventually(
+      'all are back',
+      () => second.shards.count,
+      (count) => count === 64,
+      3000,
+    );
+  });
+
+  it('are not certain to a process beyond the time at which the store may have ended its lease', async () => {
+    const kv = await openEtcdKv({ endpoints: etcd.endpoints });
+    const log = (): void => undefined;
+    const member = new Membership({
+      kv,
+      id: 'cp_cut',
+      record: RECORD,
+      leaseMs: LEASE_MS,
+      clock: systemClock,
+      log,
+    });
+    await member.join();
+    await delay(LEASE_MS);
+    expect(member.certain).toBe(true);
+    // It can renew no more; the record is there for as long as the lease is.
+    await kv.close();
+    const [, second] = opened;
+    const reader = second?.kv;
+    const gone = await eventually(
+      'the lease ended in the store',
+      async () => {
+        const stored = await reader?.get(globalKey('control-planes', 'cp_cut'));
+        return { stored: stored !== undefined, certain: member.certain };
+      },
+      ({ stored }) => !stored,
+    );
+    // The store never ends it while the process still relies on it.
+    expect(gone.certain).toBe(false);
+    await member.leave();
+  });
+});
