@@ -59,7 +59,7 @@ describe('of writers that come at once (C-03)', () => {
       expect((await shop.call('DELETE', `/api/v1/deployments/${name}`)).status).toBe(200);
       expect(claims(id)).toBeUndefined();
     }
-  });
+  }, 300_000);
 
   it('also when they come by update', async () => {
     const id = await readyVolume('raced-put');
