@@ -100,13 +100,20 @@ describe('a deployment in the dashboard', () => {
     expect(back.body.environment).toEqual({ A: '1', B: '2' });
   });
 
-  it('tells that somebody else changed it meanwhile', async () => {
+  it('tells that somebody else changed it meanwhile, and keeps what was entered until one means to leave', async () => {
     await stage.deploy('raced');
     const { page } = await stage.open('/deployments/raced/edit');
     await page.getByLabel('Replicas').fill('2');
     await stage.shop.call('PUT', '/api/v1/deployments/raced', { labels: { a: 'b' } });
     await page.getByRole('button', { name: 'Check' }).click();
     await page.getByRole('alert').getByText('revision_mismatch').waitFor();
+    await page.getByRole('link', { name: 'Overview' }).click();
+    await page.getByRole('dialog', { name: 'Leave without saving?' }).waitFor();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    expect(await page.getByLabel('Replicas').inputValue()).toBe('2');
+    await page.getByRole('link', { name: 'Overview' }).click();
+    await page.getByRole('button', { name: 'Leave' }).click();
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
   });
 
   it('is scaled, watched and followed', async () => {

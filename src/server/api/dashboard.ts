@@ -80,12 +80,22 @@ function loadFiles(folder: string): Files {
   return new Map(names.map((name) => [`/${name}`, staticFile(folder, name)]));
 }
 
+/** Named, and not with a weight of nothing. */
+function accepts(header: string | string[] | undefined, coding: string): boolean {
+  return String(header ?? '')
+    .split(',')
+    .map((part) =>
+      part
+        .trim()
+        .toLowerCase()
+        .split(/\s*;\s*q=/),
+    )
+    .some(([name, weight = '1']) => name === coding && Number(weight) > 0);
+}
+
 function sendFile(request: FastifyRequest, reply: FastifyReply, file: StaticFile): FastifyReply {
-  const accepted = request.headers['accept-encoding'] ?? '';
   const encoding = (['br', 'gzip'] as const).find(
-    (name) =>
-      file.encoded[name] !== undefined &&
-      new RegExp(`\\b${name}\\b(?!\\s*;\\s*q=0(?:\\.0*)?\\b)`).test(accepted),
+    (name) => file.encoded[name] !== undefined && accepts(request.headers['accept-encoding'], name),
   );
   void reply.headers({
     ...SECURITY_HEADERS,

@@ -1,7 +1,8 @@
-import { useState } from 'react';
-import { useNavigate, useParams } from '@tanstack/react-router';
+import { useRef, useState } from 'react';
+import { useBlocker, useNavigate, useParams } from '@tanstack/react-router';
 import { useApi } from '../../app/session.tsx';
 import { Button } from '../../components/button.tsx';
+import { Confirm } from '../../components/confirm.tsx';
 import { ErrorNotice } from '../../components/error-notice.tsx';
 import { FormRejection, UnclaimedRejection } from '../../components/field.tsx';
 import { Loading } from '../../components/loading.tsx';
@@ -45,6 +46,23 @@ function ModeSwitch({
         </button>
       ))}
     </div>
+  );
+}
+
+/** What was entered is not lost by a wrong click. */
+function LeaveGuard({ isDirty }: { readonly isDirty: () => boolean }) {
+  const blocker = useBlocker({ shouldBlockFn: isDirty, enableBeforeUnload: isDirty, withResolver: true });
+  return (
+    <Confirm
+      danger
+      title="Leave without saving?"
+      action="Leave"
+      isOpen={blocker.status === 'blocked'}
+      onClose={() => blocker.reset?.()}
+      onConfirm={async () => blocker.proceed?.()}
+    >
+      <p>What you changed has not been stored.</p>
+    </Confirm>
   );
 }
 
@@ -94,7 +112,9 @@ function Editor({ stored }: { readonly stored: Deployment | undefined }) {
   const [isBusy, setBusy] = useState(false);
   const isNew = start.name === undefined;
 
+  const isDirty = useRef(false);
   const edit = (next: Partial<Editing>) => {
+    isDirty.current = true;
     setEditing({ ...editing, ...next });
     setPlan(undefined);
     setConfirmed(false);
@@ -134,6 +154,7 @@ function Editor({ stored }: { readonly stored: Deployment | undefined }) {
       if (dryRun) setPlan(answer);
       else {
         done(isNew ? `${answer.name} is created.` : `${answer.name} is saved.`);
+        isDirty.current = false;
         await written(answer.name);
         await navigate({ to: `/deployments/${answer.name}` });
       }
@@ -157,6 +178,7 @@ function Editor({ stored }: { readonly stored: Deployment | undefined }) {
       }
       actions={<ModeSwitch mode={editing.mode} onChoose={choose} />}
     >
+      <LeaveGuard isDirty={() => isDirty.current} />
       <FormRejection rejection={rejection}>
         <div className="grid items-start gap-5 xl:grid-cols-[3fr_2fr]">
           <div className="flex min-w-0 flex-col gap-4">
