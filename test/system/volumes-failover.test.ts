@@ -6,6 +6,8 @@ import { ensurePackages } from '../support/packages.ts';
 
 const MIB = 2 ** 20;
 const ROUNDS = Number(process.env['BERTH_VOLUME_ROUNDS'] ?? 2);
+// The programs refuse variables that they do not know.
+delete process.env['BERTH_VOLUME_ROUNDS'];
 const PROMOTED_MS = 40_000;
 
 /**
