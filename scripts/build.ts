@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT, runTool } from './run.ts';
 
@@ -14,10 +14,13 @@ interface Step {
  */
 const STEPS: readonly Step[] = [
   { name: 'programs', run: () => runTool('tsc', ['-p', 'tsconfig.build.json']) },
-  { name: 'dashboard', run: () => runTool('node', [join(ROOT, 'scripts/build-dashboard.ts')]) },
+  { name: 'dashboard', run: () => runTool('node', [join(ROOT, 'scripts/build-dashboard.ts'), '--if-stale']) },
 ];
 
-rmSync(join(ROOT, 'dist'), { recursive: true, force: true });
+// The dashboard replaces itself, and a control plane of this checkout may be serving it.
+const DIST = join(ROOT, 'dist');
+for (const name of existsSync(DIST) ? readdirSync(DIST) : [])
+  if (name !== 'dashboard') rmSync(join(DIST, name), { recursive: true, force: true });
 for (const { name, run } of STEPS) {
   process.stdout.write(`── ${name}\n`);
   const status = run();
