@@ -70,7 +70,11 @@ async function until(
 }
 
 function isAlive(pid: number): boolean {
-  return existsSync(`/proc/${pid}`) && !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ');
+  try {
+    return !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ');
+  } catch {
+    return false;
+  }
 }
 
 /** Of the node's containers. */
