@@ -4,6 +4,7 @@ import { buildDashboard, openPage, signIn, startBrowser } from '../support/brows
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
 import { NodeFlow } from '../support/node-flow.ts';
 import { obligingAgent } from '../support/obliging-agent.ts';
+import { startTcpProxy } from '../support/tcp-proxy.ts';
 
 let plane: ControlPlane;
 let shop: Awaited<ReturnType<ControlPlane['tenant']>>;
@@ -89,5 +90,25 @@ describe('the dashboard', () => {
     await page.locator('#navigation [data-live=live]').waitFor();
     await deploy('sudden', { replicas: 2 });
     await page.getByRole('link', { name: 'sudden' }).waitFor({ timeout: 5000 });
+  });
+
+  it('says when the connection is lost, comes back by itself, and misses nothing', async () => {
+    const proxy = await startTcpProxy({ host: '127.0.0.1', port: Number(new URL(plane.url).port) });
+    try {
+      const { page, context } = await openPage(browser);
+      await signIn(page, `http://127.0.0.1:${proxy.port}`, shop.token);
+      await page.getByRole('link', { name: 'Deployments' }).first().click();
+      await page.locator('#navigation [data-live=live]').waitFor();
+      proxy.refuse(true);
+      await page.locator('#navigation [data-live=reconnecting]').waitFor();
+      await page.getByText('The connection to the control plane is lost').waitFor();
+      await deploy('meanwhile');
+      proxy.refuse(false);
+      await page.locator('#navigation [data-live=live]').waitFor();
+      await page.getByRole('link', { name: 'meanwhile' }).waitFor();
+      await context.close();
+    } finally {
+      await proxy.close();
+    }
   });
 });

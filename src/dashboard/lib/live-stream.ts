@@ -16,6 +16,8 @@ export interface LiveStreamOptions {
 
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 15_000;
+/** The server says something every 15 s; a connection that is silent for longer than this is dead without knowing it. */
+const SILENCE_MS = 40_000;
 
 function wait(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
@@ -40,9 +42,12 @@ export async function readLive(
   let waitMs = FIRST_WAIT_MS;
   options.onState('connecting');
   while (!signal.aborted) {
+    const attempt = new AbortController();
+    const giveUp = () => attempt.abort();
+    let silence = setTimeout(giveUp, SILENCE_MS);
     try {
       const response = await api.send('GET', options.path, {
-        signal,
+        signal: AbortSignal.any([signal, attempt.signal]),
         headers: {
           accept: 'text/event-stream',
           ...(lastId === undefined ? {} : { 'last-event-id': lastId }),
@@ -55,6 +60,8 @@ export async function readLive(
       for (;;) {
         const piece = await text?.read();
         if (piece === undefined || piece.done) break;
+        clearTimeout(silence);
+        silence = setTimeout(giveUp, SILENCE_MS);
         for (const frame of reader.push(piece.value)) {
           lastId = frame.id ?? lastId;
           options.onFrame(frame);
@@ -66,6 +73,8 @@ export async function readLive(
         options.onRefused?.(error);
         return;
       }
+    } finally {
+      clearTimeout(silence);
     }
     if (!options.reconnect || signal.aborted) return;
     options.onState('reconnecting');
