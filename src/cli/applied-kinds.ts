@@ -5,8 +5,9 @@ import { Failure } from './failure.ts';
 import { textOf } from './fields.ts';
 import { jobPath, waitForRun } from './job-wait.ts';
 import type { Manifest } from './manifests.ts';
-import { alterationLines } from './plan-view.ts';
+import { alterationLines, warningLines } from './plan-view.ts';
 import type { Session } from './session.ts';
+import { VOLUMES_PATH, waitUntilReady } from './volumes.ts';
 import { waitUntilHealthy } from './waiting.ts';
 
 /** One document on its way: nothing is stored before `write`. */
@@ -121,9 +122,52 @@ function refuseChange(name: string, stored: Json, body: Json): void {
   );
 }
 
+/** A volume keeps its class, its type and its size; where its primary is now is not the file's to say. */
+const volume: PlanDocument = async (session, client, { name, body: { kind: _kind, ...body } }) => {
+  const stored = (await client.list(VOLUMES_PATH)).find((one) => textOf(one, 'name') === name);
+  if (stored !== undefined) refuseVolumeChange(name, stored, body);
+  const { terminal } = session;
+  const planned =
+    stored ?? (await client.record({ method: 'POST', path: VOLUMES_PATH, body, query: { dryRun: 'true' } }));
+  return {
+    name,
+    removed: [],
+    show: () => {
+      const style = terminal.errStyle;
+      const [mark, words] = stored === undefined ? ['+', 'to create'] : ['=', 'unchanged'];
+      terminal.err(`${style.bold(`${mark} volume ${name}`)} ${style.dim(`(${words})`)}\n`);
+      for (const line of alterationLines(planned, style)) terminal.err(`  ${line}\n`);
+      for (const line of warningLines(planned, style)) terminal.err(`  ${line}\n`);
+    },
+    write: async () => {
+      const made = stored ?? (await client.record({ method: 'POST', path: VOLUMES_PATH, body }));
+      terminal.out(
+        `volume/${name} ${stored === undefined ? `created (${textOf(made, 'id')})` : 'unchanged'}\n`,
+      );
+      return (timeoutMs) => waitUntilReady(session, client, made, timeoutMs);
+    },
+  };
+};
+
+function refuseVolumeChange(name: string, stored: Json, { nodeId: _node, ...body }: Json): void {
+  const now = { ...stored, replicas: stored['wantedReplicas'] };
+  const differs = Object.keys(body).filter((key) => !isAsDescribed(body[key], (now as Json)[key]));
+  if (differs.length === 0) return;
+  throw new Failure(
+    `volume ${name} exists and differs in ${differs.join(', ')}; a volume is not changed by a file`,
+    {
+      advice: [
+        `berth volume add-replica ${name} NODE · berth volume remove-replica ${name} NODE   change its copies`,
+        'berth recommendation list                                       says when another size would be better',
+      ],
+    },
+  );
+}
+
 /** What `apply` takes, by kind. A new kind is one entry. */
 export const APPLIED_KINDS: Readonly<Record<string, PlanDocument>> = {
   Deployment: deployment,
   Network: network,
   Job: job,
+  Volume: volume,
 };

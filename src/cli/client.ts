@@ -43,6 +43,11 @@ export class Client {
     this.#signal = signal;
   }
 
+  /** The same control plane and token, with the tenant named in every request. */
+  forTenant(tenant: string): Client {
+    return new Client({ ...this.target, tenant }, this.#signal);
+  }
+
   async call(call: Call): Promise<Answer> {
     const answer = await this.#sendWithRetries(this.#wireRequest(call));
     return this.#read(answer);

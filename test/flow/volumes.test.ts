@@ -21,6 +21,15 @@ afterAll(async () => {
 });
 
 describe('a volume', () => {
+  it('is judged by every rule and not stored by a dry run', async () => {
+    const body = { name: 'dry', class: 'replicated', type: 'volume', sizeBytes: 128 * MIB };
+    const dry = await shop.call('POST', `${VOLUMES}?dryRun=true`, body);
+    expect([dry.status, dry.body.name, dry.body.alterations[0].field]).toEqual([200, 'dry', 'replicas']);
+    expect((await shop.call('GET', VOLUMES)).body).toEqual([]);
+    const refused = await shop.call('POST', `${VOLUMES}?dryRun=true`, { ...body, sizeBytes: 1 });
+    expect([refused.status, refused.body.code]).toEqual([422, 'volume_size_invalid']);
+  });
+
   it('is ordered from its node, ready by its word, mounted, and gone when its bytes are', async () => {
     const one = await volumeAgent(flow, shop, 'thin-1');
     const id = await createVolume(shop.call, 'thin', { nodeId: 'thin-1' });

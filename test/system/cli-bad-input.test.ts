@@ -129,6 +129,27 @@ const ROWS: Readonly<Record<string, Row>> = {
   'network list': { valid: [], wrong: format() },
   'network get': { valid: ['back'], missing: 'network_not_found', wrong: format('back') },
   'network delete': { valid: ['back', '-y'], missing: 'network_not_found' },
+  'volume list': { valid: [], wrong: format() },
+  'volume get': { valid: ['data'], missing: 'volume_not_found', wrong: format('data') },
+  'volume create': {
+    valid: ['data', '--class', 'ephemeral', '--size', '1Gi', '--node', 'nowhere', '--no-wait'],
+    missing: 'node_candidates_unresolvable',
+    wrong: [['data', '--class', 'ephemeral', '--size', 'lots'], 'expected an amount', 2],
+  },
+  'volume replicas': { valid: ['data'], missing: 'volume_not_found', wrong: format('data') },
+  'volume add-replica': { valid: ['data', 'nowhere'], missing: 'volume_not_found' },
+  'volume remove-replica': { valid: ['data', 'nowhere', '-y'], missing: 'volume_not_found' },
+  'volume snapshots': { valid: ['data'], missing: 'volume_not_found', wrong: format('data') },
+  'volume delete': { valid: ['data', '-y'], missing: 'volume_not_found' },
+  'recommendation list': {
+    valid: [],
+    wrong: [['--priority', 'urgent'], 'dvm_recommendation_unknown_priority', 1],
+  },
+  'recommendation apply': {
+    valid: ['rec_none', '-y'],
+    missing: 'dvm_recommendation_not_found',
+    wrong: [['rec_none', '--size', 'lots', '-y'], 'expected an amount', 2],
+  },
   'secret write': {
     valid: ['deployments/web', '--generate', 'key'],
     wrong: [['elsewhere/web', '--generate', 'key'], 'secret_path_namespace', 1],
@@ -222,6 +243,7 @@ async function state(): Promise<string> {
     'tokens',
     'networks',
     'jobs',
+    'dvm/volumes',
     'backups',
     'audit?limit=1000',
   ];

@@ -5,8 +5,12 @@ import { Failure, usage } from '../failure.ts';
 import { numberOf } from '../fields.ts';
 import { resourceOf } from '../resources.ts';
 import type { Session } from '../session.ts';
+import { deleteVolume } from '../volumes.ts';
 
-const DELETABLE = ['deployment', 'job', 'network', 'node', 'tenant', 'token'] as const;
+const DELETABLE = ['deployment', 'job', 'network', 'node', 'tenant', 'token', 'volume'] as const;
+
+/** Where it is not simply gone. A volume is, once its nodes have removed the bytes. */
+const DONE: Partial<Record<(typeof DELETABLE)[number], string>> = { token: 'revoked', volume: 'deleting' };
 
 export const remove: CommandBody = {
   description: [
@@ -28,13 +32,17 @@ export const remove: CommandBody = {
     await confirmDeletion(session, names.map((name) => `${kind}/${name}`).join(', '), options.flag('yes'));
     for (const name of names) {
       await deleteOne(client, kind, name);
-      session.terminal.out(`${kind}/${name} ${kind === 'token' ? 'revoked' : 'deleted'}\n`);
+      session.terminal.out(`${kind}/${name} ${DONE[kind] ?? 'deleted'}\n`);
     }
     return EXIT.ok;
   },
 };
 
 async function deleteOne(client: Client, kind: (typeof DELETABLE)[number], name: string): Promise<void> {
+  if (kind === 'volume') {
+    await deleteVolume(client, name);
+    return;
+  }
   if (kind !== 'deployment') {
     await client.need({ method: 'DELETE', path: `/api/v1/${kind}s/${segment(name)}` });
     return;

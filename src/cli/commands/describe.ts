@@ -2,17 +2,17 @@ import { canaryText } from './canary.ts';
 import { policyText, sightText } from './scaling.ts';
 import { type Client, deploymentPath, type Json, segment } from '../client.ts';
 import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS } from '../command.ts';
+import { indented, printEvents, rows } from '../describing.ts';
 import { jobPath } from '../job-wait.ts';
 import { EXIT } from '../exit-code.ts';
 import { usage } from '../failure.ts';
 import { listOf, mapOf, textOf, valueOf } from '../fields.ts';
 import { listText, outputFormat, structuredText } from '../output.ts';
-import { EVENTS, JOB_RUNS, resourceOf } from '../resources.ts';
+import { JOB_RUNS, resourceOf } from '../resources.ts';
 import type { Session } from '../session.ts';
-import { printable } from '../style.ts';
 import { age } from '../table.ts';
+import { describeVolume } from './describe-volume.ts';
 
-const RECENT = 10;
 const SERVER_OWNED = new Set([
   'id',
   'tenantId',
@@ -26,15 +26,20 @@ const SERVER_OWNED = new Set([
 
 export const describe: CommandBody = {
   description: [
-    'Shows a deployment, a job or a node with everything around it: what is wanted, what is observed, the instances, what happened lately, and the command that is useful next.',
+    'Shows a deployment, a job, a volume or a node with everything around it: what is wanted, what is observed, the instances, what happened lately, and the command that is useful next.',
   ],
   parameters: [
-    { term: '<kind>', description: 'deployment, job or node.', values: ['deployment', 'job', 'node'] },
+    {
+      term: '<kind>',
+      description: 'deployment, job, volume or node.',
+      values: ['deployment', 'job', 'volume', 'node'],
+    },
     { term: '<name>', description: 'Which one.' },
   ],
   options: [OUTPUT_OPTION, ...REMOTE_OPTIONS],
   examples: [
     { line: 'berth describe deployment web', what: 'why is web not healthy?' },
+    { line: 'berth describe volume pg-data', what: 'its copies, and what would be lost now' },
     { line: 'berth describe node berlin-1', what: 'what runs on it, and what it offers' },
   ],
   run: async (session, { parameters: [kind = '', name = ''], options }) => {
@@ -44,15 +49,12 @@ export const describe: CommandBody = {
     if (resource.name === 'deployments') return describeDeployment(session, client, name, format);
     if (resource.name === 'jobs') return describeJob(session, client, name, format);
     if (resource.name === 'nodes') return describeNode(session, client, name, format);
-    throw usage(`describe shows deployments, jobs and nodes, not ${resource.name}`, [
+    if (resource.name === 'volumes') return describeVolume(session, client, name, format);
+    throw usage(`describe shows deployments, jobs, volumes and nodes, not ${resource.name}`, [
       `berth get ${resource.name} -o yaml`,
     ]);
   },
 };
-
-async function recentEvents(client: Client, subject: string): Promise<readonly Json[]> {
-  return (await client.list('/api/v1/events', { subject })).slice(-RECENT);
-}
 
 async function describeDeployment(
   session: Session,
@@ -198,27 +200,4 @@ async function describeNode(session: Session, client: Client, name: string, form
   const cordoned = valueOf(record, 'schedulable') === false;
   terminal.out(`\nnext: ${cordoned ? `berth node uncordon ${name}` : `berth node drain ${name}`}\n`);
   return EXIT.ok;
-}
-
-async function printEvents(session: Session, client: Client, subject: string, now: number): Promise<void> {
-  const recent = await recentEvents(client, subject);
-  if (recent.length === 0) return;
-  session.terminal.out(
-    `\n${session.terminal.style.bold('Recent events')}\n${indented(listText(session.terminal, EVENTS, recent, 'table', now))}`,
-  );
-}
-
-function rows(entries: readonly (readonly [string, string])[]): string {
-  return entries
-    .filter(([, value]) => value !== '')
-    .map(([label, value]) => `  ${label.padEnd(14)} ${printable(value)}\n`)
-    .join('');
-}
-
-function indented(text: string): string {
-  return text
-    .trimEnd()
-    .split('\n')
-    .map((line) => `  ${line}\n`)
-    .join('');
 }

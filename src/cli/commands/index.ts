@@ -85,7 +85,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'describe',
     group: 'Look',
-    summary: 'Show a deployment, job or node with everything around it',
+    summary: 'Show a deployment, job, volume or node with everything around it',
     load: async () => (await import('./describe.ts')).describe,
   },
   {
@@ -136,6 +136,18 @@ export const COMMANDS: readonly CommandEntry[] = [
     group: 'Run the platform',
     summary: 'Create and delete networks on a node',
     load: async () => (await import('./network.ts')).network,
+  },
+  {
+    name: 'volume',
+    group: 'Run the platform',
+    summary: 'Create volumes, copy them to other nodes, delete them',
+    load: async () => (await import('./volume.ts')).volume,
+  },
+  {
+    name: 'recommendation',
+    group: 'Run the platform',
+    summary: 'See what would be good for the volumes, and do it',
+    load: async () => (await import('./recommendation.ts')).recommendation,
   },
   {
     name: 'secret',

@@ -100,6 +100,7 @@ export async function createVolume(
   volumes: VolumeAdmission,
   caller: Caller,
   draft: VolumeDraft,
+  { dryRun }: { readonly dryRun: boolean },
 ): Promise<Outcome> {
   const { admission, seen } = volumes;
   const rejection = firstRejection(volumeRules, draft);
@@ -118,6 +119,10 @@ export async function createVolume(
     const unknown = nodeRejection(tenant, draft.nodeId);
     if (unknown) return unknown;
     const record = newRecord(volumes, caller, draft);
+    const announced = announcements(tenant, draft, record);
+    const { revision: _unknown, ...view } = storedVolumeView(tenant, seen, { record, modRevision: 0 });
+    const body = { ...view, ...announced, removed: [] };
+    if (dryRun) return { answer: { status: 200, body } };
     const id = joinId(record.id);
     const subject = { kind: 'Volume', name: record.id } as const;
     const transaction = tenant
@@ -137,10 +142,8 @@ export async function createVolume(
       details: { name, class: record.class, type: record.type, sizeBytes: record.sizeBytes },
     });
     admission.journal.audit(transaction, tenant.tenantId, caller, 'volume.created', subject);
-    const announced = announcements(tenant, draft, record);
     for (const alteration of announced.alterations)
       admission.logAlteration({ requestId: caller.requestId, volume: name, ...alteration });
-    const { revision: _unknown, ...view } = storedVolumeView(tenant, seen, { record, modRevision: 0 });
-    return { answer: { status: 201, body: { ...view, ...announced, removed: [] } }, transaction };
+    return { answer: { status: 201, body }, transaction };
   });
 }

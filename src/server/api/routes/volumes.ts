@@ -12,7 +12,7 @@ import {
   volumesUnavailable,
 } from '../../admission/volume-stored.ts';
 import { joinId } from '../../store/keys.ts';
-import { pageReply, pageRequest } from '../paging.ts';
+import { booleanParameter, pageReply, pageRequest } from '../paging.ts';
 import { LIST_QUERY, type Reply, type Route, type RouteRequest, route } from '../route.ts';
 import { writeReply } from './deployments.ts';
 
@@ -55,6 +55,12 @@ function read({ seen }: VolumeAdmission, { store, params }: RouteRequest): Reply
   };
 }
 
+async function create(volumes: VolumeAdmission, { caller, query, body }: RouteRequest): Promise<Reply> {
+  const dryRun = booleanParameter(query, 'dryRun');
+  if (isRejection(dryRun)) return dryRun;
+  return writeReply(await createVolume(volumes, caller, body as VolumeDraft, { dryRun }));
+}
+
 async function remove(volumes: VolumeAdmission, { caller, params, headers }: RouteRequest): Promise<Reply> {
   const ifMatch = parseIfMatch(headers['if-match']);
   if (isRejection(ifMatch)) return ifMatch;
@@ -85,6 +91,12 @@ function recordRoutes(volumes: VolumeAdmission): Route[] {
       path: PATH,
       summary: 'Create a volume',
       permission: 'volumes.manage',
+      query: {
+        dryRun: {
+          description: 'Run every rule, but store nothing.',
+          schema: { type: 'boolean', default: false },
+        },
+      },
       body: { shape: volumeBody, yaml: true },
       codes: [
         'volume_binding_unavailable',
@@ -103,9 +115,7 @@ function recordRoutes(volumes: VolumeAdmission): Route[] {
         description: 'The volume; it can be mounted once it is Ready.',
         schema: VOLUME,
       },
-      handle: whileEnabled(volumes, async ({ caller, body }) =>
-        writeReply(await createVolume(volumes, caller, body as VolumeDraft)),
-      ),
+      handle: whileEnabled(volumes, (request) => create(volumes, request)),
     }),
     route({
       ...shared,

@@ -1,0 +1,129 @@
+import {
+  RECOMMENDATION_PRIORITIES,
+  RECOMMENDATION_TYPES,
+  type RecommendationParameters,
+} from '../../core/model/recommendation.ts';
+import { formatBytes } from '../../core/model/quantity.ts';
+import { type Client, segment } from '../client.ts';
+import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS, type Subcommand } from '../command.ts';
+import { EXIT } from '../exit-code.ts';
+import { Failure, usage } from '../failure.ts';
+import { numberOf, textOf } from '../fields.ts';
+import type { OptionValues } from '../option-values.ts';
+import { outputFormat, printList } from '../output.ts';
+import { resourceOf } from '../resources.ts';
+import type { Session } from '../session.ts';
+import { listRecommendations, RECOMMENDATIONS_PATH, recommendedText } from '../volumes.ts';
+import { wholeNumber } from './run.ts';
+import { sizeOf } from './volume.ts';
+
+const list: Subcommand = {
+  name: 'list',
+  aliases: ['ls'],
+  summary: 'List recommendations',
+  description: [
+    'Lists what would be good for the volumes of the tenant, the most urgent first. It is computed at each read: a recommendation vanishes with its condition.',
+  ],
+  options: [
+    {
+      flags: '--priority <priority>',
+      description: `Only of this priority: ${RECOMMENDATION_PRIORITIES.join(', ')}.`,
+      values: RECOMMENDATION_PRIORITIES,
+    },
+    {
+      flags: '--type <type>',
+      description: `Only of this type: ${RECOMMENDATION_TYPES.join(', ')}.`,
+      values: RECOMMENDATION_TYPES,
+    },
+    OUTPUT_OPTION,
+    ...REMOTE_OPTIONS,
+  ],
+  examples: [
+    { line: 'berth recommendation list', what: 'everything' },
+    { line: 'berth recommendation list --priority critical', what: 'what cannot wait' },
+  ],
+  run: async (session, { options }) => {
+    const format = outputFormat(options);
+    const resource = resourceOf('recommendations');
+    const query = { priority: options.text('priority'), type: options.text('type') };
+    const found = await listRecommendations(session.client(options), query);
+    if (found.length === 0 && (format === 'table' || format === 'wide'))
+      session.terminal.err(`${resource.nothing}\n`);
+    else await printList(session.terminal, resource, found, format, session.now());
+    return EXIT.ok;
+  },
+};
+
+function parametersOf(options: OptionValues): RecommendationParameters {
+  const [replicas, size] = ['replicas', 'size'].map((option) => options.text(option));
+  return {
+    ...(replicas === undefined ? {} : { target_replicas: wholeNumber('--replicas', replicas) }),
+    ...(size === undefined ? {} : { target_size_bytes: sizeOf('--size', size) }),
+  };
+}
+
+/** It changes what is wanted of a volume, so somebody has to say yes. */
+async function confirm(
+  session: Session,
+  client: Client,
+  id: string,
+  chosen: RecommendationParameters,
+): Promise<void> {
+  const found = (await listRecommendations(client)).find((one) => textOf(one, 'id') === id);
+  // One that is not there is refused by the control plane, in its own words.
+  if (found === undefined) return;
+  const parameters = { ...((found['parameters'] ?? {}) as RecommendationParameters), ...chosen };
+  const what = `${textOf(found, 'reason')}. ${recommendedText({ ...found, parameters })}`;
+  if (!session.terminal.interactive)
+    throw usage(`${what}; nothing was changed`, ['Say that it is meant: --yes']);
+  const answer = await session.terminal.ask(`${what}. Go on? [y/N] `);
+  if (!/^y(?:es)?$/i.test(answer.trim())) throw new Failure('nothing was changed', { exitCode: EXIT.usage });
+}
+
+const apply: Subcommand = {
+  name: 'apply',
+  summary: 'Do what a recommendation says',
+  description: [
+    'Sets the number of copies or the size of the volume as recommended, or as the options say instead. Applying one about copies also gives up those that failed, so that others take their place. One that only a person may carry out, such as deleting a volume, is refused.',
+    'On a terminal you are asked first; without one the command refuses unless --yes is given.',
+  ],
+  parameters: [{ term: '<id>', description: 'Of berth recommendation list.' }],
+  options: [
+    { flags: '--replicas <n>', description: 'This number of copies instead of the recommended one.' },
+    { flags: '--size <amount>', description: 'This size instead of the recommended one, e.g. 20Gi.' },
+    { flags: '-y, --yes', description: 'Do not ask.' },
+    ...REMOTE_OPTIONS,
+  ],
+  examples: [
+    { line: 'berth recommendation apply rec_8c1f42', what: 'as recommended' },
+    { line: 'berth recommendation apply rec_8c1f42 --size 20Gi --yes', what: 'another size, in a script' },
+  ],
+  run: async (session, { parameters: [id = ''], options }) => {
+    const parameters = parametersOf(options);
+    const client = session.client(options);
+    if (!options.flag('yes')) await confirm(session, client, id, parameters);
+    const volume = await client.record({
+      method: 'POST',
+      path: `${RECOMMENDATIONS_PATH}/${segment(id)}/apply`,
+      ...(Object.keys(parameters).length === 0 ? {} : { body: { parameters } }),
+    });
+    const copies =
+      textOf(volume, 'class') === 'replicated' ? `, ${textOf(volume, 'wantedReplicas')} copies` : '';
+    session.terminal.out(
+      `recommendation/${id} applied: volume/${textOf(volume, 'name')} is to have ${formatBytes(numberOf(volume, 'sizeBytes') ?? 0)}${copies}\n`,
+    );
+    session.terminal.err(`next: berth describe volume ${textOf(volume, 'name')}\n`);
+    return EXIT.ok;
+  },
+};
+
+export const recommendation: CommandBody = {
+  description: [
+    'What would be good for the volumes of the tenant: copies that are missing or failed, volumes that are nearly full or nearly empty, volumes that nothing has mounted for a week.',
+  ],
+  examples: [
+    { line: 'berth recommendation list', what: 'the most urgent first' },
+    { line: 'berth recommendation apply rec_8c1f42', what: 'do it' },
+  ],
+  subcommands: [list, apply],
+};

@@ -1,0 +1,264 @@
+import { parseDuration, parseMemory } from '../../core/model/quantity.ts';
+import { type Client, segment } from '../client.ts';
+import {
+  type CommandBody,
+  OUTPUT_OPTION,
+  type Parameter,
+  REMOTE_OPTIONS,
+  type Subcommand,
+} from '../command.ts';
+import { EXIT } from '../exit-code.ts';
+import { usage } from '../failure.ts';
+import { listOf, textOf } from '../fields.ts';
+import { listCommand } from '../list-command.ts';
+import type { OptionValues } from '../option-values.ts';
+import { type Listing, outputFormat, printList, printRecord } from '../output.ts';
+import { alterationLines, warningLines } from '../plan-view.ts';
+import { resourceOf, VOLUME_COPIES, VOLUME_SNAPSHOTS } from '../resources.ts';
+import type { Session } from '../session.ts';
+import { deleteVolume, findVolume, tenantOf, VOLUMES_PATH, waitUntilReady } from '../volumes.ts';
+import { timeoutOf } from '../waiting.ts';
+import { confirmDeletion } from './delete.ts';
+import { wholeNumber } from './run.ts';
+
+const NAME: Parameter = { term: '<name>', description: 'The volume, by name or id.' };
+const NODE: Parameter = { term: '<node>', description: 'The node of the copy.' };
+const YES = { flags: '-y, --yes', description: 'Do not ask.' } as const;
+
+/** `10Gi` of a flag to bytes. */
+export function sizeOf(flag: string, text: string): number {
+  const bytes = parseMemory(text);
+  if (bytes === undefined) throw usage(`${flag} ${text}: expected an amount such as 512Mi or 10Gi`);
+  return bytes;
+}
+
+function bodyOf(name: string, options: OptionValues): Readonly<Record<string, unknown>> {
+  const kind = options.text('class');
+  const size = options.text('size');
+  if (kind === undefined || size === undefined) {
+    throw usage('--class and --size are needed', [
+      `berth volume create ${name} --class replicated --size 10Gi --replicas 1`,
+    ]);
+  }
+  const [replicas, nodeId, hostPath] = ['replicas', 'node', 'hostPath'].map((option) => options.text(option));
+  return {
+    name,
+    class: kind,
+    type: options.text('type') ?? 'volume',
+    sizeBytes: sizeOf('--size', size),
+    ...(replicas === undefined ? {} : { replicas: wholeNumber('--replicas', replicas) }),
+    ...(nodeId === undefined ? {} : { nodeId }),
+    ...(hostPath === undefined ? {} : { hostPath }),
+  };
+}
+
+const create: Subcommand = {
+  name: 'create',
+  summary: 'Create a volume',
+  description: [
+    'Creates a volume and waits until it can be mounted. The class says what happens to the bytes when a machine is lost, so it has no default: ephemeral, on one node; replicated, with copies on other nodes, one of which takes over; object, which can be recorded but not mounted yet.',
+    'Copies may still be on their way when the command ends; berth describe volume shows how far they are behind. Ends with status 4 when it is not ready in time; the volume stays stored.',
+  ],
+  parameters: [{ term: '<name>', description: 'Unique in the tenant.' }],
+  options: [
+    {
+      flags: '--class <class>',
+      description: 'ephemeral, replicated or object.',
+      values: ['ephemeral', 'replicated', 'object'],
+    },
+    { flags: '--size <amount>', description: 'E.g. 10Gi; at least 128Mi for the class replicated.' },
+    {
+      flags: '--type <type>',
+      description: 'volume, bind or tmpfs.',
+      default: 'volume',
+      values: ['volume', 'bind', 'tmpfs'],
+    },
+    {
+      flags: '--replicas <n>',
+      description: 'Copies beside the primary, each on a node of its own. Default: none.',
+    },
+    { flags: '--node <name>', description: 'Node of the primary. Default: the least loaded one.' },
+    { flags: '--host-path <path>', description: 'Directory of the machine; type bind only.' },
+    { flags: '--no-wait', description: 'End as soon as it is stored.' },
+    { flags: '--timeout <duration>', description: 'How long to wait until it is ready.', default: '5m' },
+    OUTPUT_OPTION,
+    ...REMOTE_OPTIONS,
+  ],
+  examples: [
+    {
+      line: 'berth volume create pg-data --class replicated --size 10Gi --replicas 1',
+      what: 'one copy beside the primary',
+    },
+    {
+      line: 'berth volume create cache --class ephemeral --type tmpfs --size 256Mi',
+      what: 'in the memory of the container',
+    },
+  ],
+  run: async (session, { parameters: [name = ''], options }) => {
+    const format = outputFormat(options);
+    const timeoutMs = timeoutOf(options.text('timeout') ?? '5m', parseDuration);
+    const body = bodyOf(name, options);
+    const client = session.client(options);
+    const { terminal } = session;
+    const made = await client.record({ method: 'POST', path: VOLUMES_PATH, body });
+    if (format === 'table') terminal.out(`volume/${name} created (${textOf(made, 'id')})\n`);
+    else await printRecord(terminal, resourceOf('volumes'), made, format, session.now());
+    for (const line of alterationLines(made, terminal.errStyle)) terminal.err(`${line}\n`);
+    for (const line of warningLines(made, terminal.errStyle)) terminal.err(`${line}\n`);
+    if (!options.unlessDenied('wait')) return EXIT.ok;
+    return waitUntilReady(session, client, made, timeoutMs);
+  },
+};
+
+const get: Subcommand = {
+  name: 'get',
+  summary: 'Print one volume',
+  description: [
+    'Prints one volume; berth describe volume shows it with its copies, its users and what happened.',
+  ],
+  parameters: [NAME],
+  options: [OUTPUT_OPTION, ...REMOTE_OPTIONS],
+  examples: [{ line: 'berth volume get pg-data -o yaml', what: 'every field of it' }],
+  run: async (session, { parameters: [name = ''], options }) => {
+    const format = outputFormat(options);
+    const found = await findVolume(session.client(options), name);
+    await printRecord(session.terminal, resourceOf('volumes'), found, format, session.now());
+    return EXIT.ok;
+  },
+};
+
+async function printOf(
+  session: Session,
+  options: OptionValues,
+  listing: Listing,
+  nothing: string,
+  read: (client: Client) => Promise<readonly Readonly<Record<string, unknown>>[]>,
+): Promise<number> {
+  const format = outputFormat(options);
+  const found = await read(session.client(options));
+  if (found.length === 0 && (format === 'table' || format === 'wide')) session.terminal.err(`${nothing}\n`);
+  else await printList(session.terminal, listing, found, format, session.now());
+  return EXIT.ok;
+}
+
+const replicas: Subcommand = {
+  name: 'replicas',
+  summary: 'List the copies of a volume',
+  description: [
+    'Lists the copies beside the primary: live (may take over), syncing or failed, and how far each is behind, which is what would be lost now.',
+  ],
+  parameters: [NAME],
+  options: [OUTPUT_OPTION, ...REMOTE_OPTIONS],
+  examples: [{ line: 'berth volume replicas pg-data', what: 'is a copy live?' }],
+  run: (session, { parameters: [name = ''], options }) =>
+    printOf(
+      session,
+      options,
+      VOLUME_COPIES,
+      `${name} has no copies; next: berth volume add-replica ${name} NODE`,
+      async (client) => listOf(await findVolume(client, name), 'replicas'),
+    ),
+};
+
+const snapshots: Subcommand = {
+  name: 'snapshots',
+  summary: 'List the snapshots of a volume',
+  description: [
+    'Lists the snapshots of a volume. This version makes none, so the list is empty unless another one made them.',
+  ],
+  parameters: [NAME],
+  options: [OUTPUT_OPTION, ...REMOTE_OPTIONS],
+  examples: [{ line: 'berth volume snapshots pg-data -o json', what: 'for scripts' }],
+  run: (session, { parameters: [name = ''], options }) =>
+    printOf(session, options, VOLUME_SNAPSHOTS, `${name} has no snapshots`, async (client) =>
+      client.list(`${await pathInTenant(client, name)}/snapshots`),
+    ),
+};
+
+async function pathInTenant(client: Client, word: string): Promise<string> {
+  const id = textOf(await findVolume(client, word), 'id');
+  return `/api/v1/tenants/${segment(await tenantOf(client))}/volumes/${segment(id)}`;
+}
+
+const addReplica: Subcommand = {
+  name: 'add-replica',
+  summary: 'Keep a copy on another node',
+  description: [
+    'Adds a copy of a replicated volume on a node that holds none of it yet, and wants one copy more from then on. It is live when it has caught up: see berth volume replicas.',
+  ],
+  parameters: [NAME, NODE],
+  options: REMOTE_OPTIONS,
+  examples: [{ line: 'berth volume add-replica pg-data berlin-3', what: 'a further copy' }],
+  run: async (session, { parameters: [name = '', node = ''], options }) => {
+    const client = session.client(options);
+    const path = `${await pathInTenant(client, name)}/replicas`;
+    await client.need({ method: 'POST', path, body: { node_id: node } });
+    session.terminal.out(`volume/${name} is copied to ${node}\n`);
+    session.terminal.err(`next: berth volume replicas ${name}\n`);
+    return EXIT.ok;
+  },
+};
+
+const removeReplica: Subcommand = {
+  name: 'remove-replica',
+  summary: 'Give up a copy, with its bytes',
+  description: [
+    'Removes the copy of a volume on a node, with its bytes there, and wants one copy fewer from then on. A former primary that kept bytes which no copy has loses them too. On a terminal you are asked first.',
+  ],
+  parameters: [NAME, NODE],
+  options: [YES, ...REMOTE_OPTIONS],
+  examples: [{ line: 'berth volume remove-replica pg-data berlin-3', what: 'one copy fewer' }],
+  run: async (session, { parameters: [name = '', node = ''], options }) => {
+    const client = session.client(options);
+    const path = `${await pathInTenant(client, name)}/replicas/${segment(node)}`;
+    await confirmDeletion(session, `the copy of volume/${name} on ${node}`, options.flag('yes'));
+    await client.need({ method: 'DELETE', path });
+    session.terminal.out(`the copy of volume/${name} on ${node} is removed\n`);
+    return EXIT.ok;
+  },
+};
+
+const remove: Subcommand = {
+  name: 'delete',
+  summary: 'Delete a volume with its bytes',
+  description: [
+    'Deletes a volume with its bytes on every node. Refused while anything mounts it, also a stopped deployment. The volume is listed as Deleting until every node has removed its bytes. On a terminal you are asked first.',
+  ],
+  parameters: [NAME],
+  options: [YES, ...REMOTE_OPTIONS],
+  examples: [{ line: 'berth volume delete pg-data', what: 'when nothing mounts it any more' }],
+  run: async (session, { parameters: [name = ''], options }) => {
+    await confirmDeletion(session, `volume/${name} with its bytes`, options.flag('yes'));
+    await deleteVolume(session.client(options), name);
+    session.terminal.out(`volume/${name} deleting\n`);
+    return EXIT.ok;
+  },
+};
+
+export const volume: CommandBody = {
+  description: [
+    'A volume outlives the containers that mount it. A replicated one has copies on other nodes, and a live copy takes over when the machine of the primary is lost.',
+  ],
+  examples: [
+    {
+      line: 'berth volume create pg-data --class replicated --size 10Gi --replicas 1',
+      what: 'one copy beside the primary',
+    },
+    { line: 'berth volume list', what: 'the volumes of the tenant' },
+    { line: 'berth volume replicas pg-data', what: 'how far its copies are behind' },
+  ],
+  subcommands: [
+    listCommand('volumes', {
+      summary: 'List volumes',
+      description: ['Lists the volumes of the tenant; the same as berth get volumes.'],
+      examples: [{ line: 'berth volume list -o wide', what: 'also who mounts them' }],
+    }),
+    get,
+    create,
+    replicas,
+    addReplica,
+    removeReplica,
+    snapshots,
+    remove,
+  ],
+};
