@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { routeTable } from '../support/route-table.ts';
 import { type ControlPlane, startControlPlane, type TestTenant } from '../support/server-under-test.ts';
 
 const SESSION = '/api/v1/session';
@@ -41,6 +42,21 @@ describe('a browser session', () => {
     expect(answer.body).toMatchObject({ role: 'deployer', tenant: { slug: 'shop' } });
     expect(answer.text).not.toContain(/=([\w-]{43});/.exec(setCookie)?.[1]);
     expect(answer.headers['cache-control']).toBe('no-store');
+  });
+
+  it('writes nothing on any route without its CSRF token', async () => {
+    const { call } = await signedIn(plane, shop.tokens['tenant-admin']);
+    const writes = routeTable().filter(({ method }) => method !== 'GET');
+    expect(writes.length).toBeGreaterThan(20);
+    for (const { method, path, body } of writes) {
+      const url = path.replaceAll(/\{[A-Za-z]+\}/g, 'shop');
+      const answer = await call(method, url, {}, body === undefined ? undefined : {});
+      expect([`${method} ${path}`, answer.status, answer.body['code']]).toEqual([
+        `${method} ${path}`,
+        403,
+        'csrf_token_invalid',
+      ]);
+    }
   });
 
   it('is never the one that the browser brought along', async () => {

@@ -264,6 +264,7 @@ function summary(
 ): string {
   const rows: readonly (readonly [string, string] | undefined)[] = [
     url === undefined ? undefined : ['Sample', url],
+    ['Dashboard', `${plane.url}/`],
     ['API and docs', `${plane.url}/docs`],
     ['Token', place.adminToken],
     ['Data, logs', `${place.folder}, ${place.logs}`],

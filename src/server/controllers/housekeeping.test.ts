@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { TokenId } from '../../core/model/ids.ts';
 import { drainReport, explainDeployment, planPlacement } from '../placement/explanation.ts';
 import { hashSpec, Simulation, TENANT } from './simulation.ts';
 
@@ -91,6 +92,18 @@ describe('housekeeping controllers', () => {
     sim.time.jumpWall(8 * 86_400_000);
     await sim.time.advance(ROUND_MS, () => sim.settle());
     expect(await sim.events('deployment.running')).toHaveLength(0);
+  });
+
+  it('removes sessions that are over', async () => {
+    const at = (ms: number) => new Date(sim.time.now().getTime() + ms).toISOString();
+    const session = { tokenId: 'tok1' as TokenId, tenantId: TENANT, createdAt: at(0), lastUsedAt: at(0) };
+    await sim.write((transaction) => {
+      transaction.putGlobal('sessions', 'over', { ...session, expiresAt: at(60_000) });
+      transaction.putGlobal('sessions', 'open', { ...session, expiresAt: at(3_600_000) });
+    });
+    await sim.time.advance(ROUND_MS, () => sim.settle());
+    await sim.controllers.stop();
+    expect(sim.store.listGlobal('sessions').map(({ id }) => id)).toEqual(['open']);
   });
 });
 

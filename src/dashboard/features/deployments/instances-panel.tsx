@@ -1,3 +1,4 @@
+import { Link } from '@tanstack/react-router';
 import { Badge, type Tone } from '../../components/badge.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Icon } from '../../components/icon.tsx';
@@ -93,7 +94,9 @@ export function InstancesPanel({
         <div key={node} className="border-b last:border-b-0">
           <h3 className="flex items-center gap-2 bg-sunken px-4 py-1.5 text-xs font-medium text-muted">
             <Icon name="server" className="size-3.5" />
-            {node}
+            <Link to={`/nodes/${node}`} className="hover:text-ink hover:underline">
+              {node}
+            </Link>
             <span className="font-normal">{count(placed.length, 'instance')}</span>
           </h3>
           <ul>

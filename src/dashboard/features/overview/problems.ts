@@ -33,7 +33,7 @@ function ofNode({ name, status, lastSeenAt, schedulable }: Node): Problem | unde
     what: 'Node failed',
     title: name,
     detail: `Its agent is silent${schedulable ? '' : ', and it takes no new work'}.`,
-    to: '/nodes',
+    to: `/nodes/${name}`,
     ...(lastSeenAt === null ? {} : { since: lastSeenAt }),
   };
 }
