@@ -29,7 +29,7 @@ export interface ControlPlane {
   close(): Promise<void>;
 }
 
-const BOOTSTRAP = 'bootstrap-token-of-the-tests-0123456789';
+export const BOOTSTRAP = 'bootstrap-token-of-the-tests-0123456789';
 
 /** A real control plane in this process: embedded store in a temporary folder, a free port. */
 export async function startControlPlane(

@@ -10,8 +10,9 @@ import {
   watchPage,
 } from './browser.ts';
 import { type ControlPlane, startControlPlane } from './control-plane.ts';
-import { NodeFlow } from './node-flow.ts';
-import { type ObligingAgent, obligingAgent, type ObligingOptions } from './obliging-agent.ts';
+import { agentKey } from './scripted-agent.ts';
+import { nodeFacts, NodeFlow } from './node-flow.ts';
+import { ObligingAgent, obligingAgent, type ObligingOptions } from './obliging-agent.ts';
 
 type Tenant = Awaited<ReturnType<ControlPlane['tenant']>>;
 
@@ -21,6 +22,8 @@ export interface DashboardStage {
   readonly shop: Tenant;
   readonly browser: Browser;
   agent(name: string, options?: ObligingOptions): Promise<ObligingAgent>;
+  /** A machine on which the line of an enrolment was pasted. */
+  arrive(token: string, name: string): Promise<ObligingAgent>;
   deploy(name: string, more?: Readonly<Record<string, unknown>>): Promise<void>;
   /** Signed in as the tenant's administrator, at this path; with options in a profile of its own, else in one that is kept. */
   open(path?: string, options?: PageOptions): Promise<WatchedPage>;
@@ -44,6 +47,13 @@ export async function dashboardStage(
     shop,
     browser,
     agent: (name, options = {}) => obligingAgent(flow, name, shop, options),
+    arrive: async (token, name) => {
+      const key = agentKey();
+      const { body } = await plane.as(token)('POST', '/api/v1/nodes', nodeFacts(name, key));
+      const agent = flow.dial({ url: plane.url, node: name, token: body.nodeToken as string, key });
+      await agent.welcome();
+      return new ObligingAgent(agent, {});
+    },
     deploy: async (name, more = {}) => {
       const { status, body } = await shop.call('POST', '/api/v1/deployments', {
         name,

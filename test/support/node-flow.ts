@@ -81,10 +81,15 @@ export class NodeFlow {
     return agent;
   }
 
-  async connected(nodeName: string, tenant: TestTenant, labels: Labels = NODE_FACTS.labels) {
+  async connected(
+    nodeName: string,
+    tenant: TestTenant,
+    labels: Labels = NODE_FACTS.labels,
+    said: Parameters<ScriptedAgent['welcome']>[0] = {},
+  ) {
     const identity = await this.enrolled(nodeName, tenant, labels);
     const agent = this.dial(identity);
-    await agent.welcome({ labels });
+    await agent.welcome({ labels, ...said });
     await agent.next('assignment');
     await eventually(
       () => tenant.call('GET', `/api/v1/nodes/${nodeName}`),

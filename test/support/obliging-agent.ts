@@ -1,4 +1,10 @@
-import type { AgentMessage, Assignment, StreamRequest } from '../../src/core/contract/agent-protocol.ts';
+import type {
+  AgentMessage,
+  AssignedVolume,
+  Assignment,
+  StreamRequest,
+  VolumeObservation,
+} from '../../src/core/contract/agent-protocol.ts';
 import type { InstanceObservation } from '../../src/core/model/instance.ts';
 import { type NodeFlow, type TestTenant } from './node-flow.ts';
 import type { ScriptedAgent } from './scripted-agent.ts';
@@ -11,6 +17,8 @@ export type Verdict = (instance: AssignedInstance) => Partial<InstanceObservatio
 export interface ObligingOptions {
   readonly labels?: Readonly<Record<string, string>>;
   readonly judge?: Verdict;
+  /** It keeps volumes, each filled to this share; absent: it keeps none. */
+  readonly volumesFilled?: number;
   /** Lines that every instance prints. */
   readonly logLines?: readonly string[];
 }
@@ -37,6 +45,9 @@ export class ObligingAgent {
   readonly #following = new Set<string>();
   #generation = 0;
   #instances: readonly AssignedInstance[] = [];
+  #volumes: readonly AssignedVolume[] = [];
+  #networks: readonly { readonly name: string }[] = [];
+  #beats = 0;
   #beat: ReturnType<typeof setInterval>;
 
   constructor(agent: ScriptedAgent, options: ObligingOptions) {
@@ -52,6 +63,8 @@ export class ObligingAgent {
     if (message.type === 'assignment') {
       this.#generation = message.generation;
       this.#instances = message.instances;
+      this.#volumes = message.volumes ?? [];
+      this.#networks = message.networks ?? [];
       this.report();
     } else if (message.type === 'request') this.#answer(message);
     else if (message.type === 'cancel') this.#following.delete(message.streamId);
@@ -77,7 +90,32 @@ export class ObligingAgent {
       full: true,
       observations,
       usage,
+      beat: (this.#beats += 1),
+      volumes: this.#volumes.filter(({ role }) => role !== 'gone').map((volume) => this.#kept(volume)),
+      networks: this.#networks.map(({ name }) => ({ name, state: 'ready' })),
     });
+  }
+
+  #kept({ id, role, epoch, sizeBytes, copiesTo = [] }: AssignedVolume): VolumeObservation {
+    const seen = { volumeId: id, epoch, state: 'ready', sizeBytes } as const;
+    if (role !== 'primary') {
+      const copy = { epoch, sequence: 3, takenAt: new Date().toISOString() };
+      return { ...seen, role: 'replica', copy };
+    }
+    const copies = copiesTo.map((nodeId) => ({ nodeId, state: 'live', sequence: 3, ageMs: 900 }) as const);
+    const usedBytes = Math.round(sizeBytes * (this.#options.volumesFilled ?? 0));
+    return { ...seen, role, usedBytes, copies };
+  }
+
+  #containers(): readonly unknown[] {
+    return this.#instances.map(({ id, deployment, container }) => ({
+      id: id.padEnd(64, '0'),
+      name: deployment,
+      image: container?.image ?? '',
+      status: 'running',
+      labels: { 'berth.io/instance': id },
+      createdAt: new Date().toISOString(),
+    }));
   }
 
   #send(message: AgentMessage): void {
@@ -93,6 +131,7 @@ export class ObligingAgent {
         return;
       }
     }
+    if (operation.kind === 'containers') this.#send({ type: 'data', streamId, value: this.#containers() });
     this.#send({ type: 'end', streamId });
   }
 
@@ -109,6 +148,11 @@ export async function obligingAgent(
   options: ObligingOptions = {},
 ): Promise<ObligingAgent> {
   const labels = options.labels ?? {};
-  const { agent } = await flow.connected(name, tenant, labels);
+  const { agent } = await flow.connected(
+    name,
+    tenant,
+    labels,
+    options.volumesFilled === undefined ? {} : { volumeEngines: ['rsync'] },
+  );
   return new ObligingAgent(agent, options);
 }

@@ -90,7 +90,7 @@ export function DataTable<Row>({
                   style={
                     column.width === undefined ? undefined : ({ '--width': column.width } as CSSProperties)
                   }
-                  className={`border-b bg-surface px-4 py-2 text-xs font-medium text-muted ${column.align === 'right' ? 'text-right' : ''} ${wide(column)} ${width(column)}`}
+                  className={`border-b bg-surface px-4 py-2 text-xs wrap-normal font-medium text-muted ${column.align === 'right' ? 'text-right' : ''} ${wide(column)} ${width(column)}`}
                 >
                   {column.sortBy === undefined ? (
                     column.title

@@ -9,7 +9,7 @@ import { useToast } from '../../components/toast.tsx';
 import { useWrite } from '../../components/use-write.ts';
 import type { Deployment } from '../../lib/records.ts';
 import { deploymentPath, useDeploymentWritten } from './deployment-queries.ts';
-import { numberOrText } from './draft.ts';
+import { numberOrText } from '../../lib/draft.ts';
 
 function StartCanary({ deployment }: { readonly deployment: Deployment }) {
   const { name } = deployment;

@@ -3,7 +3,7 @@ import { CopyLine } from '../../components/copy-line.tsx';
 import { Loading } from '../../components/loading.tsx';
 import { Panel } from '../../components/page.tsx';
 import type { Deployment } from '../../lib/records.ts';
-import { draftOf } from './draft.ts';
+import { draftOf } from '../../lib/draft.ts';
 
 /** The description as one would write it. */
 export function ConfigurationPanel({ deployment }: { readonly deployment: Deployment }) {

@@ -1,10 +1,10 @@
 import { type ReactNode, useEffect, useId, useState } from 'react';
 import { SelectField, TextField, useRejectionAt } from '../../components/field.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { type Draft, listOrNothing, numberOrText, textAt, valueAt, withValue } from './draft.ts';
+import { type Draft, listOrNothing, numberOrText, textAt, valueAt, withValue } from '../../lib/draft.ts';
 import { EnteredArea, EnteredField } from './entered-field.tsx';
 import { ListEditor } from './list-editor.tsx';
-import { MapEditor } from './map-editor.tsx';
+import { MapEditor } from '../../components/map-editor.tsx';
 import { SecretFields } from './secret-fields.tsx';
 
 export interface FormPart {

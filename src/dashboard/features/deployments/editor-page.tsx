@@ -12,10 +12,10 @@ import type { Deployment, DeploymentWritten } from '../../lib/records.ts';
 import { type RejectionBody, rejectionOf } from '../../lib/rejection.ts';
 import { DeploymentForm, FORM_PATHS } from './deployment-form.tsx';
 import { deploymentPath, useDeployment, useDeploymentWritten } from './deployment-queries.ts';
-import { type Draft, draftOf, updateBody } from './draft.ts';
-import { PlanView } from './plan-view.tsx';
-import { YamlEditor } from './yaml-editor.tsx';
-import { readYaml, type YamlProblem, writeYaml } from './yaml-text.ts';
+import { type Draft, draftOf, updateBody } from '../../lib/draft.ts';
+import { PlanView } from '../../components/plan-view.tsx';
+import { YamlEditor } from '../../components/yaml-editor.tsx';
+import { readYaml, type YamlProblem, writeYaml } from '../../lib/yaml-text.ts';
 
 const FRESH: Draft = { kind: 'Deployment', name: '', image: '', replicas: 1 };
 

@@ -12,7 +12,7 @@ import { TimeAgo } from '../../components/time-ago.tsx';
 import { useToast } from '../../components/toast.tsx';
 import type { Archive, DeploymentWritten } from '../../lib/records.ts';
 import { deploymentPath, useArchives, useDeploymentWritten } from './deployment-queries.ts';
-import { PlanView } from './plan-view.tsx';
+import { PlanView } from '../../components/plan-view.tsx';
 
 /** A rollback is planned first: what changes, what is lost, where instances would go. */
 function RollbackDialog({

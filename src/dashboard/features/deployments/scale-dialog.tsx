@@ -8,7 +8,7 @@ import { useWrite } from '../../components/use-write.ts';
 import { count } from '../../lib/format.ts';
 import type { Deployment, DeploymentWritten } from '../../lib/records.ts';
 import { deploymentPath, useDeploymentWritten } from './deployment-queries.ts';
-import { numberOrText } from './draft.ts';
+import { numberOrText } from '../../lib/draft.ts';
 
 export function ScaleDialog({
   deployment,

@@ -11,7 +11,7 @@ import { useWrite } from '../../components/use-write.ts';
 import type { ScalingPolicyView } from '../../lib/records.ts';
 import { RejectionError } from '../../lib/rejection.ts';
 import { deploymentPath } from './deployment-queries.ts';
-import { numberOrText } from './draft.ts';
+import { numberOrText } from '../../lib/draft.ts';
 
 const FIELDS = [
   ['minReplicas', 'At least', '1'],

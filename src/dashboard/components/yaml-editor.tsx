@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useRef } from 'react';
-import { FieldRejection } from '../../components/field.tsx';
-import type { RejectionBody } from '../../lib/rejection.ts';
-import { lineOf, type YamlProblem } from './yaml-text.ts';
+import { FieldRejection } from './field.tsx';
+import type { RejectionBody } from '../lib/rejection.ts';
+import { lineOf, type YamlProblem } from '../lib/yaml-text.ts';
 
 const LINE_PX = 20;
 

@@ -1,6 +1,6 @@
 import { useState } from 'react';
-import { Button, IconButton } from '../../components/button.tsx';
-import { FieldRejection, useRejectionAt } from '../../components/field.tsx';
+import { Button, IconButton } from './button.tsx';
+import { FieldRejection, useRejectionAt } from './field.tsx';
 
 type Pair = readonly [key: string, value: string];
 

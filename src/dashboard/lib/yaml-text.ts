@@ -1,5 +1,5 @@
 import { LineCounter, parseDocument, stringify } from 'yaml';
-import { fieldSteps } from '../../lib/rejection.ts';
+import { fieldSteps } from './rejection.ts';
 import type { Draft } from './draft.ts';
 
 export interface YamlProblem {

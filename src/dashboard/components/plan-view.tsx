@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
-import { DiffView } from '../../components/diff-view.tsx';
-import { Icon, type IconName } from '../../components/icon.tsx';
-import type { DeploymentWritten, PlacementPlan } from '../../lib/records.ts';
+import { DiffView } from './diff-view.tsx';
+import { Icon, type IconName } from './icon.tsx';
+import type { DeploymentWritten, PlacementPlan } from '../lib/records.ts';
 
 function Part({
   title,

@@ -1,4 +1,4 @@
-import { fieldSteps } from '../../lib/rejection.ts';
+import { fieldSteps } from './rejection.ts';
 
 /** A description that is being written: as the wire carries it, with whatever has been entered so far. */
 export type Draft = Readonly<Record<string, unknown>>;

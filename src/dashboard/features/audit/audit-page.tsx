@@ -1,0 +1,72 @@
+import { useMemo } from 'react';
+import type { AuditRecord } from '../../../core/model/event.ts';
+import { useRecords } from '../../app/use-records.ts';
+import type { Column } from '../../components/data-table.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { Page } from '../../components/page.tsx';
+import { RecordTable } from '../../components/record-table.tsx';
+import { dateTime } from '../../lib/format.ts';
+
+const COLUMNS: readonly Column<AuditRecord>[] = [
+  {
+    title: 'When',
+    width: '12rem',
+    sortBy: ({ at }) => -Date.parse(at),
+    cell: ({ at }) => <span className="tabular-nums">{dateTime(at)}</span>,
+  },
+  {
+    title: 'Action',
+    width: '24%',
+    sortBy: ({ action }) => action,
+    cell: ({ action }) => <span className="font-medium">{action}</span>,
+  },
+  {
+    title: 'On',
+    wide: true,
+    sortBy: ({ subject }) => `${subject.kind} ${subject.name}`,
+    cell: ({ subject }) => (
+      <span title={subject.name}>
+        {subject.kind} {subject.name}
+      </span>
+    ),
+  },
+  {
+    title: 'By',
+    width: '20%',
+    wide: true,
+    sortBy: ({ actor }) => actor,
+    cell: ({ actor }) => (
+      <code className="font-mono text-xs text-muted" title={actor}>
+        {actor}
+      </code>
+    ),
+  },
+  {
+    title: 'Role',
+    width: '13%',
+    wide: true,
+    sortBy: ({ role }) => role,
+    cell: ({ role }) => <span className="text-muted">{role}</span>,
+  },
+];
+
+export function AuditPage() {
+  const { data, error } = useRecords<AuditRecord>('audit', '/api/v1/audit');
+  const rows = useMemo(() => data?.toReversed(), [data]);
+  return (
+    <Page title="Audit" note="Who did what to which record, written in the same commit as the change.">
+      <RecordTable
+        label="Audit records"
+        one="record"
+        rows={rows}
+        error={error}
+        columns={COLUMNS}
+        rowKey={({ id }) => id}
+        textOf={({ action, actor, subject, requestId }) =>
+          `${action} ${actor} ${subject.kind}/${subject.name} ${requestId}`
+        }
+        empty={<EmptyState title="Nothing has been changed yet" icon="scroll" />}
+      />
+    </Page>
+  );
+}

@@ -1,0 +1,94 @@
+import { useSession } from '../../app/session.tsx';
+import { ButtonLink } from '../../components/button.tsx';
+import type { Column } from '../../components/data-table.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { Page } from '../../components/page.tsx';
+import { RecordTable } from '../../components/record-table.tsx';
+import { RowLink } from '../../components/row-link.tsx';
+import { TimeAgo } from '../../components/time-ago.tsx';
+import { dateTime } from '../../lib/format.ts';
+import { type Job, useJobs } from './job-queries.ts';
+import { RunBadge } from './run-badge.tsx';
+
+const COLUMNS: readonly Column<Job>[] = [
+  {
+    title: 'Name',
+    width: '18%',
+    sortBy: ({ name }) => name,
+    cell: ({ name }) => <RowLink to={`/jobs/${name}`}>{name}</RowLink>,
+  },
+  {
+    title: 'Last run',
+    width: '8.5rem',
+    sortBy: ({ status }) => status.runs[0]?.state ?? '',
+    cell: ({ status }) => <RunBadge state={status.runs[0]?.state ?? status.phase} />,
+  },
+  {
+    title: 'When',
+    width: '10%',
+    wide: true,
+    sortBy: ({ status }) => -Date.parse(status.runs[0]?.createdAt ?? ''),
+    cell: ({ status }) => <TimeAgo time={status.runs[0]?.createdAt} />,
+  },
+  {
+    title: 'Message',
+    wide: true,
+    cell: ({ status }) => (
+      <span className="text-muted" title={status.message}>
+        {status.message}
+      </span>
+    ),
+  },
+  {
+    title: 'Schedule',
+    width: '13%',
+    wide: true,
+    cell: ({ schedule }) =>
+      schedule === undefined ? (
+        <span className="text-muted">once</span>
+      ) : (
+        <code className="font-mono text-xs">{schedule}</code>
+      ),
+  },
+  {
+    title: 'Next run',
+    width: '19%',
+    wide: true,
+    sortBy: ({ status }) => status.nextRunAt ?? '~',
+    cell: ({ status }) => (
+      <span className="text-muted">{status.nextRunAt === null ? 'none' : dateTime(status.nextRunAt)}</span>
+    ),
+  },
+];
+
+export function JobsPage() {
+  const { can } = useSession();
+  const { data, error } = useJobs();
+  const create = can('deploy') ? (
+    <ButtonLink to="/jobs/new" tone="primary" icon="plus">
+      New job
+    </ButtonLink>
+  ) : null;
+  return (
+    <Page
+      title="Jobs"
+      note="Containers that run to their end, once or at the times of a schedule."
+      actions={create}
+    >
+      <RecordTable
+        label="Jobs"
+        one="job"
+        rows={data}
+        error={error}
+        columns={COLUMNS}
+        rowKey={({ name }) => name}
+        textOf={({ name, image }) => `${name} ${image}`}
+        empty={
+          <EmptyState title="No jobs yet" icon="clock">
+            {create}
+          </EmptyState>
+        }
+      />
+    </Page>
+  );
+}

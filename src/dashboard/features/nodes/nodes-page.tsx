@@ -1,0 +1,120 @@
+import { lazy, Suspense, useState } from 'react';
+import { useSession } from '../../app/session.tsx';
+import { Badge } from '../../components/badge.tsx';
+import { Button } from '../../components/button.tsx';
+import type { Column } from '../../components/data-table.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { Labels } from '../../components/facts.tsx';
+import { Meter } from '../../components/meter.tsx';
+import { Page } from '../../components/page.tsx';
+import { RecordTable } from '../../components/record-table.tsx';
+import { RowLink } from '../../components/row-link.tsx';
+import { TimeAgo } from '../../components/time-ago.tsx';
+import { bytes } from '../../lib/format.ts';
+import type { Node } from '../../lib/records.ts';
+import { useNodes } from './node-queries.ts';
+import { NodeBadge, urgency } from './node-status.tsx';
+
+const EnrolDialog = lazy(async () => ({ default: (await import('./enrol-dialog.tsx')).EnrolDialog }));
+
+const COLUMNS: readonly Column<Node>[] = [
+  {
+    title: 'Name',
+    width: '18%',
+    sortBy: ({ name }) => name,
+    cell: ({ name, controlPlane }) => (
+      <span className="flex items-center gap-2">
+        <RowLink to={`/nodes/${name}`}>{name}</RowLink>
+        {controlPlane ? <Badge>control plane</Badge> : null}
+      </span>
+    ),
+  },
+  {
+    title: 'Status',
+    width: '8.5rem',
+    sortBy: urgency,
+    cell: (node) => <NodeBadge node={node} />,
+  },
+  {
+    title: 'Requested',
+    width: '28%',
+    wide: true,
+    sortBy: ({ requested, capacity }) => requested.cpu / capacity.cpu,
+    cell: ({ requested, capacity }) => (
+      <>
+        <Meter
+          label="CPU"
+          value={requested.cpu}
+          max={capacity.cpu}
+          text={`${Number(requested.cpu.toFixed(2))} of ${capacity.cpu}`}
+        />
+        <Meter
+          label="Memory"
+          value={requested.memoryBytes}
+          max={capacity.memoryBytes}
+          text={`${bytes(requested.memoryBytes)} of ${bytes(capacity.memoryBytes)}`}
+        />
+      </>
+    ),
+  },
+  { title: 'Labels', wide: true, cell: ({ labels }) => <Labels labels={labels} /> },
+  {
+    title: 'Engine',
+    width: '14%',
+    wide: true,
+    sortBy: ({ engine }) => `${engine.kind} ${engine.version}`,
+    cell: ({ engine }) => (
+      <span className="text-muted">
+        {engine.kind} {engine.version}
+      </span>
+    ),
+  },
+  {
+    title: 'Seen',
+    width: '11%',
+    wide: true,
+    sortBy: ({ lastSeenAt }) => -Date.parse(lastSeenAt ?? ''),
+    cell: ({ lastSeenAt }) => <TimeAgo time={lastSeenAt} />,
+  },
+];
+
+function textOf({ name, labels, engine }: Node): string {
+  const pairs = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+  return [name, engine.kind, ...pairs].join(' ');
+}
+
+export function NodesPage() {
+  const { can } = useSession();
+  const { data, error } = useNodes();
+  const [isEnrolling, setEnrolling] = useState(false);
+  const enrol = can('nodes.manage') ? (
+    <Button tone="primary" icon="plus" onClick={() => setEnrolling(true)}>
+      Enrol a node
+    </Button>
+  ) : null;
+  return (
+    <Page title="Nodes" note="Machines of the tenant that take instances." actions={enrol}>
+      <RecordTable
+        label="Nodes"
+        one="node"
+        rows={data}
+        error={error}
+        columns={COLUMNS}
+        rowKey={({ name }) => name}
+        rowHeight={70}
+        textOf={textOf}
+        empty={
+          <EmptyState title="No nodes yet" icon="server">
+            <p>A node is a machine with Docker or Podman. One line, pasted there, enrols it.</p>
+            {enrol}
+          </EmptyState>
+        }
+      />
+      {isEnrolling ? (
+        <Suspense>
+          <EnrolDialog onClose={() => setEnrolling(false)} />
+        </Suspense>
+      ) : null}
+    </Page>
+  );
+}

@@ -1,0 +1,159 @@
+import { useMemo, useState } from 'react';
+import { useSession } from '../../app/session.tsx';
+import { useRecords } from '../../app/use-records.ts';
+import { Badge } from '../../components/badge.tsx';
+import { Button } from '../../components/button.tsx';
+import type { Column } from '../../components/data-table.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { Page, Panel } from '../../components/page.tsx';
+import { RecordTable } from '../../components/record-table.tsx';
+import { count } from '../../lib/format.ts';
+import { useDeployments } from '../deployments/deployment-queries.ts';
+import { GraphView } from './graph-view.tsx';
+import { sourcesOf } from './readers.ts';
+import { SecretDialog } from './secret-dialog.tsx';
+import { type SecretPath, useSecretPaths } from './secret-queries.ts';
+import { WriteSecret } from './write-secret.tsx';
+
+/** More than this is not read in a drawing. */
+const MAX_DRAWN = 40;
+
+function columnsOf(
+  onOpen: (path: SecretPath) => void,
+  onWrite: ((path: SecretPath) => void) | undefined,
+): readonly Column<SecretPath>[] {
+  return [
+    {
+      title: 'Path',
+      width: '30%',
+      sortBy: ({ path }) => path,
+      cell: (row) => (
+        <button
+          type="button"
+          onClick={() => onOpen(row)}
+          className="font-mono text-xs font-medium hover:text-accent hover:underline"
+        >
+          {row.path}
+        </button>
+      ),
+    },
+    {
+      title: 'State',
+      width: '7rem',
+      sortBy: ({ exists }) => Number(exists),
+      cell: ({ exists }) => <Badge tone={exists ? 'ok' : 'bad'}>{exists ? 'written' : 'missing'}</Badge>,
+    },
+    {
+      title: 'Keys',
+      wide: true,
+      cell: ({ keys }) => <code className="font-mono text-xs text-muted">{keys.join(', ') || 'none'}</code>,
+    },
+    {
+      title: 'Version',
+      width: '10%',
+      wide: true,
+      sortBy: ({ version }) => version,
+      cell: ({ version, exists }) => (exists ? version : <span className="text-muted">none</span>),
+    },
+    {
+      title: 'Consumers',
+      width: '12%',
+      wide: true,
+      sortBy: ({ consumers }) => consumers,
+      cell: ({ consumers }) => consumers,
+    },
+    ...(onWrite === undefined
+      ? []
+      : [
+          {
+            title: 'Write',
+            width: '5.5rem',
+            cell: (row: SecretPath) => (
+              <Button small aria-label={`Write ${row.path}`} onClick={() => onWrite(row)}>
+                Write
+              </Button>
+            ),
+          },
+        ]),
+  ];
+}
+
+function Graph({ paths }: { readonly paths: readonly SecretPath[] }) {
+  const { data: deployments } = useDeployments();
+  const { data: jobs = [] } = useRecords<{
+    readonly name: string;
+    readonly secrets: readonly { readonly vault_path: string }[];
+  }>('jobs', '/api/v1/jobs');
+  const sources = useMemo(
+    () => sourcesOf(paths.slice(0, MAX_DRAWN), deployments ?? [], jobs),
+    [paths, deployments, jobs],
+  );
+  return (
+    <Panel
+      title="Who reads what"
+      note={
+        paths.length > MAX_DRAWN
+          ? `The first ${MAX_DRAWN} of ${count(paths.length, 'path')}`
+          : 'Paths, and the deployments and jobs that have them delivered'
+      }
+    >
+      <GraphView sources={sources} />
+    </Panel>
+  );
+}
+
+type Open =
+  | { readonly kind: 'write'; readonly path?: SecretPath }
+  | { readonly kind: 'look'; readonly path: SecretPath };
+
+export function SecretsPage() {
+  const { can } = useSession();
+  const { data, error } = useSecretPaths();
+  const [open, setOpen] = useState<Open>();
+  const mayWrite = can('secrets.write');
+  const columns = useMemo(
+    () =>
+      columnsOf(
+        (path) => setOpen({ kind: 'look', path }),
+        mayWrite ? (path) => setOpen({ kind: 'write', path }) : undefined,
+      ),
+    [mayWrite],
+  );
+  const write = mayWrite ? (
+    <Button tone="primary" icon="plus" onClick={() => setOpen({ kind: 'write' })}>
+      Write a secret
+    </Button>
+  ) : null;
+  const close = () => setOpen(undefined);
+  return (
+    <Page
+      title="Secrets"
+      note="Paths that deployments and jobs reference. Values are delivered to containers and shown nowhere."
+      actions={write}
+    >
+      <RecordTable
+        label="Secrets"
+        one="path"
+        rows={data}
+        error={error}
+        columns={columns}
+        rowKey={({ path }) => path}
+        textOf={({ path, keys }) => `${path} ${keys.join(' ')}`}
+        empty={
+          <EmptyState title="Nothing references a secret yet" icon="key">
+            <p>Write one here, and name its path in a deployment.</p>
+            {write}
+          </EmptyState>
+        }
+      />
+      {data === undefined || data.length === 0 ? null : <Graph paths={data} />}
+      {open?.kind === 'write' ? (
+        <WriteSecret
+          onClose={close}
+          {...(open.path === undefined ? {} : { namespace: open.path.namespace, name: open.path.name })}
+        />
+      ) : null}
+      {open?.kind === 'look' ? <SecretDialog path={open.path} onClose={close} /> : null}
+    </Page>
+  );
+}

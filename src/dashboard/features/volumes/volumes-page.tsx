@@ -1,0 +1,99 @@
+import { useState } from 'react';
+import { useSession } from '../../app/session.tsx';
+import { Button } from '../../components/button.tsx';
+import type { Column } from '../../components/data-table.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { Page } from '../../components/page.tsx';
+import { RecordTable } from '../../components/record-table.tsx';
+import { RowLink } from '../../components/row-link.tsx';
+import { CreateVolume } from './create-volume.tsx';
+import { Fill, VolumePhaseBadge } from './volume-parts.tsx';
+import { useVolumes, type Volume } from './volume-queries.ts';
+
+function liveCopies({ replicas }: Volume): number {
+  return replicas.filter(({ state }) => state === 'live').length;
+}
+
+const COLUMNS: readonly Column<Volume>[] = [
+  {
+    title: 'Name',
+    width: '18%',
+    sortBy: ({ name }) => name,
+    cell: ({ id, name }) => <RowLink to={`/volumes/${id}`}>{name}</RowLink>,
+  },
+  {
+    title: 'Phase',
+    width: '8.5rem',
+    sortBy: ({ phase }) => phase,
+    cell: ({ phase }) => <VolumePhaseBadge phase={phase} />,
+  },
+  {
+    title: 'Use',
+    width: '26%',
+    wide: true,
+    sortBy: ({ usedBytes, sizeBytes }) => (usedBytes ?? 0) / sizeBytes,
+    cell: (volume) => <Fill volume={volume} />,
+  },
+  {
+    title: 'Primary',
+    width: '14%',
+    wide: true,
+    sortBy: ({ primaryNodeId }) => primaryNodeId ?? '',
+    cell: ({ primaryNodeId }) => primaryNodeId ?? <span className="text-muted">none yet</span>,
+  },
+  {
+    title: 'Live copies',
+    width: '12%',
+    wide: true,
+    sortBy: liveCopies,
+    cell: (volume) =>
+      volume.class === 'replicated' ? (
+        <span className={liveCopies(volume) < volume.wantedReplicas ? 'text-warn' : ''}>
+          {liveCopies(volume)} of {volume.wantedReplicas}
+        </span>
+      ) : (
+        <span className="text-muted">no copies</span>
+      ),
+  },
+  {
+    title: 'Mounted by',
+    wide: true,
+    cell: ({ consumers }) => (
+      <span className="text-muted">
+        {consumers.map(({ deployment, job }) => deployment ?? `job ${job ?? ''}`).join(', ') || 'nothing'}
+      </span>
+    ),
+  },
+];
+
+export function VolumesPage() {
+  const { can } = useSession();
+  const { data, error } = useVolumes();
+  const [isCreating, setCreating] = useState(false);
+  const create = can('volumes.manage') ? (
+    <Button tone="primary" icon="plus" onClick={() => setCreating(true)}>
+      New volume
+    </Button>
+  ) : null;
+  return (
+    <Page title="Volumes" actions={create}>
+      <RecordTable
+        label="Volumes"
+        one="volume"
+        rows={data}
+        error={error}
+        columns={COLUMNS}
+        rowKey={({ id }) => id}
+        rowHeight={58}
+        textOf={({ name, id, primaryNodeId }) => `${name} ${id} ${primaryNodeId ?? ''}`}
+        empty={
+          <EmptyState title="No volumes yet" icon="disk">
+            <p>A volume keeps what a workload writes, and may have live copies on other nodes.</p>
+            {create}
+          </EmptyState>
+        }
+      />
+      {isCreating ? <CreateVolume onClose={() => setCreating(false)} /> : null}
+    </Page>
+  );
+}

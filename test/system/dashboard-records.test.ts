@@ -1,0 +1,408 @@
+import { AxeBuilder } from '@axe-core/playwright';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openPage, signIn } from '../support/browser.ts';
+import { BOOTSTRAP } from '../support/control-plane.ts';
+import { type DashboardStage, dashboardStage, IMAGE } from '../support/dashboard-stage.ts';
+import { eventually } from '../support/node-flow.ts';
+import { createVolume, MIB, volumeOnce } from '../support/volume-flow.ts';
+
+/** Run as a script, it would leave a mark; shown as text, it stays what it is. */
+const SCRIPT = '<img src=x onerror="window.hit=1"><script>window.hit=1</script>';
+const SECRET = 'correct-horse-battery-staple';
+
+let stage: DashboardStage;
+let volume = '';
+let paths: readonly string[] = [];
+
+async function accepted(method: string, path: string, body?: unknown): Promise<void> {
+  const answer = await stage.shop.call(method, path, body);
+  expect(answer.body.code).toBeUndefined();
+}
+
+beforeAll(async () => {
+  stage = await dashboardStage({ BERTH_SESSIONS_IDLE: '1h' });
+  const judge: Parameters<DashboardStage['agent']>[1] = {
+    volumesFilled: 0.9,
+    logLines: ['12 reports written', SCRIPT],
+    judge: ({ deployment }) => {
+      if (deployment === 'job.report') return { phase: 'exited', exitCode: 0 };
+      return deployment === 'job.broken'
+        ? { phase: 'exited', exitCode: 3, reason: 'exit_code', message: SCRIPT }
+        : undefined;
+    },
+  };
+  await stage.agent('berlin-1', { ...judge, labels: { 'berth.io/country': 'DE', rack: SCRIPT } });
+  await stage.agent('paris-1', { ...judge, labels: { 'berth.io/country': 'FR', disk: 'ssd' } });
+  volume = await createVolume(stage.shop.call, 'pg-data', { replicas: 1, sizeBytes: 512 * MIB });
+  const lonely = await createVolume(stage.shop.call, 'uploads', { sizeBytes: 256 * MIB });
+  await Promise.all(
+    [volume, lonely].map((id) => volumeOnce(stage.shop.call, id, ({ phase }) => phase === 'Ready')),
+  );
+  await stage.deploy('web', {
+    replicas: 3,
+    labels: { note: SCRIPT },
+    resources: { requests: { cpu: 0.5, memory: '512Mi' } },
+    secrets: [
+      { name: 'DB', vault_path: 'resources/db', anchor: 'process', generate: { keys: ['password'] } },
+      { name: 'MAIL', vault_path: 'resources/mail', anchor: 'external' },
+    ],
+  });
+  await stage.deploy('pg', {
+    volumes: [{ volumeId: volume, mountPath: '/data' }],
+    secrets: [{ name: 'DB', vault_path: 'resources/db', anchor: 'process' }],
+  });
+  await accepted('POST', '/api/v1/jobs', {
+    name: 'report',
+    image: IMAGE,
+    command: ['/bin/report', SCRIPT],
+    schedule: '0 3 * * *',
+    secrets: [{ name: 'DB', vault_path: 'resources/db' }],
+  });
+  await accepted('POST', '/api/v1/jobs', { name: 'broken', image: IMAGE, labels: { note: SCRIPT } });
+  await accepted('POST', '/api/v1/jobs/report/run');
+  await accepted('POST', '/api/v1/networks', {
+    name: 'backend',
+    nodeId: 'berlin-1',
+    labels: { note: SCRIPT },
+  });
+  await accepted('POST', '/api/v1/backups', { deploymentName: 'web' });
+  await accepted('POST', '/api/v1/tokens', { name: SCRIPT, role: 'viewer' });
+  await eventually(
+    () => stage.shop.call('GET', '/api/v1/jobs/broken'),
+    ({ body }) => body.status.phase === 'Failed',
+  );
+  paths = [
+    '/nodes',
+    '/nodes/berlin-1',
+    '/nodes/berlin-1?tab=containers',
+    '/nodes/berlin-1?tab=events',
+    '/volumes',
+    `/volumes/${volume}`,
+    '/recommendations',
+    '/secrets',
+    '/networks',
+    '/jobs',
+    '/jobs/report',
+    '/jobs/broken',
+    '/jobs/new',
+    '/backups',
+    '/events',
+    '/audit',
+    '/tokens',
+  ];
+});
+afterAll(() => stage.close());
+
+/** Everything that was being read has come. */
+async function settled(page: Page): Promise<void> {
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  await page.getByRole('status', { name: 'Loading' }).first().waitFor({ state: 'detached' });
+}
+
+async function platformAdmin(path: string): Promise<Page> {
+  const { page } = await openPage(stage.browser);
+  await signIn(page, stage.plane.url, BOOTSTRAP);
+  await page.goto(stage.plane.url + path);
+  return page;
+}
+
+async function findings(page: Page, path: string): Promise<readonly string[]> {
+  const { violations } = await new AxeBuilder({ page })
+    .options({ resultTypes: ['violations'] })
+    .withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'])
+    .analyze();
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${path} ${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' ')}`);
+}
+
+describe('every page of a record', () => {
+  it('shows scripts as text, breaks no policy, and has no serious finding of accessibility', async () => {
+    const { page, complaints, hosts } = await stage.open();
+    const found: string[] = [];
+    for (const path of paths) {
+      await page.goto(stage.plane.url + path);
+      await settled(page);
+      found.push(...(await findings(page, path)));
+      expect(await page.evaluate('window.hit')).toBeUndefined();
+    }
+    expect(found).toEqual([]);
+    for (const path of ['/nodes/berlin-1', '/networks', '/jobs/report', '/jobs/broken', '/tokens']) {
+      await page.goto(stage.plane.url + path);
+      await page.getByText(SCRIPT).first().waitFor({ state: 'attached' });
+    }
+    expect(await page.evaluate('window.hit')).toBeUndefined();
+    expect(complaints).toEqual([]);
+    expect([...hosts]).toEqual([new URL(stage.plane.url).host]);
+  });
+
+  it('fits a narrow screen, in the dark, accessible too', async () => {
+    const { page, complaints } = await stage.open('/', { width: 390, height: 844, theme: 'dark' });
+    const wider: string[] = [];
+    const found: string[] = [];
+    for (const path of paths) {
+      await page.goto(stage.plane.url + path);
+      await settled(page);
+      if (await page.evaluate('document.documentElement.scrollWidth > window.innerWidth')) wider.push(path);
+      if (['/nodes', '/secrets', '/jobs/broken'].includes(path)) found.push(...(await findings(page, path)));
+    }
+    expect(wider).toEqual([]);
+    expect(found).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+
+  it('offers a viewer nothing that would be refused', async () => {
+    const made = await stage.shop.call('POST', '/api/v1/tokens', { name: 'watcher', role: 'viewer' });
+    const { page } = await openPage(stage.browser);
+    await signIn(page, stage.plane.url, made.body.token as string);
+    for (const name of ['Audit', 'Tokens', 'Tenants'])
+      expect(await page.getByRole('link', { name, exact: true }).count()).toBe(0);
+    for (const [path, words] of [
+      ['/nodes', 'Enrol a node'],
+      ['/volumes', 'New volume'],
+      ['/secrets', 'Write a secret'],
+      ['/jobs/report', 'Run now'],
+      ['/backups', 'Take a backup'],
+    ] as const) {
+      await page.goto(stage.plane.url + path);
+      await settled(page);
+      expect(await page.getByText(words).count()).toBe(0);
+    }
+  });
+});
+
+describe('nodes', () => {
+  it('are enrolled with a line, and arrive live', async () => {
+    const { page, complaints } = await stage.open('/nodes');
+    await page.getByRole('button', { name: 'Enrol a node' }).click();
+    await page.getByLabel('Name').fill('Not A Name');
+    await page.getByRole('button', { name: 'Make the line' }).click();
+    await page.locator('[data-code=node_name_invalid]').waitFor();
+    await page.getByLabel('Name').fill('munich-1');
+    await page.getByRole('button', { name: 'Make the line' }).click();
+    const line = await page.getByLabel('Line to paste').innerText();
+    expect(line).toContain(`berth agent --server ${stage.plane.url}`);
+    expect(line).toContain('--name munich-1');
+    await page.getByText('Waiting for munich-1 to arrive').waitFor();
+    await stage.arrive(/berth_join_\S+/.exec(line)?.[0] ?? '', 'munich-1');
+    await page.getByText('It arrived: munich-1 is enrolled').waitFor();
+    await page.getByText(/munich-1 is ready: docker 20.10.24, 4 cores, 8 GiB/).waitFor();
+    await page.getByRole('link', { name: 'Open munich-1' }).click();
+    await page.getByRole('heading', { name: 'munich-1' }).waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  it('are cordoned, drained with a report, and deleted when they are empty', async () => {
+    const { page } = await stage.open('/nodes/munich-1');
+    await page.getByRole('button', { name: 'Cordon' }).click();
+    await page.getByText('cordoned').waitFor();
+    await page.getByRole('button', { name: 'Uncordon' }).click();
+    await page.getByRole('main').getByText('ready', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Drain' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Drain' }).click();
+    await page
+      .getByRole('status')
+      .getByText(/can move, 0 cannot/)
+      .waitFor();
+    await page.getByRole('button', { name: 'Done' }).click();
+    await page.getByText('draining').waitFor();
+    await page.getByRole('button', { name: 'Delete' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('textbox').fill('munich-1');
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('heading', { name: 'Nodes' }).waitFor();
+    await page.getByRole('link', { name: 'munich-1' }).waitFor({ state: 'detached' });
+  });
+
+  it('name what cannot leave', async () => {
+    await stage.deploy('pinned', { nodeId: 'paris-1' });
+    const { page } = await stage.open('/nodes/paris-1');
+    await page.getByRole('button', { name: 'Drain' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Drain' }).click();
+    const stays = page.getByRole('listitem').filter({ hasText: 'stays' }).filter({ hasText: 'pinned' });
+    await stays.first().waitFor();
+    await stage.shop.call('POST', '/api/v1/nodes/paris-1/uncordon');
+    await stage.shop.call('DELETE', '/api/v1/deployments/pinned');
+  });
+});
+
+describe('volumes', () => {
+  it('are created, shown with their copies, and deleted', async () => {
+    const { page } = await stage.open('/volumes');
+    await page.getByRole('link', { name: 'pg-data' }).click();
+    await page.getByRole('region', { name: 'Where its bytes are' }).getByText('0.9 s behind').waitFor();
+    await page.getByRole('region', { name: 'Mounted by' }).getByText('pg', { exact: true }).waitFor();
+    await page.getByRole('region', { name: 'History' }).getByText('volume.created').waitFor();
+    await page.goto(`${stage.plane.url}/volumes`);
+    await page.getByRole('button', { name: 'New volume' }).click();
+    await page.getByLabel('Name').fill('scratch');
+    await page.getByLabel('Size').fill('1Mi');
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.locator('[data-field=sizeBytes] [data-code=volume_size_invalid]').waitFor();
+    await page.getByLabel('Size').fill('256Mi');
+    await page.getByLabel('Copies beside the primary').fill('0');
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('heading', { name: 'scratch' }).waitFor();
+    await page.getByRole('main').getByText('Ready').waitFor();
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('textbox').fill('scratch');
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('heading', { name: 'Volumes' }).waitFor();
+  });
+
+  it('have recommendations, which are applied or refused with the reason', async () => {
+    const { page } = await stage.open('/recommendations');
+    const row = page
+      .getByRole('listitem')
+      .filter({ hasText: 'uploads' })
+      .filter({ hasText: 'copies' })
+      .or(page.getByRole('listitem').filter({ hasText: 'uploads' }).filter({ hasText: 'replication' }));
+    await row.getByRole('button', { name: 'Apply' }).click();
+    await page.getByRole('dialog').getByText('Have 1 copy beside the primary').waitFor();
+    // Somebody else was faster: the condition is gone, and what is shown is stale.
+    const { body } = await stage.shop.call('GET', '/api/v1/dvm/recommendations?type=replication', undefined, {
+      'x-tenant-id': stage.shop.id,
+    });
+    for (const { id } of body as { id: string }[])
+      await stage.shop.call('POST', `/api/v1/dvm/recommendations/${id}/apply`);
+    await page.getByRole('dialog').getByRole('button', { name: 'Apply' }).click();
+    await page.getByRole('dialog').locator('[data-code^=dvm_recommendation_]').waitFor();
+  });
+});
+
+describe('secrets', () => {
+  it('are written, and never come back', async () => {
+    const { page, complaints } = await stage.open('/secrets');
+    const row = page.getByRole('row', { name: /resources\/mail/ });
+    await row.getByText('missing').waitFor();
+    const bodies: Promise<string>[] = [];
+    page.on('response', (response) => {
+      if (response.url().includes('/api/')) bodies.push(response.text().catch(() => ''));
+    });
+    await row.getByRole('button', { name: 'Write resources/mail' }).click();
+    await page.getByLabel('Key 1').fill('user');
+    await page.getByLabel('Value 1', { exact: true }).fill(SECRET);
+    await page.getByLabel('Keys to generate').fill('password');
+    await page.getByRole('dialog').getByRole('button', { name: 'Write' }).click();
+    await row.getByText('password, user').waitFor();
+    await row.getByText('written').waitFor();
+    expect(await page.content()).not.toContain(SECRET);
+    await page.getByRole('region', { name: 'Who reads what' }).getByText('job report').waitFor();
+    await page.getByRole('button', { name: 'resources/db', exact: true }).click();
+    await page.getByRole('dialog').getByText('pg', { exact: true }).waitFor();
+    await page.goto('about:blank');
+    for (const body of await Promise.all(bodies)) expect(body).not.toContain(SECRET);
+    expect(complaints).toEqual([]);
+  });
+});
+
+describe('jobs', () => {
+  it('are created, run and read', async () => {
+    const { page } = await stage.open('/jobs/new');
+    await page.getByLabel('Name', { exact: true }).fill('cleanup');
+    await page.getByLabel('Image').fill(IMAGE);
+    await page.getByLabel('Schedule').fill('never');
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.locator('[data-field=schedule] [role=alert]').waitFor();
+    await page.getByRole('button', { name: 'Write as YAML' }).click();
+    await page
+      .getByLabel('Description as YAML')
+      .fill(`name: cleanup\nimage: ${IMAGE}\nschedule: 0 4 * * *\n`);
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('heading', { name: 'cleanup' }).waitFor();
+    await page.getByText('It has not run yet').waitFor();
+    await page.getByRole('button', { name: 'Run now' }).click();
+    await page.getByRole('list', { name: 'Runs' }).getByText('Running').waitFor();
+    await page.getByRole('button', { name: 'Cancel the run' }).waitFor();
+    await page.goto(`${stage.plane.url}/jobs/report`);
+    await page.getByRole('list', { name: 'Runs' }).getByText('Succeeded').first().waitFor();
+    await page.getByRole('log').getByText('12 reports written').waitFor();
+    await page.getByRole('button', { name: 'Run now' }).click();
+    await page.getByRole('list', { name: 'Runs' }).getByText('Succeeded').nth(1).waitFor();
+  });
+});
+
+describe('backups', () => {
+  it('are taken, exported, imported and restored', async () => {
+    await stage.deploy('shop', { environment: { A: '1' } });
+    const { page } = await stage.open('/backups');
+    await page.getByRole('button', { name: 'Take a backup' }).click();
+    await page.getByLabel('Deployment').selectOption('shop');
+    await page.getByRole('button', { name: 'Take', exact: true }).click();
+    const row = page.getByRole('row').filter({ hasText: 'shop' }).first();
+    await row.waitFor();
+    const download = page.waitForEvent('download');
+    await row.getByRole('button', { name: /^Export/ }).click();
+    const file = await (await download).path();
+    await page.getByRole('button', { name: 'Import' }).click();
+    await page.getByLabel('File').setInputFiles(file);
+    await page.getByRole('dialog').getByRole('button', { name: 'Import' }).click();
+    await page.getByText('imported', { exact: true }).waitFor();
+    await stage.shop.call('PUT', '/api/v1/deployments/shop', { environment: { A: '2' } });
+    await row.getByRole('button', { name: /^Restore/ }).click();
+    await page.getByRole('button', { name: 'Show what would change' }).click();
+    await page.getByRole('dialog').getByText('environment.A').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Restore' }).click();
+    await page.getByRole('heading', { name: 'shop' }).waitFor();
+    const { body } = await stage.shop.call('GET', '/api/v1/deployments/shop');
+    expect(body.environment).toEqual({ A: '1' });
+  });
+});
+
+describe('events and audit', () => {
+  it('come as they happen, and are filtered', async () => {
+    const { page } = await stage.open('/events');
+    await page.locator('#navigation [data-live=live]').waitFor();
+    await stage.shop.call('POST', '/api/v1/networks', { name: 'sudden', nodeId: 'paris-1' });
+    await page.getByRole('button', { name: 'network.created' }).first().waitFor();
+    await page.getByLabel('Of', { exact: true }).selectOption('Network');
+    await page.getByRole('button', { name: 'deployment.created' }).first().waitFor({ state: 'detached' });
+    await page.getByLabel('Find events').fill('sudden');
+    await page.getByRole('button', { name: 'network.created' }).click();
+    await page.getByRole('dialog').getByLabel('Details').getByText('paris-1').waitFor();
+    await page.goto(`${stage.plane.url}/events?failures=true`);
+    await page.getByRole('button', { name: 'job.failed' }).waitFor();
+    expect(await page.getByRole('button', { name: 'network.created' }).count()).toBe(0);
+    await page.goto(`${stage.plane.url}/audit`);
+    await page.getByLabel('Find audit records').fill('network.created');
+    await page.getByRole('row').filter({ hasText: 'sudden' }).waitFor();
+  });
+});
+
+describe('tenants', () => {
+  it('are made with a quota and a token, which is shown once', async () => {
+    const page = await platformAdmin('/tenants');
+    await page.getByRole('button', { name: 'New tenant' }).click();
+    await page.getByLabel('Short name').fill('Acme!');
+    await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
+    await page.locator('[data-code=tenant_name_invalid]').waitFor();
+    await page.getByLabel('Short name').fill('acme');
+    await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('button', { name: 'Quota of acme' }).click();
+    await page.getByLabel('Containers').fill('-1');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.locator('[data-field=containers] [data-code=quota_invalid]').waitFor();
+    await page.getByLabel('Containers').fill('10');
+    await page.getByLabel('Memory in GiB').fill('4');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('row').filter({ hasText: '10 containers, 4 GiB' }).waitFor();
+    expect(await findings(page, '/tenants')).toEqual([]);
+    await page.getByRole('button', { name: 'Act for acme' }).click();
+    await page.getByRole('button', { name: /^Tenant acme/ }).waitFor();
+    await page.getByRole('link', { name: 'Tokens' }).click();
+    await page.getByRole('button', { name: 'New token' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('ops');
+    await page.getByLabel('Role').selectOption('tenant-admin');
+    await page.getByRole('button', { name: 'Make the token' }).click();
+    const token = await page.getByLabel('Token', { exact: true }).innerText();
+    expect((await stage.plane.as(token)('GET', '/api/v1/session')).body.tenant.slug).toBe('acme');
+    await page.getByRole('button', { name: 'I have it' }).click();
+    await page.getByRole('row').filter({ hasText: 'ops' }).getByText('valid').waitFor();
+    expect(await page.content()).not.toContain(token);
+    await page.getByRole('button', { name: 'Revoke ops' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+    await page.getByRole('row').filter({ hasText: 'ops' }).getByText('revoked').waitFor();
+    expect((await stage.plane.as(token)('GET', '/api/v1/session')).status).toBe(401);
+  });
+});
