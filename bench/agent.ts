@@ -2,7 +2,7 @@
  * What the agent adds to the engine's own work: one instance from assignment to reported as running against create and
  * start by hand, a hundred at once against the same by hand at the same concurrency, and memory at rest. Needs root.
  *
- *     node bench/agent.ts
+ *     node bench/agent.ts [single instances] [at once]
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { containerSpec } from '../src/agent/container-spec.ts';
@@ -14,8 +14,8 @@ import { buildTestImage, startEngine } from '../test/support/engine.ts';
 import { INSTALL_ID, TENANT } from '../test/support/fake-control-plane.ts';
 
 const owner = { node: 'n1', installId: INSTALL_ID, tenantId: TENANT.id, tenantSlug: TENANT.slug };
-const SINGLES = 20;
-const MANY = 100;
+const SINGLES = Number(process.argv[2] ?? 20);
+const MANY = Number(process.argv[3] ?? 100);
 
 async function byHand(engine: DockerEngine, n: number): Promise<string> {
   const assigned = instance(`hand_${n}`);

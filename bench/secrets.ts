@@ -1,8 +1,8 @@
 import { pushImage, startRegistry } from '../test/support/registry.ts';
 import { startServerProcess } from './support/server-process.ts';
 
-/** 1,000 referenced paths in one tenant: the resources list (bar 50 ms) and one path's consumers (bar 5 ms). */
-const PATHS = 1000;
+/** 1,000 referenced paths in one tenant: the resources list (bar 50 ms) and one path's consumers (bar 5 ms).   node bench/secrets.ts [paths] */
+const PATHS = Number(process.argv[2] ?? 1000);
 const ROUNDS = 50;
 
 function median(times: readonly number[]): string {
@@ -44,10 +44,10 @@ try {
     return median(times);
   };
   process.stdout.write(
-    `resources list, 1,000 paths   ${await measure('/api/v1/secrets/resources?limit=1000')}   bar 50 ms\n`,
+    `resources list, ${PATHS} paths   ${await measure('/api/v1/secrets/resources?limit=1000')}   bar 50 ms\n`,
   );
   process.stdout.write(
-    `consumers of one path         ${await measure('/api/v1/secrets/resources/db-500/consumers')}   bar 5 ms\n`,
+    `consumers of one path         ${await measure(`/api/v1/secrets/resources/db-${PATHS / 2}/consumers`)}   bar 5 ms\n`,
   );
 } finally {
   await server.stop();

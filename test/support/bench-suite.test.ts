@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest';
+import { BENCHES } from '../../bench/support/suite.ts';
+
+/** Lines as the benchmarks print them, and the values that the bars take from them, in order. */
+const SAMPLES: Readonly<Record<string, readonly [output: string, values: readonly number[]]>> = {
+  scheduler: [
+    `1,000,000 instances on 5,000 nodes
+  10,000 deployments x 100, a deployment at a time                       250,000 decisions/s    260,000 per cpu second  0 unplaced
+  20 deployments x 50,000 (7 and 17 spread by force: one per node)       120,500 decisions/s    130,000 per cpu second  90 unplaced
+growth with the number of nodes, 20 instances on each
+  100 nodes, deployments of 10, one in and the oldest out                 90,000 decisions/s     95,000 per cpu second  0 unplaced
+processor time per decision, best of 4: 100 -> 1,000 nodes 1.10x, 100 -> 10,000 nodes 1.43x`,
+    [120_500, 1.43],
+  ],
+  api: [
+    `bare node:http, same commit          64 conn     5000/s  p50 12 ms  p99 30 ms
+embedded create                      16 conn     3000/s  p50 5 ms  p99 11 ms  0.70 of the bare one
+embedded create                      64 conn     3100/s  p50 20 ms  p99 29 ms  3 ERRORS  0.62 of the bare one
+embedded read                        64 conn     9000/s  p50 6 ms  p99 12 ms  0.81 of the bare one
+etcd create                          64 conn     1900/s  p50 33 ms  p99 70 ms
+etcd read                            64 conn     9000/s  p50 6 ms  p99 12 ms  0.80 of the bare one
+raw etcd puts from Node                64 conc     3000/s  create is 0.63 of it`,
+    [0.62, 29, 0.63, 0.81],
+  ],
+  etcd: [
+    `      commits: 90 % of stock puts, 70 % of own puts, 99 % of five unguarded puts
+      commits: 64 % of stock puts, 60 % of own puts, 97 % of five unguarded puts`,
+    [64],
+  ],
+  secrets: [
+    `resources list, 1000 paths   p50 9.10 ms  p99 20.00 ms   bar 50 ms
+consumers of one path         p50 1.20 ms  p99 4.00 ms   bar 5 ms`,
+    [9.1, 1.2],
+  ],
+  agent: ['agent at rest: 71 MiB', [71]],
+  engine: [
+    "  Berth is 0.97 of the engine's own rate (bar 0.95), Swarm 0.83; Berth is 1.17 of Swarm (bar 1)",
+    [0.97, 1.17],
+  ],
+  latency: [
+    'one deployment: engine alone p50 300 ms, p99 400 ms; POST to running p50 350 ms: adds 50 ms (bar 100)',
+    [50],
+  ],
+  agents: [
+    `RSS idle 96 MiB, enrolled 130 MiB, connected 401 MiB
+CPU 33.1 % of one core over 30 s; pings 0/s; sessions lost 0`,
+    [96, 401, 33.1],
+  ],
+};
+
+describe('the bars of the benchmarks', () => {
+  it.each(BENCHES.filter(({ bars }) => bars.length > 0))(
+    '$name: are read from what it prints',
+    ({ name, bars }) => {
+      const [output, values] = SAMPLES[name] ?? ['', []];
+      expect(bars.map(({ read }) => read(output))).toEqual(values);
+      expect(bars.every(({ read, isMet }) => isMet(read(output) ?? Number.NaN))).toBe(true);
+      expect(bars.map(({ read }) => read('it ended early'))).toEqual(values.map(() => undefined));
+    },
+  );
+
+  it('are missed by a figure on the wrong side', () => {
+    const wrong = BENCHES.flatMap(({ bars }) => bars).map(({ bar, isMet }) =>
+      isMet(bar.startsWith('≥') ? 0 : Number.POSITIVE_INFINITY),
+    );
+    expect(wrong).not.toContain(true);
+  });
+});
