@@ -127,3 +127,26 @@ describe('the shop', () => {
     await cluster.remove(shop, 'web', 'worker', 'db');
   });
 });
+
+describe('the replicated volume', () => {
+  it('is made, written to, and says what is missing where there is one node only', async () => {
+    const file = join(cluster.plane.dataDir, 'volume.yaml');
+    writeFileSync(file, read('replicated-volume/volume.yaml'));
+    const [, id = ''] = /^volume\/rows created \((vol_\w+)\)\n$/.exec(await berth('apply', '-f', file, '--timeout', '40s')) ?? [];
+    writeFileSync(file, read('replicated-volume/database.template').replaceAll('VOLUME_ID', id));
+    expect(await berth('apply', '-f', file, '--timeout', '60s')).toContain('deployment/rows-db created');
+    const rows = await cluster.exec(shop, 'rows-db', ['wc', '-l', '/data/rows']);
+    expect(JSON.stringify(rows.body)).toMatch(/"exitCode":0/);
+    expect(await berth('describe', 'volume', 'rows')).toContain('deployment/rows-db');
+    expect(await berth('recommendation', 'list')).toMatch(
+      /high +replication +keep 1 copy \(not possible now\)/,
+    );
+    await cluster.remove(shop, 'rows-db');
+    await berth('volume', 'delete', 'rows');
+    await eventually(
+      'the volume is gone',
+      () => berth('volume', 'list'),
+      (list) => list === '',
+    );
+  });
+});
