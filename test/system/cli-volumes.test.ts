@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
-import { deploy, NodeFlow } from '../support/node-flow.ts';
-import { MIB, type VolumeAgent, volumeAgent, volumeOnce } from '../support/volume-flow.ts';
+import { deploy, eventually, NodeFlow } from '../support/node-flow.ts';
+import { MIB, type VolumeAgent, volumeAgent, volumeOnce, VOLUMES } from '../support/volume-flow.ts';
 
 const BERTH = join(import.meta.dirname, '../../bin/berth');
 const folder = mkdtempSync(join(tmpdir(), 'berth-cli-volumes-'));
@@ -126,7 +126,10 @@ it('a volume: created and waited for, shown in every form, copied, kept while it
     out: 'volume/pg-data deleting\n',
   });
   await Promise.all([forget(one), forget(two)]);
-  await expect.poll(() => berth('volume', 'list').then(({ err }) => err)).toContain('no volumes yet');
+  await eventually(
+    () => shop.call('GET', VOLUMES),
+    ({ body }) => body.length === 0,
+  );
 });
 
 it('a volume from a file: planned, created, left alone, not changed; status 4 while no node has made it', async () => {
@@ -175,7 +178,10 @@ it('recommendations: listed by urgency, filtered, and done only when somebody sa
     expect.stringContaining('resize to 256 MiB; nothing was changed'),
   ]);
   const less = await berth('recommendation', 'apply', id, '--size', '1Mi', '--yes');
-  expect([less.code, less.err]).toEqual([1, expect.stringContaining('dvm_recommendation_apply_invalid_spec')]);
+  expect([less.code, less.err]).toEqual([
+    1,
+    expect.stringContaining('dvm_recommendation_apply_invalid_spec'),
+  ]);
   const done = await berth('recommendation', 'apply', id, '--yes');
   expect([done.code, done.out]).toEqual([
     0,

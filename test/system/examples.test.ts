@@ -132,7 +132,9 @@ describe('the replicated volume', () => {
   it('is made, written to, and says what is missing where there is one node only', async () => {
     const file = join(cluster.plane.dataDir, 'volume.yaml');
     writeFileSync(file, read('replicated-volume/volume.yaml'));
-    const [, id = ''] = /^volume\/rows created \((vol_\w+)\)\n$/.exec(await berth('apply', '-f', file, '--timeout', '40s')) ?? [];
+    const [, id = ''] =
+      /^volume\/rows created \((vol_\w+)\)\n$/.exec(await berth('apply', '-f', file, '--timeout', '40s')) ??
+      [];
     writeFileSync(file, read('replicated-volume/database.template').replaceAll('VOLUME_ID', id));
     expect(await berth('apply', '-f', file, '--timeout', '60s')).toContain('deployment/rows-db created');
     const rows = await cluster.exec(shop, 'rows-db', ['wc', '-l', '/data/rows']);
