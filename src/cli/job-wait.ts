@@ -41,7 +41,7 @@ export async function waitForRun(
         step.fail(
           ENDED.has(state) ? `${state}: ${words}` : `not ended within ${spanText(timeoutMs)}: ${words}`,
         );
-        session.terminal.err(`  next: berth job logs ${name}\n`);
+        session.terminal.err(`  ${session.next(`berth job logs ${name}`)}\n`);
         return EXIT.notHealthy;
       }
       step.note(words);

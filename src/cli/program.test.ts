@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type CommandBody, type Input } from './command.ts';
+import { type CommandBody, type Input, REMOTE_OPTIONS } from './command.ts';
 import { COMMANDS } from './commands/index.ts';
 import { EXIT } from './exit-code.ts';
 import type { Failure } from './failure.ts';
@@ -96,6 +96,36 @@ describe('the program', () => {
     ).toBe(7);
     expect(seen?.parameters).toEqual(['web', '--', 'ls', '-l']);
     expect(seen?.options.list('env')).toEqual(['a=1', 'b=2']);
+    // Flags between the name and the command are ours too; those of the command are not.
+    await runProgram([entry], ['try', 'web', '--env', 'a=1', '--', 'ls', '--env', 'x'], session().session);
+    expect(seen?.parameters).toEqual(['web', '--', 'ls', '--env', 'x']);
+    expect(seen?.options.list('env')).toEqual(['a=1']);
+    await runProgram([entry], ['try', 'web', '--env=a=1', 'ls', '--env', 'x', '--', 'y'], session().session);
+    expect(seen?.parameters).toEqual(['web', 'ls', '--env', 'x', '--', 'y']);
+    expect(seen?.options.list('env')).toEqual(['a=1']);
+    await expect(
+      runProgram([entry], ['try', 'web', '--evn', 'a=1', 'ls'], session().session),
+    ).rejects.toThrow("unknown option '--evn'");
+  });
+
+  it('prints commands to go on with that act where this one acted', async () => {
+    const body: CommandBody = {
+      description: [],
+      examples: [],
+      options: REMOTE_OPTIONS,
+      run: async ({ terminal, next }) => {
+        terminal.err(next('berth explain web · berth get nodes'));
+        return EXIT.ok;
+      },
+    };
+    const entry = { name: 'try', summary: '', group: '', load: async () => body };
+    const { session: opened, written } = session();
+    await runProgram([entry], ['try'], opened);
+    await runProgram([entry], ['try', '--tenant', 'acme', '--context', 'far'], opened);
+    expect(written).toEqual([
+      'next: berth explain web · berth get nodes',
+      'next: berth explain web --context far --tenant acme · berth get nodes --context far --tenant acme',
+    ]);
   });
 
   it('completes every command and its flags', async () => {

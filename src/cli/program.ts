@@ -5,7 +5,7 @@ import { OptionValues } from './option-values.ts';
 import { EXIT } from './exit-code.ts';
 import { usage } from './failure.ts';
 import { commandHelp, overview } from './help.ts';
-import type { Session } from './session.ts';
+import { type Session, sessionFor } from './session.ts';
 
 const RENAMED: Readonly<Record<string, string>> = {
   ls: 'get',
@@ -82,13 +82,34 @@ async function runCommand(
     exitCode = code;
   });
   try {
-    await command.parseAsync([...argv], { from: 'user' });
+    const words = body.passThrough === true ? ownFlagsFirst(body, argv) : argv;
+    await command.parseAsync([...words], { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return EXIT.ok;
     throw usage(complaint(error.message), [`berth ${entry.name} --help`]);
   }
   return exitCode;
+}
+
+/**
+ * `exec web --tenant acme -- ls`: no program begins with a dash, so what follows the name is a flag of ours. Taken for a
+ * part of the foreign command, it would run in the web of another tenant.
+ */
+function ownFlagsFirst(body: CommandBody, argv: readonly string[]): readonly string[] {
+  const flags: string[] = [];
+  const rest = [...argv];
+  const names: string[] = [];
+  for (;;) {
+    const [word] = rest;
+    if (word === undefined || word === '--') break;
+    if (word.startsWith('-')) {
+      const option = (body.options ?? []).find(({ flags: spelt }) => spelt.split(/[ ,]+/).includes(word));
+      flags.push(...rest.splice(0, option?.flags.includes('<') === true ? 2 : 1));
+    } else if (names.length < (body.parameters ?? []).length) names.push(...rest.splice(0, 1));
+    else break;
+  }
+  return [...flags, ...names, ...rest];
 }
 
 /** Commander's words, without its prefix, on one line. */
@@ -121,7 +142,8 @@ function build(
   const { run } = body;
   if (run !== undefined) {
     command.action(async () => {
-      finish(await run(session, input(command)));
+      const given = input(command);
+      finish(await run(sessionFor(session, given.options), given));
     });
   } else {
     command.action(() => {

@@ -14,6 +14,8 @@ export interface Session {
   readonly version: string;
   readonly now: () => number;
   client(options: OptionValues): Client;
+  /** The line `next: …`, its commands (separated by ` · `) with the --context and --tenant of this one. */
+  next(commands: string): string;
   progress(): Progress;
 }
 
@@ -34,6 +36,24 @@ export function makeSession(
         resolveTarget({ context: options.text('context'), tenant: options.text('tenant') }, environment),
         interrupted,
       ),
+    next: (commands) => `next: ${commands}`,
     progress: () => makeProgress(terminal),
+  };
+}
+
+/** Without the flags a printed command would act for another tenant, or on another control plane, than this one did. */
+export function sessionFor(session: Session, options: OptionValues): Session {
+  const flags = ['context', 'tenant'].flatMap((name) => {
+    const value = options.text(name);
+    return value === undefined ? [] : [` --${name} ${value}`];
+  });
+  const target = flags.join('');
+  return {
+    ...session,
+    next: (commands) =>
+      `next: ${commands
+        .split(' · ')
+        .map((command) => `${command}${target}`)
+        .join(' · ')}`,
   };
 }

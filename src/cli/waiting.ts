@@ -115,7 +115,7 @@ async function explainFailure(session: Session, client: Client, record: Json, wo
     first === undefined
       ? `berth explain ${name}`
       : `berth describe deployment ${name}${observed.length > troubled.length ? ` · berth rollout undo ${name}` : ''}`;
-  terminal.err(`  next: ${advice}\n`);
+  terminal.err(`  ${session.next(advice)}\n`);
 }
 
 function isTroubled(instance: Json): boolean {

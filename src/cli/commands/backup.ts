@@ -118,7 +118,7 @@ const importCommand: Subcommand = {
     });
     if (format === 'table') session.terminal.out(`backup/${textOf(stored, 'id')} imported\n`);
     else await printRecord(session.terminal, resourceOf('backups'), stored, format, session.now());
-    session.terminal.err(`next: berth backup restore ${textOf(stored, 'id')}\n`);
+    session.terminal.err(`${session.next(`berth backup restore ${textOf(stored, 'id')}`)}\n`);
     return EXIT.ok;
   },
 };

@@ -56,7 +56,9 @@ async function waitForCanary(
       const text = canaryText(canary);
       if ((numberOf(canary, 'status.healthy') ?? 0) >= (numberOf(canary, 'replicas') ?? 1)) {
         step.done(text);
-        session.terminal.err(`next: berth canary promote ${name} · berth canary abort ${name}\n`);
+        session.terminal.err(
+          `${session.next(`berth canary promote ${name} · berth canary abort ${name}`)}\n`,
+        );
         return EXIT.ok;
       }
       if (performance.now() >= deadline) {

@@ -115,7 +115,7 @@ async function describeDeployment(
     );
   }
   await printEvents(session, client, `Deployment/${textOf(record, 'name')}`, now);
-  terminal.out(`\nnext: ${nextCommand(record)}\n`);
+  terminal.out(`\n${session.next(nextCommand(record))}\n`);
   return EXIT.ok;
 }
 
@@ -163,7 +163,7 @@ async function describeJob(session: Session, client: Client, name: string, forma
   const active = ['Pending', 'Running', 'Retrying'].includes(
     runs[0] === undefined ? '' : textOf(runs[0], 'state'),
   );
-  terminal.out(`\nnext: ${active ? `berth job logs ${name} -f` : `berth job run ${name}`}\n`);
+  terminal.out(`\n${session.next(active ? `berth job logs ${name} -f` : `berth job run ${name}`)}\n`);
   return EXIT.ok;
 }
 
@@ -198,6 +198,6 @@ async function describeNode(session: Session, client: Client, name: string, form
     );
   await printEvents(session, client, `Node/${name}`, now);
   const cordoned = valueOf(record, 'schedulable') === false;
-  terminal.out(`\nnext: ${cordoned ? `berth node uncordon ${name}` : `berth node drain ${name}`}\n`);
+  terminal.out(`\n${session.next(cordoned ? `berth node uncordon ${name}` : `berth node drain ${name}`)}\n`);
   return EXIT.ok;
 }

@@ -13,7 +13,7 @@ const ANSWER_GRACE_MS = 15_000;
 export const exec: CommandBody = {
   description: [
     'Runs a command inside a running instance of a deployment, without a shell and without a terminal, prints its output, and ends with its exit status.',
-    'Flags of this command come before the name; everything after it belongs to the command that is run.',
+    'Flags of this command come before the command that is run; everything from its first word on, or after --, belongs to it.',
   ],
   parameters: [{ term: '<name>', description: 'The deployment.' }],
   options: [
@@ -28,6 +28,7 @@ export const exec: CommandBody = {
   passThrough: true,
   examples: [
     { line: 'berth exec web -- ls -l /data', what: 'the words after -- are the command' },
+    { line: 'berth exec web --tenant acme -- ls', what: 'in the web of another tenant' },
     { line: "berth exec web -- sh -c 'env | sort'", what: 'with a shell of the image' },
   ],
   run: async (session, { parameters: [name = '', ...words], options }) => {

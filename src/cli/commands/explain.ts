@@ -112,7 +112,7 @@ function showExplanation(
       terminal.out(`  ${style.red('✘')} ${label}  ${textOf(reason, 'message')}\n`);
   }
   terminal.out(
-    `next: ${nodes.length === 0 ? 'berth node token' : `berth explain ${name} --node ${textOf(nodes[0], 'node')}`}\n`,
+    `${session.next(nodes.length === 0 ? 'berth node token' : `berth explain ${name} --node ${textOf(nodes[0], 'node')}`)}\n`,
   );
   return EXIT.ok;
 }

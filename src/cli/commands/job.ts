@@ -94,7 +94,8 @@ const logs: Subcommand = {
       printed += 1;
       session.terminal.out(`${line.text}\n`);
     }
-    if (printed === 0 && !follow) session.terminal.err(`no output; next: berth describe job ${name}\n`);
+    if (printed === 0 && !follow)
+      session.terminal.err(`no output; ${session.next(`berth describe job ${name}`)}\n`);
     return EXIT.ok;
   },
 };

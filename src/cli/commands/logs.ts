@@ -43,7 +43,7 @@ export const logs: CommandBody = {
       session.terminal.out(`${prefix}${line.text}\n`);
     }
     if (printed === 0 && !options.flag('follow'))
-      session.terminal.err(`no output yet; next: berth describe deployment ${name}\n`);
+      session.terminal.err(`no output yet; ${session.next(`berth describe deployment ${name}`)}\n`);
     return EXIT.ok;
   },
 };

@@ -63,7 +63,7 @@ const create: Subcommand = {
     }
     session.terminal.out(`network/${name} created on ${textOf(made, 'nodeId')}\n`);
     for (const line of alterationLines(made, session.terminal.errStyle)) session.terminal.err(`${line}\n`);
-    session.terminal.err(`next: berth network get ${name}\n`);
+    session.terminal.err(`${session.next(`berth network get ${name}`)}\n`);
     return EXIT.ok;
   },
 };

@@ -78,7 +78,7 @@ const tokenCommand: Subcommand = {
         'Its address is reached from the machine of the control plane only; for others, see --listen and --base-url of berth server.\n',
       );
     }
-    session.terminal.err('next: berth get nodes --watch\n');
+    session.terminal.err(`${session.next('berth get nodes --watch')}\n`);
     return EXIT.ok;
   },
 };
@@ -104,7 +104,7 @@ const drainCommand: Subcommand = {
         `  ${session.terminal.style.yellow('stays:')} ${textOf(blocked, 'deployment') || textOf(blocked, 'instance')}: ${textOf(blocked, 'why')}\n`,
       );
     }
-    session.terminal.err(`next: berth describe node ${name}\n`);
+    session.terminal.err(`${session.next(`berth describe node ${name}`)}\n`);
     return EXIT.ok;
   },
 };

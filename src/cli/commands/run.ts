@@ -83,7 +83,7 @@ export const run: CommandBody = {
     );
     if (code === EXIT.ok)
       session.terminal.err(
-        `next: berth logs ${name} · berth scale ${name} 2 · berth delete deployment ${name}\n`,
+        `${session.next(`berth logs ${name} · berth scale ${name} 2 · berth delete deployment ${name}`)}\n`,
       );
     return code;
   },

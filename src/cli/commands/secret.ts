@@ -241,7 +241,7 @@ const rotate: Subcommand = {
       : EXIT.ok;
     if (code === EXIT.ok)
       session.terminal.err(
-        `next: berth secret rotate ${deployment} --phase ${textOf(written, 'status.rotation.next')}\n`,
+        `${session.next(`berth secret rotate ${deployment} --phase ${textOf(written, 'status.rotation.next')}`)}\n`,
       );
     return code;
   },
