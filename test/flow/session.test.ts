@@ -68,6 +68,35 @@ describe('a browser session', () => {
     expect(again.headers['set-cookie']?.[0]).not.toContain(first.cookie);
   });
 
+  it('is not opened by another session, which would then never end', async () => {
+    const { call, csrf } = await signedIn(plane, shop.tokens.viewer);
+    const again = await call('POST', SESSION, { 'x-csrf-token': csrf });
+    expect(again.body['code']).toBe('unauthenticated');
+    expect(again.headers['set-cookie']).toBeUndefined();
+  });
+
+  it('is ended by its own token only', async () => {
+    const { cookie, call } = await signedIn(plane, shop.tokens.viewer);
+    const bank = await plane.tenant('bank-out');
+    const other = await plane.api.call('DELETE', SESSION, {
+      token: bank.tokens.viewer,
+      headers: { cookie },
+    });
+    expect(other.body).toEqual({ ended: false });
+    expect((await call('GET', DEPLOYMENTS)).status).toBe(200);
+  });
+
+  it('takes the place of the longest unused one when a token has very many', async () => {
+    const mill = await plane.tenant('mill');
+    const first = await signedIn(plane, mill.tokens.viewer);
+    const second = await signedIn(plane, mill.tokens.viewer);
+    for (let opened = 2; opened <= 100; opened += 1) await signedIn(plane, mill.tokens.viewer);
+    const kept = plane.store.listGlobal('sessions').filter(({ record }) => record.tenantId === mill.id);
+    expect(kept).toHaveLength(100);
+    expect((await first.call('GET', DEPLOYMENTS)).status).toBe(401);
+    expect((await second.call('GET', DEPLOYMENTS)).status).toBe(200);
+  });
+
   it('acts as its token, with the same role', async () => {
     const { call, csrf } = await signedIn(plane, shop.tokens.viewer);
     expect((await call('GET', DEPLOYMENTS)).status).toBe(200);

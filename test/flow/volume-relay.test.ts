@@ -18,6 +18,8 @@ const HEADER = { engine: 'btrfs', sequence: 4, takenAt: new Date(0).toISOString(
 let plane: ControlPlane;
 let flow: NodeFlow;
 let receiver: ScriptedAgent;
+let tenantId: TenantId;
+let record: VolumeRecord;
 const links = new Map<string, RelayLink>();
 
 beforeAll(async () => {
@@ -34,9 +36,10 @@ beforeAll(async () => {
   const copy = await flow.connected('copy', shop);
   link(copy.identity);
   receiver = copy.agent;
-  const record: VolumeRecord = {
+  tenantId = shop.id as TenantId;
+  record = {
     id: VOLUME as VolumeId,
-    tenantId: shop.id as TenantId,
+    tenantId,
     name: 'data',
     class: 'replicated',
     type: 'volume',
@@ -51,9 +54,13 @@ beforeAll(async () => {
     leaseMs: 60_000,
     createdAt: new Date(0).toISOString(),
   };
-  const store = plane.store.forTenant(shop.id as TenantId);
-  await store.commit(store.transaction().put('volumes', joinId(VOLUME), record));
+  await stored(record);
 });
+
+async function stored(volume: VolumeRecord): Promise<void> {
+  const store = plane.store.forTenant(tenantId);
+  await store.commit(store.transaction().put('volumes', joinId(volume.id), volume));
+}
 
 afterAll(async () => {
   flow.close();
@@ -76,6 +83,7 @@ interface Sending {
 async function send(
   stream: Readable,
   { from = 'primary', to = 'copy', ...more }: Sending = {},
+  { signal } = new AbortController(),
 ): Promise<SendOutcome> {
   const copy = {
     volumeId: more.volumeId ?? VOLUME,
@@ -83,7 +91,7 @@ async function send(
     target: to,
     header: HEADER,
   };
-  return await linkOf(from).send(copy, stream, new AbortController().signal);
+  return await linkOf(from).send(copy, stream, signal);
 }
 
 async function asked(): Promise<{ readonly streamId: string; readonly relayId: string }> {
@@ -166,6 +174,38 @@ describe('a copy on its way through the control plane', () => {
   });
 });
 
+/** Sends on until the way is full, to a receiver that has stopped reading. */
+async function held() {
+  const chunk = Buffer.alloc(64 * 1024);
+  let made = 0;
+  const endless = Readable.from(
+    (function* () {
+      for (; made < 1024; made += 1) yield chunk;
+    })(),
+    { highWaterMark: 1 },
+  );
+  const outcome = send(endless);
+  const { streamId, relayId } = await asked();
+  const parts = fetched(relayId)[Symbol.asyncIterator]();
+  await parts.next();
+  for (let before = -1; before !== made; ) {
+    before = made;
+    await new Promise((resolve) => setTimeout(resolve, 300));
+  }
+  return { outcome, streamId, end: () => parts.return?.() };
+}
+
+describe('a copy under way is given up', () => {
+  it('when its sender is the primary of that epoch no more, also if the receiver takes nothing', async () => {
+    const { outcome, streamId, end } = await held();
+    await stored({ ...record, epoch: EPOCH + 1 });
+    expect(await receiver.next('cancel', (message) => message.streamId === streamId)).toBeDefined();
+    expect(await outcome).toMatchObject({ ok: false, where: 'way' });
+    await stored(record);
+    await end();
+  });
+});
+
 describe('a copy is refused', () => {
   const nothing = (): Readable => Readable.from([Buffer.from('x')]);
 
@@ -180,6 +220,24 @@ describe('a copy is refused', () => {
     ['of a volume that is not there', { volumeId: 'vol_none' }, 'volume_not_found'],
   ])('%s', async (_case, sending, reason) => {
     expect(await send(nothing(), sending)).toMatchObject({ ok: false, where: 'way', reason });
+  });
+
+  it('when those of its tenant take all the room that one tenant gets', async () => {
+    const many = Array.from({ length: 65 }, (_, index) => `vol_many${index}`);
+    await Promise.all(many.map((id) => stored({ ...record, id: id as VolumeId })));
+    const aborter = new AbortController();
+    const [last = '', ...others] = many;
+    const waiting: Promise<SendOutcome>[] = [];
+    for (const volumeId of others) {
+      waiting.push(send(nothing(), { volumeId }, aborter));
+      await receiver.next('request');
+    }
+    expect(await send(nothing(), { volumeId: last })).toMatchObject({
+      ok: false,
+      reason: 'agent_unreachable',
+    });
+    aborter.abort();
+    await Promise.all(waiting);
   });
 
   it('to anybody but the node that it is for', async () => {

@@ -230,6 +230,19 @@ describe('any control plane serves any request', () => {
     expect(asked.log()).not.toContain('copy of a volume refused');
   });
 
+  it('hands nobody else on: who is no node gets no way to another control plane', async () => {
+    const [, asked, meant] = planes.members;
+    if (asked === undefined || meant === undefined) throw new Error('too few');
+    const { id } = (await healthOf(meant)) ?? { id: '' };
+    const url = `${asked.url.replace('http', 'ws')}/agent/v1/relay/${id}-${'0'.repeat(40)}`;
+    const socket = new WebSocket(url, { headers: { authorization: `Bearer ${shop.token}` } });
+    const [, answer] = (await once(socket, 'unexpected-response')) as [unknown, IncomingMessage];
+    socket.on('error', () => undefined);
+    socket.terminate();
+    expect(answer.statusCode).toBe(403);
+    expect(meant.log()).not.toContain('copy of a volume refused');
+  });
+
   it('does not answer another process that cannot prove to be a control plane', async () => {
     const body = JSON.stringify({ tenantId: shop.id, node: 'n0', operation: { kind: 'containers' } });
     const proof = `${'0'.repeat(32)}.${'0'.repeat(64)}`;

@@ -1,10 +1,29 @@
 import type { SessionRecord } from '../../core/model/session.ts';
 import { newSessionId, sessionKey } from '../access/session.ts';
+import type { Stored } from '../store/collection.ts';
+import type { Store } from '../store/store.ts';
 import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
 
 export interface SessionOpening {
   readonly tokenKey: Buffer;
   readonly lifetimeMs: number;
+}
+
+/** Sessions are kept in memory by every control plane: one token must not fill it. */
+const MAX_PER_TOKEN = 100;
+/** More than one only if the limit was lower before; a commit has a bounded number of operations. */
+const MAX_ENDED_AT_ONCE = 20;
+
+/** The longest unused of a token that has as many as it may. */
+function surplus(store: Store, tokenId: string): readonly Stored<SessionRecord>[] {
+  const own = store.listGlobal('sessions').filter(({ record }) => record.tokenId === tokenId);
+  if (own.length < MAX_PER_TOKEN) return [];
+  return own
+    .toSorted(
+      (a, b) =>
+        Date.parse(a.record.lastUsedAt) - Date.parse(b.record.lastUsedAt) || a.modRevision - b.modRevision,
+    )
+    .slice(0, Math.min(own.length - MAX_PER_TOKEN + 1, MAX_ENDED_AT_ONCE));
 }
 
 /** A session under a fresh id, never one that the browser brought along. The id goes into the cookie and nowhere else. */
@@ -33,6 +52,8 @@ export async function openSession(
       .transaction()
       .expectGlobal('sessions', key, undefined)
       .putGlobal('sessions', key, record);
+    for (const ended of surplus(admission.store, principal.tokenId))
+      transaction.expectGlobal('sessions', ended.id, ended).deleteGlobal('sessions', ended.id);
     admission.journal.audit(transaction, caller.tenant.tenantId, caller, 'session.opened', {
       kind: 'Token',
       name: principal.tokenId,
@@ -42,7 +63,10 @@ export async function openSession(
   return { id, outcome, ...(record === undefined ? {} : { record }) };
 }
 
-/** Ends the session of this id. One that is over already is no error: whoever signs out wants it to be over. */
+/**
+ * Ends the session of this id, if it is one of the caller's own token. One that is over already is no error: whoever signs out
+ * wants it to be over.
+ */
 export async function closeSession(
   admission: Admission,
   tokenKey: Buffer,
@@ -52,7 +76,8 @@ export async function closeSession(
   const key = sessionKey(tokenKey, id);
   return commitAttempts(admission, caller, () => {
     const stored = admission.store.getGlobal('sessions', key);
-    if (stored === undefined) return { answer: { status: 200, body: { ended: false } } };
+    if (stored === undefined || stored.record.tokenId !== caller.principal?.tokenId)
+      return { answer: { status: 200, body: { ended: false } } };
     const transaction = caller.tenant
       .transaction()
       .expectGlobal('sessions', key, stored)

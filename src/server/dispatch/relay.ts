@@ -22,6 +22,10 @@ const STALLED_MS = 60_000;
 const CONFIRM_MS = 130_000;
 const MAX_FRAME_BYTES = 2 ** 20;
 const MAX_RELAYS = 256;
+/** One tenant's nodes, however many volumes they keep, leave room for the copies of the others. */
+const MAX_RELAYS_OF_TENANT = 64;
+/** A node that is deleted, or is the primary no more, sends on no longer than this. */
+const CHECK_MS = 900;
 const END_OF_COPY = 'end';
 
 export interface RelayOptions {
@@ -81,17 +85,21 @@ export class Relay {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
     const path = relayPath(request.url ?? '');
     if (path === undefined) return false;
-    if (path.kind === 'relay' && this.#isElsewhere(path.relayId, request, socket, head)) return true;
     socket.on('error', () => socket.destroy());
     const admitted = admitNode(this.#options, request);
-    const taken =
-      isRejection(admitted) ||
-      (path.kind === 'relay' ? this.#fetch(admitted, path.relayId) : this.#offer(admitted, path));
+    // Only for a node: nobody else gets a way through to the other control planes.
+    const passes = !isRejection(admitted) && path.kind === 'relay';
+    if (passes && this.#isElsewhere(path.relayId, request, socket, head)) return true;
+    const taken = isRejection(admitted)
+      ? admitted
+      : path.kind === 'relay'
+        ? this.#fetch(admitted, path.relayId)
+        : this.#offer(admitted, path, () => !isRejection(admitNode(this.#options, request)));
     if (isRejection(taken)) {
       const { code, field } = taken;
       this.#options.log.info({ code, field }, 'copy of a volume refused');
       refuseUpgrade(socket, taken, this.#options.baseUrl(request));
-    } else if (typeof taken === 'function') {
+    } else {
       this.#server.handleUpgrade(request, socket, head, taken);
     }
     return true;
@@ -126,12 +134,15 @@ export class Relay {
   #offer(
     { tenantId, node }: AdmittedNode,
     path: Parameters<typeof readCopyRequest>[0],
+    credentialHolds: () => boolean,
   ): ((sender: WebSocket) => void) | Rejection {
     const request = readCopyRequest(path);
     if (isRejection(request)) return request;
-    const refusal = copyRejection(this.#options.store.forTenant(tenantId), node.name, request);
+    const refused = (): Rejection | undefined =>
+      copyRejection(this.#options.store.forTenant(tenantId), node.name, request);
+    const refusal = refused();
     if (refusal !== undefined) return refusal;
-    if (!this.#options.connected(tenantId, request.target) || this.#senders.size >= MAX_RELAYS) {
+    if (!this.#options.connected(tenantId, request.target) || !this.#hasRoom(tenantId)) {
       return {
         ...reject('agent_unreachable', {
           field: 'node',
@@ -141,7 +152,20 @@ export class Relay {
         retryAfterSeconds: 1,
       };
     }
-    return (sender) => void this.#carry(tenantId, request, sender);
+    return (sender) => {
+      const check = setInterval(() => {
+        if (!credentialHolds() || refused() !== undefined) sender.terminate();
+      }, CHECK_MS);
+      sender.once('close', () => clearInterval(check));
+      void this.#carry(tenantId, request, sender);
+    };
+  }
+
+  #hasRoom(tenantId: TenantId): boolean {
+    if (this.#senders.size >= MAX_RELAYS) return false;
+    let own = 0;
+    for (const key of this.#senders.keys()) if (key.startsWith(nodeKey(tenantId, ''))) own += 1;
+    return own < MAX_RELAYS_OF_TENANT;
   }
 
   async #carry(tenantId: TenantId, request: CopyRequest, sender: WebSocket): Promise<void> {
@@ -207,7 +231,10 @@ export class Relay {
 async function pass(sender: WebSocket, source: Duplex, receiver: WebSocket): Promise<void> {
   let timer = setTimeout(() => sender.terminate(), STALLED_MS);
   const left = (): void => void source.destroy(new Error('the receiving node ended the connection'));
+  // A frame that the receiver does not take is waited for only as long as there is a sender.
+  const gone = (): void => receiver.terminate();
   receiver.once('close', left);
+  sender.once('close', gone);
   try {
     for await (const item of source.iterator({ destroyOnReturn: false })) {
       clearTimeout(timer);
@@ -222,6 +249,7 @@ async function pass(sender: WebSocket, source: Duplex, receiver: WebSocket): Pro
   } finally {
     clearTimeout(timer);
     receiver.off('close', left);
+    sender.off('close', gone);
   }
 }
 

@@ -1,5 +1,6 @@
 import { PERMISSIONS } from '../../../core/model/permission.ts';
-import { isRejection } from '../../../core/rejections/reject.ts';
+import { isRejection, reject } from '../../../core/rejections/reject.ts';
+import type { Rejection } from '../../../core/rejections/rejection.ts';
 import {
   csrfToken,
   findSession,
@@ -21,6 +22,15 @@ function whoCalls({ principal, tenant }: RouteRequest): Record<string, unknown> 
     permissions: PERMISSIONS[principal.role],
     tenant: { id: tenant.id, slug: tenant.slug, name: tenant.name },
   };
+}
+
+/** A session that could open the next one would outlive every lifetime. */
+function tokenRequired(): Rejection {
+  return reject('unauthenticated', {
+    field: 'Authorization',
+    received: '(absent)',
+    why: 'A session is opened with a token, not with another session.',
+  });
 }
 
 /** Sign-in and sign-out of a browser. The token is sent once, as Authorization; from then on the cookie stands for it. */
@@ -55,6 +65,7 @@ export function sessionRoutes(admission: Admission, tokenKey: Buffer, settings: 
       codes: [],
       success: { status: 201, description: 'Opened; the cookie is in Set-Cookie.', schema: SESSION },
       handle: async (request) => {
+        if (request.headers.authorization === undefined) return tokenRequired();
         const { id, outcome, record } = await openSession(
           admission,
           { tokenKey, lifetimeMs: settings.lifetimeMs },
