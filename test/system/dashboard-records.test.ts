@@ -108,7 +108,9 @@ async function platformAdmin(path: string): Promise<Page> {
 }
 
 async function findings(page: Page, path: string): Promise<readonly string[]> {
+  // Without frames there is nothing to gather in a page of its own, which would cost as much as the looking.
   const { violations } = await new AxeBuilder({ page })
+    .setLegacyMode()
     .options({ resultTypes: ['violations'] })
     .withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'])
     .analyze();
@@ -244,7 +246,7 @@ describe('volumes', () => {
     await page.getByLabel('Copies beside the primary').fill('0');
     await page.getByRole('button', { name: 'Create' }).click();
     await page.getByRole('heading', { name: 'scratch' }).waitFor();
-    await page.getByRole('main').getByText('Ready').waitFor();
+    await page.getByRole('main').getByText('Ready', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('dialog').getByRole('textbox').fill('scratch');
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();

@@ -43,7 +43,11 @@ export function TenantsPage() {
         cell: ({ slug, id }) => (
           <span className="flex items-center gap-2">
             <span className="truncate font-medium">{slug}</span>
-            {id === own.id ? <Badge tone="info">acting for</Badge> : null}
+            {id === own.id ? (
+              <span className="hidden sm:inline">
+                <Badge tone="info">acting for</Badge>
+              </span>
+            ) : null}
           </span>
         ),
       },
