@@ -38,7 +38,7 @@ export function TenantsPage() {
     () => [
       {
         title: 'Tenant',
-        width: '22%',
+        width: '20%',
         sortBy: ({ slug }) => slug,
         cell: ({ slug, id }) => (
           <span className="flex items-center gap-2">
@@ -53,7 +53,7 @@ export function TenantsPage() {
       },
       {
         title: 'Name',
-        width: '18%',
+        width: '13%',
         wide: true,
         sortBy: ({ name }) => name,
         cell: ({ name }) => <span className="text-muted">{name}</span>,
