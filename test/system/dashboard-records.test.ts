@@ -9,6 +9,10 @@ import { createVolume, MIB, volumeOnce } from '../support/volume-flow.ts';
 
 /** Run as a script, it would leave a mark; shown as text, it stays what it is. */
 const SCRIPT = '<img src=x onerror="window.hit=1"><script>window.hit=1</script>';
+/** Pages that show it. */
+const HOSTILE = new Set(['/nodes/berlin-1', '/networks', '/jobs/report', '/jobs/broken', '/tokens']);
+/** Of parts that are on another page too; looking at each for accessibility takes its time. */
+const ALIKE = new Set(['/nodes/berlin-1?tab=containers', '/nodes/berlin-1?tab=events', '/jobs/broken']);
 const SECRET = 'correct-horse-battery-staple';
 
 let stage: DashboardStage;
@@ -108,7 +112,9 @@ async function platformAdmin(path: string): Promise<Page> {
 }
 
 async function findings(page: Page, path: string): Promise<readonly string[]> {
+  // Without frames there is nothing to gather in a page of its own, which would cost as much as the looking.
   const { violations } = await new AxeBuilder({ page })
+    .setLegacyMode()
     .options({ resultTypes: ['violations'] })
     .withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'])
     .analyze();
@@ -124,15 +130,11 @@ describe('every page of a record', () => {
     for (const path of paths) {
       await page.goto(stage.plane.url + path);
       await settled(page);
-      found.push(...(await findings(page, path)));
+      if (HOSTILE.has(path)) await page.getByText(SCRIPT).first().waitFor({ state: 'attached' });
+      if (!ALIKE.has(path)) found.push(...(await findings(page, path)));
       expect(await page.evaluate('window.hit')).toBeUndefined();
     }
     expect(found).toEqual([]);
-    for (const path of ['/nodes/berlin-1', '/networks', '/jobs/report', '/jobs/broken', '/tokens']) {
-      await page.goto(stage.plane.url + path);
-      await page.getByText(SCRIPT).first().waitFor({ state: 'attached' });
-    }
-    expect(await page.evaluate('window.hit')).toBeUndefined();
     expect(complaints).toEqual([]);
     expect([...hosts]).toEqual([new URL(stage.plane.url).host]);
   });
@@ -244,7 +246,7 @@ describe('volumes', () => {
     await page.getByLabel('Copies beside the primary').fill('0');
     await page.getByRole('button', { name: 'Create' }).click();
     await page.getByRole('heading', { name: 'scratch' }).waitFor();
-    await page.getByRole('main').getByText('Ready').waitFor();
+    await page.getByRole('main').getByText('Ready', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('dialog').getByRole('textbox').fill('scratch');
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();

@@ -50,8 +50,11 @@ const COLUMNS: readonly Column<AuditRecord>[] = [
   },
 ];
 
+/** Not with every event: the whole history is read. */
+const REREAD_MS = 30_000;
+
 export function AuditPage() {
-  const { data, error } = useRecords<AuditRecord>('audit', '/api/v1/audit');
+  const { data, error } = useRecords<AuditRecord>('audit-log', '/api/v1/audit', { everyMs: REREAD_MS });
   const rows = useMemo(() => data?.toReversed(), [data]);
   return (
     <Page title="Audit" note="Who did what to which record, written in the same commit as the change.">

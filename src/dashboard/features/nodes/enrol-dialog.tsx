@@ -1,7 +1,6 @@
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import { useLiveEvents } from '../../app/live.tsx';
 import { useApi } from '../../app/session.tsx';
-import { useReread } from '../../app/use-records.ts';
 import { Button, ButtonLink } from '../../components/button.tsx';
 import { CopyLine } from '../../components/copy-line.tsx';
 import { Dialog } from '../../components/dialog.tsx';
@@ -10,7 +9,7 @@ import { FormDialog } from '../../components/form-dialog.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { bytes, cores, dateTime } from '../../lib/format.ts';
 import type { Node } from '../../lib/records.ts';
-import { type JoinToken, useNode } from './node-queries.ts';
+import { type JoinToken, useNode, useNodes } from './node-queries.ts';
 
 interface Enrolment {
   readonly made: JoinToken;
@@ -20,20 +19,17 @@ interface Enrolment {
 
 const ARRIVALS = new Set(['node.enrolled', 'node.reenrolled', 'node.key_replaced']);
 
-/** The name of the machine that came with this line. */
+/** The name of the machine that came with this line: told by its event, or found in the list if that was missed. */
 function useArrival({ wanted }: Enrolment): string | undefined {
-  const [name, setName] = useState<string>();
-  const reread = useReread();
+  const [told, setTold] = useState<string>();
+  const { data: nodes } = useNodes();
+  const [known] = useState(() => new Set(nodes?.map(({ name }) => name)));
   useLiveEvents(({ kind, subject }) => {
     if (subject.kind !== 'Node' || !ARRIVALS.has(kind)) return;
-    if (wanted === undefined || wanted === subject.name) setName((before) => before ?? subject.name);
+    if (wanted === undefined || wanted === subject.name) setTold((before) => before ?? subject.name);
   });
-  useEffect(() => {
-    if (name !== undefined) void reread('nodes');
-    // Once, when it came.
-    // oxlint-disable-next-line react/exhaustive-deps
-  }, [name]);
-  return name;
+  const found = nodes?.find(({ name }) => !known.has(name) && (wanted === undefined || wanted === name));
+  return told ?? found?.name;
 }
 
 function Step({ isDone, children }: { readonly isDone: boolean; readonly children: string }) {

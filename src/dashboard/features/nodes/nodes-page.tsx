@@ -20,7 +20,7 @@ const EnrolDialog = lazy(async () => ({ default: (await import('./enrol-dialog.t
 const COLUMNS: readonly Column<Node>[] = [
   {
     title: 'Name',
-    width: '18%',
+    width: '15%',
     sortBy: ({ name }) => name,
     cell: ({ name, controlPlane }) => (
       <span className="flex items-center gap-2">
@@ -37,11 +37,11 @@ const COLUMNS: readonly Column<Node>[] = [
   },
   {
     title: 'Requested',
-    width: '28%',
+    width: '24%',
     wide: true,
     sortBy: ({ requested, capacity }) => requested.cpu / capacity.cpu,
     cell: ({ requested, capacity }) => (
-      <>
+      <div className="flex flex-col gap-1.5">
         <Meter
           label="CPU"
           value={requested.cpu}
@@ -54,13 +54,13 @@ const COLUMNS: readonly Column<Node>[] = [
           max={capacity.memoryBytes}
           text={`${bytes(requested.memoryBytes)} of ${bytes(capacity.memoryBytes)}`}
         />
-      </>
+      </div>
     ),
   },
   { title: 'Labels', wide: true, cell: ({ labels }) => <Labels labels={labels} /> },
   {
     title: 'Engine',
-    width: '14%',
+    width: '16%',
     wide: true,
     sortBy: ({ engine }) => `${engine.kind} ${engine.version}`,
     cell: ({ engine }) => (
@@ -101,7 +101,7 @@ export function NodesPage() {
         error={error}
         columns={COLUMNS}
         rowKey={({ name }) => name}
-        rowHeight={70}
+        rowHeight={80}
         textOf={textOf}
         empty={
           <EmptyState title="No nodes yet" icon="server">

@@ -38,18 +38,22 @@ export function TenantsPage() {
     () => [
       {
         title: 'Tenant',
-        width: '22%',
+        width: '20%',
         sortBy: ({ slug }) => slug,
         cell: ({ slug, id }) => (
           <span className="flex items-center gap-2">
             <span className="truncate font-medium">{slug}</span>
-            {id === own.id ? <Badge tone="info">acting for</Badge> : null}
+            {id === own.id ? (
+              <span className="hidden sm:inline">
+                <Badge tone="info">acting for</Badge>
+              </span>
+            ) : null}
           </span>
         ),
       },
       {
         title: 'Name',
-        width: '18%',
+        width: '13%',
         wide: true,
         sortBy: ({ name }) => name,
         cell: ({ name }) => <span className="text-muted">{name}</span>,
