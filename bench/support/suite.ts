@@ -107,6 +107,7 @@ export const BENCHES: readonly Bench[] = [
       },
     ],
   },
+  { name: 'planes', args: ['5', '64'], quickArgs: ['1', '16'], bars: [] },
   {
     name: 'secrets',
     args: [],
@@ -171,6 +172,7 @@ export const BENCHES: readonly Bench[] = [
       },
     ],
   },
+  { name: 'volumes', args: [], quickArgs: [], bars: [] },
   {
     name: 'agents',
     args: ['10000', '30'],

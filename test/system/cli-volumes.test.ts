@@ -78,10 +78,8 @@ function keep(volumeId: string, usedBytes: number): void {
 
 it('a volume: created and waited for, shown in every form, copied, kept while it is mounted, deleted', async () => {
   expect((await berth('volume', 'list')).err).toContain('no volumes yet');
-  const creating = berth(
-    ...['volume', 'create', 'pg-data', '--class', 'replicated', '--size', '1Gi'],
-    ...['--replicas', '1', '--node', 'one'],
-  );
+  const words = 'volume create pg-data --class replicated --size 1Gi --replicas 1 --node one';
+  const creating = berth(...words.split(' '));
   const { volumes = [] } = await one.assignment((sent) => sent.volumes?.[0]?.copiesTo?.length === 1);
   const id = volumes[0]?.id ?? '';
   await two.assignment((sent) => sent.volumes?.[0]?.id === id);
