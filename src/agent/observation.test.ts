@@ -96,6 +96,19 @@ describe('an observation', () => {
       { memory: failure('pull', 'image_pull_failed') },
       { phase: 'failed', reason: 'image_pull_failed' },
     ],
+    [
+      'stopped as ordered, not gone yet',
+      {
+        assigned: { ...ASSIGNED, wanted: 'stop' },
+        containers: [{ ...health('unhealthy'), status: 'exited', exitCode: 137 }],
+      },
+      { phase: 'exited', exitCode: 137 },
+    ],
+    [
+      'ended with a code that nobody knows',
+      { containers: [{ ...RUNNING, status: 'dead' }] },
+      { phase: 'exited', reason: 'container_exited', message: 'the container ended' },
+    ],
     ['gone as ordered', { assigned: { ...ASSIGNED, wanted: 'stop' } }, { phase: 'removed' }],
     [
       'running',
@@ -161,6 +174,13 @@ describe('an observation', () => {
     ],
   ])('%s', (_case, sight, expected) => {
     expect(seen(sight)).toMatchObject(expected);
+  });
+
+  it('has no trouble to tell of what stopped as ordered', () => {
+    const containers = [{ ...health('unhealthy'), status: 'exited' as const, exitCode: 137 }];
+    const told = seen({ assigned: { ...ASSIGNED, wanted: 'stop' }, containers });
+    expect(told.reason).toBeUndefined();
+    expect(told.message).toBeUndefined();
   });
 
   it('of a job that ended well names no trouble, also when nobody could end it in time', () => {

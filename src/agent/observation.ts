@@ -91,6 +91,8 @@ function trouble(sight: Sight, seen: ObservedContainer | undefined): Trouble {
     return { reason: sight.awaited.reason, message: sight.awaited.message };
   }
   if (seen === undefined) return lost(sight);
+  // What was ordered to stop and has is in no trouble.
+  if (sight.assigned?.wanted === 'stop' && PHASE_OF_STATUS[seen.status] === 'exited') return {};
   return ended(sight, seen) ?? unhealthy(sight, seen) ?? paused(seen) ?? {};
 }
 
@@ -126,7 +128,8 @@ function ended(sight: Sight, seen: ObservedContainer): Trouble | undefined {
   const exitCode = seen.exitCode ?? last?.exitCode;
   const outOfMemory = seen.oomKilled || last?.outOfMemory === true;
   const cause = outOfMemory ? OUT_OF_MEMORY : NOT_RUNNABLE[exitCode ?? 0];
-  const words = cause?.message ?? `the container ended with exit code ${exitCode}`;
+  const code = exitCode === undefined ? '' : ` with exit code ${exitCode}`;
+  const words = cause?.message ?? `the container ended${code}`;
   if (isCrashLoop(endings)) {
     const message = `${words}; it ended ${endings.length} times in the last five minutes`;
     return { reason: cause?.reason ?? 'crash_loop', message };

@@ -65,7 +65,7 @@ export function rememberInstances(
     const known = memory?.instances.get(record.id);
     const observation = observationOf(record.id);
     const run = currentRun(known, observation, nowMs);
-    const seen = observation && notable(observation);
+    const seen = observation && notable(record, observation);
     let noted = known?.noted ?? (memory === undefined ? seen : undefined) ?? 'created';
     if (observation !== undefined && seen !== undefined && seen !== noted) {
       if (transitions.length < limit) {
@@ -91,8 +91,14 @@ function currentRun(
   return known?.run?.key === key ? known.run : { key, sinceMs: nowMs };
 }
 
-function notable(observation: InstanceObservation): Noted | undefined {
+function notable(record: InstanceRecord, observation: InstanceObservation): Noted | undefined {
+  if (endedAsOrdered(record, observation)) return undefined;
   if (observation.phase === 'running') return observation.health === 'unhealthy' ? 'unhealthy' : 'started';
   if (observation.phase === 'failed' || observation.phase === 'exited') return 'failed';
   return observation.reason === undefined ? undefined : 'failed';
+}
+
+/** Between its end and its removal: whatever the code, that is no failure. One that cannot be removed has another reason. */
+function endedAsOrdered({ wanted }: InstanceRecord, { phase, reason }: InstanceObservation): boolean {
+  return wanted === 'stop' && phase === 'exited' && (reason === undefined || reason === 'container_exited');
 }
