@@ -108,7 +108,11 @@ async function explainFailure(session: Session, client: Client, record: Json, wo
   for (const instance of troubled) terminal.err(`  ${troubleText(instance)}\n`);
   // Of one that is in trouble: the older ones that still serve have nothing to tell.
   const [first] = troubled;
-  const lines = first === undefined ? [] : await lastLogLines(client, name, LAST_LINES, textOf(first, 'id'));
+  // Without a container there is no output, only words about that, which the reason has said better.
+  const lines =
+    first === undefined || textOf(first, 'containerId') === ''
+      ? []
+      : await lastLogLines(client, name, LAST_LINES, textOf(first, 'id'));
   if (lines.length > 0) terminal.err(`  its last output:\n`);
   for (const line of lines) terminal.err(`  ${style.dim('│')} ${line.text}\n`);
   const advice =

@@ -1,5 +1,6 @@
 import { existsSync, statfsSync } from 'node:fs';
 import { request } from 'node:http';
+import { hostname } from 'node:os';
 import { formatBytes } from '../../core/model/quantity.ts';
 import type { OptionValues } from '../option-values.ts';
 import { Failure, messageOf, Refused } from '../failure.ts';
@@ -117,7 +118,7 @@ async function nodes(session: Session, options: OptionValues): Promise<Finding> 
 }
 
 /** This machine's engine matters only if this machine is a node. */
-async function engine(session: Session): Promise<Finding> {
+async function engine(session: Session, options: OptionValues): Promise<Finding> {
   const host = session.environment['DOCKER_HOST'] ?? '';
   if (/^(?:tcp|ssh|https?):/.test(host))
     return unknown(`DOCKER_HOST is ${host}; an agent uses the engine of its own machine, through a socket`);
@@ -145,7 +146,25 @@ async function engine(session: Session): Promise<Finding> {
       'Is the engine running, and may you use its socket (group docker)?',
     );
   }
-  return unknown('none on this machine; that matters only if it is to be a node (apt-get install docker.io)');
+  const own = await nodeHere(session, options);
+  if (own !== undefined) return good(own);
+  return unknown(
+    'none in the usual places; that matters only if it is to be a node (apt-get install docker.io)',
+  );
+}
+
+/** `berth up` may have started an engine whose socket is in its data folder: the agent here says whether it works. */
+async function nodeHere(session: Session, options: OptionValues): Promise<string | undefined> {
+  try {
+    const found = await session.client(options).list('/api/v1/nodes');
+    const here = found.find(
+      (node) => textOf(node, 'name') === hostname() && textOf(node, 'status') === 'ready',
+    );
+    if (here === undefined) return undefined;
+    return `${textOf(here, 'engine.kind')} ${textOf(here, 'engine.version')}, used by the agent of ${hostname()}`;
+  } catch {
+    return undefined;
+  }
 }
 
 function ping(socketPath: string): Promise<string> {

@@ -132,7 +132,9 @@ describe('questions about placement', () => {
     const stored = sim.tenant.get('deployments', 'edge')?.record;
     if (stored === undefined) throw new Error('not stored');
     const changed = { ...stored.spec, image: 'shop/edge:2' };
-    expect(planPlacement(sim.clusters, sim.tenant, changed, hashSpec(changed)).instances).toHaveLength(3);
+    const update = planPlacement(sim.clusters, sim.tenant, changed, hashSpec(changed));
+    expect(update.instances).toHaveLength(3);
+    expect(update.instances[0]?.why).toContain('runs no instance of the changed edge yet');
     const grown = planPlacement(sim.clusters, sim.tenant, { ...stored.spec, replicas: 5 }, stored.specHash);
     expect(grown.instances).toEqual([]);
     expect(grown.unplaced).toMatchObject({

@@ -47,12 +47,14 @@ export function planPlacement(
     .map(({ record }) => record.id);
   const wanted = Math.max(0, spec.replicas - kept.length);
   const request = clusters.request(tenant.tenantId, spec);
+  // An update finds the deployment running: what no node has yet is the changed one.
+  const name = replaced.length === 0 ? spec.name : `the changed ${spec.name}`;
   return supposing(cluster, replaced, (suppose) => {
     const instances: { node: NodeName; why: string }[] = [];
     for (let count = 0; count < wanted; count += 1) {
       const chosen = cluster.place(suppose(), request);
       if (chosen === undefined) break;
-      instances.push({ node: chosen.node, why: describeScore(chosen, spec.name) });
+      instances.push({ node: chosen.node, why: describeScore(chosen, name) });
     }
     const waitingFor = gatesOf(tenant, spec).map((gate) => gate.message);
     if (instances.length === wanted) return { instances, waitingFor };
