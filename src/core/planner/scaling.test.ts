@@ -52,6 +52,16 @@ const work = (total: number) => (replicas: number) =>
   Array.from({ length: replicas }, () => total / replicas);
 
 describe('a scaling policy', () => {
+  it.each([
+    ['at the target', 2, 50, 'the load is near the target'],
+    ['idle at the least', 1, 2, 'the load asks for fewer; 1 is the least'],
+    ['busy at the most', 10, 99, 'the load asks for more; 10 is the most'],
+  ])('says why the number stays: %s', (_what, replicas, percent, message) => {
+    const course = new Course(replicas);
+    course.looks(6, each(percent));
+    expect(course.look(each(percent)).message).toBe(message);
+  });
+
   it('goes up to what the load asks for, after a cooldown and more than one reading', () => {
     const course = new Course(2);
     course.looks(4, each(100));

@@ -127,7 +127,7 @@ function decideByLoad(
 }
 
 function restingMessage(
-  { replicas, loads }: ScalingInput,
+  { replicas, loads, targetPercent, floor, ceiling }: ScalingInput,
   wanted: number,
   reading: Reading,
   measured: number,
@@ -136,7 +136,10 @@ function restingMessage(
   if (!reading.complete)
     return `${loads.length - measured} of ${loads.length} instances have no recent measurement`;
   if (wanted < replicas) return `${wanted} instances would do, if that holds for a cooldown`;
-  return 'the load is near the target, or the number at its bound';
+  const ratio = reading.percent / targetPercent;
+  if (replicas >= ceiling && ratio > 1 + TOLERANCE) return `the load asks for more; ${ceiling} is the most`;
+  if (replicas <= floor && ratio < 1 - TOLERANCE) return `the load asks for fewer; ${floor} is the least`;
+  return 'the load is near the target';
 }
 
 /** Never more than double, or four more: what follows is decided on what the new ones change. */
