@@ -105,7 +105,7 @@ export async function waitUntilReady(
       const words = [phase, textOf(record, 'message')].filter((word) => word !== '').join(': ');
       if (performance.now() >= deadline) {
         step.fail(`not ready within ${spanText(timeoutMs)}: ${words}`);
-        session.terminal.err(`  next: berth describe volume ${name}\n`);
+        session.terminal.err(`  ${session.next(`berth describe volume ${name}`)}\n`);
         return EXIT.notHealthy;
       }
       step.note(words);

@@ -34,7 +34,7 @@ export async function describeVolume(
   if (consumers.length > 0)
     terminal.out(`\n${style.bold('Used by')}\n${consumers.map((one) => `  ${one}\n`).join('')}`);
   await printEvents(session, client, `Volume/${textOf(record, 'id')}`, now);
-  terminal.out(`\nnext: ${nextForVolume(record)}\n`);
+  terminal.out(`\n${session.next(nextForVolume(record))}\n`);
   return EXIT.ok;
 }
 

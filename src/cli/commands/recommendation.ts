@@ -112,7 +112,7 @@ const apply: Subcommand = {
     session.terminal.out(
       `recommendation/${id} applied: volume/${textOf(volume, 'name')} is to have ${formatBytes(numberOf(volume, 'sizeBytes') ?? 0)}${copies}\n`,
     );
-    session.terminal.err(`next: berth describe volume ${textOf(volume, 'name')}\n`);
+    session.terminal.err(`${session.next(`berth describe volume ${textOf(volume, 'name')}`)}\n`);
     return EXIT.ok;
   },
 };

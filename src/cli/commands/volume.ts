@@ -194,7 +194,7 @@ const addReplica: Subcommand = {
     const path = `${await pathInTenant(client, name)}/replicas`;
     await client.need({ method: 'POST', path, body: { node_id: node } });
     session.terminal.out(`volume/${name} is copied to ${node}\n`);
-    session.terminal.err(`next: berth volume replicas ${name}\n`);
+    session.terminal.err(`${session.next(`berth volume replicas ${name}`)}\n`);
     return EXIT.ok;
   },
 };
