@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { routeTable } from '../support/route-table.ts';
 import { type ControlPlane, startControlPlane, type TestTenant } from '../support/server-under-test.ts';
 
@@ -95,6 +95,27 @@ describe('a browser session', () => {
     expect(kept).toHaveLength(100);
     expect((await first.call('GET', DEPLOYMENTS)).status).toBe(401);
     expect((await second.call('GET', DEPLOYMENTS)).status).toBe(200);
+  });
+
+  it('goes with its tenant, in commits that every store takes', async () => {
+    const gone = await plane.tenant('gone');
+    for (let opened = 0; opened < 70; opened += 1) {
+      await signedIn(plane, gone.tokens.viewer);
+      await signedIn(plane, gone.tokens.deployer);
+    }
+    const { kv } = plane.store;
+    const commit = vi.spyOn(kv, 'commit');
+    const answer = await plane.api.call('DELETE', '/api/v1/tenants/gone');
+    expect(answer.status, answer.text).toBe(200);
+    const sizes = commit.mock.calls.map(([{ puts = [], deletes = [] }]) => puts.length + deletes.length);
+    commit.mockRestore();
+    expect(Math.max(...sizes)).toBeGreaterThan(1);
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(128);
+    await vi.waitFor(() =>
+      expect(plane.store.listGlobal('sessions').filter(({ record }) => record.tenantId === gone.id)).toEqual(
+        [],
+      ),
+    );
   });
 
   it('acts as its token, with the same role', async () => {

@@ -32,6 +32,9 @@ import {
 
 /** Every pass looks at every file twice. */
 const LEAST_INTERVAL_MS = 5_000;
+/** Beside the bytes of its files a copy lists them: more than the volume twice over is none of this volume's. */
+const SPOOL_TIMES = 2;
+const SPOOL_EXTRA_BYTES = 64 * 2 ** 20;
 
 /**
  * For nodes whose kernel has no btrfs. A copy is what rsync finds changed against a mirror on the same node, the second time
@@ -159,7 +162,8 @@ class RsyncVolume implements OpenVolume, SnapshotCopies {
     }
     const incoming = join(this.#copies, 'incoming');
     try {
-      const parts = await readParts(stream, this.#spool);
+      const { sizeBytes } = await this.measure();
+      const parts = await readParts(stream, this.#spool, SPOOL_TIMES * sizeBytes + SPOOL_EXTRA_BYTES);
       await rm(incoming, { recursive: true, force: true });
       if (parent === undefined) await mkdir(incoming);
       else await run('cp', ['--archive', '--link', this.#copy(parent), incoming], TREE_TIMEOUT_MS);

@@ -30,16 +30,18 @@ export async function* writeParts(files: readonly string[]): AsyncGenerator<Buff
   }
 }
 
-/** The other way round, into files of the folder. Fails when the last one is not whole. */
+/** The other way round, into files of the folder. Fails when the last one is not whole, or all are more than `maxBytes`. */
 export async function readParts(
   stream: AsyncIterable<Uint8Array>,
   folder: string,
+  maxBytes: number,
 ): Promise<readonly string[]> {
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { mode: 0o700 });
   const files: string[] = [];
   let head = Buffer.alloc(0);
   let left = 0;
+  let announced = 0;
   let file: Awaited<ReturnType<typeof open>> | undefined;
   try {
     for await (const chunk of stream) {
@@ -49,6 +51,9 @@ export async function readParts(
           head = Buffer.concat([head, bytes]);
           if (head.length < LENGTH_BYTES) break;
           left = Number(head.readBigUInt64BE());
+          announced += left;
+          // The folder is on the host's own disk, which is not the sender's to fill.
+          if (announced > maxBytes) throw new Error(`the copy is larger than ${maxBytes} bytes`);
           bytes = head.subarray(LENGTH_BYTES);
           head = Buffer.alloc(0);
           if (files.length === MAX_PARTS) throw new Error('the copy has too many parts');

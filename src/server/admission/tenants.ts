@@ -112,9 +112,6 @@ export async function deleteTenant(admission: Admission, caller: Caller, idOrSlu
     for (const { id, record } of admission.store.listGlobal('tokens')) {
       if (record.tenantId === tenant.id) transaction.deleteGlobal('tokens', id);
     }
-    for (const { id, record } of admission.store.listGlobal('sessions')) {
-      if (record.tenantId === tenant.id) transaction.deleteGlobal('sessions', id);
-    }
     admission.journal.audit(transaction, caller.tenant.tenantId, caller, 'tenant.deleted', {
       kind: 'Tenant',
       name: tenant.slug,
@@ -152,7 +149,7 @@ function inUse(admission: Admission, tenant: Tenant): Rejection | undefined {
 const ERASE_CHUNK = 100;
 
 /**
- * History and secret documents of deleted tenants, in bounded commits. No write can follow, since every write is guarded by
+ * History, secret documents and browser sessions of deleted tenants, in bounded commits: a session is nothing without its token. No write can follow, since every write is guarded by
  * its tenant's record; what a crash leaves is erased at the next start.
  */
 export async function eraseDeletedTenants(store: Store): Promise<void> {
@@ -164,6 +161,11 @@ export async function eraseDeletedTenants(store: Store): Promise<void> {
         await store.kv.commit({ deletes: entries.map((entry) => entry.key) });
       }
     }
+    const sessions = store
+      .listGlobal('sessions')
+      .flatMap((one) => (one.record.tenantId === id ? [globalKey('sessions', one.id)] : []));
+    for (let from = 0; from < sessions.length; from += ERASE_CHUNK)
+      await store.kv.commit({ deletes: sessions.slice(from, from + ERASE_CHUNK) });
     await store.kv.commit({ deletes: [globalKey('tenant-erasures', id)] });
   }
 }

@@ -16,7 +16,14 @@ const RETRY_MS = 500;
 /** Lines asked of the engine; the bytes are bounded here. */
 const MAX_LINES = 20_000;
 const READ_MS = 20_000;
-const AT_ONCE = 8;
+const AT_ONCE = 16;
+/** Nodes of one tenant that do not answer leave room for the logs of the others. */
+const AT_ONCE_OF_TENANT = 4;
+
+interface Work {
+  readonly tenantId: TenantId;
+  readonly run: () => Promise<void>;
+}
 
 export interface JobLogsOptions {
   readonly store: Store;
@@ -32,7 +39,8 @@ export interface JobLogsOptions {
 export class JobLogs {
   readonly #options: JobLogsOptions;
   readonly #under = new Set<string>();
-  readonly #waiting: (() => Promise<void>)[] = [];
+  readonly #waiting: Work[] = [];
+  readonly #workingFor = new Map<TenantId, number>();
   readonly #unsubscribe: () => void;
   #working = 0;
   #closed = false;
@@ -67,24 +75,38 @@ export class JobLogs {
     const token = `${tenantId}/${key}`;
     if (this.#under.has(token) || tenant.get('job-captures', key) !== undefined) return;
     this.#under.add(token);
-    this.#waiting.push(() => this.#capture(tenant, key).finally(() => this.#under.delete(token)));
+    const run = (): Promise<void> => this.#capture(tenant, key).finally(() => this.#under.delete(token));
+    this.#waiting.push({ tenantId, run });
     this.#pump();
   }
 
   #pump(): void {
     while (this.#working < AT_ONCE) {
-      const work = this.#waiting.shift();
+      const next = this.#waiting.findIndex(({ tenantId }) => this.#busy(tenantId) < AT_ONCE_OF_TENANT);
+      const [work] = next === -1 ? [] : this.#waiting.splice(next, 1);
       if (work === undefined || this.#closed) return;
-      this.#working += 1;
-      work()
+      this.#count(work.tenantId, 1);
+      work
+        .run()
         .catch((error: unknown) => {
           if (!this.#closed) this.#options.log.warn({ err: error }, 'the log of a job could not be kept');
         })
         .finally(() => {
-          this.#working -= 1;
+          this.#count(work.tenantId, -1);
           this.#pump();
         });
     }
+  }
+
+  #busy(tenantId: TenantId): number {
+    return this.#workingFor.get(tenantId) ?? 0;
+  }
+
+  #count(tenantId: TenantId, by: 1 | -1): void {
+    this.#working += by;
+    const busy = this.#busy(tenantId) + by;
+    if (busy === 0) this.#workingFor.delete(tenantId);
+    else this.#workingFor.set(tenantId, busy);
   }
 
   async #capture(tenant: TenantStore, key: string): Promise<void> {

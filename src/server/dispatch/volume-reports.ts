@@ -15,8 +15,12 @@ import type { PlacedVolumes } from './placed-volumes.ts';
 import type { AgentSession } from './session.ts';
 import type { VolumeSigns } from './volume-signs.ts';
 
-/** Each costs a put, a guard and perhaps an event; etcd takes 128 operations. */
-const BATCH = 40;
+/** Of one commit: etcd takes 128 operations. */
+const MAX_OPERATIONS = 120;
+/** Two guards and a put. */
+const OPERATIONS_EACH = 3;
+/** A node that tells of more at once is broken or hostile; all are in what it reports. */
+const MAX_DIVERGED_EVENTS = 8;
 const RETRY_MS = 500;
 const CONFLICT_PAUSE_MS = 20;
 /** Used bytes, ages and sequences move all the time: they are stored this often, and known in memory meanwhile. */
@@ -142,20 +146,34 @@ export class VolumeReports {
     else setTimeout(() => this.#write(), waitMs).unref();
   }
 
-  /** Guarded by the volume: words on one that is gone must not come to life. */
+  /**
+   * Guarded by the volume: words on one that is gone must not come to life. One tenant's at a time, and what could not be stored
+   * goes to the end: what one tenant's nodes say never holds up another's.
+   */
   async #commitBatch(): Promise<void> {
-    const batch = [...this.#pending].slice(0, BATCH);
+    const batch: (readonly [string, Pending])[] = [];
+    const [first] = this.#pending.values();
     let whole: Transaction | undefined;
-    for (const [key, entry] of batch) {
+    let operations = 0;
+    for (const [key, entry] of this.#pending) {
+      if (entry.tenantId !== first?.tenantId) continue;
       const stored = this.#options.placed.find(entry.tenantId, entry.node, entry.seen.volumeId);
       if (stored === undefined) {
         this.#forget(key);
         continue;
       }
-      const part = this.#part(entry, stored);
+      const diverged = this.#newlyDiverged(entry);
+      operations += OPERATIONS_EACH + diverged.length;
+      if (operations > MAX_OPERATIONS) break;
+      const part = this.#part(entry, stored, diverged);
       whole = whole === undefined ? part : whole.include(part.toCommit());
+      batch.push([key, entry]);
     }
     if (whole === undefined) return;
+    for (const [key, entry] of batch) {
+      this.#pending.delete(key);
+      this.#pending.set(key, entry);
+    }
     const result = await this.#options.store.commit(whole);
     if (result.ok) {
       for (const [key, entry] of batch) if (this.#pending.get(key) === entry) this.#pending.delete(key);
@@ -171,16 +189,25 @@ export class VolumeReports {
     this.#measuredMs.delete(key);
   }
 
-  #part({ tenantId, node, seen }: Pending, stored: Stored<VolumeRecord>): Transaction {
+  #newlyDiverged({ tenantId, node, seen }: Pending): NonNullable<SeenVolume['diverged']> {
+    const id = joinId(seen.volumeId, node);
+    const before = this.#options.store.forTenant(tenantId).get('volume-observations', id)?.record;
+    const told = new Set(before?.diverged?.map(({ epoch }) => epoch));
+    return (seen.diverged ?? []).filter(({ epoch }) => !told.has(epoch)).slice(0, MAX_DIVERGED_EVENTS);
+  }
+
+  #part(
+    { tenantId, node, seen }: Pending,
+    stored: Stored<VolumeRecord>,
+    diverged: NonNullable<SeenVolume['diverged']>,
+  ): Transaction {
     const id = joinId(seen.volumeId, node);
     const before = this.#options.store.forTenant(tenantId).get('volume-observations', id);
     const transaction = new Transaction(tenantId)
       .expect('volumes', stored.id, stored)
       .expect('volume-observations', id, before)
       .put('volume-observations', id, seen);
-    const told = new Set(before?.record.diverged?.map(({ epoch }) => epoch));
-    for (const { epoch, path } of seen.diverged ?? []) {
-      if (told.has(epoch)) continue;
+    for (const { epoch, path } of diverged) {
       this.#options.journal.event(transaction, tenantId, {
         kind: 'volume.diverged',
         subject: { kind: 'Volume', name: seen.volumeId },
