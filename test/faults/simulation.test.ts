@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
+import { inTier } from '../support/fault-tier.ts';
 import { describeRun, type Run, simulate } from '../support/simulation/run.ts';
 
 /**
  * S-01, S-04: control plane, agents, engines and store on one virtual clock, with faults by seed and laws that are judged at
- * every change. BERTH_SIM_SEED repeats one seed, BERTH_SIM_SEEDS sets their number, BERTH_SIM_FIRST where they begin.
+ * every change. SIM_SEED repeats one seed, SIM_SEEDS sets their number, SIM_FIRST where they begin.
  */
-const ONE = process.env['BERTH_SIM_SEED'];
-const LONG = process.env['BERTH_FAULT_TIER'] === 'long';
-const SEEDS = Number(process.env['BERTH_SIM_SEEDS'] ?? (LONG ? 5000 : 500));
-const FIRST = Number(process.env['BERTH_SIM_FIRST'] ?? 1);
-const TIMEOUT_MS = LONG ? 3_600_000 : 240_000;
+const ONE = process.env['SIM_SEED'];
+const SEEDS = Number(process.env['SIM_SEEDS'] ?? inTier({ usual: 500, long: 5000 }));
+const FIRST = Number(process.env['SIM_FIRST'] ?? 1);
+const TIMEOUT_MS = inTier({ usual: 240_000, long: 3_600_000 });
 const LAWS = [
   'brake',
   'capacity',

@@ -1,3 +1,4 @@
+import { inTier } from '../support/fault-tier.ts';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
@@ -17,8 +18,8 @@ import { agentKey } from '../support/scripted-agent.ts';
 
 /** Three control planes on one etcd (decisions §6): real processes, a real etcd, nodes that live by script. */
 
-/** `BERTH_TEST_KILLS=20` for the long tier. */
-const KILLS = Number(process.env['BERTH_TEST_KILLS'] ?? 5);
+/** 20 in the long tier; `BERTH_TEST_KILLS` sets another number. */
+const KILLS = Number(process.env['BERTH_TEST_KILLS'] ?? inTier({ usual: 5, long: 20 }));
 const PAIRS = 1000;
 const TAKEOVER_LIMIT_MS = 10_000;
 const NODES = 3;

@@ -222,7 +222,7 @@ async function heal(world: World): Promise<void> {
 
 export function describeRun({ seed, broken, faults, problems }: Run): string {
   return [
-    `seed ${seed}: ${broken ?? 'held'} (BERTH_SIM_SEED=${seed} repeats it)`,
+    `seed ${seed}: ${broken ?? 'held'} (SIM_SEED=${seed} repeats it)`,
     ...faults.map((fault) => `  ${fault}`),
     ...problems.slice(-3).map((problem) => `  ! ${problem}`),
   ].join('\n');
