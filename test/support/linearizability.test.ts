@@ -30,11 +30,7 @@ describe('a history that could have happened is accepted', () => {
     ['a lost answer that never took effect', [created, lost, readA(5, 6), readA(7, 8)]],
     [
       'one of two conditional writes',
-      [
-        created,
-        update(2, 6),
-        made(2, 6, { kind: 'update', value: 'c', ifMatch: '1' }, { kind: 'mismatch' }),
-      ],
+      [created, update(2, 6), made(2, 6, { kind: 'update', value: 'c', ifMatch: '1' }, { kind: 'mismatch' })],
     ],
     [
       'deleted and created again',

@@ -115,10 +115,7 @@ function applyUnanswered(state: State, call: RecordCall): State | typeof NOT_POS
   return isWritable(state, call) ? { value: call.value, tag: undefined } : NOT_POSSIBLE;
 }
 
-function isWritable(
-  state: State,
-  call: RecordCall,
-): call is Extract<RecordCall, { readonly value: string }> {
+function isWritable(state: State, call: RecordCall): call is Extract<RecordCall, { readonly value: string }> {
   if (call.kind === 'create') return state === undefined;
   return call.kind === 'update' && state !== undefined && matches(state, call.ifMatch);
 }

@@ -1,4 +1,3 @@
-import { inTier } from '../support/fault-tier.ts';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
@@ -9,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { eventually } from '../support/cluster.ts';
 import { type Etcd, startEtcd } from '../support/etcd.ts';
+import { inTier } from '../support/fault-tier.ts';
 import { LiveAgent } from '../support/live-agent.ts';
 import { joinToken, nodeFacts } from '../support/node-flow.ts';
 import { PlaneProcess, type Tenant } from '../support/plane-process.ts';
