@@ -3,7 +3,6 @@ import { NodeState } from '../../src/agent/node-state.ts';
 import { planAsk, planInstance } from '../../src/agent/plan.ts';
 import { decodeServerMessage } from '../../src/agent/server-message.ts';
 import type { AgentMessage, ServerMessage } from '../../src/core/contract/agent-protocol.ts';
-import { TENANT } from '../../src/server/controllers/simulation.ts';
 import { decodeAgentMessage } from '../../src/server/dispatch/agent-message.ts';
 import { inTier } from '../support/fault-tier.ts';
 import { Dice } from '../support/openapi-fuzz.ts';
@@ -150,7 +149,9 @@ describe('frames that are not quite right', () => {
     const dice = new Dice(SEED);
     const world = await World.create(SEED, ['n1', 'n2']);
     try {
-      await world.apply('web', { replicas: 2 });
+      await world.advance(10_000);
+      // One on each machine.
+      await world.apply('web', { replicas: 2, placement: { antiAffinity: ['web'] } });
       await world.advance(20_000);
       const { plane } = world;
       const link = world.machines.get('n1')?.link;

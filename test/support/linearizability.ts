@@ -47,7 +47,8 @@ export function isLinearizable(history: readonly RecordedCall[]): boolean {
     let first = low;
     while (done.has(first)) first += 1;
     if (calls.every((call, at) => at < first || done.has(at) || call.answer === undefined)) return true;
-    const memory = `${first}|${[...done].filter((at) => at > first).toSorted((a, b) => a - b)}|${stateText(state)}`;
+    const ahead = [...done].filter((at) => at > first).toSorted((a, b) => a - b);
+    const memory = `${first}|${ahead.join(',')}|${stateText(state)}`;
     if (tried.has(memory)) return false;
     tried.add(memory);
     for (const at of candidates(first)) {

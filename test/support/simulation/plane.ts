@@ -207,7 +207,7 @@ export class SimulatedPlane {
   #sweep(): void {
     this.#cancelSweep = this.#around.time.after(PING_MS, () => {
       const nowMs = this.#around.clock.monotonicMs();
-      for (const { session, end } of [...this.#sessions.values()]) {
+      for (const { session, end } of this.#sessions.values()) {
         if (nowMs - session.heardMs > FAILED_AFTER_MS) {
           this.closed(end);
           end.closed();

@@ -11,6 +11,8 @@ const HEALED_WITHIN_MS = 240_000;
 const STEP_MS = 5000;
 const DAY_MS = 86_400_000;
 
+const CHECK = { type: 'exec', command: ['/bin/true'] } as const;
+
 type Fault = (world: World) => void | Promise<void>;
 
 const later = (world: World, ms: number, task: () => unknown): void => {
@@ -39,7 +41,7 @@ function randomSpec({ dice }: World): Partial<DeploymentSpec> {
     image: dice.pick(IMAGES),
     replicas: dice.below(5),
     update: { maxSurge: maxUnavailable === 0 ? 1 + dice.below(2) : dice.below(2), maxUnavailable },
-    ...(dice.chance(0.6) && { healthCheck: { command: ['/bin/true'] } }),
+    ...(dice.chance(0.6) && { healthCheck: CHECK }),
   };
 }
 
@@ -164,7 +166,7 @@ export async function simulate(seed: number, parts: Parts = SOUND): Promise<Run>
   const world = await World.create(seed, NODES, parts);
   const faults: string[] = [];
   try {
-    await world.apply('web', { replicas: 3, healthCheck: { command: ['/bin/true'] } });
+    await world.apply('web', { replicas: 3, healthCheck: CHECK });
     await world.apply('api', { replicas: 2, image: 'shop/web:2' });
     await world.advance(20_000);
     const endMs = world.time.monotonicMs() + CHAOS_MS;
