@@ -18,6 +18,7 @@ import { FaultyKv, NO_TROUBLE, type StoreTrouble } from './faulty-kv.ts';
 import { SimulationLaws } from './laws.ts';
 import { type AgentEnd, askedOfPlacement, type PlaneSurroundings, SimulatedPlane } from './plane.ts';
 
+const RESEND_MS = 700;
 export const CAPACITY = { cpu: 8, memoryBytes: 2 ** 34 };
 
 /** What can be replaced by something that is wrong. */
@@ -329,16 +330,28 @@ export class World {
       epoch: 0,
       toAgent: (text) => {
         const sent = machine.truncate ? this.#truncated(machine, text) : text;
-        this.#carry(machine, 'in', machine.slowMs, () => {
-          if (!link.open || machine.agent !== agent) return;
-          this.#overhear(machine, sent);
-          agent.heard(sent);
-        });
+        this.#carry(
+          machine,
+          'in',
+          machine.slowMs,
+          () => {
+            if (!link.open || machine.agent !== agent) return;
+            this.#overhear(machine, sent);
+            agent.heard(sent);
+          },
+          link,
+        );
       },
       toPlane: (text) => {
-        this.#carry(machine, 'out', machine.slowMs, () => {
-          if (link.open) plane.receive(link, text);
-        });
+        this.#carry(
+          machine,
+          'out',
+          machine.slowMs,
+          () => {
+            if (link.open) plane.receive(link, text);
+          },
+          link,
+        );
       },
       closed: () => {
         // A reset does not always get through; silence tells in the end.
@@ -368,15 +381,17 @@ export class World {
     else if (message.type === 'verdict') this.laws.condemned(machine.name, message);
   }
 
-  #carry(machine: Machine, way: 'in' | 'out', slowMs: number, task: () => void): void {
-    const isCut = (): boolean => (way === 'in' ? machine.cutIn : machine.cutOut);
-    if (isCut()) return;
-    const delayMs = slowMs > 0 ? this.dice.below(slowMs) : 2;
-    this.time.after(delayMs, () => {
-      if (isCut()) return;
+  /** What an open connection took is sent again until it arrives or the connection ends; a reset is not. */
+  #carry(machine: Machine, way: 'in' | 'out', slowMs: number, task: () => void, link?: Link): void {
+    const deliver = (): void => {
+      if (way === 'in' ? machine.cutIn : machine.cutOut) {
+        if (link?.open === true) this.time.after(RESEND_MS, deliver);
+        return;
+      }
       this.#activity += 1;
       task();
-    });
+    };
+    this.time.after(slowMs > 0 ? this.dice.below(slowMs) : 2, deliver);
   }
 
   /** Until nothing moves any more at this moment. */
