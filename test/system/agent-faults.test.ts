@@ -1,7 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AgentBench, instance, stopped, TEST_IMAGE } from '../support/agent.ts';
+import { inTier } from '../support/fault-tier.ts';
 import { buildTestImage, startEngine, type TestEngine } from '../support/engine.ts';
+
+/** F-05. */
+const KILLS = inTier({ usual: 15, long: 140 });
+/** Kills fall from before the first call to the engine until after the last one, and then once more. */
+const KILL_POINTS = 15;
+const KILL_TIMEOUT_MS = 120_000 + KILLS * 10_000;
 
 let daemon: TestEngine;
 
@@ -31,20 +38,21 @@ describe('an agent survives', () => {
     expect(plane.resolves).toEqual([]);
   });
 
-  it('being killed at any step: one container per instance, none left behind', async () => {
+  it('being killed at any step: one container per instance, none left behind', {
+    timeout: KILL_TIMEOUT_MS,
+  }, async () => {
     await using bench = await AgentBench.start(daemon);
     const { plane, agent } = bench;
     plane.assign([]);
     await plane.until('a session', () => plane.connected);
     const ids = ['ins_1', 'ins_2', 'ins_3'];
-    for (let round = 0; round < 15; round += 1) {
+    for (let round = 0; round < KILLS; round += 1) {
       const wanted = ids.map((id) =>
         round % 3 === 2 ? stopped(id) : instance(id, { needsSecrets: round % 2 === 0 }, { attempt: round }),
       );
       plane.observations.clear();
       plane.assign(wanted);
-      // From before the first call to the engine until after the last one.
-      await pause(round * 27);
+      await pause((round % KILL_POINTS) * 27 + Math.floor(round / KILL_POINTS) * 3);
       await agent.end('SIGKILL');
       agent.start();
       for (const id of ids) {
@@ -63,6 +71,7 @@ describe('an agent survives', () => {
       const expected = round % 3 === 2 ? [] : ids.map(() => [String(round), 'running']);
       await expect.poll(attempts, { timeout: 10_000 }).toEqual(expected);
     }
+    console.log(`${KILLS} kills of the agent: 0 duplicates, 0 containers left behind`);
   });
 
   it('a control plane that is away, cut off or silent: nothing is touched', async () => {

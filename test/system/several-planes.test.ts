@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { eventually } from '../support/cluster.ts';
 import { type Etcd, startEtcd } from '../support/etcd.ts';
+import { inTier } from '../support/fault-tier.ts';
 import { LiveAgent } from '../support/live-agent.ts';
 import { joinToken, nodeFacts } from '../support/node-flow.ts';
 import { PlaneProcess, type Tenant } from '../support/plane-process.ts';
@@ -17,8 +18,8 @@ import { agentKey } from '../support/scripted-agent.ts';
 
 /** Three control planes on one etcd (decisions §6): real processes, a real etcd, nodes that live by script. */
 
-/** `BERTH_TEST_KILLS=20` for the long tier. */
-const KILLS = Number(process.env['BERTH_TEST_KILLS'] ?? 5);
+/** 20 in the long tier; `BERTH_TEST_KILLS` sets another number. */
+const KILLS = Number(process.env['BERTH_TEST_KILLS'] ?? inTier({ usual: 5, long: 20 }));
 const PAIRS = 1000;
 const TAKEOVER_LIMIT_MS = 10_000;
 const NODES = 3;

@@ -2,10 +2,11 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Cluster, type ClusterNode, eventually, startCluster, type Tenant } from '../support/cluster.ts';
+import { inTier } from '../support/fault-tier.ts';
 import { ensurePackages } from '../support/packages.ts';
 
 const MIB = 2 ** 20;
-const ROUNDS = Number(process.env['BERTH_VOLUME_ROUNDS'] ?? 2);
+const ROUNDS = Number(process.env['BERTH_VOLUME_ROUNDS'] ?? inTier({ usual: 2, long: 20 }));
 // The programs refuse variables that they do not know.
 delete process.env['BERTH_VOLUME_ROUNDS'];
 const PROMOTED_MS = 40_000;

@@ -57,8 +57,8 @@ export class FakeTime implements Clock, Timers {
   async advance(ms: number, settle: () => Promise<void>): Promise<void> {
     const untilMs = this.#nowMs + ms;
     for (;;) {
-      const next = [...this.#due].filter(({ atMs }) => atMs <= untilMs).sort((a, b) => a.atMs - b.atMs)[0];
-      if (next === undefined) break;
+      const next = this.#earliest();
+      if (next === undefined || next.atMs > untilMs) break;
       this.#due.delete(next);
       this.#nowMs = Math.max(this.#nowMs, next.atMs);
       next.task();
@@ -66,6 +66,13 @@ export class FakeTime implements Clock, Timers {
     }
     this.#nowMs = untilMs;
     await settle();
+  }
+
+  /** Of several that are due at the same moment, the one that was asked for first. */
+  #earliest(): { readonly atMs: number; readonly task: () => void } | undefined {
+    let earliest: { readonly atMs: number; readonly task: () => void } | undefined;
+    for (const entry of this.#due) if (earliest === undefined || entry.atMs < earliest.atMs) earliest = entry;
+    return earliest;
   }
 }
 

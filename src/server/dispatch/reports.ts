@@ -38,6 +38,8 @@ export interface ReportsOptions {
   readonly placed: PlacedInstances;
   readonly journal: Journal;
   readonly log: Logger;
+  /** Absent: real time passes. */
+  readonly pause?: (ms: number) => Promise<void>;
 }
 
 /**
@@ -115,7 +117,7 @@ export class Reports {
   #written(waitMs: number): void {
     this.#writing = false;
     if (waitMs === 0) this.#write();
-    else setTimeout(() => this.#write(), waitMs).unref();
+    else void this.#pause(waitMs).then(() => this.#write());
   }
 
   /** Guarded by the instance: an observation of one that was deleted or moved meanwhile must not come to life. */
@@ -150,7 +152,11 @@ export class Reports {
       this.#pending.delete(key);
       this.#pending.set(key, entry);
     }
-    await pause(CONFLICT_PAUSE_MS);
+    await this.#pause(CONFLICT_PAUSE_MS);
+  }
+
+  async #pause(ms: number): Promise<void> {
+    await (this.#options.pause ?? realPause)(ms);
   }
 
   #tellEngine(session: AgentSession, problem: string | undefined): void {
@@ -175,4 +181,9 @@ export class Reports {
   close(): void {
     this.#closed = true;
   }
+}
+
+/** Unreferenced: a process that ends does not wait for it. */
+async function realPause(ms: number): Promise<void> {
+  await pause(ms, undefined, { ref: false });
 }

@@ -1,0 +1,21 @@
+import { runTool } from './run.ts';
+
+/** What takes faults by number or by seed. One file at a time: kills are to meet a machine that does nothing else. */
+const FILES = [
+  'test/faults',
+  'test/system/agent-faults.test.ts',
+  'test/system/volumes-failover.test.ts',
+  'test/system/several-planes.test.ts',
+];
+
+const asked = process.argv.slice(2);
+const args = [
+  'run',
+  '--project',
+  'flow',
+  '--project',
+  'system',
+  '--no-file-parallelism',
+  '--reporter=verbose',
+];
+process.exit(runTool('vitest', [...args, ...(asked.length > 0 ? asked : FILES)], { FAULT_TIER: 'long' }));
