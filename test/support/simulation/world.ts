@@ -369,8 +369,14 @@ export class World {
   #truncated(machine: Machine, text: string): string {
     if (!text.startsWith('{"type":"assignment"')) return text;
     machine.truncate = false;
-    // The control plane has no reason to say it again; the next session does.
-    this.time.after(5000 + this.dice.below(10_000), () => machine.link?.closed());
+    // The control plane has no reason to say it again; the next session does, and there is one before long.
+    const { link } = machine;
+    const end = (): void => {
+      if (link === undefined || machine.link !== link) return;
+      link.closed();
+      this.time.after(5000, end);
+    };
+    this.time.after(5000 + this.dice.below(10_000), end);
     return JSON.stringify({ ...(JSON.parse(text) as Assignment), instances: [] });
   }
 
