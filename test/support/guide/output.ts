@@ -13,6 +13,8 @@ const VARIABLE: readonly (readonly [RegExp, string])[] = [
   [/\bversion \d+(?! of)/g, 'version <n>'],
   [/\b\d+(?:\.\d+)? ?(?:ms|s|min|h|d)\b/g, '<span>'],
   [/\b(?:\d+[dhms]){2,}\b/g, '<span>'],
+  // How long a wait took is told only when there was one.
+  [/ \(<span>\)$/g, ''],
   [/\b\d+(?:\.\d+)? (?:TiB|GiB|MiB|KiB|B)\b/g, '<size>'],
   [/\b\d+ CPU\b/g, '<n> CPU'],
   [/\b\d+\.\d+\.\d+\+[\w.~-]+/g, '<version>'],
@@ -29,7 +31,7 @@ export function normal(line: string): string {
 const ANY = '…';
 /** What a wait says meanwhile, where no terminal shows it as one moving line: as many lines as there was time for. */
 const MEANWHILE =
-  /^ {2}(?:canary of .*healthy$|[a-z0-9-]+: (?:(?:Pending|Waiting|Progressing|Running|Degraded|Stopped): |not looked at |pending on |starting on |attempt \d+ ))/;
+  /^ {2}(?:canary of .*healthy$|[a-z0-9-]+: (?:(?:Pending|Waiting|Progressing|Running|Degraded|Stopped): |not looked at |pending on |starting on |starts on |runs on |attempt \d+ ))/;
 
 /** As it is written into a page: without what was said meanwhile, and without tokens. */
 export function printable(lines: readonly string[]): readonly string[] {
