@@ -35,14 +35,14 @@ export default defineConfig({
         },
       },
       {
-        // Other programs on a shared machine: CI repeats a failed test once and says so in its output (retry x1).
+        // Other programs on a shared machine: CI repeats a failed test up to twice and says so in its output (retry x1).
         test: {
           ...started,
           name: 'system',
           include: ['test/{suites,system}/**/*.test.ts'],
           exclude: [DASHBOARD],
           sequence: { groupOrder: 2 },
-          retry: process.env['CI'] === 'true' ? 1 : 0,
+          retry: process.env['CI'] === 'true' ? 2 : 0,
         },
       },
       {
@@ -55,7 +55,7 @@ export default defineConfig({
           exclude:
             process.env['BERTH_SCREENSHOTS'] === '1' ? [] : ['test/system/dashboard-pictures*.test.ts'],
           sequence: { groupOrder: 3 },
-          retry: process.env['CI'] === 'true' ? 1 : 0,
+          retry: process.env['CI'] === 'true' ? 2 : 0,
         },
       },
     ],

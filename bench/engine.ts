@@ -55,11 +55,12 @@ async function berth(): Promise<Berth> {
   return { took, serverMs, agentMs };
 }
 
-async function swarm(): Promise<number> {
+async function swarm(network?: string): Promise<number> {
   const peer = new Swarm(node.socketPath);
   await peer.init();
+  if (network !== undefined) await peer.network(network);
   const start = performance.now();
-  const service = await peer.create('many', node.image, COMMAND, INSTANCES);
+  const service = await peer.create('many', node.image, COMMAND, INSTANCES, network);
   await until(async () => (await peer.running(service)) === INSTANCES, 'the swarm service', LOOK_MS);
   const took = performance.now() - start;
   await peer.remove(service);
@@ -72,12 +73,13 @@ try {
   // The engine alone before and after, since a machine is not the same from one minute to the next.
   const before = await raw();
   const ours = await berth();
-  const theirs = await swarm();
+  const theirs = await swarm('peers');
+  const bare = await swarm();
   const after = await raw();
   const alone = (before + after) / 2;
   const rate = (ms: number): string => `${((INSTANCES / ms) * 1000).toFixed(1)}/s`;
   process.stdout.write(
-    `${INSTANCES} instances: engine alone (${PARALLEL} at once) ${rate(before)} and ${rate(after)}, Berth ${rate(ours.took)}, Swarm ${rate(theirs)}\n` +
+    `${INSTANCES} instances: engine alone (${PARALLEL} at once) ${rate(before)} and ${rate(after)}, Berth ${rate(ours.took)}, Swarm ${rate(theirs)} (on the default bridge, without names, ${rate(bare)})\n` +
       `  Berth is ${(alone / ours.took).toFixed(2)} of the engine's own rate (bar 0.95), Swarm ${(alone / theirs).toFixed(2)}; Berth is ${(theirs / ours.took).toFixed(2)} of Swarm (bar 1)\n` +
       `  CPU for an instance: control plane ${ours.serverMs.toFixed(1)} ms, agent ${ours.agentMs.toFixed(1)} ms\n`,
   );

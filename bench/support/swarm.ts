@@ -16,12 +16,31 @@ export class Swarm {
     await this.#call('POST', '/v1.41/swarm/leave?force=true');
   }
 
-  async create(name: string, image: string, command: readonly string[], replicas: number): Promise<string> {
+  /** A bridge with names, as Berth's containers have one; without it, tasks sit on the default bridge, which has no names. */
+  async network(name: string): Promise<void> {
+    const IPAM = { Config: [{ Subnet: '10.222.0.0/20' }] };
+    await this.#call('POST', '/v1.41/networks/create', { Name: `${name}-config`, ConfigOnly: true, IPAM });
+    await this.#call('POST', '/v1.41/networks/create', {
+      Name: name,
+      Driver: 'bridge',
+      Scope: 'swarm',
+      ConfigFrom: { Network: `${name}-config` },
+    });
+  }
+
+  async create(
+    name: string,
+    image: string,
+    command: readonly string[],
+    replicas: number,
+    network?: string,
+  ): Promise<string> {
     const answer = await this.#call('POST', '/v1.41/services/create', {
       Name: name,
       TaskTemplate: {
         ContainerSpec: { Image: image, Command: command, Init: true },
         RestartPolicy: { Condition: 'any' },
+        ...(network === undefined ? {} : { Networks: [{ Target: network, Aliases: [name] }] }),
       },
       Mode: { Replicated: { Replicas: replicas } },
     });

@@ -69,6 +69,10 @@ describe.each(['docker', 'podman'] as const)('engine on %s', (kind) => {
     return result.stdout;
   }
 
+  async function said(id: string, text: string): Promise<void> {
+    for await (const { line } of engine.logs(id, { follow: true })) if (line.includes(text)) return;
+  }
+
   async function until(id: string, condition: (state: ContainerState) => boolean): Promise<ContainerState> {
     for (const deadline = Date.now() + 20_000; ; await pause(25)) {
       const state = await engine.inspect(id);
@@ -135,11 +139,12 @@ describe.each(['docker', 'podman'] as const)('engine on %s', (kind) => {
 
   it('runs a container through its life', async () => {
     const wanted = spec({
-      ...shell('trap "exit 3" TERM; while true; do sleep 0.05; done'),
+      ...shell('trap "exit 3" TERM; echo trapped; while true; do sleep 0.05; done'),
       labels: { team: 'shop', 'berth.io/test': 'forged' },
       ownLabels: { 'berth.io/test': 'own' },
     });
     const id = await engine.createContainer(wanted);
+    onTestFinished(() => engine.remove(id, { force: true }).catch(ignoreMissing));
     const { id: imageId } = await engine.inspectImage(IMAGE);
     expect(await engine.inspect(wanted.name)).toEqual({
       id,
@@ -170,6 +175,7 @@ describe.each(['docker', 'podman'] as const)('engine on %s', (kind) => {
     expect(await engine.list({ all: true, labels: { 'berth.io/test': 'own', team: 'other' } })).toEqual([]);
 
     await expect(engine.remove(id)).rejects.toThrow(EngineConflictError);
+    await said(id, 'trapped');
     await engine.stop(id, 5);
     await engine.stop(id, 5);
     expect(await engine.inspect(id)).toMatchObject({
@@ -186,7 +192,8 @@ describe.each(['docker', 'podman'] as const)('engine on %s', (kind) => {
   });
 
   it('stops after the time given, by force', async () => {
-    const id = await run(shell('trap "" TERM; while true; do sleep 0.05; done'));
+    const id = await run(shell('trap "" TERM; echo trapped; while true; do sleep 0.05; done'));
+    await said(id, 'trapped');
     await engine.stop(id, 1);
     expect(await engine.inspect(id)).toMatchObject({ status: 'exited', exitCode: 137 });
     const other = await run();
