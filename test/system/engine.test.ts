@@ -161,6 +161,8 @@ describe.each(['docker', 'podman'] as const)('engine on %s', (kind) => {
     });
     await engine.start(id);
     await engine.start(id);
+    // From here on it is the program that was asked for, and no longer the engine's own on the way to it.
+    await said(id, 'trapped');
     const running = await engine.inspect(id);
     expect(running).toMatchObject({
       status: 'running',
@@ -175,7 +177,6 @@ describe.each(['docker', 'podman'] as const)('engine on %s', (kind) => {
     expect(await engine.list({ all: true, labels: { 'berth.io/test': 'own', team: 'other' } })).toEqual([]);
 
     await expect(engine.remove(id)).rejects.toThrow(EngineConflictError);
-    await said(id, 'trapped');
     await engine.stop(id, 5);
     await engine.stop(id, 5);
     expect(await engine.inspect(id)).toMatchObject({
