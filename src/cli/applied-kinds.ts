@@ -37,53 +37,67 @@ const deployment: PlanDocument = async (session, client, { name, body }) => {
   };
 };
 
-/** A network is made once and never changed: what exists must be as described. */
+type Wait = (timeoutMs: number) => Promise<ExitCode>;
+
+interface OnceMade {
+  /** As it is printed: `network`. */
+  readonly word: string;
+  readonly path: string;
+  /** Absent: it is to be made. */
+  readonly stored: Json | undefined;
+  readonly body: Json;
+  /** Beside the name of what was made. */
+  readonly made?: (record: Json) => string;
+  readonly wait?: (record: Json) => Wait | undefined;
+}
+
+/** What is made once and never changed by a file: what exists was found to be as described. */
+async function planOnce(
+  { terminal }: Session,
+  client: Client,
+  name: string,
+  { word, path, stored, body, made, wait }: OnceMade,
+): Promise<AppliedPlan> {
+  const planned = stored ?? (await client.record({ method: 'POST', path, body, query: { dryRun: 'true' } }));
+  return {
+    name,
+    removed: [],
+    show: () => {
+      const style = terminal.errStyle;
+      const [mark, words] = stored === undefined ? ['+', 'to create'] : ['=', 'unchanged'];
+      terminal.err(`${style.bold(`${mark} ${word} ${name}`)} ${style.dim(`(${words})`)}\n`);
+      for (const line of alterationLines(planned, style)) terminal.err(`  ${line}\n`);
+      for (const line of warningLines(planned, style)) terminal.err(`  ${line}\n`);
+    },
+    write: async () => {
+      const record = stored ?? (await client.record({ method: 'POST', path, body }));
+      const what = stored === undefined ? `created${made?.(record) ?? ''}` : 'unchanged';
+      terminal.out(`${word}/${name} ${what}\n`);
+      return wait?.(record);
+    },
+  };
+}
+
 const network: PlanDocument = async (session, client, { name, body: { kind: _kind, ...body } }) => {
   const path = '/api/v1/networks';
   const stored = await client.recordUnless(['network_not_found'], { path: `${path}/${segment(name)}` });
   if (stored !== undefined) refuseChange(name, stored, body);
-  const { terminal } = session;
-  const planned = stored ?? (await client.record({ method: 'POST', path, body, query: { dryRun: 'true' } }));
-  return {
-    name,
-    removed: [],
-    show: () => {
-      const style = terminal.errStyle;
-      const [mark, words] = stored === undefined ? ['+', 'to create'] : ['=', 'unchanged'];
-      terminal.err(`${style.bold(`${mark} network ${name}`)} ${style.dim(`(${words})`)}\n`);
-      for (const line of alterationLines(planned, style)) terminal.err(`  ${line}\n`);
-    },
-    write: async () => {
-      if (stored === undefined) await client.need({ method: 'POST', path, body });
-      terminal.out(`network/${name} ${stored === undefined ? 'created' : 'unchanged'}\n`);
-      return undefined;
-    },
-  };
+  return await planOnce(session, client, name, { word: 'network', path, stored, body });
 };
 
 /** A job is changed by deleting it: its runs belong to the spec that they ran. */
 const job: PlanDocument = async (session, client, { name, body }) => {
-  const path = '/api/v1/jobs';
   const stored = await client.recordUnless(['job_not_found'], { path: jobPath(name) });
   if (stored !== undefined) refuseJobChange(name, stored, body);
-  const { terminal } = session;
-  const planned = stored ?? (await client.record({ method: 'POST', path, body, query: { dryRun: 'true' } }));
-  return {
-    name,
-    removed: [],
-    show: () => {
-      const style = terminal.errStyle;
-      const [mark, words] = stored === undefined ? ['+', 'to create'] : ['=', 'unchanged'];
-      terminal.err(`${style.bold(`${mark} job ${name}`)} ${style.dim(`(${words})`)}\n`);
-      for (const line of alterationLines(planned, style)) terminal.err(`  ${line}\n`);
-    },
-    write: async () => {
-      if (stored === undefined) await client.need({ method: 'POST', path, body });
-      terminal.out(`job/${name} ${stored === undefined ? 'created' : 'unchanged'}\n`);
-      if (stored !== undefined || textOf(body, 'schedule') !== '') return undefined;
-      return (timeoutMs) => waitForRun(session, client, name, undefined, timeoutMs);
-    },
-  };
+  const runsNow = stored === undefined && textOf(body, 'schedule') === '';
+  return await planOnce(session, client, name, {
+    word: 'job',
+    path: '/api/v1/jobs',
+    stored,
+    body,
+    wait: () =>
+      runsNow ? (timeoutMs) => waitForRun(session, client, name, undefined, timeoutMs) : undefined,
+  });
 };
 
 function refuseJobChange(name: string, stored: Json, body: Json): void {
@@ -126,27 +140,14 @@ function refuseChange(name: string, stored: Json, body: Json): void {
 const volume: PlanDocument = async (session, client, { name, body: { kind: _kind, ...body } }) => {
   const stored = (await client.list(VOLUMES_PATH)).find((one) => textOf(one, 'name') === name);
   if (stored !== undefined) refuseVolumeChange(name, stored, body);
-  const { terminal } = session;
-  const planned =
-    stored ?? (await client.record({ method: 'POST', path: VOLUMES_PATH, body, query: { dryRun: 'true' } }));
-  return {
-    name,
-    removed: [],
-    show: () => {
-      const style = terminal.errStyle;
-      const [mark, words] = stored === undefined ? ['+', 'to create'] : ['=', 'unchanged'];
-      terminal.err(`${style.bold(`${mark} volume ${name}`)} ${style.dim(`(${words})`)}\n`);
-      for (const line of alterationLines(planned, style)) terminal.err(`  ${line}\n`);
-      for (const line of warningLines(planned, style)) terminal.err(`  ${line}\n`);
-    },
-    write: async () => {
-      const made = stored ?? (await client.record({ method: 'POST', path: VOLUMES_PATH, body }));
-      terminal.out(
-        `volume/${name} ${stored === undefined ? `created (${textOf(made, 'id')})` : 'unchanged'}\n`,
-      );
-      return (timeoutMs) => waitUntilReady(session, client, made, timeoutMs);
-    },
-  };
+  return await planOnce(session, client, name, {
+    word: 'volume',
+    path: VOLUMES_PATH,
+    stored,
+    body,
+    made: (record) => ` (${textOf(record, 'id')})`,
+    wait: (record) => (timeoutMs) => waitUntilReady(session, client, record, timeoutMs),
+  });
 };
 
 function refuseVolumeChange(name: string, stored: Json, { nodeId: _node, ...body }: Json): void {

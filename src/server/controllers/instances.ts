@@ -1,7 +1,6 @@
 import type { DeploymentRecord } from '../../core/model/deployment.ts';
 import type { InstanceId, NodeName, TenantId } from '../../core/model/ids.ts';
 import { jobOfOwner } from '../../core/model/job.ts';
-import type { NodeLiveness } from '../../core/model/node.ts';
 import type { VolumeRecord } from '../../core/model/volume.ts';
 import { type InstancePlan, planInstances } from '../../core/planner/instances.ts';
 import type { PlannerMemory } from '../../core/planner/memory.ts';
@@ -11,7 +10,9 @@ import type { ViewChange } from '../store/view.ts';
 import { type Controller, type ControllerDeps, ownedTenants } from './controller.ts';
 import { planTransaction } from './instance-commit.ts';
 import { type DeploymentFacts, readFacts } from './instance-facts.ts';
-import { KeyedQueue } from './queue.ts';
+import { livenessMoved } from './liveness-moved.ts';
+import { lookQueue } from './look-queue.ts';
+import type { KeyedQueue } from './queue.ts';
 
 /** Unplaced deployments are tried again so long after room may have appeared: many changes make one attempt. */
 const STIR_MS = 50;
@@ -59,17 +60,7 @@ export class InstancesController implements Controller {
   constructor(deps: ControllerDeps, settleMs?: number) {
     this.#deps = deps;
     this.#settle = settleMs === undefined ? {} : { settleMs };
-    this.#queue = new KeyedQueue(
-      {
-        work: (key) => this.#converge(key),
-        onFault: (key, fault) => {
-          deps.metrics.committed(this.name, 'fault');
-          deps.log('a deployment could not be looked at; trying again', { key, fault: String(fault) });
-        },
-        timers: deps.timers,
-      },
-      () => deps.clock.monotonicMs(),
-    );
+    this.#queue = lookQueue(deps, { name: this.name, what: 'a deployment' }, (key) => this.#converge(key));
   }
 
   get depth(): number {
@@ -345,12 +336,6 @@ function noteWaiting({ waiters, waitsFor }: TenantMemory, id: string, dependenci
 
 function optionalMemory(memory: PlannerMemory | undefined): { readonly memory?: PlannerMemory } {
   return memory === undefined ? {} : { memory };
-}
-
-function livenessMoved({ before, after }: ViewChange): boolean {
-  const was = before?.record as NodeLiveness | undefined;
-  const is = after?.record as NodeLiveness | undefined;
-  return was?.status !== is?.status || was?.lost !== is?.lost;
 }
 
 function firstSegment(id: string): string {

@@ -1,8 +1,6 @@
-import { canonicalJson } from '../../core/model/canonical.ts';
 import type { DeploymentSpec } from '../../core/model/deployment.ts';
 import type { InstanceId, NodeName, TenantId } from '../../core/model/ids.ts';
 import { jobOfOwner, jobWorkload } from '../../core/model/job.ts';
-import type { NodeLiveness } from '../../core/model/node.ts';
 import type { CronSchedule, ParseSchedule } from '../../core/model/schedule.ts';
 import type { JobMemory, JobPlan } from '../../core/planner/job-plan.ts';
 import { planJob } from '../../core/planner/jobs.ts';
@@ -12,7 +10,9 @@ import type { ViewChange } from '../store/view.ts';
 import { type Controller, type ControllerDeps, ownedTenants } from './controller.ts';
 import { jobTransaction } from './job-commit.ts';
 import { type JobFacts, readJobFacts } from './job-facts.ts';
-import { KeyedQueue } from './queue.ts';
+import { livenessMoved } from './liveness-moved.ts';
+import { lookQueue } from './look-queue.ts';
+import type { KeyedQueue } from './queue.ts';
 
 /** Jobs without a place are tried again so long after room may have appeared. */
 const STIR_MS = 50;
@@ -40,17 +40,7 @@ export class JobsController implements Controller {
   constructor(deps: ControllerDeps, parse: ParseSchedule) {
     this.#deps = deps;
     this.#parse = parse;
-    this.#queue = new KeyedQueue(
-      {
-        work: (key) => this.#converge(key),
-        onFault: (key, fault) => {
-          deps.metrics.committed(this.name, 'fault');
-          deps.log('a job could not be looked at; trying again', { key, fault: String(fault) });
-        },
-        timers: deps.timers,
-      },
-      () => deps.clock.monotonicMs(),
-    );
+    this.#queue = lookQueue(deps, { name: this.name, what: 'a job' }, (key) => this.#converge(key));
   }
 
   start(): void {
@@ -265,9 +255,3 @@ const NO_PLACER = {
     throw new Error('a deleted job places nothing');
   },
 };
-
-function livenessMoved({ before, after }: ViewChange): boolean {
-  const was = before?.record as NodeLiveness | undefined;
-  const is = after?.record as NodeLiveness | undefined;
-  return canonicalJson([was?.status, was?.lost]) !== canonicalJson([is?.status, is?.lost]);
-}

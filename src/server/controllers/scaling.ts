@@ -10,7 +10,8 @@ import { joinId } from '../store/keys.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { ViewChange } from '../store/view.ts';
 import { type Controller, type ControllerDeps, ownedTenants, SYSTEM } from './controller.ts';
-import { KeyedQueue } from './queue.ts';
+import { lookQueue } from './look-queue.ts';
+import type { KeyedQueue } from './queue.ts';
 
 export interface Measurement {
   /** Of one core. */
@@ -61,17 +62,8 @@ export class ScalingController implements Controller {
   constructor(deps: ControllerDeps, options: ScalingOptions) {
     this.#deps = deps;
     this.#options = options;
-    this.#queue = new KeyedQueue(
-      {
-        work: (key) => this.#look(key),
-        onFault: (key, fault) => {
-          deps.metrics.committed(this.name, 'fault');
-          deps.log('a scaling policy could not be looked at; trying again', { key, fault: String(fault) });
-        },
-        timers: deps.timers,
-        concurrency: 4,
-      },
-      () => deps.clock.monotonicMs(),
+    this.#queue = lookQueue(deps, { name: this.name, what: 'a scaling policy', concurrency: 4 }, (key) =>
+      this.#look(key),
     );
   }
 

@@ -2,7 +2,7 @@ import type { SeenVolume } from '../../core/contract/volume-seen.ts';
 import { canonicalJson } from '../../core/model/canonical.ts';
 import type { DeploymentRecord } from '../../core/model/deployment.ts';
 import type { NodeName, TenantId } from '../../core/model/ids.ts';
-import type { NodeLiveness, NodeRecord } from '../../core/model/node.ts';
+import type { NodeRecord } from '../../core/model/node.ts';
 import type { VolumeRecord } from '../../core/model/volume.ts';
 import { planVolume, type VolumePlan } from '../../core/planner/volumes.ts';
 import type { Stored } from '../store/collection.ts';
@@ -12,7 +12,9 @@ import type { TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
 import type { ViewChange } from '../store/view.ts';
 import { type Controller, type ControllerDeps, ownedTenants } from './controller.ts';
-import { KeyedQueue } from './queue.ts';
+import { livenessMoved } from './liveness-moved.ts';
+import { lookQueue } from './look-queue.ts';
+import type { KeyedQueue } from './queue.ts';
 import { VolumeMemory } from './volume-memory.ts';
 import { readVolumeFacts, type VolumeSettings } from './volume-read.ts';
 
@@ -40,17 +42,7 @@ export class VolumesController implements Controller, VolumeSigns {
     this.#deps = deps;
     this.#settings = settings;
     this.#memory = new VolumeMemory(deps.clock.monotonicMs());
-    this.#queue = new KeyedQueue(
-      {
-        work: (key) => this.#converge(key),
-        onFault: (key, fault) => {
-          deps.metrics.committed(this.name, 'fault');
-          deps.log('a volume could not be looked at; trying again', { key, fault: String(fault) });
-        },
-        timers: deps.timers,
-      },
-      () => deps.clock.monotonicMs(),
-    );
+    this.#queue = lookQueue(deps, { name: this.name, what: 'a volume' }, (key) => this.#converge(key));
   }
 
   start(): void {
@@ -224,12 +216,6 @@ export class VolumesController implements Controller, VolumeSigns {
     for (const event of plan.events) this.#deps.journal.event(transaction, tenant.tenantId, event);
     return transaction;
   }
-}
-
-function livenessMoved({ before, after }: ViewChange): boolean {
-  const was = before?.record as NodeLiveness | undefined;
-  const is = after?.record as NodeLiveness | undefined;
-  return was?.status !== is?.status || was?.lost !== is?.lost;
 }
 
 /** A new session alone changes nothing for volumes. */

@@ -10,11 +10,11 @@ import { tenantKey } from '../store/keys.ts';
 import type { Store } from '../store/store.ts';
 import { Transaction } from '../store/transaction.ts';
 import type { PlacedInstances } from './placed-instances.ts';
+import { BatchWriter } from './batch-writer.ts';
 import type { AgentSession } from './session.ts';
 
 /** Puts of one commit; etcd takes 128 operations by default, and each put has a guard beside it. */
 const BATCH = 60;
-const RETRY_MS = 500;
 const CONFLICT_PAUSE_MS = 20;
 
 interface Pending {
@@ -50,11 +50,16 @@ export class Reports {
   readonly #options: ReportsOptions;
   readonly #pending = new Map<string, Pending>();
   readonly #usage = new Map<string, Map<string, MeasuredUsage>>();
-  #writing = false;
-  #closed = false;
+  readonly #writer: BatchWriter;
 
   constructor(options: ReportsOptions) {
     this.#options = options;
+    this.#writer = new BatchWriter({
+      waiting: () => this.#pending.size > 0,
+      commit: () => this.#commitBatch(),
+      onFault: (error) => options.log.warn({ err: error }, 'reports could not be stored; trying again'),
+      ...(options.pause && { pause: options.pause }),
+    });
   }
 
   take(session: AgentSession, report: Report): void {
@@ -68,7 +73,7 @@ export class Reports {
     }
     if (report.usage !== undefined) this.#measured(session, report.usage);
     if (report.engineProblem !== session.engineProblem) this.#tellEngine(session, report.engineProblem);
-    this.#write();
+    this.#writer.write();
   }
 
   /** A round over many containers is told in several reports: what one does not name stays, until its instance goes. */
@@ -97,27 +102,6 @@ export class Reports {
     const pending = this.#pending.get(tenantKey(tenantId, 'observations', id))?.observation;
     const known = pending ?? this.#options.store.forTenant(tenantId).get('observations', id)?.record;
     return known === undefined || canonicalJson(known) !== canonicalJson(observation);
-  }
-
-  #write(): void {
-    if (this.#writing || this.#closed || this.#pending.size === 0) return;
-    this.#writing = true;
-    // In a turn of its own: reports that arrived together are stored together.
-    setImmediate(() => {
-      this.#commitBatch().then(
-        () => this.#written(0),
-        (error: unknown) => {
-          this.#options.log.warn({ err: error }, 'reports could not be stored; trying again');
-          this.#written(RETRY_MS);
-        },
-      );
-    });
-  }
-
-  #written(waitMs: number): void {
-    this.#writing = false;
-    if (waitMs === 0) this.#write();
-    else void this.#pause(waitMs).then(() => this.#write());
   }
 
   /** Guarded by the instance: an observation of one that was deleted or moved meanwhile must not come to life. */
@@ -179,7 +163,7 @@ export class Reports {
   }
 
   close(): void {
-    this.#closed = true;
+    this.#writer.close();
   }
 }
 

@@ -12,6 +12,7 @@ import { joinId, tenantKey } from '../store/keys.ts';
 import type { Store } from '../store/store.ts';
 import { Transaction } from '../store/transaction.ts';
 import type { PlacedVolumes } from './placed-volumes.ts';
+import { BatchWriter } from './batch-writer.ts';
 import type { AgentSession } from './session.ts';
 import type { VolumeSigns } from './volume-signs.ts';
 
@@ -21,7 +22,6 @@ const MAX_OPERATIONS = 120;
 const OPERATIONS_EACH = 3;
 /** A node that tells of more at once is broken or hostile; all are in what it reports. */
 const MAX_DIVERGED_EVENTS = 8;
-const RETRY_MS = 500;
 const CONFLICT_PAUSE_MS = 20;
 /** Used bytes, ages and sequences move all the time: they are stored this often, and known in memory meanwhile. */
 const MEASURED_EVERY_MS = 60_000;
@@ -60,11 +60,16 @@ export class VolumeReports {
   readonly #newest = new Map<string, SeenVolume>();
   readonly #pending = new Map<string, Pending>();
   readonly #measuredMs = new Map<string, number>();
-  #writing = false;
-  #closed = false;
+  readonly #writer: BatchWriter;
 
   constructor(options: VolumeReportsOptions) {
     this.#options = options;
+    this.#writer = new BatchWriter({
+      waiting: () => this.#pending.size > 0,
+      commit: () => this.#commitBatch(),
+      onFault: (error) =>
+        options.log.warn({ err: error }, 'volume reports could not be stored; trying again'),
+    });
   }
 
   /** The newest word of a node, also if it is not stored yet. */
@@ -88,7 +93,7 @@ export class VolumeReports {
       if (observation === undefined) continue;
       this.#note(tenantId, node as NodeName, { ...observation, measuredAt }, heardMs);
     }
-    this.#write();
+    this.#writer.write();
   }
 
   /** Its next session may be with another process: from then on what is stored is the newest. */
@@ -124,26 +129,6 @@ export class VolumeReports {
     }
     this.#measuredMs.set(key, heardMs);
     this.#pending.set(key, { tenantId, node, seen });
-  }
-
-  #write(): void {
-    if (this.#writing || this.#closed || this.#pending.size === 0) return;
-    this.#writing = true;
-    setImmediate(() => {
-      this.#commitBatch().then(
-        () => this.#written(0),
-        (error: unknown) => {
-          this.#options.log.warn({ err: error }, 'volume reports could not be stored; trying again');
-          this.#written(RETRY_MS);
-        },
-      );
-    });
-  }
-
-  #written(waitMs: number): void {
-    this.#writing = false;
-    if (waitMs === 0) this.#write();
-    else setTimeout(() => this.#write(), waitMs).unref();
   }
 
   /**
@@ -219,6 +204,6 @@ export class VolumeReports {
   }
 
   close(): void {
-    this.#closed = true;
+    this.#writer.close();
   }
 }
