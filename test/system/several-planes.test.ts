@@ -259,7 +259,9 @@ describe('any control plane serves any request', () => {
 });
 
 describe('the death of the owner of a shard', () => {
-  it(`moves its tenants within 10 s and doubles nothing: ${KILLS} kills`, async () => {
+  it(`moves its tenants within 10 s and doubles nothing: ${KILLS} kills`, {
+    timeout: 60_000 + KILLS * 20_000,
+  }, async () => {
     const took: number[] = [];
     for (let kill = 0; kill < KILLS; kill += 1) {
       await settled();
