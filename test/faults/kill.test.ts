@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ApiClient, Json } from '../support/api-client.ts';
 import { inTier } from '../support/fault-tier.ts';
+import { markedBody, markerOf, readWhole } from '../support/marked-deployments.ts';
 import { type SpawnedControlPlane, spawnControlPlane } from '../support/server-under-test.ts';
 import { type PushedImageRegistry, startPushedImage } from '../support/pushed-image.ts';
 
@@ -40,22 +41,13 @@ function marker(written: Written, writer: number): string {
   return next;
 }
 
-/** Two fields and a list are written with the same marker: a torn record would show different ones. */
-function body(text: string): Json {
-  return {
-    environment: { ROUND: text },
-    labels: { round: text },
-    command: ['/bin/web', text],
-  };
-}
-
 async function create(api: ApiClient, image: string, state: Writer, writer: number): Promise<void> {
   const name = `w${writer}-d${state.deployments.size}`;
   const written: Written = { sent: [] };
   state.deployments.set(name, written);
   const text = marker(written, writer);
   const answer = await api.send('POST', '/api/v1/deployments', {
-    body: { name, image, ...body(text) },
+    body: { name, image, ...markedBody(text) },
   });
   if (answer.status !== 201) throw new Error(`refused: ${answer.text}`);
   written.acknowledged = text;
@@ -66,7 +58,7 @@ async function update(api: ApiClient, state: Writer, writer: number, name: strin
   const written = state.deployments.get(name);
   if (written === undefined) return;
   const text = marker(written, writer);
-  const answer = await api.send('PUT', `/api/v1/deployments/${name}`, { body: body(text) });
+  const answer = await api.send('PUT', `/api/v1/deployments/${name}`, { body: markedBody(text) });
   // A create whose answer was lost may not have been stored; that is no loss.
   if (answer.status === 404 && written.acknowledged === undefined) return;
   if (answer.status !== 200) throw new Error(`refused: ${answer.text}`);
@@ -94,15 +86,8 @@ async function write(
 }
 
 async function readAll(api: ApiClient): Promise<Map<string, Json>> {
-  const found = new Map<string, Json>();
-  let path: string | undefined = '/api/v1/deployments?limit=1000';
-  while (path !== undefined) {
-    const answer = await api.send('GET', path);
-    expect(answer.status, answer.text).toBe(200);
-    for (const deployment of answer.list) found.set(String(deployment['name']), deployment);
-    path = /<([^>]+)>; rel="next"/.exec(String(answer.headers['link'] ?? ''))?.[1];
-  }
-  return found;
+  const all = await readWhole(api, '/api/v1/deployments');
+  return new Map(all.map((deployment) => [String(deployment['name']), deployment]));
 }
 
 function acknowledgedBy(writers: readonly Writer[]): number {
@@ -124,10 +109,9 @@ function compare(writers: readonly Writer[], stored: ReadonlyMap<string, Json>):
       if (acknowledged !== undefined) losses.lost.push(name);
       continue;
     }
-    const text = (record['environment'] as Json)['ROUND'];
-    const rest = [(record['labels'] as Json)['round'], (record['command'] as string[])[1]];
-    if (rest.some((value) => value !== text)) losses.torn.push(name);
-    const at = sent.indexOf(String(text));
+    const { marker: text, torn } = markerOf(record);
+    if (torn) losses.torn.push(name);
+    const at = sent.indexOf(text);
     if (at === -1) losses.phantom.push(name);
     // The write after the acknowledged one may have been stored without an answer; an older one must not be back.
     else if (acknowledged !== undefined && at < sent.indexOf(acknowledged)) losses.lost.push(name);

@@ -192,8 +192,8 @@ describe('enrolment', () => {
     ]);
   });
 
-  it('gives a name to one tenant only, also when two ask at the same moment', async () => {
-    for (let round = 0; round < 20; round += 1) {
+  it('gives a name to one tenant only, also when two ask at the same moment (C-06), in 200 rounds', async () => {
+    for (let round = 0; round < 200; round += 1) {
       const tokens = await Promise.all([joinToken(shop.call), joinToken(bank.call)]);
       const answers = await Promise.all(
         tokens.map((token) =>

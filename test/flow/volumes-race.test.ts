@@ -3,22 +3,29 @@ import type { VolumeClaims } from '../../src/core/model/volume.ts';
 import type { TenantId } from '../../src/core/model/ids.ts';
 import { joinId } from '../../src/server/store/keys.ts';
 import { type Answer, type ControlPlane, startControlPlane } from '../support/control-plane.ts';
+import { type PushedImageRegistry, startPushedImage } from '../support/pushed-image.ts';
 import { createVolume, volumeOnce, VOLUMES } from '../support/volume-flow.ts';
 
-const IMAGE = 'localhost:1/shop/web:1.0.0';
 const PARALLEL = 8;
 
+/** A registry that answers: one that cannot be reached is only said to be so after half a second, and nobody would race then. */
+let pushed: PushedImageRegistry;
 let plane: ControlPlane;
 let shop: Awaited<ReturnType<ControlPlane['tenant']>>;
 
 beforeAll(async () => {
+  pushed = await startPushedImage();
   plane = await startControlPlane([], {
+    BERTH_REGISTRIES_ALLOW_PRIVATE: pushed.config['registries.allowPrivate'].join(','),
     BERTH_RATE_LIMIT_PER_SECOND: '1000000',
     BERTH_RATE_LIMIT_BURST: '1000000',
   });
   shop = await plane.tenant('shop');
 });
-afterAll(() => plane.close());
+afterAll(async () => {
+  await plane.close();
+  await pushed.stop();
+});
 
 function claims(id: string): VolumeClaims | undefined {
   return plane.store.forTenant(shop.id as TenantId).get('volume-claims', joinId(id))?.record;
@@ -34,7 +41,7 @@ async function readyVolume(name: string): Promise<string> {
 function mounting(name: string, volumeId: string, readOnly = false): Promise<Answer> {
   return shop.call('POST', '/api/v1/deployments', {
     name,
-    image: IMAGE,
+    image: pushed.image,
     replicas: 0,
     volumes: [{ volumeId, mountPath: '/data', readOnly }],
   });
@@ -65,7 +72,7 @@ describe('of writers that come at once (C-03)', () => {
     const id = await readyVolume('raced-put');
     const names = Array.from({ length: PARALLEL }, (_, index) => `put-${index}`);
     for (const name of names)
-      await shop.call('POST', '/api/v1/deployments', { name, image: IMAGE, replicas: 0 });
+      await shop.call('POST', '/api/v1/deployments', { name, image: pushed.image, replicas: 0 });
     for (let round = 0; round < 10; round += 1) {
       const volumes = [{ volumeId: id, mountPath: '/data', readOnly: false }];
       const answers = await Promise.all(
@@ -107,7 +114,7 @@ describe('a claim', () => {
     const mount = { volumeId: id, mountPath: '/data' };
     await shop.call('POST', '/api/v1/deployments', {
       name: 'app',
-      image: IMAGE,
+      image: pushed.image,
       replicas: 0,
       volumes: [mount],
     });

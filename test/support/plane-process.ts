@@ -59,7 +59,7 @@ export class PlaneProcess {
 
   /** With more settings than the first time, which are for this start alone. */
   async start(environment: Readonly<Record<string, string>> = {}): Promise<this> {
-    const from = this.#log.length;
+    let said: string | undefined = '';
     const listen = `0.0.0.0:${this.#port}`;
     const child = spawn(
       PROGRAM,
@@ -81,18 +81,20 @@ export class PlaneProcess {
     this.#child = child;
     const take = (chunk: Buffer): void => {
       if (this.#log.length < LOG_LIMIT) this.#log += chunk.toString();
+      if (said !== undefined) said += chunk.toString();
     };
     child.stdout.on('data', take);
     child.stderr.on('data', take);
     const deadline = performance.now() + READY_MS;
     for (;;) {
-      const port = /"url":"http:\/\/[^":]+:(\d+)"/.exec(this.#log.slice(from))?.[1];
+      const port = /"url":"http:\/\/[^":]+:(\d+)"/.exec(said)?.[1];
       if (port !== undefined) {
+        said = undefined;
         this.#port = Number(port);
         return this;
       }
       if (child.exitCode !== null || performance.now() > deadline)
-        throw new Error(`the control plane is not ready:\n${this.#log.slice(-4000)}`);
+        throw new Error(`the control plane is not ready:\n${said.slice(-4000)}`);
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
   }

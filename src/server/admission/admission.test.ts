@@ -134,6 +134,16 @@ describe('an Idempotency-Key', () => {
     ).toBe(1);
   });
 
+  it('replays also when the first request is stored while the second is being decided', async () => {
+    const taken = reject('deployment_already_exists', { field: 'name', received: 'n1', why: '' });
+    const outcome = await commitAttempts(admission(), caller({ id: 'k', requestDigest: 'd' }), async () => {
+      await send('k');
+      return taken;
+    });
+    expect(outcome).toMatchObject({ status: 201, body: { id: 'n1' }, replayed: true });
+    expect(stored()).toBe(1);
+  });
+
   it('for another request is a conflict, and nothing is stored', async () => {
     await send('k', 'one');
     const outcome = await send('k', 'two');

@@ -65,9 +65,14 @@ const IDEMPOTENCY_TTL_MS = 24 * 3_600_000;
 
 type Remembered = Stored<IdempotentAnswer> | undefined;
 
-function replay(stored: Remembered, requestDigest: string, now: Date): Outcome | undefined {
-  if (stored === undefined || Date.parse(stored.record.expiresAt) <= now.getTime()) return undefined;
-  if (stored.record.requestDigest !== requestDigest) {
+async function rememberedBy({ idempotency, tenant }: Caller): Promise<Remembered> {
+  return idempotency && tenant.getCold('idempotency', idempotency.id);
+}
+
+function replay(admission: Admission, { idempotency }: Caller, stored: Remembered): Outcome | undefined {
+  if (idempotency === undefined || stored === undefined) return undefined;
+  if (Date.parse(stored.record.expiresAt) <= admission.clock.now().getTime()) return undefined;
+  if (stored.record.requestDigest !== idempotency.requestDigest) {
     return reject('idempotency_key_conflict', {
       field: 'Idempotency-Key',
       received: '(in use)',
@@ -99,13 +104,14 @@ export async function commitAttempts(
 ): Promise<Outcome> {
   const { idempotency, tenant } = caller;
   for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
-    const stored = idempotency && (await tenant.getCold('idempotency', idempotency.id));
-    const earlier = idempotency && replay(stored, idempotency.requestDigest, admission.clock.now());
+    const stored = idempotency && (await rememberedBy(caller));
+    const earlier = replay(admission, caller, stored);
     if (earlier !== undefined) return earlier;
     const result = await attempt();
     if (!('answer' in result)) {
       if (result.moved && tries < MAX_ATTEMPTS - 1) continue;
-      return result;
+      // The first request with this key may have been stored since, and what it made be the reason for the rejection.
+      return replay(admission, caller, await rememberedBy(caller)) ?? result;
     }
     if (!('transaction' in result)) return result.answer;
     const { answer, transaction } = result;
