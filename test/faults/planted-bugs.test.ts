@@ -1,10 +1,11 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { NodeState } from '../../src/agent/node-state.ts';
-import { type NodeView, planInstance } from '../../src/agent/plan.ts';
+import { planInstance } from '../../src/agent/plan.ts';
 import type * as InstanceStates from '../../src/core/planner/instance-state.ts';
 import type * as NodeLiveness from '../../src/core/planner/node-liveness.ts';
 import type * as Rollout from '../../src/core/planner/rollout.ts';
 import type * as Quota from '../../src/core/scheduler/filters/quota.ts';
+import { planForgetfully } from '../support/simulation/forgetful-agent.ts';
 import { simulate } from '../support/simulation/run.ts';
 import { type Parts, SOUND } from '../support/simulation/world.ts';
 
@@ -71,19 +72,6 @@ class Obedient extends NodeState {
   }
 }
 
-/** By process, for which its set of images stands: the containers that were there before it. */
-const before = new WeakMap<NodeView['images'], ReadonlySet<string>>();
-
-function onlyOwn(view: NodeView): NodeView {
-  const known = before.get(view.images) ?? new Set([...view.containers.values()].flat().map(({ id }) => id));
-  before.set(view.images, known);
-  const own = [...view.containers].map(
-    ([instance, list]) => [instance, list.filter(({ id }) => !known.has(id))] as const,
-  );
-  const taken = [...view.takenNames.keys()].map((name) => [name, ''] as const);
-  return { ...view, containers: new Map(own), takenNames: new Map(taken) };
-}
-
 const BUGS: readonly Bug[] = [
   {
     name: 'a planner that takes running for healthy',
@@ -131,7 +119,7 @@ const BUGS: readonly Bug[] = [
   {
     name: 'an agent that makes containers again after its restart',
     law: /^(one container|convergence)/,
-    parts: { planInstance: (view, id) => planInstance(onlyOwn(view), id) },
+    parts: { planInstance: planForgetfully },
   },
   {
     name: 'an agent that takes absence for an order to stop',

@@ -74,16 +74,25 @@ export class AgentBench implements AsyncDisposable {
   readonly plane: FakeControlPlane;
   readonly agent: AgentProcess;
 
-  private constructor(daemon: TestEngine, plane: FakeControlPlane, more: readonly string[]) {
+  private constructor(
+    daemon: TestEngine,
+    plane: FakeControlPlane,
+    more: readonly string[],
+    socketPath: string,
+  ) {
     this.daemon = daemon;
     this.engine = new DockerEngine(daemon.socketPath);
     this.plane = plane;
-    const { socketPath } = daemon;
     this.agent = new AgentProcess({ server: plane.url, socketPath, more: ['--name=n1', ...more] });
   }
 
-  static async start(daemon: TestEngine, more: readonly string[] = []): Promise<AgentBench> {
-    const bench = new AgentBench(daemon, await FakeControlPlane.start(), more);
+  /** `socketPath` is where the agent finds the engine, if not at the daemon's own. */
+  static async start(
+    daemon: TestEngine,
+    more: readonly string[] = [],
+    socketPath = daemon.socketPath,
+  ): Promise<AgentBench> {
+    const bench = new AgentBench(daemon, await FakeControlPlane.start(), more, socketPath);
     bench.agent.start();
     return bench;
   }

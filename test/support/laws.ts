@@ -16,6 +16,7 @@ const CONTROLLER_KINDS = [
   'observations',
   'network-observations',
   'node-liveness',
+  'node-drains',
   'volumes',
   'volume-observations',
   'job-status',

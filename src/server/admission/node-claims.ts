@@ -106,6 +106,7 @@ function moveNode(
     .expect('nodes', id, stored)
     .delete('nodes', id)
     .delete('node-liveness', id)
+    .delete('node-drains', id)
     .delete('node-sessions', id);
   return { transaction: transaction.include(arrival.toCommit()), record: next };
 }

@@ -64,7 +64,8 @@ export async function setNodeMode(
     const transaction = tenant
       .transaction()
       .expect('nodes', stored.id, stored)
-      .put('nodes', stored.id, record);
+      .put('nodes', stored.id, record)
+      .delete('node-drains', stored.id);
     const subject = { kind: 'Node', name } as const;
     admission.journal.event(transaction, tenant.tenantId, {
       kind: event,
@@ -111,6 +112,7 @@ export function removeNode(
     .expect('nodes', stored.id, stored)
     .delete('nodes', stored.id)
     .delete('node-liveness', stored.id)
+    .delete('node-drains', stored.id)
     .delete('node-sessions', stored.id)
     .expectGlobal('node-names', stored.id, name)
     .deleteGlobal('node-names', stored.id);

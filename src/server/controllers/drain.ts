@@ -37,11 +37,10 @@ export class DrainController implements Controller {
   }
 
   adopt(tenantId: TenantId): void {
-    for (const { record } of this.#deps.store.view.tenant(tenantId, 'nodes').list()) {
-      // A node that was empty before this process looked has been told of.
-      const isEmpty = this.#deps.clusters.instancesOn(tenantId, record.name).length === 0;
-      if (record.draining === true && !isEmpty) this.#watch(tenantId, record.name);
-    }
+    const { view } = this.#deps.store;
+    const told = view.tenant(tenantId, 'node-drains');
+    for (const { id, record } of view.tenant(tenantId, 'nodes').list())
+      if (record.draining === true && told.get(id) === undefined) this.#watch(tenantId, record.name);
   }
 
   abandon(tenantId: TenantId): void {
@@ -87,7 +86,11 @@ export class DrainController implements Controller {
     const node = tenant.get('nodes', joinId(name));
     if (!this.#draining.has(key) || node?.record.draining !== true) return;
     if (this.#deps.clusters.instancesOn(tenantId, name).length > 0) return;
-    const transaction = tenant.transaction().expect('nodes', joinId(name), node);
+    // In one commit: a process that dies right after the last instance went leaves the telling to the next one.
+    const transaction = tenant
+      .transaction()
+      .expect('nodes', node.id, node)
+      .put('node-drains', node.id, { toldAt: this.#deps.clock.now().toISOString() });
     this.#deps.journal.event(transaction, tenantId, {
       kind: 'node.drained',
       subject: { kind: 'Node', name },

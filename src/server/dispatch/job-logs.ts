@@ -30,6 +30,8 @@ export interface JobLogsOptions {
   readonly placed: PlacedInstances;
   readonly session: (tenantId: TenantId, node: string) => AgentSession | undefined;
   readonly log: Logger;
+  /** Absent: real time passes. */
+  readonly pause?: (ms: number) => Promise<void>;
 }
 
 /**
@@ -121,7 +123,7 @@ export class JobLogs {
         await this.#keep(tenant, stored, log);
         return;
       }
-      await pause(RETRY_MS * tries);
+      await (this.#options.pause ?? pause)(RETRY_MS * tries);
     }
   }
 

@@ -39,6 +39,8 @@ export interface VolumeReportsOptions {
   readonly clock: Clock;
   readonly signs: VolumeSigns;
   readonly log: Logger;
+  /** Absent: real time passes. */
+  readonly pause?: (ms: number) => Promise<void>;
 }
 
 /** What decisions rest on; the rest are measurements. */
@@ -69,6 +71,7 @@ export class VolumeReports {
       commit: () => this.#commitBatch(),
       onFault: (error) =>
         options.log.warn({ err: error }, 'volume reports could not be stored; trying again'),
+      ...(options.pause && { pause: options.pause }),
     });
   }
 
@@ -165,7 +168,7 @@ export class VolumeReports {
       return;
     }
     // The view knows the change that failed the guard before long.
-    await pause(CONFLICT_PAUSE_MS);
+    await (this.#options.pause ?? pause)(CONFLICT_PAUSE_MS);
   }
 
   #forget(key: string): void {

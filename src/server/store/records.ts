@@ -99,6 +99,8 @@ export interface TenantRecords {
   nodes: NodeRecord;
   /** name */
   'node-liveness': NodeLiveness;
+  /** name: its emptiness was told while it drains; the drain controller writes it, requests that end or begin the drain remove it */
+  'node-drains': { readonly toldAt: string };
   /** name; only where several control planes share the store */
   'node-sessions': NodeSession;
   /** id */

@@ -1,4 +1,9 @@
-import type { AgentMessage, Assignment, ServerMessage } from '../../../src/core/contract/agent-protocol.ts';
+import type {
+  AgentMessage,
+  AssignedVolume,
+  Assignment,
+  ServerMessage,
+} from '../../../src/core/contract/agent-protocol.ts';
 import { withEnding, withFailure } from '../../../src/agent/memory.ts';
 import { NodeState } from '../../../src/agent/node-state.ts';
 import { observationOf } from '../../../src/agent/observation.ts';
@@ -8,7 +13,9 @@ import type { InstanceStep } from '../../../src/agent/step.ts';
 import type { InstanceObservation } from '../../../src/core/model/instance.ts';
 import type { FakeTime } from '../../../src/server/controllers/simulation.ts';
 import type { Dice } from '../openapi-fuzz.ts';
+import type { CrashSide } from './crasher.ts';
 import { INSTALL, type SimulatedEngine } from './engine.ts';
+import type { SimulatedVolumes } from './volumes.ts';
 
 const HEARTBEAT_MS = 5000;
 const SILENCE_MS = 10_000;
@@ -28,9 +35,12 @@ export interface AgentSurroundings {
   readonly time: FakeTime;
   readonly dice: Dice;
   readonly engine: SimulatedEngine;
+  readonly volumes: SimulatedVolumes;
   readonly parts: AgentParts;
   /** Before a step reaches the engine. */
   readonly onStep: (step: InstanceStep) => void;
+  /** The process has just died, before or after this call arrived at the engine. */
+  readonly crashes: () => CrashSide | undefined;
   /** The agent wants a session. */
   readonly onDial: () => void;
   readonly send: (text: string) => void;
@@ -48,6 +58,9 @@ export class SimulatedAgent {
   readonly #changed = new Set<string>();
   readonly #cancels = new Set<() => void>();
   readonly #due = new Map<string, () => void>();
+  /** When the reports of this session were sent, by their number. */
+  readonly #beats = new Map<number, number>();
+  #volumes: readonly AssignedVolume[] = [];
   #epoch: number | undefined;
   #heardMs = 0;
   #fullMs = 0;
@@ -85,6 +98,7 @@ export class SimulatedAgent {
     this.state.networkReady = false;
     this.#sent.clear();
     this.#beat = 0;
+    this.#beats.clear();
     this.#report(true);
   }
 
@@ -105,8 +119,15 @@ export class SimulatedAgent {
   }
 
   #take(message: ServerMessage): void {
+    if (message.type === 'request') {
+      const { streamId } = message;
+      this.#send({ type: 'data', streamId, text: `printed for ${streamId}` });
+      this.#send({ type: 'end', streamId });
+      return;
+    }
     if (!('epoch' in message) || message.epoch !== this.#epoch) return;
     if (message.type === 'assignment') this.#assign(message);
+    else if (message.type === 'lease') this.#renew(message.beat);
     else if (message.type === 'verdict') {
       for (const id of message.remove) {
         if (this.state.assigned.has(id) || !this.state.askedAtMs.has(id)) continue;
@@ -118,11 +139,36 @@ export class SimulatedAgent {
 
   #assign(assignment: Assignment): void {
     if (!this.state.assign(assignment)) return;
+    this.#volumes = assignment.volumes ?? [];
+    for (const volume of this.#volumes) this.#keep(volume);
     for (const id of this.state.assigned.keys()) {
       this.#wake(id);
       this.#tell(id);
     }
     this.#ask();
+  }
+
+  #renew(beat: number): void {
+    const sentMs = this.#beats.get(beat);
+    if (sentMs === undefined) return;
+    this.#around.volumes.leased(sentMs);
+    for (const id of this.state.assigned.keys()) this.#wake(id);
+  }
+
+  #keep(volume: AssignedVolume): void {
+    const { volumes, dice, time } = this.#around;
+    const lane = `volume ${volume.id}`;
+    if (volumes.isDone(volume) || this.#lanes.has(lane)) return;
+    this.#lanes.add(lane);
+    time.after(10 + dice.below(300), () => {
+      const crash = this.#alive ? this.#around.crashes() : undefined;
+      if (!this.#alive && crash !== 'after') return;
+      volumes.carryOut(volume);
+      if (!this.#alive) return;
+      this.#lanes.delete(lane);
+      this.#report(false);
+      for (const id of this.state.assigned.keys()) this.#wake(id);
+    });
   }
 
   #now(): number {
@@ -148,7 +194,7 @@ export class SimulatedAgent {
         ...engine.list().map((one) => [one.name, one.instanceId] as const),
         ...reservedNames,
       ]),
-      volume: () => ({ kind: 'ready', source: '' }) as never,
+      volume: (id) => this.#around.volumes.state(id),
     };
   }
 
@@ -177,7 +223,8 @@ export class SimulatedAgent {
     // Not cancelled by `kill`: a call that was sent may reach the engine although nobody waits for its answer.
     const arrives = this.#around.dice.chance(0.5);
     this.#around.time.after(10 + this.#around.dice.below(300), () => {
-      if (!this.#alive && !arrives) return;
+      const crash = this.#alive ? this.#around.crashes() : undefined;
+      if (!this.#alive && !(crash === undefined ? arrives : crash === 'after')) return;
       const done = this.#carryOut(step, assigned);
       if (!this.#alive) return;
       this.#lanes.delete(instanceId);
@@ -192,6 +239,12 @@ export class SimulatedAgent {
   #carryOut(step: InstanceStep, assigned: Assignment['instances'][number] | undefined): boolean {
     const { engine } = this.#around;
     switch (step.kind) {
+      case 'resolve':
+        this.state.memory.set(step.instanceId, {
+          ...this.state.remembered(step.instanceId),
+          resolvedAtMs: this.#now(),
+        });
+        return true;
       case 'ensureNetwork':
         this.state.networkReady = true;
         return true;
@@ -204,6 +257,7 @@ export class SimulatedAgent {
         engine.start(step.containerId);
         return true;
       case 'stop':
+      case 'end':
         engine.stop(step.containerId);
         return true;
       case 'remove':
@@ -241,6 +295,7 @@ export class SimulatedAgent {
 
   #pass(): void {
     for (const id of [...this.state.assigned.keys(), ...this.state.condemned]) this.#wake(id);
+    for (const volume of this.#volumes) this.#keep(volume);
     this.#ask();
   }
 
@@ -289,6 +344,7 @@ export class SimulatedAgent {
     if (full) this.#fullMs = this.#now();
     for (const one of news) this.#sent.set(one.id, JSON.stringify(one));
     this.#beat += 1;
+    this.#beats.set(this.#beat, this.#now());
     this.#send({
       type: 'report',
       epoch: this.#epoch,
@@ -296,7 +352,7 @@ export class SimulatedAgent {
       full,
       observations: news,
       beat: this.#beat,
-      volumes: [],
+      volumes: this.#around.volumes.observations(),
     });
   }
 

@@ -6,14 +6,17 @@ import type { Dice } from '../openapi-fuzz.ts';
 
 export const INSTALL = 'install';
 
-/** Images say how their containers do: `…:bad` never gets healthy, `…:crash` ends soon after its start. */
+/** Images say how their containers do: `…:bad` never gets healthy, `…:crash` fails soon after its start, `…:task` ends well. */
 const BAD = /:bad/;
 const CRASH = /:crash/;
+const TASK = /:task/;
 
 interface Container {
   seen: ObservedContainer;
   readonly image: string;
   readonly checked: boolean;
+  /** Volumes that it mounts to write. */
+  readonly writes: readonly string[];
   /** Of its last start: what was to happen to an older run happens to none. */
   run: number;
 }
@@ -77,6 +80,7 @@ export class SimulatedEngine {
       },
       image: container?.image ?? '',
       checked: container?.healthCheck !== undefined,
+      writes: (container?.mounts ?? []).filter(({ readOnly }) => !readOnly).map(({ volumeId }) => volumeId),
       run: 0,
     });
     this.#tell(assigned.id);
@@ -92,6 +96,7 @@ export class SimulatedEngine {
     this.#set(container, { ...rest, status: 'running', ...health });
     this.#inThisRun(container, 1000 + this.#dice.below(5000), () => {
       if (CRASH.test(container.image)) this.crash(id);
+      else if (TASK.test(container.image)) this.crash(id, 0);
       else if (container.checked) this.setHealth(id, BAD.test(container.image) ? 'unhealthy' : 'healthy');
     });
   }
@@ -103,6 +108,19 @@ export class SimulatedEngine {
     this.#set(container, { ...container.seen, status: 'exited', exitCode: 0 });
   }
 
+  /** Ends all that write the volume. */
+  fence(volumeId: string): void {
+    for (const { seen, writes } of this.#containers.values())
+      if (writes.includes(volumeId)) this.crash(seen.id, 137);
+  }
+
+  /** Volumes that a running container writes, once per container. */
+  written(): readonly string[] {
+    return [...this.#containers.values()]
+      .filter(({ seen }) => seen.status === 'running')
+      .flatMap(({ writes }) => writes);
+  }
+
   remove(id: string): void {
     const container = this.#containers.get(id);
     if (container === undefined || container.seen.status === 'running') return;
@@ -110,13 +128,13 @@ export class SimulatedEngine {
     this.#tell(container.seen.instanceId);
   }
 
-  crash(id: string): void {
+  crash(id: string, exitCode = 1): void {
     const container = this.#containers.get(id);
     if (container?.seen.status !== 'running') return;
     container.run += 1;
-    this.watcher?.ended(container.seen.instanceId, 1);
+    this.watcher?.ended(container.seen.instanceId, exitCode);
     const { health: _before, ...rest } = container.seen;
-    this.#set(container, { ...rest, status: 'exited', exitCode: 1, restarts: rest.restarts + 1 });
+    this.#set(container, { ...rest, status: 'exited', exitCode, restarts: rest.restarts + 1 });
   }
 
   setHealth(id: string, status: ContainerHealth['status']): void {

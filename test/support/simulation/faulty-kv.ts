@@ -1,5 +1,6 @@
 import { type Commit, type CommitResult, type Kv, KvUnavailableError } from '../../../src/server/store/kv.ts';
 import type { Dice } from '../openapi-fuzz.ts';
+import type { CrashSide } from './crasher.ts';
 
 /** Shares of commits that go wrong. */
 export interface StoreTrouble {
@@ -19,6 +20,8 @@ export interface FaultyKvOptions {
   readonly lateTurns: number;
   /** Around each commit, with the facts that it was decided from still in place. */
   readonly onCommit: (commit: Commit) => (result: CommitResult) => void;
+  /** The process has just died, before or after this commit arrived at the store. */
+  readonly crashes: () => CrashSide | undefined;
   readonly onLate: (pending: 1 | -1) => void;
 }
 
@@ -27,11 +30,16 @@ export class FaultyKv {
   readonly kv: Kv;
   #cut = false;
 
-  constructor({ kv, dice, trouble, lateTurns, onCommit, onLate }: FaultyKvOptions) {
+  constructor({ kv, dice, trouble, lateTurns, onCommit, crashes, onLate }: FaultyKvOptions) {
     const commit = async (asked: Commit): Promise<CommitResult> => {
       if (this.#cut) throw new KvUnavailableError('killed', true);
       const { conflict, refused, unanswered } = trouble();
       const judge = onCommit(asked);
+      const crash = crashes();
+      if (crash !== undefined) {
+        if (crash === 'after') judge(await kv.commit(asked));
+        throw new KvUnavailableError('killed', crash === 'before');
+      }
       const [guard] = asked.guards ?? [];
       if (guard !== undefined && dice.chance(conflict)) return { ok: false, failed: [guard.key] };
       if (dice.chance(refused)) throw new KvUnavailableError('no room', true);

@@ -2,8 +2,10 @@ import type { Assignment, Verdict } from '../../../src/core/contract/agent-proto
 import type { InstanceStep } from '../../../src/agent/step.ts';
 import type { DeploymentRecord } from '../../../src/core/model/deployment.ts';
 import type { InstanceRecord } from '../../../src/core/model/instance.ts';
+import { jobOfOwner } from '../../../src/core/model/job.ts';
 import type { NodeLiveness, NodeRecord } from '../../../src/core/model/node.ts';
 import type { RolloutRecord } from '../../../src/core/model/rollout.ts';
+import type { VolumeRecord } from '../../../src/core/model/volume.ts';
 import { LIVENESS_TIMINGS } from '../../../src/core/planner/node-liveness.ts';
 import { joinId, parseHotKey } from '../../../src/server/store/keys.ts';
 import type { Commit } from '../../../src/server/store/kv.ts';
@@ -120,6 +122,14 @@ export class SimulationLaws {
           (after?.record as RolloutRecord | undefined)?.generation,
         );
         break;
+      case 'volumes':
+        this.#judgeGrowth(
+          'epoch',
+          id,
+          (before?.record as VolumeRecord | undefined)?.epoch,
+          (after?.record as VolumeRecord | undefined)?.epoch,
+        );
+        break;
       case 'deployments':
         this.#judgeGrowth(
           'version',
@@ -166,15 +176,31 @@ export class SimulationLaws {
   /** Never more than wanted and surge, among those that can be reached. */
   #judgeCount(made: InstanceRecord): void {
     const { truth } = this.#around;
+    const job = jobOfOwner(made.deployment);
+    if (job !== undefined) return this.#judgeAttempts(made.deployment, job);
     const spec = truth.get('deployments', joinId(made.deployment))?.record.spec;
     const wanted = truth
       .collection('instances')
       .listUnder(joinId(made.deployment))
       .filter(({ record }) => record.wanted === 'run' && !this.#isLost(record.nodeId)).length;
-    const limit = (spec?.replicas ?? 0) + Math.max(1, spec?.update?.maxSurge ?? 1);
+    const beside = truth.get('canaries', joinId(made.deployment))?.record.replicas ?? 0;
+    const limit = (spec?.replicas ?? 0) + Math.max(1, spec?.update?.maxSurge ?? 1) + beside;
     this.#hold('count', spec !== undefined && wanted <= limit, () => {
       return `${made.deployment}: ${wanted} instances for at most ${limit}`;
     });
+  }
+
+  /** One attempt of a job at a time: an earlier one has ended, or its node was given up. */
+  #judgeAttempts(owner: string, job: string): void {
+    const { truth } = this.#around;
+    const going = truth
+      .collection('instances')
+      .listUnder(joinId(owner))
+      .filter(({ id, record }) => {
+        const phase = truth.get('observations', id)?.record.phase;
+        return record.wanted === 'run' && phase !== 'exited' && !this.#isLost(record.nodeId);
+      }).length;
+    this.#hold('one attempt', going <= 1, () => `${job}: ${going} attempts at once`);
   }
 
   #judgeRoom(made: InstanceRecord): void {
@@ -273,6 +299,12 @@ export class SimulationLaws {
     if (changes === this.#judgedChanges) return;
     this.#judgedChanges = changes;
     const seen = new Map<string, string>();
+    const written = Map.groupBy(
+      [...this.#around.engines.values()].flatMap((engine) => engine.written()),
+      (id) => id,
+    );
+    for (const [id, writers] of written)
+      this.#hold('one writer', writers.length <= 1, () => `${writers.length} containers write ${id}`);
     for (const [node, engine] of this.#around.engines) {
       for (const [instanceId, containers] of engine.byInstance()) {
         const running = containers.filter(({ status }) => status === 'running').length;
@@ -288,10 +320,16 @@ export class SimulationLaws {
   unsettled(): string | undefined {
     const { truth, engines } = this.#around;
     const records = new Map(truth.list('instances').map(({ record }) => [record.id as string, record]));
+    let wanted = 0;
     for (const { record } of truth.list('deployments')) {
       const own = [...records.values()].filter(({ deployment }) => deployment === record.spec.name);
-      if (own.length !== record.spec.replicas) return `${record.spec.name}: ${own.length} instances`;
-      const good = own.filter((one) => one.specHash === record.specHash && isHealthy(one, truth));
+      const canary = truth.get('canaries', joinId(record.spec.name))?.record;
+      const beside = canary?.replicas ?? 0;
+      wanted += record.spec.replicas + beside;
+      if (own.length !== record.spec.replicas + beside) return `${record.spec.name}: ${own.length} instances`;
+      const specOf = (one: InstanceRecord): string | undefined =>
+        one.canary === true ? canary?.specHash : record.specHash;
+      const good = own.filter((one) => one.specHash === specOf(one) && isHealthy(one, truth));
       if (good.length < own.length) return `${record.spec.name}: ${good.length} of ${own.length} healthy`;
     }
     const containers = [...engines].flatMap(([node, engine]) =>
@@ -302,7 +340,6 @@ export class SimulationLaws {
       if (record === undefined) return `a container of ${instanceId} is left on ${node}`;
       if (record.nodeId !== node || status !== 'running') return `${instanceId} is ${status} on ${node}`;
     }
-    const wanted = truth.list('deployments').reduce((sum, { record }) => sum + record.spec.replicas, 0);
     if (records.size !== wanted) return `${records.size} instances, ${wanted} wanted`;
     return containers.length === wanted ? undefined : `${containers.length} containers, ${wanted} wanted`;
   }

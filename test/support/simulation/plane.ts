@@ -1,6 +1,11 @@
 import type { Logger } from 'pino';
 import type { WebSocket } from 'ws';
-import { MAX_FRAME_BYTES, PROTOCOL_VERSION, type Hello } from '../../../src/core/contract/agent-protocol.ts';
+import {
+  MAX_FRAME_BYTES,
+  PROTOCOL_VERSION,
+  type Hello,
+  type Report,
+} from '../../../src/core/contract/agent-protocol.ts';
 import type { NodeName } from '../../../src/core/model/ids.ts';
 import { DEFAULT_REGIONS } from '../../../src/core/scheduler/regions.ts';
 import { createControllers, type Controllers } from '../../../src/server/controllers/index.ts';
@@ -9,8 +14,10 @@ import { parseSchedule } from '../../../src/server/cron.ts';
 import type { Clock } from '../../../src/server/clock.ts';
 import { decodeAgentMessage } from '../../../src/server/dispatch/agent-message.ts';
 import { Assignments } from '../../../src/server/dispatch/assignments.ts';
+import { JobLogs } from '../../../src/server/dispatch/job-logs.ts';
 import { PlacedInstances } from '../../../src/server/dispatch/placed-instances.ts';
 import { PlacedVolumes } from '../../../src/server/dispatch/placed-volumes.ts';
+import { VolumeReports } from '../../../src/server/dispatch/volume-reports.ts';
 import { Reports } from '../../../src/server/dispatch/reports.ts';
 import { AgentSession } from '../../../src/server/dispatch/session.ts';
 import { recordSession } from '../../../src/server/dispatch/session-record.ts';
@@ -42,6 +49,8 @@ export interface PlaneSurroundings {
   /** Whether an instance that a node asks about may go; replaced to see whether the laws notice. */
   readonly mayRemove: (placed: PlacedInstances, node: string, instanceId: string) => boolean;
   readonly onHeard: (node: string) => void;
+  /** In per cent of one core, by instance. */
+  readonly measured: (nodes: readonly string[]) => ReadonlyMap<string, number>;
   readonly onProblem: (problem: string) => void;
 }
 
@@ -60,6 +69,9 @@ export class SimulatedPlane {
   readonly #placed: PlacedInstances;
   readonly #assignments: Assignments;
   readonly #reports: Reports;
+  readonly #jobLogs: JobLogs;
+  readonly #volumes: PlacedVolumes;
+  readonly #volumeReports: VolumeReports;
   readonly #sessions = new Map<string, { readonly session: AgentSession; readonly end: AgentEnd }>();
   #cancelSweep: () => void = () => undefined;
   alive = true;
@@ -72,18 +84,30 @@ export class SimulatedPlane {
     this.#journal = new Journal(around.clock, around.ids);
     this.#clusters = new TenantClusters(store, { regions: DEFAULT_REGIONS, residencyEnforcement: true });
     this.#placed = new PlacedInstances(store.view);
+    this.#volumes = new PlacedVolumes(store.view);
     const log = SILENT_LOG;
+    const pause = (ms: number): Promise<void> =>
+      new Promise((resolve) => {
+        around.time.after(ms, resolve);
+      });
     this.#reports = new Reports({
       store,
       placed: this.#placed,
       journal: this.#journal,
       log,
-      pause: (ms) => new Promise((resolve) => around.time.after(ms, resolve)),
+      pause,
+    });
+    this.#jobLogs = new JobLogs({
+      store,
+      placed: this.#placed,
+      session: (_tenantId, node) => this.#sessions.get(node)?.session,
+      log,
+      pause,
     });
     this.#assignments = new Assignments({
       store,
       placed: this.#placed,
-      volumes: new PlacedVolumes(store.view),
+      volumes: this.#volumes,
       session: (_tenantId, node) => this.#sessions.get(node)?.session,
       log,
     });
@@ -99,9 +123,27 @@ export class SimulatedPlane {
       hashSpec,
       owns: () => this.alive,
       parseSchedule,
-      scaling: { measured: async () => new Map(), intervalMs: 15_000, maxReplicas: 100 },
+      scaling: {
+        measured: async (_tenantId, nodes) => {
+          const atMs = around.clock.monotonicMs();
+          return new Map(
+            [...around.measured(nodes)].map(([id, cpuPercent]) => [id, { cpuPercent, atMs }] as const),
+          );
+        },
+        intervalMs: 15_000,
+        maxReplicas: 100,
+      },
       metrics: { decided: () => undefined, committed: () => undefined },
       log: (problem, details) => around.onProblem(`${problem} ${JSON.stringify(details)}`),
+    });
+    this.#volumeReports = new VolumeReports({
+      store,
+      placed: this.#volumes,
+      journal: this.#journal,
+      clock: around.clock,
+      signs: this.controllers.volumeSigns,
+      log,
+      pause,
     });
   }
 
@@ -122,9 +164,14 @@ export class SimulatedPlane {
     this.#cancelSweep();
     this.#assignments.close();
     this.#reports.close();
-    const ends = [...this.#sessions.values()].map(({ end }) => end);
+    this.#jobLogs.close();
+    this.#volumeReports.close();
+    const held = [...this.#sessions.values()];
     this.#sessions.clear();
-    for (const end of ends) end.closed();
+    for (const { session, end } of held) {
+      session.streams.closeAll();
+      end.closed();
+    }
     await this.controllers.stop();
     this.#clusters.close();
     this.store.view.close();
@@ -144,6 +191,7 @@ export class SimulatedPlane {
       engine: { kind: 'docker', version: '28.0.0' },
       platform: 'linux/amd64',
       labels: {},
+      volumeEngines: ['btrfs'],
       ...facts,
     };
     const dependencies = { store: this.store, journal: this.#journal, regions: DEFAULT_REGIONS };
@@ -175,7 +223,9 @@ export class SimulatedPlane {
   /** After the welcome was sent. */
   opened(end: AgentEnd): void {
     const held = this.#sessions.get(end.node);
-    if (held?.end === end) this.#assignments.push(held.session);
+    if (held?.end !== end) return;
+    this.#assignments.push(held.session);
+    this.#jobLogs.opened(held.session);
   }
 
   receive(end: AgentEnd, text: string): void {
@@ -192,14 +242,30 @@ export class SimulatedPlane {
       this.controllers.liveness.beat(TENANT, end.node as NodeName);
       this.#assignments.pushDue(session);
       this.#reports.take(session, message);
+      this.#takeVolumes(session, message);
     } else if (message.type === 'ask' && message.epoch === epoch) {
       const remove = message.instanceIds.filter((id) => this.#around.mayRemove(this.#placed, end.node, id));
       session.send({ type: 'verdict', epoch, remove });
-    }
+    } else if (message.type === 'data') session.streams.data(message);
+    else if (message.type === 'end') session.streams.end(message);
+  }
+
+  #takeVolumes(session: AgentSession, report: Report): void {
+    const { node, epoch } = session.identity;
+    const { volumeSigns } = this.controllers;
+    const heardMs = this.#around.clock.monotonicMs();
+    this.#volumeReports.take(session, report, heardMs);
+    if (report.beat === undefined || !this.#volumes.holdsLease(TENANT, node)) return;
+    if (!volumeSigns.mayLease(TENANT, node as NodeName)) return;
+    volumeSigns.leased(TENANT, node as NodeName, heardMs);
+    session.send({ type: 'lease', epoch, beat: report.beat });
   }
 
   closed(end: AgentEnd): void {
-    if (this.#sessions.get(end.node)?.end !== end) return;
+    const held = this.#sessions.get(end.node);
+    if (held?.end !== end) return;
+    held.session.streams.closeAll();
+    this.#volumeReports.forget(held.session);
     this.#sessions.delete(end.node);
     this.controllers.liveness.sessionClosed(TENANT, end.node as NodeName);
   }

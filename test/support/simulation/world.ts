@@ -13,12 +13,16 @@ import { Store, type TenantStore } from '../../../src/server/store/store.ts';
 import { StoreView } from '../../../src/server/store/view.ts';
 import { Dice } from '../openapi-fuzz.ts';
 import { AGENT_PARTS, type AgentParts, SimulatedAgent } from './agent.ts';
+import type { Crasher, CrashSide } from './crasher.ts';
 import { SimulatedEngine } from './engine.ts';
 import { FaultyKv, NO_TROUBLE, type StoreTrouble } from './faulty-kv.ts';
 import { SimulationLaws } from './laws.ts';
+import { SimulatedVolumes } from './volumes.ts';
 import { type AgentEnd, askedOfPlacement, type PlaneSurroundings, SimulatedPlane } from './plane.ts';
 
 const RESEND_MS = 700;
+/** How long a process that crashed is away. */
+const AWAY_MS = 1000;
 export const CAPACITY = { cpu: 8, memoryBytes: 2 ** 34 };
 
 /** What can be replaced by something that is wrong. */
@@ -39,6 +43,7 @@ export const SOUND: Parts = {
 export interface Machine {
   readonly name: string;
   readonly engine: SimulatedEngine;
+  readonly volumes: SimulatedVolumes;
   agent: SimulatedAgent | undefined;
   link: Link | undefined;
   /** Nothing gets through in that direction. */
@@ -76,7 +81,13 @@ export class World {
   rival: SimulatedPlane | undefined;
   trouble: StoreTrouble = NO_TROUBLE;
   lateTurns = 0;
+  /** Who says when a process dies at a point of its work; absent: none does. */
+  crasher: Crasher | undefined;
+  /** What every container is measured to use, in per cent of one core; absent: nothing is measured. */
+  loadPercent: number | undefined;
   #late = 0;
+  /** Of the newest control plane: what it stored last may be judged after its death. */
+  #planeStartedMs = 0;
   #activity = 0;
 
   private constructor(seed: number, parts: Parts, kv: Kv, witness: StoreView) {
@@ -90,9 +101,8 @@ export class World {
       nowMs: () => this.time.monotonicMs(),
       truth: this.truth,
       engines: this.#engines,
-      heardMs: (node) =>
-        Math.max(this.#heardMs.get(node) ?? 0, this.plane?.startedMs ?? this.time.monotonicMs()),
-      planeStartedMs: () => this.plane?.startedMs ?? this.time.monotonicMs(),
+      heardMs: (node) => Math.max(this.#heardMs.get(node) ?? 0, this.#planeStartedMs),
+      planeStartedMs: () => this.#planeStartedMs,
       rivalry: () => this.rival !== undefined,
     });
     witness.onChange((change) => {
@@ -105,7 +115,7 @@ export class World {
     const kv = createMemoryKv();
     const witness = await StoreView.open(kv, { onProblem: () => undefined });
     const world = new World(seed, parts, kv, witness);
-    for (const name of nodes) await world.#enrol(name);
+    for (const name of nodes) await world.enrol(name);
     await world.startPlane();
     for (const machine of world.machines.values()) world.startAgent(machine);
     return world;
@@ -121,7 +131,7 @@ export class World {
     return this.#trace.copy().digest('hex');
   }
 
-  async #enrol(name: string): Promise<void> {
+  async enrol(name: string): Promise<void> {
     const record: NodeRecord = {
       name: name as NodeName,
       tenantId: TENANT,
@@ -139,9 +149,15 @@ export class World {
     await this.write((transaction) => transaction.put('nodes', joinId(name), record));
     const engine = new SimulatedEngine(name, this.time, this.dice);
     this.#engines.set(name, engine);
+    const volumes = new SimulatedVolumes({
+      time: this.time,
+      fence: (volumeId) => engine.fence(volumeId),
+      peer: (node) => this.#reachable(name, node)?.volumes,
+    });
     this.machines.set(name, {
       name,
       engine,
+      volumes,
       agent: undefined,
       link: undefined,
       cutOut: false,
@@ -149,6 +165,11 @@ export class World {
       slowMs: 0,
       truncate: false,
     });
+  }
+
+  #reachable(...[from, to]: readonly [string, string]): Machine | undefined {
+    const ends = [from, to].map((name) => this.machines.get(name));
+    return ends.some((end) => end === undefined || end.cutIn || end.cutOut) ? undefined : ends[1];
   }
 
   /** As admission writes: at once, by whoever asked. */
@@ -197,6 +218,7 @@ export class World {
   }
 
   async startPlane(): Promise<void> {
+    this.#planeStartedMs = this.time.monotonicMs();
     this.plane = await this.#newPlane(this.lateTurns);
     this.note('control plane started');
   }
@@ -209,6 +231,7 @@ export class World {
       trouble: () => this.trouble,
       lateTurns,
       onCommit: (commit) => this.#judgeCommit(commit, plane),
+      crashes: () => this.#crashPlane(),
       onLate: (pending) => {
         this.#late += pending;
       },
@@ -220,9 +243,20 @@ export class World {
       store,
       mayRemove: this.parts.mayRemove,
       onHeard: (node) => this.#heardMs.set(node, this.time.monotonicMs()),
+      measured: (nodes) => this.#measured(nodes),
       onProblem: (problem) => this.problems.push(problem),
     });
     return plane;
+  }
+
+  #measured(nodes: readonly string[]): ReadonlyMap<string, number> {
+    const { loadPercent } = this;
+    if (loadPercent === undefined) return new Map();
+    const running = nodes
+      .filter((node) => this.machines.get(node)?.agent?.connected === true)
+      .flatMap((node) => this.machines.get(node)?.engine.list() ?? [])
+      .filter(({ status }) => status === 'running');
+    return new Map(running.map(({ instanceId }) => [instanceId, loadPercent]));
   }
 
   #judgeCommit(commit: Commit, plane: SimulatedPlane | undefined): (result: CommitResult) => void {
@@ -234,6 +268,23 @@ export class World {
     return (result) => {
       if (result.ok) this.laws.broken.push(...found);
     };
+  }
+
+  #crashPlane(): CrashSide | undefined {
+    const side = this.crasher?.meet('commit');
+    if (side === undefined) return undefined;
+    // Not awaited: it waits for the commit that this is about.
+    void this.killPlane();
+    this.time.after(AWAY_MS, () => void this.startPlane());
+    return side;
+  }
+
+  #crashAgent(machine: Machine): CrashSide | undefined {
+    const side = this.crasher?.meet('call');
+    if (side === undefined) return undefined;
+    this.killAgent(machine);
+    this.time.after(AWAY_MS, () => this.startAgent(machine));
+    return side;
   }
 
   async killPlane(): Promise<void> {
@@ -262,11 +313,13 @@ export class World {
       time: this.time,
       dice: this.dice,
       engine: machine.engine,
+      volumes: machine.volumes,
       parts: this.parts,
       onStep: (step) => {
         this.note(`${machine.name} ${step.kind} ${step.instanceId}`);
         this.laws.judgeStep(machine.name, step);
       },
+      crashes: () => this.#crashAgent(machine),
       onDial: () => {
         this.#close(machine);
         this.#dialSoon(machine);
