@@ -71,6 +71,34 @@ describe('the configuration', () => {
     expect(JSON.stringify(reading)).not.toContain('berth_join_secret');
   });
 
+  it('takes what an earlier start was given, unless it is given again or taken away', () => {
+    const recall = (dataDir: string) =>
+      dataDir === '/data' ? { engine: ['/run/e.sock'], label: ['a=1', 'b=2'] } : {};
+    const start = (argv: readonly string[], environment: Record<string, string> = {}): AgentConfig => {
+      const reading = readConfig(['--data-dir=/data', ...argv], environment, 'h', recall);
+      if (reading.kind !== 'config') throw new Error(JSON.stringify(reading));
+      return reading.config;
+    };
+    expect(start([])).toMatchObject({
+      engine: '/run/e.sock',
+      labels: { a: '1', b: '2' },
+      recalled: ['--engine /run/e.sock', '--label a=1', '--label b=2'],
+    });
+    expect(start(['--label=c=3', '--bind-root=/srv'])).toMatchObject({
+      labels: { c: '3' },
+      remembered: { engine: ['/run/e.sock'], label: ['c=3'], 'bind-root': ['/srv'] },
+      recalled: ['--engine /run/e.sock'],
+    });
+    const without = start(['--label=', '--engine=']);
+    expect(without).toMatchObject({ labels: {}, remembered: {}, recalled: [] });
+    expect(without.engine).toBeUndefined();
+    // A variable is there at each start, or it is not.
+    expect(start([], { BERTH_AGENT_LABELS: 'd=4' })).toMatchObject({
+      labels: { d: '4' },
+      remembered: { label: ['a=1', 'b=2'] },
+    });
+  });
+
   it('refuses variables that it does not know', () => {
     const reading = readConfig([], { BERTH_AGENT_LABLES: 'a=b' }, 'h');
     expect(reading).toMatchObject({ message: expect.stringContaining('BERTH_AGENT_LABELS') as string });

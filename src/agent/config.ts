@@ -1,6 +1,7 @@
 import { nearest } from '../core/contract/nearest.ts';
 import { LABEL_DOMAIN, NODE_LABELS } from '../core/model/labels.ts';
 import { FLAGS, type Flag, type FlagName } from './flags.ts';
+import { REMEMBERED, type Remembered } from './remembered.ts';
 import { VOLUME_ENGINES } from './volumes/names.ts';
 import { LOG_LEVELS, type LogLevel } from './log.ts';
 
@@ -21,6 +22,10 @@ export interface AgentConfig {
   readonly copyIntervalMs: number;
   readonly logLevel: LogLevel;
   readonly warnings: readonly string[];
+  /** For the next starts. */
+  readonly remembered: Remembered;
+  /** Taken from an earlier start, as flags. */
+  readonly recalled: readonly string[];
 }
 
 export type JoinSource =
@@ -38,18 +43,48 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 class Problem extends Error {}
 
-/** Flags before variables before defaults; nothing unknown is passed over. */
-export function readConfig(argv: readonly string[], environment: Environment, hostname: string): Reading {
+const DATA_DIR = '/var/lib/berth-agent';
+
+/** Flags before variables before what an earlier start was given before defaults; nothing unknown is passed over. */
+export function readConfig(
+  argv: readonly string[],
+  environment: Environment,
+  hostname: string,
+  recall: (dataDir: string) => Remembered = () => ({}),
+): Reading {
   try {
     const flags = readFlags(argv);
     if (flags.help !== undefined) return { kind: 'help' };
     if (flags.version !== undefined) return { kind: 'version' };
     refuseUnknownVariables(environment);
-    return { kind: 'config', config: toConfig({ ...readVariables(environment), ...flags }, hostname) };
+    const given: Given = { ...readVariables(environment), ...flags };
+    const before = recall(given['data-dir']?.[0] ?? DATA_DIR);
+    return {
+      kind: 'config',
+      config: {
+        ...toConfig(withoutEmpty({ ...before, ...given }), hostname),
+        remembered: toRemember(before, flags),
+        recalled: REMEMBERED.filter((name) => given[name] === undefined).flatMap((name) =>
+          (before[name] ?? []).map((value) => `--${name} ${value}`),
+        ),
+      },
+    };
   } catch (error) {
     if (error instanceof Problem) return { kind: 'problem', message: error.message };
     throw error;
   }
+}
+
+/** `--label=` takes away what an earlier start was given. */
+function withoutEmpty(given: Given): Given {
+  const forgotten: readonly FlagName[] = REMEMBERED.filter((name) => given[name]?.join('') === '');
+  return Object.fromEntries(Object.entries(given).filter(([name]) => !forgotten.some((one) => one === name)));
+}
+
+function toRemember(before: Remembered, flags: Given): Remembered {
+  const merged: Given = { ...before };
+  for (const name of REMEMBERED) if (flags[name] !== undefined) merged[name] = flags[name];
+  return withoutEmpty(merged);
 }
 
 function readFlags(argv: readonly string[]): Given {
@@ -101,7 +136,7 @@ function readVariables(environment: Environment): Given {
   return Object.fromEntries(entries);
 }
 
-function toConfig(given: Given, hostname: string): AgentConfig {
+function toConfig(given: Given, hostname: string): Omit<AgentConfig, 'remembered' | 'recalled'> {
   const one = (name: FlagName): string | undefined => given[name]?.[0];
   const labels = (given.label ?? []).map(label);
   const name = one('name') ?? sanitisedName(hostname);
@@ -112,7 +147,7 @@ function toConfig(given: Given, hostname: string): AgentConfig {
     caDigest: caDigest === undefined ? undefined : digest(caDigest),
     name: nodeName(name),
     nameGiven: one('name') !== undefined,
-    dataDir: absolute('data-dir', one('data-dir') ?? '/var/lib/berth-agent'),
+    dataDir: absolute('data-dir', one('data-dir') ?? DATA_DIR),
     engine: one('engine'),
     labels: Object.fromEntries(labels),
     bindRoots: (given['bind-root'] ?? []).map((root) => absolute('bind-root', root)),

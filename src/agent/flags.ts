@@ -58,7 +58,7 @@ export const FLAGS = [
     value: 'KEY=VALUE',
     variable: 'BERTH_AGENT_LABELS',
     separator: ',',
-    help: 'A label of the node, e.g. berth.io/country=DE; may be repeated. Sent anew at each start.',
+    help: 'A label of the node, e.g. berth.io/country=DE; may be repeated.',
   },
   {
     name: 'bind-root',
@@ -112,13 +112,19 @@ DESCRIPTION
 
         node n1 ready: docker 20.10, 4 CPU, 7.6 GiB, country=DE
 
-    Later starts need no arguments. Containers outlive the agent: while it is
-    stopped, restarted or without connection they keep running.
+    Later starts need no arguments: the flags --engine, --label, --bind-root,
+    --volume-engine and --volume-copy-interval are remembered. Given again, a flag
+    takes the place of the remembered one, as does its variable; an empty value
+    (--label=) takes it away.
+
+    Containers outlive the agent: while it is stopped, restarted or without
+    connection they keep running.
 
 OPTIONS
 ${FLAGS.map(describe).join('\n')}
 FILES
     DATA-DIR/identity.json   address, node name and token of the node, mode 0600
+    DATA-DIR/settings.json   flags that are remembered
     DATA-DIR/node.key        its private key, mode 0600; never leaves the machine
     DATA-DIR/volumes         the bytes of volumes, one folder each; watchdog.log tells
                              whose lease ran out

@@ -21,6 +21,7 @@ import {
 } from './identity.ts';
 import { type Log, makeLog, messageOf } from './log.ts';
 import { nodeFacts, readyLine } from './node-facts.ts';
+import { recall, remember } from './remembered.ts';
 import { detectVolumeEngines } from './volumes/detect.ts';
 
 const EXIT_REFUSED = 1;
@@ -38,7 +39,7 @@ interface Found {
 class Refusal extends Error {}
 
 async function main(): Promise<number> {
-  const reading = readConfig(process.argv.slice(2), process.env, hostname());
+  const reading = readConfig(process.argv.slice(2), process.env, hostname(), recall);
   switch (reading.kind) {
     case 'help':
       process.stdout.write(helpText());
@@ -66,6 +67,11 @@ async function runAgent(config: AgentConfig): Promise<number> {
   const found = stored === undefined ? await findEngine(config) : await awaitEngine(config, log);
   const key = await readOrMakeKey(config.dataDir);
   const identity = stored ?? (await join(config, found, key));
+  await remember(config.dataDir, config.remembered);
+  if (config.recalled.length > 0)
+    log.info('settings of an earlier start are used; an empty value takes one away, e.g. --label=', {
+      settings: config.recalled.join(' '),
+    });
   warnIfPlain(identity.server, log);
 
   const stop = new AbortController();

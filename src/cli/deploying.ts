@@ -1,7 +1,7 @@
 import { type Answer, type Client, deploymentPath, type Json } from './client.ts';
 import type { OptionValues } from './option-values.ts';
-import { EXIT } from './exit-code.ts';
-import { Failure, Refused, usage } from './failure.ts';
+import { confirm } from './confirmation.ts';
+import { Failure, Refused } from './failure.ts';
 import { listOf, mapOf, numberOf, textOf, textsOf } from './fields.ts';
 import { alterationLines, diffLines, placementLines, warningLines } from './plan-view.ts';
 import type { Session } from './session.ts';
@@ -81,11 +81,12 @@ export async function confirmRemoval(
   const losing = planned.filter(({ removed }) => removed.length > 0);
   if (losing.length === 0 || options.flag('allowRemoval')) return;
   const what = losing.map(({ name, removed }) => `${name} loses ${removed.join(', ')}`).join('; ');
-  if (!session.terminal.interactive) {
-    throw usage(`${what}; nothing was changed`, ['Say that it is meant: --allow-removal']);
-  }
-  const answer = await session.terminal.ask(`${what}. Go on? [y/N] `);
-  if (!/^y(?:es)?$/i.test(answer.trim())) throw new Failure('nothing was changed', { exitCode: EXIT.usage });
+  await confirm(session, {
+    what,
+    ask: `${what}. Go on?`,
+    otherwise: 'nothing was changed',
+    flag: '--allow-removal',
+  });
 }
 
 export async function writeDeployment(session: Session, client: Client, planned: Planned): Promise<Json> {

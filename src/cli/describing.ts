@@ -1,6 +1,6 @@
 import type { Client, Json } from './client.ts';
 import { listText } from './output.ts';
-import { EVENTS } from './resources.ts';
+import { EVENTS } from './resources/events.ts';
 import type { Session } from './session.ts';
 import { printable } from './style.ts';
 

@@ -55,7 +55,7 @@ export function placementLines(plan: Json, style: Style): readonly string[] {
   ];
 }
 
-function reasonLines(node: Json, style: Style): readonly string[] {
+export function reasonLines(node: Json, style: Style): readonly string[] {
   return listOf(node, 'reasons').map(
     (reason) => `    ${style.bold(textOf(node, 'node'))}: ${textOf(reason, 'message')}`,
   );

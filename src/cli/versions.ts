@@ -2,7 +2,7 @@ import { type Client, deploymentPath, type Json, segment } from './client.ts';
 import type { Input } from './command.ts';
 import { EXIT } from './exit-code.ts';
 import { outputFormat, printList } from './output.ts';
-import { ARCHIVES } from './resources.ts';
+import { ARCHIVES } from './resources/deployments.ts';
 import type { Session } from './session.ts';
 
 /** The kept versions of a deployment, oldest first. */

@@ -1,14 +1,20 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { parseDuration } from '../core/model/quantity.ts';
 import { type Client, deploymentPath, type Json } from './client.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { Failure } from './failure.ts';
 import { listOf, numberOf, textOf } from './fields.ts';
 import { lastLogLines } from './log-source.ts';
+import type { OptionValues } from './option-values.ts';
+import { reasonLines } from './plan-view.ts';
 import type { Session } from './session.ts';
 import { spanText } from './table.ts';
+import { isLasting, isUnplaced, refusedNodes } from './unplaced.ts';
 
 const POLL_MS = 300;
 const LAST_LINES = 10;
+/** A rollout, or something that ends elsewhere, may make room a moment later. */
+const UNPLACED_MS = 10_000;
 
 export interface Wanted {
   readonly name: string;
@@ -66,6 +72,7 @@ export async function waitUntilHealthy(
   const step = session.progress().step(wanted.name);
   const deadline = performance.now() + timeoutMs;
   let last = '';
+  let placedUntil = performance.now();
   try {
     for (;;) {
       const record = await client.record({ path: deploymentPath(wanted.name) });
@@ -74,7 +81,17 @@ export async function waitUntilHealthy(
         step.done(judgement.words);
         return EXIT.ok;
       }
+      if (judgement.words !== last || !isUnplaced(record)) placedUntil = performance.now();
       last = judgement.words;
+      if (performance.now() - placedUntil >= UNPLACED_MS) {
+        const nodes = await refusedNodes(client, wanted.name);
+        if (nodes !== undefined && isLasting(nodes)) {
+          step.fail('no node takes it; it is stored, and starts once one does');
+          explainUnplaced(session, wanted.name, last, nodes);
+          return EXIT.notHealthy;
+        }
+        placedUntil = performance.now();
+      }
       if (judgement.state === 'reverted' || performance.now() >= deadline) {
         step.fail(judgement.state === 'reverted' ? last : `not healthy within ${spanText(timeoutMs)}`);
         await explainFailure(session, client, record, last);
@@ -93,10 +110,26 @@ export async function waitUntilHealthy(
   }
 }
 
+function explainUnplaced(
+  { terminal, next }: Session,
+  name: string,
+  words: string,
+  nodes: readonly Json[],
+): void {
+  terminal.err(`  ${words}\n`);
+  for (const line of nodes.flatMap((node) => reasonLines(node, terminal.errStyle))) terminal.err(`${line}\n`);
+  terminal.err(`  ${next(nodes.length === 0 ? 'berth node token' : `berth explain ${name}`)}\n`);
+}
+
 async function explainFailure(session: Session, client: Client, record: Json, words: string): Promise<void> {
   const { terminal } = session;
   const style = terminal.errStyle;
   const name = textOf(record, 'name');
+  const refusing = isUnplaced(record) ? await refusedNodes(client, name) : undefined;
+  if (refusing !== undefined) {
+    explainUnplaced(session, name, words, refusing);
+    return;
+  }
   terminal.err(`  ${words}\n`);
   const instances = await client.call({ path: `${deploymentPath(name)}/instances` });
   const all = instances.ok ? (instances.body as readonly Json[]) : [];
@@ -135,8 +168,10 @@ function troubleText(instance: Json): string {
   return `${textOf(instance, 'id')} on ${textOf(instance, 'nodeId')}: ${said}`;
 }
 
-export function timeoutOf(text: string, parse: (text: string) => number | undefined): number {
-  const ms = parse(text);
+/** Of `--timeout`. */
+export function timeoutOf(options: OptionValues, fallback = '5m'): number {
+  const text = options.text('timeout') ?? fallback;
+  const ms = parseDuration(text);
   if (ms === undefined || ms <= 0)
     throw new Failure(`--timeout ${text}: expected a duration such as 30s or 5m`, { exitCode: EXIT.usage });
   return ms;

@@ -33,8 +33,17 @@ export class AgentProcess implements AsyncDisposable {
   }
 
   start(joinToken = JOIN_TOKEN): void {
-    const environment = { ...process.env, BERTH_AGENT_JOIN: joinToken, BERTH_AGENT_LOG_LEVEL: 'debug' };
-    this.#child = spawn(PROGRAM, this.#arguments, { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#start(this.#arguments, { BERTH_AGENT_JOIN: joinToken });
+  }
+
+  /** As somebody would who relies on what the first start was given. */
+  startWithoutFlags(): void {
+    this.#start(['agent', `--data-dir=${this.dataDir}`], {});
+  }
+
+  #start(words: readonly string[], variables: Readonly<Record<string, string>>): void {
+    const environment = { ...process.env, ...variables, BERTH_AGENT_LOG_LEVEL: 'debug' };
+    this.#child = spawn(PROGRAM, words, { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
     const keep = (bytes: Buffer): void => void (this.#output += bytes.toString('utf8'));
     this.#child.stdout?.on('data', keep);
     this.#child.stderr?.on('data', keep);

@@ -19,6 +19,16 @@ afterAll(async () => {
 });
 
 describe('an agent', () => {
+  it('needs no flags after its first start', async () => {
+    await using bench = await AgentBench.start(daemon, ['--label=berth.io/country=DE']);
+    const ready = (): number => bench.agent.output.match(/^node n1 ready: .*, country=DE$/gm)?.length ?? 0;
+    await expect.poll(ready, { timeout: 20_000 }).toBe(1);
+    expect(await bench.agent.end('SIGTERM')).toBe(0);
+    bench.agent.startWithoutFlags();
+    await expect.poll(ready, { timeout: 20_000 }).toBe(2);
+    expect(bench.agent.output).toContain(`--engine ${daemon.socketPath} --label berth.io/country=DE`);
+  });
+
   it('joins, runs an instance and stops it', async () => {
     await using bench = await AgentBench.start(daemon, ['--label=berth.io/country=DE']);
     const { plane, agent, engine } = bench;

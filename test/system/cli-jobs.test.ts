@@ -64,7 +64,10 @@ it('a job from a file: applied, waited for, read, run again, deleted', async () 
   expect((await berth('get', 'jobs')).out).toMatch(/report +Succeeded +once +Succeeded/);
   expect((await berth('describe', 'job', 'report')).out).toMatch(/manual +1 +0 +cli-1/);
   expect((await berth('job', 'get', 'report', '-o', 'json')).out).toContain('"trigger": "created"');
-  expect(await berth('job', 'delete', 'report')).toMatchObject({ code: 0, out: 'job/report deleted\n' });
+  expect(await berth('job', 'delete', 'report', '-y')).toMatchObject({
+    code: 0,
+    out: 'job/report deleted\n',
+  });
   expect((await berth('job', 'list')).err).toContain('no jobs yet');
 });
 

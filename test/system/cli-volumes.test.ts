@@ -106,20 +106,20 @@ it('a volume: created and waited for, shown in every form, copied, kept while it
   expect(described.out).toContain('Used by\n  deployment/pg\n');
   expect(described.out).toContain('volume.created');
   expect((await berth('get', 'volumes', '-o', 'wide')).out).toContain('deployment/pg');
-  const inUse = await berth('volume', 'delete', 'pg-data');
+  const inUse = await berth('volume', 'delete', 'pg-data', '-y');
   expect([inUse.code, inUse.err]).toEqual([1, expect.stringContaining('volume_in_use')]);
   await shop.call('DELETE', '/api/v1/deployments/pg');
 
   const taken = await berth('volume', 'add-replica', 'pg-data', 'two');
   expect([taken.code, taken.err]).toEqual([1, expect.stringContaining('volume_replica_conflict')]);
-  const less = await berth('volume', 'remove-replica', 'pg-data', 'two');
+  const less = await berth('volume', 'remove-replica', 'pg-data', 'two', '-y');
   expect(less).toMatchObject({ code: 0, out: 'the copy of volume/pg-data on two is removed\n' });
   await volumeOnce(shop.call, id, ({ wantedReplicas }) => wantedReplicas === 0);
   await forget(two);
   const again = await berth('volume', 'add-replica', 'pg-data', 'two');
   expect(again).toMatchObject({ code: 0, out: 'volume/pg-data is copied to two\n' });
 
-  expect(await berth('delete', 'volume', 'pg-data')).toMatchObject({
+  expect(await berth('delete', 'volume', 'pg-data', '-y')).toMatchObject({
     code: 0,
     out: 'volume/pg-data deleting\n',
   });

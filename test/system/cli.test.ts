@@ -171,7 +171,7 @@ describe('deployments from the command line', () => {
         .trim()
         .split('\n'),
     ).toHaveLength(2);
-    expect((await berth(['delete', 'deployment', 'web'])).out).toBe('deployment/web deleted\n');
+    expect((await berth(['delete', 'deployment', 'web', '-y'])).out).toBe('deployment/web deleted\n');
     expect((await berth(['get', 'deployment', 'web'])).code).toBe(1);
     expect((await berth(['archive', 'list', 'web'])).out).toContain('deleted');
   });
@@ -197,11 +197,15 @@ describe('deployments from the command line', () => {
     expect(await state()).toBe(before);
   });
 
-  it('end with 4 and the reason when no node takes them', async () => {
-    const outcome = await berth(['run', IMAGE, '--name', 'lonely', '--timeout', '1s']);
-    expect(outcome.code).toBe(4);
-    expect(outcome.err).toContain('no node is enrolled for this tenant');
-    expect(outcome.err).toContain('next: berth explain lonely');
+  it('are stored and end with 4 and the reason when no node takes them, long before the timeout', async () => {
+    const lonely = manifest('lonely.yaml', `name: lonely\nimage: ${IMAGE}\n`);
+    const short = await berth(['apply', '-f', lonely, '--timeout', '1s']);
+    expect(short.code).toBe(4);
+    expect(short.err).toContain('no node is enrolled for this tenant');
+    expect(short.err).toContain('next: berth node token');
+    const early = await berth(['apply', '-f', lonely, '--timeout', '10m']);
+    expect(early.code).toBe(4);
+    expect(early.err).toContain('no node takes it; it is stored, and starts once one does');
     const explained = await berth(['explain', 'lonely']);
     expect(explained.out).toContain('no node is enrolled');
   });
@@ -256,7 +260,7 @@ describe('scaling and canaries from the command line', () => {
     );
     expect((await berth(['scaling', 'get', 'sized'])).err).toContain('scaling_policy_not_found');
     expect((await berth(['canary', 'start', 'sized'])).code).toBe(2);
-    await berth(['delete', 'deployment', 'sized']);
+    await berth(['delete', 'deployment', 'sized', '-y']);
   });
 });
 
@@ -266,7 +270,7 @@ describe('backups from the command line', () => {
     expect((await berth(['backup', 'create', 'kept'])).out).toMatch(/^backup\/bak_\S+ of kept made\n$/);
     const id = (await berth(['get', 'backups', '-o', 'name'])).out.trim().replace('backup/', '');
     const document = await berth(['backup', 'export', id]);
-    await berth(['delete', 'deployment', 'kept']);
+    await berth(['delete', 'deployment', 'kept', '-y']);
     expect((await berth(['backup', 'import'], { input: document.out })).out).toMatch(
       /^backup\/bak_\S+ imported\n$/,
     );
@@ -274,7 +278,7 @@ describe('backups from the command line', () => {
       `deployment/kept restored from ${id}\n`,
     );
     expect((await berth(['get', 'deployment', 'kept', '-o', 'name'])).out).toBe('deployment/kept\n');
-    expect((await berth(['backup', 'delete', id])).out).toBe(`backup/${id} deleted\n`);
+    expect((await berth(['delete', 'backup', id, '-y'])).out).toBe(`backup/${id} deleted\n`);
   });
 });
 
@@ -317,8 +321,8 @@ describe('networks', () => {
     expect((await net('network', 'list')).out).toMatch(/applied +net-1 +bridge +no +Pending/);
     expect((await net('network', 'get', 'backend', '-o', 'yaml')).out).toContain('team: shop');
     // Nobody can say what is attached while the agent is away.
-    expect((await net('network', 'delete', 'applied')).err).toContain('agent_unreachable');
-    expect((await net('delete', 'network', 'gone')).err).toContain('network_not_found');
+    expect((await net('network', 'delete', 'applied', '-y')).err).toContain('agent_unreachable');
+    expect((await net('delete', 'network', 'gone', '-y')).err).toContain('network_not_found');
   });
 });
 
@@ -368,6 +372,12 @@ describe('bad input', () => {
       'version 99 of ran is not kept',
     ],
     ['a kind that cannot be deleted', ['delete', 'event', 'x'], 2, 'event cannot be deleted'],
+    ['a name without its kind', ['delete', 'ran'], 2, 'berth delete deployment ran'],
+    ['a kind without a name', ['delete', 'nodes'], 2, 'which of the nodes?'],
+    ['a deletion that nobody can be asked about', ['delete', 'deployment', 'ran'], 2, '--yes'],
+    ['the same of a tenant', ['tenant', 'delete', 'platform'], 2, 'nothing was deleted'],
+    ['the same of a node', ['node', 'delete', 'nowhere'], 2, 'nothing was deleted'],
+    ['a run that no node takes', ['run', IMAGE, '--name', 'nowhere'], 1, 'nothing was stored'],
     [
       'a secret outside the namespaces',
       ['secret', 'write', 'elsewhere/db', '--generate', 'pw'],
@@ -507,6 +517,10 @@ describe('tenants, tokens and nodes', () => {
       code: 0,
       err: expect.stringContaining('no deployments yet'),
     });
+    // Without the tenant the printed command would act for the platform.
+    expect((await berth(['get', 'nodes', '--tenant', 'acme'])).err).toBe(
+      'no nodes yet; next: berth node token --tenant acme\n',
+    );
     expect(await berth(['run', IMAGE, '--name', 'x'], viewer)).toMatchObject({
       code: 1,
       err: expect.stringContaining('refused: role_forbidden'),
@@ -519,7 +533,7 @@ describe('tenants, tokens and nodes', () => {
       code: 1,
       err: expect.stringContaining('refused: unauthenticated'),
     });
-    expect((await berth(['tenant', 'delete', 'acme'])).out).toBe('tenant/acme deleted\n');
+    expect((await berth(['tenant', 'delete', 'acme', '-y'])).out).toBe('tenant/acme deleted\n');
   });
 
   it('a join token comes with the line to paste', async () => {

@@ -144,7 +144,7 @@ describe('the replicated volume', () => {
       /high +replication +keep 1 copy \(not possible now\)/,
     );
     await cluster.remove(shop, 'rows-db');
-    await berth('volume', 'delete', 'rows');
+    await berth('volume', 'delete', 'rows', '-y');
     await eventually(
       'the volume is gone',
       () => berth('volume', 'list'),

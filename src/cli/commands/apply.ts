@@ -1,4 +1,3 @@
-import { parseDuration } from '../../core/model/quantity.ts';
 import { type CommandBody, type Option, REMOTE_OPTIONS } from '../command.ts';
 import { APPLIED_KINDS, type AppliedPlan } from '../applied-kinds.ts';
 import { confirmRemoval } from '../deploying.ts';
@@ -16,7 +15,7 @@ export const apply: CommandBody = {
   description: [
     'Reads deployments, networks, jobs and volumes from files and makes the control plane hold them as described: creates those that are new, updates the others, leaves equal ones alone. Before anything is stored it shows the difference field by field, the defaults that the control plane fills in with their reasons, and the node that was chosen with the reason.',
     'A field that is sent replaces the stored one whole; fields that are not sent stay. When a shorter list or map takes something away, such as a reference to a secret, you are asked first; without a terminal the command refuses unless --allow-removal is given.',
-    'Then it waits, showing progress, until every instance is healthy. If that does not happen in time it says why, prints the last lines of output, and ends with status 4; the deployment stays stored.',
+    'Then it waits, showing progress, until every instance is healthy. If that does not happen in time, or no node takes it and waiting would not help, it says why, prints the last lines of output, and ends with status 4; the deployment stays stored.',
   ],
   options: [
     {
@@ -61,7 +60,7 @@ export const apply: CommandBody = {
   run: async (session, { options }) => {
     const paths = options.list('filename');
     if (paths.length === 0) throw usage('-f is needed: which files?', ['berth apply -f web.yaml']);
-    const timeoutMs = timeoutOf(options.text('timeout') ?? '5m', parseDuration);
+    const timeoutMs = timeoutOf(options);
     const readInput = (): Promise<string> => session.terminal.readInput();
     const manifests = await readManifests(paths, readInput, Object.keys(APPLIED_KINDS));
     const client = session.client(options);

@@ -1,5 +1,4 @@
 import { writeFileSync } from 'node:fs';
-import { parseDuration } from '../../core/model/quantity.ts';
 import { type Json, segment } from '../client.ts';
 import {
   type CommandBody,
@@ -11,13 +10,12 @@ import {
 import { EXIT } from '../exit-code.ts';
 import { messageOf, usage } from '../failure.ts';
 import { textOf, textsOf } from '../fields.ts';
-import { listCommand } from '../list-command.ts';
+import { deleteCommand, listCommand } from '../record-commands.ts';
 import { outputFormat, printRecord, structuredText } from '../output.ts';
 import { warningLines } from '../plan-view.ts';
-import { resourceOf } from '../resources.ts';
+import { resourceOf } from '../resources/index.ts';
 import { timeoutOf, waitUntilHealthy } from '../waiting.ts';
 import { WAIT_OPTIONS } from './apply.ts';
-import { confirmDeletion } from './delete.ts';
 
 const ID: Parameter = { term: '<id>', description: 'As listed by berth backup list.' };
 const path = (id: string): string => `/api/v1/backups/${segment(id)}`;
@@ -52,7 +50,7 @@ const restore: Subcommand = {
   options: [...WAIT_OPTIONS, ...REMOTE_OPTIONS],
   examples: [{ line: 'berth backup restore bak_01jd…', what: 'back to what was kept' }],
   run: async (session, { parameters: [id = ''], options }) => {
-    const timeoutMs = timeoutOf(options.text('timeout') ?? '5m', parseDuration);
+    const timeoutMs = timeoutOf(options);
     const client = session.client(options);
     const written = await client.record({ method: 'POST', path: `${path(id)}/restore` });
     const name = textOf(written, 'name');
@@ -152,21 +150,13 @@ export const backup: CommandBody = {
     restore,
     exportCommand,
     importCommand,
-    {
-      name: 'delete',
+    deleteCommand({
+      kind: 'backup',
+      parameter: ID,
+      path,
       summary: 'Delete a backup',
-      aliases: ['remove'],
       description: ['Deletes a backup. The deployment and its archive stay.'],
-      parameters: [ID],
-      options: [{ flags: '-y, --yes', description: 'Do not ask.' }, ...REMOTE_OPTIONS],
       examples: [{ line: 'berth backup delete bak_01jd…', what: 'when it is no longer needed' }],
-      run: async (session, { parameters: [id = ''], options }) => {
-        const client = session.client(options);
-        await confirmDeletion(session, `backup/${id}`, options.flag('yes'));
-        await client.need({ method: 'DELETE', path: path(id) });
-        session.terminal.out(`backup/${id} deleted\n`);
-        return EXIT.ok;
-      },
-    },
+    }),
   ],
 };

@@ -1,5 +1,4 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { parseDuration } from '../../core/model/quantity.ts';
 import { type Client, deploymentPath, type Json } from '../client.ts';
 import {
   type CommandBody,
@@ -113,7 +112,7 @@ const start: Subcommand = {
     },
   ],
   run: async (session, { parameters: [name = ''], options }) => {
-    const timeoutMs = timeoutOf(options.text('timeout') ?? '5m', parseDuration);
+    const timeoutMs = timeoutOf(options);
     const changes = await changesOf(session, options.text('image'), options.text('filename'));
     const replicas = wholeNumber('--replicas', options.text('replicas') ?? '1');
     const client = session.client(options);
@@ -160,7 +159,7 @@ const promote: Subcommand = {
   options: [...WAIT_OPTIONS, ...REMOTE_OPTIONS],
   examples: [{ line: 'berth canary promote web', what: 'all instances get the new version' }],
   run: async (session, { parameters: [name = ''], options }) => {
-    const timeoutMs = timeoutOf(options.text('timeout') ?? '5m', parseDuration);
+    const timeoutMs = timeoutOf(options);
     const client = session.client(options);
     const written = await client.record({ method: 'POST', path: `${path(name)}/promote` });
     session.terminal.out(`canary of deployment/${name} promoted\n`);

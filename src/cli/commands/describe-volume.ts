@@ -4,7 +4,7 @@ import { indented, printEvents, rows } from '../describing.ts';
 import { EXIT } from '../exit-code.ts';
 import { listOf, numberOf, textOf } from '../fields.ts';
 import { listText, structuredText } from '../output.ts';
-import { VOLUME_COPIES } from '../resources.ts';
+import { VOLUME_COPIES } from '../resources/volumes.ts';
 import type { Session } from '../session.ts';
 import { age } from '../table.ts';
 import { findVolume, volumeConsumers, volumeCopiesText, volumeUsedText } from '../volumes.ts';

@@ -6,7 +6,7 @@ import { EXIT } from '../exit-code.ts';
 import { Failure, Refused, usage } from '../failure.ts';
 import { textOf } from '../fields.ts';
 import { outputFormat, printList } from '../output.ts';
-import { EVENTS } from '../resources.ts';
+import { EVENTS } from '../resources/events.ts';
 import type { Session } from '../session.ts';
 import { printable } from '../style.ts';
 import { parseDuration } from '../../core/model/quantity.ts';

@@ -1,4 +1,3 @@
-import { parseDuration } from '../../core/model/quantity.ts';
 import { deploymentPath } from '../client.ts';
 import { type CommandBody, REMOTE_OPTIONS } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
@@ -34,7 +33,7 @@ export const exec: CommandBody = {
   run: async (session, { parameters: [name = '', ...words], options }) => {
     const command = words[0] === '--' ? words.slice(1) : words;
     if (command.length === 0) throw usage('what is to be run?', ['berth exec NAME -- COMMAND ARGUMENTS']);
-    const timeoutMs = timeoutOf(options.text('timeout') ?? '60s', parseDuration);
+    const timeoutMs = timeoutOf(options, '60s');
     const instance = options.text('instance');
     const result = await session.client(options).record({
       method: 'POST',

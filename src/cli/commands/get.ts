@@ -3,8 +3,10 @@ import type { Client, Json } from '../client.ts';
 import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
 import { usage } from '../failure.ts';
-import { listText, outputFormat, printList, printRecord } from '../output.ts';
-import { findOne, OWNED_BY_DEPLOYMENT, type Resource, resourceOf, RESOURCES } from '../resources.ts';
+import { listText, outputFormat, printRecord } from '../output.ts';
+import { printFound } from '../record-commands.ts';
+import { findOne, OWNED_BY_DEPLOYMENT, resourceOf, RESOURCES } from '../resources/index.ts';
+import type { Resource } from '../resources/resource.ts';
 import type { Session } from '../session.ts';
 
 const WATCH_MS = 1000;
@@ -45,15 +47,18 @@ export const get: CommandBody = {
       return watch(session, session.client(options), resource, name, format);
     }
     const client = session.client(options);
-    const now = session.now();
     if (name !== undefined && !OWNED_BY_DEPLOYMENT.has(resource.name)) {
-      await printRecord(session.terminal, resource, await findOne(resource, client, name), format, now);
+      await printRecord(
+        session.terminal,
+        resource,
+        await findOne(resource, client, name),
+        format,
+        session.now(),
+      );
       return EXIT.ok;
     }
     const records = await resource.list(client, { deployment: name });
-    if (records.length === 0 && (format === 'table' || format === 'wide'))
-      session.terminal.err(`${resource.nothing}\n`);
-    else await printList(session.terminal, resource, records, format, now);
+    await printFound(session, resource, records, format);
     return EXIT.ok;
   },
 };

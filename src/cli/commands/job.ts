@@ -1,14 +1,10 @@
-import { parseDuration } from '../../core/model/quantity.ts';
-import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS, type Subcommand } from '../command.ts';
+import { type CommandBody, REMOTE_OPTIONS, type Subcommand } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
 import { textOf } from '../fields.ts';
 import { jobPath, waitForRun } from '../job-wait.ts';
-import { listCommand } from '../list-command.ts';
+import { deleteCommand, getCommand, listCommand } from '../record-commands.ts';
 import { streamedLines } from '../log-source.ts';
-import { outputFormat, printRecord } from '../output.ts';
-import { findOne, resourceOf } from '../resources.ts';
 import { timeoutOf } from '../waiting.ts';
-import { confirmDeletion } from './delete.ts';
 import { wholeNumber } from './run.ts';
 
 const NAME = { term: '<name>', description: 'The job.' } as const;
@@ -19,21 +15,11 @@ const list = listCommand('jobs', {
   examples: [{ line: 'berth job list', what: 'every job' }],
 });
 
-const get: Subcommand = {
-  name: 'get',
+const get = getCommand('jobs', NAME, {
   summary: 'Print one job',
   description: ['Prints one job; berth describe job shows it with its runs.'],
-  parameters: [NAME],
-  options: [OUTPUT_OPTION, ...REMOTE_OPTIONS],
   examples: [{ line: 'berth job get nightly-report -o yaml', what: 'with every run that is kept' }],
-  run: async (session, { parameters: [name = ''], options }) => {
-    const format = outputFormat(options);
-    const jobs = resourceOf('jobs');
-    const record = await findOne(jobs, session.client(options), name);
-    await printRecord(session.terminal, jobs, record, format, session.now());
-    return EXIT.ok;
-  },
-};
+});
 
 const run: Subcommand = {
   name: 'run',
@@ -52,7 +38,7 @@ const run: Subcommand = {
     { line: 'berth job run nightly-report --no-wait', what: 'only order it' },
   ],
   run: async (session, { parameters: [name = ''], options }) => {
-    const timeoutMs = timeoutOf(options.text('timeout') ?? '1h', parseDuration);
+    const timeoutMs = timeoutOf(options, '1h');
     const client = session.client(options);
     const ordered = await client.record({ method: 'POST', path: `${jobPath(name)}/run` });
     const id = textOf(ordered, 'run');
@@ -115,20 +101,15 @@ const cancel: Subcommand = {
   },
 };
 
-const remove: Subcommand = {
-  name: 'delete',
+const remove = deleteCommand({
+  kind: 'job',
+  parameter: NAME,
+  path: jobPath,
+  and: 'its runs and their logs',
   summary: 'Delete a job with its runs',
   description: ['Deletes a job with its runs and their logs. A run under way is ended.'],
-  parameters: [NAME],
-  options: [{ flags: '-y, --yes', description: 'Do not ask.' }, ...REMOTE_OPTIONS],
   examples: [{ line: 'berth job delete nightly-report', what: 'with everything it kept' }],
-  run: async (session, { parameters: [name = ''], options }) => {
-    await confirmDeletion(session, `job/${name}`, options.flag('yes'));
-    await session.client(options).need({ method: 'DELETE', path: jobPath(name) });
-    session.terminal.out(`job/${name} deleted\n`);
-    return EXIT.ok;
-  },
-};
+});
 
 export const job: CommandBody = {
   description: [

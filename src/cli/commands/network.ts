@@ -9,11 +9,10 @@ import {
 import { EXIT } from '../exit-code.ts';
 import { usage } from '../failure.ts';
 import { textOf } from '../fields.ts';
-import { listCommand } from '../list-command.ts';
+import { deleteCommand, getCommand, listCommand } from '../record-commands.ts';
 import { outputFormat, printRecord } from '../output.ts';
 import { alterationLines } from '../plan-view.ts';
-import { findOne, resourceOf } from '../resources.ts';
-import { confirmDeletion } from './delete.ts';
+import { resourceOf } from '../resources/index.ts';
 
 const PATH = '/api/v1/networks';
 const NAME: Parameter = { term: '<name>', description: 'The network.' };
@@ -68,22 +67,14 @@ const create: Subcommand = {
   },
 };
 
-const remove: Subcommand = {
-  name: 'delete',
+const remove = deleteCommand({
+  kind: 'network',
+  parameter: NAME,
+  path: (name) => `${PATH}/${segment(name)}`,
   summary: 'Delete a network',
-  aliases: ['remove'],
   description: ['Deletes a network. Refused while containers are attached to it.'],
-  parameters: [NAME],
-  options: [{ flags: '-y, --yes', description: 'Do not ask.' }, ...REMOTE_OPTIONS],
   examples: [{ line: 'berth network delete backend', what: 'when nothing uses it any more' }],
-  run: async (session, { parameters: [name = ''], options }) => {
-    const client = session.client(options);
-    await confirmDeletion(session, `network/${name}`, options.flag('yes'));
-    await client.need({ method: 'DELETE', path: `${PATH}/${segment(name)}` });
-    session.terminal.out(`network/${name} deleted\n`);
-    return EXIT.ok;
-  },
-};
+});
 
 export const network: CommandBody = {
   description: ['A network of the tenant on one node. It does not span machines.'],
@@ -98,21 +89,11 @@ export const network: CommandBody = {
       description: ['Lists the networks of the tenant; the same as berth get networks.'],
       examples: [{ line: 'berth network list', what: 'with their nodes and states' }],
     }),
-    {
-      name: 'get',
+    getCommand('networks', NAME, {
       summary: 'Print one network',
       description: ['Prints one network; the same as berth get network NAME.'],
-      parameters: [NAME],
-      options: [OUTPUT_OPTION, ...REMOTE_OPTIONS],
       examples: [{ line: 'berth network get backend -o yaml', what: 'every field of it' }],
-      run: async (session, { parameters: [name = ''], options }) => {
-        const format = outputFormat(options);
-        const networks = resourceOf('networks');
-        const found = await findOne(networks, session.client(options), name);
-        await printRecord(session.terminal, networks, found, format, session.now());
-        return EXIT.ok;
-      },
-    },
+    }),
     remove,
   ],
 };

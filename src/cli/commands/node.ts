@@ -6,11 +6,11 @@ import {
   REMOTE_OPTIONS,
   type Subcommand,
 } from '../command.ts';
+import { confirmDeletion, YES_OPTION } from '../confirmation.ts';
 import { EXIT } from '../exit-code.ts';
 import { listOf, textOf, valueOf } from '../fields.ts';
-import { listCommand } from '../list-command.ts';
+import { listCommand } from '../record-commands.ts';
 import { outputFormat, structuredText } from '../output.ts';
-import { confirmDeletion } from './delete.ts';
 
 const NAME: Parameter = { term: '<name>', description: 'The node.' };
 const path = (name: string): string => `/api/v1/nodes/${segment(name)}`;
@@ -119,13 +119,13 @@ const deleteCommand: Subcommand = {
   parameters: [NAME],
   options: [
     { flags: '--force', description: 'Although it still holds something: the machine will not come back.' },
-    { flags: '-y, --yes', description: 'Do not ask.' },
+    YES_OPTION,
     ...REMOTE_OPTIONS,
   ],
   examples: [{ line: 'berth node delete berlin-1', what: 'after draining it' }],
   run: async (session, { parameters: [name = ''], options }) => {
     const client = session.client(options);
-    await confirmDeletion(session, `node/${name}`, options.flag('yes'));
+    await confirmDeletion(session, `node/${name}`, options);
     await client.need({
       method: 'DELETE',
       path: path(name),

@@ -6,12 +6,13 @@ import {
 import { formatBytes } from '../../core/model/quantity.ts';
 import { type Client, segment } from '../client.ts';
 import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS, type Subcommand } from '../command.ts';
+import { confirm, YES_OPTION } from '../confirmation.ts';
 import { EXIT } from '../exit-code.ts';
-import { Failure, usage } from '../failure.ts';
 import { numberOf, textOf } from '../fields.ts';
 import type { OptionValues } from '../option-values.ts';
-import { outputFormat, printList } from '../output.ts';
-import { resourceOf } from '../resources.ts';
+import { outputFormat } from '../output.ts';
+import { printFound } from '../record-commands.ts';
+import { resourceOf } from '../resources/index.ts';
 import type { Session } from '../session.ts';
 import { listRecommendations, RECOMMENDATIONS_PATH, recommendedText } from '../volumes.ts';
 import { wholeNumber } from './run.ts';
@@ -47,9 +48,7 @@ const list: Subcommand = {
     const resource = resourceOf('recommendations');
     const query = { priority: options.text('priority'), type: options.text('type') };
     const found = await listRecommendations(session.client(options), query);
-    if (found.length === 0 && (format === 'table' || format === 'wide'))
-      session.terminal.err(`${resource.nothing}\n`);
-    else await printList(session.terminal, resource, found, format, session.now());
+    await printFound(session, resource, found, format);
     return EXIT.ok;
   },
 };
@@ -63,7 +62,7 @@ function parametersOf(options: OptionValues): RecommendationParameters {
 }
 
 /** It changes what is wanted of a volume, so somebody has to say yes. */
-async function confirm(
+async function confirmChange(
   session: Session,
   client: Client,
   id: string,
@@ -74,10 +73,7 @@ async function confirm(
   if (found === undefined) return;
   const parameters = { ...((found['parameters'] ?? {}) as RecommendationParameters), ...chosen };
   const what = `${textOf(found, 'reason')}. ${recommendedText({ ...found, parameters })}`;
-  if (!session.terminal.interactive)
-    throw usage(`${what}; nothing was changed`, ['Say that it is meant: --yes']);
-  const answer = await session.terminal.ask(`${what}. Go on? [y/N] `);
-  if (!/^y(?:es)?$/i.test(answer.trim())) throw new Failure('nothing was changed', { exitCode: EXIT.usage });
+  await confirm(session, { what, ask: `${what}. Go on?`, otherwise: 'nothing was changed', flag: '--yes' });
 }
 
 const apply: Subcommand = {
@@ -85,13 +81,12 @@ const apply: Subcommand = {
   summary: 'Do what a recommendation says',
   description: [
     'Sets the number of copies or the size of the volume as recommended, or as the options say instead. Applying one about copies also gives up those that failed, so that others take their place. One that only a person may carry out, such as deleting a volume, is refused.',
-    'On a terminal you are asked first; without one the command refuses unless --yes is given.',
   ],
   parameters: [{ term: '<id>', description: 'Of berth recommendation list.' }],
   options: [
     { flags: '--replicas <n>', description: 'This number of copies instead of the recommended one.' },
     { flags: '--size <amount>', description: 'This size instead of the recommended one, e.g. 20Gi.' },
-    { flags: '-y, --yes', description: 'Do not ask.' },
+    YES_OPTION,
     ...REMOTE_OPTIONS,
   ],
   examples: [
@@ -101,7 +96,7 @@ const apply: Subcommand = {
   run: async (session, { parameters: [id = ''], options }) => {
     const parameters = parametersOf(options);
     const client = session.client(options);
-    if (!options.flag('yes')) await confirm(session, client, id, parameters);
+    if (!options.flag('yes')) await confirmChange(session, client, id, parameters);
     const volume = await client.record({
       method: 'POST',
       path: `${RECOMMENDATIONS_PATH}/${segment(id)}/apply`,

@@ -1,5 +1,4 @@
 import { canonicalJson } from '../../core/model/canonical.ts';
-import { parseDuration } from '../../core/model/quantity.ts';
 import { deploymentPath, type Json } from '../client.ts';
 import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
@@ -44,7 +43,7 @@ export const rollout: CommandBody = {
         { line: 'berth rollout status web --timeout 2m', what: 'in a pipeline, after apply --no-wait' },
       ],
       run: async (session, { parameters: [name = ''], options }) => {
-        const timeoutMs = timeoutOf(options.text('timeout') ?? '5m', parseDuration);
+        const timeoutMs = timeoutOf(options);
         const client = session.client(options);
         const record = await client.record({ path: deploymentPath(name) });
         return waitUntilHealthy(
@@ -86,7 +85,7 @@ export const rollout: CommandBody = {
         { line: 'berth rollout undo web --to 3', what: 'back to version 3' },
       ],
       run: async (session, { parameters: [name = ''], options }) => {
-        const timeoutMs = timeoutOf(options.text('timeout') ?? '5m', parseDuration);
+        const timeoutMs = timeoutOf(options);
         const client = session.client(options);
         const wanted = options.text('to');
         const found = await versions(client, name);

@@ -1,18 +1,18 @@
-import { parseDuration } from '../../core/model/quantity.ts';
 import type { Json } from '../client.ts';
 import { type CommandBody, REMOTE_OPTIONS } from '../command.ts';
 import type { OptionValues } from '../option-values.ts';
-import { planDeployment, showPlan, writeDeployment } from '../deploying.ts';
+import { type Planned, planDeployment, showPlan, writeDeployment } from '../deploying.ts';
 import { EXIT } from '../exit-code.ts';
 import { Failure, usage } from '../failure.ts';
-import { textOf } from '../fields.ts';
+import { listOf, mapOf, numberOf, textOf } from '../fields.ts';
+import { isLasting } from '../unplaced.ts';
 import { timeoutOf, waitUntilHealthy } from '../waiting.ts';
 import { WAIT_OPTIONS } from './apply.ts';
 
 export const run: CommandBody = {
   description: [
     'Deploys one image without a file. Everything that is not said has a default; each is shown with its reason before anything is stored.',
-    'An existing deployment is never changed by run: use berth apply, berth scale, or another --name.',
+    'An existing deployment is never changed by run: use berth apply, berth scale, or another --name. When no node takes it and waiting would not help, it says why of every node and stores nothing; with --no-wait it is stored all the same.',
   ],
   parameters: [
     { term: '<image>', description: 'A pinned reference: with a tag other than latest, or with a digest.' },
@@ -56,7 +56,7 @@ export const run: CommandBody = {
     },
   ],
   run: async (session, { parameters: [image = ''], options }) => {
-    const timeoutMs = timeoutOf(options.text('timeout') ?? '5m', parseDuration);
+    const timeoutMs = timeoutOf(options);
     const { body, name, defaults } = deploymentOf(image, options);
     const client = session.client(options);
     const planned = await planDeployment(client, name, body);
@@ -73,8 +73,10 @@ export const run: CommandBody = {
       session.terminal.err('dry run: nothing was stored\n');
       return EXIT.ok;
     }
+    const waits = options.unlessDenied('wait');
+    if (waits) refuseUnplaced(planned);
     const stored = await writeDeployment(session, client, planned);
-    if (!options.unlessDenied('wait')) return EXIT.ok;
+    if (!waits) return EXIT.ok;
     const code = await waitUntilHealthy(
       session,
       client,
@@ -88,6 +90,21 @@ export const run: CommandBody = {
     return code;
   },
 };
+
+/** The plan has named every node with every reason; waiting for what it says cannot happen would help nobody. */
+function refuseUnplaced({ name, answer }: Planned): void {
+  const unplaced = mapOf(answer, 'plan.unplaced');
+  const count = numberOf(unplaced, 'count');
+  if (count === undefined) return;
+  const nodes = listOf(unplaced, 'nodes');
+  if (!isLasting(nodes)) return;
+  throw new Failure(`no node takes ${name} (${textOf(unplaced, 'summary')}); nothing was stored`, {
+    advice: [
+      ...(nodes.length === 0 ? ['Enrol a machine first: berth node token'] : []),
+      'To store it all the same, so that it starts once a node takes it: --no-wait',
+    ],
+  });
+}
 
 type Default = readonly [field: string, value: string, why: string];
 

@@ -1,4 +1,3 @@
-import { parseDuration } from '../../core/model/quantity.ts';
 import { deploymentPath } from '../client.ts';
 import { type CommandBody, REMOTE_OPTIONS } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
@@ -23,7 +22,7 @@ export const scale: CommandBody = {
   ],
   run: async (session, { parameters: [name = '', text = ''], options }) => {
     const replicas = wholeNumber('replicas', text);
-    const timeoutMs = timeoutOf(options.text('timeout') ?? '5m', parseDuration);
+    const timeoutMs = timeoutOf(options);
     const client = session.client(options);
     const stored = await client.record({ path: deploymentPath(name) });
     const before = numberOf(stored, 'replicas') ?? 0;

@@ -8,10 +8,10 @@ import { messageOf, usage } from '../failure.ts';
 import { textOf, textsOf } from '../fields.ts';
 import { outputFormat, printList, printRecord } from '../output.ts';
 import { alterationLines } from '../plan-view.ts';
-import { resourceOf } from '../resources.ts';
+import { listCommand } from '../record-commands.ts';
+import { resourceOf } from '../resources/index.ts';
 import type { Session } from '../session.ts';
 import { timeoutOf, waitUntilHealthy } from '../waiting.ts';
-import { parseDuration } from '../../core/model/quantity.ts';
 import { WAIT_OPTIONS } from './apply.ts';
 
 const PATH = {
@@ -211,7 +211,7 @@ const rotate: Subcommand = {
     },
   ],
   run: async (session, { parameters: [deployment = ''], options }) => {
-    const timeoutMs = timeoutOf(options.text('timeout') ?? '5m', parseDuration);
+    const timeoutMs = timeoutOf(options);
     const client = session.client(options);
     const named = options.text('phase');
     if (named !== undefined && !ROTATION_ORDER.some((known) => known === named))
@@ -257,25 +257,13 @@ export const secret: CommandBody = {
   ],
   subcommands: [
     write,
-    {
-      name: 'list',
+    listCommand('secrets', {
       summary: 'List referenced secrets',
-      aliases: ['ls'],
       description: [
         "Lists every path that the tenant's deployments reference, whether it exists, and who reads it.",
       ],
-      options: [OUTPUT_OPTION, ...REMOTE_OPTIONS],
       examples: [{ line: 'berth secret list', what: 'what is referenced, and what is missing' }],
-      run: async (session, { options }) => {
-        const format = outputFormat(options);
-        const secrets = resourceOf('secrets');
-        const found = await secrets.list(session.client(options), {});
-        if (found.length === 0 && (format === 'table' || format === 'wide'))
-          session.terminal.err(`${secrets.nothing}\n`);
-        else await printList(session.terminal, secrets, found, format, session.now());
-        return EXIT.ok;
-      },
-    },
+    }),
     {
       name: 'show',
       summary: 'Show keys and versions of a document, never values',

@@ -5,9 +5,9 @@ import type { OptionValues } from '../option-values.ts';
 import { EXIT } from '../exit-code.ts';
 import { usage } from '../failure.ts';
 import { textOf, textsOf } from '../fields.ts';
-import { outputFormat, printList, printRecord } from '../output.ts';
-import { resourceOf } from '../resources.ts';
-import { confirmDeletion } from './delete.ts';
+import { outputFormat, printRecord } from '../output.ts';
+import { deleteCommand, listCommand } from '../record-commands.ts';
+import { resourceOf } from '../resources/index.ts';
 import { wholeNumber } from './run.ts';
 
 const SLUG: Parameter = { term: '<tenant>', description: 'Slug or UUID of the tenant.' };
@@ -22,26 +22,15 @@ export const tenant: CommandBody = {
     { line: 'berth token create --tenant acme --name ops --role tenant-admin', what: 'then its first token' },
   ],
   subcommands: [
-    {
-      name: 'list',
-      summary: 'List tenants',
-      aliases: ['ls'],
-      description: ['Lists tenants with their quotas.'],
-      options: [OUTPUT_OPTION, ...CONTEXT],
-      examples: [{ line: 'berth tenant list', what: 'every tenant' }],
-      run: async (session, { options }) => {
-        const format = outputFormat(options);
-        const tenants = resourceOf('tenants');
-        await printList(
-          session.terminal,
-          tenants,
-          await tenants.list(session.client(options), {}),
-          format,
-          session.now(),
-        );
-        return EXIT.ok;
+    listCommand(
+      'tenants',
+      {
+        summary: 'List tenants',
+        description: ['Lists tenants with their quotas.'],
+        examples: [{ line: 'berth tenant list', what: 'every tenant' }],
       },
-    },
+      CONTEXT,
+    ),
     {
       name: 'create',
       summary: 'Create a tenant',
@@ -72,28 +61,18 @@ export const tenant: CommandBody = {
         return EXIT.ok;
       },
     },
-    {
-      name: 'delete',
+    deleteCommand({
+      kind: 'tenant',
+      parameter: SLUG,
+      path: (slug) => `/api/v1/tenants/${segment(slug)}`,
+      and: 'its tokens, history and secrets',
+      target: CONTEXT,
       summary: 'Delete a tenant that has nothing left',
-      aliases: ['remove'],
       description: [
         'Deletes a tenant with its tokens, history and secrets. Refused while it has deployments, nodes or volumes.',
       ],
-      parameters: [SLUG],
-      options: [{ flags: '-y, --yes', description: 'Do not ask.' }, ...CONTEXT],
       examples: [{ line: 'berth tenant delete acme', what: 'after its deployments and nodes are gone' }],
-      run: async (session, { parameters: [slug = ''], options }) => {
-        const client = session.client(options);
-        await confirmDeletion(
-          session,
-          `tenant/${slug} with its tokens, history and secrets`,
-          options.flag('yes'),
-        );
-        await client.need({ method: 'DELETE', path: `/api/v1/tenants/${segment(slug)}` });
-        session.terminal.out(`tenant/${slug} deleted\n`);
-        return EXIT.ok;
-      },
-    },
+    }),
     {
       name: 'quota',
       summary: "Show or replace a tenant's quota",

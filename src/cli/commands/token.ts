@@ -4,8 +4,8 @@ import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
 import { usage } from '../failure.ts';
 import { textOf } from '../fields.ts';
-import { outputFormat, printList, structuredText } from '../output.ts';
-import { resourceOf } from '../resources.ts';
+import { outputFormat, structuredText } from '../output.ts';
+import { listCommand } from '../record-commands.ts';
 
 const ASSIGNABLE = ROLES.filter((role) => role !== 'node');
 
@@ -18,28 +18,13 @@ export const token: CommandBody = {
     { line: 'berth token revoke token01jd…', what: 'end it at once; open connections are cut' },
   ],
   subcommands: [
-    {
-      name: 'list',
+    listCommand('tokens', {
       summary: 'List tokens, never their secrets',
-      aliases: ['ls'],
       description: ['Lists the tokens of the tenant with role and expiry.'],
-      options: [OUTPUT_OPTION, ...REMOTE_OPTIONS],
       examples: [
         { line: 'berth token list --tenant acme', what: "another tenant's, as platform administrator" },
       ],
-      run: async (session, { options }) => {
-        const format = outputFormat(options);
-        const tokens = resourceOf('tokens');
-        await printList(
-          session.terminal,
-          tokens,
-          await tokens.list(session.client(options), {}),
-          format,
-          session.now(),
-        );
-        return EXIT.ok;
-      },
-    },
+    }),
     {
       name: 'create',
       summary: 'Create a token',

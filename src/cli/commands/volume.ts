@@ -1,4 +1,4 @@
-import { parseDuration, parseMemory } from '../../core/model/quantity.ts';
+import { parseMemory } from '../../core/model/quantity.ts';
 import { type Client, segment } from '../client.ts';
 import {
   type CommandBody,
@@ -7,23 +7,23 @@ import {
   REMOTE_OPTIONS,
   type Subcommand,
 } from '../command.ts';
+import { confirmDeletion, YES_OPTION } from '../confirmation.ts';
 import { EXIT } from '../exit-code.ts';
 import { usage } from '../failure.ts';
 import { listOf, textOf } from '../fields.ts';
-import { listCommand } from '../list-command.ts';
+import { getCommand, listCommand } from '../record-commands.ts';
 import type { OptionValues } from '../option-values.ts';
 import { type Listing, outputFormat, printList, printRecord } from '../output.ts';
 import { alterationLines, warningLines } from '../plan-view.ts';
-import { resourceOf, VOLUME_COPIES, VOLUME_SNAPSHOTS } from '../resources.ts';
+import { resourceOf } from '../resources/index.ts';
+import { VOLUME_COPIES, VOLUME_SNAPSHOTS } from '../resources/volumes.ts';
 import type { Session } from '../session.ts';
 import { deleteVolume, findVolume, tenantOf, VOLUMES_PATH, waitUntilReady } from '../volumes.ts';
 import { timeoutOf } from '../waiting.ts';
-import { confirmDeletion } from './delete.ts';
 import { wholeNumber } from './run.ts';
 
 const NAME: Parameter = { term: '<name>', description: 'The volume, by name or id.' };
 const NODE: Parameter = { term: '<node>', description: 'The node of the copy.' };
-const YES = { flags: '-y, --yes', description: 'Do not ask.' } as const;
 
 /** `10Gi` of a flag to bytes. */
 export function sizeOf(flag: string, text: string): number {
@@ -96,7 +96,7 @@ const create: Subcommand = {
   ],
   run: async (session, { parameters: [name = ''], options }) => {
     const format = outputFormat(options);
-    const timeoutMs = timeoutOf(options.text('timeout') ?? '5m', parseDuration);
+    const timeoutMs = timeoutOf(options);
     const body = bodyOf(name, options);
     const client = session.client(options);
     const { terminal } = session;
@@ -110,22 +110,13 @@ const create: Subcommand = {
   },
 };
 
-const get: Subcommand = {
-  name: 'get',
+const get = getCommand('volumes', NAME, {
   summary: 'Print one volume',
   description: [
     'Prints one volume; berth describe volume shows it with its copies, its users and what happened.',
   ],
-  parameters: [NAME],
-  options: [OUTPUT_OPTION, ...REMOTE_OPTIONS],
   examples: [{ line: 'berth volume get pg-data -o yaml', what: 'every field of it' }],
-  run: async (session, { parameters: [name = ''], options }) => {
-    const format = outputFormat(options);
-    const found = await findVolume(session.client(options), name);
-    await printRecord(session.terminal, resourceOf('volumes'), found, format, session.now());
-    return EXIT.ok;
-  },
-};
+});
 
 async function printOf(
   session: Session,
@@ -203,15 +194,15 @@ const removeReplica: Subcommand = {
   name: 'remove-replica',
   summary: 'Give up a copy, with its bytes',
   description: [
-    'Removes the copy of a volume on a node, with its bytes there, and wants one copy fewer from then on. A former primary that kept bytes which no copy has loses them too. On a terminal you are asked first.',
+    'Removes the copy of a volume on a node, with its bytes there, and wants one copy fewer from then on. A former primary that kept bytes which no copy has loses them too.',
   ],
   parameters: [NAME, NODE],
-  options: [YES, ...REMOTE_OPTIONS],
+  options: [YES_OPTION, ...REMOTE_OPTIONS],
   examples: [{ line: 'berth volume remove-replica pg-data berlin-3', what: 'one copy fewer' }],
   run: async (session, { parameters: [name = '', node = ''], options }) => {
     const client = session.client(options);
     const path = `${await pathInTenant(client, name)}/replicas/${segment(node)}`;
-    await confirmDeletion(session, `the copy of volume/${name} on ${node}`, options.flag('yes'));
+    await confirmDeletion(session, `the copy of volume/${name} on ${node}`, options);
     await client.need({ method: 'DELETE', path });
     session.terminal.out(`the copy of volume/${name} on ${node} is removed\n`);
     return EXIT.ok;
@@ -222,13 +213,13 @@ const remove: Subcommand = {
   name: 'delete',
   summary: 'Delete a volume with its bytes',
   description: [
-    'Deletes a volume with its bytes on every node. Refused while anything mounts it, also a stopped deployment. The volume is listed as Deleting until every node has removed its bytes. On a terminal you are asked first.',
+    'Deletes a volume with its bytes on every node. Refused while anything mounts it, also a stopped deployment. The volume is listed as Deleting until every node has removed its bytes.',
   ],
   parameters: [NAME],
-  options: [YES, ...REMOTE_OPTIONS],
+  options: [YES_OPTION, ...REMOTE_OPTIONS],
   examples: [{ line: 'berth volume delete pg-data', what: 'when nothing mounts it any more' }],
   run: async (session, { parameters: [name = ''], options }) => {
-    await confirmDeletion(session, `volume/${name} with its bytes`, options.flag('yes'));
+    await confirmDeletion(session, `volume/${name} with its bytes`, options);
     await deleteVolume(session.client(options), name);
     session.terminal.out(`volume/${name} deleting\n`);
     return EXIT.ok;

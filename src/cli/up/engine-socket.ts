@@ -32,6 +32,13 @@ export class EngineSocket {
     return `${components.some(({ Name: name }) => name?.startsWith('Podman')) ? 'Podman' : 'Docker'} ${version}`;
   }
 
+  async runs(containerId: string): Promise<boolean> {
+    const { status, body } = await this.#call('GET', `/containers/${encodeURIComponent(containerId)}/json`);
+    if (status !== 200) return false;
+    const { State: state } = JSON.parse(body) as { readonly State?: { readonly Running?: boolean } };
+    return state?.Running === true;
+  }
+
   /** Only containers and networks that carry the label are touched: the engine may be somebody else's. */
   async removeLabelled(label: string): Promise<number> {
     const filters = encodeURIComponent(JSON.stringify({ label: [label] }));

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Json } from '../client.ts';
+import { type Client, deploymentPath, type Json } from '../client.ts';
 import { EXIT } from '../exit-code.ts';
 import { planDeployment, writeDeployment } from '../deploying.ts';
 import { Failure } from '../failure.ts';
@@ -9,6 +9,7 @@ import type { Step } from '../progress.ts';
 import type { Session } from '../session.ts';
 import { judge } from '../waiting.ts';
 import type { ControlPlane } from './control-plane.ts';
+import type { EngineSocket } from './engine-socket.ts';
 import { SAMPLE_MARK, SAMPLE_PORT } from './sample-image.ts';
 
 export const SAMPLE_NAME = 'hello';
@@ -50,6 +51,7 @@ export async function deploySample(
 export async function awaitSample(
   session: Session,
   { client }: ControlPlane,
+  engine: EngineSocket,
   specHash: string,
   step: Step,
 ): Promise<string> {
@@ -58,9 +60,9 @@ export async function awaitSample(
     ;
     await pause(POLL_MS, undefined, { signal: session.interrupted })
   ) {
-    const record = await client.record({ path: `/api/v1/deployments/${SAMPLE_NAME}` });
+    const record = await client.record({ path: deploymentPath(SAMPLE_NAME) });
     const judgement = judge(record, { name: SAMPLE_NAME, specHash });
-    if (judgement.state === 'healthy') return judgement.words;
+    if (judgement.state === 'healthy' && (await isThere(client, engine, specHash))) return judgement.words;
     step.note(judgement.words);
     if (Date.now() > deadline) {
       const lines = await lastLogLines(client, SAMPLE_NAME, 10);
@@ -70,6 +72,14 @@ export async function awaitSample(
       });
     }
   }
+}
+
+/** After a restart the control plane knows for a moment only what the agent of the run before said of containers that are gone. */
+async function isThere(client: Client, engine: EngineSocket, specHash: string): Promise<boolean> {
+  const instances = await client.list(`${deploymentPath(SAMPLE_NAME)}/instances`);
+  const current = instances.filter((instance) => textOf(instance, 'specHash') === specHash);
+  const running = await Promise.all(current.map((instance) => engine.runs(textOf(instance, 'containerId'))));
+  return running.length > 0 && running.every(Boolean);
 }
 
 /** The URL that is printed has answered, with the page that was asked for. */

@@ -163,7 +163,8 @@ async function start(
     return [started, started.words] as const;
   });
   running.add(node.child);
-  const url = registry === undefined ? undefined : await runSample(session, plane, registry, port, progress);
+  const url =
+    registry === undefined ? undefined : await runSample(session, plane, engine, registry, port, progress);
   return summary(place, plane, url, contextWords, performance.now() - began);
 }
 
@@ -220,6 +221,7 @@ async function prepareImage(
 async function runSample(
   session: Session,
   plane: ControlPlane,
+  engine: EngineSocket,
   image: string,
   port: number,
   progress: Progress,
@@ -228,7 +230,7 @@ async function runSample(
     return [await deploySample(session, plane, image, port), `port ${port}`] as const;
   });
   await stepped(progress, `${SAMPLE_NAME} healthy`, async (step) => {
-    return [undefined, await awaitSample(session, plane, specHash, step)] as const;
+    return [undefined, await awaitSample(session, plane, engine, specHash, step)] as const;
   });
   const url = `http://127.0.0.1:${port}/`;
   await stepped(progress, 'Ask it for its page', async () => {

@@ -115,7 +115,7 @@ describe('an explanation', () => {
 
   it('sums the reasons up for the status', () => {
     expect(explain(twenty(), REQUEST).summary).toBe(
-      '0 of 20 nodes fit: 4 not ready, 3 cordoned or draining, 1 control-plane node, 6 country, 3 region, 1 blocked country, 3 labels, 2 anti-affinity, 3 capacity, 2 platform, 1 host port, 1 left out',
+      '0 of 20 nodes fit: 4 not ready, 3 cordoned or draining, 1 control-plane node, 6 country, 3 region, 1 blocked country, 3 labels, 2 anti-affinity, 3 capacity, 2 platform, 1 host port, 1 ruled out',
     );
   });
 

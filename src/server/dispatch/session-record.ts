@@ -13,6 +13,14 @@ import { type Refusal, STALE } from './handshake.ts';
 const MAX_ATTEMPTS = 8;
 const MAX_LABELS = 64;
 const REPORTED = ['labels', 'capacity', 'engine', 'platform', 'agentVersion', 'volumeEngines'] as const;
+const WORDS: Readonly<Record<(typeof REPORTED)[number], string>> = {
+  labels: 'labels',
+  capacity: 'capacity',
+  engine: 'container engine',
+  platform: 'platform',
+  agentVersion: 'agent version',
+  volumeEngines: 'volume engines',
+};
 
 /** Labels that do not hold are left off and announced: a node must not keep a country that its agent no longer claims. */
 function acceptedLabels(
@@ -80,7 +88,7 @@ export async function recordSession(
       journal.event(transaction, tenantId, {
         kind: 'node.updated',
         subject,
-        message: `${known.name} now reports another ${changed.join(', ')}`,
+        message: `${known.name} reports changes: ${changed.map((field) => WORDS[field]).join(', ')}`,
         details: Object.fromEntries(changed.map((field) => [field, record[field] ?? null])),
       });
     }
@@ -88,7 +96,7 @@ export async function recordSession(
       journal.event(transaction, tenantId, {
         kind: 'node.labels_refused',
         subject,
-        message: `labels of ${known.name} were left off: ${refused.join('; ')}`.slice(0, 2000),
+        message: `labels of ${known.name} were refused: ${refused.join('; ')}`.slice(0, 2000),
         details: { refused },
       });
     }

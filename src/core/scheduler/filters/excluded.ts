@@ -2,14 +2,17 @@ import type { Filter } from './filter.ts';
 
 export const excluded: Filter = {
   name: 'excluded',
-  label: 'left out',
+  label: 'ruled out',
   scope: 'occupancy',
   steady: true,
   admits: (state, request) => request.exclude?.has(state.name) !== true,
-  required: () => 'a node that is not left out',
-  reported: (state, request) => request.exclude?.get(state.name) ?? 'not left out',
+  required: ({ exclude }) => {
+    const names = [...(exclude?.keys() ?? [])];
+    return names.length === 0 ? 'any node' : `another node than ${names.join(', ')}`;
+  },
+  reported: (state, request) => request.exclude?.get(state.name) ?? state.name,
   refusal: (state, request) => ({
     code: 'node_left_out',
-    message: `left out for now: ${request.exclude?.get(state.name)}`,
+    message: `not this node: ${request.exclude?.get(state.name)}`,
   }),
 };

@@ -1,0 +1,103 @@
+import type { Json } from './client.ts';
+import {
+  type Option,
+  OUTPUT_OPTION,
+  type OutputFormat,
+  type Parameter,
+  REMOTE_OPTIONS,
+  type Subcommand,
+} from './command.ts';
+import { confirmDeletion, YES_OPTION } from './confirmation.ts';
+import { EXIT } from './exit-code.ts';
+import { outputFormat, printList, printRecord } from './output.ts';
+import { findOne, resourceOf } from './resources/index.ts';
+import type { Resource } from './resources/resource.ts';
+import type { Session } from './session.ts';
+
+type Words = Pick<Subcommand, 'summary' | 'description' | 'examples'>;
+
+/** A list, or for people the words about an empty one. */
+export async function printFound(
+  session: Session,
+  resource: Resource,
+  found: readonly Json[],
+  format: OutputFormat,
+): Promise<void> {
+  if (found.length > 0 || (format !== 'table' && format !== 'wide')) {
+    await printList(session.terminal, resource, found, format, session.now());
+    return;
+  }
+  const next = resource.next === undefined ? '' : `; ${session.next(resource.next)}`;
+  session.terminal.err(`${resource.nothing}${next}\n`);
+}
+
+/** `list` of a kind that `get` lists too. */
+export function listCommand(
+  kind: string,
+  words: Words,
+  target: readonly Option[] = REMOTE_OPTIONS,
+): Subcommand {
+  return {
+    name: 'list',
+    aliases: ['ls'],
+    ...words,
+    options: [OUTPUT_OPTION, ...target],
+    run: async (session, { options }) => {
+      const format = outputFormat(options);
+      const resource = resourceOf(kind);
+      await printFound(session, resource, await resource.list(session.client(options), {}), format);
+      return EXIT.ok;
+    },
+  };
+}
+
+/** `get` of one record of a kind that `get` prints too. */
+export function getCommand(kind: string, parameter: Parameter, words: Words): Subcommand {
+  return {
+    name: 'get',
+    ...words,
+    parameters: [parameter],
+    options: [OUTPUT_OPTION, ...REMOTE_OPTIONS],
+    run: async (session, { parameters: [name = ''], options }) => {
+      const format = outputFormat(options);
+      const resource = resourceOf(kind);
+      const found = await findOne(resource, session.client(options), name);
+      await printRecord(session.terminal, resource, found, format, session.now());
+      return EXIT.ok;
+    },
+  };
+}
+
+export interface Deleted extends Words {
+  readonly kind: string;
+  readonly parameter: Parameter;
+  readonly path: (name: string) => string;
+  /** What goes with it, for the question. */
+  readonly and?: string;
+  readonly target?: readonly Option[];
+}
+
+/** `delete` of a record that is gone when the control plane has answered. */
+export function deleteCommand({
+  kind,
+  parameter,
+  path,
+  and,
+  target = REMOTE_OPTIONS,
+  ...words
+}: Deleted): Subcommand {
+  return {
+    name: 'delete',
+    aliases: ['remove'],
+    ...words,
+    parameters: [parameter],
+    options: [YES_OPTION, ...target],
+    run: async (session, { parameters: [name = ''], options }) => {
+      const client = session.client(options);
+      await confirmDeletion(session, `${kind}/${name}${and === undefined ? '' : ` with ${and}`}`, options);
+      await client.need({ method: 'DELETE', path: path(name) });
+      session.terminal.out(`${kind}/${name} deleted\n`);
+      return EXIT.ok;
+    },
+  };
+}
