@@ -18,6 +18,7 @@ import { openapiDocument } from './api/openapi.ts';
 import { baseUrlOfHeaders, caDigestOf } from './api/join-address.ts';
 import { addPeerPaths } from './api/peer-paths.ts';
 import { addPublicPaths } from './api/public.ts';
+import type { ApiOptions } from './api/served.ts';
 import { reloadCertificate } from './api/tls.ts';
 import { apiRoutes } from './api/routes/index.ts';
 import { bootstrap, readOrCreateKey } from './bootstrap.ts';
@@ -210,7 +211,7 @@ export async function startServer({
       return { baseUrl: baseUrl(headers), ...(caDigest === undefined ? {} : { caDigest }) };
     },
   });
-  const app = createApp({
+  const api: ApiOptions = {
     access,
     sessions,
     page: dashboard.page,
@@ -225,7 +226,8 @@ export async function startServer({
     metrics,
     ready: () => ready,
     ...(several && { fresh: () => several.barrier.pass() }),
-  });
+  };
+  const app = createApp(api);
   const openapi = JSON.stringify(openapiDocument(routes, VERSION));
   addPublicPaths(app, {
     health: createHealth({
@@ -236,6 +238,7 @@ export async function startServer({
     }),
     ready: () => ready,
     metrics,
+    refusals: api,
     openapi: () => openapi,
     baseUrl: (request) => config.baseUrl ?? `${request.protocol}://${request.headers.host ?? 'localhost'}`,
   });

@@ -443,6 +443,17 @@ describe('public paths', () => {
       for (const word of [shop.id, '"shop"']) expect(text).not.toContain(word);
   });
 
+  it('say which roles may do what the role of the credential may not', async () => {
+    const refusal = await call('PUT', '/api/v1/secrets/resources/db', {
+      token: shop.tokens.viewer,
+      body: { values: { a: 'b' } },
+    });
+    expect([refusal.body['code'], refusal.body['expected']]).toEqual([
+      'role_forbidden',
+      'a credential with a role that permits the operation: platform-admin, tenant-admin, secret-writer',
+    ]);
+  });
+
   it('have a page for every code', async () => {
     for (const code of Object.keys(CATALOGUE)) {
       const page = await call('GET', `/docs/errors/${code}`, { token: null, laws: false });

@@ -1,4 +1,4 @@
-import type { Role } from './tenant.ts';
+import { ROLES, type Role } from './tenant.ts';
 
 /** What a route asks for. The table below is the whole of authorisation: default deny, read by the matrix test too. */
 export type Permission =
@@ -39,4 +39,9 @@ export const PERMISSIONS: Readonly<Record<Role, readonly Permission[]>> = {
 
 export function allows(role: Role, permission: Permission): boolean {
   return PERMISSIONS[role].includes(permission);
+}
+
+/** Roles that may do any of these, for a refusal to name. */
+export function rolesThatMay(permissions: readonly Permission[]): readonly Role[] {
+  return ROLES.filter((role) => permissions.some((permission) => allows(role, permission)));
 }

@@ -190,6 +190,7 @@ describe('the tenant acted for', () => {
 
   it('is found by id or slug', () => {
     expect(findTenant(access.store, 'other')?.id).toBe(OTHER);
+    expect(findTenant(access.store, 'OTHER')).toBeUndefined();
     expect(findTenant(access.store, 'a/b c%')).toBeUndefined();
     expect(platformTenantId(access.store)).toBeUndefined();
   });

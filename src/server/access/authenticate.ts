@@ -104,14 +104,15 @@ export function principalOf({ id, kind, role, tenantId }: TokenRecord): Principa
   return { tokenId: id, kind, role, tenantId };
 }
 
-/** `X-Tenant-ID` and path tenants are assertions, compared with the credential; only platform administrators choose. */
+/** By UUID, in either case as RFC 9562 asks of readers, or by slug. */
 export function findTenant(store: Store, text: string): Tenant | undefined {
-  const direct = store.getGlobal('tenants', text)?.record;
+  const direct = store.getGlobal('tenants', text.toLowerCase())?.record;
   if (direct) return direct;
   const slug = store.getGlobal('tenant-slugs', encodeURIComponent(text))?.record;
   return slug === undefined ? undefined : store.getGlobal('tenants', slug.tenantId)?.record;
 }
 
+/** `X-Tenant-ID` and path tenants are assertions, compared with the credential; only platform administrators choose. */
 export function tenantActedFor(
   store: Store,
   principal: Principal,
@@ -135,6 +136,7 @@ export function tenantActedFor(
     return reject('tenant_forbidden', {
       field: assertion.field,
       received: received(assertion.value),
+      ...(assertion.field === 'tenant' ? { expected: 'the tenant of the credential in the path' } : {}),
       why: 'The credential belongs to another tenant than the one named.',
     });
   }

@@ -28,7 +28,7 @@ import type { Body } from './deployment-draft.ts';
 import { residencyWarnings } from './deployment-write.ts';
 import { imageAnswer } from './image-answer.ts';
 import { findJob, jobFacts } from './job-stored.ts';
-import { claimLabels, planMaterial, secretRejection } from './secret-material.ts';
+import { claimLabels, materialRoleRejection, planMaterial, secretRejection } from './secret-material.ts';
 
 /** Shape and kind; as for deployments, the kind is judged before the fields. */
 function shapeRejection(body: unknown): Rejection | undefined {
@@ -86,6 +86,7 @@ async function attemptCreate(
   }
   const workload = jobWorkload(spec);
   const stateful =
+    materialRoleRejection(caller.principal, draft) ??
     (await secretRejection(admission.secrets, tenant, draft, workload, undefined)) ??
     jobFactsRejection(workload, jobFacts(tenant, spec.name));
   if (stateful) return stateful;

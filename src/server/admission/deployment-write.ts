@@ -26,7 +26,13 @@ import { deploymentFacts, storedDeploymentView } from './deployment-stored.ts';
 import { addSupersededCanary, canaryWarnings } from './canary-stored.ts';
 import { imageAnswer } from './image-answer.ts';
 import { scaledWarnings, withinStoredPolicy } from './scaled-replicas.ts';
-import { claimLabels, type PlannedMaterial, planMaterial, secretRejection } from './secret-material.ts';
+import {
+  claimLabels,
+  materialRoleRejection,
+  type PlannedMaterial,
+  planMaterial,
+  secretRejection,
+} from './secret-material.ts';
 
 export interface DeploymentWrite {
   readonly admitted: AdmittedDraft;
@@ -110,6 +116,7 @@ export async function admitSpec(
   const { tenant } = caller;
   const spec = specOfDraft(draft);
   const stateful =
+    materialRoleRejection(caller.principal, draft) ??
     (await secretRejection(admission.secrets, tenant, draft, spec, before)) ??
     deploymentFactsRejection(spec, deploymentFacts(tenant, spec.name));
   if (stateful) return stateful;

@@ -1,6 +1,7 @@
 import type { DeploymentDraft, SecretEntryDraft } from '../../core/contract/deployment-body.ts';
 import type { GenerateDraft, SecretBearingDraft } from '../../core/contract/secret-draft.ts';
 import type { Alteration } from '../../core/model/announcement.ts';
+import { allows, rolesThatMay } from '../../core/model/permission.ts';
 import type { DeploymentSpec } from '../../core/model/deployment.ts';
 import type { SecretPolicy } from '../../core/model/secret-limits.ts';
 import { type SecretPath, secretPathText, splitSecretPath } from '../../core/model/secret-path.ts';
@@ -13,6 +14,7 @@ import { statefulSecretRules } from '../../core/rules/secrets/list.ts';
 import { checkSplitAcross } from '../../core/rules/secrets/path.ts';
 import type { EmbeddedSecrets } from '../secrets/embedded/store.ts';
 import { mintSecrets } from '../secrets/generate.ts';
+import type { Principal } from '../access/principal.ts';
 import type { SecretFailure, SecretsStore, SecretValues } from '../secrets/port.ts';
 import type { SecretReferences } from '../secrets/references.ts';
 import { joinId } from '../store/keys.ts';
@@ -62,6 +64,22 @@ function namespacesElsewhere(
     if (namespace !== undefined) namespaceOf.set(label, namespace);
   }
   return namespaceOf;
+}
+
+/** Material in a workload is a secret write as well: who may not write secrets does not get to by this way. */
+export function materialRoleRejection(
+  principal: Principal | undefined,
+  { secrets = [] }: Pick<DeploymentDraft, 'secrets'>,
+): Rejection | undefined {
+  if (principal === undefined || allows(principal.role, 'secrets.write')) return undefined;
+  const index = secrets.findIndex(({ values, generate }) => values !== undefined || generate !== undefined);
+  if (index < 0) return undefined;
+  return reject('role_forbidden', {
+    field: `secrets[${index}].${secrets[index]?.values === undefined ? 'generate' : 'values'}`,
+    received: principal.role,
+    expected: `a reference to a document that was written with PUT /api/v1/secrets/{namespace}/{name} by one of the roles ${rolesThatMay(['secrets.write']).join(', ')}`,
+    why: `The role ${principal.role} references credentials and does not write them (secrets.write).`,
+  });
 }
 
 /** The rules of a deployment's secrets that need stored state. */
@@ -174,12 +192,12 @@ function announcements(
       : [
           `kept as stored, because the anchor is ${entry.anchor}: ${kept.join(', ')}; use the rotate operation to change them`,
         ]),
-  ].join('; ');
+  ];
   const stripped = (field: 'values' | 'generate', value: unknown): Alteration => ({
     field: `secrets[${index}].${field}`,
     from: redacted(value),
     to: '(absent)',
-    why: `write-time only, never stored with the deployment; ${told}`,
+    why: ['write-time only, never stored with the deployment', ...told].join('; '),
   });
   return [
     ...(entry.values === undefined ? [] : [stripped('values', entry.values)]),

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { nearest } from '../../core/contract/nearest.ts';
-import { allows, type Permission } from '../../core/model/permission.ts';
+import { allows, type Permission, rolesThatMay } from '../../core/model/permission.ts';
 import type { Tenant } from '../../core/model/tenant.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
@@ -12,7 +12,10 @@ import { duplicateHeader, hostRejection } from './headers.ts';
 import type { Route, RouteRequest } from './route.ts';
 import type { Served } from './served.ts';
 
-function queryRejection(route: Route, query: Readonly<Record<string, unknown>>): Rejection | undefined {
+export function queryRejection(
+  route: Pick<Route, 'query'>,
+  query: Readonly<Record<string, unknown>>,
+): Rejection | undefined {
   const known = Object.keys(route.query ?? {});
   for (const [name, value] of Object.entries(query)) {
     if (known.includes(name) && typeof value === 'string') continue;
@@ -109,8 +112,12 @@ export function principalOfRequest(
   return session.principal;
 }
 
+function wantedPermissions(permission: Route['permission']): readonly Permission[] {
+  return typeof permission === 'string' ? [permission] : permission;
+}
+
 export function permitted(principal: Principal, permission: Route['permission']): boolean {
-  const wanted: readonly Permission[] = typeof permission === 'string' ? [permission] : permission;
+  const wanted = wantedPermissions(permission);
   // A join token enrols and does nothing else, whatever role it was made with.
   if (principal.kind === 'join') return wanted.includes('node.enrol');
   return wanted.some((one) => allows(principal.role, one));
@@ -157,6 +164,7 @@ export function admitRequest(
     return reject('role_forbidden', {
       field: 'Authorization',
       received: principal.role,
+      expected: `a credential with a role that permits the operation: ${rolesThatMay(wantedPermissions(route.permission)).join(', ')}`,
       why: `The role ${principal.role} may not do this (${String(route.permission)}).`,
     });
   }

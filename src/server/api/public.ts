@@ -1,38 +1,52 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { queryRejection } from './admit-request.ts';
 import { DOCS_CONTENT_SECURITY_POLICY, docsPage } from './docs/pages.ts';
 import type { HealthReport } from './health.ts';
 import type { Metrics } from './metrics.ts';
+import { sendRejection } from './replies.ts';
+import type { ApiOptions } from './served.ts';
 
 export interface PublicOptions {
   readonly health: () => Promise<HealthReport>;
   readonly ready: () => boolean;
   readonly metrics: Metrics;
+  readonly refusals: ApiOptions;
   readonly openapi: () => string;
   readonly baseUrl: (request: FastifyRequest) => string;
 }
 
+/** What programs read there; people may put what they like behind the address of a page. */
+export const PUBLIC_DOCUMENTS = ['/healthz', '/readyz', '/metrics', '/openapi.json'] as const;
+
 /** Paths without a credential: health, metrics, the OpenAPI document and the documentation. None names a tenant. */
 export function addPublicPaths(app: FastifyInstance, options: PublicOptions): void {
-  app.get('/healthz', async (_request, reply) => {
+  const plain = {
+    preHandler: async (request: FastifyRequest, reply: FastifyReply) => {
+      const unknown = queryRejection({}, request.query as Readonly<Record<string, unknown>>);
+      if (unknown) return sendRejection({ options: options.refusals }, request, reply, unknown);
+      return undefined;
+    },
+  };
+  app.get('/healthz', plain, async (_request, reply) => {
     const report = await options.health();
     return reply
       .code(report.status === 'ok' ? 200 : 503)
       .headers({ 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' })
       .send(JSON.stringify(report));
   });
-  app.get('/readyz', async (_request, reply) => {
+  app.get('/readyz', plain, async (_request, reply) => {
     const ready = options.ready();
     return reply
       .code(ready ? 200 : 503)
       .headers({ 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' })
       .send(JSON.stringify({ ready }));
   });
-  app.get('/metrics', async (_request, reply) =>
+  app.get('/metrics', plain, async (_request, reply) =>
     reply
       .header('content-type', options.metrics.registry.contentType)
       .send(await options.metrics.registry.metrics()),
   );
-  app.get('/openapi.json', async (_request, reply) =>
+  app.get('/openapi.json', plain, async (_request, reply) =>
     reply.header('content-type', 'application/json; charset=utf-8').send(options.openapi()),
   );
   const docs = async (request: FastifyRequest, reply: FastifyReply) => {

@@ -6,6 +6,7 @@ import { received } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { KvUnavailableError } from '../store/kv.ts';
+import { PUBLIC_DOCUMENTS } from './public.ts';
 import { rejectionBody, sendRejection, statusOf } from './replies.ts';
 import type { ApiOptions, Served } from './served.ts';
 
@@ -39,10 +40,13 @@ function pathPattern(path: string): RegExp {
 }
 
 export function missingRoute(served: Served): (request: FastifyRequest, reply: FastifyReply) => FastifyReply {
-  const patterns = served.options.routes.map((route) => ({ route, pattern: pathPattern(route.path) }));
+  const patterns = [
+    ...served.options.routes.map(({ path, method }) => ({ method, pattern: pathPattern(path) })),
+    ...PUBLIC_DOCUMENTS.map((path) => ({ method: 'GET', pattern: pathPattern(path) })),
+  ];
   return (request, reply) => {
     const path = request.url.split('?', 1)[0] ?? '';
-    const methods = patterns.filter(({ pattern }) => pattern.test(path)).map(({ route }) => route.method);
+    const methods = patterns.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
     if (methods.length > 0) {
       void reply.header('allow', [...new Set(methods)].join(', '));
       return sendRejection(

@@ -34,7 +34,7 @@ export function send(
 }
 
 export function sendRejection(
-  { options }: Served,
+  { options }: Pick<Served, 'options'>,
   request: FastifyRequest,
   reply: FastifyReply,
   rejection: Rejection,

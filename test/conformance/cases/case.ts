@@ -103,12 +103,15 @@ export function secretWrite(body: Json, path?: string): Ask {
 }
 
 /** A deployment with one secret entry; its path is its own unless the entry says otherwise. */
-export function withSecret(entry: Json, fields: Json = {}): Ask {
+export function withSecret(entry: Json, fields: Json = {}, options: CallOptions = {}): Ask {
   return (stage) =>
-    post({
-      secrets: [{ name: 'DB', vault_path: `resources/${stage.fresh()}`, anchor: 'external', ...entry }],
-      ...fields,
-    })(stage);
+    post(
+      {
+        secrets: [{ name: 'DB', vault_path: `resources/${stage.fresh()}`, anchor: 'external', ...entry }],
+        ...fields,
+      },
+      options,
+    )(stage);
 }
 
 /** Records that only controllers write are put where a controller would put them. */

@@ -1,4 +1,15 @@
-import { ask, type Case, DEPLOYMENTS, inside, post, put, refused, type Stage, stored } from './case.ts';
+import {
+  ask,
+  type Case,
+  DEPLOYMENTS,
+  inside,
+  post,
+  put,
+  refused,
+  type Stage,
+  stored,
+  withSecret,
+} from './case.ts';
 
 const raw = (text: string | Buffer) => ask('POST', DEPLOYMENTS, { raw: text });
 
@@ -62,6 +73,7 @@ export const requestCases: readonly Case[] = [
   ...refused('method_not_allowed', 'method', {
     PATCH: ask('PATCH', `${DEPLOYMENTS}/web`, { body: {} }),
     'DELETE of the list': ask('DELETE', DEPLOYMENTS),
+    'DELETE of a public path': ask('DELETE', '/healthz'),
   }),
   ...refused('unauthenticated', 'Authorization', {
     'no credential': ask('GET', DEPLOYMENTS, { token: null }),
@@ -111,6 +123,11 @@ export const requestCases: readonly Case[] = [
       path: DEPLOYMENTS,
       options: { tenant: stage.tenant.id },
     }),
+    'its own by UUID in upper case': (stage) => ({
+      method: 'GET',
+      path: DEPLOYMENTS,
+      options: { tenant: stage.tenant.id.toUpperCase() },
+    }),
     'its own by slug': (stage) => ({
       method: 'GET',
       path: DEPLOYMENTS,
@@ -120,6 +137,30 @@ export const requestCases: readonly Case[] = [
   ...refused('role_forbidden', 'Authorization', {
     'a viewer who writes': (stage) => post({}, { token: stage.tenant.tokens.viewer })(stage),
     'a tenant that makes tenants': ask('POST', '/api/v1/tenants', { body: { slug: 'mine' } }),
+  }),
+  ...refused('role_forbidden', 'secrets[0].values', {
+    'a deployer who writes a value': (stage) =>
+      withSecret({ values: { a: 'b' } }, {}, { token: stage.tenant.tokens.deployer })(stage),
+  }),
+  ...refused('role_forbidden', 'secrets[0].generate', {
+    'a deployer who mints': (stage) =>
+      withSecret({ generate: { keys: ['a'] } }, {}, { token: stage.tenant.tokens.deployer })(stage),
+    'a deployer who mints for a job': (stage) => ({
+      method: 'POST',
+      path: '/api/v1/jobs',
+      options: {
+        token: stage.tenant.tokens.deployer,
+        body: {
+          name: stage.fresh(),
+          image: stage.image,
+          secrets: [{ name: 'DB', vault_path: `resources/${stage.fresh()}`, generate: { keys: ['a'] } }],
+        },
+      },
+    }),
+  }),
+  ...inside('role_forbidden', {
+    'a deployer who references': (stage) =>
+      withSecret({}, {}, { token: stage.tenant.tokens.deployer })(stage),
   }),
   ...refused('role_forbidden', 'role', {
     'a tenant that makes platform administrators': ask('POST', '/api/v1/tokens', {
@@ -179,6 +220,7 @@ export const requestCases: readonly Case[] = [
   ...refused('query_parameter_unknown', 'filter', {
     'on a list': ask('GET', `${DEPLOYMENTS}?filter=a`),
     'on a read': ask('GET', `${DEPLOYMENTS}/web?filter=a`),
+    'on a public path': ask('GET', '/healthz?filter=a'),
   }),
   ...refused('query_parameter_unknown', '__proto__', {
     'a prototype key': ask('GET', `${DEPLOYMENTS}?__proto__=a`),
