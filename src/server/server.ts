@@ -271,7 +271,13 @@ export async function startServer({
   const stopReloading =
     config.tls === undefined
       ? () => undefined
-      : reloadCertificate(app.server as unknown as TlsServer, config.tls, readFile, log);
+      : reloadCertificate(
+          app.server as unknown as TlsServer,
+          config.tls,
+          readFile,
+          log,
+          async (certificate) => several?.renewed(certificate),
+        );
   await untilDone(
     async () => {
       await view.load();

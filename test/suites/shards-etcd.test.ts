@@ -36,7 +36,8 @@ class Plane {
     const store = new Store(kv, view);
     const log = (): void => undefined;
     const clock = systemClock;
-    this.membership = new Membership({ kv, id, record: RECORD, leaseMs: LEASE_MS, clock, log });
+    const sees = (revision: number): Promise<boolean> => view.reached(revision);
+    this.membership = new Membership({ kv, id, record: RECORD, leaseMs: LEASE_MS, clock, sees, log });
     this.shards = new Shards({ store, membership: this.membership, clock, log, say: log });
     this.store = new OwnedStore(store, (tenantId) => this.shards.guard(tenantId));
   }
@@ -144,6 +145,7 @@ describe('shards on etcd', () => {
       record: RECORD,
       leaseMs: LEASE_MS,
       clock: systemClock,
+      sees: () => Promise.resolve(true),
       log,
     });
     await member.join();
@@ -164,5 +166,65 @@ describe('shards on etcd', () => {
     // The store never ends it while the process still relies on it.
     expect(gone.certain).toBe(false);
     await member.leave();
+  });
+
+  it('that come back to a process take nothing of what it decided before they were away', async () => {
+    const [, second] = opened;
+    if (second === undefined) throw new Error('the test before did not run');
+    await eventually(
+      'it holds all',
+      () => second.shards.count,
+      (count) => count === 64,
+    );
+    // Decided in this epoch, and stored only after another one has begun.
+    const decided = second.store.forTenant(TENANT);
+    const transaction = decided.transaction().put('quota', 'quota', { containers: 7 });
+    const epoch = second.shards.guard(TENANT)?.modRevision ?? 0;
+    await second.kv.revokeLease(second.membership.lease ?? '');
+    await eventually(
+      'it holds the shard again',
+      () => second.shards.guard(TENANT)?.modRevision ?? 0,
+      (revision) => revision > epoch,
+    );
+    expect(second.membership.lost).toBe(1);
+    await expect(decided.commit(transaction)).rejects.toThrow(ShardNotHeldError);
+    expect(await second.writeQuota(8)).toBe(true);
+  });
+
+  it('are not certain again before the process has seen what was stored while it was gone', async () => {
+    const kv = await openEtcdKv({ endpoints: etcd.endpoints });
+    const hold = Promise.withResolvers<boolean>();
+    let asked = 0;
+    const member = new Membership({
+      kv,
+      id: 'cp_late',
+      record: RECORD,
+      leaseMs: LEASE_MS,
+      clock: systemClock,
+      sees: () => (asked++ === 0 ? Promise.resolve(true) : hold.promise),
+      log: () => undefined,
+    });
+    await member.join();
+    expect(member.certain).toBe(true);
+    await kv.revokeLease(member.lease ?? '');
+    await eventually(
+      'it has registered anew',
+      () => asked,
+      (times) => times > 1,
+    );
+    expect(member.certain).toBe(false);
+    hold.resolve(true);
+    await eventually(
+      'it is certain',
+      () => member.certain,
+      (certain) => certain,
+    );
+    // A renewed certificate is told under the same lease.
+    await member.describe({ certificate: 'renewed' });
+    const stored = await kv.get(globalKey('control-planes', 'cp_late'));
+    expect(stored?.value).toContain('renewed');
+    await member.leave();
+    expect(await kv.get(globalKey('control-planes', 'cp_late'))).toBeUndefined();
+    await kv.close();
   });
 });

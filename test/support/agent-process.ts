@@ -12,6 +12,8 @@ export interface AgentOptions {
   /** Needed on the first start of a data folder. */
   readonly joinToken?: string;
   readonly labels?: Readonly<Record<string, string>>;
+  /** What the certificate of the control plane must lead to. */
+  readonly caDigest?: string;
   /** The network namespace to dial from; absent: the tests' own. */
   readonly namespace?: string;
 }
@@ -57,6 +59,7 @@ export async function startAgent(options: AgentOptions): Promise<AgentProcess> {
       '--engine',
       options.socketPath,
       ...labels,
+      ...(options.caDigest === undefined ? [] : ['--ca-digest', options.caDigest]),
     ];
     const line =
       options.namespace === undefined

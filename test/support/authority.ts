@@ -11,25 +11,21 @@ export interface TestCertificate {
   readonly key: Buffer;
 }
 
+function openssl(...args: readonly string[]): void {
+  execFileSync('openssl', args, { stdio: ['ignore', 'ignore', 'pipe'] });
+}
+
+function newKey(file: string): readonly string[] {
+  return ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', file];
+}
+
 /** A throw-away authority and a certificate of it for 127.0.0.1 and localhost, made in `folder`. */
 export async function makeCertificate(folder: string): Promise<TestCertificate> {
   const file = (name: string): string => join(folder, name);
-  const openssl = (...args: string[]): void => {
-    execFileSync('openssl', args, { stdio: ['ignore', 'ignore', 'pipe'] });
-  };
-  const key = (name: string): string[] => [
-    '-newkey',
-    'ec',
-    '-pkeyopt',
-    'ec_paramgen_curve:P-256',
-    '-nodes',
-    '-keyout',
-    file(name),
-  ];
   openssl(
     'req',
     '-x509',
-    ...key('ca.key'),
+    ...newKey(file('ca.key')),
     '-out',
     file('ca.crt'),
     '-days',
@@ -37,20 +33,7 @@ export async function makeCertificate(folder: string): Promise<TestCertificate> 
     '-subj',
     '/CN=berth test authority',
   );
-  openssl('req', ...key('server.key'), '-out', file('server.csr'), '-subj', '/CN=localhost');
-  await writeFile(file('san'), 'subjectAltName=DNS:localhost,IP:127.0.0.1\n');
-  const signed = [
-    '-CA',
-    file('ca.crt'),
-    '-CAkey',
-    file('ca.key'),
-    '-CAcreateserial',
-    '-days',
-    '2',
-    '-extfile',
-    file('san'),
-  ];
-  openssl('x509', '-req', '-in', file('server.csr'), '-out', file('server.crt'), ...signed);
+  await signCertificate(folder, 'server');
   return {
     certFile: file('server.crt'),
     keyFile: file('server.key'),
@@ -59,4 +42,14 @@ export async function makeCertificate(folder: string): Promise<TestCertificate> 
     cert: await readFile(file('server.crt')),
     key: await readFile(file('server.key')),
   };
+}
+
+/** Another certificate of the authority in `folder`: `<name>.crt` and `<name>.key`, or those renewed. */
+export async function signCertificate(folder: string, name: string): Promise<void> {
+  const file = (one: string): string => join(folder, one);
+  openssl('req', ...newKey(file(`${name}.key`)), '-out', file(`${name}.csr`), '-subj', '/CN=localhost');
+  await writeFile(file('san'), 'subjectAltName=DNS:localhost,IP:127.0.0.1\n');
+  const authority = ['-CA', file('ca.crt'), '-CAkey', file('ca.key'), '-CAcreateserial'];
+  const chosen = ['-days', '2', '-extfile', file('san')];
+  openssl('x509', '-req', '-in', file(`${name}.csr`), '-out', file(`${name}.crt`), ...authority, ...chosen);
 }

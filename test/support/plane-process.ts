@@ -35,6 +35,7 @@ export class PlaneProcess {
   readonly #environment: Readonly<Record<string, string>>;
   #child: ChildProcess | undefined;
   #log = '';
+  #scheme = 'http';
   #port = 0;
 
   constructor(environment: Readonly<Record<string, string>> = {}) {
@@ -50,7 +51,7 @@ export class PlaneProcess {
   }
 
   get url(): string {
-    return `http://127.0.0.1:${this.#port}`;
+    return `${this.#scheme}://127.0.0.1:${this.#port}`;
   }
 
   log(): string {
@@ -87,9 +88,10 @@ export class PlaneProcess {
     child.stderr.on('data', take);
     const deadline = performance.now() + READY_MS;
     for (;;) {
-      const port = /"url":"http:\/\/[^":]+:(\d+)"/.exec(said)?.[1];
-      if (port !== undefined) {
+      const [, scheme, port] = /"url":"(https?):\/\/[^":]+:(\d+)"/.exec(said) ?? [];
+      if (scheme !== undefined) {
         said = undefined;
+        this.#scheme = scheme;
         this.#port = Number(port);
         return this;
       }

@@ -134,6 +134,38 @@ describe('a real agent under three control planes', () => {
     expect(await node.pids('web')).toEqual(before);
   });
 
+  it('leaves no reader waiting when the control plane it is connected to is stopped and ends no connection', async () => {
+    const direct = await connectedPlane();
+    const [other] = planes.others(direct);
+    if (other === undefined) throw new Error('too few');
+    const [instance] = Object.keys(await node.pids('web'));
+    const said = as(other)('POST', '/api/v1/deployments/web/exec', {
+      command: ['sh', '-c', 'echo begun > /tmp/begun; sleep 25'],
+      instance,
+    });
+    await eventually(
+      'the command runs',
+      () =>
+        as(direct)('POST', '/api/v1/deployments/web/exec', { command: ['cat', '/tmp/begun'], instance }).then(
+          ({ body }) => body.stdout as string | undefined,
+        ),
+      (text) => text === 'begun\n',
+    );
+    const begun = performance.now();
+    direct.pause();
+    try {
+      const { status, body } = await said;
+      expect(status).toBe(503);
+      expect(body.why).toContain('it is gone');
+      process.stdout.write(`a reader knew after ${Math.round(performance.now() - begun)} ms\n`);
+      expect(performance.now() - begun).toBeLessThan(10_000);
+    } finally {
+      direct.resume();
+    }
+    await settled();
+    await connectedPlane();
+  });
+
   it('is sent on by a control plane that alone has lost the store, and its node is not failed by it', async () => {
     const before = await node.pids('web');
     const alone = await connectedPlane();

@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 /** Answers another control plane: its proof, what it asks, and where the answer goes. */
 export type PeerHandler = (
   proof: string | undefined,
-  body: string,
+  request: { readonly method: string; readonly path: string; readonly body: string },
   response: ServerResponse,
 ) => Promise<void>;
 
@@ -20,7 +20,8 @@ export function addPeerPaths(
       const proof = request.headers['berth-control-plane'];
       const body = Buffer.isBuffer(request.body) ? request.body.toString('utf8') : '';
       reply.hijack();
-      handle(typeof proof === 'string' ? proof : undefined, body, reply.raw).catch((error: unknown) => {
+      const asked = { method: request.method, path: request.raw.url ?? '', body };
+      handle(typeof proof === 'string' ? proof : undefined, asked, reply.raw).catch((error: unknown) => {
         log.warn({ err: error }, 'another control plane could not be answered');
         reply.raw.destroy();
       });

@@ -10,11 +10,16 @@ export function reloadCertificate(
   files: { readonly cert: string; readonly key: string },
   readFile: (path: string) => string,
   log: Logger,
+  onReloaded: (certificate: string) => Promise<void> = () => Promise.resolve(),
 ): () => void {
   const reload = (): void => {
     try {
-      server.setSecureContext({ cert: readFile(files.cert), key: readFile(files.key) });
+      const cert = readFile(files.cert);
+      server.setSecureContext({ cert, key: readFile(files.key) });
       log.info({ cert: files.cert }, 'certificate reloaded');
+      onReloaded(cert).catch((error: unknown) =>
+        log.warn({ err: error }, 'the new certificate could not be written down for other control planes'),
+      );
     } catch (error) {
       log.error({ err: error, cert: files.cert }, 'the new certificate cannot be used; the old one stays');
     }

@@ -198,6 +198,25 @@ describe('among several control planes', () => {
     expect(sim.controllers.volumeSigns.mayLease(TENANT, n('n1'))).toBe(false);
   });
 
+  it('a process that comes back with its sessions while the promotion is being stored is judged anew', async () => {
+    await elsewhere();
+    const { kv } = sim;
+    const commit = kv.commit.bind(kv);
+    let raced = false;
+    (kv as { commit: Kv['commit'] }).commit = async (one) => {
+      if (!raced && (one.puts?.some(({ value }) => value.includes('"epoch":2,')) ?? false)) {
+        raced = true;
+        // It was cut off from the store past its lease; its agents stayed with it.
+        await commit(sim.tenant.transaction().putGlobal('control-planes', 'cp_other', other).toCommit());
+      }
+      return commit(one);
+    };
+    await sim.write((transaction) => transaction.deleteGlobal('control-planes', 'cp_other'));
+    await sim.advance(60_000);
+    expect(raced).toBe(true);
+    expect(volume()).toMatchObject({ primaryNodeId: 'n1', epoch: 1 });
+  });
+
   it('a session that opens while the promotion is being stored is judged anew', async () => {
     await sim.advance(60_000);
     await copied();

@@ -158,6 +158,20 @@ export class VolumesController implements Controller, VolumeSigns {
     return this.#deps.store.getGlobal('control-planes', session.controlPlane) !== undefined;
   }
 
+  /** The process that has the session counts as gone: if it is back meanwhile, it gives leases in that session as before. */
+  #expectNoLeaseElsewhere(transaction: Transaction, tenant: TenantStore, node: NodeName): void {
+    const session = tenant.get('node-sessions', joinId(node));
+    if (session === undefined) return;
+    const { controlPlane } = session.record;
+    transaction
+      .expect('node-sessions', session.id, session)
+      .expectGlobal(
+        'control-planes',
+        controlPlane,
+        this.#deps.store.getGlobal('control-planes', controlPlane),
+      );
+  }
+
   async #converge(key: string): Promise<void> {
     const slash = key.indexOf('/');
     const tenantId = key.slice(0, slash) as TenantId;
@@ -188,6 +202,7 @@ export class VolumesController implements Controller, VolumeSigns {
       this.#memory.withhold(tenant.tenantId, primary, stored.record.id);
       // A session that opens meanwhile, wherever, is in the node's record: then it is judged anew.
       transaction.expect('nodes', joinId(primary), tenant.get('nodes', joinId(primary)));
+      this.#expectNoLeaseElsewhere(transaction, tenant, primary);
     }
     const result = await tenant.commit(transaction);
     metrics.committed(this.name, result.ok ? 'ok' : 'conflict');

@@ -5,6 +5,7 @@ import type { Journal } from '../journal/journal.ts';
 import { joinId } from '../store/keys.ts';
 import type { Store, TenantStore } from '../store/store.ts';
 import type { AgentSession } from './session.ts';
+import { expectSession } from './session-guard.ts';
 
 /** The wire format of spec 2.8, nothing beside it. */
 export function assignedNetworks(tenant: TenantStore, node: string): readonly NetworkSettings[] {
@@ -53,10 +54,9 @@ export class NetworkReports {
       if (stored?.record.nodeId !== node) continue;
       const known = tenant.get('network-observations', id)?.record;
       if (known?.state === seen.state && known.message === seen.message) continue;
-      const transaction = tenant
-        .transaction()
-        .expect('networks', id, stored)
-        .put('network-observations', id, seen);
+      const transaction = expectSession(tenant, session.identity, tenant.transaction());
+      if (transaction === undefined) return;
+      transaction.expect('networks', id, stored).put('network-observations', id, seen);
       if (known?.state !== seen.state) {
         this.#options.journal.event(transaction, tenantId, {
           kind: `network.${seen.state}`,

@@ -11,15 +11,15 @@ import type { Store } from '../store/store.ts';
 import { Transaction } from '../store/transaction.ts';
 import type { PlacedInstances } from './placed-instances.ts';
 import { BatchWriter } from './batch-writer.ts';
-import type { AgentSession } from './session.ts';
+import type { AgentSession, SessionIdentity } from './session.ts';
+import { expectSession } from './session-guard.ts';
 
 /** Puts of one commit; etcd takes 128 operations by default, and each put has a guard beside it. */
 const BATCH = 60;
 const CONFLICT_PAUSE_MS = 20;
 
 interface Pending {
-  readonly tenantId: TenantId;
-  readonly node: string;
+  readonly session: SessionIdentity;
   readonly observation: InstanceObservation;
 }
 
@@ -69,7 +69,8 @@ export class Reports {
       const stored = placed.find(tenantId, node, observation.id);
       // A node speaks of what was assigned to it and of nothing else.
       if (stored === undefined || !this.#isNews(tenantId, stored, observation)) continue;
-      this.#pending.set(tenantKey(tenantId, 'observations', stored.id), { tenantId, node, observation });
+      const key = tenantKey(tenantId, 'observations', stored.id);
+      this.#pending.set(key, { session: session.identity, observation });
     }
     if (report.usage !== undefined) this.#measured(session, report.usage);
     if (report.engineProblem !== session.engineProblem) this.#tellEngine(session, report.engineProblem);
@@ -104,20 +105,24 @@ export class Reports {
     return known === undefined || canonicalJson(known) !== canonicalJson(observation);
   }
 
-  /** Guarded by the instance: an observation of one that was deleted or moved meanwhile must not come to life. */
+  /**
+   * Guarded by the instance: an observation of one that was deleted or moved meanwhile must not come to life. And by the session: what
+   * it said must not hide what a newer one said.
+   */
   async #commitBatch(): Promise<void> {
     const batch = [...this.#pending].slice(0, BATCH);
     const guards = new Map<string, string>();
     let whole: Transaction | undefined;
-    for (const [key, { tenantId, node, observation }] of batch) {
+    for (const [key, { session, observation }] of batch) {
+      const { tenantId, node } = session;
       const stored = this.#options.placed.find(tenantId, node, observation.id);
-      if (stored === undefined) {
+      const tenant = this.#options.store.forTenant(tenantId);
+      const part = stored && expectSession(tenant, session, tenant.transaction());
+      if (stored === undefined || part === undefined) {
         this.#pending.delete(key);
         continue;
       }
-      const part = new Transaction(tenantId)
-        .expect('instances', stored.id, stored)
-        .put('observations', stored.id, observation);
+      part.expect('instances', stored.id, stored).put('observations', stored.id, observation);
       guards.set(tenantKey(tenantId, 'instances', stored.id), key);
       whole = whole === undefined ? part : whole.include(part.toCommit());
     }

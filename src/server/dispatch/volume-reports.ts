@@ -10,16 +10,17 @@ import type { Journal } from '../journal/journal.ts';
 import type { Stored } from '../store/collection.ts';
 import { joinId, tenantKey } from '../store/keys.ts';
 import type { Store } from '../store/store.ts';
-import { Transaction } from '../store/transaction.ts';
+import type { Transaction } from '../store/transaction.ts';
 import type { PlacedVolumes } from './placed-volumes.ts';
 import { BatchWriter } from './batch-writer.ts';
-import type { AgentSession } from './session.ts';
+import type { AgentSession, SessionIdentity } from './session.ts';
+import { expectSession } from './session-guard.ts';
 import type { VolumeSigns } from './volume-signs.ts';
 
 /** Of one commit: etcd takes 128 operations. */
 const MAX_OPERATIONS = 120;
-/** Two guards and a put. */
-const OPERATIONS_EACH = 3;
+/** Three guards and a put. */
+const OPERATIONS_EACH = 4;
 /** A node that tells of more at once is broken or hostile; all are in what it reports. */
 const MAX_DIVERGED_EVENTS = 8;
 const CONFLICT_PAUSE_MS = 20;
@@ -27,8 +28,7 @@ const CONFLICT_PAUSE_MS = 20;
 const MEASURED_EVERY_MS = 60_000;
 
 interface Pending {
-  readonly tenantId: TenantId;
-  readonly node: NodeName;
+  readonly session: SessionIdentity;
   readonly seen: SeenVolume;
 }
 
@@ -94,7 +94,7 @@ export class VolumeReports {
     for (const stored of placed.on(tenantId, node)) {
       const observation = said.get(stored.record.id) ?? this.#removed(session, report, stored.record);
       if (observation === undefined) continue;
-      this.#note(tenantId, node as NodeName, { ...observation, measuredAt }, heardMs);
+      this.#note(session.identity, { ...observation, measuredAt }, heardMs);
     }
     this.#writer.write();
   }
@@ -118,11 +118,12 @@ export class VolumeReports {
     return { volumeId: id, role: 'replica', epoch, state: 'gone' };
   }
 
-  #note(tenantId: TenantId, node: NodeName, seen: SeenVolume, heardMs: number): void {
+  #note(session: SessionIdentity, seen: SeenVolume, heardMs: number): void {
+    const { tenantId, node } = session;
     const id = joinId(seen.volumeId, node);
     const key = tenantKey(tenantId, 'volume-observations', id);
     this.#newest.set(key, seen);
-    this.#options.signs.reported(tenantId, node, seen, heardMs);
+    this.#options.signs.reported(tenantId, node as NodeName, seen, heardMs);
     const known =
       this.#pending.get(key)?.seen ??
       this.#options.store.forTenant(tenantId).get('volume-observations', id)?.record;
@@ -131,11 +132,11 @@ export class VolumeReports {
       if (!due || measures(known) === measures(seen)) return;
     }
     this.#measuredMs.set(key, heardMs);
-    this.#pending.set(key, { tenantId, node, seen });
+    this.#pending.set(key, { session, seen });
   }
 
   /**
-   * Guarded by the volume: words on one that is gone must not come to life. One tenant's at a time, and what could not be stored
+   * Guarded by the volume: words on one that is gone must not come to life; and by the session: they must not hide newer ones. One tenant's at a time, and what could not be stored
    * goes to the end: what one tenant's nodes say never holds up another's.
    */
   async #commitBatch(): Promise<void> {
@@ -144,16 +145,19 @@ export class VolumeReports {
     let whole: Transaction | undefined;
     let operations = 0;
     for (const [key, entry] of this.#pending) {
-      if (entry.tenantId !== first?.tenantId) continue;
-      const stored = this.#options.placed.find(entry.tenantId, entry.node, entry.seen.volumeId);
-      if (stored === undefined) {
+      const { tenantId, node } = entry.session;
+      if (tenantId !== first?.session.tenantId) continue;
+      const stored = this.#options.placed.find(tenantId, node, entry.seen.volumeId);
+      const tenant = this.#options.store.forTenant(tenantId);
+      const part = stored && expectSession(tenant, entry.session, tenant.transaction());
+      if (stored === undefined || part === undefined) {
         this.#forget(key);
         continue;
       }
       const diverged = this.#newlyDiverged(entry);
       operations += OPERATIONS_EACH + diverged.length;
       if (operations > MAX_OPERATIONS) break;
-      const part = this.#part(entry, stored, diverged);
+      this.#addTo(part, entry, stored, diverged);
       whole = whole === undefined ? part : whole.include(part.toCommit());
       batch.push([key, entry]);
     }
@@ -177,21 +181,22 @@ export class VolumeReports {
     this.#measuredMs.delete(key);
   }
 
-  #newlyDiverged({ tenantId, node, seen }: Pending): NonNullable<SeenVolume['diverged']> {
+  #newlyDiverged({ session: { tenantId, node }, seen }: Pending): NonNullable<SeenVolume['diverged']> {
     const id = joinId(seen.volumeId, node);
     const before = this.#options.store.forTenant(tenantId).get('volume-observations', id)?.record;
     const told = new Set(before?.diverged?.map(({ epoch }) => epoch));
     return (seen.diverged ?? []).filter(({ epoch }) => !told.has(epoch)).slice(0, MAX_DIVERGED_EVENTS);
   }
 
-  #part(
-    { tenantId, node, seen }: Pending,
+  #addTo(
+    transaction: Transaction,
+    { session: { tenantId, node }, seen }: Pending,
     stored: Stored<VolumeRecord>,
     diverged: NonNullable<SeenVolume['diverged']>,
-  ): Transaction {
+  ): void {
     const id = joinId(seen.volumeId, node);
     const before = this.#options.store.forTenant(tenantId).get('volume-observations', id);
-    const transaction = new Transaction(tenantId)
+    transaction
       .expect('volumes', stored.id, stored)
       .expect('volume-observations', id, before)
       .put('volume-observations', id, seen);
@@ -203,7 +208,6 @@ export class VolumeReports {
         details: { name: stored.record.name, nodeId: node, epoch, path },
       });
     }
-    return transaction;
   }
 
   close(): void {

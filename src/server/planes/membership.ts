@@ -10,6 +10,8 @@ export interface MembershipOptions {
   readonly record: ControlPlaneRecord;
   readonly leaseMs: number;
   readonly clock: Clock;
+  /** Resolves when the process sees everything that was stored up to the revision; false: it does not follow. */
+  readonly sees: (revision: number) => Promise<boolean>;
   readonly log: (problem: string, details: Readonly<Record<string, unknown>>) => void;
 }
 
@@ -25,14 +27,18 @@ export class Membership {
   readonly id: string;
   readonly #options: MembershipOptions;
   readonly #stopping = new AbortController();
+  #record: ControlPlaneRecord;
   #lease: LeaseId | undefined;
   #certainUntilMs = 0;
+  /** Who relied on the process being gone did so before this revision, and it has seen what came of that. */
+  #isSeen = false;
   #loop: Promise<void> | undefined;
   #lost = 0;
 
   constructor(options: MembershipOptions) {
     this.#options = options;
     this.id = options.id;
+    this.#record = options.record;
   }
 
   /** The lease that everything this process holds hangs on. */
@@ -47,7 +53,7 @@ export class Membership {
 
   /** Whether the lease surely has not ended: counted from when the last renewal was sent, not from when it was answered. */
   get certain(): boolean {
-    return this.#options.clock.monotonicMs() < this.#certainUntilMs;
+    return this.#isSeen && this.#options.clock.monotonicMs() < this.#certainUntilMs;
   }
 
   async join(): Promise<void> {
@@ -65,14 +71,29 @@ export class Membership {
     if (lease !== undefined) await this.#options.kv.revokeLease(lease).catch(() => undefined);
   }
 
+  /** What the others read of this process, e.g. the digest of a renewed certificate. */
+  async describe(change: Partial<ControlPlaneRecord>): Promise<void> {
+    this.#record = { ...this.#record, ...change };
+    const lease = this.#lease;
+    if (lease !== undefined) await this.#put(lease);
+  }
+
   async #register(): Promise<void> {
-    const { kv, id, record, leaseMs, clock } = this.#options;
+    const { kv, leaseMs, clock, sees } = this.#options;
     const sentMs = clock.monotonicMs();
     const lease = await kv.grantLease(leaseMs);
-    const key = globalKey('control-planes', id);
-    await kv.commit({ puts: [{ key, value: encodeRecord(record), lease }] });
+    const revision = await this.#put(lease);
     this.#lease = lease;
     this.#certainUntilMs = sentMs + leaseMs;
+    this.#isSeen = await sees(revision);
+  }
+
+  async #put(lease: LeaseId): Promise<number> {
+    const { kv, id } = this.#options;
+    const key = globalKey('control-planes', id);
+    const result = await kv.commit({ puts: [{ key, value: encodeRecord(this.#record), lease }] });
+    // Without a guard nothing can be in its way.
+    return result.ok ? result.revision : Number.POSITIVE_INFINITY;
   }
 
   async #renew(): Promise<void> {
@@ -92,7 +113,7 @@ export class Membership {
   }
 
   async #renewed(): Promise<boolean> {
-    const { kv, clock, leaseMs, log } = this.#options;
+    const { kv, clock, leaseMs, log, sees } = this.#options;
     if (this.#lease === undefined) {
       await this.#register();
       return true;
@@ -100,10 +121,13 @@ export class Membership {
     const sentMs = clock.monotonicMs();
     if (await kv.keepAlive(this.#lease)) {
       this.#certainUntilMs = sentMs + leaseMs;
+      this.#isSeen ||= await sees(await kv.head());
       return true;
     }
     this.#lost += 1;
     this.#lease = undefined;
+    this.#certainUntilMs = 0;
+    this.#isSeen = false;
     log('the lease of this control plane ended; what it held is with others now', {});
     return false;
   }

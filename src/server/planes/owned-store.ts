@@ -1,6 +1,6 @@
 import type { TenantId } from '../../core/model/ids.ts';
 import type { CommitResult, Guard } from '../store/kv.ts';
-import { Store } from '../store/store.ts';
+import { Store, TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
 
 /** The process does not decide for the tenant (any more); whoever does has seen what there is to do. */
@@ -26,13 +26,35 @@ export class OwnedStore extends Store {
     return this.#refused;
   }
 
-  override async commit(transaction: Transaction): Promise<CommitResult> {
-    const { tenantId } = transaction;
+  /** Bound to the epoch in which it was asked for: what was decided then is not stored in a later one, once the shard was away. */
+  override forTenant(tenantId: TenantId): TenantStore {
     const guard = this.#guard(tenantId);
+    return new OwnedTenantStore(this, tenantId, (transaction) => this.#commitUnder(guard, transaction));
+  }
+
+  override commit(transaction: Transaction): Promise<CommitResult> {
+    return this.#commitUnder(this.#guard(transaction.tenantId), transaction);
+  }
+
+  async #commitUnder(guard: Guard | undefined, transaction: Transaction): Promise<CommitResult> {
+    const { tenantId } = transaction;
     if (guard === undefined) throw new ShardNotHeldError(`tenant ${tenantId} is not of this control plane`);
     const result = await super.commit(transaction.include({ guards: [guard] }));
     if (result.ok || !result.failed.includes(guard.key)) return result;
     this.#refused += 1;
     throw new ShardNotHeldError(`tenant ${tenantId} moved to another control plane`);
+  }
+}
+
+class OwnedTenantStore extends TenantStore {
+  readonly #commit: (transaction: Transaction) => Promise<CommitResult>;
+
+  constructor(store: Store, tenantId: TenantId, commit: (transaction: Transaction) => Promise<CommitResult>) {
+    super(store, tenantId);
+    this.#commit = commit;
+  }
+
+  override commit(transaction: Transaction): Promise<CommitResult> {
+    return this.#commit(transaction);
   }
 }

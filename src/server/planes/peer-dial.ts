@@ -1,24 +1,34 @@
 import { createHash } from 'node:crypto';
 import { type IncomingMessage, request } from 'node:http';
-import { connect as connectPlain, type Socket } from 'node:net';
+import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { ControlPlaneRecord } from '../store/records.ts';
+import { PEER_METHOD } from './peer-words.ts';
 
 const CONNECT_MS = 5000;
+const KEEP_ALIVE_MS = 10_000;
 
 /** With TLS, the certificate is one that this machine trusts or the one that the peer wrote down in the store; nothing is sent to another. */
-export async function connected(url: URL, certificate: string | undefined): Promise<Socket> {
+export async function connected(
+  url: URL,
+  certificate: string | undefined,
+  signal?: AbortSignal,
+): Promise<Socket> {
+  signal?.throwIfAborted();
   const secure = url.protocol === 'https:';
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const port = Number(url.port === '' ? (secure ? 443 : 80) : url.port);
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
   const socket = secure
-    ? connectTls({ host, port, rejectUnauthorized: false })
+    ? connectTls({ host, port, rejectUnauthorized: false, ...(isIP(host) === 0 && { servername: host }) })
     : connectPlain({ host, port });
   const timer = setTimeout(
     () => socket.destroy(new Error(`no connection to ${url.host} within ${CONNECT_MS} ms`)),
     CONNECT_MS,
   );
+  const given = (): void => void socket.destroy(new Error('the asker left'));
+  signal?.addEventListener('abort', given, { once: true });
+  socket.setKeepAlive(true, KEEP_ALIVE_MS);
   socket.once('error', reject);
   socket.once(secure ? 'secureConnect' : 'connect', () => {
     socket.off('error', reject);
@@ -31,7 +41,10 @@ export async function connected(url: URL, certificate: string | undefined): Prom
       reject(new Error(`${url.host} shows another certificate than the control plane wrote down`));
     }
   });
-  return promise.finally(() => clearTimeout(timer));
+  return promise.finally(() => {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', given);
+  });
 }
 
 export interface PeerRequest {
@@ -43,10 +56,10 @@ export interface PeerRequest {
 
 export async function askPeer(peer: ControlPlaneRecord, asked: PeerRequest): Promise<IncomingMessage> {
   const url = new URL(asked.path, peer.url);
-  const socket = await connected(url, peer.certificate);
+  const socket = await connected(url, peer.certificate, asked.signal);
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const outgoing = request({
-    method: 'POST',
+    method: PEER_METHOD,
     path: url.pathname,
     headers: {
       host: url.host,

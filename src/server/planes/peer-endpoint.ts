@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { ScalingView } from '../../core/model/scaling.ts';
 import type { Dispatch } from '../dispatch/dispatch.ts';
-import type { PeerProofs } from './peer-proof.ts';
+import type { PeerProofs, ProvenRequest } from './peer-proof.ts';
 import type { PeerQuestion, PeerStreamLine, PeerStreamRequest } from './peer-words.ts';
 
 export interface PeerEndpointOptions {
@@ -22,8 +22,8 @@ export class PeerEndpoint {
   }
 
   /** What an agent that is connected here says. */
-  async stream(proof: string | undefined, body: string, response: ServerResponse): Promise<void> {
-    const asked = this.#asked<PeerStreamRequest>(proof, body);
+  async stream(proof: string | undefined, request: ProvenRequest, response: ServerResponse): Promise<void> {
+    const asked = this.#asked<PeerStreamRequest>(proof, request);
     const stream = asked && this.#options.dispatch().streamHere(asked.tenantId, asked.node, asked.operation);
     if (stream === undefined) {
       notHere(response);
@@ -35,14 +35,14 @@ export class PeerEndpoint {
     response.flushHeaders();
     for await (const item of stream) {
       if (write(response, { item }) || response.destroyed) continue;
-      await Promise.race([once(response, 'drain'), once(response, 'close')]);
+      await drained(response);
     }
     write(response, { end: stream.end ?? {} });
     response.end();
   }
 
-  async question(proof: string | undefined, body: string, response: ServerResponse): Promise<void> {
-    const asked = this.#asked<PeerQuestion>(proof, body);
+  async question(proof: string | undefined, request: ProvenRequest, response: ServerResponse): Promise<void> {
+    const asked = this.#asked<PeerQuestion>(proof, request);
     if (asked === undefined) {
       notHere(response);
       return;
@@ -63,8 +63,19 @@ export class PeerEndpoint {
     }
   }
 
-  #asked<T>(proof: string | undefined, body: string): T | undefined {
-    return this.#options.proofs.holds(proof, body) ? (JSON.parse(body) as T) : undefined;
+  #asked<T>(proof: string | undefined, request: ProvenRequest): T | undefined {
+    return this.#options.proofs.holds(proof, request) ? (JSON.parse(request.body) as T) : undefined;
+  }
+}
+
+/** Taken off again each time: a long stream waits thousands of times. */
+async function drained(response: ServerResponse): Promise<void> {
+  const done = new AbortController();
+  const { signal } = done;
+  try {
+    await Promise.race([once(response, 'drain', { signal }), once(response, 'close', { signal })]);
+  } finally {
+    done.abort();
   }
 }
 

@@ -3,6 +3,7 @@ import type { TenantId } from '../../core/model/ids.ts';
 import type { StreamItem } from '../dispatch/streams.ts';
 
 /** What control planes of one store say to each other, beside what they read in it. */
+export const PEER_METHOD = 'POST';
 export const PEER_STREAM_PATH = '/internal/v1/streams';
 export const PEER_QUESTION_PATH = '/internal/v1/questions';
 

@@ -12,6 +12,7 @@ import { askPeer } from './peer-dial.ts';
 import { passOn } from './pass-on.ts';
 import { prove } from './peer-proof.ts';
 import {
+  PEER_METHOD,
   PEER_QUESTION_PATH,
   PEER_STREAM_PATH,
   type PeerQuestion,
@@ -37,11 +38,18 @@ export class Peers implements OtherControlPlanes {
   readonly self: string;
   readonly #store: Store;
   readonly #tokenKey: Buffer;
+  /** By control plane: what is to be ended when it is gone. */
+  readonly #through = new Map<string, Set<() => void>>();
 
   constructor({ store, self, tokenKey }: PeersOptions) {
     this.#store = store;
     this.self = self;
     this.#tokenKey = tokenKey;
+    // A machine that is lost, or a process that is stopped, ends no connection: nobody would ever hear that it is gone.
+    store.view.onChange(({ tenantId, kind, id, after }) => {
+      if (tenantId !== undefined || kind !== 'control-planes' || after !== undefined) return;
+      for (const end of this.#through.get(id) ?? []) end();
+    });
   }
 
   connected(tenantId: TenantId, node: string): boolean {
@@ -59,11 +67,11 @@ export class Peers implements OtherControlPlanes {
     const peer = this.#peerOf(tenantId, node);
     if (peer === undefined) return undefined;
     const forwarded = new ForwardedStream();
-    void forwarded.run((signal) => {
-      const body = JSON.stringify({ tenantId, node, operation } satisfies PeerStreamRequest);
-      const proof = prove(this.#tokenKey, peer.id, body);
-      return askPeer(peer.record, { path: PEER_STREAM_PATH, proof, body, signal });
-    });
+    const body = JSON.stringify({ tenantId, node, operation } satisfies PeerStreamRequest);
+    const without = this.#whileThere(peer.id, () => forwarded.fail('it is gone'));
+    void forwarded
+      .run((signal) => this.#send(peer, { path: PEER_STREAM_PATH, body, signal }))
+      .finally(without);
     forwarded.stream.begin(operation);
     return forwarded.stream;
   }
@@ -71,6 +79,10 @@ export class Peers implements OtherControlPlanes {
   passOn(controlPlane: string, request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
     const record = this.#store.getGlobal('control-planes', controlPlane)?.record;
     if (record === undefined) return false;
+    socket.once(
+      'close',
+      this.#whileThere(controlPlane, () => socket.destroy()),
+    );
     void passOn(request, socket, head, record);
     return true;
   }
@@ -94,12 +106,8 @@ export class Peers implements OtherControlPlanes {
     if (record === undefined) return undefined;
     const body = JSON.stringify(question);
     try {
-      const answer = await askPeer(record, {
-        path: PEER_QUESTION_PATH,
-        proof: prove(this.#tokenKey, id, body),
-        body,
-        signal: AbortSignal.timeout(QUESTION_MS),
-      });
+      const signal = AbortSignal.timeout(QUESTION_MS);
+      const answer = await this.#send({ id, record }, { path: PEER_QUESTION_PATH, body, signal });
       if (answer.statusCode !== 200) return undefined;
       let text = '';
       for await (const piece of answer.setEncoding('utf8')) text += String(piece);
@@ -114,6 +122,25 @@ export class Peers implements OtherControlPlanes {
     const others = this.#store.listGlobal('control-planes').filter(({ id }) => id !== this.self);
     const answers = await Promise.all(others.map(({ id }) => this.ask<boolean>(id, { kind: 'store' })));
     return answers.includes(true);
+  }
+
+  async #send(
+    { id, record }: Peer,
+    { path, body, signal }: { readonly path: string; readonly body: string; readonly signal: AbortSignal },
+  ): Promise<IncomingMessage> {
+    const receiver = { id, form: record.proofForm };
+    const proof = prove(this.#tokenKey, receiver, { method: PEER_METHOD, path, body });
+    return askPeer(record, { path, proof, body, signal });
+  }
+
+  /** The answer takes it back. */
+  #whileThere(id: string, end: () => void): () => void {
+    const ends = this.#through.get(id) ?? new Set();
+    this.#through.set(id, ends.add(end));
+    return () => {
+      ends.delete(end);
+      if (ends.size === 0 && this.#through.get(id) === ends) this.#through.delete(id);
+    };
   }
 
   #peerOf(tenantId: TenantId, node: string): Peer | undefined {
@@ -161,11 +188,14 @@ class ForwardedStream {
       }
       throw new Error('the connection ended');
     } catch (error) {
-      const text = error instanceof Error ? error.message : String(error);
-      this.stream.finish({
-        error: { reason: 'agent_unreachable', message: `through its control plane: ${text}` },
-      });
+      this.fail(error instanceof Error ? error.message : String(error));
     }
+  }
+
+  fail(why: string): void {
+    this.stream.finish({
+      error: { reason: 'agent_unreachable', message: `through its control plane: ${why}` },
+    });
   }
 
   #take(line: string): void {

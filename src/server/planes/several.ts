@@ -11,7 +11,7 @@ import { Isolation } from './isolation.ts';
 import { Membership } from './membership.ts';
 import { OwnedStore } from './owned-store.ts';
 import { Peers } from './peers.ts';
-import { PeerProofs } from './peer-proof.ts';
+import { PeerProofs, PROOF_FORM } from './peer-proof.ts';
 import { shardOf } from './shard-map.ts';
 import { Shards } from './shards.ts';
 
@@ -45,20 +45,21 @@ function urlOf({ host, port, advertiseUrl, certificate }: OwnAddress): string {
   return `${certificate === undefined ? 'http' : 'https'}://${name}:${port}`;
 }
 
+function digestOf(certificate: string): string {
+  return createHash('sha256').update(new X509Certificate(certificate).raw).digest('hex');
+}
+
 function recordOf(address: OwnAddress, startedAt: string): ControlPlaneRecord {
   const { nodeName, version, baseUrl, certificate } = address;
   const url = urlOf(address);
-  const digest =
-    certificate === undefined
-      ? undefined
-      : createHash('sha256').update(new X509Certificate(certificate).raw).digest('hex');
   return {
     nodeName,
     startedAt,
     version,
     url,
     agentUrl: baseUrl?.replace(/\/+$/, '') ?? url,
-    ...(digest === undefined ? {} : { certificate: digest }),
+    ...(certificate === undefined ? {} : { certificate: digestOf(certificate) }),
+    proofForm: PROOF_FORM,
   };
 }
 
@@ -80,7 +81,9 @@ export class Several {
     this.barrier = new ReadBarrier(store.kv, store.view);
     this.controllersStore = new OwnedStore(store, (tenantId) => this.#shards?.guard(tenantId));
     this.peers = new Peers({ store, self: this.id, tokenKey });
-    this.proofs = new PeerProofs(tokenKey, this.id);
+    this.proofs = new PeerProofs(tokenKey, this.id, () =>
+      store.listGlobal('control-planes').some(({ record }) => (record.proofForm ?? 1) < PROOF_FORM),
+    );
   }
 
   get shards(): Shards | undefined {
@@ -107,6 +110,7 @@ export class Several {
       record: recordOf(address, startedAt),
       leaseMs,
       clock,
+      sees: (revision) => store.view.reached(revision),
       log,
     });
     await membership.join();
@@ -120,6 +124,11 @@ export class Several {
       },
     });
     this.#shards = new Shards({ store, membership, clock, log, say });
+  }
+
+  /** A renewed certificate (PEM) that is shown from now on: others believe what is written down. */
+  async renewed(certificate: string): Promise<void> {
+    await this.#membership?.describe({ certificate: digestOf(certificate) });
   }
 
   status(): Record<string, unknown> {

@@ -24,6 +24,8 @@ export interface ControlPlaneRecord {
   readonly agentUrl: string;
   /** SHA-256 of its certificate, when it serves TLS. */
   readonly certificate?: string;
+  /** Which form of proof it reads (`planes/peer-proof.ts`); absent: the first. */
+  readonly proofForm?: number;
 }
 
 export interface ShardRecord {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { Quota } from '../../core/model/tenant.ts';
 import { tenantKey } from './keys.ts';
@@ -186,6 +186,46 @@ describe('the view', () => {
     expect(await view.reached(1, 5000)).toBe(true);
     expect(contents(view)).toEqual(await listed(kv));
     expect(problems).toHaveLength(3);
+  });
+
+  it('is the store also after that was set back to an older state, e.g. restored from a backup', async () => {
+    let kv = createMemoryKv();
+    const put = (value: number, ...keys: readonly string[]): Promise<unknown> =>
+      kv.commit(
+        transactionOf({ tenant: 0, puts: keys.map((key) => [key, value] as const), deletes: [] }).toCommit(),
+      );
+    await put(1, 'kept', 'gone');
+    await put(2, 'kept');
+    await put(3, 'kept');
+    let handlers: WatchHandlers | undefined;
+    const now = (): Kv => kv;
+    const problems: string[] = [];
+    const view = await StoreView.open(
+      {
+        ...kv,
+        range: (prefix, options) => now().range(prefix, options),
+        watch: (prefix, after, given) => {
+          handlers = given;
+          return now().watch(prefix, after, given);
+        },
+      },
+      { onProblem: (problem) => problems.push(problem) },
+    );
+    open.push({ kv, views: [view] });
+    const told = replica(view);
+    for (const [key, value] of Object.entries(contents(view)) as [string, { modRevision: number }][])
+      told.held.set(key, value.modRevision);
+    kv = createMemoryKv();
+    await put(0, 'kept');
+    open.push({ kv, views: [] });
+    handlers?.onLost('the endpoints now lead to another etcd cluster');
+    await vi.waitFor(async () => expect(contents(view)).toEqual(await listed(kv)));
+    expect(told.problems).toEqual([]);
+    expect(view.revision).toBe(await kv.head());
+    expect(problems.some((problem) => problem.includes('set back'))).toBe(true);
+    // What follows is seen, although its revisions were there before.
+    await put(4, 'kept');
+    expect(contents(view)).toEqual(await listed(kv));
   });
 
   it('does not watch again once it is closed', async () => {

@@ -54,16 +54,22 @@ export class StoreView {
 
   /** Snapshot and diff against what is held, then watch from exactly that revision. */
   async #list(): Promise<void> {
+    // First: nothing newer than the snapshot may come in between, so the snapshot is the truth whatever revisions it has.
+    this.#watch?.close();
     const { entries, revision } = await this.#kv.range(HOT_PREFIX);
     if (this.#closed) return;
+    // Of a store that was set back to an older state: its revisions say nothing about what is held.
+    const isSetBack = revision < this.#revision;
+    if (isSetBack)
+      this.#options.onProblem(`the store was set back from revision ${this.#revision} to ${revision}`);
     const seen = new Set<string>();
     for (const entry of entries) {
       seen.add(entry.key);
-      this.#put(entry);
+      this.#put(entry, isSetBack);
     }
     for (const key of this.#heldKeys()) if (!seen.has(key)) this.#remove(key);
+    if (isSetBack) this.#revision = revision;
     this.#advance(revision);
-    this.#watch?.close();
     this.#watch = this.#kv.watch(HOT_PREFIX, revision, {
       onBatch: (batch) => this.#apply(batch),
       onProgress: (reached) => this.#advance(reached),
@@ -132,12 +138,12 @@ export class StoreView {
     return keys;
   }
 
-  #put(entry: KvEntry): void {
+  #put(entry: KvEntry, isSetBack = false): void {
     const key = parseHotKey(entry.key);
     if (key === undefined) return;
     const collection = this.#collection(key.tenantId, key.kind);
     const before = collection.get(key.id);
-    if (before !== undefined && before.modRevision >= entry.modRevision) return;
+    if (before !== undefined && before.modRevision >= entry.modRevision && !isSetBack) return;
     const after: Stored<unknown> = {
       id: key.id,
       record: decodeRecord(entry.key, entry.value),
