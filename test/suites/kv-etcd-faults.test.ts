@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type EtcdOptions, openEtcdKv } from '../../src/server/store/etcd/open.ts';
 import { type Kv, KvUnavailableError } from '../../src/server/store/kv.ts';
-import { type Etcd, type EtcdMember, type EtcdTestOptions, startEtcd } from '../support/etcd.ts';
+import { type Etcd, type EtcdMember, type EtcdTestOptions, leaderOf, startEtcd } from '../support/etcd.ts';
 import { linesOf, recordWatch, startWriters } from '../support/kv-history.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
@@ -46,15 +46,6 @@ async function failureOf(work: Promise<unknown>): Promise<KvUnavailableError> {
   );
   expect(error).toBeInstanceOf(KvUnavailableError);
   return error as KvUnavailableError;
-}
-
-/** The members' own metrics tell who leads. */
-async function leaderOf(etcd: Etcd): Promise<EtcdMember> {
-  for (const member of etcd.members) {
-    const answer = await fetch(`${member.endpoint}/metrics`, { signal: AbortSignal.timeout(2_000) });
-    if (/^etcd_server_is_leader 1$/m.test(await answer.text())) return member;
-  }
-  throw new Error('no leader');
 }
 
 describe('etcd unreachable', () => {

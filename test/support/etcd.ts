@@ -177,3 +177,12 @@ export async function startEtcd(options: EtcdTestOptions = {}): Promise<Etcd> {
   }
   return { members, endpoints: members.map(({ endpoint }) => endpoint), stop };
 }
+
+/** The members' own metrics tell who leads. */
+export async function leaderOf(etcd: Etcd): Promise<EtcdMember> {
+  for (const member of etcd.members) {
+    const answer = await fetch(`${member.endpoint}/metrics`, { signal: AbortSignal.timeout(2_000) });
+    if (/^etcd_server_is_leader 1$/m.test(await answer.text())) return member;
+  }
+  throw new Error('no leader');
+}

@@ -30,15 +30,20 @@ export interface Tenant {
 
 /** The control plane as a process of its own that can be killed and started again on its data and port. */
 export class PlaneProcess {
-  readonly dataDir = mkdtempSync(join(tmpdir(), 'berth-plane-'));
+  readonly dataDir: string;
   readonly admin: Caller = this.as(TOKEN);
   readonly #environment: Readonly<Record<string, string>>;
   #child: ChildProcess | undefined;
   #log = '';
   #port = 0;
 
-  constructor(environment: Readonly<Record<string, string>> = {}) {
+  /** In a data folder of its own, unless told. */
+  constructor(
+    environment: Readonly<Record<string, string>> = {},
+    dataDir = mkdtempSync(join(tmpdir(), 'berth-plane-')),
+  ) {
     this.#environment = environment;
+    this.dataDir = dataDir;
   }
 
   get port(): number {
@@ -59,7 +64,8 @@ export class PlaneProcess {
 
   /** With more settings than the first time, which are for this start alone. */
   async start(environment: Readonly<Record<string, string>> = {}): Promise<this> {
-    const from = this.#log.length;
+    // Apart from the log, which is cut at its limit.
+    let said = '';
     const listen = `0.0.0.0:${this.#port}`;
     const child = spawn(
       PROGRAM,
@@ -80,19 +86,20 @@ export class PlaneProcess {
     );
     this.#child = child;
     const take = (chunk: Buffer): void => {
+      if (said.length < LOG_LIMIT) said += chunk.toString();
       if (this.#log.length < LOG_LIMIT) this.#log += chunk.toString();
     };
     child.stdout.on('data', take);
     child.stderr.on('data', take);
     const deadline = performance.now() + READY_MS;
     for (;;) {
-      const port = /"url":"http:\/\/[^":]+:(\d+)"/.exec(this.#log.slice(from))?.[1];
+      const port = /"url":"http:\/\/[^":]+:(\d+)"/.exec(said)?.[1];
       if (port !== undefined) {
         this.#port = Number(port);
         return this;
       }
       if (child.exitCode !== null || performance.now() > deadline)
-        throw new Error(`the control plane is not ready:\n${this.#log.slice(-4000)}`);
+        throw new Error(`the control plane is not ready:\n${said.slice(-4000)}`);
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
   }
