@@ -6,6 +6,13 @@ const FILES = [
   'test/system/agent-faults.test.ts',
   'test/system/volumes-failover.test.ts',
   'test/system/several-planes.test.ts',
+  'test/system/several-etcd.test.ts',
+  'test/system/several-compaction.test.ts',
+  'test/system/clock-jumps.test.ts',
+  'test/system/cluster-faults.test.ts',
+  'test/system/reconnect-storm.test.ts',
+  'test/system/disk-full.test.ts',
+  'test/system/engine-disk-full.test.ts',
 ];
 
 const asked = process.argv.slice(2);

@@ -4,6 +4,7 @@ import {
   EngineConflictError,
   EngineUnavailableError,
   ImagePullError,
+  isNoSpace,
   type PullFailure,
   UnsafeSpecError,
 } from './engine/errors.ts';
@@ -61,7 +62,7 @@ export function problemOf(step: InstanceStep['kind'], error: unknown): Problem {
   if (step === 'ensureNetwork' && error instanceof EngineConflictError) return problem('network_conflict');
   if (step === 'start' && PORT_TAKEN.test(message)) return problem('port_in_use');
   if (step === 'start' && COMMAND_MISSING.test(message)) return problem('command_not_found', SLOW_BACK_OFF);
-  return problem(REASONS[step]);
+  return problem(REASONS[step], isNoSpace(error) ? SLOW_BACK_OFF : USUAL_BACK_OFF);
 }
 
 const REASONS: Readonly<Record<InstanceStep['kind'], string>> = {

@@ -30,7 +30,10 @@ import type { NodeFacts } from './node-facts.ts';
 import { retryAfterMs } from './retry-after.ts';
 import { decodeServerMessage } from './server-message.ts';
 
-const BACK_OFF = { baseMs: 500, capMs: 30_000 };
+/** Pauses end, and the queue of those who come back with it, within the 30 s for which a control plane that started fails no node. */
+const BACK_OFF = { baseMs: 500, capMs: 20_000 };
+/** Those who were told to come back in the same second are spread over it. */
+const TURN_MS = 1_000;
 const HANDSHAKE_DEADLINE_MS = 10_000;
 /** A session that lasted so long was a good one: the next dial starts anew. */
 const GOOD_SESSION_MS = 2_000;
@@ -59,6 +62,8 @@ export interface SessionOptions {
 interface Ending {
   readonly reason: string;
   readonly retryMs?: number;
+  /** It answers, and has given this agent its turn: nothing has failed, and a longer pause would only miss the turn. */
+  readonly queued?: boolean;
   readonly farewell?: Farewell;
 }
 
@@ -104,11 +109,14 @@ export class Session {
       const ending = await this.#connect(signal);
       if (signal.aborted) return undefined;
       if (ending.farewell?.retry === false) return ending.farewell;
-      failures = performance.now() - begun >= GOOD_SESSION_MS ? 1 : failures + 1;
-      this.#addresses.moveOn();
+      if (ending.queued !== true) {
+        failures = performance.now() - begun >= GOOD_SESSION_MS ? 1 : failures + 1;
+        this.#addresses.moveOn();
+      }
       // Longer pauses only after every address has failed: one that is down is no reason to be slow with the next.
       const rounds = Math.ceil(failures / this.#addresses.count);
-      const waitMs = Math.round((ending.retryMs ?? 0) + fullJitterMs(rounds, BACK_OFF, random));
+      const spreadMs = ending.queued === true ? random() * TURN_MS : fullJitterMs(rounds, BACK_OFF, random);
+      const waitMs = Math.round((ending.retryMs ?? 0) + spreadMs);
       log.warn('no session with the control plane', { reason: ending.reason, retryInMs: waitMs });
       await pause(waitMs, undefined, { signal }).catch(() => {});
     }
@@ -218,7 +226,7 @@ async function refusal(response: IncomingMessage): Promise<Ending> {
   const record = fields(await readJson(response).catch(() => undefined));
   const words = [nonEmpty(record['code']), nonEmpty(record['why'])].filter((word) => word !== undefined);
   const reason = [`the control plane answered ${status}`, ...words].join(': ');
-  return { reason, ...(retryMs === undefined ? {} : { retryMs }) };
+  return { reason, ...(retryMs === undefined ? {} : { retryMs, queued: status === 429 }) };
 }
 
 interface Silence {

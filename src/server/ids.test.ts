@@ -27,6 +27,21 @@ describe('ids', () => {
     expect(idsAt([1000]).next('deployment') < idsAt([1001]).next('deployment')).toBe(true);
   });
 
+  it('follow one that is there already, also if the clock was set back while nothing ran', () => {
+    const time = fc.integer({ min: 1, max: 2 ** 50 - 2 });
+    fc.assert(
+      fc.property(time, time, (before, now) => {
+        const earlier = idsAt([before]).next('event');
+        const [one, other] = [idsAt([now]), idsAt([now])];
+        for (const ids of [one, other]) ids.follow(earlier);
+        const made = [one.next('event'), one.next('event'), other.next('event')];
+        expect(made.every((id) => id > earlier)).toBe(true);
+        expect(new Set(made).size).toBe(3);
+        expect(idsAt([now]).next('event') > idsAt([now]).lowest('event')).toBe(true);
+      }),
+    );
+  });
+
   it('carry their kind and have one form', () => {
     const ids = idsAt([Date.parse('2026-01-01')]);
     expect(ids.next('deployment')).toMatch(/^dep_[0-9a-hjkmnp-tv-z]{26}$/);

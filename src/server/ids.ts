@@ -14,6 +14,14 @@ export interface Ids {
   request(): string;
 }
 
+/** Those of one process, which has to go on after what other processes, or itself before a restart, have made. */
+export interface ProcessIds extends Ids {
+  /** Sorts before every id of the kind that the clock would give now. */
+  lowest(kind: IdKind): string;
+  /** What is made from now on sorts after this one, whatever the clock says. */
+  follow(id: string): void;
+}
+
 function encode(value: number, characters: number): string {
   let text = '';
   let rest = value;
@@ -24,20 +32,28 @@ function encode(value: number, characters: number): string {
   return text;
 }
 
+/** The millisecond that an id begins with. */
+function timeOf(id: string): number {
+  const from = id.indexOf('_') + 1;
+  const characters = id.slice(from, from + TIME_CHARACTERS);
+  return [...characters].reduce((value, character) => value * 32 + ALPHABET.indexOf(character), 0);
+}
+
 /**
  * Typed ids that sort by the time they were made: the millisecond, 40 random bits drawn for it, and a counter that starts
  * at random. Within one millisecond, and when the clock steps back, only the counter moves, so that ids of one process
  * are strictly increasing.
  */
-export function createIds(clock: Clock): Ids {
+export function createIds(clock: Clock): ProcessIds {
   let lastMs = 0;
+  let lowestMs = 0;
   let stem = '';
   let counter = 0;
   let requests = 0;
   const process = randomBytes(6).toString('hex');
   return {
     next(kind) {
-      const now = clock.now().getTime();
+      const now = Math.max(clock.now().getTime(), lowestMs);
       if (now > lastMs) {
         lastMs = now;
         const random = randomBytes(9);
@@ -47,6 +63,11 @@ export function createIds(clock: Clock): Ids {
         counter += 1;
       }
       return `${ID_PREFIXES[kind]}_${stem}${encode(counter, COUNTER_CHARACTERS)}`;
+    },
+    lowest: (kind) => `${ID_PREFIXES[kind]}_${encode(clock.now().getTime(), TIME_CHARACTERS)}`,
+    follow: (id) => {
+      // The next millisecond, with bits of its own: several processes may follow the same id.
+      lowestMs = Math.max(lowestMs, timeOf(id) + 1);
     },
     tenant: () => randomUUID() as TenantId,
     request: () => {

@@ -38,6 +38,7 @@ import { SecretReferences } from './secrets/references.ts';
 import { openKv } from './store/open.ts';
 import { Store } from './store/store.ts';
 import { StoreView } from './store/view.ts';
+import { followStoredIds } from './stored-ids.ts';
 import { PeerEndpoint } from './planes/peer-endpoint.ts';
 import { PEER_QUESTION_PATH, PEER_STREAM_PATH } from './planes/peer-words.ts';
 import { Several } from './planes/several.ts';
@@ -281,6 +282,7 @@ export async function startServer({
   await untilDone(
     async () => {
       await view.load();
+      await followStoredIds(store, ids);
       if (several !== undefined) await agreeOnTokenKey(kv, tokenKey, config.tokenKeyFile);
       await bootstrap({
         store,

@@ -16,6 +16,7 @@ export interface AgentOptions {
   readonly caDigest?: string;
   /** The network namespace to dial from; absent: the tests' own. */
   readonly namespace?: string;
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 export interface AgentProcess {
@@ -69,6 +70,7 @@ export async function startAgent(options: AgentOptions): Promise<AgentProcess> {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         ...process.env,
+        ...options.environment,
         ...(options.joinToken === undefined ? {} : { BERTH_AGENT_JOIN: options.joinToken }),
       },
     });

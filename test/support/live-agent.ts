@@ -16,6 +16,8 @@ export class LiveAgent {
   readonly #identity: Omit<AgentIdentity, 'url'>;
   readonly #urls: readonly string[];
   readonly #running = new Map<string, AssignedInstance>();
+  /** What the newest assignment wants gone: said to be, until it is no longer asked for. */
+  #removed: readonly string[] = [];
   /** By instance: how often a container was made for it. */
   readonly started = new Map<string, number>();
   sessions = 0;
@@ -68,6 +70,7 @@ export class LiveAgent {
     } else if (message.type === 'assignment') {
       this.#generation = message.generation;
       for (const one of message.instances) this.#assign(one);
+      this.#removed = message.instances.filter(({ wanted }) => wanted === 'stop').map(({ id }) => id);
       this.#report();
     } else if (message.type === 'request') this.#answer(agent, message);
   }
@@ -98,7 +101,10 @@ export class LiveAgent {
       epoch: agent.epoch,
       generation: this.#generation,
       full: true,
-      observations: [...this.#running.values()].map(observed),
+      observations: [
+        ...[...this.#running.values()].map(observed),
+        ...this.#removed.map((id) => ({ id: id as InstanceId, phase: 'removed' as const })),
+      ],
       usage,
     });
   }

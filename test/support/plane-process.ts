@@ -30,7 +30,7 @@ export interface Tenant {
 
 /** The control plane as a process of its own that can be killed and started again on its data and port. */
 export class PlaneProcess {
-  readonly dataDir = mkdtempSync(join(tmpdir(), 'berth-plane-'));
+  readonly dataDir: string;
   readonly admin: Caller = this.as(TOKEN);
   readonly #environment: Readonly<Record<string, string>>;
   #child: ChildProcess | undefined;
@@ -38,8 +38,13 @@ export class PlaneProcess {
   #scheme = 'http';
   #port = 0;
 
-  constructor(environment: Readonly<Record<string, string>> = {}) {
+  /** In a data folder of its own, unless told. */
+  constructor(
+    environment: Readonly<Record<string, string>> = {},
+    dataDir = mkdtempSync(join(tmpdir(), 'berth-plane-')),
+  ) {
     this.#environment = environment;
+    this.dataDir = dataDir;
   }
 
   get port(): number {
@@ -60,7 +65,8 @@ export class PlaneProcess {
 
   /** With more settings than the first time, which are for this start alone. */
   async start(environment: Readonly<Record<string, string>> = {}): Promise<this> {
-    let said: string | undefined = '';
+    // Apart from the log, which is cut at its limit.
+    let said = '';
     const listen = `0.0.0.0:${this.#port}`;
     const child = spawn(
       PROGRAM,
@@ -81,8 +87,8 @@ export class PlaneProcess {
     );
     this.#child = child;
     const take = (chunk: Buffer): void => {
+      if (said.length < LOG_LIMIT) said += chunk.toString();
       if (this.#log.length < LOG_LIMIT) this.#log += chunk.toString();
-      if (said !== undefined) said += chunk.toString();
     };
     child.stdout.on('data', take);
     child.stderr.on('data', take);
@@ -90,7 +96,6 @@ export class PlaneProcess {
     for (;;) {
       const [, scheme, port] = /"url":"(https?):\/\/[^":]+:(\d+)"/.exec(said) ?? [];
       if (scheme !== undefined) {
-        said = undefined;
         this.#scheme = scheme;
         this.#port = Number(port);
         return this;

@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Etcd, startEtcd } from '../support/etcd.ts';
+import { eventually } from '../support/cluster.ts';
+import { type Etcd, leaderOf, startEtcd } from '../support/etcd.ts';
+import { inTier } from '../support/fault-tier.ts';
+import { LiveAgent } from '../support/live-agent.ts';
+import { joinToken, nodeFacts } from '../support/node-flow.ts';
 import type { PlaneProcess } from '../support/plane-process.ts';
 import { type Planes, startPlanes } from '../support/planes.ts';
+import { agentKey } from '../support/scripted-agent.ts';
+import { lookSteadily } from '../support/steady-look.ts';
 
 /** F-13: three control planes on three etcd members, of which one after the other is lost under writes. */
 
@@ -9,6 +15,10 @@ const WRITERS = 6;
 const FAULT_MS = 3000;
 /** The bar is 3 s on an idle machine and is printed; a busy one gets more before it counts as a failure. */
 const GAP_LIMIT_MS = 10_000;
+const NODES = 3;
+/** Longer than the silence after which a node fails here. */
+const LEADER_STOPPED_MS = inTier({ usual: 6_000, long: 20_000 });
+const LEADER_ROUNDS = inTier({ usual: 1, long: 10 });
 
 let etcd: Etcd;
 let planes: Planes;
@@ -103,5 +113,60 @@ describe('the loss of an etcd member under writes', () => {
       const names = await namesAt(plane);
       expect(load.acknowledged.filter((name) => !names.has(name))).toEqual([]);
     }
+  });
+});
+
+describe('a leader of etcd that is stopped for longer than the silence of a failed node (F-15)', () => {
+  const agents: LiveAgent[] = [];
+  afterAll(async () => {
+    await Promise.all(agents.map((agent) => agent.stop()));
+  });
+
+  async function nodeStates(): Promise<readonly string[]> {
+    const { status, body } = await planes.first.as(token)('GET', '/api/v1/nodes');
+    if (status !== 200) throw new Error(`${status} ${(body as { code?: string }).code}`);
+    return (body as { name: string; status: string }[]).map(({ name, status: state }) => `${name} ${state}`);
+  }
+
+  it('fails no node whose agent beats', { timeout: 60_000 + LEADER_ROUNDS * 60_000 }, async () => {
+    const call = planes.first.as(token);
+    for (let index = 0; index < NODES; index += 1) {
+      const node = `n${index}`;
+      const key = agentKey();
+      const { body } = await planes.first.as(await joinToken(call))(
+        'POST',
+        '/api/v1/nodes',
+        nodeFacts(node, key),
+      );
+      agents.push(new LiveAgent({ node, key, token: body.nodeToken as string }, planes.addresses, index));
+    }
+    const ready = agents.map((_, index) => `n${index} ready`);
+    await eventually('nodes are ready', nodeStates, (all) => all.join() === ready.join());
+    const sessions = (): number => agents.reduce((sum, agent) => sum + agent.sessions, 0);
+    const before = sessions();
+    let looks = 0;
+    let refused = 0;
+    for (let round = 0; round < LEADER_ROUNDS; round += 1) {
+      const leader = await leaderOf(etcd);
+      const states = lookSteadily(nodeStates, ready);
+      leader.pause();
+      await new Promise((resolve) => setTimeout(resolve, LEADER_STOPPED_MS));
+      leader.resume();
+      await eventually(
+        'a write is taken',
+        () => call('POST', '/api/v1/tokens', { name: 'on', role: 'viewer' }),
+        ({ status }) => status === 201,
+      );
+      const seen = await states.end();
+      looks += seen.looks;
+      refused += seen.failed;
+      expect(seen.changes).toEqual([]);
+    }
+    const { body: failed } = await call('GET', '/api/v1/events?kind=node.failed');
+    expect(failed).toEqual([]);
+    process.stdout.write(
+      `leader stopped for ${LEADER_STOPPED_MS / 1000} s, ${LEADER_ROUNDS} times: 0 of ${NODES} nodes failed in ${looks} looks (${refused} refused meanwhile), ${sessions() - before} sessions made anew\n`,
+    );
+    expect(looks - refused).toBeGreaterThan(looks / 2);
   });
 });

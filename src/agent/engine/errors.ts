@@ -38,8 +38,15 @@ export class ImagePullError extends EngineError {
   }
 }
 
+const NO_SPACE = /no space left on device|disk quota exceeded/i;
+
+/** The engine's own disk is full, whatever it was about to do there. */
+export function isNoSpace(error: unknown): boolean {
+  return error instanceof EngineError && NO_SPACE.test(error.message);
+}
+
 const PULL_FAILURES: readonly (readonly [PullFailure, RegExp])[] = [
-  ['no-space', /no space left on device|disk quota exceeded/i],
+  ['no-space', NO_SPACE],
   [
     'unauthorized',
     /unauthorized|authentication required|access (to the resource is )?denied|forbidden|no basic auth/i,
