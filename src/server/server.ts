@@ -81,7 +81,7 @@ export async function startServer({
   const clock = systemClock;
   const ids = createIds(clock);
   const tokenKey = readOrCreateKey(config.tokenKeyFile);
-  const kv = await openKv(config.store, join(config.dataDir, 'store'), readFile);
+  const { kv, sound } = await openKv(config.store, join(config.dataDir, 'store'), readFile);
   const view = new StoreView(kv, { onProblem: (problem) => log.warn({ problem }, 'store view') });
   const store = new Store(kv, view);
   const several =
@@ -269,7 +269,7 @@ export async function startServer({
     config.tls === undefined
       ? () => undefined
       : reloadCertificate(app.server as unknown as TlsServer, config.tls, readFile, log);
-  await untilDone(
+  const loaded = untilDone(
     async () => {
       await view.load();
       if (several !== undefined) await agreeOnTokenKey(kv, tokenKey, config.tokenKeyFile);
@@ -292,6 +292,8 @@ export async function startServer({
     (problem) => log.warn({ problem }, 'waiting for the store'),
     signal,
   );
+  // A damaged store ends the start, however often reading it is tried.
+  await Promise.all([sound, loaded]);
   const { port } = app.server.address() as AddressInfo;
   if (several !== undefined) {
     await untilDone(

@@ -56,12 +56,13 @@ export class StoreView {
   async #list(): Promise<void> {
     const { entries, revision } = await this.#kv.range(HOT_PREFIX);
     if (this.#closed) return;
-    const seen = new Set<string>();
+    // Nothing is held at the start, when there is most to read: then nothing is compared.
+    const gone = new Set(this.#heldKeys());
     for (const entry of entries) {
-      seen.add(entry.key);
+      if (gone.size > 0) gone.delete(entry.key);
       this.#put(entry);
     }
-    for (const key of this.#heldKeys()) if (!seen.has(key)) this.#remove(key);
+    for (const key of gone) this.#remove(key);
     this.#advance(revision);
     this.#watch?.close();
     this.#watch = this.#kv.watch(HOT_PREFIX, revision, {
