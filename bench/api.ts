@@ -130,7 +130,7 @@ async function measure(
   image: string,
   bare: boolean,
 ): Promise<Map<number, Figure>> {
-  const server = await startServerProcess(args);
+  const server = await startServerProcess({ args });
   const body = (name: string) => ({
     kind: 'Deployment',
     name,

@@ -83,7 +83,10 @@ async function measure(
         BERTH_KEYS_ROOT_KEY_FILE: join(keys, 'root.key'),
       };
       planes.push(
-        await startServerProcess(['--store', 'etcd', '--etcd', etcd.endpoints.join(',')], environment),
+        await startServerProcess({
+          args: ['--store', 'etcd', '--etcd', etcd.endpoints.join(',')],
+          environment,
+        }),
       );
     }
     const body = (name: string) => ({

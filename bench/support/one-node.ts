@@ -43,7 +43,7 @@ export async function startOneNode(): Promise<OneNode> {
   await buildTestImage(daemon, image);
   const engine = new DockerEngine(daemon.socketPath);
   await engine.ensureNetwork({ name: 'bench', driver: 'bridge', internal: false, labels: {} });
-  const server = await startServerProcess(['--node-name', 'control-plane']);
+  const server = await startServerProcess({ args: ['--node-name', 'control-plane'] });
   const join = (await server.call('POST', '/api/v1/join-tokens', {})).body as { token: string };
   const agent = await startAgent({
     server: server.url,

@@ -16,12 +16,17 @@ export interface ServerProcess {
   stop(): Promise<void>;
 }
 
-/** The control plane as a process of its own, with a temporary folder and no rate limit that matters. */
-export async function startServerProcess(
-  args: readonly string[] = [],
-  environment: Readonly<Record<string, string>> = {},
-): Promise<ServerProcess> {
-  const dir = mkdtempSync(join(tmpdir(), 'berth-bench-'));
+export interface ServerOptions {
+  readonly args?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Data of its own that outlives it; absent: a temporary folder. */
+  readonly dir?: string;
+}
+
+/** The control plane as a process of its own, with no rate limit that matters; resolves when it says that it is ready. */
+export async function startServerProcess(options: ServerOptions = {}): Promise<ServerProcess> {
+  const { args = [], environment = {} } = options;
+  const dir = options.dir ?? mkdtempSync(join(tmpdir(), 'berth-bench-'));
   const child = spawn(
     join(import.meta.dirname, '../../bin/berth'),
     ['server', '--data-dir', dir, '--listen', '127.0.0.1:0', ...args],
@@ -36,6 +41,8 @@ export async function startServerProcess(
       stdio: ['ignore', 'pipe', 'inherit'],
     },
   );
+  const killOnExit = (): boolean => child.kill('SIGKILL');
+  process.once('exit', killOnExit);
   const url = await new Promise<string>((resolve, reject) => {
     let text = '';
     child.stdout.on('data', (chunk: Buffer) => {
@@ -58,9 +65,10 @@ export async function startServerProcess(
     },
     stop: () =>
       new Promise((resolve) => {
+        process.off('exit', killOnExit);
         child.removeAllListeners('exit');
         child.once('exit', () => {
-          rmSync(dir, { recursive: true, force: true });
+          if (options.dir === undefined) rmSync(dir, { recursive: true, force: true });
           resolve();
         });
         child.kill('SIGTERM');

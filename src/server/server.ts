@@ -83,7 +83,7 @@ export async function startServer({
   const clock = systemClock;
   const ids = createIds(clock);
   const tokenKey = readOrCreateKey(config.tokenKeyFile);
-  const kv = await openKv(config.store, join(config.dataDir, 'store'), readFile);
+  const { kv, sound } = await openKv(config.store, join(config.dataDir, 'store'), readFile);
   const view = new StoreView(kv, { onProblem: (problem) => log.warn({ problem }, 'store view') });
   const store = new Store(kv, view);
   const several =
@@ -279,7 +279,7 @@ export async function startServer({
           log,
           async (certificate) => several?.renewed(certificate),
         );
-  await untilDone(
+  const loaded = untilDone(
     async () => {
       await view.load();
       await followStoredIds(store, ids);
@@ -303,6 +303,8 @@ export async function startServer({
     (problem) => log.warn({ problem }, 'waiting for the store'),
     signal,
   );
+  // A damaged store ends the start, however often reading it is tried.
+  await Promise.all([sound, loaded]);
   const { port } = app.server.address() as AddressInfo;
   if (several !== undefined) {
     await untilDone(

@@ -219,7 +219,9 @@ function planWanted(
   };
   const rollback = rollbackTarget(spec, rollout, deployment);
   const settles = groups.keep.flatMap((state) => state.settlesInMs ?? []);
-  const recheck = rollout.state === 'progressing' ? [...settles, Math.max(progress.leftMs, 0)] : settles;
+  // What is created now is held to the deadline from now on, whether or not anything is ever heard of it.
+  const leftMs = changes.create.length > 0 ? Math.min(progress.leftMs, progress.deadlineMs) : progress.leftMs;
+  const recheck = rollout.state === 'progressing' ? [...settles, Math.max(leftMs, 0)] : settles;
   return {
     create: changes.create,
     stop: changes.stop.map((state) => state.record),

@@ -48,6 +48,13 @@ describe('instances controller', () => {
     expect(kinds(events, 'deployment.running')).toBe(1);
   });
 
+  it('holds what it placed to the deadline though nothing is ever heard of it', async () => {
+    for (const node of ['n1', 'n2', 'n3']) sim.cut(node);
+    await sim.apply({ name: 'web', update: { progressDeadline: '10s' } });
+    await sim.advance(15_000);
+    expect(sim.status('web')).toMatchObject({ phase: 'Degraded', placed: 1 });
+  });
+
   it('scales up in batches and down to the oldest, to nothing without deleting, and cleans up after deletion', async () => {
     await sim.apply({ name: 'web', replicas: 1 });
     const [first] = sim.wanted('web');

@@ -1,5 +1,6 @@
 import type { DeploymentRecord } from '../../core/model/deployment.ts';
 import type { InstanceId, NodeName, TenantId } from '../../core/model/ids.ts';
+import type { InstanceRecord } from '../../core/model/instance.ts';
 import { jobOfOwner } from '../../core/model/job.ts';
 import type { VolumeRecord } from '../../core/model/volume.ts';
 import { type InstancePlan, planInstances } from '../../core/planner/instances.ts';
@@ -13,6 +14,9 @@ import { type DeploymentFacts, readFacts } from './instance-facts.ts';
 import { livenessMoved } from './liveness-moved.ts';
 import { lookQueue } from './look-queue.ts';
 import type { KeyedQueue } from './queue.ts';
+
+/** While some are being written the next ones gather: a start places many deployments, each with a commit of its own. */
+const COMMITS_AT_ONCE = 128;
 
 /** Unplaced deployments are tried again so long after room may have appeared: many changes make one attempt. */
 const STIR_MS = 50;
@@ -54,13 +58,19 @@ export class InstancesController implements Controller {
   readonly #queue: KeyedQueue;
   readonly #memory = new Map<TenantId, TenantMemory>();
   readonly #stirred = new Map<TenantId, () => void>();
+  /** Being stored by a plan of this process, which knows of them already: their arrival in the view is no reason to look again. */
+  readonly #arriving = new Set<InstanceId>();
   #unsubscribe: (() => void) | undefined;
   #conflicts = 0;
 
   constructor(deps: ControllerDeps, settleMs?: number) {
     this.#deps = deps;
     this.#settle = settleMs === undefined ? {} : { settleMs };
-    this.#queue = lookQueue(deps, { name: this.name, what: 'a deployment' }, (key) => this.#converge(key));
+    this.#queue = lookQueue(
+      deps,
+      { name: this.name, what: 'a deployment', concurrency: COMMITS_AT_ONCE },
+      (key) => this.#converge(key),
+    );
   }
 
   get depth(): number {
@@ -142,10 +152,16 @@ export class InstancesController implements Controller {
     // A status is written from here; it matters only to those who wait for the deployment.
     const large = this.#memory.get(tenantId)?.large.get(deployment);
     if (kind === 'observations' && large !== undefined) this.#addGathered(tenantId, deployment, large);
-    else if (kind !== 'deployment-status') this.#add(tenantId, deployment);
+    else if (kind !== 'deployment-status' && !this.#isOwnCreation(kind, change))
+      this.#add(tenantId, deployment);
     for (const waiter of this.#memory.get(tenantId)?.waiters.get(deployment) ?? [])
       this.#add(tenantId, waiter);
     if (kind === 'instances' && change.after === undefined) this.#stir(tenantId);
+  }
+
+  #isOwnCreation(kind: string, { before, after }: ViewChange): boolean {
+    if (kind !== 'instances' || before !== undefined || after === undefined) return false;
+    return this.#arriving.has((after.record as InstanceRecord).id);
   }
 
   #addGathered(tenantId: TenantId, deployment: string, instances: number): void {
@@ -204,13 +220,16 @@ export class InstancesController implements Controller {
       nowMs: startedMs,
     });
     metrics.decided(this.name, (clock.monotonicMs() - startedMs) / 1000);
+    const created = [...plan.create, ...(plan.createCanary ?? [])];
+    for (const { id: instance } of created) this.#arriving.add(instance);
     let stored = false;
     try {
       stored = await this.#commit(facts, plan);
     } finally {
-      if (!stored)
-        for (const { id: instance } of [...plan.create, ...(plan.createCanary ?? [])])
-          clusters.release(tenantId, facts.planned.name, instance);
+      for (const { id: instance } of created) {
+        this.#arriving.delete(instance);
+        if (!stored) clusters.release(tenantId, facts.planned.name, instance);
+      }
     }
     if (!stored) {
       this.#conflicts += 1;

@@ -222,6 +222,9 @@ export class TenantClusters {
       held.cluster.removeInstance(record.id);
       return;
     }
+    // Counted when it was placed, by the spec that its record names: of one that was known by then, nothing changes any more.
+    const counted = held.cluster.instance(record.id);
+    if (counted?.node === record.nodeId && counted.amounts !== NOTHING) return;
     const spec = held.tenant.get('specs', joinId(record.deployment, record.specHash))?.record;
     held.cluster.addInstance({
       id: record.id,

@@ -1,17 +1,26 @@
 import type { Config } from '../config.ts';
 import type { Kv } from './kv.ts';
-import { openSqliteKv } from './sqlite/sqlite-kv.ts';
+import { beginSqliteKv } from './sqlite/sqlite-kv.ts';
+
+export interface OpenedKv {
+  readonly kv: Kv;
+  /** Rejects when what it holds is damaged. It can be read before; to be awaited before anything is served. */
+  readonly sound: Promise<void>;
+}
 
 /** The etcd adapter is loaded only when it is used: the embedded default should not pay for its libraries. */
 export async function openKv(
   config: Config['store'],
   dir: string,
   readFile: (path: string) => string,
-): Promise<Kv> {
-  if (config.kind === 'sqlite') return openSqliteKv({ dir });
+): Promise<OpenedKv> {
+  if (config.kind === 'sqlite') {
+    const kv = await beginSqliteKv({ dir });
+    return { kv, sound: kv.sound };
+  }
   const { openEtcdKv } = await import('./etcd/open.ts');
   const password = config.passwordFile === undefined ? undefined : readFile(config.passwordFile).trim();
-  return openEtcdKv({
+  const kv = await openEtcdKv({
     endpoints: config.endpoints,
     prefix: config.prefix,
     ...(config.user === undefined || password === undefined ? {} : { auth: { user: config.user, password } }),
@@ -25,4 +34,5 @@ export async function openKv(
           },
         }),
   });
+  return { kv, sound: Promise.resolve() };
 }

@@ -62,12 +62,13 @@ export class StoreView {
     const isSetBack = revision < this.#revision;
     if (isSetBack)
       this.#options.onProblem(`the store was set back from revision ${this.#revision} to ${revision}`);
-    const seen = new Set<string>();
+    // Nothing is held at the start, when there is most to read: then nothing is compared.
+    const gone = new Set(this.#heldKeys());
     for (const entry of entries) {
-      seen.add(entry.key);
+      if (gone.size > 0) gone.delete(entry.key);
       this.#put(entry, isSetBack);
     }
-    for (const key of this.#heldKeys()) if (!seen.has(key)) this.#remove(key);
+    for (const key of gone) this.#remove(key);
     if (isSetBack) this.#revision = revision;
     this.#advance(revision);
     this.#watch = this.#kv.watch(HOT_PREFIX, revision, {

@@ -19,6 +19,8 @@ export interface WriterOptions {
 export type ToWriter = { readonly kind: 'operations'; readonly wire: Wire } | { readonly kind: 'close' };
 
 export type FromWriter =
+  /** It can be read; its content is being checked. */
+  | { readonly kind: 'opened' }
   | { readonly kind: 'ready'; readonly head: number; readonly problem: string | undefined }
   | { readonly kind: 'refused'; readonly fault: FaultKind; readonly message: string }
   | { readonly kind: 'answers'; readonly wire: Wire; readonly transactions: number }

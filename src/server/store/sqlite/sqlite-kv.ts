@@ -20,12 +20,26 @@ export interface SqliteKvOptions {
 export interface SqliteKv extends Kv {
   /** Durable transactions so far; fewer than commits when commits share one. */
   readonly transactions: number;
+  /** Resolves when everything in it has been read and checked, rejects when it is damaged. Writes wait for it. */
+  readonly sound: Promise<void>;
 }
 
 const megabyte = 1024 * 1024;
 
 /** Opens the embedded store in a directory that it shares with no other process. */
 export async function openSqliteKv(options: SqliteKvOptions): Promise<SqliteKv> {
+  const kv = await beginSqliteKv(options);
+  try {
+    await kv.sound;
+  } catch (error) {
+    await kv.close();
+    throw error;
+  }
+  return kv;
+}
+
+/** The same while its content is still being checked: a large one can be read meanwhile, each row by its own checksum. */
+export async function beginSqliteKv(options: SqliteKvOptions): Promise<SqliteKv> {
   const { dir, keepRevisions = 10_000, keepBytes = 256 * megabyte, ballastBytes = 8 * megabyte } = options;
   const files = storeFiles(dir);
   const lock = openDirectory(files);
@@ -137,6 +151,7 @@ export async function openSqliteKv(options: SqliteKvOptions): Promise<SqliteKv> 
     get transactions() {
       return writer.transactions;
     },
+    sound: writer.sound,
   };
 }
 

@@ -21,6 +21,8 @@ export interface WriterLink {
   readonly problem: string | undefined;
   /** Durable transactions since the thread started, for measuring how many commits share one. */
   readonly transactions: number;
+  /** Resolves when the content has been checked; until then nothing is written. Rejects when it is damaged. */
+  readonly sound: Promise<void>;
   close(): Promise<void>;
 }
 
@@ -36,7 +38,7 @@ const closeTimeoutMs = 5000;
 const maxRestartDelayMs = 5000;
 
 /**
- * Starts the writer thread and resolves when it has opened the database. A thread that dies is started again; what
+ * Starts the writer thread and resolves when the database can be read. A thread that dies is started again; what
  * it had not answered is reported as unknown, and what it had committed reaches the watchers through `onReady`.
  */
 export async function startWriter(options: WriterOptions, events: WriterLinkEvents): Promise<WriterLink> {
@@ -50,6 +52,9 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
   let unsent: Wire = [];
   let flushing = false;
   let onClosed: (() => void) | undefined;
+  const sound = Promise.withResolvers<void>();
+  // Whoever opens the store looks at it; a thread that is started again has nobody who does.
+  sound.promise.catch(() => undefined);
 
   function send(message: ToWriter): void {
     worker?.postMessage(message, []);
@@ -78,20 +83,28 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
     return answer;
   }
 
+  function failOpening(opened: PromiseWithResolvers<void>, error: KvUnavailableError): void {
+    opened.reject(error);
+    sound.reject(error);
+  }
+
   function onMessage(message: FromWriter, opened: PromiseWithResolvers<void>): void {
     switch (message.kind) {
+      case 'opened':
+        opened.resolve();
+        return;
       case 'ready':
         ready = true;
         restartDelayMs = 0;
         ({ problem } = message);
         events.onReady(message.head);
-        opened.resolve();
+        sound.resolve();
         flush();
         return;
       case 'refused':
         problem = message.message;
         if (message.fault === 'damaged') events.onDamage(message.message);
-        opened.reject(new KvUnavailableError(message.message, true));
+        failOpening(opened, new KvUnavailableError(message.message, true));
         return;
       case 'answers':
         ({ transactions } = message);
@@ -122,7 +135,7 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
     worker.on('exit', () => {
       const detail = cause instanceof Error ? cause.message : 'no reason given';
       const reason = `the writer thread of ${options.dir} ended: ${detail}`;
-      opened.reject(new KvUnavailableError(reason, true, { cause }));
+      failOpening(opened, new KvUnavailableError(reason, true, { cause }));
       onExit(reason);
     });
     return opened.promise;
@@ -187,6 +200,7 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
     get transactions() {
       return transactions;
     },
+    sound: sound.promise,
     close,
   };
 }

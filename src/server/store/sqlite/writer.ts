@@ -40,6 +40,7 @@ export function openWriter(options: WriterOptions, post: (message: FromWriter) =
   const db = new DatabaseSync(files.database, { timeout: 5000 });
   prepareWriter(db);
   const ledger = createLedger(db);
+  post({ kind: 'opened' });
   verifyContent(db, ledger.meta);
   const transactions = createTransactions(db, ledger, files, (fault) =>
     post({ kind: 'problem', damaged: fault?.kind === 'damaged', problem: fault?.message }),

@@ -1,0 +1,97 @@
+import type { DeploymentRecord, DeploymentSpec } from '../../src/core/model/deployment.ts';
+import type { DeploymentId, NodeName, TenantId } from '../../src/core/model/ids.ts';
+import { specHash } from '../../src/server/admission/admission.ts';
+import { joinId } from '../../src/server/store/keys.ts';
+import type { Store } from '../../src/server/store/store.ts';
+import type { Transaction } from '../../src/server/store/transaction.ts';
+
+/** A tenant as enrolments and requests would have stored it, written straight into a store. */
+export const TENANT = '11111111-1111-4111-8111-111111111111' as TenantId;
+const GIB = 2 ** 30;
+/** Records per commit: etcd takes 128 operations. */
+const PER_COMMIT = 40;
+const COMMITS_AT_ONCE = 16;
+const COUNTRIES = ['DE', 'FR', 'US', 'NL'];
+
+export function nodeName(at: number): string {
+  return `node-${String(at).padStart(5, '0')}`;
+}
+
+async function fill(
+  store: Store,
+  count: number,
+  put: (transaction: Transaction, at: number) => void,
+): Promise<void> {
+  const tenant = store.forTenant(TENANT);
+  let next = 0;
+  const work = async (): Promise<void> => {
+    while (next < count) {
+      const transaction = tenant.transaction();
+      for (const end = Math.min(count, next + PER_COMMIT); next < end; next += 1) put(transaction, next);
+      const result = await tenant.commit(transaction);
+      if (!result.ok) throw new Error('a commit without guards was refused');
+    }
+  };
+  await Promise.all(Array.from({ length: COMMITS_AT_ONCE }, work));
+}
+
+export async function fillNodes(store: Store, count: number): Promise<void> {
+  const at = new Date().toISOString();
+  await fill(store, count, (transaction, index) => {
+    const name = nodeName(index);
+    const big = index % 5 === 0;
+    transaction
+      .put('nodes', joinId(name), {
+        name: name as NodeName,
+        tenantId: TENANT,
+        claims: [TENANT],
+        schedulable: true,
+        labels: { 'berth.io/country': COUNTRIES[index % 4] ?? 'DE', disk: index % 3 === 0 ? 'ssd' : 'hdd' },
+        capacity: { cpu: big ? 192 : 96, memoryBytes: (big ? 768 : 256) * GIB },
+        platform: 'linux/amd64',
+        engine: { kind: 'docker', version: '20.10.24' },
+        agentVersion: '0.1.0',
+        publicKey: '',
+        sessionEpoch: 1,
+        createdAt: at,
+      })
+      .put('node-liveness', joinId(name), { status: 'ready', lastSeenAt: at, since: at });
+  });
+}
+
+/** In turn plain, with a country that its data stays in, and with a constraint. */
+function specOf(name: string, at: number, replicas: number): DeploymentSpec {
+  return {
+    kind: 'Deployment',
+    name,
+    image: 'registry.example.com/shop/web:1.4.2',
+    replicas,
+    resources: { requests: { cpu: 0.1, memory: '128Mi' } },
+    ...(at % 4 === 1 && { placement: { residency: { country: 'DE' } } }),
+    ...(at % 4 === 3 && { placement: { constraints: { disk: 'ssd' } } }),
+    secrets: [],
+    secretsVersion: 0,
+  };
+}
+
+export async function fillDeployments(store: Store, count: number, replicas: number): Promise<void> {
+  const at = new Date().toISOString();
+  await fill(store, count, (transaction, index) => {
+    const name = `web-${String(index).padStart(6, '0')}`;
+    const spec = specOf(name, index, replicas);
+    const hash = specHash(spec);
+    const record: DeploymentRecord = {
+      id: `dep_${String(index).padStart(26, '0')}` as DeploymentId,
+      tenantId: TENANT,
+      spec,
+      specHash: hash,
+      version: 1,
+      createdAt: at,
+      updatedAt: at,
+    };
+    transaction
+      .put('deployments', joinId(name), record)
+      .put('deployment-ids', joinId(record.id), { name })
+      .put('specs', joinId(name, hash), spec);
+  });
+}
