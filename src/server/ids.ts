@@ -6,6 +6,9 @@ const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const TIME_CHARACTERS = 10;
 const RANDOM_CHARACTERS = 8;
 const COUNTER_CHARACTERS = 8;
+/** Five bytes for the stem, four for the counter; asking the system for so few costs as much as for a few hundred draws. */
+const DRAW_BYTES = 9;
+const POOL_BYTES = 256 * DRAW_BYTES;
 
 export interface Ids {
   next(kind: IdKind): string;
@@ -49,6 +52,8 @@ export function createIds(clock: Clock): ProcessIds {
   let lowestMs = 0;
   let stem = '';
   let counter = 0;
+  let pool = randomBytes(POOL_BYTES);
+  let drawn = 0;
   let requests = 0;
   const process = randomBytes(6).toString('hex');
   return {
@@ -56,9 +61,13 @@ export function createIds(clock: Clock): ProcessIds {
       const now = Math.max(clock.now().getTime(), lowestMs);
       if (now > lastMs) {
         lastMs = now;
-        const random = randomBytes(9);
-        stem = encode(now, TIME_CHARACTERS) + encode(random.readUIntBE(0, 5), RANDOM_CHARACTERS);
-        counter = random.readUInt32BE(5);
+        if (drawn === pool.length) {
+          pool = randomBytes(POOL_BYTES);
+          drawn = 0;
+        }
+        stem = encode(now, TIME_CHARACTERS) + encode(pool.readUIntBE(drawn, 5), RANDOM_CHARACTERS);
+        counter = pool.readUInt32BE(drawn + 5);
+        drawn += DRAW_BYTES;
       } else {
         counter += 1;
       }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import pino from 'pino';
 import { ConfigError, loadConfig } from './config.ts';
 import { helpText } from './help.ts';
+import { turnedLines } from './log-lines.ts';
 import { startServer } from './server.ts';
 import { VERSION } from './version.ts';
 
@@ -15,11 +16,10 @@ async function main(): Promise<void> {
     return;
   }
   const config = loadConfig(args, process.env);
-  const log = pino({
-    level: config.logLevel,
-    base: { program: 'berth-server' },
-    timestamp: pino.stdTimeFunctions.isoTime,
-  });
+  const log = pino(
+    { level: config.logLevel, base: { program: 'berth-server' }, timestamp: pino.stdTimeFunctions.isoTime },
+    turnedLines(process.stdout.fd),
+  );
   const stopping = new AbortController();
   const interrupt = (): void => {
     stopping.abort();

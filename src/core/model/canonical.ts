@@ -1,12 +1,17 @@
+const byCodeUnits = (a: string, b: string): number => (a < b ? -1 : 1);
+
 /** JSON with sorted keys and no undefined members: equal values give equal text. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(',')}]`;
   if (typeof value === 'object' && value !== null) {
-    const members = Object.entries(value)
-      .filter(([, member]) => member !== undefined)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, member]) => `${JSON.stringify(key)}:${canonicalJson(member)}`);
-    return `{${members.join(',')}}`;
+    const record = value as Readonly<Record<string, unknown>>;
+    let members = '';
+    for (const key of Object.keys(record).sort(byCodeUnits)) {
+      const member = record[key];
+      if (member === undefined) continue;
+      members += `${members === '' ? '' : ','}${JSON.stringify(key)}:${canonicalJson(member)}`;
+    }
+    return `{${members}}`;
   }
   return JSON.stringify(value) ?? 'null';
 }

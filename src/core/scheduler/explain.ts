@@ -106,16 +106,17 @@ function words(nodes: readonly NodeExplanation[]): string {
     .join('\n');
 }
 
+const STEADY = new Set(FILTERS.filter((filter) => filter.steady).map((filter) => filter.name));
+
 /** Free amounts move with every placement elsewhere: that a node is short is news, by how much is not. */
 function digestInput(nodes: readonly NodeExplanation[]): string {
-  const steady = new Set(FILTERS.filter((filter) => filter.steady).map((filter) => filter.name));
   return canonicalJson(
     nodes.map((node) => [
       node.node,
       node.reasons.map(({ filter, code, required, reported }) => [
         code,
         required,
-        steady.has(filter) ? reported : '',
+        STEADY.has(filter) ? reported : '',
       ]),
     ]),
   );

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { canonicalJson } from '../../core/model/canonical.ts';
 import type { DeploymentSpec } from '../../core/model/deployment.ts';
 import type { ParseSchedule } from '../../core/model/schedule.ts';
@@ -56,8 +56,9 @@ const NOT_HASHED = ['replicas', 'update'] as const;
 
 export function specHash(spec: DeploymentSpec): string {
   const hashed: Record<string, unknown> = { ...spec };
-  for (const field of NOT_HASHED) delete hashed[field];
-  return createHash('sha256').update(canonicalJson(hashed)).digest('hex');
+  // Not deleted: that would turn the copy into a dictionary. Members without a value are left out of the text.
+  for (const field of NOT_HASHED) hashed[field] = undefined;
+  return hash('sha256', canonicalJson(hashed), 'hex');
 }
 
 const MAX_ATTEMPTS = 16;

@@ -215,6 +215,7 @@ function guardDependencies(
   before: DeploymentSpec | undefined,
   transaction: Transaction,
 ): void {
+  if (spec.dependsOn === undefined && before?.dependsOn === undefined) return;
   if (canonicalJson(spec.dependsOn ?? {}) === canonicalJson(before?.dependsOn ?? {})) return;
   const reached = new Set(Object.keys(spec.dependsOn ?? {}));
   for (const name of reached) {

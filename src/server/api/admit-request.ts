@@ -141,7 +141,10 @@ export function admitRequest(
 ): Omit<RouteRequest, 'body' | 'caller'> | Rejection {
   const { options, limiter } = served;
   if (!options.ready()) return starting();
-  const malformed = duplicateHeader(request.raw.rawHeaders) ?? hostRejection(request.raw);
+  const { raw } = request;
+  // As many names as lines: none came twice.
+  const once = Object.keys(raw.headers).length * 2 === raw.rawHeaders.length;
+  const malformed = (once ? undefined : duplicateHeader(raw.rawHeaders)) ?? hostRejection(raw);
   if (malformed) return malformed;
   const principal = principalOfRequest(served, request);
   if (isRejection(principal)) return principal;

@@ -33,6 +33,9 @@ const CONNECTION = {
   requireHostHeader: false,
 } as const;
 
+/** The answer is from what is known here; the store could not be asked for what is newest. */
+const STALE = 'berth-stale';
+
 const NO_BYTES = Buffer.alloc(0);
 
 function bodyOf(
@@ -100,7 +103,8 @@ function deliver(
       'accepted',
     );
   }
-  return send(reply, result.status, result.body, result.headers);
+  const headers = reply.hasHeader(STALE) ? { ...result.headers, [STALE]: 'true' } : result.headers;
+  return send(reply, result.status, result.body, headers);
 }
 
 /** A read that is answered from the view takes no turn of the event loop: it is answered at once. */
@@ -142,13 +146,18 @@ async function answerFresh(
   const { fresh, ready } = served.options;
   if (fresh !== undefined && ready() && !(await fresh())) {
     if (route.method !== 'GET') return sendRejection(served, request, reply, storeAway());
-    void reply.header('berth-stale', 'true');
+    void reply.header(STALE, 'true');
   }
   return answer(served, route, request, reply);
 }
 
 function fastifyPath(path: string): string {
   return path.replaceAll(/\{([A-Za-z]+)\}/g, ':$1');
+}
+
+function lacksParameter(params: Readonly<Record<string, string>>): boolean {
+  for (const name in params) if (params[name] === '') return true;
+  return false;
 }
 
 export function createApp(options: ApiOptions): FastifyInstance {
@@ -191,7 +200,7 @@ export function createApp(options: ApiOptions): FastifyInstance {
       exposeHeadRoute: false,
       // A parameter matches nothing at all, too: a trailing slash is not a name.
       handler: (request, reply) =>
-        Object.values(request.params as Readonly<Record<string, string>>).includes('')
+        lacksParameter(request.params as Readonly<Record<string, string>>)
           ? reply.callNotFound()
           : serveRoute(served, route, request, reply),
     });

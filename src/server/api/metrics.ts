@@ -69,9 +69,29 @@ export class Metrics implements ApiMetrics {
       labelNames: ['controller', 'result'],
       registers: [this.registry],
     });
+    // As with routes: a label set is looked up once, not with every decision.
+    const decided = new Map<string, (value: number) => void>();
+    const committed = new Map<string, () => void>();
     return {
-      decided: (controller, value) => seconds.observe({ controller }, value),
-      committed: (controller, result) => commits.inc({ controller, result }),
+      decided: (controller, value) => {
+        let observe = decided.get(controller);
+        if (observe === undefined) {
+          const child = seconds.labels({ controller });
+          observe = (one) => child.observe(one);
+          decided.set(controller, observe);
+        }
+        observe(value);
+      },
+      committed: (controller, result) => {
+        const labels = `${controller} ${result}`;
+        let count = committed.get(labels);
+        if (count === undefined) {
+          const child = commits.labels({ controller, result });
+          count = () => child.inc();
+          committed.set(labels, count);
+        }
+        count();
+      },
     };
   }
 

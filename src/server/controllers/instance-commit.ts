@@ -52,7 +52,7 @@ function addInstances(
       .delete('instances', key)
       .delete('observations', key);
   }
-  if (deployment === undefined) return;
+  if (deployment === undefined || plan.create.length + (plan.createCanary?.length ?? 0) === 0) return;
   const createdAt = deps.clock.now().toISOString();
   for (const placed of plan.create) {
     transaction.put('instances', `${id}/${placed.id}`, newInstance(placed, deployment.record, createdAt));

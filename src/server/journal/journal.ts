@@ -37,17 +37,30 @@ export function actorName(actor: Actor): string {
 export class Journal {
   readonly #clock: Clock;
   readonly #ids: Ids;
+  #lastMs = Number.NaN;
+  #lastText = '';
 
   constructor(clock: Clock, ids: Ids) {
     this.#clock = clock;
     this.#ids = ids;
   }
 
+  /** Lines of one change are of the same moment most of the time, and writing a time out costs more than reading the clock. */
+  #now(): string {
+    const now = this.#clock.now();
+    const ms = now.getTime();
+    if (ms !== this.#lastMs) {
+      this.#lastMs = ms;
+      this.#lastText = now.toISOString();
+    }
+    return this.#lastText;
+  }
+
   event(transaction: Transaction, tenantId: TenantId, event: PublishedEvent): void {
     const id = this.#ids.next('event');
     transaction.putCold('events', id, {
       id,
-      at: this.#clock.now().toISOString(),
+      at: this.#now(),
       kind: event.kind,
       tenantId,
       subject: event.subject,
@@ -67,7 +80,7 @@ export class Journal {
     const { principal } = actor;
     transaction.putCold('audit', id, {
       id,
-      at: this.#clock.now().toISOString(),
+      at: this.#now(),
       actor: actorName(actor),
       ...(principal === undefined || principal.tenantId === tenantId
         ? {}
@@ -95,7 +108,7 @@ export class Journal {
     transaction.putCold('archives', archiveId(version.spec.name, version.number), {
       version: version.number,
       change: version.change,
-      at: this.#clock.now().toISOString(),
+      at: this.#now(),
       by: actorName(actor),
       spec: version.spec,
       specHash: version.specHash,

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { NodeName } from '../../core/model/ids.ts';
 import type { PlacementRefusal } from '../../core/planner/placer.ts';
 import type { NodeExplanation, PlacementExplanation } from '../../core/scheduler/explain.ts';
@@ -31,7 +31,7 @@ export function refusalOf(explanation: PlacementExplanation): PlacementRefusal {
     summary,
     message: isLarge ? groups.map(sentence).join('\n') : explanation.message,
     details: isLarge ? { groups } : { nodes: nodes.map(({ node, reasons }) => ({ node, reasons })) },
-    digest: createHash('sha256').update(reasonsDigestInput).digest('base64url'),
+    digest: hash('sha256', reasonsDigestInput, 'base64url'),
     residency:
       nodes.length > 0 &&
       nodes.every(({ reasons }) => reasons.some((reason) => RESIDENCY.has(reason.filter))),

@@ -16,12 +16,18 @@ export function isHot(key: string): boolean {
   return key.startsWith(HOT_PREFIX);
 }
 
+/** What stays as it is: names and ids, which most segments are. */
+const PLAIN = /^[\w.~-]*$/;
+
 function encodeSegment(segment: string): string {
-  return encodeURIComponent(segment);
+  return PLAIN.test(segment) ? segment : encodeURIComponent(segment);
 }
 
 export function joinId(...segments: readonly string[]): string {
-  return segments.map(encodeSegment).join('/');
+  const [first = ''] = segments;
+  let id = encodeSegment(first);
+  for (let at = 1; at < segments.length; at += 1) id += `/${encodeSegment(segments[at] ?? '')}`;
+  return id;
 }
 
 export function globalKey(kind: string, id: string): string {

@@ -1,6 +1,7 @@
 /**
  * The key-value port. Everything the control plane keeps goes through it, so that the embedded store and etcd
- * are interchangeable. Revisions are those of the whole store: one number per accepted commit, never reused.
+ * are interchangeable. Revisions are those of the whole store: numbers that grow with every accepted commit and are never
+ * reused. Commits that a store takes in one moment may share one; two that write the same key never do.
  */
 
 export interface KvEntry {
@@ -60,7 +61,7 @@ export interface KvChange {
   readonly revision: number;
 }
 
-/** All changes of one revision arrive in one batch; batches arrive in revision order without a gap. */
+/** All changes of one revision arrive in one batch, those of commits that share it together; batches arrive in revision order without a gap. */
 export interface KvChangeBatch {
   readonly revision: number;
   readonly changes: readonly KvChange[];
@@ -99,7 +100,7 @@ export interface Kv {
   get(key: string): Promise<KvEntry | undefined>;
   /** Entries whose key starts with `prefix`, in key order (binary order of UTF-8), as one snapshot. */
   range(prefix: string, options?: RangeOptions): Promise<RangeResult>;
-  /** Resolves after the write is durable. All or nothing; one revision. An empty commit is refused by the types' users. */
+  /** Resolves after the write is durable. All or nothing; under one revision. An empty commit is refused by the types' users. */
   commit(commit: Commit): Promise<CommitResult>;
   /** The newest revision, linearizable: at least that of every commit acknowledged by any process before this call. */
   head(): Promise<number>;

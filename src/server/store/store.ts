@@ -32,9 +32,10 @@ export class Store {
   async commit(transaction: Transaction): Promise<CommitResult> {
     const commit = transaction.toCommit();
     const result = await this.kv.commit(commit);
+    if (!result.ok || this.view.revision >= result.revision) return result;
     const touchesView =
       commit.puts?.some((put) => isHot(put.key)) || commit.deletes?.some((key) => isHot(key));
-    if (result.ok && touchesView) await this.view.reached(result.revision);
+    if (touchesView) await this.view.reached(result.revision);
     return result;
   }
 }

@@ -1,4 +1,4 @@
-import type { Commit, CommitResult } from '../kv.ts';
+import type { Commit, CommitResult, Guard } from '../kv.ts';
 import type { Cluster } from './cluster.ts';
 import type { KeySpace } from './key-space.ts';
 import { METHODS } from './messages.ts';
@@ -8,7 +8,7 @@ const COMPARE_MOD_REVISION = 2;
 /** etcd's own bound, `--max-txn-ops`; a commit is one transaction or it is not atomic, so it is never split. */
 export const DEFAULT_MAX_TXN_OPS = 128;
 
-function requireThatItFits(commit: Commit, maxTxnOps: number): void {
+export function requireThatItFits(commit: Commit, maxTxnOps: number): void {
   const writes = (commit.puts?.length ?? 0) + (commit.deletes?.length ?? 0);
   const guards = commit.guards?.length ?? 0;
   if (writes > maxTxnOps || guards > maxTxnOps) {
@@ -18,18 +18,30 @@ function requireThatItFits(commit: Commit, maxTxnOps: number): void {
   }
 }
 
-function txnOf(commit: Commit, keys: KeySpace): Record<string, unknown> {
-  const guards = commit.guards ?? [];
+/** Commits that share a transaction often stand on the same record: it is compared once. */
+function guardsOf(commits: readonly Commit[]): readonly Guard[] {
+  const guards = new Map<string, Guard>();
+  for (const commit of commits) for (const guard of commit.guards ?? []) guards.set(guard.key, guard);
+  return [...guards.values()];
+}
+
+function txnOf(
+  commits: readonly Commit[],
+  guards: readonly Guard[],
+  keys: KeySpace,
+): Record<string, unknown> {
   const success: object[] = [];
-  for (const put of commit.puts ?? []) {
-    success.push({
-      requestPut:
-        put.lease === undefined
-          ? { key: keys.toEtcd(put.key), value: put.value }
-          : { key: keys.toEtcd(put.key), value: put.value, lease: Number(put.lease) },
-    });
+  for (const commit of commits) {
+    for (const put of commit.puts ?? []) {
+      success.push({
+        requestPut:
+          put.lease === undefined
+            ? { key: keys.toEtcd(put.key), value: put.value }
+            : { key: keys.toEtcd(put.key), value: put.value, lease: Number(put.lease) },
+      });
+    }
+    for (const key of commit.deletes ?? []) success.push({ requestDeleteRange: { key: keys.toEtcd(key) } });
   }
-  for (const key of commit.deletes ?? []) success.push({ requestDeleteRange: { key: keys.toEtcd(key) } });
   return {
     compare: guards.map((guard) => ({
       target: COMPARE_MOD_REVISION,
@@ -42,18 +54,30 @@ function txnOf(commit: Commit, keys: KeySpace): Record<string, unknown> {
   };
 }
 
+/** Undefined: nothing stood against this commit, and nothing of it was written, as another of the transaction had a conflict. */
+export type GroupedResult = CommitResult | undefined;
+
+/** Independent commits as one transaction: all are applied, under one revision, or none is. */
 export async function commitTxn(
   cluster: Cluster,
   keys: KeySpace,
-  commit: Commit,
-  maxTxnOps: number,
-): Promise<CommitResult> {
-  requireThatItFits(commit, maxTxnOps);
-  const answer = await cluster.call(METHODS.txn, txnOf(commit, keys), { repeatable: false });
-  if (answer.succeeded) return { ok: true, revision: answer.header.revision.toNumber() };
-  const failed = (commit.guards ?? []).filter((guard, index) => {
+  commits: readonly Commit[],
+  timeoutMs: number,
+): Promise<readonly GroupedResult[]> {
+  const guards = guardsOf(commits);
+  const request = txnOf(commits, guards, keys);
+  const answer = await cluster.call(METHODS.txn, request, { repeatable: false, timeoutMs });
+  if (answer.succeeded) {
+    const revision = answer.header.revision.toNumber();
+    return commits.map(() => ({ ok: true, revision }));
+  }
+  const moved = new Set<string>();
+  for (const [index, guard] of guards.entries()) {
     const found = answer.responses[index]?.responseRange?.kvs[0];
-    return (found?.modRevision.toNumber() ?? 0) !== guard.modRevision;
+    if ((found?.modRevision.toNumber() ?? 0) !== guard.modRevision) moved.add(guard.key);
+  }
+  return commits.map((commit) => {
+    const failed = (commit.guards ?? []).map((guard) => guard.key).filter((key) => moved.has(key));
+    return failed.length === 0 ? undefined : { ok: false, failed };
   });
-  return { ok: false, failed: failed.map((guard) => guard.key) };
 }

@@ -2,9 +2,10 @@ import { randomInt } from 'node:crypto';
 import { checkCommit } from '../commit-check.ts';
 import { type Kv, KvUnavailableError } from '../kv.ts';
 import { Cluster } from './cluster.ts';
-import { commitTxn, DEFAULT_MAX_TXN_OPS } from './commit.ts';
+import { commitTxn, DEFAULT_MAX_TXN_OPS, requireThatItFits } from './commit.ts';
 import { readStatus } from './diagnosis.ts';
 import { faultKindOf } from './fault.ts';
+import { groupCommits } from './group-commit.ts';
 import { keySpaceUnder } from './key-space.ts';
 import { METHODS } from './messages.ts';
 import { Progress } from './progress.ts';
@@ -42,6 +43,11 @@ export async function openEtcdKv(options: EtcdOptions): Promise<Kv> {
   const watches = new Set<EtcdWatch>();
   const progress = new Progress(cluster, keys, watches);
   const sharedHead = sharedRead(() => readHead(cluster, keys));
+  const groupedCommit = groupCommits({
+    maxTxnOps,
+    timeoutMs: cluster.timeoutMs,
+    send: (commits, timeoutMs) => commitTxn(cluster, keys, commits, timeoutMs),
+  });
 
   const requireOpen = (): void => {
     if (closing.signal.aborted) throw new KvUnavailableError('the store is closed', true);
@@ -66,7 +72,8 @@ export async function openEtcdKv(options: EtcdOptions): Promise<Kv> {
     commit: (commit) =>
       write(() => {
         checkCommit(commit);
-        return commitTxn(cluster, keys, commit, maxTxnOps);
+        requireThatItFits(commit, maxTxnOps);
+        return groupedCommit(commit);
       }),
     head: () =>
       read(async () => {

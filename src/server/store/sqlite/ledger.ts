@@ -58,7 +58,7 @@ export function createLedger(db: DatabaseSync): Ledger {
     meta: db.prepare(selectMeta),
     seal: db.prepare(replaceMeta),
     row: db.prepare('SELECT value, create_rev, mod_rev, sum FROM current WHERE key = ?'),
-    insert: db.prepare('INSERT INTO current VALUES (?, ?, ?, ?, ?)'),
+    insert: db.prepare('INSERT INTO current VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING'),
     update: db.prepare('UPDATE current SET value = ?, mod_rev = ?, sum = ? WHERE key = ?'),
     remove: db.prepare('DELETE FROM current WHERE key = ?'),
     log: db.prepare('INSERT INTO log VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),
@@ -100,19 +100,32 @@ export function createLedger(db: DatabaseSync): Ledger {
     meta.logMix = (meta.logMix ^ logMix(sum, prevSum)) >>> 0;
   }
 
-  function put(key: string, value: string, before: Row | undefined): number {
-    const createRev = before?.[1] ?? meta.head;
+  /** False: the key is there already, and was left as it is. */
+  function insert(key: string, value: string): boolean {
+    const sum = rowSum(key, value, meta.head, meta.head);
+    if (statements.insert.run(key, value, meta.head, meta.head, sum).changes === 0) return false;
+    meta.currentCount++;
+    meta.currentMix = (meta.currentMix ^ sum) >>> 0;
+    log(key, value, meta.head, sum, undefined);
+    return true;
+  }
+
+  function update(key: string, value: string, before: Row): number {
+    const createRev = before[1];
     const sum = rowSum(key, value, createRev, meta.head);
-    if (before === undefined) {
-      statements.insert.run(key, value, createRev, meta.head, sum);
-      meta.currentCount++;
-      meta.currentMix = (meta.currentMix ^ sum) >>> 0;
-    } else {
-      statements.update.run(value, meta.head, sum, key);
-      meta.currentMix = (meta.currentMix ^ before[3] ^ sum) >>> 0;
-    }
+    statements.update.run(value, meta.head, sum, key);
+    meta.currentMix = (meta.currentMix ^ before[3] ^ sum) >>> 0;
     log(key, value, createRev, sum, before);
     return createRev;
+  }
+
+  /** Most keys that no guard has looked up are new: they are inserted unseen, and looked up only if they are not. */
+  function put(key: string, value: string, before: Row | undefined): number {
+    if (before !== undefined) return update(key, value, before);
+    if (insert(key, value)) return meta.head;
+    const found = row(key);
+    if (found === undefined) throw new DamageError(`key ${key} is there and cannot be found`);
+    return update(key, value, found);
   }
 
   function remove(key: string, before: Row): void {
@@ -149,7 +162,7 @@ export function createLedger(db: DatabaseSync): Ledger {
     }
     into.push(answers.applied, meta.head);
     for (const { key, value, lease } of puts) {
-      into.push(put(key, value, before(key)));
+      into.push(put(key, value, rows.get(key)));
       leases.bind(key, lease === undefined ? undefined : Number(lease));
     }
     for (const [i, key] of deletes.entries()) {

@@ -124,10 +124,14 @@ export async function beginSqliteKv(options: SqliteKvOptions): Promise<SqliteKv>
   return {
     get: async (key) => read((from) => from.get(key)),
     range: async (prefix, rangeOptions = {}) => read((from) => from.range(prefix, rangeOptions)),
-    async commit(commit) {
-      checkCommit(commit);
-      if (damage !== undefined) throw new KvUnavailableError(damage, true);
-      return writer.commit(commit);
+    commit(commit) {
+      try {
+        checkCommit(commit);
+        if (damage !== undefined) throw new KvUnavailableError(damage, true);
+        return writer.commit(commit);
+      } catch (error) {
+        return Promise.reject(error);
+      }
     },
     head: async () => read((from) => from.meta().head),
     watch: (prefix, afterRevision, handlers) => watchers.watch(prefix, afterRevision, handlers),

@@ -8,6 +8,12 @@ const pagesPerTransaction = 8;
 const vacuumPagesPerStep = 128;
 /** Free pages worth giving back to the file system. */
 const vacuumAbovePages = 512;
+/**
+ * Transactions share pages, so that the log is shorter than the sum of what each is assumed to write; how much shorter is
+ * learned from every fold. Never less than half is assumed: what comes next may share nothing.
+ */
+const leastShare = 0.5;
+const newShareWeight = 0.25;
 
 /** Runs work on the ledger as transactions of the database, and keeps the write-ahead log short. */
 export interface Transactions {
@@ -36,6 +42,14 @@ export function createTransactions(
   let current: StoreFault | undefined;
   let count = 0;
   let pages = 0;
+  let share = 1;
+
+  function learnShare(assumed: number, folded: unknown): void {
+    const { log, checkpointed } = folded as { log: number; checkpointed: number };
+    if (checkpointed !== log || log <= 0 || assumed < pagesPerTransaction) return;
+    const seen = Math.min(1, Math.max(leastShare, log / assumed));
+    share += (seen - share) * newShareWeight;
+  }
 
   const describe = (error: unknown): StoreFault => describeFault(error, files.database, files.dir);
 
@@ -86,10 +100,11 @@ export function createTransactions(
       pages += more;
     },
     checkpoint(abovePages) {
-      if (pages <= abovePages) return;
+      if (pages * share <= abovePages) return;
+      const assumed = pages;
       pages = 0;
       try {
-        checkpoint.get();
+        learnShare(assumed, checkpoint.get());
       } catch (error) {
         // The writes stay in the log and are durable there; only damage matters.
         pages = 1;

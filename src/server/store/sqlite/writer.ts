@@ -26,6 +26,8 @@ const sweptRowsPerStep = 256;
 const checkpointAbovePages = 1000;
 const idleCheckpointAbovePages = 500;
 const maintenanceEveryMs = 20;
+/** Without a write for so long the log is folded back early; between writes that follow one another it would only hold them up. */
+const idleAfterMs = 100;
 const retryFailedMs = 1000;
 /** Timers cannot be set much further ahead. */
 const longestTimerMs = 24 * 60 * 60 * 1000;
@@ -54,6 +56,7 @@ export function openWriter(options: WriterOptions, post: (message: FromWriter) =
   let queue: Operation[] = [];
   let draining = false;
   let closed = false;
+  let lastWriteMs = 0;
   let leaseTimer: NodeJS.Timeout | undefined;
   let maintenanceTimer: NodeJS.Timeout | undefined;
 
@@ -87,6 +90,7 @@ export function openWriter(options: WriterOptions, post: (message: FromWriter) =
     post({ kind: 'answers', wire: run(batch), transactions: transactions.count });
     transactions.addPages(3 * batch.length + Math.ceil((3 * bytes) / 4096));
     transactions.checkpoint(checkpointAbovePages);
+    lastWriteMs = performance.now();
     planLeases();
     if (queue.length > 0) schedule();
     else planMaintenance(transactions.fault?.kind === 'failed' ? retryFailedMs : maintenanceEveryMs);
@@ -145,8 +149,11 @@ export function openWriter(options: WriterOptions, post: (message: FromWriter) =
     transactions.fault = found;
     if (found?.kind === 'full') shortage.start(found);
     if (found?.kind === 'failed') planMaintenance(retryFailedMs);
-    if (found === undefined && !more) transactions.checkpoint(idleCheckpointAbovePages);
-    return found === undefined && more;
+    if (found !== undefined || more) return found === undefined;
+    const isIdle = performance.now() - lastWriteMs >= idleAfterMs;
+    if (isIdle) transactions.checkpoint(idleCheckpointAbovePages);
+    else planMaintenance(idleAfterMs);
+    return false;
   }
 
   planLeases();

@@ -1,0 +1,23 @@
+import pino, { type DestinationStream } from 'pino';
+
+/**
+ * Where log lines go: those of one turn of the event loop leave in one write, as a write for each would cost a busy control
+ * plane more than most of what the lines tell of. What is left is written when the process ends by itself.
+ */
+export function turnedLines(fd: number): DestinationStream {
+  const destination = pino.destination({ fd, sync: true });
+  let waiting = '';
+  const flush = (): void => {
+    if (waiting === '') return;
+    const lines = waiting;
+    waiting = '';
+    destination.write(lines);
+  };
+  process.on('exit', flush);
+  return {
+    write(line) {
+      if (waiting === '') setImmediate(flush);
+      waiting += line;
+    },
+  };
+}
