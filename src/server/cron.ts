@@ -13,7 +13,8 @@ export const parseSchedule: ParseSchedule = (text) => {
   try {
     return scheduleOf(new Cron(text, { timezone: 'UTC', mode: '5-or-6-parts' }));
   } catch (error) {
-    return { problem: error instanceof Error ? error.message : String(error) };
+    const told = error instanceof Error ? error.message : String(error);
+    return { problem: told.replace(/^\w+: /, '').replace(/\.+$/, '') };
   }
 };
 

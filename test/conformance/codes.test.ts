@@ -56,6 +56,9 @@ async function run(area: string, one: Case): Promise<void> {
   const { code, field } = answer.body;
   reached.add(String(code));
   expect({ code, field }, answer.text).toEqual({ code: one.code, field: one.field });
+  // What is away says when to ask again; what is switched off or stopped does not come back by waiting.
+  if (answer.status === 503 && !['volume_binding_unavailable', 'exec_unavailable'].includes(String(code)))
+    expect(Number(answer.headers['retry-after']), String(code)).toBeGreaterThan(0);
 }
 
 for (const [area, cases] of Object.entries(AREAS)) {

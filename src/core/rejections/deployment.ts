@@ -98,8 +98,8 @@ export const deploymentCodes = entries({
     field: 'image',
     title: 'The control plane cannot read the credentials it needs to ask the registry.',
     cause:
-      'Credentials for registries live in the secrets store under `registries/<host>`. The store does not answer, so the check of the image cannot be made with the right identity, and asking anonymously could report a private image as missing. The request itself is fine. This is not the case of an unreachable registry, which is let through with a warning.',
-    accepted: 'the same request, once GET /healthz reports secrets.connected true',
+      'Credentials for registries live in the secrets store under `registries/<host>`. The store does not answer or is sealed, so the check of the image cannot be made with the right identity, and asking anonymously could report a private image as missing. The request itself is fine. This is not the case of an unreachable registry, which is let through with a warning.',
+    accepted: 'the same request, once GET /healthz reports secrets.connected true and secrets.sealed false',
     failing: 'POST /api/v1/deployments      while /healthz says "secrets": { "connected": false }',
     corrected:
       'POST /api/v1/deployments      the unchanged body, after /healthz says "secrets": { "connected": true }',

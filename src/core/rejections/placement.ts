@@ -32,7 +32,8 @@ export const placementCodes = entries({
     title: 'The node name is already registered to another tenant.',
     cause:
       'The agent shows every container on its machine to whoever holds a token for that machine’s tenant, so a machine belongs to one tenant only, and node names are unique across the platform. Choose another name, or have the other tenant release its claim first.',
-    accepted: 'a node name that no other tenant has registered',
+    accepted:
+      'a node name that no other tenant has registered; or this one, after its tenant released it with DELETE /api/v1/nodes/{name}/claim',
     failing: 'POST /api/v1/nodes\n\n{ "nodeName": "node-1" }',
     corrected: 'POST /api/v1/nodes\n\n{ "nodeName": "shop-node-1" }',
     origin: '7.4',

@@ -1,3 +1,4 @@
+import { asSent } from '../../core/alterations/as-sent.ts';
 import { alterJob } from '../../core/alterations/deployment.ts';
 import { jobBody, type JobDraft, jobDraftOfBody, jobSpecOfDraft } from '../../core/contract/job-body.ts';
 import { jobView } from '../../core/contract/job-view.ts';
@@ -58,7 +59,7 @@ export async function createJob(
   const { draft, alterations } = alterJob(jobDraftOfBody(body as Body), body as Body);
   const { limits, parseSchedule, clock } = admission;
   const refused = firstRejection(jobRules, { draft, limits, parseSchedule, nowMs: clock.now().getTime() });
-  if (refused) return refused;
+  if (refused) return asSent(refused, alterations);
   return commitAttempts(admission, caller, () =>
     attemptCreate(admission, caller, { draft, altered: alterations, dryRun }),
   );
@@ -89,7 +90,7 @@ async function attemptCreate(
     materialRoleRejection(caller.principal, draft) ??
     (await secretRejection(admission.secrets, tenant, draft, workload, undefined)) ??
     jobFactsRejection(workload, jobFacts(tenant, spec.name));
-  if (stateful) return stateful;
+  if (stateful) return asSent(stateful, altered);
   const image = await imageAnswer(admission, caller, spec, undefined);
   if (isRejection(image)) return image;
   const material = await planMaterial(admission.secrets, tenant, draft);

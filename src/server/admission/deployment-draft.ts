@@ -1,3 +1,4 @@
+import { asSent } from '../../core/alterations/as-sent.ts';
 import { alterDeployment } from '../../core/alterations/deployment.ts';
 import { type DeploymentDraft, deploymentBody } from '../../core/contract/deployment-body.ts';
 import { checkBody } from '../../core/contract/shape.ts';
@@ -46,5 +47,6 @@ export function admitDraft(
     storedSecretsVersion: stored.secretsVersion,
     ...(stored.view === undefined ? {} : { storedView: stored.view }),
   });
-  return firstRejection(deploymentRules, { draft: altered.draft, limits }) ?? altered;
+  const refused = firstRejection(deploymentRules, { draft: altered.draft, limits });
+  return refused === undefined ? altered : asSent(refused, altered.alterations);
 }

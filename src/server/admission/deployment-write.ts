@@ -1,3 +1,4 @@
+import { asSent } from '../../core/alterations/as-sent.ts';
 import { removedEntries } from '../../core/contract/deployment-merge.ts';
 import { specOfDraft } from '../../core/contract/deployment-spec.ts';
 import { deploymentView } from '../../core/contract/deployment-view.ts';
@@ -110,7 +111,7 @@ export interface AdmittedSpec {
 export async function admitSpec(
   admission: Admission,
   caller: Caller,
-  { draft }: AdmittedDraft,
+  { draft, alterations }: AdmittedDraft,
   before: DeploymentSpec | undefined,
 ): Promise<AdmittedSpec | Rejection> {
   const { tenant } = caller;
@@ -119,7 +120,7 @@ export async function admitSpec(
     materialRoleRejection(caller.principal, draft) ??
     (await secretRejection(admission.secrets, tenant, draft, spec, before)) ??
     deploymentFactsRejection(spec, deploymentFacts(tenant, spec.name));
-  if (stateful) return stateful;
+  if (stateful) return asSent(stateful, alterations);
   const image = await imageAnswer(admission, caller, spec, before);
   if (isRejection(image)) return image;
   const material = await planMaterial(admission.secrets, tenant, draft);
@@ -303,6 +304,6 @@ export function deploymentNotFound(field: 'name' | 'deployment_id', nameOrId: st
   return reject('deployment_not_found', {
     field,
     received: received(nameOrId),
-    why: 'The tenant has no deployment of this name.',
+    why: `The tenant has no deployment of this ${field === 'name' ? 'name' : 'id'}.`,
   });
 }

@@ -29,11 +29,14 @@ export async function imageAnswer(
     case 'missing':
       return reject('image_not_found', { field: 'image', received: received(spec.image), why: outcome.why });
     case 'credential_store_unavailable':
-      return reject('registry_credential_store_unavailable', {
-        field: 'image',
-        received: received(spec.image),
-        why: outcome.why,
-      });
+      return {
+        ...reject('registry_credential_store_unavailable', {
+          field: 'image',
+          received: received(spec.image),
+          why: outcome.why,
+        }),
+        retryAfterSeconds: 5,
+      };
     case 'unreachable':
       return [{ code: 'registry_unreachable', field: 'image', why: outcome.why }];
   }

@@ -30,7 +30,7 @@ export interface SecretAdmission {
 export function secretFailureRejection(failure: SecretFailure, field: string): Rejection {
   const code = failure.reason === 'sealed' ? 'secrets_sealed' : 'secrets_store_unavailable';
   return {
-    ...reject(code, { field, received: '(none)', why: `${failure.message}; nothing was stored.` }),
+    ...reject(code, { field, received: '(none)', why: `${failure.message}.` }),
     retryAfterSeconds: 5,
   };
 }

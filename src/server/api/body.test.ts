@@ -123,6 +123,8 @@ describe('YAML', () => {
     ['more parts than are parsed', '- a\n'.repeat(20_000), 'body_too_large'],
   ])('refuses %s', (_, body, code) => {
     expect(codeOf(yaml(body))).toBe(code);
+    if (code === 'body_malformed')
+      expect(yaml(body)).toHaveProperty('expected', expect.stringContaining('YAML document'));
   });
 
   it('leaves Object.prototype alone', () => {

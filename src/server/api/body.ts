@@ -6,8 +6,15 @@ import { parseYaml, YAML_MAX_TOKENS } from './yaml-body.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-function malformed(text: string | Buffer, why: string): Rejection {
-  return reject('body_malformed', { field: 'body', received: redacted(text.toString()), why });
+const YAML_FORM = 'one well-formed YAML document in UTF-8, each key once in its mapping';
+
+function malformed(text: string | Buffer, why: string, yaml = false): Rejection {
+  return reject('body_malformed', {
+    field: 'body',
+    received: redacted(text.toString()),
+    ...(yaml ? { expected: YAML_FORM } : {}),
+    why,
+  });
 }
 
 function tooDeep(size: number, maxDepth: number): Rejection {
@@ -47,7 +54,7 @@ function yamlValue(text: string, limits: BodyLimits): { readonly value: unknown 
     case 'too_deep':
       return tooDeep(text.length, limits.maxDepth);
     case 'malformed':
-      return malformed(text, parsed.why);
+      return malformed(text, parsed.why, true);
     case 'too_long':
       return reject('body_too_large', {
         field: 'body',
