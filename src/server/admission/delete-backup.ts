@@ -1,11 +1,19 @@
 import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { backupNotFound, backupSummary, findBackup } from './backup-stored.ts';
+import { type IfMatch, revisionRejection } from './if-match.ts';
 
-export async function deleteBackup(admission: Admission, caller: Caller, id: string): Promise<Outcome> {
+export async function deleteBackup(
+  admission: Admission,
+  caller: Caller,
+  id: string,
+  ifMatch: IfMatch | undefined,
+): Promise<Outcome> {
   return commitAttempts(admission, caller, async () => {
     const { tenant } = caller;
     const stored = await findBackup(tenant, id);
     if (stored === undefined) return backupNotFound(id);
+    const outdated = revisionRejection(ifMatch, stored.modRevision);
+    if (outdated) return outdated;
     const { deploymentName, version } = stored.record;
     const subject = { kind: 'Backup', name: id } as const;
     const transaction = tenant

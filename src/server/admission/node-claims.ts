@@ -8,6 +8,7 @@ import type { Stored } from '../store/collection.ts';
 import { joinId } from '../store/keys.ts';
 import { Transaction } from '../store/transaction.ts';
 import { type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
+import { type IfMatch, revisionRejection } from './if-match.ts';
 import { type NodeAdmission, nodeNotFound, nodeView } from './node-view.ts';
 import { nodeInUse, removeNode } from './nodes.ts';
 
@@ -115,13 +116,20 @@ function moveNode(
  * A claim is released per tenant (spec 2.8, §5). The second claimant's goes without effect on the node; the owner's moves
  * the node to the second claimant, or ends it when there is none.
  */
-export async function releaseClaim(nodes: NodeAdmission, caller: Caller, name: string): Promise<Outcome> {
+export async function releaseClaim(
+  nodes: NodeAdmission,
+  caller: Caller,
+  name: string,
+  ifMatch: IfMatch | undefined,
+): Promise<Outcome> {
   const { admission } = nodes;
   const { tenant } = caller;
   const self = tenant.tenantId;
   return commitAttempts(admission, caller, (): Attempt => {
     const stored = findNode(nodes, name);
     if (stored === undefined || !stored.record.claims.includes(self)) return nodeNotFound(name);
+    const outdated = revisionRejection(ifMatch, stored.modRevision);
+    if (outdated) return outdated;
     const { record } = stored;
     const claims = record.claims.filter((claim) => claim !== self);
     const owner = admission.store.forTenant(record.tenantId);

@@ -8,6 +8,7 @@ import { joinId } from '../store/keys.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
+import { type IfMatch, revisionRejection } from './if-match.ts';
 import { revokeNodeToken } from './enrol-node.ts';
 import { networksOn, removeNetwork } from './network-stored.ts';
 import { type NodeAdmission, nodeNotFound, nodeView } from './node-view.ts';
@@ -124,12 +125,15 @@ export async function deleteNode(
   caller: Caller,
   name: string,
   force: boolean,
+  ifMatch: IfMatch | undefined,
 ): Promise<Outcome> {
   const { admission } = nodes;
   const { tenant } = caller;
   return commitAttempts(admission, caller, (): Attempt => {
     const stored = tenant.get('nodes', joinId(name));
     if (stored === undefined) return nodeNotFound(name);
+    const outdated = revisionRejection(ifMatch, stored.modRevision);
+    if (outdated) return outdated;
     const held = nodeInUse(nodes, tenant, name);
     if (held && !force) return held;
     const transaction = tenant.transaction();

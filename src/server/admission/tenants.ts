@@ -10,6 +10,7 @@ import { globalKey, tenantPrefixes } from '../store/keys.ts';
 import type { Store } from '../store/store.ts';
 import { Transaction } from '../store/transaction.ts';
 import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
+import { type IfMatch, revisionRejection } from './if-match.ts';
 
 const MAX_DISPLAY_NAME = 200;
 
@@ -32,6 +33,12 @@ export const quotaBody = shape({
 
 export function tenantView(tenant: Tenant, quota: Quota | undefined): Record<string, unknown> {
   return { ...tenant, quota: quota ?? {} };
+}
+
+/** A tenant is shown with its quota, so its revision is that of whichever of the two changed last. */
+export function tenantRevision(store: Store, id: TenantId): number {
+  const quota = store.forTenant(id).get('quota', 'quota')?.modRevision ?? 0;
+  return Math.max(store.getGlobal('tenants', id)?.modRevision ?? 0, quota);
 }
 
 function tenantNotFound(field: string, value: string): Rejection {
@@ -97,11 +104,17 @@ export async function createTenant(
 }
 
 /** Refused while anything of the tenant runs; then everything of it goes, its tokens first. */
-export async function deleteTenant(admission: Admission, caller: Caller, idOrSlug: string): Promise<Outcome> {
+export async function deleteTenant(
+  admission: Admission,
+  caller: Caller,
+  idOrSlug: string,
+  ifMatch: IfMatch | undefined,
+): Promise<Outcome> {
   const outcome = await commitAttempts(admission, caller, () => {
     const tenant = findTenant(admission.store, idOrSlug);
     if (tenant === undefined) return tenantNotFound('tenant', idOrSlug);
-    const rejection = inUse(admission, tenant);
+    const rejection =
+      revisionRejection(ifMatch, tenantRevision(admission.store, tenant.id)) ?? inUse(admission, tenant);
     if (rejection) return rejection;
     const stored = admission.store.getGlobal('tenants', tenant.id);
     const transaction = caller.tenant.transaction().expectGlobal('tenants', tenant.id, stored);
@@ -175,7 +188,9 @@ export async function setQuota(
   caller: Caller,
   idOrSlug: string,
   body: unknown,
+  ifMatch: IfMatch | undefined,
 ): Promise<Outcome> {
+  if (findTenant(admission.store, idOrSlug) === undefined) return tenantNotFound('tenant', idOrSlug);
   const malformed = checkBody(quotaBody, body, { nullClears: true });
   if (malformed) return malformed;
   const quota: Record<string, number> = {};
@@ -195,6 +210,8 @@ export async function setQuota(
   return commitAttempts(admission, caller, () => {
     const tenant = findTenant(admission.store, idOrSlug);
     if (tenant === undefined) return tenantNotFound('tenant', idOrSlug);
+    const outdated = revisionRejection(ifMatch, tenantRevision(admission.store, tenant.id));
+    if (outdated) return outdated;
     const before = admission.store.forTenant(tenant.id).get('quota', 'quota');
     const transaction = new Transaction(tenant.id)
       .expect('quota', 'quota', before)

@@ -7,6 +7,7 @@ import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { hashSecret, mintToken } from '../access/token.ts';
 import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
+import { type IfMatch, revisionRejection } from './if-match.ts';
 
 const DEFAULT_TTL = '2160h';
 const MAX_TTL_MS = 366 * 24 * 3_600_000;
@@ -117,7 +118,12 @@ export async function createToken(
 }
 
 /** Revoked tokens stay on record, so that the audit log can be read. */
-export async function revokeToken(admission: Admission, caller: Caller, id: string): Promise<Outcome> {
+export async function revokeToken(
+  admission: Admission,
+  caller: Caller,
+  id: string,
+  ifMatch: IfMatch | undefined,
+): Promise<Outcome> {
   return commitAttempts(admission, caller, () => {
     const stored = admission.store.getGlobal('tokens', id);
     if (stored === undefined || stored.record.tenantId !== caller.tenant.tenantId) {
@@ -127,6 +133,8 @@ export async function revokeToken(admission: Admission, caller: Caller, id: stri
         why: 'The tenant has no token of this id.',
       });
     }
+    const outdated = revisionRejection(ifMatch, stored.modRevision);
+    if (outdated) return outdated;
     const record = {
       ...stored.record,
       revokedAt: stored.record.revokedAt ?? admission.clock.now().toISOString(),

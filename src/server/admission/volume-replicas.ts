@@ -9,6 +9,7 @@ import type { Stored } from '../store/collection.ts';
 import { joinId } from '../store/keys.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
+import { type IfMatch, revisionRejection } from './if-match.ts';
 import { storedVolumeView, type VolumeAdmission, volumeNotFound } from './volume-stored.ts';
 
 /** A change of what is wanted of a volume, with its event and audit line, guarded by what was read. */
@@ -141,11 +142,14 @@ export async function removeReplica(
   caller: Caller,
   volumeId: string,
   nodeId: string,
+  ifMatch: IfMatch | undefined,
 ): Promise<Outcome> {
   return commitAttempts(volumes.admission, caller, (): Attempt => {
     const { tenant } = caller;
     const stored = tenant.get('volumes', joinId(volumeId));
     if (stored === undefined) return volumeNotFound(volumeId);
+    const outdated = revisionRejection(ifMatch, stored.modRevision);
+    if (outdated) return outdated;
     const copy = stored.record.replicas.find((one) => one.nodeId === nodeId);
     if (copy === undefined) {
       return reject('node_not_found', {

@@ -13,6 +13,7 @@ import { mintSecrets } from '../secrets/generate.ts';
 import type { SecretValues } from '../secrets/port.ts';
 import { joinId } from '../store/keys.ts';
 import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
+import { type IfMatch, revisionRejection } from './if-match.ts';
 import { planDocuments, secretFailureRejection } from './secret-material.ts';
 
 export const secretWriteBody = shape({
@@ -105,6 +106,7 @@ export async function writeSecret(
   caller: Caller,
   path: SecretPath,
   body: SecretWriteDraft,
+  ifMatch?: IfMatch,
 ): Promise<Outcome> {
   const malformed = secretPathRejection(admission.limits.secretPolicy.namespaces, path);
   if (malformed) return malformed;
@@ -120,6 +122,8 @@ export async function writeSecret(
     if (!existing.ok && existing.reason !== 'missing') return secretFailureRejection(existing, 'name');
     const before = existing.ok ? existing.values : new Map<string, SecretValue>();
     const expectedVersion = existing.ok ? existing.version : 0;
+    const outdated = revisionRejection(ifMatch, expectedVersion);
+    if (outdated) return outdated;
     const { values, alterations } = compose(admission, body, before);
     const planned = await planDocuments(admission.secrets, tenant, [{ path, values, expectedVersion }]);
     const failed = await planned.apply();

@@ -3,6 +3,7 @@ import {
   type Case,
   DEPLOYMENTS,
   inside,
+  plantVolume,
   post,
   put,
   refused,
@@ -184,6 +185,11 @@ export const requestCases: readonly Case[] = [
     'on delete': async (stage) => ({
       method: 'DELETE',
       path: `${DEPLOYMENTS}/${await stored(stage)}`,
+      options: { headers: { 'if-match': '"1"' } },
+    }),
+    'on a copy of a volume': async (stage) => ({
+      method: 'DELETE',
+      path: `/api/v1/tenants/${stage.tenant.slug}/volumes/${await plantVolume(stage)}/replicas/any`,
       options: { headers: { 'if-match': '"1"' } },
     }),
   }),

@@ -1,7 +1,5 @@
 import type { Draft } from '../../../core/contract/shape.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
-import { reject } from '../../../core/rejections/reject.ts';
-import { received } from '../../../core/rejections/redaction.ts';
 import type { Admission } from '../../admission/admission.ts';
 import {
   createTenant,
@@ -9,13 +7,13 @@ import {
   quotaBody,
   setQuota,
   tenantBody,
+  tenantRevision,
   tenantView,
 } from '../../admission/tenants.ts';
 import { createToken, revokeToken, tokenBody, tokenView } from '../../admission/tokens.ts';
-import { findTenant } from '../../access/authenticate.ts';
 import { pageReply, pageRequest } from '../paging.ts';
 import { LIST_QUERY, type Route, route } from '../route.ts';
-import { writeReply } from './deployments.ts';
+import { guardedReply, writeReply } from './deployments.ts';
 
 const TENANT = { $ref: '#/components/schemas/Tenant' } as const;
 const TOKEN = { $ref: '#/components/schemas/Token' } as const;
@@ -75,7 +73,11 @@ function tenantRoutes(admission: Admission): Route[] {
       tenant: 'path',
       codes: ['tenant_not_found'],
       success: { status: 200, description: 'The tenant.', schema: TENANT },
-      handle: ({ tenant }) => ({ status: 200, body: view(tenant) }),
+      handle: ({ tenant }) => ({
+        status: 200,
+        body: view(tenant),
+        headers: { etag: `"${tenantRevision(admission.store, tenant.id)}"` },
+      }),
     }),
     route({
       method: 'DELETE',
@@ -84,10 +86,12 @@ function tenantRoutes(admission: Admission): Route[] {
       tag: 'Tenants',
       permission: 'tenants.manage',
       tenant: 'platform',
-      codes: ['tenant_not_found', 'tenant_in_use'],
+      codes: ['tenant_not_found', 'tenant_in_use', 'revision_mismatch', 'header_invalid'],
       success: { status: 200, description: 'Deleted.', schema: TENANT },
-      handle: async ({ caller, params }) =>
-        writeReply(await deleteTenant(admission, caller, params['tenant'] ?? '')),
+      handle: (request) =>
+        guardedReply(request, (ifMatch) =>
+          deleteTenant(admission, request.caller, request.params['tenant'] ?? '', ifMatch),
+        ),
     }),
     route({
       method: 'PUT',
@@ -97,19 +101,12 @@ function tenantRoutes(admission: Admission): Route[] {
       permission: 'tenants.manage',
       tenant: 'platform',
       body: { shape: quotaBody, unchecked: true },
-      codes: ['tenant_not_found', 'quota_invalid', 'field_unknown'],
+      codes: ['tenant_not_found', 'quota_invalid', 'field_unknown', 'revision_mismatch', 'header_invalid'],
       success: { status: 200, description: 'The tenant with its quota.', schema: TENANT },
-      handle: async ({ caller, params, body }) => {
-        const tenant = findTenant(admission.store, params['tenant'] ?? '');
-        if (tenant === undefined) {
-          return reject('tenant_not_found', {
-            field: 'tenant',
-            received: received(params['tenant']),
-            why: 'There is no tenant of this id or slug.',
-          });
-        }
-        return writeReply(await setQuota(admission, caller, tenant.id, body));
-      },
+      handle: (request) =>
+        guardedReply(request, (ifMatch) =>
+          setQuota(admission, request.caller, request.params['tenant'] ?? '', request.body, ifMatch),
+        ),
     }),
   ];
 }
@@ -165,10 +162,12 @@ function tokenRoutes(admission: Admission, tokenKey: Buffer): Route[] {
       tag: 'Tokens',
       permission: 'tokens.manage',
       tenant: 'credential',
-      codes: ['token_not_found'],
+      codes: ['token_not_found', 'revision_mismatch', 'header_invalid'],
       success: { status: 200, description: 'Revoked.', schema: TOKEN },
-      handle: async ({ caller, params }) =>
-        writeReply(await revokeToken(admission, caller, params['id'] ?? '')),
+      handle: (request) =>
+        guardedReply(request, (ifMatch) =>
+          revokeToken(admission, request.caller, request.params['id'] ?? '', ifMatch),
+        ),
     }),
   ];
 }

@@ -10,7 +10,7 @@ import { restoreBackup, restoreBody, restoreBodyRejection } from '../../admissio
 import { pageReply, pageRequest } from '../paging.ts';
 import { LIST_QUERY, type Reply, type Route, type RouteRequest, route } from '../route.ts';
 import { DEPLOYMENT_CODES } from './deployment-codes.ts';
-import { DRY_RUN, updateOptions, writeReply } from './deployments.ts';
+import { DRY_RUN, guardedReply, updateOptions, writeReply } from './deployments.ts';
 
 const BACKUP = { $ref: '#/components/schemas/Backup' } as const;
 const SUMMARY = { $ref: '#/components/schemas/BackupSummary' } as const;
@@ -143,10 +143,12 @@ export function backupRoutes(admission: Admission): Route[] {
       method: 'DELETE',
       path: `${PATH}/{id}`,
       summary: 'Delete a backup',
-      codes: ['backup_not_found'],
+      codes: ['backup_not_found', 'revision_mismatch', 'header_invalid'],
       success: { status: 200, description: 'Deleted; what it was, without its contents.', schema: SUMMARY },
-      handle: async ({ caller, params }) =>
-        writeReply(await deleteBackup(admission, caller, params['id'] ?? '')),
+      handle: (request) =>
+        guardedReply(request, (ifMatch) =>
+          deleteBackup(admission, request.caller, request.params['id'] ?? '', ifMatch),
+        ),
     }),
   ];
 }

@@ -6,7 +6,7 @@ import { createDeployment } from '../../admission/create-deployment.ts';
 import { deleteDeployment } from '../../admission/delete-deployment.ts';
 import { findDeployment, storedDeploymentView } from '../../admission/deployment-stored.ts';
 import { deploymentNotFound } from '../../admission/deployment-write.ts';
-import { parseIfMatch } from '../../admission/if-match.ts';
+import { type IfMatch, parseIfMatch } from '../../admission/if-match.ts';
 import { type UpdateOptions, updateDeployment } from '../../admission/update-deployment.ts';
 import { explainDeployment } from '../../placement/explanation.ts';
 import { booleanParameter, pageReply, pageRequest } from '../paging.ts';
@@ -30,6 +30,16 @@ export function writeReply(outcome: Outcome): Reply {
     body: { ...body, revision },
     headers: { etag: `"${revision}"`, ...(replayed ? { 'idempotency-replayed': 'true' } : {}) },
   };
+}
+
+/** A write that the client lets happen to one revision of the record only; without If-Match, to whatever is there. */
+export async function guardedReply(
+  { headers }: Pick<RouteRequest, 'headers'>,
+  write: (ifMatch: IfMatch | undefined) => Promise<Outcome>,
+  reply: (outcome: Outcome) => Reply = writeReply,
+): Promise<Reply> {
+  const ifMatch = parseIfMatch(headers['if-match']);
+  return isRejection(ifMatch) ? ifMatch : reply(await write(ifMatch));
 }
 
 export function updateOptions(request: RouteRequest): UpdateOptions | Rejection {

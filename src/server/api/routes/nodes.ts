@@ -11,12 +11,14 @@ import { joinId } from '../../store/keys.ts';
 import { booleanParameter, pageReply, pageRequest } from '../paging.ts';
 import { LIST_QUERY, type Reply, type Route, type RouteRequest, route } from '../route.ts';
 import { readContainers } from './agent-answers.ts';
+import { guardedReply, writeReply } from './deployments.ts';
 
 const NODE = { $ref: '#/components/schemas/Node' } as const;
 
-/** The record as it is, without a revision in it: what the agent and the tenant wrote is not for clients to guard by. */
+/** The record as it is, without a revision in it: that is in the ETag alone. */
 export function plainReply(outcome: Outcome): Reply {
-  return isRejection(outcome) ? outcome : { status: outcome.status, body: outcome.body };
+  const reply = writeReply(outcome);
+  return isRejection(outcome) || isRejection(reply) ? reply : { ...reply, body: outcome.body };
 }
 
 function nameOf({ params }: RouteRequest): string {
@@ -65,7 +67,11 @@ function readRoutes(nodes: NodeAdmission, dispatch: Dispatch): Route[] {
       handle: (request) => {
         const stored = request.store.get('nodes', joinId(nameOf(request)));
         if (stored === undefined) return nodeNotFound(nameOf(request));
-        return { status: 200, body: nodeView(request.store, nodes.nodes, stored.record) };
+        return {
+          status: 200,
+          body: nodeView(request.store, nodes.nodes, stored.record),
+          headers: { etag: `"${stored.modRevision}"` },
+        };
       },
     }),
     route({
@@ -149,13 +155,16 @@ function writeRoutes(nodes: NodeAdmission): Route[] {
           schema: { type: 'boolean', default: false },
         },
       },
-      codes: ['node_not_found', 'node_in_use'],
+      codes: ['node_not_found', 'node_in_use', 'revision_mismatch', 'header_invalid'],
       success: { status: 200, description: 'Deleted; the last stored record.', schema: NODE },
-      handle: async (request) => {
+      handle: (request) => {
         const force = booleanParameter(request.query, 'force');
-        return isRejection(force)
-          ? force
-          : plainReply(await deleteNode(nodes, request.caller, nameOf(request), force));
+        if (isRejection(force)) return force;
+        return guardedReply(
+          request,
+          (ifMatch) => deleteNode(nodes, request.caller, nameOf(request), force, ifMatch),
+          plainReply,
+        );
       },
     }),
     modeRoute(nodes, 'cordon', 'Place nothing more on a node', 'The node; what runs on it stays.'),
@@ -188,13 +197,25 @@ function writeRoutes(nodes: NodeAdmission): Route[] {
       tag: 'Nodes',
       permission: 'nodes.manage',
       tenant: 'header-uuid',
-      codes: ['node_claim_release_no_tenant', 'node_not_found', 'node_in_use', 'tenant_not_found'],
+      codes: [
+        'node_claim_release_no_tenant',
+        'node_not_found',
+        'node_in_use',
+        'tenant_not_found',
+        'revision_mismatch',
+        'header_invalid',
+      ],
       success: {
         status: 200,
         description: 'Released; the node goes to the second claimant, or ends with its last claim.',
         schema: { type: 'object' },
       },
-      handle: async (request) => plainReply(await releaseClaim(nodes, request.caller, nameOf(request))),
+      handle: (request) =>
+        guardedReply(
+          request,
+          (ifMatch) => releaseClaim(nodes, request.caller, nameOf(request), ifMatch),
+          plainReply,
+        ),
     }),
   ];
 }

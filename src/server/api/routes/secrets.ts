@@ -2,7 +2,7 @@ import type { SecretWriteDraft } from '../../../core/contract/secret-draft.ts';
 import type { Draft } from '../../../core/contract/shape.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import { checkResourceName } from '../../../core/rules/secrets/path.ts';
-import type { Admission } from '../../admission/admission.ts';
+import type { Admission, Outcome } from '../../admission/admission.ts';
 import { rotateBody, rotateSecrets } from '../../admission/rotate-secrets.ts';
 import { readSecretMetadata, secretWriteBody, writeSecret } from '../../admission/write-secret.ts';
 import { secretFailureRejection } from '../../admission/secret-material.ts';
@@ -10,7 +10,7 @@ import type { DescribedSecret } from '../../secrets/port.ts';
 import { pageReply, pageRequest } from '../paging.ts';
 import { LIST_QUERY, type Reply, type Route, type RouteRequest, route } from '../route.ts';
 import { MATERIAL_CODES } from './deployment-codes.ts';
-import { writeReply } from './deployments.ts';
+import { guardedReply, writeReply } from './deployments.ts';
 
 const WRITE_CODES = [
   'secret_path_namespace',
@@ -21,7 +21,21 @@ const WRITE_CODES = [
   ...MATERIAL_CODES,
   'secrets_sealed',
   'secrets_store_unavailable',
+  'revision_mismatch',
+  'header_invalid',
 ] as const;
+
+/** The revision of a document is its version, in whichever store it is kept. */
+function versionReply(outcome: Outcome): Reply {
+  if (isRejection(outcome)) return outcome;
+  const { status, body } = outcome;
+  const { version } = body;
+  return {
+    status,
+    body: outcome.revision === undefined ? body : { ...body, revision: version },
+    headers: { etag: `"${String(version)}"` },
+  };
+}
 
 function pathOf({ params }: RouteRequest) {
   return { namespace: params['namespace'] ?? '', label: params['name'] ?? '' };
@@ -120,9 +134,18 @@ export function secretRoutes(admission: Admission): Route[] {
         description: 'Metadata only: path, keys, version. 201 when the document is new.',
         schema: { $ref: '#/components/schemas/Secret' },
       },
-      handle: async (request) =>
-        writeReply(
-          await writeSecret(admission, request.caller, pathOf(request), request.body as SecretWriteDraft),
+      handle: (request) =>
+        guardedReply(
+          request,
+          (ifMatch) =>
+            writeSecret(
+              admission,
+              request.caller,
+              pathOf(request),
+              request.body as SecretWriteDraft,
+              ifMatch,
+            ),
+          versionReply,
         ),
     }),
     route({
@@ -145,7 +168,7 @@ export function secretRoutes(admission: Admission): Route[] {
         schema: { $ref: '#/components/schemas/Secret' },
       },
       handle: async (request) =>
-        writeReply(await readSecretMetadata(admission, request.caller, pathOf(request))),
+        versionReply(await readSecretMetadata(admission, request.caller, pathOf(request))),
     }),
     route({
       method: 'POST',

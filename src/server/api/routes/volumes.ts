@@ -14,7 +14,7 @@ import {
 import { joinId } from '../../store/keys.ts';
 import { booleanParameter, pageReply, pageRequest } from '../paging.ts';
 import { LIST_QUERY, type Reply, type Route, type RouteRequest, route } from '../route.ts';
-import { writeReply } from './deployments.ts';
+import { guardedReply, writeReply } from './deployments.ts';
 
 const VOLUME = { $ref: '#/components/schemas/Volume' } as const;
 const PATH = '/api/v1/dvm/volumes';
@@ -179,10 +179,24 @@ function replicaRoutes(volumes: VolumeAdmission): Route[] {
       method: 'DELETE',
       path: `${base}/{node}`,
       summary: 'Remove a copy, with its bytes, and want one fewer',
-      codes: ['volume_binding_unavailable', 'volume_not_found', 'node_not_found'],
+      codes: [
+        'volume_binding_unavailable',
+        'volume_not_found',
+        'node_not_found',
+        'revision_mismatch',
+        'header_invalid',
+      ],
       success: { status: 200, description: 'The volume without the copy.', schema: VOLUME },
-      handle: whileEnabled(volumes, async ({ caller, params }) =>
-        writeReply(await removeReplica(volumes, caller, params['id'] ?? '', params['node'] ?? '')),
+      handle: whileEnabled(volumes, (request) =>
+        guardedReply(request, (ifMatch) =>
+          removeReplica(
+            volumes,
+            request.caller,
+            request.params['id'] ?? '',
+            request.params['node'] ?? '',
+            ifMatch,
+          ),
+        ),
       ),
     }),
   ];
