@@ -41,7 +41,7 @@ afterAll(async () => {
 
 const deployer = () => ({ token: shop.tokens.deployer });
 const viewer = () => ({ token: shop.tokens.viewer });
-const deployed = (name: string) => deployThreeVersions(home, shop.tokens['tenant-admin'], name, image);
+const deployed = (name: string) => deployThreeVersions(home, shop.tokens.deployer, name, image);
 const backUp = (name: string) => home.api.post('/api/v1/backups', { deploymentName: name }, deployer());
 
 describe('a backup in another control plane', () => {

@@ -36,7 +36,7 @@ const deployer = (headers: Readonly<Record<string, string>> = {}) => ({
   headers,
 });
 const viewer = () => ({ token: shop.tokens.viewer });
-const deployed = (name: string) => deployThreeVersions(home, shop.tokens['tenant-admin'], name, image);
+const deployed = (name: string) => deployThreeVersions(home, shop.tokens.deployer, name, image);
 const backUp = (name: string, headers: Readonly<Record<string, string>> = {}) =>
   home.api.post('/api/v1/backups', { deploymentName: name }, deployer(headers));
 const restore = (id: unknown, headers: Readonly<Record<string, string>> = {}, query = '') =>

@@ -87,7 +87,7 @@ async function attemptCreate(
   }
   const workload = jobWorkload(spec);
   const stateful =
-    materialRoleRejection(caller.principal, draft) ??
+    (await materialRoleRejection(admission.secrets, caller, draft, workload)) ??
     (await secretRejection(admission.secrets, tenant, draft, workload, undefined)) ??
     jobFactsRejection(workload, jobFacts(tenant, spec.name));
   if (stateful) return asSent(stateful, altered);

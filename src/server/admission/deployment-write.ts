@@ -117,7 +117,7 @@ export async function admitSpec(
   const { tenant } = caller;
   const spec = specOfDraft(draft);
   const stateful =
-    materialRoleRejection(caller.principal, draft) ??
+    (await materialRoleRejection(admission.secrets, caller, draft, spec)) ??
     (await secretRejection(admission.secrets, tenant, draft, spec, before)) ??
     deploymentFactsRejection(spec, deploymentFacts(tenant, spec.name));
   if (stateful) return asSent(stateful, alterations);

@@ -4,6 +4,7 @@ import type { Alteration } from '../../core/model/announcement.ts';
 import { allows, rolesThatMay } from '../../core/model/permission.ts';
 import type { DeploymentSpec } from '../../core/model/deployment.ts';
 import type { SecretPolicy } from '../../core/model/secret-limits.ts';
+import { jobOfOwner } from '../../core/model/job.ts';
 import { type SecretPath, secretPathText, splitSecretPath } from '../../core/model/secret-path.ts';
 import { SecretValue } from '../../core/model/secret-value.ts';
 import type { VolumeType } from '../../core/model/volume.ts';
@@ -66,20 +67,47 @@ function namespacesElsewhere(
   return namespaceOf;
 }
 
-/** Material in a workload is a secret write as well: who may not write secrets does not get to by this way. */
-export function materialRoleRejection(
-  principal: Principal | undefined,
-  { secrets = [] }: Pick<DeploymentDraft, 'secrets'>,
-): Rejection | undefined {
+/** Who reads the document is this workload alone; or nobody, where the namespace says that it belongs to workloads. */
+function isOwnDocument(
+  { references }: SecretAdmission,
+  tenant: TenantStore,
+  { namespace, label }: SecretPath,
+  workload: DeploymentSpec,
+): boolean {
+  const consumers = references.consumers(tenant.tenantId, label);
+  if (consumers.length === 0) return namespace === 'deployments';
+  const job = jobOfOwner(workload.name);
+  return consumers.every((one) => (job === undefined ? one.deployment === workload.name : one.job === job));
+}
+
+/**
+ * A role that deploys brings new documents along and renews those that its workload alone reads. To write a document that
+ * others read, or that was put there for others to read, is a secret write, and no workload is a way around its permission.
+ */
+export async function materialRoleRejection(
+  secrets: SecretAdmission,
+  { tenant, principal }: { readonly tenant: TenantStore; readonly principal?: Principal },
+  draft: Pick<DeploymentDraft, 'secrets'>,
+  workload: DeploymentSpec,
+): Promise<Rejection | undefined> {
   if (principal === undefined || allows(principal.role, 'secrets.write')) return undefined;
-  const index = secrets.findIndex(({ values, generate }) => values !== undefined || generate !== undefined);
-  if (index < 0) return undefined;
-  return reject('role_forbidden', {
-    field: `secrets[${index}].${secrets[index]?.values === undefined ? 'generate' : 'values'}`,
-    received: principal.role,
-    expected: `a reference to a document that was written with PUT /api/v1/secrets/{namespace}/{name} by one of the roles ${rolesThatMay(['secrets.write']).join(', ')}`,
-    why: `The role ${principal.role} references credentials and does not write them (secrets.write).`,
-  });
+  const heldOnTo = pathsHeldOnTo(draft);
+  for (const [index, { values, generate, vault_path }] of (draft.secrets ?? []).entries()) {
+    const sent = [...Object.keys(values ?? {}), ...(generate?.keys ?? [])];
+    const path = splitSecretPath(vault_path ?? '');
+    if (sent.length === 0 || path === undefined || isOwnDocument(secrets, tenant, path, workload)) continue;
+    const stored = await secrets.store.metadata(tenant.tenantId, path);
+    // A store that is away is told by what follows.
+    if (!stored.ok || !stored.exists) continue;
+    if (heldOnTo.has(vault_path) && sent.every((key) => stored.keys.includes(key))) continue;
+    return reject('role_forbidden', {
+      field: `secrets[${index}].${values === undefined ? 'generate' : 'values'}`,
+      received: principal.role,
+      expected: `a reference to ${vault_path} without material, or a document of its own; the roles ${rolesThatMay(['secrets.write']).join(', ')} may write ${vault_path}`,
+      why: `${vault_path} exists and is not read by this workload alone; the role ${principal.role} does not write such documents (secrets.write).`,
+    });
+  }
+  return undefined;
 }
 
 /** The rules of a deployment's secrets that need stored state. */
@@ -206,7 +234,7 @@ function announcements(
 }
 
 /** The strictest anchor among the entries of one path decides: what one of them holds on to is not minted again. */
-function pathsHeldOnTo(draft: DeploymentDraft): ReadonlySet<string | undefined> {
+function pathsHeldOnTo(draft: Pick<DeploymentDraft, 'secrets'>): ReadonlySet<string | undefined> {
   return new Set(
     (draft.secrets ?? []).flatMap(({ anchor, vault_path }) => (anchor === 'process' ? [] : [vault_path])),
   );

@@ -1,4 +1,6 @@
+import type { Json } from '../../support/api-client.ts';
 import {
+  type Ask,
   ask,
   type Case,
   DEPLOYMENTS,
@@ -19,6 +21,26 @@ async function signIn(stage: Stage): Promise<{ readonly cookie: string; readonly
   const answer = await stage.call('POST', '/api/v1/session');
   const [cookie = ''] = (answer.headers['set-cookie']?.[0] ?? '').split(';', 1);
   return { cookie, csrfToken: String(answer.body['csrfToken']) };
+}
+
+/** A workload of a deployer, with material for a document that somebody else has written. */
+function onStoredSecret(entry: Json, path = DEPLOYMENTS): Ask {
+  return async (stage) => {
+    const vault_path = `resources/${stage.fresh()}`;
+    await stage.call('PUT', `/api/v1/secrets/${vault_path}`, { body: { values: { password: 'a' } } });
+    return {
+      method: 'POST',
+      path,
+      options: {
+        token: stage.tenant.tokens.deployer,
+        body: {
+          name: stage.fresh(),
+          image: stage.image,
+          secrets: [{ name: 'DB', vault_path, anchor: 'process', ...entry }],
+        },
+      },
+    };
+  };
 }
 
 /** Refusals of the request itself, and of the records of the platform. */
@@ -140,28 +162,24 @@ export const requestCases: readonly Case[] = [
     'a tenant that makes tenants': ask('POST', '/api/v1/tenants', { body: { slug: 'mine' } }),
   }),
   ...refused('role_forbidden', 'secrets[0].values', {
-    'a deployer who writes a value': (stage) =>
-      withSecret({ values: { a: 'b' } }, {}, { token: stage.tenant.tokens.deployer })(stage),
+    'a deployer who replaces a value that others read': onStoredSecret({ values: { password: 'b' } }),
+    'a deployer who adds to what others read': onStoredSecret({ anchor: 'external', values: { other: 'b' } }),
   }),
   ...refused('role_forbidden', 'secrets[0].generate', {
-    'a deployer who mints': (stage) =>
-      withSecret({ generate: { keys: ['a'] } }, {}, { token: stage.tenant.tokens.deployer })(stage),
-    'a deployer who mints for a job': (stage) => ({
-      method: 'POST',
-      path: '/api/v1/jobs',
-      options: {
-        token: stage.tenant.tokens.deployer,
-        body: {
-          name: stage.fresh(),
-          image: stage.image,
-          secrets: [{ name: 'DB', vault_path: `resources/${stage.fresh()}`, generate: { keys: ['a'] } }],
-        },
-      },
-    }),
+    'a deployer who mints again what others read': onStoredSecret({ generate: { keys: ['password'] } }),
+    'the same for a job': onStoredSecret({ generate: { keys: ['password'] } }, '/api/v1/jobs'),
   }),
   ...inside('role_forbidden', {
     'a deployer who references': (stage) =>
       withSecret({}, {}, { token: stage.tenant.tokens.deployer })(stage),
+    'a deployer who brings a document': (stage) =>
+      withSecret({ values: { a: 'b' } }, {}, { token: stage.tenant.tokens.deployer })(stage),
+    'a deployer who mints a document': (stage) =>
+      withSecret({ generate: { keys: ['a'] } }, {}, { token: stage.tenant.tokens.deployer })(stage),
+    'a deployer whose keys are kept as stored': onStoredSecret({
+      anchor: 'external',
+      values: { password: 'b' },
+    }),
   }),
   ...refused('role_forbidden', 'role', {
     'a tenant that makes platform administrators': ask('POST', '/api/v1/tokens', {
