@@ -6,6 +6,8 @@ const FILES = [
   'test/system/agent-faults.test.ts',
   'test/system/volumes-failover.test.ts',
   'test/system/several-planes.test.ts',
+  'test/system/several-volumes.test.ts',
+  'test/system/packaging.test.ts',
 ];
 
 const asked = process.argv.slice(2);
