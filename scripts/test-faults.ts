@@ -13,6 +13,8 @@ const FILES = [
   'test/system/reconnect-storm.test.ts',
   'test/system/disk-full.test.ts',
   'test/system/engine-disk-full.test.ts',
+  'test/system/several-volumes.test.ts',
+  'test/system/packaging.test.ts',
 ];
 
 const asked = process.argv.slice(2);

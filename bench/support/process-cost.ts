@@ -11,3 +11,14 @@ export function cpuSeconds(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
+
+/** Of all cores, whatever they did: seconds in which one of them was busy, since the start of the machine. */
+export function busySeconds(): number {
+  const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0] = (
+    readFileSync('/proc/stat', 'utf8').split('\n', 1)[0] ?? ''
+  )
+    .split(/\s+/)
+    .slice(1)
+    .map(Number);
+  return (user + nice + system + irq + softirq) / TICKS_PER_SECOND;
+}

@@ -128,7 +128,11 @@ export async function startServer({
     clusters,
     hashSpec: specHash,
     owns: several === undefined ? () => true : (tenantId) => several.shards?.owns(tenantId) === true,
-    ...(several && { controlPlane: several.id, certain: () => several.certain }),
+    ...(several && {
+      controlPlane: several.id,
+      certain: () => several.certain,
+      agesElsewhere: (tenantId, node) => several.copyAges(tenantId, node),
+    }),
     metrics: metrics.controllers(),
     log: (problem, details) => log.warn(details, problem),
     controlPlaneNode: config.nodeName as NodeName,
@@ -257,6 +261,7 @@ export async function startServer({
       proofs: several.proofs,
       dispatch: () => dispatch,
       scalingView: controllers.scalingView,
+      copyAges: controllers.copyAges,
       storeAnswers: async () => (await kv.status()).connected,
     });
     addPeerPaths(

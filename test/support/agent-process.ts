@@ -12,6 +12,8 @@ export interface AgentOptions {
   /** Needed on the first start of a data folder. */
   readonly joinToken?: string;
   readonly labels?: Readonly<Record<string, string>>;
+  /** How it keeps replicated volumes; absent: the first way that works. */
+  readonly volumeEngine?: 'btrfs' | 'rsync';
   /** What the certificate of the control plane must lead to. */
   readonly caDigest?: string;
   /** The network namespace to dial from; absent: the tests' own. */
@@ -60,6 +62,7 @@ export async function startAgent(options: AgentOptions): Promise<AgentProcess> {
       '--engine',
       options.socketPath,
       ...labels,
+      ...(options.volumeEngine === undefined ? [] : ['--volume-engine', options.volumeEngine]),
       ...(options.caDigest === undefined ? [] : ['--ca-digest', options.caDigest]),
     ];
     const line =

@@ -154,6 +154,9 @@ export class ClusterNode {
 
 export interface NodeOptions {
   readonly labels?: Readonly<Record<string, string>>;
+  readonly volumeEngine?: 'btrfs' | 'rsync';
+  /** Ports of all control planes, where there are several. */
+  readonly ports?: readonly number[];
   readonly engine?: EngineOptions;
   readonly images?: Readonly<Record<string, TestImage>>;
   /** Of the agent. */
@@ -174,12 +177,15 @@ export class Cluster {
       await buildTestImage(engine, reference, image);
     const { body } = await tenant.call('POST', '/api/v1/join-tokens', {});
     const agent = await startAgent({
-      server: `http://${engine.namespace?.hostAddress}:${this.plane.port}`,
+      server: (options.ports ?? [this.plane.port])
+        .map((port) => `http://${engine.namespace?.hostAddress}:${port}`)
+        .join(','),
       name,
       socketPath: engine.socketPath,
       joinToken: body.token as string,
       ...(options.labels === undefined ? {} : { labels: options.labels }),
       ...(options.environment === undefined ? {} : { environment: options.environment }),
+      ...(options.volumeEngine === undefined ? {} : { volumeEngine: options.volumeEngine }),
       ...(engine.namespace === undefined ? {} : { namespace: engine.namespace.name }),
     });
     const node = new ClusterNode(name, engine, agent, this.plane.port);

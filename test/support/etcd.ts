@@ -17,6 +17,8 @@ export interface EtcdMember {
   /** `http(s)://127.0.0.1:port`, the same over restarts. */
   readonly endpoint: string;
   readonly pid: number | undefined;
+  /** Its own figures, in the format of Prometheus. */
+  metrics(): Promise<string>;
   /** kill -9, and waits until it is gone. */
   kill(): Promise<void>;
   /** SIGSTOP: connections stay open, nothing answers. */
@@ -79,6 +81,10 @@ class Member implements EtcdMember {
 
   get pid(): number | undefined {
     return this.#process?.pid;
+  }
+
+  async metrics(): Promise<string> {
+    return (await fetch(`${this.#metrics}/metrics`)).text();
   }
 
   start(): void {

@@ -161,6 +161,8 @@ export class PlaneProcess {
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const gone = once(child, 'exit');
     child.kill(signal);
+    // One that a test left stopped could not end in order.
+    child.kill('SIGCONT');
     await gone;
   }
 

@@ -16,6 +16,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/cluster.ts';
 import { buildTestImage, startEngine, type TestEngine } from '../support/engine.ts';
+import { LONG_TIER } from '../support/fault-tier.ts';
 import { type Installation, installPackage, PLAIN_PATH } from '../support/installation.ts';
 import { ensurePackages } from '../support/packages.ts';
 
@@ -222,13 +223,15 @@ async function buildBase(reference: string): Promise<void> {
   });
 }
 
+function docker(...args: readonly string[]): string {
+  return execFileSync('/usr/bin/docker', ['--host', `unix://${engine.socketPath}`, ...args], {
+    encoding: 'utf8',
+    stdio: 'pipe',
+    env: { ...environment, DOCKER_BUILDKIT: '0' },
+  }).trim();
+}
+
 describe('the image of the control plane', () => {
-  const docker = (...args: readonly string[]): string =>
-    execFileSync('/usr/bin/docker', ['--host', `unix://${engine.socketPath}`, ...args], {
-      encoding: 'utf8',
-      stdio: 'pipe',
-      env: { ...environment, DOCKER_BUILDKIT: '0' },
-    }).trim();
   const run = async (): Promise<{ readonly id: string; readonly url: string }> => {
     const id = docker(
       'run',
@@ -254,7 +257,7 @@ describe('the image of the control plane', () => {
     await buildBase('berth.test/base:1');
     const context = join(folder, 'context');
     mkdirSync(join(context, 'opt'), { recursive: true });
-    mkdirSync(join(context, 'data'));
+    mkdirSync(join(context, 'data/keys'), { recursive: true });
     execFileSync('cp', ['-al', installed.prefix, join(context, 'opt/berth')]);
     const file = join(ROOT, 'packaging/Containerfile');
     docker(
@@ -293,4 +296,91 @@ describe('the image of the control plane', () => {
     expect(before).toContain('"kept"');
     docker('rm', '--force', second.id);
   });
+});
+
+/** Six containers and Debian's compose take a minute: in the long tier only. The image is that of the test above. */
+describe.runIf(LONG_TIER)('the layout for compose', () => {
+  const ports = { PLANE1_PORT: '17601', PLANE2_PORT: '17602', PLANE3_PORT: '17603' };
+  const urls = Object.values(ports).map((port) => `http://127.0.0.1:${port}`);
+  const token = 'bootstrap-token-of-the-compose-file-0123456789';
+  const compose = (...args: readonly string[]): string =>
+    execFileSync(
+      '/usr/bin/docker-compose',
+      ['--file', join(ROOT, 'packaging/compose/compose.yaml'), '--project-name', 'berthtest', ...args],
+      {
+        encoding: 'utf8',
+        stdio: 'pipe',
+        env: {
+          ...environment,
+          ...ports,
+          DOCKER_HOST: `unix://${engine.socketPath}`,
+          BERTH_IMAGE: 'berth.test/berth:1',
+          ETCD_IMAGE: 'berth.test/etcd:1',
+          BERTH_BOOTSTRAP_TOKEN: token,
+        },
+      },
+    );
+  const shards = async (): Promise<number> => {
+    const held = await Promise.all(
+      urls.map(async (url) => {
+        const health = (await (await fetch(`${url}/healthz`)).json()) as {
+          controllers: { shards: { held: number } };
+        };
+        return health.controllers.shards.held;
+      }),
+    );
+    return held.reduce((sum, one) => sum + one, 0);
+  };
+  const call = (url: string, path: string, init: RequestInit = {}): Promise<Response> =>
+    fetch(`${url}${path}`, {
+      ...init,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    });
+
+  it('starts three control planes that share keys and shards, and survives the loss of one of each', async () => {
+    ensurePackages(['docker-compose', 'etcd-server']);
+    const libraries = [
+      ...execFileSync('ldd', ['/usr/bin/etcd'], { encoding: 'utf8' }).matchAll(/(\/\S+) \(0x/g),
+    ].map(([, path]) => path ?? '');
+    await buildTestImage(engine, 'berth.test/etcd:1', {
+      files: Object.fromEntries(
+        [...libraries, '/usr/bin/etcd'].map((path) => [path, { content: readFileSync(path), mode: 0o755 }]),
+      ),
+    });
+    try {
+      compose('up', '--detach');
+      for (const url of urls)
+        await eventually(
+          `${url} is ready`,
+          () => readiness(url),
+          (status) => status === 200,
+          120_000,
+        );
+      await eventually('every shard is held', shards, (held) => held === 64);
+      const made = await call(urls[0] ?? '', '/api/v1/tenants', { method: 'POST', body: '{"slug":"kept"}' });
+      expect(made.status).toBe(201);
+      for (const url of urls) expect(await (await call(url, '/api/v1/tenants')).text()).toContain('"kept"');
+
+      compose('kill', 'etcd2', 'plane3');
+      const after = await eventually(
+        'the others go on',
+        async () =>
+          (await call(urls[1] ?? '', '/api/v1/tenants', { method: 'POST', body: '{"slug":"later"}' })).status,
+        (status) => status === 201,
+      );
+      expect(after).toBe(201);
+      compose('up', '--detach');
+      await eventually(
+        'the third is back',
+        () => readiness(urls[2] ?? ''),
+        (status) => status === 200,
+        60_000,
+      );
+      expect(await (await call(urls[2] ?? '', '/api/v1/tenants')).text()).toContain('"later"');
+    } catch (error) {
+      throw new Error(compose('logs', '--tail', '20'), { cause: error });
+    } finally {
+      compose('down', '--volumes', '--timeout', '10');
+    }
+  }, 300_000);
 });

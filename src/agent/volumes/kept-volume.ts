@@ -138,7 +138,17 @@ export class KeptVolume {
   }
 
   async measure(): Promise<void> {
-    this.#measured = await this.#open?.measure().catch(() => this.#measured);
+    if (await this.#hasLostMount())
+      await this.#endWriters('the mount of a volume is gone: it is mounted anew');
+    else this.#measured = await this.#open?.measure().catch(() => this.#measured);
+  }
+
+  /** The watchdog may have ended what had a new lease at that very moment: the lease alone does not say that the mount is there. */
+  async #hasLostMount(): Promise<boolean> {
+    const open = this.#open;
+    if (open === undefined || this.#working !== undefined) return false;
+    const mount = await mountAt(open.mount.mountPoint);
+    return mount === undefined && this.#open === open && this.#working === undefined;
   }
 
   observation(): VolumeObservation {
@@ -344,20 +354,20 @@ export class KeptVolume {
     this.#expiry = setTimeout(
       () => {
         if (leases.isValid(this.place.id)) this.#watchLease();
-        else void this.#expire();
+        else void this.#endWriters('the lease of a volume ran out: its writers are ended');
       },
       Math.max(0, deadlineMs - machineMs()) + 1,
     );
   }
 
   /** What the watchdog does too, should this process not come to it. */
-  async #expire(): Promise<void> {
+  async #endWriters(why: string): Promise<void> {
     const { leases, log, onChange } = this.#tools;
     const held = leases.held(this.place.id);
     this.#forgetMount();
     const sender = this.#sender;
     this.#sender = undefined;
-    log.warn('the lease of a volume ran out: its writers are ended', { volume: this.place.id });
+    log.warn(why, { volume: this.place.id });
     onChange(this.place.id);
     try {
       await sender?.end();

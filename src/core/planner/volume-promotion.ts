@@ -28,7 +28,7 @@ function candidatesOf(facts: VolumeFacts): readonly Candidate[] {
 
 /**
  * Everything written after the state that the copy was known to have, until the old primary was certainly fenced. Absent: the
- * control plane was started since, and the age of the copy died with the one before it.
+ * control plane that the primary was connected to is gone, and with it the age of the copy.
  */
 function lossBound(facts: VolumeFacts, { copy }: Candidate): number | undefined {
   const age = facts.copyAge(copy.nodeId);
@@ -63,7 +63,7 @@ export function planPromotion(facts: VolumeFacts): Promotion | undefined {
   const lossBoundSeconds = lossBound(facts, chosen);
   const bound =
     lossBoundSeconds === undefined
-      ? 'how much was written after it is not known, because the control plane was started since'
+      ? 'how much was written after it is not known, because the control plane that knew the age of the copy has ended since'
       : `what was written in the ${lossBoundSeconds} s before the old primary was fenced may be missing`;
   return {
     wait: false,

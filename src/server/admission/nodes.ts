@@ -1,6 +1,6 @@
 import type { NodeRecord } from '../../core/model/node.ts';
 import { received } from '../../core/rejections/redaction.ts';
-import { reject } from '../../core/rejections/reject.ts';
+import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { drainReport } from '../placement/explanation.ts';
 import type { Stored } from '../store/collection.ts';
@@ -120,6 +120,31 @@ export function removeNode(
   revokeNodeToken(admission, transaction, stored.record.tokenId);
 }
 
+/** Each takes two records and an event, and a commit of etcd has room for 128. */
+const NETWORKS_PER_COMMIT = 30;
+
+/** All but as many as go with the node itself; should it end in between, the node is there with fewer. */
+async function removeManyNetworks(
+  { admission }: NodeAdmission,
+  { idempotency: _itsOwn, ...caller }: Caller,
+  name: string,
+): Promise<Rejection | undefined> {
+  const { tenant } = caller;
+  const left = () => networksOn(tenant, name);
+  while (left().length > NETWORKS_PER_COMMIT) {
+    const outcome = await commitAttempts(admission, caller, (): Attempt => {
+      const stored = tenant.get('nodes', joinId(name));
+      if (stored === undefined) return nodeNotFound(name);
+      const transaction = tenant.transaction().expect('nodes', stored.id, stored);
+      for (const network of left().slice(0, NETWORKS_PER_COMMIT))
+        removeNetwork(admission, tenant, network, transaction);
+      return { answer: { status: 200, body: {} }, transaction };
+    });
+    if (isRejection(outcome)) return outcome;
+  }
+  return undefined;
+}
+
 export async function deleteNode(
   nodes: NodeAdmission,
   caller: Caller,
@@ -129,6 +154,9 @@ export async function deleteNode(
 ): Promise<Outcome> {
   const { admission } = nodes;
   const { tenant } = caller;
+  const isMeant = force && tenant.get('nodes', joinId(name)) !== undefined;
+  const problem = isMeant ? await removeManyNetworks(nodes, caller, name) : undefined;
+  if (problem) return problem;
   return commitAttempts(admission, caller, (): Attempt => {
     const stored = tenant.get('nodes', joinId(name));
     if (stored === undefined) return nodeNotFound(name);

@@ -103,7 +103,10 @@ export async function createTenant(
   });
 }
 
-/** Refused while anything of the tenant runs; then everything of it goes, its tokens first. */
+/**
+ * Refused while anything of the tenant runs; then everything of it goes. Without the tenant's record its tokens are good for nothing
+ * from the first commit on, however many there are; they are erased with the rest.
+ */
 export async function deleteTenant(
   admission: Admission,
   caller: Caller,
@@ -122,9 +125,6 @@ export async function deleteTenant(
       .deleteGlobal('tenants', tenant.id)
       .deleteGlobal('tenant-slugs', tenant.slug)
       .putGlobal('tenant-erasures', tenant.id, { requestedAt: admission.clock.now().toISOString() });
-    for (const { id, record } of admission.store.listGlobal('tokens')) {
-      if (record.tenantId === tenant.id) transaction.deleteGlobal('tokens', id);
-    }
     admission.journal.audit(transaction, caller.tenant.tenantId, caller, 'tenant.deleted', {
       kind: 'Tenant',
       name: tenant.slug,
@@ -162,11 +162,16 @@ function inUse(admission: Admission, tenant: Tenant): Rejection | undefined {
 const ERASE_CHUNK = 100;
 
 /**
- * History, secret documents and browser sessions of deleted tenants, in bounded commits: a session is nothing without its token. No write can follow, since every write is guarded by
- * its tenant's record; what a crash leaves is erased at the next start.
+ * Tokens, browser sessions, history and secret documents of deleted tenants, in commits of a size that etcd takes. No write can follow,
+ * since every write is guarded by its tenant's record; what a crash leaves is erased at the next start of any control plane.
  */
 export async function eraseDeletedTenants(store: Store): Promise<void> {
   for (const { id } of store.listGlobal('tenant-erasures')) {
+    const own = (['tokens', 'sessions'] as const).flatMap((kind) =>
+      store.listGlobal(kind).flatMap((one) => (one.record.tenantId === id ? [globalKey(kind, one.id)] : [])),
+    );
+    for (let from = 0; from < own.length; from += ERASE_CHUNK)
+      await store.kv.commit({ deletes: own.slice(from, from + ERASE_CHUNK) });
     for (const prefix of tenantPrefixes(id as TenantId)) {
       for (;;) {
         const { entries } = await store.kv.range(prefix, { limit: ERASE_CHUNK });
@@ -174,11 +179,6 @@ export async function eraseDeletedTenants(store: Store): Promise<void> {
         await store.kv.commit({ deletes: entries.map((entry) => entry.key) });
       }
     }
-    const sessions = store
-      .listGlobal('sessions')
-      .flatMap((one) => (one.record.tenantId === id ? [globalKey('sessions', one.id)] : []));
-    for (let from = 0; from < sessions.length; from += ERASE_CHUNK)
-      await store.kv.commit({ deletes: sessions.slice(from, from + ERASE_CHUNK) });
     await store.kv.commit({ deletes: [globalKey('tenant-erasures', id)] });
   }
 }

@@ -5,8 +5,8 @@ import { nearest } from '../../core/contract/nearest.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
-import { KvUnavailableError } from '../store/kv.ts';
 import { PUBLIC_DOCUMENTS } from './public.ts';
+import { KvTooLargeError, KvUnavailableError } from '../store/kv.ts';
 import { rejectionBody, sendRejection, statusOf } from './replies.ts';
 import type { ApiOptions, Served } from './served.ts';
 
@@ -26,6 +26,15 @@ export function faultRejection(served: Served, request: FastifyRequest, error: u
       }),
       retryAfterSeconds: 1,
     };
+  }
+  if (error instanceof KvTooLargeError) {
+    served.options.log.warn({ requestId: request.id, problem: error.message }, 'too large for the store');
+    return reject('body_too_large', {
+      field: 'body',
+      received: `(${request.headers['content-length'] ?? 'unknown number of'} bytes)`,
+      expected: 'a request whose records fit into one write of etcd: 128 records and 1.5 MiB',
+      why: 'What this request stores, its history included, is more than etcd takes in one write; nothing was stored.',
+    });
   }
   served.options.log.error({ requestId: request.id, err: error, path: request.routeOptions.url }, 'fault');
   return reject('internal_error', {

@@ -11,6 +11,8 @@ import { type EventsKept, Janitor } from './janitor.ts';
 import { type Liveness, NodeLivenessController } from './node-liveness.ts';
 import { ScalingController, type ScalingOptions } from './scaling.ts';
 import { SpecSnapshotsController } from './spec-snapshots.ts';
+import type { CopyAges } from './volume-memory.ts';
+import type { VolumeSettings } from './volume-read.ts';
 import { type VolumeSigns, VolumesController } from './volumes.ts';
 
 export type { Liveness } from './node-liveness.ts';
@@ -27,6 +29,7 @@ export interface ControllersOptions extends ControllerDeps {
   readonly volumeLeaseMs: number;
   /** Of several control planes: whether no other one may think by now that this one has ended. */
   readonly certain?: () => boolean;
+  readonly agesElsewhere?: VolumeSettings['agesElsewhere'];
   readonly scaling: ScalingOptions;
 }
 
@@ -50,6 +53,8 @@ export interface Controllers {
   status(): Record<string, unknown>;
   /** Deployments that wait to be looked at. */
   depth(): number;
+  /** How old the copies are that the primaries on a node told of, to this process. */
+  copyAges(tenantId: TenantId, node: NodeName): readonly CopyAges[];
   /** What the scaling policy of a deployment last saw. */
   scalingView(tenantId: TenantId, deployment: string): ScalingView | undefined;
 }
@@ -69,6 +74,7 @@ export function createControllers(options: ControllersOptions): Controllers {
   const volumes = new VolumesController(options, {
     leaseMs: options.volumeLeaseMs,
     ...(options.certain && { certain: options.certain }),
+    ...(options.agesElsewhere && { agesElsewhere: options.agesElsewhere }),
     regions: options.regions,
   });
   const instances = new InstancesController(options, spans?.settleMs);
@@ -100,6 +106,7 @@ export function createControllers(options: ControllersOptions): Controllers {
       for (const controller of controllers.toReversed()) controller.abandon(tenantId);
     },
     depth: () => instances.depth,
+    copyAges: (tenantId, node) => volumes.ages(tenantId, node),
     scalingView: (tenantId, deployment) => scaling.view(tenantId, deployment),
     status: () => Object.fromEntries(controllers.map((controller) => [controller.name, controller.status()])),
   };

@@ -9,6 +9,17 @@ interface Heard {
   readonly heardMs: number;
 }
 
+/** How old the copies of a primary are, as one control plane tells another. */
+export interface CopyAges {
+  readonly volumeId: string;
+  readonly epoch: number;
+  readonly copies: readonly { readonly nodeId: string; readonly ageMs: number }[];
+}
+
+interface PastAges extends CopyAges {
+  readonly heardMs: number;
+}
+
 /** Which copies are within the limit of live; a change of it is worth a look. */
 function withinLimit({ copies = [] }: SeenVolume): string {
   return copies.map(({ nodeId, ageMs = 0 }) => `${nodeId}:${ageMs <= LIVE_WITHIN_MS}`).join();
@@ -23,9 +34,9 @@ export class VolumeMemory {
   readonly #adoptedMs = new Map<TenantId, number>();
   readonly #leasedMs = new Map<string, number>();
   readonly #withheld = new Map<string, Set<string>>();
-  /** By node, then by volume: of its live session with this process; and of its last one. */
+  /** By node, then by volume: of its live session with this process; and of its last one, here or elsewhere. */
   readonly #heard = new Map<string, Map<string, Heard>>();
-  readonly #past = new Map<string, ReadonlyMap<string, Heard>>();
+  readonly #past = new Map<string, ReadonlyMap<string, PastAges>>();
 
   constructor(startedMs: number) {
     this.#startedMs = startedMs;
@@ -77,7 +88,29 @@ export class VolumeMemory {
     const volumes = this.#heard.get(key);
     if (volumes === undefined) return;
     this.#heard.delete(key);
-    this.#past.set(key, volumes);
+    this.#past.set(key, agesOf(volumes));
+  }
+
+  /** Of a session with another process, which says how old they are at some moment after `askedMs`. */
+  learned(tenantId: TenantId, node: NodeName, ages: readonly CopyAges[], askedMs: number): void {
+    this.#past.set(
+      `${tenantId}/${node}`,
+      new Map(ages.map((one) => [one.volumeId, { ...one, heardMs: askedMs }])),
+    );
+  }
+
+  /** As old as they are now. */
+  ages(tenantId: TenantId, node: NodeName, nowMs: number): readonly CopyAges[] {
+    return [...this.#agesOn(`${tenantId}/${node}`).values()].map(({ volumeId, epoch, copies, heardMs }) => ({
+      volumeId,
+      epoch,
+      copies: copies.map(({ nodeId, ageMs }) => ({ nodeId, ageMs: ageMs + nowMs - heardMs })),
+    }));
+  }
+
+  #agesOn(key: string): ReadonlyMap<string, PastAges> {
+    const live = this.#heard.get(key);
+    return live === undefined ? (this.#past.get(key) ?? new Map<string, PastAges>()) : agesOf(live);
   }
 
   seen(tenantId: TenantId, volumeId: string, node: NodeName): SeenVolume | undefined {
@@ -86,13 +119,24 @@ export class VolumeMemory {
 
   copyAge(tenantId: TenantId, record: VolumeRecord, node: NodeName): CopyAge | undefined {
     const key = `${tenantId}/${record.primaryNodeId ?? ''}`;
-    const heard = (this.#heard.get(key) ?? this.#past.get(key))?.get(record.id);
-    if (heard?.seen.epoch !== record.epoch) return undefined;
-    const ageMs = heard.seen.copies?.find(({ nodeId }) => nodeId === node)?.ageMs;
-    return ageMs === undefined ? undefined : { ageMs, heardMs: heard.heardMs };
+    const known = this.#agesOn(key).get(record.id);
+    if (known?.epoch !== record.epoch) return undefined;
+    const ageMs = known.copies.find(({ nodeId }) => nodeId === node)?.ageMs;
+    return ageMs === undefined ? undefined : { ageMs, heardMs: known.heardMs };
   }
 
   forget(tenantId: TenantId, volumeId: string, node: NodeName): void {
     this.#heard.get(`${tenantId}/${node}`)?.delete(volumeId);
   }
+}
+
+function agesOf(volumes: ReadonlyMap<string, Heard>): ReadonlyMap<string, PastAges> {
+  return new Map(
+    [...volumes].map(([volumeId, { seen, heardMs }]) => {
+      const copies = (seen.copies ?? []).flatMap(({ nodeId, ageMs }) =>
+        ageMs === undefined ? [] : [{ nodeId, ageMs }],
+      );
+      return [volumeId, { volumeId, epoch: seen.epoch, copies, heardMs }] as const;
+    }),
+  );
 }

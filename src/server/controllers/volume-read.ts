@@ -1,4 +1,4 @@
-import type { NodeName } from '../../core/model/ids.ts';
+import type { NodeName, TenantId } from '../../core/model/ids.ts';
 import type { NodeLiveness, NodeRecord } from '../../core/model/node.ts';
 import type { Region } from '../../core/model/region.ts';
 import type { VolumeRecord } from '../../core/model/volume.ts';
@@ -7,7 +7,7 @@ import type { VolumeFacts, VolumeNode } from '../../core/planner/volume-facts.ts
 import { bindingResidencies, claimants } from '../placement/volume-claims.ts';
 import { joinId } from '../store/keys.ts';
 import type { TenantStore } from '../store/store.ts';
-import type { VolumeMemory } from './volume-memory.ts';
+import type { CopyAges, VolumeMemory } from './volume-memory.ts';
 
 function conditionOf(liveness: NodeLiveness | undefined): VolumeNode['condition'] {
   if (liveness === undefined) return 'unknown';
@@ -50,6 +50,8 @@ export interface VolumeSettings {
   readonly leaseMs: number;
   /** Whether no other process may think by now that this one has ended; absent: it is the only one. */
   readonly certain?: () => boolean;
+  /** What another control plane knows of the copies of a primary that was connected to it last; absent: there is no other. */
+  readonly agesElsewhere?: (tenantId: TenantId, node: NodeName) => Promise<readonly CopyAges[] | undefined>;
   readonly regions: readonly Region[];
 }
 

@@ -15,7 +15,7 @@ import { type Controller, type ControllerDeps, ownedTenants } from './controller
 import { livenessMoved } from './liveness-moved.ts';
 import { lookQueue } from './look-queue.ts';
 import type { KeyedQueue } from './queue.ts';
-import { VolumeMemory } from './volume-memory.ts';
+import { type CopyAges, VolumeMemory } from './volume-memory.ts';
 import { readVolumeFacts, type VolumeSettings } from './volume-read.ts';
 
 /** Leases and measurements, as the sessions with agents tell them. */
@@ -54,6 +54,11 @@ export class VolumesController implements Controller, VolumeSigns {
   adopt(tenantId: TenantId): void {
     this.#memory.adopted(tenantId, this.#deps.clock.monotonicMs());
     this.#addAll(tenantId);
+    const primaries = this.#deps.store.view
+      .tenant(tenantId, 'volumes')
+      .list()
+      .flatMap(({ record: { primaryNodeId } }) => primaryNodeId ?? []);
+    for (const node of new Set(primaries)) this.#learnAges(tenantId, node);
   }
 
   /** What sessions told stays: it is of this process's own agents, whoever decides. */
@@ -71,6 +76,11 @@ export class VolumesController implements Controller, VolumeSigns {
   mayLease(tenantId: TenantId, node: NodeName): boolean {
     // Who others may think has ended must not let anybody write on.
     return (this.#settings.certain?.() ?? true) && this.#memory.mayLease(tenantId, node);
+  }
+
+  /** For another control plane: how old copies are that a primary told of which is or was connected to this one. */
+  ages(tenantId: TenantId, node: NodeName): readonly CopyAges[] {
+    return this.#memory.ages(tenantId, node, this.#deps.clock.monotonicMs());
   }
 
   closed(tenantId: TenantId, node: NodeName): void {
@@ -136,7 +146,22 @@ export class VolumesController implements Controller, VolumeSigns {
     if (was === undefined || was.controlPlane === controlPlane) return;
     const silentMs = is?.controlPlane === was.controlPlane ? (is.closed?.silentMs ?? 0) : 0;
     const nowMs = this.#deps.clock.monotonicMs();
-    this.#memory.leased(tenantId, decodeURIComponent(id) as NodeName, nowMs - silentMs);
+    const node = decodeURIComponent(id) as NodeName;
+    this.#memory.leased(tenantId, node, nowMs - silentMs);
+    if (is?.closed !== undefined && this.#deps.owns(tenantId)) this.#learnAges(tenantId, node);
+  }
+
+  /** While there is time: a promotion waits for the lease, and tells how much may be missing. */
+  #learnAges(tenantId: TenantId, node: NodeName): void {
+    const askedMs = this.#deps.clock.monotonicMs();
+    this.#settings
+      .agesElsewhere?.(tenantId, node)
+      .then((ages = []) => {
+        if (ages.length > 0) this.#memory.learned(tenantId, node, ages, askedMs);
+      })
+      .catch((fault: unknown) =>
+        this.#deps.log('the age of copies is not known', { node, fault: String(fault) }),
+      );
   }
 
   /** It gave leases until its own ended, which was before its record went. */

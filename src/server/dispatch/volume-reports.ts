@@ -5,6 +5,7 @@ import type { SeenVolume } from '../../core/contract/volume-seen.ts';
 import { canonicalJson } from '../../core/model/canonical.ts';
 import type { NodeName, TenantId } from '../../core/model/ids.ts';
 import type { VolumeRecord } from '../../core/model/volume.ts';
+import { LIVE_WITHIN_MS } from '../../core/planner/volume-copies.ts';
 import type { Clock } from '../clock.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Stored } from '../store/collection.ts';
@@ -48,7 +49,13 @@ function standing({ measuredAt: _at, usedBytes: _used, copy, copies, ...seen }: 
   return canonicalJson({
     ...seen,
     copyEpoch: copy?.epoch,
-    copies: copies?.map(({ nodeId, state, problem }) => ({ nodeId, state, problem })),
+    copies: copies?.map(({ nodeId, state, problem, ageMs = 0 }) => ({
+      nodeId,
+      state,
+      problem,
+      // Whoever decides may be another process, which reads no more than what is stored.
+      isRecent: ageMs <= LIVE_WITHIN_MS,
+    })),
   });
 }
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import type { TenantId } from '../../core/model/ids.ts';
+import type { NodeName, TenantId } from '../../core/model/ids.ts';
 import type { ScalingView } from '../../core/model/scaling.ts';
 import type { Dispatch } from '../dispatch/dispatch.ts';
 import type { PeerProofs, ProvenRequest } from './peer-proof.ts';
@@ -10,6 +10,7 @@ export interface PeerEndpointOptions {
   readonly proofs: PeerProofs;
   readonly dispatch: () => Dispatch;
   readonly storeAnswers: () => Promise<boolean>;
+  readonly copyAges: (tenantId: TenantId, node: NodeName) => readonly unknown[];
   readonly scalingView: (tenantId: TenantId, deployment: string) => ScalingView | undefined;
 }
 
@@ -58,6 +59,8 @@ export class PeerEndpoint {
         return this.#options.storeAnswers();
       case 'usage':
         return this.#options.dispatch().usageHere(asked.tenantId, asked.nodes);
+      case 'copies':
+        return this.#options.copyAges(asked.tenantId, asked.node);
       case 'scaling':
         return this.#options.scalingView(asked.tenantId, asked.deployment) ?? null;
     }

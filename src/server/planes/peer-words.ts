@@ -1,5 +1,5 @@
 import type { StreamEnd, StreamOperation } from '../../core/contract/agent-protocol.ts';
-import type { TenantId } from '../../core/model/ids.ts';
+import type { NodeName, TenantId } from '../../core/model/ids.ts';
 import type { StreamItem } from '../dispatch/streams.ts';
 
 /** What control planes of one store say to each other, beside what they read in it. */
@@ -22,4 +22,6 @@ export type PeerQuestion =
   /** Does the store answer you? */
   | { readonly kind: 'store' }
   | { readonly kind: 'usage'; readonly tenantId: TenantId; readonly nodes: readonly string[] }
+  /** How old are the copies that the primaries on this node told you of? */
+  | { readonly kind: 'copies'; readonly tenantId: TenantId; readonly node: NodeName }
   | { readonly kind: 'scaling'; readonly tenantId: TenantId; readonly deployment: string };

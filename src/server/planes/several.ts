@@ -1,9 +1,9 @@
 import { createHash, randomBytes, X509Certificate } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { TenantId } from '../../core/model/ids.ts';
+import type { NodeName, TenantId } from '../../core/model/ids.ts';
 import type { ScalingView } from '../../core/model/scaling.ts';
 import type { Clock } from '../clock.ts';
-import { globalKey } from '../store/keys.ts';
+import { globalKey, joinId } from '../store/keys.ts';
 import { type ControlPlaneRecord, encodeRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import { ReadBarrier } from '../store/read-barrier.ts';
@@ -133,6 +133,13 @@ export class Several {
 
   status(): Record<string, unknown> {
     return { ...this.#shards?.status(), refusedWrites: this.controllersStore.refused };
+  }
+
+  /** What the control plane knows of copies that the node's last session was with; undefined: it was this one, or that one is gone. */
+  async copyAges<T>(tenantId: TenantId, node: NodeName): Promise<readonly T[] | undefined> {
+    const session = this.#options.store.forTenant(tenantId).get('node-sessions', joinId(node))?.record;
+    if (session === undefined || session.controlPlane === this.id) return undefined;
+    return this.peers.ask<readonly T[]>(session.controlPlane, { kind: 'copies', tenantId, node });
   }
 
   /** What the owner of the tenant's shard remembers of a scaling policy. */

@@ -129,6 +129,11 @@ export class KvUnavailableError extends Error {
   }
 }
 
+/** More than the store takes in one commit. Nothing was stored, and the same commit will never be. */
+export class KvTooLargeError extends Error {
+  override readonly name = 'KvTooLargeError';
+}
+
 /** A read at a revision whose history has been forgotten. */
 export class KvCompactedError extends Error {
   override readonly name = 'KvCompactedError';

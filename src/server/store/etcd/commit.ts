@@ -1,4 +1,4 @@
-import type { Commit, CommitResult, Guard } from '../kv.ts';
+import { type Commit, type CommitResult, type Guard, KvTooLargeError } from '../kv.ts';
 import type { Cluster } from './cluster.ts';
 import type { KeySpace } from './key-space.ts';
 import { METHODS } from './messages.ts';
@@ -12,7 +12,7 @@ export function requireThatItFits(commit: Commit, maxTxnOps: number): void {
   const writes = (commit.puts?.length ?? 0) + (commit.deletes?.length ?? 0);
   const guards = commit.guards?.length ?? 0;
   if (writes > maxTxnOps || guards > maxTxnOps) {
-    throw new RangeError(
+    throw new KvTooLargeError(
       `a commit of ${writes} writes and ${guards} guards is over etcd's limit of ${maxTxnOps} each (--max-txn-ops)`,
     );
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { KvCompactedError, KvUnavailableError } from '../kv.ts';
+import { KvCompactedError, KvTooLargeError, KvUnavailableError } from '../kv.ts';
 import { errorOf, faultKindOf, faultOf } from './fault.ts';
 import { CODE, WireError } from './wire.ts';
 
@@ -27,7 +27,10 @@ const CASES: readonly (readonly [number, string, boolean, string, boolean, boole
   ],
   [CODE.outOfRange, 'etcdserver: mvcc: required revision has been compacted', true, 'compacted', true, false],
   [CODE.notFound, 'etcdserver: requested lease not found', true, 'no-lease', true, false],
-  [CODE.invalidArgument, 'etcdserver: request is too large', true, 'refused', true, false],
+  [CODE.invalidArgument, 'etcdserver: request is too large', true, 'too-large', true, false],
+  [CODE.resourceExhausted, 'received message larger than max (9 vs. 1)', true, 'too-large', true, false],
+  [CODE.invalidArgument, 'etcdserver: too many operations in txn request', true, 'too-large', true, false],
+  [CODE.invalidArgument, 'etcdserver: key is not provided', true, 'refused', true, false],
   [CODE.internal, 'surprise', true, 'refused', false, false],
 ];
 
@@ -51,6 +54,7 @@ describe('faultOf', () => {
       certainlyNotApplied: false,
     });
     expect(thrown(CODE.outOfRange, 'has been compacted')).toBeInstanceOf(KvCompactedError);
-    expect(thrown(CODE.invalidArgument, 'request is too large')).not.toBeInstanceOf(KvUnavailableError);
+    expect(thrown(CODE.invalidArgument, 'request is too large')).toBeInstanceOf(KvTooLargeError);
+    expect(thrown(CODE.invalidArgument, 'key is not provided')).not.toBeInstanceOf(KvUnavailableError);
   });
 });

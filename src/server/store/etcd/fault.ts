@@ -1,4 +1,4 @@
-import { KvCompactedError, KvUnavailableError } from '../kv.ts';
+import { KvCompactedError, KvTooLargeError, KvUnavailableError } from '../kv.ts';
 import { CODE, WireError } from './wire.ts';
 
 /** What a failed call means for the adapter. etcd's codes are coarse, so its message texts decide. */
@@ -14,6 +14,7 @@ export interface Fault {
     | 'compacted'
     | 'no-lease'
     | 'lease-exists'
+    | 'too-large'
     | 'refused';
   /** For an operator. Never holds a credential: etcd's messages do not, and requests are not quoted. */
   readonly message: string;
@@ -62,6 +63,9 @@ function verdictOf(error: WireError): Verdict {
   }
   if (says('has been compacted')) return verdict('compacted', true, false, 'the history has been compacted');
   if (says('lease not found')) return verdict('no-lease', true, false, 'the lease is gone');
+  // By its own limit (--max-request-bytes), or before that by the one of the connection.
+  if (says('request is too large') || says('larger than max') || says('too many operations'))
+    return verdict('too-large', true, false, 'etcd does not take so much in one write');
   if (says('lease already exists')) return verdict('lease-exists', true, false, 'the lease exists already');
   if (error.code === CODE.deadlineExceeded || says('request timed out')) {
     return verdict('timeout', false, true, 'etcd did not answer in time');
@@ -87,6 +91,8 @@ export function errorOf(fault: Fault, cause: WireError): Error {
   switch (fault.kind) {
     case 'compacted':
       return new KvCompactedError(fault.message, { cause });
+    case 'too-large':
+      return new KvTooLargeError(fault.message, { cause });
     case 'refused':
     case 'no-lease':
     case 'lease-exists':
