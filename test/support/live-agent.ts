@@ -16,6 +16,8 @@ export class LiveAgent {
   readonly #identity: Omit<AgentIdentity, 'url'>;
   readonly #urls: readonly string[];
   readonly #running = new Map<string, AssignedInstance>();
+  /** Of the newest assignment: what is to be gone, and is. */
+  #removed: readonly AssignedInstance[] = [];
   /** By instance: how often a container was made for it. */
   readonly started = new Map<string, number>();
   sessions = 0;
@@ -35,6 +37,11 @@ export class LiveAgent {
   /** Which of the addresses it is connected to, or tries. */
   get at(): number {
     return this.#at % this.#urls.length;
+  }
+
+  /** Instances of which it has a container. */
+  get running(): readonly string[] {
+    return [...this.#running.keys()];
   }
 
   async stop(): Promise<void> {
@@ -68,6 +75,7 @@ export class LiveAgent {
     } else if (message.type === 'assignment') {
       this.#generation = message.generation;
       for (const one of message.instances) this.#assign(one);
+      this.#removed = message.instances.filter(({ wanted }) => wanted === 'stop');
       this.#report();
     } else if (message.type === 'request') this.#answer(agent, message);
   }
@@ -98,7 +106,10 @@ export class LiveAgent {
       epoch: agent.epoch,
       generation: this.#generation,
       full: true,
-      observations: [...this.#running.values()].map(observed),
+      observations: [
+        ...[...this.#running.values()].map(observed),
+        ...this.#removed.map(({ id }) => ({ id: id as InstanceId, phase: 'removed' as const })),
+      ],
       usage,
     });
   }

@@ -53,6 +53,10 @@ export class PlaneProcess {
     return `http://127.0.0.1:${this.#port}`;
   }
 
+  get running(): boolean {
+    return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
   log(): string {
     return this.#log;
   }
