@@ -95,7 +95,7 @@ export class PlaneProcess {
         this.#port = Number(port);
         return this;
       }
-      if (child.exitCode !== null || performance.now() > deadline)
+      if (!this.running || performance.now() > deadline)
         throw new Error(`the control plane is not ready:\n${this.#log.slice(-4000)}`);
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
