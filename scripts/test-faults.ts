@@ -4,6 +4,7 @@ import { runTool } from './run.ts';
 const FILES = [
   'test/faults',
   'test/system/agent-faults.test.ts',
+  'test/system/agent-crash-points.test.ts',
   'test/system/volumes-failover.test.ts',
   'test/system/several-planes.test.ts',
   'test/system/several-etcd.test.ts',

@@ -39,6 +39,11 @@ export class LiveAgent {
     return this.#at % this.#urls.length;
   }
 
+  /** Instances of which it has a container. */
+  get running(): readonly string[] {
+    return [...this.#running.keys()];
+  }
+
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#agent?.socket.terminate();

@@ -59,6 +59,10 @@ export class PlaneProcess {
     return `${this.#scheme}://127.0.0.1:${this.#port}`;
   }
 
+  get running(): boolean {
+    return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
   log(): string {
     return this.#log;
   }
@@ -100,7 +104,7 @@ export class PlaneProcess {
         this.#port = Number(port);
         return this;
       }
-      if (child.exitCode !== null || performance.now() > deadline)
+      if (!this.running || performance.now() > deadline)
         throw new Error(`the control plane is not ready:\n${said.slice(-4000)}`);
       await new Promise((resolve) => setTimeout(resolve, 10));
     }

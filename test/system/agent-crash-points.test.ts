@@ -17,7 +17,7 @@ const SIDES = ['before', 'after'] as const;
 /** Of the phases without a call. */
 const WAITS = inTier({ usual: 1, long: 20 });
 const TIMEOUT_MS = inTier({ usual: 300_000, long: 3_600_000 });
-const STAGE_MS = 60_000;
+const STAGE_MS = 90_000;
 
 const SLEEPS = ['sh', '-c', 'trap "exit 0" TERM; sleep 3600 & wait'];
 const CHECK = { command: ['true'], intervalMs: 1000, timeoutMs: 5000, retries: 3 };
@@ -124,7 +124,11 @@ async function pass(points: Points): Promise<void> {
     };
     await expect
       .poll(seen, { timeout: STAGE_MS, interval: 50, message: name })
-      .toEqual({ told: wanted, there: wanted.map(([id]) => [id, 'running']) });
+      .toEqual({ told: wanted, there: wanted.map(([id]) => [id, 'running']) })
+      .catch((error: unknown) => {
+        console.log(`${name}, after ${points.kills} kills:\n${made.agent.output.slice(-4000)}`);
+        throw error;
+      });
     await restarting;
     const pids = await made.pids();
     kept ??= pids.get('ins_keep');
