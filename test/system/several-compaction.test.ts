@@ -189,7 +189,11 @@ it(`compaction every ${COMPACT_EVERY_MS} ms under writes`, { timeout: ROUNDS * 2
     wire.cut();
     await delay(STOPPED_MS);
     second.resume();
-    await delay(1_000);
+    await eventually(
+      'the stopped one is well again',
+      () => fetch(`${second.url}/healthz`),
+      ({ status }) => status === 200,
+    );
     answering = planes.members;
     await delay(1_000);
     stopped = true;

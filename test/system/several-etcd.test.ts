@@ -1,15 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { preferredOwner, SHARD_COUNT } from '../../src/server/planes/shard-map.ts';
 import { eventually } from '../support/cluster.ts';
 import { type Etcd, leaderOf, startEtcd } from '../support/etcd.ts';
+import { FakeClock } from '../support/fake-clock.ts';
 import { inTier } from '../support/fault-tier.ts';
 import { LiveAgent } from '../support/live-agent.ts';
 import { joinToken, nodeFacts } from '../support/node-flow.ts';
 import type { PlaneProcess } from '../support/plane-process.ts';
-import { type Planes, startPlanes } from '../support/planes.ts';
+import { healthOf, type Planes, startPlanes } from '../support/planes.ts';
 import { agentKey } from '../support/scripted-agent.ts';
 import { lookSteadily } from '../support/steady-look.ts';
 
-/** F-13: three control planes on three etcd members, of which one after the other is lost under writes. */
+/** F-13, F-15, F-20: three control planes on three etcd members, of which one after the other is lost under writes. */
 
 const WRITERS = 6;
 const FAULT_MS = 3000;
@@ -20,19 +22,26 @@ const NODES = 3;
 const LEADER_STOPPED_MS = inTier({ usual: 6_000, long: 20_000 });
 const LEADER_ROUNDS = inTier({ usual: 1, long: 10 });
 
+const DAY = 86_400;
+const AFTER_JUMP_MS = inTier({ usual: 2_000, long: 15_000 });
+
 let etcd: Etcd;
+/** Of one of the control planes. */
+let clock: FakeClock;
 let planes: Planes;
 let token: string;
 
 beforeAll(async () => {
   etcd = await startEtcd({ members: 3 });
-  planes = await startPlanes(etcd, 3);
+  clock = new FakeClock();
+  planes = await startPlanes(etcd, 3, {}, (index) => (index === 1 ? clock.environment : {}));
   ({ token } = await planes.first.tenant('shop'));
 });
 
 afterAll(async () => {
   await planes?.stop();
   await etcd?.stop();
+  clock?.dispose();
 });
 
 interface Load {
@@ -168,5 +177,44 @@ describe('a leader of etcd that is stopped for longer than the silence of a fail
       `leader stopped for ${LEADER_STOPPED_MS / 1000} s, ${LEADER_ROUNDS} times: 0 of ${NODES} nodes failed in ${looks} looks (${refused} refused meanwhile), ${sessions() - before} sessions made anew\n`,
     );
     expect(looks - refused).toBeGreaterThan(looks / 2);
+  });
+});
+
+describe('the clock of one control plane is set by a day (F-20)', () => {
+  const shards = async (): Promise<readonly (number | undefined)[]> =>
+    (await Promise.all(planes.members.map(healthOf))).map((health) => health?.held);
+
+  /** Shards go to the processes that they belong to by their names, and stay. */
+  const misplaced = async (): Promise<number> => {
+    const healths = await Promise.all(planes.members.map(healthOf));
+    const ids = healths.map((health) => health?.id ?? '');
+    const owners = Array.from({ length: SHARD_COUNT }, (_, shard) => preferredOwner(shard, ids));
+    return healths.reduce(
+      (sum, health) =>
+        sum + Math.abs((health?.held ?? 0) - owners.filter((owner) => owner === health?.id).length),
+      0,
+    );
+  };
+
+  it('moves no shard, and what any of them acknowledged is there at every other', async () => {
+    await eventually('every shard is where it belongs', misplaced, (count) => count === 0);
+    const owned = await shards();
+    const looking = lookSteadily(shards, owned);
+    const load = write('clock');
+    for (const offset of [DAY, -DAY, 0]) {
+      clock.set(offset);
+      await new Promise((resolve) => setTimeout(resolve, AFTER_JUMP_MS));
+    }
+    await load.stop();
+    const seen = await looking.end();
+    process.stdout.write(
+      `a day forward, two back, one forward: ${load.acknowledged.length} acknowledged, ${load.refused} refused, shards ${owned.join(', ')} in ${seen.looks} looks\n`,
+    );
+    expect(seen).toMatchObject({ changes: [], failures: [] });
+    expect(load.refused).toBe(0);
+    for (const plane of planes.members) {
+      const names = await namesAt(plane);
+      expect(load.acknowledged.filter((name) => !names.has(name))).toEqual([]);
+    }
   });
 });
