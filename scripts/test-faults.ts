@@ -6,6 +6,8 @@ const FILES = [
   'test/system/agent-faults.test.ts',
   'test/system/volumes-failover.test.ts',
   'test/system/several-planes.test.ts',
+  'test/system/several-etcd.test.ts',
+  'test/system/older-store.test.ts',
 ];
 
 const asked = process.argv.slice(2);

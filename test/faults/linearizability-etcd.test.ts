@@ -32,6 +32,7 @@ const MEASURED_MS = 1500;
 const MAX_VOID = 8;
 const REFUSED_PAUSE_MS = 20;
 const LATE_MS = 30;
+const LATE_CALLS = 500;
 
 let pushed: PushedImageRegistry;
 let settings: Readonly<Record<string, string>>;
@@ -207,7 +208,7 @@ describe('a control plane that hears late', () => {
 
   async function brokenIn(seed: number): Promise<readonly string[]> {
     const work = start(clientsOf(seed), apis);
-    await delay(MEASURED_MS);
+    await vi.waitUntil(() => work.history.length >= LATE_CALLS, { timeout: 90_000, interval: 50 });
     await work.stop();
     const broken = notLinearizable(work.history);
     console.log(`seed ${seed}: ${work.history.length} calls; ${broken.length} keys broken`);

@@ -110,6 +110,8 @@ describe('an older copy of the store under a live agent', () => {
     expect(kept.map(([instance, pid]) => before[instance] === pid)).toEqual([true]);
     await cluster.deploy(shop, { name: 'next' });
     await cluster.phase(shop, 'next', 'Running');
-    process.stdout.write(`older copy: ${JSON.stringify(told?.details)}; 0 containers touched until uncordoned\n`);
+    process.stdout.write(
+      `older copy: ${JSON.stringify(told?.details)}; 0 containers touched until uncordoned\n`,
+    );
   });
 });
