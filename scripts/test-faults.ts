@@ -16,6 +16,7 @@ const FILES = [
   'test/system/engine-disk-full.test.ts',
   'test/system/several-volumes.test.ts',
   'test/system/packaging.test.ts',
+  'test/system/older-store.test.ts',
 ];
 
 const asked = process.argv.slice(2);

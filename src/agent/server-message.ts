@@ -38,6 +38,7 @@ const SHAPES: { readonly [K in ServerMessage['type']]: (message: Fields) => bool
   assignment: (m) =>
     isCount(m['epoch']) &&
     isCount(m['generation']) &&
+    (m['asOf'] === undefined || isStoreMark(m['asOf'])) &&
     isListOf(m['instances'], isAssignedInstance) &&
     (m['volumes'] === undefined || isListOf(m['volumes'], isAssignedVolume)) &&
     (m['networks'] === undefined || isListOf(m['networks'], isNetworkSettings)),
@@ -76,6 +77,11 @@ function isTexts(value: unknown): boolean {
 
 function isRegistry(value: unknown): boolean {
   return value === undefined || (isText(fields(value)['username']) && isText(fields(value)['password']));
+}
+
+function isStoreMark(value: unknown): boolean {
+  const mark = fields(value);
+  return isText(mark['installId']) && isText(mark['start']) && isCount(mark['revision']);
 }
 
 function isAssignedInstance(value: unknown): value is AssignedInstance {

@@ -15,6 +15,7 @@ import {
   type Resolved,
   type ServerMessage,
   signedText,
+  type StoreMark,
   type StreamRequest,
   type Verdict,
   type Welcome,
@@ -73,6 +74,8 @@ export class Session {
   readonly #addresses: Addresses;
   #socket: WebSocket | undefined;
   #welcome: Welcome | undefined;
+  /** In memory: an agent that is started anew takes the control plane at its word. */
+  #seen: StoreMark | undefined;
 
   constructor(options: SessionOptions) {
     this.#options = options;
@@ -192,6 +195,7 @@ export class Session {
       if (this.#addresses.learn(message.servers ?? [])) this.#options.onServers?.(this.#addresses.learned);
       handlers.onWelcome(message);
     } else if (this.#welcome !== undefined && !isStale(message, this.#welcome.epoch)) {
+      if (message.type === 'assignment') this.#seen = message.asOf ?? this.#seen;
       handlers.onMessage(message);
     } else {
       log.warn('a message of another session was passed over', { type: message.type });
@@ -210,6 +214,7 @@ export class Session {
       epoch,
       signature,
       ...facts,
+      ...(this.#seen && { seen: this.#seen }),
     };
     if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(hello));
   }

@@ -27,6 +27,7 @@ import type { Config } from './config.ts';
 import { parseSchedule } from './cron.ts';
 import { createControllers, systemTimers } from './controllers/index.ts';
 import { Dispatch } from './dispatch/dispatch.ts';
+import { OpenedStore } from './dispatch/opened-store.ts';
 import { createIds } from './ids.ts';
 import { Journal } from './journal/journal.ts';
 import { TenantClusters } from './placement/tenant-clusters.ts';
@@ -162,6 +163,7 @@ export async function startServer({
   };
 
   let ready = false;
+  let opened: OpenedStore | undefined;
   const baseUrl = (headers: IncomingHttpHeaders): string =>
     baseUrlOfHeaders(headers, config.baseUrl, config.tls !== undefined);
   const dispatch = new Dispatch({
@@ -173,6 +175,7 @@ export async function startServer({
     liveness: controllers.liveness,
     ...(several && { others: several.peers }),
     volumeSigns: controllers.volumeSigns,
+    opened: () => opened,
     regions: config.regions,
     timers: config.timers,
     acceptsPerSecond: config.sessionsPerSecond,
@@ -288,6 +291,7 @@ export async function startServer({
     async () => {
       await view.load();
       await followStoredIds(store, ids);
+      if (several === undefined) opened ??= new OpenedStore(store);
       if (several !== undefined) await agreeOnTokenKey(kv, tokenKey, config.tokenKeyFile);
       await bootstrap({
         store,

@@ -25,13 +25,14 @@ const SEEDS = Number(process.env['LINEAR_ROUNDS'] ?? inTier({ usual: 2, long: 30
 const FIRST = Number(process.env['LINEAR_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 const CLIENTS = 12;
 const FAULTS = 3;
-/** A seed in which less was done before the first fault is void: it does not count, and another one takes its place. */
+/** A seed in which less was done before the first fault is void: what it finds counts, but another one has to take its place. */
 const CALLS_PER_SECOND = 100;
 const MEASURED_MS = 1500;
-/** On a machine that is too busy for the bar the test ends and says so; it does not pass. */
-const MAX_VOID = 8;
+/** On a machine that is too busy for the bar the test ends and says so: it is skipped, not passed. */
+const MAX_VOID = inTier({ usual: 2, long: 20 });
 const REFUSED_PAUSE_MS = 20;
 const LATE_MS = 30;
+const LATE_CALLS = 500;
 
 let pushed: PushedImageRegistry;
 let settings: Readonly<Record<string, string>>;
@@ -133,31 +134,26 @@ describe('deployment records at three control planes on three etcd members', () 
 
   it(`are linearizable over ${SEEDS} seeds of ${FAULTS} kills`, {
     timeout: inTier({ usual: 240_000, long: 3_600_000 }),
-  }, async () => {
+  }, async ({ skip }) => {
     let voided = 0;
-    for (let round = 0; round < SEEDS + voided; round += 1) {
+    for (let round = 0; round < SEEDS + voided && voided <= MAX_VOID; round += 1) {
       const seed = FIRST + round * CLIENTS;
       const clients = clientsOf(seed);
       const work = start(clients, apis);
       await delay(MEASURED_MS);
       const perSecond = Math.round((work.history.length / MEASURED_MS) * 1000);
-      if (perSecond < CALLS_PER_SECOND) {
-        voided += 1;
-        await work.stop();
-        console.log(`seed ${seed}: void, ${perSecond} calls a second`);
-        expect(voided, 'seeds without enough load').toBeLessThanOrEqual(MAX_VOID);
-        continue;
-      }
+      if (perSecond < CALLS_PER_SECOND) voided += 1;
       const faults = await breakThings(new Dice(seed));
       await work.stop();
       for (const [at, api] of apis.entries()) await clients[at]?.readAll(api, work.history);
       const broken = notLinearizable(work.history);
       console.log(
-        `seed ${seed}: ${perSecond} calls a second before ${faults.join(', ')}; ${work.history.length} calls, ` +
-          `${work.failed} without a listener; ${countsOf(work.history)}; ${broken.length} keys broken`,
+        `seed ${seed}${perSecond < CALLS_PER_SECOND ? ' (void)' : ''}: ${perSecond} calls a second before ${faults.join(', ')}; ` +
+          `${work.history.length} calls, ${work.failed} without a listener; ${countsOf(work.history)}; ${broken.length} keys broken`,
       );
       expect(broken, `seed ${seed}`).toEqual([]);
     }
+    skip(voided > MAX_VOID, 'the machine is too busy for the bar: void, not passed');
   });
 });
 
@@ -207,7 +203,7 @@ describe('a control plane that hears late', () => {
 
   async function brokenIn(seed: number): Promise<readonly string[]> {
     const work = start(clientsOf(seed), apis);
-    await delay(MEASURED_MS);
+    await vi.waitUntil(() => work.history.length >= LATE_CALLS, { timeout: 90_000, interval: 50 });
     await work.stop();
     const broken = notLinearizable(work.history);
     console.log(`seed ${seed}: ${work.history.length} calls; ${broken.length} keys broken`);

@@ -5,6 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { DatabaseSync } from 'node:sqlite';
 import type { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { KvUnavailableError } from '../../src/server/store/kv.ts';
@@ -281,6 +282,30 @@ describe('damage', () => {
     expect(error.message).toContain(database());
     expect(error.message).toContain('restore a backup');
     await expect(open()).rejects.toThrow(KvUnavailableError);
+  });
+
+  it.each([
+    ['their values', 'value'],
+    ['their values and checksums', 'value, sum'],
+  ])('refuses a file in which records of two tenants have swapped %s', async (_name, columns) => {
+    const store = await open();
+    const keys = ['h/t/one/deployments/web', 'h/t/two/deployments/web'];
+    for (const key of keys) await put(store, key, `of ${key}`);
+    await store.close();
+    const db = new DatabaseSync(database());
+    const read = db.prepare(`SELECT ${columns} FROM current WHERE key = ?`);
+    const names = columns.split(', ');
+    const write = db.prepare(
+      `UPDATE current SET ${names.map((name) => `${name} = ?`).join(', ')} WHERE key = ?`,
+    );
+    const rows = keys.map((key) => read.get(key) ?? {});
+    for (const [at, key] of keys.entries()) {
+      const other = rows[1 - at] ?? {};
+      write.run(...names.map((name) => other[name] ?? null), key);
+    }
+    db.close();
+    const error = await failureOf(open());
+    expect(error.message).toContain(database());
   });
 
   it('stops answering when damage is found later', async () => {

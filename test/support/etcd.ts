@@ -26,6 +26,8 @@ export interface EtcdMember {
   resume(): void;
   /** Starts it again on the same data and ports. */
   restart(options?: RestartOptions): Promise<void>;
+  /** As after the loss of its disk: it is taken out of the cluster through another member and comes back as a new, empty one. */
+  replace(through: EtcdMember): Promise<void>;
 }
 
 export interface Etcd {
@@ -64,17 +66,46 @@ async function freePorts(count: number): Promise<readonly number[]> {
   return ports;
 }
 
+/** Through etcd's own gateway, as `etcdctl member` does it; refused while the cluster is not well, and asked again. */
+async function askCluster<T>(
+  { endpoint }: EtcdMember,
+  what: 'list' | 'remove' | 'add',
+  body: object,
+): Promise<T> {
+  const end = performance.now() + HEALTH_TIMEOUT_MS;
+  for (;;) {
+    const answer = await fetch(`${endpoint}/v3/cluster/member/${what}`, {
+      method: 'POST',
+      body: JSON.stringify(body),
+    });
+    const text = await answer.text();
+    if (answer.ok) return JSON.parse(text) as T;
+    if (performance.now() > end) throw new Error(`member ${what}: ${text}`);
+    await sleep(200);
+  }
+}
+
 class Member implements EtcdMember {
   readonly endpoint: string;
   readonly #metrics: string;
   readonly #dataFolder: string;
-  readonly #args: readonly string[];
+  readonly #peer: string;
+  #args: readonly string[];
   #process: ChildProcess | undefined;
   #output = '';
 
-  constructor(endpoint: string, metrics: string, dataFolder: string, args: readonly string[]) {
+  constructor(
+    {
+      endpoint,
+      metrics,
+      peer,
+    }: { readonly endpoint: string; readonly metrics: string; readonly peer: string },
+    dataFolder: string,
+    args: readonly string[],
+  ) {
     this.endpoint = endpoint;
     this.#metrics = metrics;
+    this.#peer = peer;
     this.#dataFolder = dataFolder;
     this.#args = args;
   }
@@ -131,6 +162,25 @@ class Member implements EtcdMember {
     this.#process?.kill('SIGCONT');
   }
 
+  async replace(through: EtcdMember): Promise<void> {
+    await this.kill();
+    await rm(this.#dataFolder, { recursive: true, force: true });
+    const { members } = await askCluster<{ members: { ID: string; peerURLs: string[] }[] }>(
+      through,
+      'list',
+      {},
+    );
+    const own = members.find(({ peerURLs }) => peerURLs.includes(this.#peer));
+    if (own === undefined) throw new Error(`${this.#peer} is not a member`);
+    await askCluster(through, 'remove', { ID: own.ID });
+    await askCluster(through, 'add', { peerURLs: [this.#peer] });
+    this.#args = this.#args.map((arg) =>
+      arg.startsWith('--initial-cluster-state=') ? '--initial-cluster-state=existing' : arg,
+    );
+    this.start();
+    await this.waitForHealth();
+  }
+
   async restart({ wait = true, wipe = false }: RestartOptions = {}): Promise<void> {
     await this.kill();
     if (wipe) await rm(this.#dataFolder, { recursive: true, force: true });
@@ -149,7 +199,7 @@ export async function startEtcd(options: EtcdTestOptions = {}): Promise<Etcd> {
   const members = Array.from({ length: count }, (_, index) => {
     const endpoint = `${scheme}://127.0.0.1:${ports[index]}`;
     const metrics = `http://127.0.0.1:${ports[2 * count + index]}`;
-    return new Member(endpoint, metrics, join(folder, `m${index}`), [
+    return new Member({ endpoint, metrics, peer: peerOf(index) }, join(folder, `m${index}`), [
       `--name=m${index}`,
       `--listen-client-urls=${endpoint}`,
       `--advertise-client-urls=${endpoint}`,

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Answer, Caller } from './control-plane.ts';
 
 const TOKEN = 'bootstrap-token-of-the-tests-0123456789';
-const READY_MS = 30_000;
+const READY_MS = 60_000;
 const LOG_LIMIT = 500_000;
 const PROGRAM = join(import.meta.dirname, '../../bin/berth');
 
@@ -105,7 +105,9 @@ export class PlaneProcess {
         return this;
       }
       if (!this.running || performance.now() > deadline)
-        throw new Error(`the control plane is not ready:\n${said.slice(-4000)}`);
+        throw new Error(
+          `the control plane is not ready (ended: ${child.exitCode ?? child.signalCode ?? 'no'}):\n${said.slice(-4000)}`,
+        );
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
   }

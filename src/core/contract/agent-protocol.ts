@@ -125,11 +125,21 @@ export interface AssignedVolume {
   readonly leaseMs?: number;
 }
 
+/** Where the control plane's store stood when something was said. A store in which this never was is an older copy. */
+export interface StoreMark {
+  readonly installId: string;
+  /** Of the process that said it: what it says later it knows to have said. */
+  readonly start: string;
+  readonly revision: number;
+}
+
 export interface Assignment {
   readonly type: 'assignment';
   readonly epoch: number;
   /** Never goes down within an epoch; an older one is ignored. */
   readonly generation: number;
+  /** Absent where several control planes share a store. */
+  readonly asOf?: StoreMark;
   readonly instances: readonly AssignedInstance[];
   /** Absent: none of this node's. */
   readonly volumes?: readonly AssignedVolume[];
@@ -264,6 +274,8 @@ export interface Hello {
   readonly labels: Readonly<Record<string, string>>;
   /** Engines that can keep volumes here, best first; absent: none. */
   readonly volumeEngines?: readonly string[];
+  /** Of the newest assignment that this agent was given. */
+  readonly seen?: StoreMark;
 }
 
 /** What the agent sees; also the heartbeat. `observations` is whole when `full`, else only what changed. */

@@ -7,6 +7,12 @@ export interface NodeCapacity {
   readonly memoryBytes: number;
 }
 
+/** Which orders: of which start of a control plane, and where its store stood. */
+export interface OrdersMark {
+  readonly start: string;
+  readonly revision: number;
+}
+
 /** What the tenant and the agent declared. Liveness is not here: see `NodeLiveness`. */
 export interface NodeRecord {
   readonly name: NodeName;
@@ -15,6 +21,10 @@ export interface NodeRecord {
   readonly claims: readonly TenantId[];
   readonly schedulable: boolean;
   readonly draining?: boolean;
+  /** Its agent was given orders that this store knows nothing of: it gets no others until a person has uncordoned it. */
+  readonly ordersHeld?: OrdersMark;
+  /** Those that a person has given up so: the agent may come with them once more. */
+  readonly ordersForgone?: OrdersMark;
   readonly labels: Readonly<Record<string, string>>;
   readonly capacity: NodeCapacity;
   /** `linux/amd64`, `linux/arm64`. */

@@ -32,7 +32,11 @@ const MODES: Readonly<
   uncordon: {
     event: 'node.uncordoned',
     words: 'takes instances again',
-    apply: ({ draining: _ended, ...record }) => ({ ...record, schedulable: true }),
+    apply: ({ draining: _ended, ordersHeld, ...record }) => ({
+      ...record,
+      schedulable: true,
+      ...(ordersHeld && { ordersForgone: ordersHeld }),
+    }),
   },
   drain: {
     event: 'node.draining',
@@ -60,7 +64,9 @@ export async function setNodeMode(
       body: { ...nodeView(tenant, nodes.nodes, record), ...report, ...ANNOUNCED },
     };
     const changed =
-      record.schedulable !== stored.record.schedulable || record.draining !== stored.record.draining;
+      record.schedulable !== stored.record.schedulable ||
+      record.draining !== stored.record.draining ||
+      record.ordersHeld !== stored.record.ordersHeld;
     if (!changed) return { answer };
     const transaction = tenant
       .transaction()

@@ -5,6 +5,7 @@ import type {
   InstanceUsage,
   Report,
   Resolve,
+  StoreMark,
   StreamData,
   StreamEnd,
   VolumeObservation,
@@ -85,6 +86,15 @@ function labels(value: unknown): Readonly<Record<string, string>> {
   return Object.fromEntries(entries.map(([key, member]) => [text(key), text(member, 4096)]));
 }
 
+function storeMark(value: unknown): StoreMark {
+  const mark = fields(value);
+  return {
+    installId: text(mark['installId']),
+    start: text(mark['start']),
+    revision: integer(mark['revision']),
+  };
+}
+
 function hello(source: Fields): Hello {
   const capacity = fields(source['capacity']);
   const engine = fields(source['engine']);
@@ -100,6 +110,7 @@ function hello(source: Fields): Hello {
     capacity: { cpu: amount(capacity['cpu']), memoryBytes: amount(capacity['memoryBytes']) },
     labels: labels(source['labels']),
     ...optional(source, 'volumeEngines', (engines) => list(engines, MAX_ENGINES).map(reason)),
+    ...optional(source, 'seen', storeMark),
   };
 }
 

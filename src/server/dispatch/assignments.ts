@@ -5,12 +5,14 @@ import type { TenantId } from '../../core/model/ids.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
 import { isKeptByNode, type VolumeRecord } from '../../core/model/volume.ts';
 import type { NetworkRecord } from '../../core/model/network.ts';
+import type { NodeRecord } from '../../core/model/node.ts';
 import { jobOfOwner, jobOwner } from '../../core/model/job.ts';
 import { joinId } from '../store/keys.ts';
 import type { Store, TenantStore } from '../store/store.ts';
 import type { ViewChange } from '../store/view.ts';
 import { type AssignmentFacts, assignedInstance } from './assigned-instance.ts';
 import { assignedNetworks } from './networks.ts';
+import type { OpenedStore } from './opened-store.ts';
 import { nodeKey, type PlacedInstances } from './placed-instances.ts';
 import { nodesOf, type PlacedVolumes } from './placed-volumes.ts';
 import type { AgentSession } from './session.ts';
@@ -20,6 +22,8 @@ export interface AssignmentsOptions {
   readonly placed: PlacedInstances;
   readonly volumes: PlacedVolumes;
   readonly session: (tenantId: TenantId, node: string) => AgentSession | undefined;
+  /** Absent, or undefined: agents are not told where the store stands. */
+  readonly opened?: () => OpenedStore | undefined;
   readonly log: Logger;
 }
 
@@ -42,7 +46,10 @@ export class Assignments {
 
   #onChange({ tenantId, kind, id, before, after }: ViewChange): void {
     if (tenantId === undefined) return;
-    if (kind === 'instances' || kind === 'networks') {
+    if (kind === 'nodes') {
+      if ((before?.record as NodeRecord | undefined)?.ordersHeld !== undefined)
+        this.#mark(tenantId, decodeURIComponent(id));
+    } else if (kind === 'instances' || kind === 'networks') {
       for (const stored of [before, after]) {
         if (stored !== undefined)
           this.#mark(tenantId, (stored.record as InstanceRecord | NetworkRecord).nodeId);
@@ -113,7 +120,15 @@ export class Assignments {
     if (this.#dirty.delete(session.key)) this.push(session);
   }
 
+  /** Its agent knows orders that are not in the store, so what the store wants may be long past: it is told nothing. */
+  isHeld({ identity: { tenantId, node } }: AgentSession): boolean {
+    return (
+      this.#options.store.forTenant(tenantId).get('nodes', joinId(node))?.record.ordersHeld !== undefined
+    );
+  }
+
   push(session: AgentSession): void {
+    if (this.isHeld(session)) return;
     const { tenantId, node, epoch } = session.identity;
     const { placed, log, store } = this.#options;
     const facts = this.#facts(tenantId);
@@ -135,7 +150,11 @@ export class Assignments {
     }
     session.generation += 1;
     session.assignmentDigest = digest;
-    session.sendText(`{"type":"assignment","epoch":${epoch},"generation":${session.generation},${text}}`);
+    const mark = this.#options.opened?.()?.mark();
+    const asOf = mark === undefined ? '' : `"asOf":${JSON.stringify(mark)},`;
+    session.sendText(
+      `{"type":"assignment","epoch":${epoch},"generation":${session.generation},${asOf}${text}}`,
+    );
   }
 
   close(): void {

@@ -18,6 +18,7 @@ import { JobLogs } from './job-logs.ts';
 import { type Liveness, NO_LIVENESS } from './liveness.ts';
 import { NetworkReports } from './networks.ts';
 import { nodeKey, PlacedInstances } from './placed-instances.ts';
+import type { OpenedStore } from './opened-store.ts';
 import { PlacedVolumes } from './placed-volumes.ts';
 import { Relay } from './relay.ts';
 import { type AgedUsage, type MeasuredUsage, Reports } from './reports.ts';
@@ -49,6 +50,8 @@ export interface DispatchOptions {
   /** Absent: nobody judges silence. */
   readonly liveness?: Liveness;
   readonly volumeSigns?: VolumeSigns;
+  /** Absent, or undefined: the store cannot be replaced by an older one behind the agents' back, or nobody looks. */
+  readonly opened?: () => OpenedStore | undefined;
   /** Absent: this process is the only control plane of its store. */
   readonly others?: OtherControlPlanes;
 }
@@ -149,6 +152,7 @@ export class Dispatch {
       placed: this.placed,
       volumes: this.volumes,
       session: (tenantId, node) => this.#sessions.of(tenantId, node),
+      ...(options.opened && { opened: options.opened }),
       log,
     });
   }
@@ -199,6 +203,8 @@ export class Dispatch {
    */
   #verdict(session: AgentSession, { instanceIds }: Ask): void {
     const { tenantId, node, epoch } = session.identity;
+    // Asked for by an agent that was given no orders: nothing may go then either.
+    if (this.#assignments.isHeld(session)) return;
     const remove = instanceIds.filter((id) => this.placed.find(tenantId, node, id) === undefined);
     session.send({ type: 'verdict', epoch, remove });
   }

@@ -1,7 +1,7 @@
 import type { Hello } from '../../core/contract/agent-protocol.ts';
 import { canonicalJson } from '../../core/model/canonical.ts';
 import type { TenantId } from '../../core/model/ids.ts';
-import type { NodeRecord } from '../../core/model/node.ts';
+import type { NodeRecord, OrdersMark } from '../../core/model/node.ts';
 import type { Region } from '../../core/model/region.ts';
 import { isRejection } from '../../core/rejections/reject.ts';
 import { foldCountry, nodeDescription, nodeLabelRule } from '../../core/rules/node.ts';
@@ -9,6 +9,7 @@ import type { Journal } from '../journal/journal.ts';
 import { joinId } from '../store/keys.ts';
 import type { Store } from '../store/store.ts';
 import { type Refusal, STALE } from './handshake.ts';
+import type { OpenedStore } from './opened-store.ts';
 
 const MAX_ATTEMPTS = 8;
 const MAX_LABELS = 64;
@@ -44,6 +45,22 @@ export interface SessionRecordDependencies {
   readonly regions: readonly Region[];
   /** Id of this process among several on one store. */
   readonly controlPlane?: string;
+  readonly opened?: () => OpenedStore | undefined;
+}
+
+/** What the agent was told that is not in the store, unless a person has given it up. */
+function lostOrders(
+  opened: OpenedStore | undefined,
+  { ordersForgone }: NodeRecord,
+  { seen }: Hello,
+): { readonly mark: OrdersMark; readonly found: number } | undefined {
+  if (opened === undefined || seen === undefined || !opened.isOlderThan(seen)) return undefined;
+  const { start, revision } = seen;
+  return isSame(ordersForgone, seen) ? undefined : { mark: { start, revision }, found: opened.revision };
+}
+
+function isSame(one: OrdersMark | undefined, other: OrdersMark): boolean {
+  return one?.start === other.start && one.revision === other.revision;
 }
 
 /**
@@ -51,7 +68,7 @@ export interface SessionRecordDependencies {
  * answer the same challenge epoch, one is stored and the other is stale, on whichever control plane they are.
  */
 export async function recordSession(
-  { store, journal, regions, controlPlane }: SessionRecordDependencies,
+  { store, journal, regions, controlPlane, opened }: SessionRecordDependencies,
   tenantId: TenantId,
   known: NodeRecord,
   hello: Hello,
@@ -73,7 +90,9 @@ export async function recordSession(
     const facts = isRejection(described) ? {} : described;
     const { volumeEngines: _before, ...kept } = before;
     const engines = hello.volumeEngines === undefined ? {} : { volumeEngines: hello.volumeEngines };
-    const record: NodeRecord = { ...kept, ...facts, labels, ...engines, sessionEpoch: hello.epoch };
+    const lost = lostOrders(opened?.(), before, hello);
+    const held = lost === undefined ? {} : { schedulable: false, ordersHeld: lost.mark };
+    const record: NodeRecord = { ...kept, ...facts, labels, ...engines, ...held, sessionEpoch: hello.epoch };
     const transaction = tenant
       .transaction()
       .expect('nodes', stored.id, stored)
@@ -90,6 +109,17 @@ export async function recordSession(
         subject,
         message: `${known.name} reports changes: ${changed.map((field) => WORDS[field]).join(', ')}`,
         details: Object.fromEntries(changed.map((field) => [field, record[field] ?? null])),
+      });
+    }
+    if (lost !== undefined && !isSame(before.ordersHeld, lost.mark)) {
+      journal.event(transaction, tenantId, {
+        kind: 'node.orders_held',
+        subject,
+        message:
+          `${known.name} has orders of revision ${lost.mark.revision} of the store, which was at ${lost.found} when it was opened: an older copy ` +
+          'was put back. The node keeps what it runs, and is given no orders until it is uncordoned; then what this store does not ' +
+          'know of is removed there, and what has changed since goes back',
+        details: { told: lost.mark.revision, found: lost.found },
       });
     }
     if (refused.length > 0) {
