@@ -26,13 +26,14 @@ const HEALTH =
   'healthCheck: { type: exec, command: ["wget -qO /dev/null http://127.0.0.1:8080/"], interval: 1s }';
 
 function shots(image: string): readonly Shot[] {
-  const file = (text: string): string =>
+  const file = (name: string, text: string): string =>
     `printf '%s\\n' ${text
       .split('\n')
       .map((line) => `'${line}'`)
-      .join(' ')} > web.yaml`;
+      .join(' ')} > ${name}`;
   const web = (level: string): string =>
     file(
+      'web.yaml',
       `name: web\nimage: ${image}\nreplicas: 2\nenvironment: { LOG_LEVEL: ${level}, REGION: eu }\n${HEALTH}`,
     );
   return [
@@ -60,6 +61,32 @@ function shots(image: string): readonly Shot[] {
     { command: 'berth rollout undo web' },
     { command: 'berth backup create web' },
     {
+      title: 'Canaries',
+      command: file('canary.yaml', 'name: web\nenvironment: { LOG_LEVEL: trace }'),
+      hidden: true,
+    },
+    { command: 'berth canary start web -f canary.yaml' },
+    { command: 'berth canary status web' },
+    { command: 'berth get instances web' },
+    { command: 'berth canary promote web' },
+    { title: 'Scaling', command: 'berth scale web 3' },
+    { command: 'berth scaling set web --min 2 --max 6 --cpu 70' },
+    { command: 'berth scaling get web' },
+    { command: 'berth scaling delete web' },
+    {
+      title: 'Jobs',
+      command: file(
+        'report.yaml',
+        `kind: Job\nname: report\nimage: ${image}\ncommand: [sh, -c, echo report made]\nschedule: 0 3 * * *`,
+      ),
+      hidden: true,
+    },
+    { command: 'berth apply -f report.yaml' },
+    { command: 'berth job run report' },
+    { command: 'berth job logs report' },
+    { command: 'berth get jobs' },
+    { command: 'berth describe job report' },
+    {
       title: 'Secrets',
       command: 'berth secret write deployments/web --key password',
       answer: ['password:', 'not-shown-while-typed'],
@@ -73,6 +100,12 @@ function shots(image: string): readonly Shot[] {
     { command: 'berth context list' },
     { title: 'When it says no', command: 'berth run nginx' },
     { command: 'berth scale wbe 3' },
+    {
+      words: 'No node takes it, and waiting would not help:',
+      command: `berth run ${image} --name second -p 8080:8080`,
+    },
+    { words: 'Deleting asks first:', command: 'berth delete deployment web', answer: ['[y/N]', 'n'] },
+    { command: 'berth delete web' },
     { command: 'berth get deploymnets' },
     { command: 'berth explain secret_path_shape' },
     { command: 'BERTH_CLI_SERVER=http://127.0.0.1:7999 BERTH_CLI_TOKEN=x berth get nodes' },

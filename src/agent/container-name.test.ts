@@ -14,6 +14,10 @@ describe('the name of a container', () => {
     expect(chooseName('web', ID, new Map(taken))).toBe(name);
   });
 
+  it('has the short id where the engine would not take a name of one letter', () => {
+    expect(chooseName('w', ID, new Map())).toBe('w-b3eznhpw');
+  });
+
   it('takes the short id from the random end', () => {
     expect(shortId(ID)).toBe('b3eznhpw');
     expect(shortId('ins_A-1')).toBe('insa1');

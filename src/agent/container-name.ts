@@ -12,6 +12,9 @@ export function secondName(deployment: string, instanceId: string): string {
   return `${deployment}-${shortId(instanceId)}`;
 }
 
+/** Docker takes no name of one character. */
+const SHORTEST_NAME = 2;
+
 /** Decisions §3: the deployment's name when it is free on this node, else with the short id. `taken` knows its holders. */
 export function chooseName(
   deployment: string,
@@ -19,5 +22,6 @@ export function chooseName(
   taken: ReadonlyMap<string, string>,
 ): string {
   const holder = taken.get(deployment);
-  return holder === undefined || holder === instanceId ? deployment : secondName(deployment, instanceId);
+  const isFree = holder === undefined || holder === instanceId;
+  return isFree && deployment.length >= SHORTEST_NAME ? deployment : secondName(deployment, instanceId);
 }

@@ -34,7 +34,7 @@ export async function confirm(
 export async function confirmDeletion(session: Session, what: string, options: OptionValues): Promise<void> {
   if (options.flag('yes')) return;
   await confirm(session, {
-    what: `this deletes ${what}`,
+    what: `deleting ${what} needs a yes`,
     ask: `Delete ${what}?`,
     otherwise: 'nothing was deleted',
     flag: '--yes',

@@ -32,11 +32,18 @@ export class Refused extends Error {
   override readonly name = 'Refused';
   readonly rejection: RejectionView;
   readonly status: number;
+  /** The document that was refused, where there may be several. */
+  readonly source: string | undefined;
 
-  constructor(rejection: RejectionView, status: number) {
+  constructor(rejection: RejectionView, status: number, source?: string) {
     super(rejection.code);
     this.rejection = rejection;
     this.status = status;
+    this.source = source;
+  }
+
+  in(source: string): Refused {
+    return new Refused(this.rejection, this.status, source);
   }
 }
 

@@ -81,11 +81,12 @@ export function exitStatusText(): string {
 
 /** The page of `berth` itself: every command by what it is for. */
 export function overview(commands: readonly CommandEntry[]): string {
+  const width = Math.max(...commands.map(({ name }) => name.length)) + 2;
   const groups = [...new Set(commands.map((command) => command.group))];
   const lists = groups.map((group) => {
     const rows = commands
       .filter((command) => command.group === group)
-      .map((command) => `${INDENT}${command.name.padEnd(12)}${command.summary}`);
+      .map((command) => `${INDENT}${command.name.padEnd(width)}${command.summary}`);
     return `${group}\n${rows.join('\n')}`;
   });
   return `berth - deploys containers on your own machines, for many tenants

@@ -87,7 +87,9 @@ async function runCommand(
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return EXIT.ok;
-    throw usage(complaint(error.message), [`berth ${entry.name} --help`]);
+    throw usage(complaint(error.message), [
+      `berth ${[entry.name, ...namedBelow(body, argv)].join(' ')} --help`,
+    ]);
   }
   return exitCode;
 }
@@ -110,6 +112,14 @@ function ownFlagsFirst(body: CommandBody, argv: readonly string[]): readonly str
     else break;
   }
   return [...flags, ...names, ...rest];
+}
+
+/** The subcommand that was meant, for the page that tells how it is used. */
+function namedBelow(body: CommandBody, [word]: readonly string[]): readonly string[] {
+  const sub = body.subcommands?.find(
+    ({ name, aliases = [] }) => name === word || aliases.includes(word ?? ''),
+  );
+  return sub === undefined ? [] : [sub.name];
 }
 
 /** Commander's words, without its prefix, on one line. */

@@ -20,11 +20,12 @@ export function readRejection(body: unknown): RejectionView | undefined {
 }
 
 /** All six fields: the reader fixes the named field and sends again. */
-export function rejectionLines(rejection: RejectionView, style: Style): readonly string[] {
+export function rejectionLines(rejection: RejectionView, style: Style, source = ''): readonly string[] {
   const row = (label: string, value: string): string[] =>
     value === '' ? [] : [`  ${style.dim(label.padEnd(9))} ${value}`];
   return [
     `${style.red('refused:')} ${style.bold(rejection.code)}`,
+    ...row('in', source),
     ...row('field', rejection.field),
     ...row('received', rejection.received),
     ...row('expected', rejection.expected),

@@ -7,7 +7,7 @@ import type { Terminal } from './terminal.ts';
 export function report(terminal: Terminal, error: unknown): ExitCode {
   const style = terminal.errStyle;
   if (error instanceof Refused) {
-    terminal.err(`${rejectionLines(error.rejection, style).join('\n')}\n`);
+    terminal.err(`${rejectionLines(error.rejection, style, error.source).join('\n')}\n`);
     return EXIT.refused;
   }
   if (error instanceof Failure) {

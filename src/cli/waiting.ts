@@ -148,10 +148,11 @@ async function explainFailure(session: Session, client: Client, record: Json, wo
       : await lastLogLines(client, name, LAST_LINES, textOf(first, 'id'));
   if (lines.length > 0) terminal.err(`  its last output:\n`);
   for (const line of lines) terminal.err(`  ${style.dim('│')} ${line.text}\n`);
+  const isChange = observed.some((instance) => textOf(instance, 'specHash') !== textOf(record, 'specHash'));
   const advice =
     first === undefined
       ? `berth explain ${name}`
-      : `berth describe deployment ${name}${observed.length > troubled.length ? ` · berth rollout undo ${name}` : ''}`;
+      : `berth describe deployment ${name}${isChange ? ` · berth rollout undo ${name}` : ''}`;
   terminal.err(`  ${session.next(advice)}\n`);
 }
 

@@ -29,6 +29,13 @@ describe('an agent', () => {
     expect(bench.agent.output).toContain(`--engine ${daemon.socketPath} --label berth.io/country=DE`);
   });
 
+  it('runs a deployment whose name has one letter', async () => {
+    await using bench = await AgentBench.start(daemon);
+    bench.plane.assign([instance('ins_0001', {}, { deployment: 'w' })]);
+    const seen = await bench.plane.untilPhase('ins_0001', 'running');
+    expect(seen).toMatchObject({ containerName: 'w-ins0001' });
+  });
+
   it('joins, runs an instance and stops it', async () => {
     await using bench = await AgentBench.start(daemon, ['--label=berth.io/country=DE']);
     const { plane, agent, engine } = bench;

@@ -290,7 +290,7 @@ describe.concurrent('bad input of every command', () => {
     const words = path.split(' ');
     const flag = await type([...words, '--no-such-flag'], here());
     expect(flag).toMatchObject({ status: 2, out: '', err: expect.stringContaining('--no-such-flag') });
-    expect(flag.err).toContain(`berth ${words[0]} --help`);
+    expect(flag.err).toContain(`berth ${path} --help`);
     const needed = (body.parameters ?? []).filter(({ term }) => term.startsWith('<'));
     if (needed.length > 0) {
       const none = await type(words, here());

@@ -2,8 +2,8 @@ import { type CommandBody, type Option, REMOTE_OPTIONS } from '../command.ts';
 import { APPLIED_KINDS, type AppliedPlan } from '../applied-kinds.ts';
 import { confirmRemoval } from '../deploying.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
-import { usage } from '../failure.ts';
-import { readManifests } from '../manifests.ts';
+import { Refused, usage } from '../failure.ts';
+import { type Manifest, readManifests } from '../manifests.ts';
 import { timeoutOf } from '../waiting.ts';
 
 export const WAIT_OPTIONS: readonly Option[] = [
@@ -65,11 +65,13 @@ export const apply: CommandBody = {
     const manifests = await readManifests(paths, readInput, Object.keys(APPLIED_KINDS));
     const client = session.client(options);
     // Everything is checked before anything is stored: a mistake in the last file leaves nothing half done.
-    const planned: AppliedPlan[] = [];
+    const planned: (AppliedPlan & { readonly manifest: Manifest })[] = [];
     for (const manifest of manifests) {
-      const plan = await APPLIED_KINDS[manifest.kind]?.(session, client, manifest);
+      const plan = await naming(manifest, async () =>
+        APPLIED_KINDS[manifest.kind]?.(session, client, manifest),
+      );
       if (plan === undefined) continue;
-      planned.push(plan);
+      planned.push({ ...plan, manifest });
       plan.show();
     }
     if (options.flag('dryRun')) {
@@ -78,7 +80,7 @@ export const apply: CommandBody = {
     }
     await confirmRemoval(session, planned, options);
     const waits = [];
-    for (const plan of planned) waits.push(await plan.write());
+    for (const plan of planned) waits.push(await naming(plan.manifest, async () => plan.write()));
     if (!options.unlessDenied('wait')) return EXIT.ok;
     let code: ExitCode = EXIT.ok;
     for (const wait of waits) {
@@ -88,3 +90,12 @@ export const apply: CommandBody = {
     return code;
   },
 };
+
+/** A refusal names the document: there may be a whole folder of them. */
+async function naming<T>({ source, kind, name }: Manifest, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof Refused ? error.in(`${source}, ${kind.toLowerCase()} ${name}`) : error;
+  }
+}

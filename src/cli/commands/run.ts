@@ -85,7 +85,7 @@ export const run: CommandBody = {
     );
     if (code === EXIT.ok)
       session.terminal.err(
-        `${session.next(`berth logs ${name} · berth scale ${name} 2 · berth delete deployment ${name}`)}\n`,
+        `${session.next(`berth logs ${name} · berth scale ${name} ${(numberOf(stored, 'replicas') ?? 1) + 1} · berth delete deployment ${name}`)}\n`,
       );
     return code;
   },

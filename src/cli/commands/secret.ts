@@ -241,7 +241,9 @@ const rotate: Subcommand = {
       : EXIT.ok;
     if (code === EXIT.ok)
       session.terminal.err(
-        `${session.next(`berth secret rotate ${deployment} --phase ${textOf(written, 'status.rotation.next')}`)}\n`,
+        phase === 'retire'
+          ? 'the rotation is complete: only the new credential is delivered, and the old one may be revoked\n'
+          : `${session.next(`berth secret rotate ${deployment} --phase ${textOf(written, 'status.rotation.next')}`)}\n`,
       );
     return code;
   },

@@ -1,3 +1,4 @@
+import { formatBytes } from '../model/quantity.ts';
 import {
   type Recommendation,
   RECOMMENDATION_PRIORITIES,
@@ -68,7 +69,7 @@ function capacity({ record, usedBytes }: MeasuredVolume): Finding | undefined {
     type: 'capacity',
     priority,
     parameters: { action: 'resize', target_size_bytes: target },
-    reason: `volume ${name}: ${usedBytes} of ${sizeBytes} bytes are used, ${Math.floor(percent)} %`,
+    reason: `volume ${name}: ${formatBytes(usedBytes)} of ${formatBytes(sizeBytes)} are used, ${Math.floor(percent)} %`,
   });
   if (percent >= CROWDED_PERCENT) {
     const priority = percent >= FULL_PERCENT ? 'critical' : 'high';

@@ -1,5 +1,6 @@
 import { type CSSProperties, type ReactNode, useMemo, useRef, useState } from 'react';
 import { Icon } from './icon.tsx';
+import { useNarrow } from './use-narrow.ts';
 import { useRowWindow } from './use-window.ts';
 
 export interface Column<Row> {
@@ -13,6 +14,8 @@ export interface Column<Row> {
   readonly wide?: boolean;
   readonly align?: 'right';
 }
+
+const DETAILED_HEIGHT = 62;
 
 interface Sorting {
   readonly column: number;
@@ -44,7 +47,8 @@ export function DataTable<Row>({
   rows,
   columns,
   rowKey,
-  rowHeight = 42,
+  rowHeight: wideHeight = 42,
+  detail,
   empty,
   height = 'calc(100dvh - 13rem)',
 }: {
@@ -53,10 +57,14 @@ export function DataTable<Row>({
   readonly columns: readonly Column<Row>[];
   readonly rowKey: (row: Row) => string;
   readonly rowHeight?: number;
+  /** On narrow screens a second line of the row, in place of the columns that are left out. */
+  readonly detail?: ((row: Row) => ReactNode) | undefined;
   readonly empty?: ReactNode;
   /** The most that the table takes before it scrolls. */
   readonly height?: string;
 }) {
+  const isDetailed = useNarrow() && detail !== undefined;
+  const rowHeight = isDetailed ? DETAILED_HEIGHT : wideHeight;
   const scroller = useRef<HTMLDivElement>(null);
   const [sorting, setSorting] = useState<Sorting>();
   const ordered = useMemo(() => sorted(rows, columns, sorting), [rows, columns, sorting]);
@@ -120,14 +128,19 @@ export function DataTable<Row>({
               key={rowKey(row)}
               aria-rowindex={first + at + 2}
               style={{ height: rowHeight }}
-              className="group hover:bg-hover"
+              className="group relative hover:bg-hover"
             >
-              {columns.map((column) => (
+              {columns.map((column, place) => (
                 <td
                   key={column.title}
-                  className={`truncate border-b px-4 group-last:border-b-0 ${column.align === 'right' ? 'text-right' : ''} ${wide(column)}`}
+                  className={`truncate border-b px-4 group-last:border-b-0 ${isDetailed ? 'pb-6' : ''} ${column.align === 'right' ? 'text-right' : ''} ${wide(column)}`}
                 >
                   {column.cell(row)}
+                  {isDetailed && place === 0 ? (
+                    <div className="absolute inset-x-4 bottom-2 truncate text-xs text-muted">
+                      {detail(row)}
+                    </div>
+                  ) : null}
                 </td>
               ))}
             </tr>

@@ -16,6 +16,7 @@ export function RecordTable<Row>({
   columns,
   rowKey,
   rowHeight,
+  detail,
   textOf,
   filters,
   empty,
@@ -28,6 +29,8 @@ export function RecordTable<Row>({
   readonly columns: readonly Column<Row>[];
   readonly rowKey: (row: Row) => string;
   readonly rowHeight?: number;
+  /** On narrow screens, in place of the columns that are left out. */
+  readonly detail?: (row: Row) => ReactNode;
   /** What a search looks at. */
   readonly textOf: (row: Row) => string;
   /** Beside the search. */
@@ -66,6 +69,7 @@ export function RecordTable<Row>({
           columns={columns}
           rowKey={rowKey}
           {...(rowHeight === undefined ? {} : { rowHeight })}
+          detail={detail}
           empty={wanted === '' ? empty : <EmptyState title="Nothing matches" icon="search" />}
         />
       </Panel>

@@ -10,7 +10,7 @@ import { Page } from '../../components/page.tsx';
 import { RecordTable } from '../../components/record-table.tsx';
 import { TimeAgo } from '../../components/time-ago.tsx';
 import { useToast } from '../../components/toast.tsx';
-import { bytes } from '../../lib/format.ts';
+import { bytes, count } from '../../lib/format.ts';
 import type { BackupSummary } from '../../../core/model/backup.ts';
 import { backupPath, saveExport } from './export-file.ts';
 import { ImportBackup } from './import-backup.tsx';
@@ -55,7 +55,7 @@ const COLUMNS: readonly Column<BackupSummary>[] = [
     title: 'History',
     width: '11%',
     wide: true,
-    cell: ({ revisions }) => <span className="text-muted">{revisions} versions</span>,
+    cell: ({ revisions }) => <span className="text-muted">{count(revisions, 'version')}</span>,
   },
   {
     title: 'Size',
@@ -143,6 +143,11 @@ export function BackupsPage() {
         error={error}
         columns={columns}
         rowKey={({ id }) => id}
+        detail={({ createdAt, version, image }) => (
+          <>
+            <TimeAgo time={createdAt} /> · v{version} · {image.slice(image.lastIndexOf('/') + 1)}
+          </>
+        )}
         textOf={({ id, deploymentName, image }) => `${id} ${deploymentName} ${image}`}
         empty={
           <EmptyState title="No backups yet" icon="box">

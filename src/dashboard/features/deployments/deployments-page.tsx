@@ -176,6 +176,9 @@ export function DeploymentsPage() {
               rows={rows}
               columns={COLUMNS}
               rowKey={({ id }) => id}
+              detail={({ status, image }) =>
+                `${status.healthy}/${status.desired} healthy · ${status.phase === 'Running' ? image.slice(image.lastIndexOf('/') + 1) : status.message}`
+              }
               empty={
                 data.length === 0 ? <NoDeployments /> : <EmptyState title="Nothing matches" icon="search" />
               }

@@ -30,10 +30,10 @@ function InstanceRow({ instance, specHash }: { readonly instance: Instance; read
   return (
     <li className="border-t px-4 py-2.5 first:border-t-0">
       <div className="flex flex-wrap items-center gap-x-4 gap-y-1">
-        <span className="w-28">
+        <span className="w-24 sm:w-28">
           <Badge tone={toneOf(instance)}>{words(instance)}</Badge>
         </span>
-        <span className="min-w-0 flex-1 truncate font-mono text-xs" title={id}>
+        <span className="min-w-0 flex-[1_1_8rem] truncate font-mono text-xs" title={id}>
           {containerName ?? id}
           <span className="text-muted"> {containerName === undefined ? '' : id.slice(-8)}</span>
         </span>
@@ -52,7 +52,7 @@ function InstanceRow({ instance, specHash }: { readonly instance: Instance; read
         {restarts === undefined || restarts === 0 ? null : (
           <span className="text-xs text-warn">{count(restarts, 'restart')}</span>
         )}
-        <span className="w-20 text-right text-xs text-muted">
+        <span className="text-right text-xs text-muted sm:w-20">
           {startedAt === undefined ? null : <TimeAgo time={startedAt} />}
         </span>
       </div>

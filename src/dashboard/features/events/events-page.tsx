@@ -113,6 +113,7 @@ export function EventsPage() {
         columns={columns}
         rowKey={({ id }) => id}
         rowHeight={38}
+        detail={({ message }) => message}
         textOf={textOf}
         filters={
           <>

@@ -82,6 +82,7 @@ export function JobsPage() {
         error={error}
         columns={COLUMNS}
         rowKey={({ name }) => name}
+        detail={({ schedule, status }) => `${schedule ?? 'once'} · ${status.message}`}
         textOf={({ name, image }) => `${name} ${image}`}
         empty={
           <EmptyState title="No jobs yet" icon="clock">

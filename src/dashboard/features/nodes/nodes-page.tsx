@@ -102,6 +102,9 @@ export function NodesPage() {
         columns={COLUMNS}
         rowKey={({ name }) => name}
         rowHeight={80}
+        detail={({ requested, capacity, engine }) =>
+          `CPU ${Number(requested.cpu.toFixed(2))} of ${capacity.cpu} · memory ${bytes(requested.memoryBytes)} of ${bytes(capacity.memoryBytes)} · ${engine.kind}`
+        }
         textOf={textOf}
         empty={
           <EmptyState title="No nodes yet" icon="server">

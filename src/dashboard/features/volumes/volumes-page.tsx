@@ -6,6 +6,7 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { Page } from '../../components/page.tsx';
 import { RecordTable } from '../../components/record-table.tsx';
 import { RowLink } from '../../components/row-link.tsx';
+import { bytes } from '../../lib/format.ts';
 import { CreateVolume } from './create-volume.tsx';
 import { Fill, VolumePhaseBadge } from './volume-parts.tsx';
 import { useVolumes, type Volume } from './volume-queries.ts';
@@ -66,6 +67,13 @@ const COLUMNS: readonly Column<Volume>[] = [
   },
 ];
 
+function detailOf(volume: Volume): string {
+  const { usedBytes, sizeBytes, primaryNodeId } = volume;
+  const copies =
+    volume.class === 'replicated' ? ` · ${liveCopies(volume)} of ${volume.wantedReplicas} copies live` : '';
+  return `${usedBytes === null ? '?' : bytes(usedBytes)} of ${bytes(sizeBytes)} · ${primaryNodeId ?? 'on no node yet'}${copies}`;
+}
+
 export function VolumesPage() {
   const { can } = useSession();
   const { data, error } = useVolumes();
@@ -85,6 +93,7 @@ export function VolumesPage() {
         columns={COLUMNS}
         rowKey={({ id }) => id}
         rowHeight={58}
+        detail={detailOf}
         textOf={({ name, id, primaryNodeId }) => `${name} ${id} ${primaryNodeId ?? ''}`}
         empty={
           <EmptyState title="No volumes yet" icon="disk">
