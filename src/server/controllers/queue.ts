@@ -20,7 +20,7 @@ const CONCURRENCY = 64;
 const FIRST_RETRY_MS = 50;
 const MAX_RETRY_MS = 30_000;
 /** Starts per turn of the event loop: work that needs no I/O must not keep requests from being served. */
-const STARTS_PER_TURN = 16;
+const STARTS_PER_TURN = 64;
 
 /**
  * Keys that need a look. A key is held once however often it is added, is never worked on twice at the same time, and is looked at
