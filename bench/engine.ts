@@ -60,7 +60,13 @@ async function swarm(network?: string): Promise<number> {
   await peer.init();
   if (network !== undefined) await peer.network(network);
   const start = performance.now();
-  const service = await peer.create('many', node.image, COMMAND, INSTANCES, network);
+  const service = await peer.create({
+    name: 'many',
+    image: node.image,
+    command: COMMAND,
+    replicas: INSTANCES,
+    ...(network === undefined ? {} : { network }),
+  });
   await until(async () => (await peer.running(service)) === INSTANCES, 'the swarm service', LOOK_MS);
   const took = performance.now() - start;
   await peer.remove(service);

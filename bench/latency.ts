@@ -1,7 +1,10 @@
 import { COMMAND, percentile, startOneNode, until } from './support/one-node.ts';
 import { Swarm } from './support/swarm.ts';
 
-/** One deployment from POST to running, over the engine's own create and start.   node bench/latency.ts [rounds] */
+/**
+ * One deployment from POST to running, over the engine's own create and start; Docker Swarm on the same engine in the same rounds,
+ * on a network with names as Berth's containers have one.   node bench/latency.ts [rounds]
+ */
 const ROUNDS = Number(process.argv[2] ?? 20);
 const LOOK_MS = 5;
 
@@ -17,6 +20,9 @@ try {
   const alone: number[] = [];
   const ours: number[] = [];
   const theirs: number[] = [];
+  const peer = new Swarm(node.socketPath);
+  await peer.init();
+  await peer.network('peers');
   for (let round = 0; round < ROUNDS; round += 1) {
     const name = `one-${round}`;
     alone.push(await timed(() => node.runRaw(`raw-${name}`)));
@@ -29,25 +35,26 @@ try {
     await node.server.call('DELETE', `/api/v1/deployments/${name}`);
     await node.removeRaw();
     await node.emptied();
-  }
-  const peer = new Swarm(node.socketPath);
-  await peer.init();
-  for (let round = 0; round < ROUNDS; round += 1) {
     let service = '';
     theirs.push(
       await timed(async () => {
-        service = await peer.create(`one-${round}`, node.image, COMMAND, 1);
+        const { image } = node;
+        service = await peer.create({ name, image, command: COMMAND, replicas: 1, network: 'peers' });
         await until(async () => (await peer.running(service)) === 1, 'one task', LOOK_MS);
       }),
     );
     await peer.remove(service);
+    await node.emptied();
   }
   await peer.leave();
   const show = (times: readonly number[]): string =>
     `p50 ${percentile(times, 0.5).toFixed(0)} ms, p99 ${percentile(times, 0.99).toFixed(0)} ms`;
-  const added = percentile(ours, 0.5) - percentile(alone, 0.5);
+  const added = (times: readonly number[]): string =>
+    `adds ${(percentile(times, 0.5) - percentile(alone, 0.5)).toFixed(0)} ms`;
   process.stdout.write(
-    `one deployment: engine alone ${show(alone)}; POST to running ${show(ours)}: adds ${added.toFixed(0)} ms (bar 100); Swarm ${show(theirs)}\n`,
+    `engine alone  ${show(alone)}\n` +
+      `Berth  POST to running ${show(ours)}: ${added(ours)} (bar 100)\n` +
+      `Swarm  POST to running ${show(theirs)}: ${added(theirs)}\n`,
   );
 } finally {
   await node.stop();

@@ -36,6 +36,7 @@ interface Figure {
   /** Of them, of the thread that decides. */
   readonly mainSeconds: number;
   readonly commits: number;
+  readonly deployments: number;
 }
 
 function startControllers(store: Store, clusters: TenantClusters, committed: () => void): Controllers {
@@ -59,12 +60,13 @@ function startControllers(store: Store, clusters: TenantClusters, committed: () 
 }
 
 /** Until every instance is committed; the agents of all nodes are heard meanwhile, as they would be. */
-async function place(kv: Kv, replicas: number): Promise<Figure> {
+async function place(kv: Kv, instances: number, replicas: number): Promise<Figure> {
   const view = await StoreView.open(kv, { onProblem: (problem) => process.stderr.write(`${problem}\n`) });
   const store = new Store(kv, view);
   await fillNodes(store, NODES);
-  await fillDeployments(store, Math.ceil(INSTANCES / replicas), replicas);
-  const wanted = Math.ceil(INSTANCES / replicas) * replicas;
+  const deployments = Math.ceil(instances / replicas);
+  await fillDeployments(store, deployments, replicas);
+  const wanted = deployments * replicas;
   const clusters = new TenantClusters(store, { regions: DEFAULT_REGIONS, residencyEnforcement: true });
   let commits = 0;
   const controllers = startControllers(store, clusters, () => (commits += 1));
@@ -98,6 +100,7 @@ async function place(kv: Kv, replicas: number): Promise<Figure> {
       cpuSeconds: (user + system) / 1e6,
       mainSeconds: (main.user + main.system) / 1e6,
       commits,
+      deployments,
     };
   } finally {
     clearInterval(beats);
@@ -107,9 +110,12 @@ async function place(kv: Kv, replicas: number): Promise<Figure> {
   }
 }
 
-function print(label: string, replicas: number, { seconds, cpuSeconds, mainSeconds, commits }: Figure): void {
+function print(
+  label: string,
+  replicas: number,
+  { seconds, cpuSeconds, mainSeconds, commits, deployments }: Figure,
+): void {
   const count = (value: number): string => Math.round(value).toLocaleString('en');
-  const deployments = Math.ceil(INSTANCES / replicas);
   const what = `${label}: ${count(deployments)} deployments x ${count(replicas)} on ${count(NODES)} nodes`;
   console.log(
     `${what.padEnd(62)} ${count((deployments * replicas) / seconds).padStart(8)} placements/s  ${count((deployments * replicas) / cpuSeconds).padStart(8)} per cpu second  ${count((deployments * replicas) / mainSeconds).padStart(8)} per second of the main thread  ${count(commits)} commits`,
@@ -120,19 +126,20 @@ for (const replicas of REPLICAS) {
   const dir = mkdtempSync(join(tmpdir(), 'berth-bench-'));
   const kv = await openSqliteKv({ dir });
   try {
-    print('embedded', replicas, await place(kv, replicas));
+    print('embedded', replicas, await place(kv, INSTANCES, replicas));
   } finally {
     await kv.close();
     rmSync(dir, { recursive: true, force: true });
   }
 }
+// Fewer of them: etcd keeps every revision of all of it.
 if (WITH_ETCD) {
   const etcd = await startEtcd();
   try {
     for (const replicas of REPLICAS) {
       const kv = await openEtcdKv({ endpoints: etcd.endpoints, prefix: `/x${replicas}/` });
       try {
-        print('etcd', replicas, await place(kv, replicas));
+        print('etcd', replicas, await place(kv, INSTANCES / 5, replicas));
       } finally {
         await kv.close();
       }

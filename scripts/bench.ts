@@ -1,187 +1,158 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, writeFileSync } from 'node:fs';
-import { cpus, loadavg, release, totalmem } from 'node:os';
+import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
+import { loadavg, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type Bar, type Bench, BENCHES, NOT_MEASURED } from '../bench/support/suite.ts';
+import { type Bench, BENCHES } from '../bench/support/suite.ts';
+import { removeEngineRemains } from '../test/support/engine-remains.ts';
+import { removeWithMounts } from '../test/support/mounts.ts';
+import { figure, page, type Result, verdict } from './bench-page.ts';
 import { ROOT } from './run.ts';
 
 /**
  * Every benchmark in order, and what became of the bars.
  *   npm run bench -- [--quick] [--only api,engine] [--out FILE]
  * A whole run is written to docs/benchmarks.md. With --quick or --only there is nothing to compare, and only --out writes.
+ * One that fails or takes too long is said to, and the others go on; so is the status then.
  */
 const { values } = parseArgs({
   options: { quick: { type: 'boolean' }, only: { type: 'string' }, out: { type: 'string' } },
 });
 const quick = values.quick === true;
 const PAGE = 'docs/benchmarks.md';
-const DEADLINE_MS = 30 * 60_000;
+/** Of the whole run: what cannot begin in time is left out, and said to be. */
+const WHOLE_MS = 35 * 60_000;
+const LEAST_MS = 60_000;
 const KILL_MS = 20_000;
+const INTERRUPTED = 130;
 
-interface Judged extends Pick<Bar, 'what' | 'bar'> {
-  readonly value: number | undefined;
-  readonly met: boolean;
-}
-
-interface Result {
-  readonly bench: Bench;
-  readonly args: readonly string[];
-  readonly seconds: number;
-  /** 0: it ended well. */
-  readonly status: number;
-  readonly lines: readonly string[];
-  readonly bars: readonly Judged[];
-}
+const begun = performance.now();
+const stopping = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopping.abort());
 
 function benchesOf(only: readonly string[] | undefined): readonly Bench[] {
-  const listed = new Set(BENCHES.map(({ name }) => name));
-  const others = readdirSync(join(ROOT, 'bench'))
-    .filter((file) => file.endsWith('.ts'))
-    .map((file) => file.slice(0, -'.ts'.length))
-    .filter((name) => !listed.has(name))
-    .sort();
-  const all = [...BENCHES, ...others.map((name) => ({ name, args: [], quickArgs: [], bars: [] }))];
-  const unknown = only?.filter((name) => !all.some((bench) => bench.name === name)) ?? [];
+  const unknown = only?.filter((name) => !BENCHES.some((bench) => bench.name === name)) ?? [];
   if (unknown.length > 0)
     throw new Error(
-      `no such benchmark: ${unknown.join(', ')}; there are ${all.map(({ name }) => name).join(', ')}`,
+      `no such benchmark: ${unknown.join(', ')}; there are ${BENCHES.map(({ name }) => name).join(', ')}`,
     );
-  return all.filter(({ name }) => only?.includes(name) ?? true);
+  return BENCHES.filter(({ name }) => only?.includes(name) ?? true);
 }
 
-/** A benchmark stops what it started when it is told to end; only after that it is killed. */
-function endLater(child: ChildProcess): () => void {
+/** The benchmark and whatever it started that has not left its group of processes. */
+function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
+  try {
+    if (child.pid !== undefined) process.kill(-child.pid, signal);
+  } catch {
+    // Nothing of it is left.
+  }
+}
+
+/** Told to end after its time, or when the run is; killed when it does not. */
+async function ended(child: ChildProcess, deadlineMs: number): Promise<string | undefined> {
+  let why: string | undefined;
   let kill: NodeJS.Timeout | undefined;
-  const end = setTimeout(() => {
-    child.kill('SIGTERM');
-    kill = setTimeout(() => child.kill('SIGKILL'), KILL_MS);
-  }, DEADLINE_MS);
-  return () => {
-    clearTimeout(end);
-    clearTimeout(kill);
+  const end = (reason: string): void => {
+    if (why !== undefined) return;
+    why = reason;
+    signalGroup(child, 'SIGTERM');
+    kill = setTimeout(() => signalGroup(child, 'SIGKILL'), KILL_MS);
   };
+  const late = setTimeout(() => end(`ended after ${Math.round(deadlineMs / 60_000)} minutes`), deadlineMs);
+  const interrupt = (): void => end('interrupted');
+  stopping.signal.addEventListener('abort', interrupt);
+  if (stopping.signal.aborted) interrupt();
+  const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
+  stopping.signal.removeEventListener('abort', interrupt);
+  clearTimeout(late);
+  clearTimeout(kill);
+  signalGroup(child, 'SIGKILL');
+  return why ?? (code === 0 ? undefined : `ended with ${signal ?? `status ${code}`}`);
 }
 
-async function runBench(bench: Bench): Promise<Result> {
+/** Engines are in groups and namespaces of their own; they are found by the folder that they were started in. */
+async function cleanUp(folder: string): Promise<void> {
+  for (const name of readdirSync(folder).filter((entry) => entry.startsWith('berth-engine-')))
+    await removeEngineRemains(join(folder, name));
+  removeWithMounts(folder);
+}
+
+async function runBench(bench: Bench, place: string, leftMs: number): Promise<Result> {
   const args = quick ? bench.quickArgs : bench.args;
-  process.stdout.write(`── ${[bench.name, ...args].join(' ')}\n`);
-  const begun = performance.now();
-  const child = spawn(process.execPath, [join('bench', `${bench.name}.ts`), ...args], {
-    cwd: ROOT,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const ended = endLater(child);
+  const minute = Math.round((performance.now() - begun) / 60_000);
+  process.stdout.write(`── ${place} ${[bench.name, ...args].join(' ')} (minute ${minute})\n`);
+  const start = performance.now();
+  // Short: the sockets of engines are in it.
+  const folder = mkdtempSync(join(tmpdir(), 'bb-'));
   let output = '';
-  child.stdout.on('data', (chunk: Buffer) => {
-    output += chunk.toString();
-    process.stdout.write(chunk);
-  });
-  const [code] = (await once(child, 'close')) as [number | null];
-  ended();
+  let failure: string | undefined;
+  try {
+    const child = spawn(process.execPath, [join('bench', `${bench.name}.ts`), ...args], {
+      cwd: ROOT,
+      stdio: ['ignore', 'pipe', 'inherit'],
+      detached: true,
+      env: { ...process.env, TMPDIR: folder },
+    });
+    child.stdout.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+      process.stdout.write(chunk);
+    });
+    failure = await ended(child, Math.min(bench.minutes * 60_000, leftMs));
+  } finally {
+    await cleanUp(folder);
+  }
   const bars = bench.bars.map(({ what, bar, read, isMet }) => {
     const value = read(output);
     return { what, bar, value, met: value !== undefined && isMet(value) };
   });
-  for (const one of bars) process.stdout.write(`   ${verdict(one)}: ${one.what}, ${figure(one)}\n`);
+  for (const one of bars)
+    process.stdout.write(`   ${verdict(one, quick)}: ${one.what}, ${figure(one)} (bar ${one.bar})\n`);
+  if (failure === undefined && bars.some(({ value }) => value === undefined)) failure = 'left out a figure';
+  if (failure !== undefined) process.stdout.write(`   FAILED: ${failure}\n`);
   const lines = output.split('\n').filter((line) => line.trim() !== '' && (bench.lines?.test(line) ?? true));
-  return { bench, args, seconds: (performance.now() - begun) / 1000, status: code ?? 1, lines, bars };
+  return {
+    bench,
+    args,
+    seconds: (performance.now() - start) / 1000,
+    ...(failure === undefined ? {} : { failure }),
+    lines,
+    bars,
+  };
 }
 
-function verdict({ met, value }: Judged): string {
-  if (value === undefined) return 'no figure';
-  if (quick) return 'too small';
-  return met ? 'met' : 'missed';
-}
-
-function figure({ value, bar }: Judged): string {
-  return `${value === undefined ? '-' : value.toLocaleString('en')} (bar ${bar})`;
-}
-
-function git(...args: readonly string[]): string {
-  return spawnSync('git', args, { cwd: ROOT, encoding: 'utf8' }).stdout?.trim() ?? '';
-}
-
-function commit(): string {
-  const hash = git('rev-parse', '--short=12', 'HEAD');
-  if (hash === '') return 'unknown';
-  return git('status', '--porcelain') === '' ? hash : `${hash} with changes`;
-}
-
-function page(results: readonly Result[], started: Date, loadBefore: number): string {
-  const rows = results.flatMap(({ bench, bars }) =>
-    bars.map((one) => {
-      const value = one.value === undefined ? '-' : one.value.toLocaleString('en');
-      return `| ${one.what} | ${one.bar} | ${value} | ${verdict(one)} | [${bench.name}](#${bench.name}) |`;
-    }),
-  );
-  const all = results.flatMap(({ bars }) => bars);
-  const sections = results.flatMap(({ bench, args, seconds, status, lines }) => [
-    `## ${bench.name}`,
-    '',
-    `\`node ${['bench/'.concat(bench.name, '.ts'), ...args].join(' ')}\`, ${Math.round(seconds)} s${status === 0 ? '' : `, **ended with status ${status}**`}`,
-    '',
-    '```text',
-    ...lines,
-    '```',
-    '',
-  ]);
-  return [
-    '# Benchmarks',
-    '',
-    '<!-- Written by `npm run bench`. -->',
-    '',
-    'Figures of one run on one machine: compare ratios, which are taken within a run, not rates of different machines.',
-    ...(quick
-      ? ['', '**Sizes of `--quick`: these figures show that the benchmarks work, and nothing else.**']
-      : []),
-    '',
-    '| | |',
-    '|---|---|',
-    `| Processor | ${cpus()[0]?.model ?? 'unknown'}, ${cpus().length} cores |`,
-    `| Memory | ${(totalmem() / 2 ** 30).toFixed(1)} GiB |`,
-    `| System | Linux ${release()}, Node.js ${process.version} |`,
-    `| Load before the run | ${loadBefore.toFixed(2)} (anything above 0.5 makes the figures doubtful) |`,
-    `| Commit | ${commit()} |`,
-    `| Date | ${started.toISOString()} |`,
-    '',
-    quick
-      ? '## Bars'
-      : `## Bars: ${all.filter(({ met }) => met).length} met, ${all.filter(({ met }) => !met).length} not`,
-    '',
-    '| What | Bar | Seen | | Benchmark |',
-    '|---|---|---|---|---|',
-    ...rows,
-    '',
-    'Not measured by any benchmark:',
-    '',
-    ...NOT_MEASURED.map((what) => `- ${what}`),
-    '',
-    ...sections,
-  ].join('\n');
+function leftOut(bench: Bench): Result {
+  const bars = bench.bars.map(({ what, bar }) => ({ what, bar, value: undefined, met: false }));
+  process.stdout.write(`── ${bench.name} left out: the run has taken too long\n`);
+  return { bench, args: bench.args, seconds: 0, failure: 'left out: no time was left', lines: [], bars };
 }
 
 const started = new Date();
 const [loadBefore = 0] = loadavg();
 const results: Result[] = [];
-for (const bench of benchesOf(values.only?.split(','))) results.push(await runBench(bench));
+const chosen = benchesOf(values.only?.split(','));
+for (const [at, bench] of chosen.entries()) {
+  if (stopping.signal.aborted) break;
+  const leftMs = WHOLE_MS - (performance.now() - begun);
+  const place = `${at + 1}/${chosen.length}`;
+  results.push(leftMs < LEAST_MS ? leftOut(bench) : await runBench(bench, place, leftMs));
+}
+if (stopping.signal.aborted) {
+  process.stdout.write('interrupted: nothing is written\n');
+  process.exit(INTERRUPTED);
+}
 
 process.stdout.write('\n');
 for (const { bench, bars } of results)
   for (const one of bars)
-    process.stdout.write(`${verdict(one).padEnd(9)} ${bench.name.padEnd(10)} ${one.what}: ${figure(one)}\n`);
-for (const what of NOT_MEASURED) process.stdout.write(`${'unknown'.padEnd(9)} ${'-'.padEnd(10)} ${what}\n`);
+    process.stdout.write(
+      `${verdict(one, quick).padEnd(9)} ${bench.name.padEnd(10)} ${one.what}: ${figure(one)} (bar ${one.bar})\n`,
+    );
 const out = values.out ?? (quick || values.only !== undefined ? undefined : PAGE);
 if (out !== undefined) {
-  writeFileSync(resolve(ROOT, out), page(results, started, loadBefore));
+  writeFileSync(resolve(ROOT, out), page({ quick, started, loadBefore, results }));
   process.stdout.write(`wrote ${out}\n`);
 }
-const broken = results.filter(
-  ({ status, bars }) => status !== 0 || bars.some(({ value }) => value === undefined),
-);
-for (const { bench, status } of broken)
-  process.stdout.write(
-    `${bench.name} ${status === 0 ? 'left out a figure' : `ended with status ${status}`}\n`,
-  );
-process.exit(broken.length === 0 ? 0 : 1);
+for (const { bench, failure } of results)
+  if (failure !== undefined) process.stdout.write(`${bench.name}: ${failure}\n`);
+process.exit(results.some(({ failure }) => failure !== undefined) ? 1 : 0);

@@ -8,6 +8,8 @@ declare module 'autocannon' {
   }
   export interface Options {
     url: string;
+    /** A unix socket that is dialled instead. */
+    socketPath?: string;
     connections?: number;
     duration?: number;
     headers?: Record<string, string>;
@@ -18,6 +20,7 @@ declare module 'autocannon' {
     readonly latency: { readonly p50: number; readonly p99: number };
     readonly errors: number;
     readonly non2xx: number;
+    readonly '2xx': number;
   }
   export default function autocannon(options: Options): Promise<Result>;
 }

@@ -5,6 +5,8 @@ import { join } from 'node:path';
 
 export const BENCH_TOKEN = 'bench-token-0123456789-0123456789-abcdef';
 
+const STOP_MS = 20_000;
+
 export interface ServerProcess {
   readonly url: string;
   readonly pid: number;
@@ -67,7 +69,9 @@ export async function startServerProcess(options: ServerOptions = {}): Promise<S
       new Promise((resolve) => {
         process.off('exit', killOnExit);
         child.removeAllListeners('exit');
+        const kill = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
         child.once('exit', () => {
+          clearTimeout(kill);
           if (options.dir === undefined) rmSync(dir, { recursive: true, force: true });
           resolve();
         });

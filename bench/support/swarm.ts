@@ -1,5 +1,26 @@
 import { EngineTransport } from '../../src/agent/engine/transport.ts';
 
+export interface Service {
+  readonly name: string;
+  readonly image: string;
+  readonly command: readonly string[];
+  readonly replicas: number;
+  readonly network?: string;
+}
+
+/** The body that creates it. */
+export function serviceSpec({ name, image, command, replicas, network }: Service): object {
+  return {
+    Name: name,
+    TaskTemplate: {
+      ContainerSpec: { Image: image, Command: command, Init: true },
+      RestartPolicy: { Condition: 'any' },
+      ...(network === undefined ? {} : { Networks: [{ Target: network, Aliases: [name] }] }),
+    },
+    Mode: { Replicated: { Replicas: replicas } },
+  };
+}
+
 /** Docker Swarm on the same engine, spoken to by its API: the peer to compare with. */
 export class Swarm {
   readonly #transport: EngineTransport;
@@ -28,23 +49,13 @@ export class Swarm {
     });
   }
 
-  async create(
-    name: string,
-    image: string,
-    command: readonly string[],
-    replicas: number,
-    network?: string,
-  ): Promise<string> {
-    const answer = await this.#call('POST', '/v1.41/services/create', {
-      Name: name,
-      TaskTemplate: {
-        ContainerSpec: { Image: image, Command: command, Init: true },
-        RestartPolicy: { Condition: 'any' },
-        ...(network === undefined ? {} : { Networks: [{ Target: network, Aliases: [name] }] }),
-      },
-      Mode: { Replicated: { Replicas: replicas } },
-    });
+  async create(service: Service): Promise<string> {
+    const answer = await this.#call('POST', '/v1.41/services/create', serviceSpec(service));
     return (answer as { ID: string }).ID;
+  }
+
+  async services(): Promise<number> {
+    return ((await this.#call('GET', '/v1.41/services')) as readonly unknown[]).length;
   }
 
   async running(service: string): Promise<number> {

@@ -21,12 +21,13 @@ async function main(): Promise<void> {
     turnedLines(process.stdout.fd),
   );
   const stopping = new AbortController();
-  const interrupt = (): void => {
+  let stop = (): void => {
     stopping.abort();
     process.exit(0);
   };
-  process.once('SIGTERM', interrupt);
-  process.once('SIGINT', interrupt);
+  // The same listener to the end: a signal that comes while one is exchanged for another is lost.
+  process.once('SIGTERM', () => stop());
+  process.once('SIGINT', () => stop());
   const server = await startServer({
     config,
     log,
@@ -35,7 +36,7 @@ async function main(): Promise<void> {
     signal: stopping.signal,
   });
   log.info({ url: server.url, version: VERSION, store: config.store.kind }, 'control plane ready');
-  const stop = (): void => {
+  stop = () => {
     // A connection or a pipe that will not end must not keep the process: everything acknowledged is on disk.
     setTimeout(() => process.exit(1), STOP_DEADLINE_MS).unref();
     server.close().then(
@@ -46,9 +47,6 @@ async function main(): Promise<void> {
       },
     );
   };
-  process.off('SIGTERM', interrupt).off('SIGINT', interrupt);
-  process.once('SIGTERM', stop);
-  process.once('SIGINT', stop);
 }
 
 main().catch((error: unknown) => {

@@ -1,3 +1,5 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { BENCHES } from '../../bench/support/suite.ts';
 
@@ -11,6 +13,24 @@ growth with the number of nodes, 20 instances on each
   100 nodes, deployments of 10, one in and the oldest out                 90,000 decisions/s     95,000 per cpu second  0 unplaced
 processor time per decision, best of 4: 100 -> 1,000 nodes 1.10x, 100 -> 10,000 nodes 1.43x`,
     [120_500, 1.43],
+  ],
+  placement: [
+    `embedded: 100 deployments x 1,000 on 5,000 nodes   15,000 placements/s    8,000 per cpu second    16,000 per second of the main thread  2,500 commits
+embedded: 10,000 deployments x 10 on 5,000 nodes   12,345 placements/s    8,000 per cpu second    16,000 per second of the main thread  9,984 commits
+embedded: 100,000 deployments x 1 on 5,000 nodes   10,010 placements/s    8,000 per cpu second    16,000 per second of the main thread  99,968 commits
+etcd: 10,000 deployments x 10 on 5,000 nodes   900 placements/s    8,000 per cpu second    16,000 per second of the main thread  9,984 commits`,
+    [12_345, 10_010],
+  ],
+  restart: [
+    `100,000 deployments, 900,000 records of 315 MiB, file of 518 MiB
+start 1: ready in 3.72 s, first list answered after 4.48 s, 6.36 s of processor time, RSS 921 MiB
+start 2: ready in 3.38 s, first list answered after 3.87 s, 6.56 s of processor time, RSS 977 MiB`,
+    [4.48],
+  ],
+  creates: [
+    ` 1 at once: Berth 800/s, p50 1 ms, p99 3 ms; Swarm 400/s, p50 2 ms, p99 5 ms; Berth is 2.0 of Swarm
+64 at once: Berth 4000/s, p50 15 ms, p99 29 ms; Swarm 500/s, p50 90 ms, p99 200 ms; Berth is 8.0 of Swarm`,
+    [8],
   ],
   api: [
     `bare node:http, same commit          64 conn     5000/s  p50 12 ms  p99 30 ms
@@ -38,7 +58,9 @@ consumers of one path         p50 1.20 ms  p99 4.00 ms   bar 5 ms`,
     [0.97, 1.17],
   ],
   latency: [
-    'one deployment: engine alone p50 300 ms, p99 400 ms; POST to running p50 350 ms: adds 50 ms (bar 100)',
+    `engine alone  p50 300 ms, p99 400 ms
+Berth  POST to running p50 350 ms, p99 420 ms: adds 50 ms (bar 100)
+Swarm  POST to running p50 550 ms, p99 620 ms: adds 250 ms`,
     [50],
   ],
   agents: [
@@ -49,6 +71,13 @@ CPU 33.1 % of one core over 30 s; pings 0/s; sessions lost 0`,
 };
 
 describe('the bars of the benchmarks', () => {
+  it('are looked for in every benchmark of the folder', () => {
+    const files = readdirSync(join(import.meta.dirname, '../../bench')).filter((name) =>
+      name.endsWith('.ts'),
+    );
+    expect(BENCHES.map(({ name }) => `${name}.ts`).toSorted()).toEqual(files.toSorted());
+  });
+
   it.each(BENCHES.filter(({ bars }) => bars.length > 0))(
     '$name: are read from what it prints',
     ({ name, bars }) => {

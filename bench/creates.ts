@@ -1,0 +1,106 @@
+import autocannon, { type Options } from 'autocannon';
+import { startEngine } from '../test/support/engine.ts';
+import { pushImage, startRegistry } from '../test/support/registry.ts';
+import { BENCH_TOKEN, startServerProcess } from './support/server-process.ts';
+import { serviceSpec, Swarm } from './support/swarm.ts';
+
+/**
+ * Durable creates over HTTP: deployments of Berth on its embedded store, services of Docker Swarm on a manager of its own, by the
+ * same load generator in turn. Neither has anything to start: Swarm is asked for services of no replicas, Berth, which has no node,
+ * for deployments of one, whose status it stores too.
+ *   node bench/creates.ts [seconds per measurement]
+ */
+const SECONDS = Number(process.argv[2] ?? 5);
+const ROUNDS = 2;
+
+interface Figure {
+  readonly perSecond: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly errors: number;
+  readonly answered: number;
+}
+
+let created = 0;
+
+async function load(connections: number, options: Options, body: (name: string) => object): Promise<Figure> {
+  const result = await autocannon({
+    duration: SECONDS,
+    connections,
+    ...options,
+    requests: [
+      {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...options.headers },
+        setupRequest: (request) => {
+          created += 1;
+          return { ...request, body: JSON.stringify(body(`web-${created}`)) };
+        },
+      },
+    ],
+  });
+  return {
+    perSecond: result.requests.average,
+    p50: result.latency.p50,
+    p99: result.latency.p99,
+    errors: result.errors + result.non2xx,
+    answered: result['2xx'],
+  };
+}
+
+/** Of several rounds: each side's best, since what else the machine does only ever slows down. */
+function best(figures: readonly Figure[]): Figure {
+  const errors = figures.reduce((sum, figure) => sum + figure.errors, 0);
+  const [first] = figures.toSorted((a, b) => b.perSecond - a.perSecond);
+  if (first === undefined) throw new Error('nothing was measured');
+  return { ...first, errors };
+}
+
+function show({ perSecond, p50, p99, errors }: Figure): string {
+  return `${perSecond.toFixed(0)}/s, p50 ${p50} ms, p99 ${p99} ms${errors > 0 ? `, ${errors} ERRORS` : ''}`;
+}
+
+const registry = await startRegistry();
+const daemon = await startEngine();
+const server = await startServerProcess();
+try {
+  const { reference: image } = await pushImage(registry, 'bench/web:1', {});
+  const swarm = new Swarm(daemon.socketPath);
+  await swarm.init();
+  const ours = (connections: number): Promise<Figure> =>
+    load(
+      connections,
+      {
+        url: `${server.url}/api/v1/deployments`,
+        headers: { authorization: `Bearer ${BENCH_TOKEN}` },
+      },
+      (name) => ({ name, image, replicas: 1 }),
+    );
+  const theirs = (connections: number): Promise<Figure> =>
+    load(
+      connections,
+      { url: 'http://localhost/v1.41/services/create', socketPath: daemon.socketPath },
+      (name) => serviceSpec({ name, image, command: [], replicas: 0 }),
+    );
+  let answered = 0;
+  for (const connections of [1, 64]) {
+    const berth: Figure[] = [];
+    const peer: Figure[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      peer.push(await theirs(connections));
+      berth.push(await ours(connections));
+    }
+    const [us, them] = [best(berth), best(peer)];
+    answered += peer.reduce((sum, figure) => sum + figure.answered, 0);
+    console.log(
+      `${String(connections).padStart(2)} at once: Berth ${show(us)}; Swarm ${show(them)}; Berth is ${(us.perSecond / them.perSecond).toFixed(1)} of Swarm`,
+    );
+  }
+  // Of those under way when a measurement ends, some are stored without an answer being waited for.
+  const stored = await swarm.services();
+  if (stored < answered) throw new Error(`Swarm answered ${answered} creates and has ${stored} services`);
+} finally {
+  await server.stop();
+  await daemon.stop();
+  await registry.stop();
+}
