@@ -49,9 +49,12 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await cluster?.stop('no space left on the disk');
-  disk?.remove();
-  await registry?.stop();
+  try {
+    await cluster?.stop('no space left on the disk');
+  } finally {
+    disk?.remove();
+    await registry?.stop();
+  }
 });
 
 async function write(): Promise<{ readonly answer: Answer; readonly tookMs: number }> {

@@ -37,8 +37,11 @@ beforeAll(async () => {
 afterAll(async () => {
   disk?.free();
   await registry?.stop();
-  await cluster?.stop();
-  disk?.remove();
+  try {
+    await cluster?.stop();
+  } finally {
+    disk?.remove();
+  }
 });
 
 /** Of steps of the kind that had no success so far. */
