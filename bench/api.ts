@@ -2,8 +2,8 @@ import autocannon, { type Options } from 'autocannon';
 import { encodeRecord } from '../src/server/store/records.ts';
 import { startEtcd } from '../test/support/etcd.ts';
 import { pushImage, startRegistry } from '../test/support/registry.ts';
-import { openEtcdKv } from '../src/server/store/etcd/open.ts';
 import { startChild } from './support/child.ts';
+import { rawPuts } from './support/raw-puts.ts';
 import { BENCH_TOKEN, startServerProcess } from './support/server-process.ts';
 
 /**
@@ -108,19 +108,19 @@ function storedValues(view: Record<string, unknown>, image: string): readonly st
 }
 
 async function rawEtcdPuts(endpoint: string, concurrency: number): Promise<number> {
-  const kv = await openEtcdKv({ endpoints: [endpoint], prefix: '/raw/' });
+  const raw = rawPuts(endpoint);
   const end = performance.now() + SECONDS * 1000;
   let done = 0;
   const value = 'x'.repeat(400);
   await Promise.all(
     Array.from({ length: concurrency }, async (_, worker) => {
       while (performance.now() < end) {
-        await kv.commit({ puts: [{ key: `raw/${worker}/${done}`, value }] });
+        await raw.put(`/raw/${worker}/${done}`, value);
         done += 1;
       }
     }),
   );
-  await kv.close();
+  raw.close();
   return Math.round(done / SECONDS);
 }
 

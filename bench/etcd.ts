@@ -4,11 +4,11 @@
  * with the adapter's own wire. Five puts in one transaction without guards show what etcd itself makes of five keys.
  * Usage: node bench/etcd.ts [seconds per case] [endpoint]
  */
-import { Client, credentials } from '@grpc/grpc-js';
 import { Cluster } from '../src/server/store/etcd/cluster.ts';
 import { METHODS } from '../src/server/store/etcd/messages.ts';
 import { openEtcdKv } from '../src/server/store/etcd/open.ts';
 import { startEtcd } from '../test/support/etcd.ts';
+import { rawPuts } from './support/raw-puts.ts';
 
 const CONCURRENCIES = [1, 16, 64, 256];
 const KEYS_PER_COMMIT = 5;
@@ -59,18 +59,8 @@ async function compare(endpoints: readonly string[], concurrency: number, second
     Array.from({ length: KEYS_PER_COMMIT }, (_, index) => `bench/${concurrency}/${id}/${index}`);
   for (const id of revisions.keys()) revisions[id] = (await kv.get(keysOf(id)[0] ?? ''))?.modRevision ?? 0;
 
-  const stock = new Client(new URL(endpoints[0] ?? '').host, credentials.createInsecure());
-  const stockPut = (id: number): Promise<void> =>
-    new Promise((resolve, reject) => {
-      stock.makeUnaryRequest(
-        METHODS.put.path,
-        (request: Record<string, unknown>) => METHODS.put.encode(request),
-        (bytes) => METHODS.put.decode(bytes),
-        { key: `/bench/${id}`, value },
-        { deadline: Date.now() + 10_000 },
-        (error) => (error ? reject(error) : resolve()),
-      );
-    });
+  const stock = rawPuts(endpoints[0] ?? '');
+  const stockPut = (id: number): Promise<void> => stock.put(`/bench/${id}`, value);
   const put = async (id: number): Promise<void> => {
     await cluster.call(METHODS.put, { key: `/bench/${id}`, value }, { repeatable: false });
   };

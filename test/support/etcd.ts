@@ -66,7 +66,13 @@ async function freePorts(count: number): Promise<readonly number[]> {
   return ports;
 }
 
-/** Through etcd's own gateway, as `etcdctl member` does it; refused while the cluster is not well, and asked again. */
+/** Of a request that was carried out although its answer was lost. */
+const ALREADY = /member not found|Peer URLs already exists/;
+
+/**
+ * Through etcd's own gateway, as `etcdctl member` does it. Refused while the cluster is not well, or never answered when its leader
+ * changes meanwhile: asked again.
+ */
 async function askCluster<T>(
   { endpoint }: EtcdMember,
   what: 'list' | 'remove' | 'add',
@@ -74,12 +80,15 @@ async function askCluster<T>(
 ): Promise<T> {
   const end = performance.now() + HEALTH_TIMEOUT_MS;
   for (;;) {
-    const answer = await fetch(`${endpoint}/v3/cluster/member/${what}`, {
+    const { ok, text } = await fetch(`${endpoint}/v3/cluster/member/${what}`, {
       method: 'POST',
       body: JSON.stringify(body),
-    });
-    const text = await answer.text();
-    if (answer.ok) return JSON.parse(text) as T;
+      signal: AbortSignal.timeout(3_000),
+    }).then(
+      async (answer) => ({ ok: answer.ok, text: await answer.text() }),
+      (error: unknown) => ({ ok: false, text: String(error) }),
+    );
+    if (ok || ALREADY.test(text)) return JSON.parse(text) as T;
     if (performance.now() > end) throw new Error(`member ${what}: ${text}`);
     await sleep(200);
   }

@@ -349,7 +349,9 @@ describe('backups', () => {
     await page.getByRole('button', { name: 'Show what would change' }).click();
     await page.getByRole('dialog').getByText('environment.A').waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Restore' }).click();
-    await page.getByRole('heading', { name: 'shop' }).waitFor();
+    // The dialog has a heading with this word in it, too.
+    await page.waitForURL(/\/deployments\/shop/);
+    await page.getByRole('heading', { name: 'shop', exact: true }).waitFor();
     const { body } = await stage.shop.call('GET', '/api/v1/deployments/shop');
     expect(body.environment).toEqual({ A: '1' });
   });
