@@ -358,6 +358,53 @@ describe('history', () => {
   });
 });
 
+describe('public paths', () => {
+  it('describe every route in /openapi.json', async () => {
+    const { body } = await call('GET', '/openapi.json', { token: null });
+    const paths = body['paths'] as Readonly<Record<string, Json>>;
+    for (const route of routeTable())
+      expect(paths[route.path]?.[route.method.toLowerCase()], `${route.method} ${route.path}`).toBeDefined();
+    const references = [...JSON.stringify(body).matchAll(/"#\/components\/schemas\/([A-Za-z]+)"/g)].map(
+      (match) => match[1],
+    );
+    const schemas = (body['components'] as { schemas: Json }).schemas;
+    expect(references.filter((name) => !Object.hasOwn(schemas, String(name)))).toEqual([]);
+  });
+
+  it('answer health and metrics without a credential, and name no tenant', async () => {
+    const health = await call('GET', '/healthz', { token: null });
+    expect(health.body).toMatchObject({
+      status: 'ok',
+      store: { kind: 'sqlite', connected: true },
+      secrets: { sealed: false },
+    });
+    const metrics = await call('GET', '/metrics', { token: null });
+    expect(metrics.text).toContain('berth_http_requests_total');
+    for (const text of [metrics.text, health.text])
+      for (const word of [shop.id, '"shop"']) expect(text).not.toContain(word);
+  });
+
+  it('say which roles may do what the role of the credential may not', async () => {
+    const refusal = await call('PUT', '/api/v1/secrets/resources/db', {
+      token: shop.tokens.viewer,
+      body: { values: { a: 'b' } },
+    });
+    expect([refusal.body['code'], refusal.body['expected']]).toEqual([
+      'role_forbidden',
+      'a credential with a role that permits the operation: platform-admin, tenant-admin, secret-writer',
+    ]);
+  });
+
+  it('have a page for every code', async () => {
+    for (const code of Object.keys(CATALOGUE)) {
+      const page = await call('GET', `/docs/errors/${code}`, { token: null, laws: false });
+      expect(page.status, code).toBe(200);
+      expect(page.text).toContain(code);
+    }
+  });
+});
+
+/** Last: the laws do not read a store of this size again for every request. */
 describe('10,000 deployments in one tenant', () => {
   const TOTAL = 10_000;
 
@@ -414,51 +461,5 @@ describe('10,000 deployments in one tenant', () => {
     console.log(
       `median read among 10: ${few.toFixed(2)} ms, among 10,000: ${many.toFixed(2)} ms; ${pages} pages`,
     );
-  });
-});
-
-describe('public paths', () => {
-  it('describe every route in /openapi.json', async () => {
-    const { body } = await call('GET', '/openapi.json', { token: null });
-    const paths = body['paths'] as Readonly<Record<string, Json>>;
-    for (const route of routeTable())
-      expect(paths[route.path]?.[route.method.toLowerCase()], `${route.method} ${route.path}`).toBeDefined();
-    const references = [...JSON.stringify(body).matchAll(/"#\/components\/schemas\/([A-Za-z]+)"/g)].map(
-      (match) => match[1],
-    );
-    const schemas = (body['components'] as { schemas: Json }).schemas;
-    expect(references.filter((name) => !Object.hasOwn(schemas, String(name)))).toEqual([]);
-  });
-
-  it('answer health and metrics without a credential, and name no tenant', async () => {
-    const health = await call('GET', '/healthz', { token: null });
-    expect(health.body).toMatchObject({
-      status: 'ok',
-      store: { kind: 'sqlite', connected: true },
-      secrets: { sealed: false },
-    });
-    const metrics = await call('GET', '/metrics', { token: null });
-    expect(metrics.text).toContain('berth_http_requests_total');
-    for (const text of [metrics.text, health.text])
-      for (const word of [shop.id, '"shop"']) expect(text).not.toContain(word);
-  });
-
-  it('say which roles may do what the role of the credential may not', async () => {
-    const refusal = await call('PUT', '/api/v1/secrets/resources/db', {
-      token: shop.tokens.viewer,
-      body: { values: { a: 'b' } },
-    });
-    expect([refusal.body['code'], refusal.body['expected']]).toEqual([
-      'role_forbidden',
-      'a credential with a role that permits the operation: platform-admin, tenant-admin, secret-writer',
-    ]);
-  });
-
-  it('have a page for every code', async () => {
-    for (const code of Object.keys(CATALOGUE)) {
-      const page = await call('GET', `/docs/errors/${code}`, { token: null, laws: false });
-      expect(page.status, code).toBe(200);
-      expect(page.text).toContain(code);
-    }
   });
 });
