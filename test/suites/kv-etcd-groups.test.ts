@@ -111,4 +111,21 @@ describe('commits of one moment', () => {
       'harmed/3',
     ]);
   });
+
+  it('that etcd takes one by one are stored where it takes less than usual at once', async () => {
+    const narrow = await startEtcd({ args: ['--max-request-bytes=65536'] });
+    const own = await openEtcdKv({ endpoints: narrow.endpoints });
+    try {
+      const outcomes = await Promise.allSettled([
+        ...Array.from({ length: 8 }, (_, n) => own.commit(create(`narrow/${n}`, 'x'.repeat(20_000)))),
+        own.commit(create('narrow/large', 'x'.repeat(70_000))),
+      ]);
+      expect(outcomes.slice(0, 8).map(({ status }) => status)).toEqual(Array(8).fill('fulfilled'));
+      expect(outcomes[8]).toMatchObject({ status: 'rejected', reason: { name: 'KvTooLargeError' } });
+      expect((await own.range('narrow/')).entries).toHaveLength(8);
+    } finally {
+      await own.close();
+      await narrow.stop();
+    }
+  });
 });

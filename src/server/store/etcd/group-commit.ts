@@ -163,7 +163,7 @@ export function groupCommits(options: GroupCommitOptions): (commit: Commit) => P
 function mayConcernOne(error: unknown): boolean {
   if (error instanceof KvUnavailableError && !error.certainlyNotApplied) return false;
   const kind = faultKindOf(error);
-  return kind === 'refused' || kind === 'no-space' || kind === 'auth';
+  return kind === 'refused' || kind === 'too-large' || kind === 'no-space' || kind === 'auth';
 }
 
 function bytesOf({ puts = [] }: Commit): number {
