@@ -7,6 +7,8 @@ import { type ControlPlane, startControlPlane, type TestTenant } from '../suppor
 
 /** Decisions §1: the ETag carries the record's revision, and If-Match guards every PUT and DELETE. */
 
+/** More than one commit of etcd takes with the node. */
+const MANY_NETWORKS = 31;
 let pushed: PushedImageRegistry;
 let plane: ControlPlane;
 let shop: TestTenant;
@@ -100,6 +102,12 @@ const RECORDS: Readonly<Record<string, () => Promise<Guarded>>> = {
   'a node': async () => {
     const path = `/api/v1/nodes/${await node()}`;
     return { write: 'DELETE', path, read: path };
+  },
+  'a node by force, whose networks go in several commits': async () => {
+    const nodeId = await node();
+    for (let index = 0; index < MANY_NETWORKS; index += 1)
+      await made('POST', '/api/v1/networks', { name: fresh('net'), nodeId });
+    return { write: 'DELETE', path: `/api/v1/nodes/${nodeId}?force=true`, read: `/api/v1/nodes/${nodeId}` };
   },
   'a claim': async () => {
     const read = `/api/v1/nodes/${await node()}`;

@@ -134,6 +134,7 @@ async function removeManyNetworks(
   { admission }: NodeAdmission,
   { idempotency: _itsOwn, ...caller }: Caller,
   name: string,
+  ifMatch: IfMatch | undefined,
 ): Promise<Rejection | undefined> {
   const { tenant } = caller;
   const left = () => networksOn(tenant, name);
@@ -141,6 +142,8 @@ async function removeManyNetworks(
     const outcome = await commitAttempts(admission, caller, (): Attempt => {
       const stored = tenant.get('nodes', joinId(name));
       if (stored === undefined) return nodeNotFound(name);
+      const outdated = revisionRejection(ifMatch, stored.modRevision);
+      if (outdated) return outdated;
       const transaction = tenant.transaction().expect('nodes', stored.id, stored);
       for (const network of left().slice(0, NETWORKS_PER_COMMIT))
         removeNetwork(admission, tenant, network, transaction);
@@ -161,7 +164,7 @@ export async function deleteNode(
   const { admission } = nodes;
   const { tenant } = caller;
   const isMeant = force && tenant.get('nodes', joinId(name)) !== undefined;
-  const problem = isMeant ? await removeManyNetworks(nodes, caller, name) : undefined;
+  const problem = isMeant ? await removeManyNetworks(nodes, caller, name, ifMatch) : undefined;
   if (problem) return problem;
   return commitAttempts(admission, caller, (): Attempt => {
     const stored = tenant.get('nodes', joinId(name));
