@@ -105,7 +105,7 @@ export async function commitAttempts(
 ): Promise<Outcome> {
   const { idempotency, tenant } = caller;
   for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
-    const stored = idempotency && (await rememberedBy(caller));
+    const stored = await rememberedBy(caller);
     const earlier = replay(admission, caller, stored);
     if (earlier !== undefined) return earlier;
     const result = await attempt();

@@ -29,7 +29,7 @@ import type { Body } from './deployment-draft.ts';
 import { residencyWarnings } from './deployment-write.ts';
 import { imageAnswer } from './image-answer.ts';
 import { findJob, jobFacts } from './job-stored.ts';
-import { claimLabels, materialRoleRejection, planMaterial, secretRejection } from './secret-material.ts';
+import { claimLabels, planMaterial, secretRejection } from './secret-material.ts';
 
 /** Shape and kind; as for deployments, the kind is judged before the fields. */
 function shapeRejection(body: unknown): Rejection | undefined {
@@ -87,13 +87,12 @@ async function attemptCreate(
   }
   const workload = jobWorkload(spec);
   const stateful =
-    (await materialRoleRejection(admission.secrets, caller, draft, workload)) ??
     (await secretRejection(admission.secrets, tenant, draft, workload, undefined)) ??
     jobFactsRejection(workload, jobFacts(tenant, spec.name));
   if (stateful) return asSent(stateful, altered);
   const image = await imageAnswer(admission, caller, spec, undefined);
   if (isRejection(image)) return image;
-  const material = await planMaterial(admission.secrets, tenant, draft);
+  const material = await planMaterial(admission.secrets, caller, draft, workload);
   if (isRejection(material)) return material;
   const guard = checkNothingPersists(spec.secrets);
   if (guard) return guard;

@@ -27,13 +27,7 @@ import { deploymentFacts, storedDeploymentView } from './deployment-stored.ts';
 import { addSupersededCanary, canaryWarnings } from './canary-stored.ts';
 import { imageAnswer } from './image-answer.ts';
 import { scaledWarnings, withinStoredPolicy } from './scaled-replicas.ts';
-import {
-  claimLabels,
-  materialRoleRejection,
-  type PlannedMaterial,
-  planMaterial,
-  secretRejection,
-} from './secret-material.ts';
+import { claimLabels, type PlannedMaterial, planMaterial, secretRejection } from './secret-material.ts';
 
 export interface DeploymentWrite {
   readonly admitted: AdmittedDraft;
@@ -117,13 +111,12 @@ export async function admitSpec(
   const { tenant } = caller;
   const spec = specOfDraft(draft);
   const stateful =
-    (await materialRoleRejection(admission.secrets, caller, draft, spec)) ??
     (await secretRejection(admission.secrets, tenant, draft, spec, before)) ??
     deploymentFactsRejection(spec, deploymentFacts(tenant, spec.name));
   if (stateful) return asSent(stateful, alterations);
   const image = await imageAnswer(admission, caller, spec, before);
   if (isRejection(image)) return image;
-  const material = await planMaterial(admission.secrets, tenant, draft);
+  const material = await planMaterial(admission.secrets, caller, draft, spec);
   if (isRejection(material)) return material;
   const guard = checkNothingPersists(spec.secrets);
   if (guard) return guard;

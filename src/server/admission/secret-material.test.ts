@@ -45,8 +45,11 @@ function draftOf(...entries: readonly SecretEntryDraft[]): DeploymentDraft {
   };
 }
 
+const specOf = (draft: DeploymentDraft) => draft as unknown as DeploymentSpec;
+const planned = (draft: DeploymentDraft) => planMaterial(secrets, { tenant }, draft, specOf(draft));
+
 async function write(draft: DeploymentDraft) {
-  const plan = await planMaterial(secrets, tenant, draft);
+  const plan = await planned(draft);
   if (isRejection(plan)) throw new Error(plan.code);
   const transaction = tenant.transaction().put('quota', 'quota', {});
   plan.include(transaction);
@@ -78,7 +81,7 @@ describe('material in a deployment write', () => {
   });
 
   it('is not written before the commit', async () => {
-    await planMaterial(secrets, tenant, draftOf({ values: { password: MARKER } }));
+    await planned(draftOf({ values: { password: MARKER } }));
     expect(await documentValues()).toBe('missing');
   });
 
@@ -112,13 +115,11 @@ describe('material in a deployment write', () => {
 
   it('is refused while the store is sealed', async () => {
     keys = { sealed: true, message: 'no root key' } as unknown as RootKeys;
-    const plan = await planMaterial(secrets, tenant, draftOf({ values: { a: '1' } }));
+    const plan = await planned(draftOf({ values: { a: '1' } }));
     expect(isRejection(plan) && plan.code).toBe('secrets_sealed');
     expect(JSON.stringify(plan)).not.toContain('"1"');
   });
 });
-
-const specOf = (draft: DeploymentDraft) => draft as unknown as DeploymentSpec;
 
 function deploymentTransaction(name: string, vault_path: string) {
   const spec = { ...specOf(draftOf({ vault_path })), name, secretsVersion: 0 };

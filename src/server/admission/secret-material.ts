@@ -84,30 +84,22 @@ function isOwnDocument(
  * A role that deploys brings new documents along and renews those that its workload alone reads. To write a document that
  * others read, or that was put there for others to read, is a secret write, and no workload is a way around its permission.
  */
-export async function materialRoleRejection(
+function roleRejection(
   secrets: SecretAdmission,
-  { tenant, principal }: { readonly tenant: TenantStore; readonly principal?: Principal },
-  draft: Pick<DeploymentDraft, 'secrets'>,
+  { tenant, principal }: MaterialCaller,
+  path: SecretPath,
   workload: DeploymentSpec,
-): Promise<Rejection | undefined> {
+  field: string,
+): Rejection | undefined {
   if (principal === undefined || allows(principal.role, 'secrets.write')) return undefined;
-  const heldOnTo = pathsHeldOnTo(draft);
-  for (const [index, { values, generate, vault_path }] of (draft.secrets ?? []).entries()) {
-    const sent = [...Object.keys(values ?? {}), ...(generate?.keys ?? [])];
-    const path = splitSecretPath(vault_path ?? '');
-    if (sent.length === 0 || path === undefined || isOwnDocument(secrets, tenant, path, workload)) continue;
-    const stored = await secrets.store.metadata(tenant.tenantId, path);
-    // A store that is away is told by what follows.
-    if (!stored.ok || !stored.exists) continue;
-    if (heldOnTo.has(vault_path) && sent.every((key) => stored.keys.includes(key))) continue;
-    return reject('role_forbidden', {
-      field: `secrets[${index}].${values === undefined ? 'generate' : 'values'}`,
-      received: principal.role,
-      expected: `a reference to ${vault_path} without material, or a document of its own; the roles ${rolesThatMay(['secrets.write']).join(', ')} may write ${vault_path}`,
-      why: `${vault_path} exists and is not read by this workload alone; the role ${principal.role} does not write such documents (secrets.write).`,
-    });
-  }
-  return undefined;
+  if (isOwnDocument(secrets, tenant, path, workload)) return undefined;
+  const text = secretPathText(path);
+  return reject('role_forbidden', {
+    field,
+    received: principal.role,
+    expected: `a reference to ${text} without material, or a document of its own; the roles ${rolesThatMay(['secrets.write']).join(', ')} may write ${text}`,
+    why: `${text} exists and is not read by this workload alone; the role ${principal.role} does not write such documents (secrets.write).`,
+  });
 }
 
 /** The rules of a deployment's secrets that need stored state. */
@@ -240,11 +232,18 @@ function pathsHeldOnTo(draft: Pick<DeploymentDraft, 'secrets'>): ReadonlySet<str
   );
 }
 
-/** What a deployment write will put into the secrets store, and how that is announced. Nothing is written yet. */
+export interface MaterialCaller {
+  readonly tenant: TenantStore;
+  /** Absent: the control plane itself. */
+  readonly principal?: Principal;
+}
+
+/** What the write of a workload will put into the secrets store, and how that is announced. Nothing is written yet. */
 export async function planMaterial(
   secrets: SecretAdmission,
-  tenant: TenantStore,
-  draft: DeploymentDraft,
+  caller: MaterialCaller,
+  draft: Pick<DeploymentDraft, 'secrets'>,
+  workload: DeploymentSpec,
 ): Promise<PlannedMaterial | Rejection> {
   const writes = new Map<string, DocumentWrite>();
   const alterations: Alteration[] = [];
@@ -253,7 +252,7 @@ export async function planMaterial(
     if (entry.values === undefined && entry.generate === undefined) continue;
     const path = splitSecretPath(entry.vault_path ?? '');
     if (path === undefined) continue;
-    const known = writes.get(secretPathText(path)) ?? (await readExisting(secrets, tenant, path));
+    const known = writes.get(secretPathText(path)) ?? (await readExisting(secrets, caller.tenant, path));
     if (isRejection(known)) return known;
     const { values, written, kept } = mergeMaterial(
       entry,
@@ -261,11 +260,18 @@ export async function planMaterial(
       known.values,
       secrets.policy,
     );
-    if (written.length > 0) writes.set(secretPathText(path), { ...known, values });
+    if (written.length > 0) {
+      const field = `secrets[${index}].${entry.values === undefined ? 'generate' : 'values'}`;
+      // Judged by the version that the write expects: what is put there meanwhile fails it.
+      const forbidden =
+        known.expectedVersion > 0 ? roleRejection(secrets, caller, path, workload, field) : undefined;
+      if (forbidden) return forbidden;
+      writes.set(secretPathText(path), { ...known, values });
+    }
     alterations.push(...announcements(index, entry, path, written, kept));
   }
   if (writes.size === 0) return { ...NOTHING, alterations };
-  return { alterations, ...(await planDocuments(secrets, tenant, [...writes.values()])) };
+  return { alterations, ...(await planDocuments(secrets, caller.tenant, [...writes.values()])) };
 }
 
 async function readExisting(
