@@ -3,7 +3,7 @@ import { LABEL_DOMAIN, NODE_LABELS } from '../core/model/labels.ts';
 import { FLAGS, type Flag, type FlagName } from './flags.ts';
 import { REMEMBERED, type Remembered } from './remembered.ts';
 import { VOLUME_ENGINES } from './volumes/names.ts';
-import { LOG_LEVELS, type LogLevel } from './log.ts';
+import { LOG_LEVELS, type LogLevel, messageOf } from './log.ts';
 
 export interface AgentConfig {
   /** Empty: as stored. Any of them may be dialled; the first one first. */
@@ -58,7 +58,7 @@ export function readConfig(
     if (flags.version !== undefined) return { kind: 'version' };
     refuseUnknownVariables(environment);
     const given: Given = { ...readVariables(environment), ...flags };
-    const before = recall(given['data-dir']?.[0] ?? DATA_DIR);
+    const before = recalledFrom(recall, given['data-dir']?.[0] ?? DATA_DIR);
     return {
       kind: 'config',
       config: {
@@ -72,6 +72,14 @@ export function readConfig(
   } catch (error) {
     if (error instanceof Problem) return { kind: 'problem', message: error.message };
     throw error;
+  }
+}
+
+function recalledFrom(recall: (dataDir: string) => Remembered, dataDir: string): Remembered {
+  try {
+    return recall(dataDir);
+  } catch (error) {
+    throw new Problem(messageOf(error));
   }
 }
 

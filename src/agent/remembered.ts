@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fields } from './engine/fields.ts';
 import type { FlagName } from './flags.ts';
@@ -19,13 +19,9 @@ export type Remembered = Partial<Record<(typeof REMEMBERED)[number], readonly st
 
 /** What earlier starts with this data folder were given; nothing before the first one. */
 export function recall(dataDir: string): Remembered {
-  let text: string;
-  try {
-    text = readFileSync(join(dataDir, FILE), 'utf8');
-  } catch {
-    return {};
-  }
-  const stored = parsed(text, join(dataDir, FILE));
+  const path = join(dataDir, FILE);
+  if (!existsSync(path)) return {};
+  const stored = parsed(readFileSync(path, 'utf8'), path);
   return Object.fromEntries(
     REMEMBERED.flatMap((name) => {
       const values = stored[name];
