@@ -12,7 +12,7 @@ import { attemptDeploymentWrite } from '../../src/server/admission/deployment-wr
 import { createApp } from '../../src/server/api/app.ts';
 import { Metrics } from '../../src/server/api/metrics.ts';
 import { type Route, route } from '../../src/server/api/route.ts';
-import { writeReply } from '../../src/server/api/routes/deployments.ts';
+import { writeReply } from '../../src/server/api/write-reply.ts';
 import { readOrCreateKey } from '../../src/server/bootstrap.ts';
 import { parseSchedule } from '../../src/server/cron.ts';
 import { systemClock } from '../../src/server/clock.ts';

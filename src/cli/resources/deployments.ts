@@ -1,7 +1,7 @@
 import { type Client, deploymentPath, type Json, segment } from '../client.ts';
 import { usage } from '../failure.ts';
 import { listOf, numberOf, textOf } from '../fields.ts';
-import type { Listing } from '../output.ts';
+import type { Column, Listing } from '../output.ts';
 import { ageOf, field, type Resource } from './resource.ts';
 
 function ready(record: Json): string {
@@ -13,6 +13,15 @@ function nodesOf(record: Json): string {
     ',',
   );
 }
+
+const SPEC: Column = {
+  header: 'SPEC',
+  cell: (record) =>
+    textOf(record, 'specHash')
+      .replace(/^sha256:/, '')
+      .slice(0, 12),
+  wide: true,
+};
 
 export const deployments: Resource = {
   name: 'deployments',
@@ -65,14 +74,7 @@ export const instances: Resource = {
         `${textOf(record, 'state') || textOf(record, 'phase')}${textOf(record, 'canary') === 'true' ? ' (canary)' : ''}`,
     },
     field('HEALTH', 'health'),
-    {
-      header: 'SPEC',
-      cell: (record) =>
-        textOf(record, 'specHash')
-          .replace(/^sha256:/, '')
-          .slice(0, 12),
-      wide: true,
-    },
+    SPEC,
     field('MESSAGE', 'message'),
   ],
 };
@@ -86,14 +88,7 @@ export const ARCHIVES: Listing = {
     field('BY', 'by'),
     field('IMAGE', 'spec.image'),
     field('REPLICAS', 'spec.replicas'),
-    {
-      header: 'SPEC',
-      cell: (record) =>
-        textOf(record, 'specHash')
-          .replace(/^sha256:/, '')
-          .slice(0, 12),
-      wide: true,
-    },
+    SPEC,
   ],
 };
 

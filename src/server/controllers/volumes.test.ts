@@ -4,6 +4,7 @@ import type { NodeName, VolumeId } from '../../core/model/ids.ts';
 import type { VolumeRecord } from '../../core/model/volume.ts';
 import { joinId } from '../store/keys.ts';
 import type { Kv } from '../store/kv.ts';
+import type { Transaction } from '../store/transaction.ts';
 import { Simulation, TENANT } from './simulation.ts';
 
 const ID = 'vol_1';
@@ -60,6 +61,23 @@ async function promotedAfter(limitMs: number): Promise<number> {
     await sim.advance(250);
   }
   return sim.time.monotonicMs() - startMs;
+}
+
+/** What happens right before the first promotion is stored; answers whether it has. */
+function beforePromotion(
+  happens: (store: (change: Transaction) => Promise<unknown>) => Promise<unknown>,
+): () => boolean {
+  const { kv } = sim;
+  const commit = kv.commit.bind(kv);
+  let raced = false;
+  (kv as { commit: Kv['commit'] }).commit = async (one) => {
+    if (!raced && (one.puts?.some(({ value }) => value.includes('"epoch":2,')) ?? false)) {
+      raced = true;
+      await happens((change) => commit(change.toCommit()));
+    }
+    return commit(one);
+  };
+  return () => raced;
 }
 
 describe('a promotion', () => {
@@ -200,43 +218,29 @@ describe('among several control planes', () => {
 
   it('a process that comes back with its sessions while the promotion is being stored is judged anew', async () => {
     await elsewhere();
-    const { kv } = sim;
-    const commit = kv.commit.bind(kv);
-    let raced = false;
-    (kv as { commit: Kv['commit'] }).commit = async (one) => {
-      if (!raced && (one.puts?.some(({ value }) => value.includes('"epoch":2,')) ?? false)) {
-        raced = true;
-        // It was cut off from the store past its lease; its agents stayed with it.
-        await commit(sim.tenant.transaction().putGlobal('control-planes', 'cp_other', other).toCommit());
-      }
-      return commit(one);
-    };
+    // It was cut off from the store past its lease; its agents stayed with it.
+    const hasRaced = beforePromotion((store) =>
+      store(sim.tenant.transaction().putGlobal('control-planes', 'cp_other', other)),
+    );
     await sim.write((transaction) => transaction.deleteGlobal('control-planes', 'cp_other'));
     await sim.advance(60_000);
-    expect(raced).toBe(true);
+    expect(hasRaced()).toBe(true);
     expect(volume()).toMatchObject({ primaryNodeId: 'n1', epoch: 1 });
   });
 
   it('a session that opens while the promotion is being stored is judged anew', async () => {
     await sim.advance(60_000);
     await copied();
-    const { kv } = sim;
-    const commit = kv.commit.bind(kv);
-    let raced = false;
-    (kv as { commit: Kv['commit'] }).commit = async (one) => {
-      if (!raced && (one.puts?.some(({ value }) => value.includes('"epoch":2,')) ?? false)) {
-        raced = true;
-        const stored = sim.tenant.get('nodes', 'n1');
-        if (stored === undefined) throw new Error('n1 is gone');
-        const record = { ...stored.record, sessionEpoch: stored.record.sessionEpoch + 1 };
-        await commit(sim.tenant.transaction().put('nodes', 'n1', record).toCommit());
-        sim.connect('n1');
-      }
-      return commit(one);
-    };
+    const hasRaced = beforePromotion(async (store) => {
+      const stored = sim.tenant.get('nodes', 'n1');
+      if (stored === undefined) throw new Error('n1 is gone');
+      const record = { ...stored.record, sessionEpoch: stored.record.sessionEpoch + 1 };
+      await store(sim.tenant.transaction().put('nodes', 'n1', record));
+      sim.connect('n1');
+    });
     sim.cut('n1');
     await sim.advance(60_000);
-    expect(raced).toBe(true);
+    expect(hasRaced()).toBe(true);
     expect(volume()).toMatchObject({ primaryNodeId: 'n1', epoch: 1 });
   });
 });

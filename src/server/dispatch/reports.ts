@@ -14,7 +14,7 @@ import { BatchWriter } from './batch-writer.ts';
 import type { AgentSession, SessionIdentity } from './session.ts';
 import { expectSession } from './session-guard.ts';
 
-/** Puts of one commit; etcd takes 128 operations by default, and each put has a guard beside it. */
+/** Puts of one commit; etcd takes 128 guards by default, and each put has two: its instance and its session. */
 const BATCH = 60;
 const CONFLICT_PAUSE_MS = 20;
 

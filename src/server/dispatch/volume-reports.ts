@@ -143,8 +143,8 @@ export class VolumeReports {
   }
 
   /**
-   * Guarded by the volume: words on one that is gone must not come to life; and by the session: they must not hide newer ones. One tenant's at a time, and what could not be stored
-   * goes to the end: what one tenant's nodes say never holds up another's.
+   * Guarded by the volume: words on one that is gone must not come to life; and by the session: they must not hide newer ones.
+   * One tenant's at a time, and what could not be stored goes to the end: what one tenant's nodes say never holds up another's.
    */
   async #commitBatch(): Promise<void> {
     const batch: (readonly [string, Pending])[] = [];

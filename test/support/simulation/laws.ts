@@ -35,6 +35,16 @@ interface Orders {
   readonly condemned: Set<string>;
 }
 
+/** What never goes down, by kind of record. */
+const GROWING: Readonly<
+  Record<string, { readonly what: string; readonly count: (record: unknown) => number } | undefined>
+> = {
+  rollouts: { what: 'generation', count: (record) => (record as RolloutRecord).generation },
+  volumes: { what: 'epoch', count: (record) => (record as VolumeRecord).epoch },
+  deployments: { what: 'version', count: (record) => (record as DeploymentRecord).version },
+  nodes: { what: 'session epoch', count: (record) => (record as NodeRecord).sessionEpoch },
+};
+
 /** What must hold at every moment, worked out from first principles rather than by the code under test. */
 export class SimulationLaws {
   readonly #around: LawsSurroundings;
@@ -100,6 +110,9 @@ export class SimulationLaws {
   /** After a change of the store. */
   judgeChange({ kind, id, before, after }: ViewChange): void {
     this.#judgeRevision(`${kind}/${id}`, before?.modRevision, after?.modRevision);
+    const growing = GROWING[kind];
+    if (growing !== undefined && before !== undefined && after !== undefined)
+      this.#judgeGrowth(growing.what, id, growing.count(before.record), growing.count(after.record));
     switch (kind) {
       case 'instances':
         this.#judgeInstance(
@@ -114,38 +127,6 @@ export class SimulationLaws {
           after?.record as NodeLiveness | undefined,
         );
         break;
-      case 'rollouts':
-        this.#judgeGrowth(
-          'generation',
-          id,
-          (before?.record as RolloutRecord | undefined)?.generation,
-          (after?.record as RolloutRecord | undefined)?.generation,
-        );
-        break;
-      case 'volumes':
-        this.#judgeGrowth(
-          'epoch',
-          id,
-          (before?.record as VolumeRecord | undefined)?.epoch,
-          (after?.record as VolumeRecord | undefined)?.epoch,
-        );
-        break;
-      case 'deployments':
-        this.#judgeGrowth(
-          'version',
-          id,
-          (before?.record as DeploymentRecord | undefined)?.version,
-          (after?.record as DeploymentRecord | undefined)?.version,
-        );
-        break;
-      case 'nodes':
-        this.#judgeGrowth(
-          'session epoch',
-          id,
-          (before?.record as NodeRecord | undefined)?.sessionEpoch,
-          (after?.record as NodeRecord | undefined)?.sessionEpoch,
-        );
-        break;
       default:
     }
   }
@@ -157,8 +138,7 @@ export class SimulationLaws {
     this.#hold('monotone', after > last, () => `${key} went from revision ${last} to ${after}`);
   }
 
-  #judgeGrowth(what: string, id: string, before: number | undefined, after: number | undefined): void {
-    if (before === undefined || after === undefined) return;
+  #judgeGrowth(what: string, id: string, before: number, after: number): void {
     this.#hold('monotone', after >= before, () => `${what} of ${id} went from ${before} to ${after}`);
   }
 

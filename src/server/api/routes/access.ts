@@ -13,7 +13,7 @@ import {
 import { createToken, revokeToken, tokenBody, tokenView } from '../../admission/tokens.ts';
 import { pageReply, pageRequest } from '../paging.ts';
 import { LIST_QUERY, type Route, route } from '../route.ts';
-import { guardedReply, writeReply } from './deployments.ts';
+import { guardedReply, writeReply } from '../write-reply.ts';
 
 const TENANT = { $ref: '#/components/schemas/Tenant' } as const;
 const TOKEN = { $ref: '#/components/schemas/Token' } as const;

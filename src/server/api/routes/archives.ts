@@ -10,8 +10,9 @@ import {
 } from '../../admission/rollback-deployment.ts';
 import { invalidParameter } from '../paging.ts';
 import { type Reply, type Route, type RouteRequest, route } from '../route.ts';
+import { writeReply } from '../write-reply.ts';
 import { DEPLOYMENT_CODES } from './deployment-codes.ts';
-import { DRY_RUN, updateOptions, writeReply } from './deployments.ts';
+import { DRY_RUN, updateOptions } from './deployments.ts';
 
 function versionNumber(text: string): number {
   return /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;

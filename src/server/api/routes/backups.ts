@@ -9,8 +9,9 @@ import { exportBackup, importBackup } from '../../admission/import-backup.ts';
 import { restoreBackup, restoreBody, restoreBodyRejection } from '../../admission/restore-backup.ts';
 import { pageReply, pageRequest } from '../paging.ts';
 import { LIST_QUERY, type Reply, type Route, type RouteRequest, route } from '../route.ts';
+import { guardedReply, writeReply } from '../write-reply.ts';
 import { DEPLOYMENT_CODES } from './deployment-codes.ts';
-import { DRY_RUN, guardedReply, updateOptions, writeReply } from './deployments.ts';
+import { DRY_RUN, updateOptions } from './deployments.ts';
 
 const BACKUP = { $ref: '#/components/schemas/Backup' } as const;
 const SUMMARY = { $ref: '#/components/schemas/BackupSummary' } as const;

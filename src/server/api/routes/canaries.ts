@@ -9,8 +9,8 @@ import { abortCanary, promoteCanary } from '../../admission/end-canary.ts';
 import { startCanary } from '../../admission/start-canary.ts';
 import { joinId } from '../../store/keys.ts';
 import { type Reply, type Route, type RouteRequest, route } from '../route.ts';
+import { writeReply } from '../write-reply.ts';
 import { DEPLOYMENT_CODES } from './deployment-codes.ts';
-import { writeReply } from './deployments.ts';
 
 const PATH = '/api/v1/deployments/{name}/canary';
 /** An empty object, or no body at all. */

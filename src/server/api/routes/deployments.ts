@@ -1,16 +1,17 @@
 import { deploymentBody } from '../../../core/contract/deployment-body.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
-import type { Admission, Outcome } from '../../admission/admission.ts';
+import type { Admission } from '../../admission/admission.ts';
 import { createDeployment } from '../../admission/create-deployment.ts';
 import { deleteDeployment } from '../../admission/delete-deployment.ts';
 import { findDeployment, storedDeploymentView } from '../../admission/deployment-stored.ts';
 import { deploymentNotFound } from '../../admission/deployment-write.ts';
-import { type IfMatch, parseIfMatch } from '../../admission/if-match.ts';
+import { parseIfMatch } from '../../admission/if-match.ts';
 import { type UpdateOptions, updateDeployment } from '../../admission/update-deployment.ts';
 import { explainDeployment } from '../../placement/explanation.ts';
 import { booleanParameter, pageReply, pageRequest } from '../paging.ts';
 import { LIST_QUERY, type Reply, type Route, type RouteRequest, route } from '../route.ts';
+import { writeReply } from '../write-reply.ts';
 import { DEPLOYMENT_CODES } from './deployment-codes.ts';
 
 export const DRY_RUN = {
@@ -19,28 +20,6 @@ export const DRY_RUN = {
     schema: { type: 'boolean', default: false },
   },
 } as const;
-
-/** The record's revision is its ETag; it is that of the commit, so it is added when the commit is known. */
-export function writeReply(outcome: Outcome): Reply {
-  if (isRejection(outcome)) return outcome;
-  const { status, body, revision, replayed } = outcome;
-  if (revision === undefined) return { status, body };
-  return {
-    status,
-    body: { ...body, revision },
-    headers: { etag: `"${revision}"`, ...(replayed ? { 'idempotency-replayed': 'true' } : {}) },
-  };
-}
-
-/** A write that the client lets happen to one revision of the record only; without If-Match, to whatever is there. */
-export async function guardedReply(
-  { headers }: Pick<RouteRequest, 'headers'>,
-  write: (ifMatch: IfMatch | undefined) => Promise<Outcome>,
-  reply: (outcome: Outcome) => Reply = writeReply,
-): Promise<Reply> {
-  const ifMatch = parseIfMatch(headers['if-match']);
-  return isRejection(ifMatch) ? ifMatch : reply(await write(ifMatch));
-}
 
 export function updateOptions(request: RouteRequest): UpdateOptions | Rejection {
   const dryRun = booleanParameter(request.query, 'dryRun');

@@ -8,8 +8,9 @@ import { findJob, jobNotFound, storedJobView } from '../../admission/job-stored.
 import type { Dispatch } from '../../dispatch/dispatch.ts';
 import { booleanParameter, pageReply, pageRequest } from '../paging.ts';
 import { LIST_QUERY, type Reply, type Route, type RouteRequest, route } from '../route.ts';
+import { writeReply } from '../write-reply.ts';
 import { JOB_CODES } from './deployment-codes.ts';
-import { DRY_RUN, writeReply } from './deployments.ts';
+import { DRY_RUN } from './deployments.ts';
 import { JOB_LOG_QUERY, jobLogs } from './job-logs.ts';
 
 const PATH = '/api/v1/jobs';

@@ -11,7 +11,7 @@ import {
 } from '../../admission/network-stored.ts';
 import { booleanParameter, pageReply, pageRequest } from '../paging.ts';
 import { LIST_QUERY, type Reply, type Route, type RouteRequest, route } from '../route.ts';
-import { writeReply } from './deployments.ts';
+import { writeReply } from '../write-reply.ts';
 
 const NETWORK = { $ref: '#/components/schemas/Network' } as const;
 const PATH = '/api/v1/networks';

@@ -10,8 +10,8 @@ import type { Dispatch } from '../../dispatch/dispatch.ts';
 import { joinId } from '../../store/keys.ts';
 import { booleanParameter, pageReply, pageRequest } from '../paging.ts';
 import { LIST_QUERY, type Reply, type Route, type RouteRequest, route } from '../route.ts';
+import { guardedReply, writeReply } from '../write-reply.ts';
 import { readContainers } from './agent-answers.ts';
-import { guardedReply, writeReply } from './deployments.ts';
 
 const NODE = { $ref: '#/components/schemas/Node' } as const;
 

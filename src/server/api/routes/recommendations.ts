@@ -11,7 +11,7 @@ import {
 } from '../../admission/recommendations.ts';
 import { pageReply, pageRequest } from '../paging.ts';
 import { LIST_QUERY, type Reply, type Route, type RouteRequest, route } from '../route.ts';
-import { writeReply } from './deployments.ts';
+import { writeReply } from '../write-reply.ts';
 import { whileEnabled } from './volumes.ts';
 
 const PATH = '/api/v1/dvm/recommendations';

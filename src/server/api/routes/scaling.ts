@@ -14,7 +14,7 @@ import {
 } from '../../admission/scaling-policy.ts';
 import { joinId } from '../../store/keys.ts';
 import { type Reply, type Route, type RouteRequest, route } from '../route.ts';
-import { writeReply } from './deployments.ts';
+import { writeReply } from '../write-reply.ts';
 
 export type ScalingViews = (
   tenantId: TenantId,

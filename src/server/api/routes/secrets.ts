@@ -9,8 +9,8 @@ import { secretFailureRejection } from '../../admission/secret-material.ts';
 import type { DescribedSecret } from '../../secrets/port.ts';
 import { pageReply, pageRequest } from '../paging.ts';
 import { LIST_QUERY, type Reply, type Route, type RouteRequest, route } from '../route.ts';
+import { guardedReply, writeReply } from '../write-reply.ts';
 import { MATERIAL_CODES } from './deployment-codes.ts';
-import { guardedReply, writeReply } from './deployments.ts';
 
 const WRITE_CODES = [
   'secret_path_namespace',

@@ -14,7 +14,7 @@ import {
 import { joinId } from '../../store/keys.ts';
 import { booleanParameter, pageReply, pageRequest } from '../paging.ts';
 import { LIST_QUERY, type Reply, type Route, type RouteRequest, route } from '../route.ts';
-import { guardedReply, writeReply } from './deployments.ts';
+import { guardedReply, writeReply } from '../write-reply.ts';
 
 const VOLUME = { $ref: '#/components/schemas/Volume' } as const;
 const PATH = '/api/v1/dvm/volumes';
