@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { TenantId } from '../../src/core/model/ids.ts';
 import { ROLES } from '../../src/core/model/tenant.ts';
+import { createMemoryKv } from '../../src/server/store/memory.ts';
+import { encodeRecord } from '../../src/server/store/records.ts';
 import { type ControlPlane, startControlPlane, UNREACHABLE_IMAGE } from '../support/server-under-test.ts';
-import { alterationProblem, LawBroken, recordProblem } from '../support/laws.ts';
+import type { RecordKind } from '../../src/server/store/owners.ts';
+import { COLD_OWNERS, GLOBAL_OWNERS, TENANT_OWNERS } from '../../src/server/store/owners.ts';
+import { coldKey, globalKey, tenantKey } from '../../src/server/store/keys.ts';
+import { alterationProblem, LawBroken, Laws, recordProblem } from '../support/laws.ts';
 
 let plane: ControlPlane;
 
@@ -44,6 +50,55 @@ describe('the harness', () => {
     await expect(plane.laws.after('GET', '/api/v1/deployments/none', {}, answer, memory)).rejects.toThrow(
       LawBroken,
     );
+  });
+
+  describe('a key planted behind a rejection is noticed', () => {
+    const TENANT = '00000000-0000-7000-8000-000000000000' as TenantId;
+
+    function keysOf(tenant: TenantId): readonly (readonly [RecordKind, string])[] {
+      const kinds = <K extends string>(owners: Readonly<Record<K, unknown>>) => Object.keys(owners) as K[];
+      return [
+        ...kinds(GLOBAL_OWNERS).map((kind) => [kind, globalKey(kind, 'planted')] as const),
+        ...kinds(TENANT_OWNERS).map((kind) => [kind, tenantKey(tenant, kind, 'planted/1')] as const),
+        ...kinds(COLD_OWNERS).map((kind) => [kind, coldKey(tenant, kind, 'planted/1')] as const),
+      ];
+    }
+
+    /** A store of its own, where no controller tidies up what was planted. */
+    async function noticed(
+      key: string,
+      record: object,
+      beside: Readonly<Record<string, object>> = {},
+    ): Promise<void> {
+      const kv = createMemoryKv();
+      const puts = Object.entries(beside).map(([at, one]) => ({ key: at, value: encodeRecord(one) }));
+      if (puts.length > 0) await kv.commit({ puts });
+      const { api, adminToken } = plane;
+      const laws = new Laws({ kv, api, adminToken, tenantOf: () => undefined });
+      const path = '/api/v1/deployments/none';
+      const answer = await api.send('GET', path, {});
+      await laws.after('GET', path, {}, answer, await laws.before('GET', path, {}));
+      const memory = await laws.before('GET', path, {});
+      await kv.commit({ puts: [{ key, value: encodeRecord(record) }] });
+      await expect(laws.after('GET', path, {}, answer, memory), key).rejects.toThrow(key);
+    }
+
+    it.each(keysOf(TENANT))('of the kind %s', async (kind, key) => {
+      await noticed(
+        key,
+        kind === 'events' ? { kind: 'deployment.created' } : { owner: 'none', nodeName: 'none' },
+      );
+    });
+
+    it('of the kind specs also beside its deployment, and what a volume or a node is asked to be', async () => {
+      const deployment = { [tenantKey(TENANT, 'deployments', 'web')]: { spec: { name: 'web' } } };
+      await noticed(tenantKey(TENANT, 'specs', 'web/0123'), { name: 'web' }, deployment);
+      const volume = tenantKey(TENANT, 'volumes', 'vol_1');
+      const small = { name: 'data', sizeBytes: 1, phase: 'Pending' };
+      await noticed(volume, { ...small, phase: 'Ready', sizeBytes: 2 }, { [volume]: small });
+      const node = tenantKey(TENANT, 'nodes', 'berlin-1');
+      await noticed(node, { claims: ['a', 'b'] }, { [node]: { claims: ['a'] } });
+    });
   });
 
   it('sees a silent alteration and a false announcement', () => {

@@ -5,42 +5,9 @@ import type { Alteration } from '../../src/core/model/announcement.ts';
 import { CATALOGUE, isRejectionCode } from '../../src/core/rejections/catalogue.ts';
 import { received } from '../../src/core/rejections/redaction.ts';
 import type { Kv } from '../../src/server/store/kv.ts';
+import { askedChanges, type Snapshot, snapshot } from './store-snapshot.ts';
 import type { Answer, ApiClient, CallObserver, CallOptions, Json } from './api-client.ts';
 
-/** Kinds that controllers write by themselves: they may change beside any request. */
-const CONTROLLER_KINDS = [
-  'deployment-status',
-  'rollouts',
-  'specs',
-  'instances',
-  'observations',
-  'network-observations',
-  'node-liveness',
-  'node-drains',
-  'volumes',
-  'volume-observations',
-  'job-status',
-  'job-captures',
-  'job-logs',
-  'node-sessions',
-  'control-planes',
-  'control-plane-nodes',
-  'shards',
-];
-/** Events that a request causes; the others are published by controllers. */
-const REQUEST_EVENTS = new RegExp(
-  `"kind":"(?:${[
-    'deployment\\.(?:created|updated|rotated|rolled_back|restored|deleted)',
-    'deployment\\.canary_(?:started|promoted)',
-    'deployment\\.scaling_policy_[a-z]+',
-    'secret\\.written',
-    'node\\.(?:enrolled|reenrolled|key_replaced|cordoned|uncordoned|draining|deleted|claimed|claim_released)',
-    'volume\\.(?:created|deleting|resized|replicas_set)',
-    'backup\\.[a-z]+',
-    'network\\.(?:created|deleted)',
-    'job\\.(?:created|deleted|run_requested|cancel_requested)',
-  ].join('|')})"`,
-);
 const ANNOUNCED = ['alterations', 'warnings', 'removed', 'plan'];
 const RECORD_KEYS = ['code', 'doc', 'expected', 'field', 'received', 'why'];
 /** A larger store is not read twice per request: its calls say `laws: false`. */
@@ -50,38 +17,6 @@ const MAX_SENT = 20_000;
 /** A law of quality.md was broken; the message says by which request. */
 export class LawBroken extends Error {
   override readonly name = 'LawBroken';
-}
-
-interface Snapshot {
-  readonly revision: number;
-  readonly values: ReadonlyMap<string, string>;
-}
-
-async function snapshot(kv: Kv): Promise<Snapshot> {
-  const values = new Map<string, string>();
-  let revision = 0;
-  for (const prefix of ['h/', 'c/']) {
-    const range = await kv.range(prefix);
-    revision = range.revision;
-    for (const { key, value } of range.entries) values.set(key, value);
-  }
-  return { revision, values };
-}
-
-function ofController(key: string, value: string | undefined): boolean {
-  if (CONTROLLER_KINDS.some((kind) => key.includes(`/${kind}/`))) return true;
-  // Snapshots are written by requests and removed by a controller when nothing runs them any more.
-  if (key.includes('/specs/')) return value === undefined;
-  // Canaries are started by requests; a controller may end one at any time.
-  if (key.includes('/canaries/')) return value === undefined;
-  return key.includes('/events/') && value !== undefined && !REQUEST_EVENTS.test(value);
-}
-
-function changedKeys(before: Snapshot, after: Snapshot): string[] {
-  const keys = new Set([...before.values.keys(), ...after.values.keys()]);
-  return [...keys].filter(
-    (key) => before.values.get(key) !== after.values.get(key) && !ofController(key, after.values.get(key)),
-  );
 }
 
 /** Law of the record (spec 2.1): exactly six strings, a code of the catalogue with its status, a page that is served. */
@@ -264,7 +199,7 @@ export class Laws implements CallObserver {
   async #storedSomething(before: Snapshot): Promise<string | undefined> {
     const { kv } = this.#options;
     const after = await snapshot(kv);
-    const keys = changedKeys(before, after);
+    const keys = askedChanges(before, after);
     this.#last = after;
     return keys.length === 0 ? undefined : `a rejection changed ${keys.join(', ')}`;
   }

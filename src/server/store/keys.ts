@@ -69,3 +69,16 @@ export function parseHotKey(key: string): HotKey | undefined {
     id: key.slice(idAt),
   };
 }
+
+export interface ParsedKey {
+  /** Up to the kind. */
+  readonly base: string;
+  readonly kind: string;
+  readonly id: string;
+}
+
+/** The parts of any key, hot or cold. */
+export function parseKey(key: string): ParsedKey | undefined {
+  const [, base, kind, id] = /^(h\/g\/|h\/t\/[^/]+\/|c\/[^/]+\/)([^/]+)\/(.*)$/.exec(key) ?? [];
+  return base === undefined || kind === undefined || id === undefined ? undefined : { base, kind, id };
+}
