@@ -205,7 +205,7 @@ const house = new GuideHouse();
 const screen = new Screen();
 
 function block(text: string): string {
-  const shown = text.replaceAll(house.socket, '/var/run/docker.sock').replaceAll(house.home, '~');
+  const shown = text.replaceAll(house.socketPath, '/var/run/docker.sock').replaceAll(house.home, '~');
   return `\`\`\`text\n${shown
     .split('\n')
     .map((line) => line.trimEnd())

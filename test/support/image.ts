@@ -2,11 +2,15 @@ import { EngineTransport, enginePath } from '../../src/agent/engine/transport.ts
 import { busyboxEntries } from './busybox.ts';
 import { tar, type TarEntry } from './tar.ts';
 
+const PUSH_MS = 60_000;
+
 export interface TestImage {
   /** In Dockerfile words, e.g. `CMD ["httpd", "-f"]`, `USER 1000`, `VOLUME /data`, `HEALTHCHECK CMD true`. */
   readonly changes?: readonly string[];
   /** Beyond busybox and its links, by absolute path. */
   readonly files?: Readonly<Record<string, { readonly content: string | Buffer; readonly mode?: number }>>;
+  /** More of the same, as entries of the archive. */
+  readonly entries?: readonly TarEntry[];
 }
 
 /**
@@ -35,7 +39,26 @@ export async function buildTestImage(
     method: 'POST',
     path: `/v1.41/images/create?${query.join('&')}`,
     headers: { 'Content-Type': 'application/x-tar' },
-    body: tar([...busyboxEntries(), ...extra]),
+    body: tar([...busyboxEntries(), ...extra, ...(image.entries ?? [])]),
   });
   await transport.call({ method: 'GET', path: enginePath(['v1.41', 'images', reference, 'json']) });
+}
+
+/** Hands an image of the engine to the registry that its reference names, as `docker push` does. */
+export async function pushFromEngine(
+  engine: { readonly socketPath: string },
+  reference: string,
+): Promise<void> {
+  const [, name, tag] = /^(.*):([^:/]+)$/.exec(reference) ?? [];
+  const transport = new EngineTransport(engine.socketPath);
+  const answer = await transport.stream({
+    method: 'POST',
+    path: `/v1.41/images/${name}/push?tag=${tag}`,
+    headers: { 'X-Registry-Auth': Buffer.from('{}').toString('base64') },
+    deadlineMs: PUSH_MS,
+    wholeDeadline: true,
+  });
+  let said = '';
+  for await (const chunk of answer) said += chunk.toString();
+  if (said.includes('"error"')) throw new Error(`${reference} was not pushed: ${said}`);
 }

@@ -20,6 +20,7 @@ const PACKAGES = {
   mount: '/usr/sbin/losetup',
   openssl: '/usr/bin/openssl',
   podman: '/usr/bin/podman',
+  'postgresql-15': '/usr/lib/postgresql/15/bin/postgres',
   rsync: '/usr/bin/rsync',
   runc: '/usr/sbin/runc',
   xfsprogs: '/usr/sbin/mkfs.xfs',

@@ -9,9 +9,13 @@ export interface TarEntry {
 const BLOCK = 512;
 const TYPE_FLAG = { file: '0', symlink: '2', dir: '5' } as const;
 
-/** A ustar archive owned by root, with times at zero so that the same entries give the same bytes. */
+/**
+ * A ustar archive owned by root, with times at zero so that the same entries give the same bytes. Of several entries of one
+ * path the last counts: Docker refuses an archive that holds both.
+ */
 export function tar(entries: readonly TarEntry[]): Buffer {
-  const blocks = entries.flatMap((entry) => {
+  const unique = new Map(entries.map((entry) => [entry.path, entry]));
+  const blocks = [...unique.values()].flatMap((entry) => {
     const data = entry.data ?? Buffer.alloc(0);
     return [header(entry, data.length), data, Buffer.alloc((BLOCK - (data.length % BLOCK)) % BLOCK)];
   });

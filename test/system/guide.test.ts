@@ -28,7 +28,7 @@ async function execute(shell: PageShell, step: CommandStep, path: string): Promi
     ? shell.run(text)
     : shell.start(text, step.until));
   const seen = output
-    .replaceAll(house.socket, '/var/run/docker.sock')
+    .replaceAll(house.socketPath, '/var/run/docker.sock')
     .replaceAll(house.home, '~')
     .replaceAll(house.sampleImage, sampleOf(step));
   const place = `${path}:${step.line}: ${step.text}`;
@@ -79,6 +79,7 @@ describe('every command of the guide', () => {
   it.each(readdirSync(GUIDE).filter((name) => name.endsWith('.md')))('%s', async (name) => {
     const page = parsePage(name, readFileSync(join(GUIDE, name), 'utf8'));
     await house.needEngines(page.engines);
+    await house.needImages(page.images);
     const shell = house.shell();
     try {
       await follow(name, page, shell);

@@ -5,14 +5,23 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '../cluster.ts';
 import { startEngine, type TestEngine } from '../engine.ts';
+import { buildTestImage, pushFromEngine, type TestImage } from '../image.ts';
 import { PLAIN_PATH } from '../installation.ts';
 import { ensurePackages } from '../packages.ts';
+import { postgresImage } from '../postgres-image.ts';
 import { PageShell } from './shell.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const UP_MS = 90_000;
 /** The pages name the machine so. */
 const HOST = 'vm';
+/** Images that pages may ask for with `guide:image`; the registry of the quickstart gets them. */
+const IMAGES: Readonly<Record<string, () => TestImage>> = {
+  '127.0.0.1:5000/shop/postgres:15': () => {
+    const { files = [], cmd, user } = postgresImage();
+    return { entries: files, changes: [`CMD ${JSON.stringify(cmd)}`, `USER ${user}`] };
+  },
+};
 
 /**
  * A machine for the guide: an engine in a network namespace where every port of the pages is free, the host name of the
@@ -35,7 +44,7 @@ export class GuideHouse {
     return {
       PATH: `${join(this.home, 'path')}:${PLAIN_PATH}`,
       HOME: this.home,
-      DOCKER_HOST: `unix://${this.socket}`,
+      DOCKER_HOST: `unix://${this.socketPath}`,
       LANG: 'C.UTF-8',
       ...(Object.fromEntries(sockets) as Record<string, string>),
     };
@@ -83,12 +92,21 @@ export class GuideHouse {
     this.sampleImage = /Sample image: (\S+),/.exec(this.#said)?.[1] ?? '';
   }
 
-  get socket(): string {
+  get socketPath(): string {
     return this.#engines[0]?.socketPath ?? '';
   }
 
   async needEngines(count: number): Promise<void> {
     while (this.#engines.length < count) this.#engines.push(await startEngine());
+  }
+
+  async needImages(references: readonly string[]): Promise<void> {
+    for (const reference of references) {
+      const image = IMAGES[reference];
+      if (image === undefined) throw new Error(`the house cannot make the image ${reference}`);
+      await buildTestImage(this, reference, image());
+      await pushFromEngine(this, reference);
+    }
   }
 
   get token(): string {

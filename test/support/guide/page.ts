@@ -32,6 +32,8 @@ export interface Page {
   readonly steps: readonly Step[];
   /** Engines beyond the first, for pages about several nodes: their sockets are $ENGINE2, $ENGINE3, … */
   readonly engines: number;
+  /** Images beside the sample that the registry of the page's machine holds: see `house.ts`. */
+  readonly images: readonly string[];
 }
 
 const FENCE = /^```(\S*)$/;
@@ -52,12 +54,14 @@ export function parsePage(path: string, text: string): Page {
   const lines = text.split('\n');
   const steps: Step[] = [];
   let engines = 1;
+  const images: string[] = [];
   let markers: Markers = {};
   const complain = (line: number, words: string): Error => new Error(`${path}:${line}: ${words}`);
   for (let index = 0; index < lines.length; index += 1) {
     const line = lines[index] ?? '';
     const [, name, value = ''] = MARKER.exec(line) ?? [];
     if (name === 'engines') engines = Number(value);
+    else if (name === 'image') images.push(value);
     else if (name !== undefined) {
       if (!['skip', 'status', 'background', 'file'].includes(name))
         throw complain(index + 1, `unknown marker guide:${name}`);
@@ -81,7 +85,7 @@ export function parsePage(path: string, text: string): Page {
       index = end;
     }
   }
-  return { steps, engines };
+  return { steps, engines, images };
 }
 
 function blockSteps(line: number, language: string, body: readonly string[], markers: Markers): Step[] {
