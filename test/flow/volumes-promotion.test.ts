@@ -1,84 +1,26 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { VolumeObservation } from '../../src/core/contract/agent-protocol.ts';
-import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
-import { deploy, eventually, NodeFlow, type TestTenant } from '../support/node-flow.ts';
-import {
-  createVolume,
-  dialVolumeAgent,
-  MIB,
-  SLOW_MS,
-  type VolumeAgent,
-  volumeAgent,
-  volumeOnce,
-} from '../support/volume-flow.ts';
+import type { ControlPlane } from '../support/control-plane.ts';
+import { deploy, eventually, type NodeFlow } from '../support/node-flow.ts';
+import { BEAT_MS, FENCED_MS, primary, PromotionStage, replica, SPAN_MS } from '../support/promotion-stage.ts';
+import { createVolume, dialVolumeAgent, MIB, SLOW_MS, volumeOnce } from '../support/volume-flow.ts';
 
-/** Long enough for a loaded machine, short enough to wait for; instances of a silent node would only be replaced after a minute. */
-const SPAN_MS = 2000;
-const BEAT_MS = 200;
-const FENCED_MS = SPAN_MS + Math.ceil(SPAN_MS / 3);
-
+let stage: PromotionStage;
 let plane: ControlPlane;
 let flow: NodeFlow;
-const agents: VolumeAgent[] = [];
 
 beforeAll(async () => {
-  plane = await startControlPlane([], {
-    BERTH_AGENTS_SESSIONS_PER_SECOND: '500',
-    BERTH_TIMERS_HEARTBEAT: `${BEAT_MS}ms`,
-    BERTH_TIMERS_FAILED_AFTER: `${SPAN_MS}ms`,
-    BERTH_TIMERS_START_GRACE: '10ms',
-    BERTH_DVM_LEASE: `${SPAN_MS}ms`,
-  });
-  flow = new NodeFlow(plane);
+  stage = await PromotionStage.start();
+  ({ plane, flow } = stage);
 });
 
-afterAll(async () => {
-  for (const agent of agents) agent.stop();
-  flow.close();
-  await plane.close();
-});
-
-async function started(tenant: TestTenant, node: string, labels?: Readonly<Record<string, string>>) {
-  const agent = await volumeAgent(flow, tenant, node, labels);
-  agents.push(agent);
-  agent.beatEvery(BEAT_MS);
-  return agent;
-}
-
-interface Event {
-  readonly kind: string;
-  readonly message: string;
-  readonly details: Readonly<Record<string, unknown>>;
-}
-
-async function eventOf({ call }: TestTenant, volumeId: string, kind: string): Promise<Event> {
-  const read = async (): Promise<readonly Event[]> =>
-    (await call('GET', `/api/v1/events?subject=${volumeId}`)).body;
-  const events = await eventually(read, (found) => found.some((event) => event.kind === kind), SLOW_MS);
-  const found = events.find((event) => event.kind === kind);
-  if (found === undefined) throw new Error(kind);
-  return found;
-}
-
-function primary(
-  volumeId: string,
-  epoch: number,
-  copies: VolumeObservation['copies'] = [],
-): VolumeObservation {
-  return { volumeId, role: 'primary', epoch, state: 'ready', usedBytes: MIB, copies };
-}
-
-function replica(volumeId: string, epoch: number, sequence: number): VolumeObservation {
-  const copy = { epoch, sequence, takenAt: '2026-01-01T00:00:00.000Z' };
-  return { volumeId, role: 'replica', epoch, state: 'ready', copy };
-}
+afterAll(() => stage.close());
 
 describe('a lost primary with live copies', () => {
   it('gives way to the newest of them after its lease, its writer follows, and its own bytes are told of', async () => {
     const tenant = await plane.tenant('promote');
-    const one = await started(tenant, 'promote-1');
-    const two = await started(tenant, 'promote-2');
-    const three = await started(tenant, 'promote-3');
+    const one = await stage.node(tenant, 'promote-1');
+    const two = await stage.node(tenant, 'promote-2');
+    const three = await stage.node(tenant, 'promote-3');
     const id = await createVolume(tenant.call, 'data', { nodeId: 'promote-1', replicas: 2 });
     const ordered = await one.assignment(({ volumes }) => volumes?.[0]?.copiesTo?.length === 2);
     expect(ordered.volumes?.[0]).toMatchObject({
@@ -135,7 +77,7 @@ describe('a lost primary with live copies', () => {
       { nodeId: 'promote-2', state: 'syncing', lagSeconds: null },
       { nodeId: 'promote-1', state: 'failed', lagSeconds: null, formerEpoch: 1 },
     ]);
-    const event = await eventOf(tenant, id, 'volume.promoted');
+    const event = await stage.event(tenant, id, 'volume.promoted');
     expect(event.details).toMatchObject({
       from: 'promote-1',
       to: 'promote-3',
@@ -168,13 +110,13 @@ describe('a lost primary with live copies', () => {
 
     // The old primary returns: a copy under the new epoch, its own bytes aside.
     const back = await dialVolumeAgent(flow, tenant, one.identity);
-    agents.push(back);
+    stage.keep(back);
     const told = await back.assignment(({ volumes }) => volumes !== undefined);
     expect(told.volumes?.[0]).toMatchObject({ id, role: 'replica', epoch: 2 });
     expect(told.instances).toEqual([expect.objectContaining({ id: old?.id, wanted: 'stop' })]);
     back.volumes = [{ ...replica(id, 2, 8), diverged: [{ epoch: 1, path: '/var/lib/berth/diverged-1' }] }];
     back.beatEvery(BEAT_MS);
-    expect((await eventOf(tenant, id, 'volume.diverged')).details).toEqual({
+    expect((await stage.event(tenant, id, 'volume.diverged')).details).toEqual({
       name: 'data',
       nodeId: 'promote-1',
       epoch: 1,
@@ -187,9 +129,9 @@ describe('a lost primary with live copies', () => {
   it('is promoted only where the residency of its consumer allows', async () => {
     const tenant = await plane.tenant('resident');
     const german = { 'berth.io/country': 'DE' };
-    const one = await started(tenant, 'resident-1', german);
-    await started(tenant, 'resident-2', { 'berth.io/country': 'FR' });
-    const three = await started(tenant, 'resident-3', german);
+    const one = await stage.node(tenant, 'resident-1', german);
+    await stage.node(tenant, 'resident-2', { 'berth.io/country': 'FR' });
+    const three = await stage.node(tenant, 'resident-3', german);
     const id = await createVolume(tenant.call, 'data', { nodeId: 'resident-1' });
     one.volumes = [primary(id, 1)];
     await volumeOnce(tenant.call, id, ({ phase }) => phase === 'Ready');
@@ -213,8 +155,8 @@ describe('a lost primary with live copies', () => {
 describe('a lost primary without a live copy', () => {
   it('leaves the volume Degraded until it returns', async () => {
     const tenant = await plane.tenant('alone');
-    const one = await started(tenant, 'alone-1');
-    await started(tenant, 'alone-2');
+    const one = await stage.node(tenant, 'alone-1');
+    await stage.node(tenant, 'alone-2');
     const id = await createVolume(tenant.call, 'data', { nodeId: 'alone-1', replicas: 1 });
     // The copy was begun and never complete.
     one.volumes = [primary(id, 1, [{ nodeId: 'alone-2', state: 'syncing' }])];
@@ -223,7 +165,7 @@ describe('a lost primary without a live copy', () => {
     const degraded = await volumeOnce(tenant.call, id, ({ phase }) => phase === 'Degraded');
     expect(degraded).toMatchObject({ primaryNodeId: 'alone-1', epoch: 1 });
     expect(degraded.message).toBe('its primary alone-1 does not answer, and no live copy can take its place');
-    expect((await eventOf(tenant, id, 'volume.degraded')).message).toContain('alone-1 does not answer');
+    expect((await stage.event(tenant, id, 'volume.degraded')).message).toContain('alone-1 does not answer');
     const refused = await tenant.call('POST', '/api/v1/deployments', {
       name: 'late',
       image: 'localhost:1/shop/web:1.0.0',
@@ -231,7 +173,7 @@ describe('a lost primary without a live copy', () => {
     });
     expect([refused.status, refused.body.code]).toEqual([409, 'volume_not_ready']);
     const back = await dialVolumeAgent(flow, tenant, one.identity);
-    agents.push(back);
+    stage.keep(back);
     back.volumes = one.volumes;
     back.beatEvery(BEAT_MS);
     const again = await volumeOnce(tenant.call, id, ({ phase }) => phase === 'Ready');

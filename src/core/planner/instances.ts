@@ -204,7 +204,9 @@ function planWanted(
   const { nowMs, gates } = input;
   const changes = planChanges({ open: gates.length === 0, placer: input.placer }, spec, groups);
   const progress = judgeProgress(input.memory?.progress, deployment, groups, gates.length > 0, nowMs);
-  const rollout = advanceRollout(before, changes, isComplete(groups, spec.replicas), progress.leftMs <= 0);
+  const nowhere = changes.refusal !== undefined && groups.keep.length === 0 && changes.create.length === 0;
+  const complete = isComplete(groups, spec.replicas);
+  const rollout = advanceRollout(before, changes, complete, progress.leftMs <= 0, nowhere);
   const next = afterChanges(groups, changes, deployment);
   const status = {
     specHash: deployment.specHash,

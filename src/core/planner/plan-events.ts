@@ -35,7 +35,7 @@ export function planEvents(
   const allPlaced = changes.create.length > 0 && status.placed >= status.desired;
   const isNews =
     changes.refusal !== undefined &&
-    !rollout.placed &&
+    changes.refusal.digest === rollout.unschedulable &&
     changes.refusal.digest !== before.rollout?.unschedulable;
   return [
     ...(changes.refusal && isNews ? [unschedulableEvent(name, changes.refusal)] : []),

@@ -28,6 +28,8 @@ export function advanceRollout(
   changes: Changes,
   complete: boolean,
   late: boolean,
+  /** Nothing of the spec has a node any more, and none takes it. */
+  nowhere = false,
 ): RolloutRecord {
   const { unschedulable, ...rest } = before;
   const moved = changes.create.length > 0 || changes.stop.length > 0 || changes.remove.length > 0;
@@ -37,7 +39,7 @@ export function advanceRollout(
     complete && changes.create.length === 0 && changes.stop.length === 0,
     late,
   );
-  const digest = placed ? undefined : (changes.refusal?.digest ?? unschedulable);
+  const digest = placed && !nowhere ? undefined : (changes.refusal?.digest ?? unschedulable);
   return {
     ...rest,
     state,

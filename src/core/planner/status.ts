@@ -72,7 +72,10 @@ function judgePlaced(input: StatusInput, counts: Counts): Judgement {
     const deadline = `no progress within ${Math.round(input.deadlineMs / 1000)} s`;
     return { phase: 'Degraded', message: `the rollout failed, ${deadline}: ${why}${serving}` };
   }
-  if (troubles !== '') return { phase: 'Degraded', message: `${troubles}${serving}` };
+  if (troubles !== '') {
+    const stuck = refusal === undefined ? '' : `; no node takes a replacement: ${refusal.summary}`;
+    return { phase: 'Degraded', message: `${troubles}${stuck}${serving}` };
+  }
   if (unplaced !== '' && groups.leave.length === 0) return { phase: 'Degraded', message: unplaced };
   if (counts.healthy >= desired && groups.leave.length === 0) {
     return { phase: 'Running', message: `${counts.healthy} of ${desired} instances run` };

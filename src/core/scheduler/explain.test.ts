@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { NodeName } from '../model/ids.ts';
+import { jobOwner } from '../model/job.ts';
 import type { Cluster, PlacedInstance } from './cluster.ts';
 import { explain } from './explain.ts';
 import { FILTERS } from './filters/index.ts';
@@ -147,6 +148,22 @@ describe('an explanation', () => {
     expect(nodes).toEqual([]);
     expect(summary).toContain('POST /api/v1/join-tokens');
     expect(message).toBe(summary);
+  });
+
+  it('says when the named node alone is in the way, and what clears that', () => {
+    const cluster = clusterSample({}, nodeSample('a'), nodeSample('b'), nodeSample('c'));
+    const volumes = [{ volume: 'data', access: 'write', nodes: ['b' as NodeName] }] as const;
+    const { pin, summary, message } = explain(cluster, requestSample({ nodeId: 'a', volumes }));
+    expect(pin).toMatchObject({ nodeId: 'a', fitWithout: ['b'], clearedBy: { body: { nodeId: null } } });
+    expect(summary).toContain('the pin nodeId a holds it back: without it b would take it');
+    expect(message.split('\n').at(-1)).toBe(pin?.message);
+    const small = { volumes, cpu: 1000, nodeId: 'a' };
+    expect(explain(cluster, requestSample(small)).pin).toBeUndefined();
+    expect(explain(cluster, requestSample({ nodeId: 'b', volumes })).pin).toBeUndefined();
+    const job = { ...requestSample({ nodeId: 'a', volumes }), deployment: jobOwner('dump') };
+    expect(explain(cluster, job).pin?.message).toContain(
+      'DELETE /api/v1/jobs/dump, then create it without nodeId',
+    );
   });
 
   it('uses no word of the machinery', () => {

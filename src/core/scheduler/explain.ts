@@ -4,6 +4,7 @@ import type { Cluster } from './cluster.ts';
 import type { Filter, FilterName, Reason } from './filters/filter.ts';
 import { FILTERS, reasonOf } from './filters/index.ts';
 import type { NodeState } from './node-state.ts';
+import { type HoldingPin, pinThatHolds } from './pin.ts';
 import type { PlacementRequest } from './request.ts';
 import { compareScores, describeScore, type Score, scoreOf } from './score.ts';
 
@@ -27,6 +28,8 @@ export interface PlacementExplanation {
   /** Every node of the tenant, by name. */
   readonly nodes: readonly NodeExplanation[];
   readonly chosen?: { readonly node: NodeName; readonly why: string };
+  /** `nodeId` alone keeps it from a node, and no node fits. */
+  readonly pin?: HoldingPin;
   /** One line for the status (spec §3). */
   readonly summary: string;
   /** Every node with its reasons, for the event (spec §6). */
@@ -46,11 +49,13 @@ export function explain(cluster: Cluster, request: PlacementRequest): PlacementE
   const best = fitting
     .map((state) => scoreOf(state, cluster.instancesOn(state, request.deployment)))
     .reduce<Score | undefined>((a, b) => (a !== undefined && compareScores(a, b) < 0 ? a : b), undefined);
+  const pin = pinThatHolds(request, nodes);
   return {
     nodes,
     ...(best && { chosen: { node: best.node, why: describeScore(best, request.deployment) } }),
-    summary: summarise(nodes),
-    message: words(nodes),
+    ...(pin && { pin }),
+    summary: [summarise(nodes), ...(pin ? [pin.message] : [])].join('; '),
+    message: [words(nodes), ...(pin ? [pin.message] : [])].join('\n'),
     reasonsDigestInput: digestInput(nodes),
   };
 }

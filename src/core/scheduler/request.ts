@@ -6,7 +6,7 @@ import { type Amounts, requestedAmounts } from './amounts.ts';
 /** A mount that only some nodes can serve. */
 export interface VolumeRequirement {
   readonly volume: string;
-  /** Why those nodes: the primary takes writes, any live copy takes reads, data of one machine stays on it. */
+  /** Why those nodes: the primary takes writes and reads, data of one machine stays on it. */
   readonly access: 'write' | 'read' | 'local';
   /** Empty: no node can serve the mount at present. */
   readonly nodes: readonly NodeName[];
@@ -57,7 +57,6 @@ export function volumeRequirement(volume: VolumeRecord, mount: VolumeMount): Vol
   if (volume.type === 'bind' || volume.class === 'ephemeral') {
     return primary.length === 0 ? undefined : { volume: volume.name, access: 'local', nodes: primary };
   }
-  if (!mount.readOnly) return { volume: volume.name, access: 'write', nodes: primary };
-  const copies = volume.replicas.filter((copy) => copy.state === 'live').map((copy) => copy.nodeId);
-  return { volume: volume.name, access: 'read', nodes: [...new Set([...primary, ...copies])] };
+  // A copy is replaced by the next one while it would be read, see docs/decisions/0026-volume-readers.md.
+  return { volume: volume.name, access: mount.readOnly ? 'read' : 'write', nodes: primary };
 }

@@ -3,6 +3,7 @@ import type { InstanceId, NodeName } from '../../core/model/ids.ts';
 import type { Cluster, PlacedInstance } from '../../core/scheduler/cluster.ts';
 import { explain, type NodeExplanation } from '../../core/scheduler/explain.ts';
 import type { Reason } from '../../core/scheduler/filters/filter.ts';
+import type { HoldingPin } from '../../core/scheduler/pin.ts';
 import { describeScore } from '../../core/scheduler/score.ts';
 import { jobOfOwner } from '../../core/model/job.ts';
 import { joinId } from '../store/keys.ts';
@@ -75,6 +76,7 @@ export interface DeploymentExplanation {
   /** What would become of one more instance, node by node, filter by filter. */
   readonly nodes: readonly NodeExplanation[];
   readonly chosen?: { readonly node: NodeName; readonly why: string };
+  readonly pin?: HoldingPin;
   readonly summary: string;
   readonly waitingFor: readonly string[];
 }
@@ -84,7 +86,7 @@ export function explainDeployment(
   tenant: TenantStore,
   { spec, specHash }: Pick<DeploymentRecord, 'spec' | 'specHash'>,
 ): DeploymentExplanation {
-  const { nodes, chosen, summary } = explain(
+  const { nodes, chosen, pin, summary } = explain(
     clusters.of(tenant.tenantId),
     clusters.request(tenant.tenantId, spec),
   );
@@ -98,6 +100,7 @@ export function explainDeployment(
     })),
     nodes,
     ...(chosen && { chosen }),
+    ...(pin && { pin }),
     summary,
     waitingFor: gatesOf(tenant, spec).map((gate) => gate.message),
   };

@@ -9,13 +9,16 @@ function writtenBy(spec: Pick<DeploymentSpec, 'volumes'> | undefined): readonly 
   return (spec?.volumes ?? []).filter((mount) => !mount.readOnly).map((mount) => mount.volumeId);
 }
 
-/** It writes to a volume whose primary is elsewhere by now: its node was fenced before that was decided (decisions §7). */
+/**
+ * It mounts a volume whose primary is elsewhere by now: the node was fenced before that was decided, and with the mount its writers
+ * and its readers ended.
+ */
 export function isFenced(
   tenant: TenantStore,
   spec: Pick<DeploymentSpec, 'volumes'> | undefined,
   { nodeId }: InstanceRecord,
 ): boolean {
-  return writtenBy(spec).some((volumeId) => {
+  return (spec?.volumes ?? []).some(({ volumeId }) => {
     const primary = tenant.get('volumes', joinId(volumeId))?.record.primaryNodeId;
     return primary !== undefined && primary !== nodeId;
   });

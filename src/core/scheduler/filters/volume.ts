@@ -4,7 +4,7 @@ import type { Filter } from './filter.ts';
 
 const ACCESS = {
   write: 'takes writes on its primary',
-  read: 'can be read on its primary and live copies',
+  read: 'is read on its primary, not on copies',
   local: 'keeps its data on one machine',
 } as const;
 
