@@ -12,14 +12,23 @@ const amounts = shape({
   },
 });
 
+const randomText = {
+  bytes: { type: 'integer', description: '16 to 1,024; default 32.' },
+  encoding: { type: 'string', description: 'base64url (default), base64 or hex.' },
+  length: { type: 'integer', description: '1 to 1,024.' },
+  charset: { type: 'string', description: 'alphanumeric (default), lowercase or symbols.' },
+} as const;
+
 const generate = shape({
   type: 'object',
-  fields: {
-    keys: strings,
-    bytes: { type: 'integer', description: '16 to 1,024; default 32.' },
-    encoding: { type: 'string', description: 'base64url (default), base64 or hex.' },
-    length: { type: 'integer', description: '1 to 1,024.' },
-    charset: { type: 'string', description: 'alphanumeric (default), lowercase or symbols.' },
+  fields: { keys: { ...strings, description: 'Keys that are all made in the same way.' }, ...randomText },
+  others: {
+    type: 'object',
+    description: 'How one key is made, under the name of the key.',
+    fields: {
+      ...randomText,
+      alternate: { ...strings, description: 'Values that are taken in turn, one at each rotation.' },
+    },
   },
 });
 

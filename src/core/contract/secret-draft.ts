@@ -10,6 +10,36 @@ export interface GenerateDraft {
   readonly charset?: string;
 }
 
+/** How one key is made: random text, or one of several values in turn. */
+export interface KeyGenerateDraft extends Omit<GenerateDraft, 'keys'> {
+  readonly alternate?: readonly string[];
+}
+
+const BLOCK_FIELDS: ReadonlySet<string> = new Set(['keys', 'bytes', 'encoding', 'length', 'charset']);
+
+/** What the block says of single keys, under their names; the body decoder has let objects pass there only. */
+export function singleKeys(block: GenerateDraft): readonly (readonly [string, KeyGenerateDraft])[] {
+  return Object.entries(block).filter(([key]) => !BLOCK_FIELDS.has(key));
+}
+
+/** Does the block describe anything that is not under the name of a key? */
+export function hasKeyList(block: GenerateDraft): boolean {
+  return Object.keys(block).some((key) => BLOCK_FIELDS.has(key));
+}
+
+/** Every key that the block makes, with how: those listed in `keys` in the same way, others each in its own. */
+export function generatedKeys(block: GenerateDraft | undefined): ReadonlyMap<string, KeyGenerateDraft> {
+  if (block === undefined) return new Map();
+  const { bytes, encoding, length, charset } = block;
+  const shared = {
+    ...(bytes !== undefined && { bytes }),
+    ...(encoding !== undefined && { encoding }),
+    ...(length !== undefined && { length }),
+    ...(charset !== undefined && { charset }),
+  };
+  return new Map([...(block.keys ?? []).map((key) => [key, shared] as const), ...singleKeys(block)]);
+}
+
 export interface SecretDraft {
   readonly name?: string;
   readonly vault_path?: string;

@@ -114,6 +114,35 @@ describe('refused', () => {
   });
 });
 
+describe('an object whose other keys the client chooses', () => {
+  const open: Shape = {
+    type: 'object',
+    fields: { count: { type: 'integer' } },
+    others: { type: 'object', fields: { word: { type: 'string' } } },
+  };
+  const refusal = (body: unknown) => {
+    const rejection = checkBody(open, body);
+    return rejection && [rejection.code, rejection.field];
+  };
+
+  it('takes objects of the described form there', () => {
+    expect(refusal({ count: 1, mine: { word: 'a' }, yours: {} })).toBeUndefined();
+    expect(refusal({ mine: { word: 5 } })).toEqual(['field_type_invalid', 'mine.word']);
+    expect(refusal({ mine: { other: 5 } })).toEqual(['field_unknown', 'mine.other']);
+  });
+
+  it('still refuses a misspelt field', () => {
+    expect(refusal({ coun: 1 })).toEqual(['field_unknown', 'coun']);
+  });
+
+  it('says so in JSON Schema', () => {
+    expect(jsonSchema(open)).toMatchObject({
+      properties: { count: { type: 'integer' } },
+      additionalProperties: { type: 'object', properties: { word: { type: 'string' } } },
+    });
+  });
+});
+
 describe('JSON Schema', () => {
   it('says what the check does', () => {
     expect(jsonSchema(SAMPLE)).toMatchObject({

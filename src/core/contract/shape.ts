@@ -24,7 +24,13 @@ type ShapeBody =
   | { readonly type: 'any'; readonly schema: Readonly<Record<string, unknown>> }
   | { readonly type: 'list'; readonly items: Shape }
   | { readonly type: 'map'; readonly items: Shape }
-  | { readonly type: 'object'; readonly fields: Fields; readonly ignored?: readonly string[] };
+  | {
+      readonly type: 'object';
+      readonly fields: Fields;
+      readonly ignored?: readonly string[];
+      /** Objects under any other key: the client chooses the keys. What is no object stays an unknown field. */
+      readonly others?: Shape;
+    };
 
 export type Fields = Readonly<Record<string, Shape>>;
 
@@ -100,8 +106,7 @@ function unknownField(
 }
 
 function checkFields(
-  fields: Fields,
-  ignored: readonly string[],
+  { fields, ignored = [], others }: Extract<ShapeBody, { readonly type: 'object' }>,
   value: Readonly<Record<string, unknown>>,
   path: string,
   context: Context,
@@ -110,6 +115,12 @@ function checkFields(
     const field = Object.hasOwn(fields, key) ? fields[key] : undefined;
     if (field === undefined) {
       if (ignored.includes(key)) continue;
+      if (others !== undefined && isObject(member)) {
+        const field = path === '' ? key : memberField(path, key);
+        const rejection = check(others, member, field, { ...context, nullClears: false });
+        if (rejection) return rejection;
+        continue;
+      }
       // What an unknown field holds is not known either, so it is never echoed.
       return unknownField(path, key, member, Object.keys(fields), true);
     }
@@ -173,7 +184,7 @@ function check(expected: Shape, value: unknown, path: string, context: Context):
     }
     case 'object':
       if (!isObject(value)) return wrongType(path, value, 'object', sensitive);
-      return checkFields(expected.fields, expected.ignored ?? [], value, path, { ...context, sensitive });
+      return checkFields(expected, value, path, { ...context, sensitive });
   }
 }
 
@@ -207,7 +218,7 @@ export function jsonSchema(source: Shape): Record<string, unknown> {
         properties: Object.fromEntries(
           Object.entries(source.fields).map(([key, field]) => [key, jsonSchema(field)]),
         ),
-        additionalProperties: false,
+        additionalProperties: source.others === undefined ? false : jsonSchema(source.others),
         ...described,
       };
     case 'integer':

@@ -91,6 +91,18 @@ export const secretMaterialCodes = entries({
     corrected: '{ "generate": { "keys": ["password"], "length": 32, "charset": "alphanumeric" } }',
     origin: '7.3',
   },
+  secret_generate_alternate_invalid: {
+    status: 422,
+    field: 'computed',
+    title: 'The values to be taken in turn are not at least two different ones.',
+    cause:
+      'A key with `alternate` takes the next value of the list each time it is made: the two roles of a database whose password is rotated, for instance. With one value, an empty one or one that is listed twice, a rotation would put the same or nothing into service.',
+    accepted: 'a list of at least two different, non-empty values',
+    failing: '{ "generate": { "user": { "alternate": ["shop_a"] }, "password": { "bytes": 32 } } }',
+    corrected:
+      '{ "generate": { "user": { "alternate": ["shop_a", "shop_b"] }, "password": { "bytes": 32 } } }',
+    origin: 'extension',
+  },
   secret_generate_below_entropy_floor: {
     status: 422,
     field: 'generate.length',

@@ -6,6 +6,7 @@ import {
   SECRET_ALPHABETS,
   SECRET_CHARSETS,
 } from '../../core/model/secret-limits.ts';
+import { SecretValue } from '../../core/model/secret-value.ts';
 import { drawText, mintSecrets } from './generate.ts';
 
 const DRAWS = 100_000;
@@ -107,5 +108,35 @@ describe('minting', () => {
   it('does not mint from a block that was not checked', () => {
     expect(() => mint({ keys: ['a'], encoding: 'rot13' })).toThrow(TypeError);
     expect(() => mint({ keys: ['a'], charset: 'symbols' })).toThrow(TypeError);
+  });
+});
+
+describe('alternates', () => {
+  const block = {
+    user: { alternate: ['shop_a', 'shop_b', 'shop_c'] },
+    password: { length: 40 },
+  } as GenerateDraft;
+  const user = (inService?: string): string | undefined =>
+    mintSecrets(
+      block,
+      POLICY,
+      randomBytes,
+      new Map(inService === undefined ? [] : [['user', new SecretValue(inService)]]),
+    )
+      .get('user')
+      ?.reveal();
+
+  it('are taken in turn, from the first', () => {
+    expect([user(), user('shop_a'), user('shop_b'), user('shop_c')]).toEqual([
+      'shop_a',
+      'shop_b',
+      'shop_c',
+      'shop_a',
+    ]);
+    expect(user('somebody')).toBe('shop_a');
+  });
+
+  it('stand beside keys that are random', () => {
+    expect(mintSecrets(block, POLICY).get('password')?.reveal()).toHaveLength(40);
   });
 });

@@ -1,5 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import type { GenerateDraft } from '../../core/contract/secret-draft.ts';
+import {
+  type GenerateDraft,
+  generatedKeys,
+  type KeyGenerateDraft,
+} from '../../core/contract/secret-draft.ts';
 import {
   DEFAULT_CHARSET,
   DEFAULT_ENCODING,
@@ -19,26 +23,54 @@ const BYTE_VALUES = 256;
 /**
  * Mints every key of a block that the rules have accepted. The text exists in the returned wrappers and nowhere else.
  * A block the rules would refuse is a fault of the caller: weak material must not come out of a forgotten check.
+ * `inService` is what the document holds now: a key with alternates takes the one after it.
  */
 export function mintSecrets(
   block: GenerateDraft,
   policy: SecretPolicy,
   random: RandomSource = randomBytes,
+  inService: SecretValues = new Map(),
 ): SecretValues {
-  const mint = minter(block, policy, random);
-  return new Map((block.keys ?? []).map((key) => [key, new SecretValue(mint())]));
+  return mintKeys(generatedKeys(block), policy, inService, random);
 }
 
-function minter(block: GenerateDraft, policy: SecretPolicy, random: RandomSource): () => string {
+/** The same for keys whose way of being made was kept from an earlier write. */
+export function mintKeys(
+  keys: ReadonlyMap<string, KeyGenerateDraft>,
+  policy: SecretPolicy,
+  inService: SecretValues,
+  random: RandomSource = randomBytes,
+): SecretValues {
+  return new Map(
+    [...keys].map(([key, one]) => [
+      key,
+      new SecretValue(
+        one.alternate === undefined
+          ? randomText(one, policy, random)
+          : takeTurn(one.alternate, inService.get(key)),
+      ),
+    ]),
+  );
+}
+
+/** The value after the one in service; the first, when none of them is. */
+function takeTurn(alternates: readonly string[], inService: SecretValue | undefined): string {
+  const at = inService === undefined ? -1 : alternates.indexOf(inService.reveal());
+  const next = alternates[(at + 1) % alternates.length];
+  if (next === undefined) throw new TypeError('unchecked generate block');
+  return next;
+}
+
+function randomText(block: KeyGenerateDraft, policy: SecretPolicy, random: RandomSource): string {
   if (block.length !== undefined || block.charset !== undefined) {
     const charset = block.charset ?? DEFAULT_CHARSET;
     const { length } = block;
     if (!isSecretCharset(charset) || length === undefined) throw new TypeError('unchecked generate block');
-    return () => drawText(length, charset, random);
+    return drawText(length, charset, random);
   }
   const encoding = block.encoding ?? DEFAULT_ENCODING;
   if (!isSecretEncoding(encoding)) throw new TypeError('unchecked generate block');
-  return () => Buffer.from(random(block.bytes ?? policy.bytesDefault)).toString(encoding);
+  return Buffer.from(random(block.bytes ?? policy.bytesDefault)).toString(encoding);
 }
 
 /**

@@ -183,6 +183,20 @@ export const secretMaterialCases: readonly Case[] = [
   ...inside('secret_generate_key_duplicate', {
     'another case': secretWrite({ generate: { keys: ['a', 'A'] } }),
   }),
+  ...refused('secret_generate_alternate_invalid', 'generate.user.alternate', {
+    'one value': secretWrite({ generate: { user: { alternate: ['shop_a'] }, password: { bytes: 32 } } }),
+    'the same twice': secretWrite({ generate: { user: { alternate: ['shop_a', 'shop_a'] } } }),
+    'an empty one': secretWrite({ generate: { keys: ['a'], user: { alternate: ['shop_a', ''] } } }),
+  }),
+  ...refused('secret_generate_alternate_invalid', 'secrets[0].generate.user.alternate', {
+    'in a deployment': withSecret({ generate: { user: { alternate: [] } } }),
+  }),
+  ...inside('secret_generate_alternate_invalid', {
+    'two roles': secretWrite({
+      generate: { user: { alternate: ['shop_a', 'shop_b'] }, password: { bytes: 32 } },
+    }),
+    'in a deployment': withSecret({ generate: { user: { alternate: ['shop_a', 'shop_b'] } } }),
+  }),
   ...refused('secret_generate_axis_conflict', 'generate', {
     'bytes and length': generate({ bytes: 32, length: 32 }),
     'bytes and charset': generate({ bytes: 32, charset: 'lowercase' }),

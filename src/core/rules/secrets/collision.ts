@@ -1,4 +1,4 @@
-import type { SecretBearingDraft, SecretDraft } from '../../contract/secret-draft.ts';
+import { generatedKeys, type SecretBearingDraft, type SecretDraft } from '../../contract/secret-draft.ts';
 import { reject } from '../../rejections/reject.ts';
 import type { Rejection } from '../../rejections/rejection.ts';
 import { memberField, received } from '../../rejections/redaction.ts';
@@ -57,6 +57,6 @@ function entryKeys(entry: SecretDraft, known: KnownKeys): ReadonlySet<string> {
   return new Set([
     ...(known.get(entry.vault_path ?? '') ?? []),
     ...Object.keys(entry.values ?? {}),
-    ...(entry.generate?.keys ?? []),
+    ...generatedKeys(entry.generate).keys(),
   ]);
 }

@@ -12,6 +12,11 @@ import { secretWriteRules } from './write.ts';
 
 const keys = ['password'];
 
+/** What a block says of single keys, under their names. */
+function perKey(block: Readonly<Record<string, unknown>>): GenerateDraft {
+  return block;
+}
+
 function refuse(block: GenerateDraft) {
   const rejection = checkGenerate(block, WRITE_PLACE, POLICY);
   return rejection && [rejection.code, rejection.field];
@@ -32,10 +37,29 @@ describe('generate block', () => {
     { keys, length: 25, charset: 'lowercase' },
     { keys, length: 21, charset: 'symbols' },
     { keys, length: 1024 },
+    perKey({ password: {} }),
+    perKey({ user: { alternate: ['shop_a', 'shop_b'] }, password: { length: 32, charset: 'symbols' } }),
+    { keys, bytes: 24, ...perKey({ user: { alternate: ['a', 'b', 'c'] } }) },
   ];
   it.each(accepted)('accepts %j', (block) => expect(refuse(block)).toBeUndefined());
 
   const refused: readonly (readonly [GenerateDraft, string, string])[] = [
+    [perKey({ 'a-b': {} }), 'secret_key_invalid', 'generate.a-b'],
+    [perKey({ bytes: 32, password: {} }), 'secret_generate_keys_required', 'generate.keys'],
+    [{ keys, ...perKey({ password: {} }) }, 'secret_generate_key_duplicate', 'generate.password'],
+    [perKey({ password: { bytes: 8 } }), 'secret_generate_bytes_out_of_range', 'generate.password.bytes'],
+    [perKey({ a: { length: 8 } }), 'secret_generate_below_entropy_floor', 'generate.a.length'],
+    [perKey({ a: { bytes: 32, length: 32 } }), 'secret_generate_axis_conflict', 'generate.a'],
+    [perKey({ a: { bytes: 32, alternate: ['b', 'c'] } }), 'secret_generate_axis_conflict', 'generate.a'],
+    ...[[], ['a'], ['a', 'a'], ['a', ''], ['a', 'b', 'a'], ['a', 'x'.repeat(65_537)]].map(
+      (alternate) =>
+        [perKey({ u: { alternate } }), 'secret_generate_alternate_invalid', 'generate.u.alternate'] as const,
+    ),
+    [
+      perKey(Object.fromEntries(Array.from({ length: 600 }, (_, n) => [`k${n}`, { length: 1024 }]))),
+      'secret_value_too_long',
+      'generate.keys',
+    ],
     [{}, 'secret_generate_keys_required', 'generate.keys'],
     [{ keys: [] }, 'secret_generate_keys_required', 'generate.keys'],
     [{ keys: ['a', 'a-b'] }, 'secret_key_invalid', 'generate.keys[1]'],

@@ -1,4 +1,10 @@
-import type { GenerateDraft } from '../../contract/secret-draft.ts';
+import {
+  type GenerateDraft,
+  generatedKeys,
+  hasKeyList,
+  type KeyGenerateDraft,
+  singleKeys,
+} from '../../contract/secret-draft.ts';
 import {
   DEFAULT_CHARSET,
   DEFAULT_ENCODING,
@@ -12,16 +18,19 @@ import {
   type SecretPolicy,
 } from '../../model/secret-limits.ts';
 import { isSecretKey } from '../../model/secret-template.ts';
+import { memberField } from '../../rejections/redaction.ts';
 import { reject } from '../../rejections/reject.ts';
 import type { Rejection } from '../../rejections/rejection.ts';
-import { firstRejection, type Place } from './place.ts';
+import { firstRejection, type Place, utf8Bytes } from './place.ts';
 
-type GenerateRule = (block: GenerateDraft, place: Place, policy: SecretPolicy) => Rejection | undefined;
+/** `block` is the path of what is judged: the whole block, or what it says of one key. */
+type BlockPlace = Place & { readonly block: string };
+type GenerateRule = (block: GenerateDraft, place: BlockPlace, policy: SecretPolicy) => Rejection | undefined;
 
 const keysRequired: GenerateRule = (block, place) => {
   if (block.keys !== undefined && block.keys.length > 0) return undefined;
   return reject('secret_generate_keys_required', {
-    field: `${place.prefix}generate.keys`,
+    field: `${place.block}.keys`,
     received: place.show(block.keys),
     why: 'A generate block without keys mints nothing.',
   });
@@ -32,7 +41,7 @@ const keysShaped: GenerateRule = (block, place) => {
   const index = keys.findIndex((key) => !isSecretKey(key));
   if (index === -1) return undefined;
   return reject('secret_key_invalid', {
-    field: `${place.prefix}generate.keys[${index}]`,
+    field: `${place.block}.keys[${index}]`,
     received: place.show(keys[index]),
     why: 'The key cannot be part of the name of an environment variable.',
   });
@@ -43,7 +52,7 @@ const keysOnce: GenerateRule = (block, place) => {
   for (const [index, key] of (block.keys ?? []).entries()) {
     if (seen.has(key)) {
       return reject('secret_generate_key_duplicate', {
-        field: `${place.prefix}generate.keys[${index}]`,
+        field: `${place.block}.keys[${index}]`,
         received: place.show(key),
         why: 'The key is listed more than once.',
       });
@@ -57,7 +66,7 @@ const oneAxis: GenerateRule = (block, place) => {
   const rendersBytes = block.bytes !== undefined || block.encoding !== undefined;
   if (!rendersBytes || !drawsCharacters(block)) return undefined;
   return reject('secret_generate_axis_conflict', {
-    field: `${place.prefix}generate`,
+    field: `${place.block}`,
     received: place.show(block),
     why: 'bytes and encoding render random bytes; length and charset draw characters. One block does one of the two.',
   });
@@ -70,7 +79,7 @@ function drawsCharacters(block: GenerateDraft): boolean {
 const encodingKnown: GenerateRule = (block, place) => {
   if (block.encoding === undefined || isSecretEncoding(block.encoding)) return undefined;
   return reject('secret_generate_encoding_unknown', {
-    field: `${place.prefix}generate.encoding`,
+    field: `${place.block}.encoding`,
     received: place.show(block.encoding),
     expected: `one of ${SECRET_ENCODINGS.join(', ')}`,
     why: 'The platform does not render random bytes in this encoding.',
@@ -85,7 +94,7 @@ const bytesInRange: GenerateRule = (block, place, policy) => {
   const { min, max } = bytesRange(encoding, policy);
   if (Number.isInteger(bytes) && bytes >= min && bytes <= max) return undefined;
   return reject('secret_generate_bytes_out_of_range', {
-    field: `${place.prefix}generate.bytes`,
+    field: `${place.block}.bytes`,
     received: place.show(block.bytes),
     expected: `an integer from ${min} to ${max} (${encoding})`,
     why: `Material has at least ${policy.entropyFloorBits} bits, and its text at most ${policy.encodedMaxChars} characters.`,
@@ -103,7 +112,7 @@ export function bytesRange(encoding: SecretEncoding, policy: SecretPolicy): { mi
 const charsetKnown: GenerateRule = (block, place) => {
   if (block.charset === undefined || isSecretCharset(block.charset)) return undefined;
   return reject('secret_generate_charset_unknown', {
-    field: `${place.prefix}generate.charset`,
+    field: `${place.block}.charset`,
     received: place.show(block.charset),
     expected: `one of ${SECRET_CHARSETS.join(', ')}`,
     why: 'The platform has no alphabet of this name.',
@@ -118,7 +127,7 @@ const lengthInRange: GenerateRule = (block, place, policy) => {
     return undefined;
   }
   return reject('secret_generate_length_out_of_range', {
-    field: `${place.prefix}generate.length`,
+    field: `${place.block}.length`,
     received: place.show(length),
     expected: `an integer from 1 to ${policy.lengthMax}`,
     why: 'The number of characters to draw is missing or outside the range.',
@@ -132,7 +141,7 @@ const entropyAtFloor: GenerateRule = (block, place, policy) => {
   if (bits >= policy.entropyFloorBits) return undefined;
   const needed = Math.ceil(policy.entropyFloorBits / drawnEntropyBits(1, charset));
   return reject('secret_generate_below_entropy_floor', {
-    field: `${place.prefix}generate.length`,
+    field: `${place.block}.length`,
     received: place.show(block.length),
     expected: `at least ${needed} characters of ${charset} (${policy.entropyFloorBits} bits)`,
     why: `${block.length} characters of ${charset} carry ${Math.floor(bits)} bits; the platform floor is ${policy.entropyFloorBits}.`,
@@ -141,40 +150,117 @@ const entropyAtFloor: GenerateRule = (block, place, policy) => {
 
 /** All minted values have to fit into one document: a short body may not ask for unbounded material. */
 const documentFits: GenerateRule = (block, place, policy) => {
-  const chars =
-    block.length ?? encodedLength(block.bytes ?? policy.bytesDefault, encodingOf(block) ?? DEFAULT_ENCODING);
-  const keys = block.keys ?? [];
-  if (keys.length * chars <= policy.documentMaxBytes) return undefined;
+  const made = generatedKeys(block);
+  let bytes = 0;
+  for (const one of made.values()) bytes += mintedBytes(one, policy);
+  if (bytes <= policy.documentMaxBytes) return undefined;
   return reject('secret_value_too_long', {
-    field: `${place.prefix}generate.keys`,
-    received: place.show(keys),
+    field: `${place.block}.keys`,
+    received: place.show(block.keys),
     expected: `all values together at most ${policy.documentMaxBytes} bytes`,
-    why: `${keys.length} values of ${chars} characters do not fit into one document.`,
+    why: `${made.size} values of ${bytes} bytes together do not fit into one document.`,
   });
 };
+
+function mintedBytes(block: KeyGenerateDraft, policy: SecretPolicy): number {
+  if (block.alternate !== undefined) return Math.max(0, ...block.alternate.map(utf8Bytes));
+  return (
+    block.length ?? encodedLength(block.bytes ?? policy.bytesDefault, encodingOf(block) ?? DEFAULT_ENCODING)
+  );
+}
 
 function encodingOf(block: GenerateDraft): SecretEncoding | undefined {
   return block.encoding !== undefined && isSecretEncoding(block.encoding) ? block.encoding : undefined;
 }
 
-/** What is minted, then the two axes against each other, then each axis from its name to its amount. */
-export const generateRules: readonly GenerateRule[] = [
-  keysRequired,
-  keysShaped,
-  keysOnce,
+type KeyRule = (
+  key: string,
+  block: KeyGenerateDraft,
+  place: BlockPlace,
+  policy: SecretPolicy,
+) => Rejection | undefined;
+
+const singleKeyShaped: KeyRule = (key, _block, place) => {
+  if (isSecretKey(key)) return undefined;
+  return reject('secret_key_invalid', {
+    field: place.block,
+    received: place.show(key),
+    why: 'The key cannot be part of the name of an environment variable.',
+  });
+};
+
+const alternateAlone: KeyRule = (_key, { alternate, ...random }, place) => {
+  if (alternate === undefined || Object.keys(random).length === 0) return undefined;
+  return reject('secret_generate_axis_conflict', {
+    field: place.block,
+    received: place.show({ alternate, ...random }),
+    expected: 'alternate alone, or how random text is made',
+    why: 'alternate takes given values in turn; nothing random is drawn for the same key.',
+  });
+};
+
+/** With a single value, or one that comes twice, a rotation would replace a value by itself. */
+const alternatesTurn: KeyRule = (_key, { alternate }, place, policy) => {
+  if (alternate === undefined) return undefined;
+  const fits = (value: string): boolean => value !== '' && utf8Bytes(value) <= policy.valueMaxBytes;
+  const distinct = new Set(alternate).size === alternate.length;
+  if (alternate.length >= 2 && distinct && alternate.every(fits)) return undefined;
+  return reject('secret_generate_alternate_invalid', {
+    field: `${place.block}.alternate`,
+    received: place.show(alternate),
+    expected: `at least two different values, none empty, each at most ${policy.valueMaxBytes} bytes`,
+    why: distinct
+      ? 'There is nothing to take in turn.'
+      : 'A value is listed twice, so a rotation could replace it by itself.',
+  });
+};
+
+const randomText: KeyRule = (_key, block, place, policy) =>
+  block.alternate === undefined ? firstRejection(textRules, block, place, policy) : undefined;
+
+/** The two axes against each other, then each axis from its name to its amount. */
+const textRules: readonly GenerateRule[] = [
   oneAxis,
   encodingKnown,
   bytesInRange,
   charsetKnown,
   lengthInRange,
   entropyAtFloor,
-  documentFits,
 ];
+
+/** Of what the block says of a single key, under its name. */
+const keyRules: readonly KeyRule[] = [singleKeyShaped, alternateAlone, alternatesTurn, randomText];
+
+const eachSingleKey: GenerateRule = (block, place, policy) => {
+  for (const [key, one] of singleKeys(block)) {
+    const here = { ...place, block: memberField(place.block, key) };
+    const twice = block.keys?.includes(key)
+      ? reject('secret_generate_key_duplicate', {
+          field: here.block,
+          received: place.show(key),
+          why: 'The key is listed in keys and described by itself.',
+        })
+      : undefined;
+    const rejection = twice ?? firstRejection(keyRules, key, one, here, policy);
+    if (rejection) return rejection;
+  }
+  return undefined;
+};
+
+/** A block that only says how single keys are made has no list of keys. */
+const keyList: GenerateRule = (block, place, policy) =>
+  hasKeyList(block) || singleKeys(block).length === 0
+    ? firstRejection([keysRequired, keysShaped, keysOnce, ...textRules], block, place, policy)
+    : undefined;
+
+/** What is minted and how: the keys that share one way, then each that has its own, then all together. */
+export const generateRules: readonly GenerateRule[] = [keyList, eachSingleKey, documentFits];
 
 export function checkGenerate(
   block: GenerateDraft | undefined,
   place: Place,
   policy: SecretPolicy,
 ): Rejection | undefined {
-  return block === undefined ? undefined : firstRejection(generateRules, block, place, policy);
+  if (block === undefined) return undefined;
+  return firstRejection(generateRules, block, { ...place, block: `${place.prefix}generate` }, policy);
 }

@@ -1,4 +1,4 @@
-import type { GenerateDraft } from '../../contract/secret-draft.ts';
+import { type GenerateDraft, generatedKeys } from '../../contract/secret-draft.ts';
 import type { SecretPolicy } from '../../model/secret-limits.ts';
 import { isSecretKey } from '../../model/secret-template.ts';
 import { reject } from '../../rejections/reject.ts';
@@ -57,12 +57,15 @@ export function checkProvidedAndGenerated(
   generate: GenerateDraft | undefined,
   place: Place,
 ): Rejection | undefined {
-  const keys = generate?.keys ?? [];
-  const index = keys.findIndex((key) => values !== undefined && Object.hasOwn(values, key));
-  if (index === -1) return undefined;
+  const twice = [...generatedKeys(generate).keys()].find(
+    (key) => values !== undefined && Object.hasOwn(values, key),
+  );
+  if (twice === undefined) return undefined;
+  const index = generate?.keys?.indexOf(twice) ?? -1;
+  const listed = index === -1 ? memberField(`${place.prefix}generate`, twice) : undefined;
   return reject('secret_key_provided_and_generated', {
-    field: `${place.prefix}generate.keys[${index}]`,
-    received: place.show(keys[index]),
-    why: 'The key is listed in generate.keys and has a value in values.',
+    field: listed ?? `${place.prefix}generate.keys[${index}]`,
+    received: place.show(twice),
+    why: 'The key is to be generated and has a value in values.',
   });
 }

@@ -6,6 +6,7 @@ export const MATERIAL_CODES = [
   'secret_key_invalid',
   'secret_value_empty',
   'secret_value_too_long',
+  'secret_generate_alternate_invalid',
   'secret_generate_axis_conflict',
   'secret_generate_below_entropy_floor',
   'secret_generate_bytes_out_of_range',
