@@ -113,7 +113,7 @@ const NOT_BUILT = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Berth</title></head>
 <body><h1>The dashboard is not built</h1>
 <p>This control plane is running and answers its <a href="/docs">API</a>. Its dashboard has not been built yet: run
-<code>npm ci</code> and <code>npm run dashboard</code> in the checkout, then load this page again.</p>
+<code>npm run dashboard</code> in the checkout, then load this page again.</p>
 </body></html>
 `;
 
