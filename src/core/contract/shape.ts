@@ -116,8 +116,8 @@ function checkFields(
     if (field === undefined) {
       if (ignored.includes(key)) continue;
       if (others !== undefined && isObject(member)) {
-        const field = path === '' ? key : memberField(path, key);
-        const rejection = check(others, member, field, { ...context, nullClears: false });
+        const place = path === '' ? key : memberField(path, key);
+        const rejection = check(others, member, place, { ...context, nullClears: false });
         if (rejection) return rejection;
         continue;
       }

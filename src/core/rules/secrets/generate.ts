@@ -66,7 +66,7 @@ const oneAxis: GenerateRule = (block, place) => {
   const rendersBytes = block.bytes !== undefined || block.encoding !== undefined;
   if (!rendersBytes || !drawsCharacters(block)) return undefined;
   return reject('secret_generate_axis_conflict', {
-    field: `${place.block}`,
+    field: place.block,
     received: place.show(block),
     why: 'bytes and encoding render random bytes; length and charset draw characters. One block does one of the two.',
   });
