@@ -1,3 +1,4 @@
+import { canonicalJson } from '../model/canonical.ts';
 import type { DeploymentSpec, PortMapping } from '../model/deployment.ts';
 import { deploymentBody, type DeploymentDraft } from './deployment-body.ts';
 
@@ -22,6 +23,22 @@ export function mergeDraft(stored: DeploymentSpec, body: Readonly<Record<string,
     else draft[field] = body[field];
   }
   return draft;
+}
+
+/**
+ * The fields that an update is judged by: those that it sends. One that stops the deployment is judged by those that it changes,
+ * so that stopping works with the whole record sent back too, whatever of it is no longer allowed.
+ */
+export function judgedFields(
+  stored: DeploymentSpec,
+  body: Readonly<Record<string, unknown>>,
+  draft: DeploymentDraft,
+): ReadonlySet<keyof DeploymentDraft> {
+  const before = stored as unknown as Readonly<Record<string, unknown>>;
+  const isChanged = (field: keyof DeploymentDraft): boolean =>
+    canonicalJson(draft[field] ?? null) !== canonicalJson(before[field] ?? null);
+  const sent = FIELDS.filter((field) => field !== 'name' && Object.hasOwn(body, field));
+  return new Set(body['replicas'] === 0 ? sent.filter(isChanged) : sent);
 }
 
 function lostKeys(

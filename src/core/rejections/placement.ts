@@ -20,7 +20,7 @@ export const placementCodes = entries({
     field: 'nodeId',
     title: 'The named node is not one on which this tenant can place.',
     cause:
-      'Placement considers only the enrolled nodes of the deployment’s own tenant. The name is unknown or belongs to another tenant; the answer is the same on purpose. A node that is enrolled but takes no new work at the moment is not refused: the deployment is stored and waits, and `GET /api/v1/deployments/{name}/explain` says why.',
+      'Placement considers only the enrolled nodes of the deployment’s own tenant. The name is unknown or belongs to another tenant; the answer is the same on purpose. The node that the control plane itself runs on keeps what is placed on it and takes new work from the platform’s own tenant only, so that no other tenant can name it. Any other node that is enrolled but takes no new work at the moment is not refused: the deployment is stored and waits, and `GET /api/v1/deployments/{name}/explain` says why.',
     accepted: 'a node listed by GET /api/v1/nodes, or nodeId left out to let the scheduler place',
     failing: '{ "name": "web", "nodeId": "belrin-1" }',
     corrected: '{ "name": "web", "nodeId": "berlin-1" }',

@@ -43,7 +43,7 @@ export const volumeCodes = entries({
     field: 'volumes[<i>].<field>',
     title: 'A volume mount is malformed.',
     cause:
-      'A mount is an object with the typed id of the volume, the path inside the container and, optionally, `readOnly`. The usual reasons are a missing or mistyped field, the name of the volume in place of its id, a relative path, a path with a `..` element, an unknown field, and the same volume or `mountPath` twice in one deployment.',
+      'A mount is an object with the typed id of the volume, the path inside the container and, optionally, `readOnly`. The usual reasons are a missing or mistyped field, the name of the volume in place of its id, a relative path, a path with a `..` element or a slash at its end, `/` and the file systems of the kernel (`/proc`, `/sys` and what is below them, `/dev`), an unknown field, and the same volume or `mountPath` twice in one deployment.',
     accepted:
       '{ "volumeId": "vol_…", "mountPath": "/absolute/path", "readOnly": true | false }, with each volume and each mountPath once',
     failing: '{ "volumes": [ { "volumeId": "vol_01jdexample", "mountPath": "data" } ] }',

@@ -4,6 +4,7 @@ import type { DeploymentSpec } from '../model/deployment.ts';
 import type { NodeName, TenantId } from '../model/ids.ts';
 import type { NodeRecord } from '../model/node.ts';
 import type { VolumeRecord } from '../model/volume.ts';
+import type { DeploymentField } from './rule.ts';
 import { type DeploymentFacts, dependencyWarnings, deploymentFactsRejection } from './deployment-facts.ts';
 
 const SPEC = {
@@ -23,12 +24,19 @@ const VOLUME = {
 
 interface World {
   readonly nodes?: readonly string[];
+  readonly own?: string;
   readonly volumes?: Readonly<Record<string, Partial<VolumeRecord>>>;
   readonly writers?: Readonly<Record<string, readonly string[]>>;
   readonly deployments?: Readonly<Record<string, Partial<DeploymentSpec>>>;
 }
 
-function factsOf({ nodes = [], volumes = {}, writers = {}, deployments = {} }: World): DeploymentFacts {
+function factsOf({
+  own: ownNode,
+  nodes = [],
+  volumes = {},
+  writers = {},
+  deployments = {},
+}: World): DeploymentFacts {
   const records = nodes.map((name) => ({ name }) as NodeRecord);
   const own = <T>(from: Readonly<Record<string, T>>, key: string): T | undefined =>
     Object.hasOwn(from, key) ? from[key] : undefined;
@@ -36,6 +44,7 @@ function factsOf({ nodes = [], volumes = {}, writers = {}, deployments = {} }: W
     tenantId: 't' as TenantId,
     nodes: () => records,
     node: (name) => records.find((record) => record.name === name),
+    closedToTenant: (name) => name === ownNode,
     volume: (id) => {
       const volume = own(volumes, id);
       return volume && { ...VOLUME, ...volume };
@@ -109,12 +118,35 @@ describe('volumes', () => {
   });
 });
 
+describe('an update', () => {
+  const judge = (spec: Partial<DeploymentSpec>, world: World, ...fields: DeploymentField[]) =>
+    deploymentFactsRejection({ ...SPEC, ...spec }, factsOf(world), new Set(fields))?.code;
+
+  it('is judged by the fields that it sends and by what they touch', () => {
+    const gone = { volumes: [mount('vol_9')], nodeId: 'n9', dependsOn: { web: 'healthy' } } as const;
+    expect(judge(gone, {}, 'labels', 'replicas')).toBeUndefined();
+    expect(judge(gone, {}, 'volumes')).toBe('volume_not_found');
+    expect(judge(gone, {}, 'nodeId')).toBe('node_candidates_unresolvable');
+    expect(judge(gone, { nodes: ['n9'] }, 'dependsOn')).toBe('depends_on_cycle');
+    const mounted = { volumes: [mount('vol_1')] };
+    const world = { volumes: { vol_1: {} }, nodes: ['n1', 'n2'] };
+    expect(judge({ ...mounted, replicas: 2 }, world, 'replicas')).toBe('volume_access_mode_conflict');
+    expect(judge({ ...mounted, replicas: 2 }, world, 'labels')).toBeUndefined();
+    expect(judge({ ...mounted, nodeId: 'n2' }, world, 'nodeId')).toBe('volume_primary_mismatch');
+    expect(judge({ ...mounted, nodeId: 'n2' }, world, 'replicas')).toBeUndefined();
+  });
+});
+
 describe('a named node', () => {
   it('must be one of the tenant', () => {
     expect(refuse({ nodeId: 'n1' }, { nodes: ['n1'] })).toBeUndefined();
     expect(refuse({ nodeId: 'n2' }, { nodes: ['n1'] })).toEqual(['node_not_a_placement_candidate', 'nodeId']);
     expect(refuse({ nodeId: 'n1' })).toEqual(['node_candidates_unresolvable', 'nodeId']);
     expect(refuse({}, {})).toBeUndefined();
+    expect(refuse({ nodeId: 'n1' }, { nodes: ['n1', 'n2'], own: 'n1' })).toEqual([
+      'node_not_a_placement_candidate',
+      'nodeId',
+    ]);
   });
 });
 

@@ -6,35 +6,43 @@ import type { VolumeRecord } from '../model/volume.ts';
 import { received } from '../rejections/redaction.ts';
 import { reject } from '../rejections/reject.ts';
 import type { Rejection } from '../rejections/rejection.ts';
+import { isJudged, type Judged } from './rule.ts';
 
 /** What a deployment's rules need to know of the tenant's other records. Reads are lazy: most specs ask for little. */
 export interface DeploymentFacts {
   readonly tenantId: TenantId;
   readonly nodes: () => readonly NodeRecord[];
   readonly node: (name: string) => NodeRecord | undefined;
+  /** Whether the node is the control plane's own, which takes new work from the platform only. */
+  readonly closedToTenant: (name: string) => boolean;
   readonly volume: (id: string) => VolumeRecord | undefined;
   /** Another deployment or job that mounts the volume read-write. */
   readonly otherWriter: (volumeId: string) => string | undefined;
   readonly deployment: (name: string) => DeploymentSpec | undefined;
 }
 
-type FactRule = (spec: DeploymentSpec, facts: DeploymentFacts) => Rejection | undefined;
+type FactRule = (spec: DeploymentSpec, facts: DeploymentFacts, judged?: Judged) => Rejection | undefined;
 
-function volumeRule(spec: DeploymentSpec, facts: DeploymentFacts, index: number): Rejection | undefined {
-  const mount = spec.volumes?.[index];
-  if (mount === undefined) return undefined;
-  const at = (field: string) => `volumes[${index}].${field}`;
+type Mount = NonNullable<DeploymentSpec['volumes']>[number];
+
+/** What a mount itself asks of its volume. */
+function mountRejection(
+  spec: DeploymentSpec,
+  facts: DeploymentFacts,
+  mount: Mount,
+  field: string,
+): Rejection | undefined {
   const volume = facts.volume(mount.volumeId);
   if (volume === undefined) {
     return reject('volume_not_found', {
-      field: at('volumeId'),
+      field,
       received: received(mount.volumeId),
       why: 'The tenant has no volume of this id.',
     });
   }
   if (volume.class !== 'ephemeral' && volume.class !== 'replicated') {
     return reject('volume_class_not_wired', {
-      field: at('volumeId'),
+      field,
       received: received(volume.class),
       why: `Volumes of class ${volume.class} cannot be bound in a deployment yet.`,
     });
@@ -43,53 +51,71 @@ function volumeRule(spec: DeploymentSpec, facts: DeploymentFacts, index: number)
   const before = facts.deployment(spec.name)?.volumes?.find(({ volumeId }) => volumeId === mount.volumeId);
   if (volume.phase !== 'Ready' && before?.readOnly !== mount.readOnly) {
     return reject('volume_not_ready', {
-      field: at('volumeId'),
+      field,
       received: received(volume.phase),
       why: `The volume is ${volume.phase}; only a Ready volume can be mounted.`,
-    });
-  }
-  if (mount.readOnly) return undefined;
-  const writer = facts.otherWriter(mount.volumeId);
-  if (writer !== undefined || spec.replicas > 1) {
-    return reject('volume_access_mode_conflict', {
-      field: at('readOnly'),
-      received: received(mount.readOnly),
-      expected:
-        writer === undefined
-          ? 'replicas 1, or readOnly true'
-          : `readOnly true, or detach the volume from ${writer} first`,
-      why:
-        writer === undefined
-          ? `Each of the ${spec.replicas} instances would be a writer of a ReadWriteOnce volume.`
-          : `${writer} already mounts the volume read-write; a ReadWriteOnce volume has one writer.`,
-    });
-  }
-  if (
-    spec.nodeId !== undefined &&
-    volume.primaryNodeId !== undefined &&
-    spec.nodeId !== volume.primaryNodeId
-  ) {
-    return reject('volume_primary_mismatch', {
-      field: 'nodeId',
-      received: received(spec.nodeId),
-      expected: `${volume.primaryNodeId}, or omit nodeId so that placement follows the volume`,
-      why: `The volume's primary is on ${volume.primaryNodeId}.`,
     });
   }
   return undefined;
 }
 
-export const volumesRule: FactRule = (spec, facts) => {
-  for (const index of (spec.volumes ?? []).keys()) {
-    const rejection = volumeRule(spec, facts, index);
+function writerRejection(
+  spec: DeploymentSpec,
+  facts: DeploymentFacts,
+  mount: Mount,
+  field: string,
+): Rejection | undefined {
+  const writer = facts.otherWriter(mount.volumeId);
+  if (writer === undefined && spec.replicas <= 1) return undefined;
+  return reject('volume_access_mode_conflict', {
+    field,
+    received: received(mount.readOnly),
+    expected:
+      writer === undefined
+        ? 'replicas 1, or readOnly true'
+        : `readOnly true, or detach the volume from ${writer} first`,
+    why:
+      writer === undefined
+        ? `Each of the ${spec.replicas} instances would be a writer of a ReadWriteOnce volume.`
+        : `${writer} already mounts the volume read-write; a ReadWriteOnce volume has one writer.`,
+  });
+}
+
+function primaryRejection(
+  { nodeId }: DeploymentSpec,
+  facts: DeploymentFacts,
+  mount: Mount,
+): Rejection | undefined {
+  const primary = facts.volume(mount.volumeId)?.primaryNodeId;
+  if (nodeId === undefined || primary === undefined || nodeId === primary) return undefined;
+  return reject('volume_primary_mismatch', {
+    field: 'nodeId',
+    received: received(nodeId),
+    expected: `${primary}, or omit nodeId so that placement follows the volume`,
+    why: `The volume's primary is on ${primary}.`,
+  });
+}
+
+export const volumesRule: FactRule = (spec, facts, judged) => {
+  const ofMount = isJudged(judged, ['volumes']);
+  for (const [index, mount] of (spec.volumes ?? []).entries()) {
+    const rejection =
+      (ofMount ? mountRejection(spec, facts, mount, `volumes[${index}].volumeId`) : undefined) ??
+      (!mount.readOnly && (ofMount || (isJudged(judged, ['replicas']) && spec.replicas > 1))
+        ? writerRejection(spec, facts, mount, `volumes[${index}].readOnly`)
+        : undefined) ??
+      (!mount.readOnly && isJudged(judged, ['volumes', 'nodeId'])
+        ? primaryRejection(spec, facts, mount)
+        : undefined);
     if (rejection) return rejection;
   }
   return undefined;
 };
 
-const nodeRule: FactRule = (spec, facts) => {
-  if (spec.nodeId === undefined) return undefined;
-  if (facts.node(spec.nodeId) !== undefined) return undefined;
+const nodeRule: FactRule = (spec, facts, judged) => {
+  if (spec.nodeId === undefined || !isJudged(judged, ['nodeId'])) return undefined;
+  const isOwn = facts.closedToTenant(spec.nodeId);
+  if (facts.node(spec.nodeId) !== undefined && !isOwn) return undefined;
   if (facts.nodes().length === 0) {
     return reject('node_candidates_unresolvable', {
       field: 'nodeId',
@@ -99,13 +125,17 @@ const nodeRule: FactRule = (spec, facts) => {
   }
   const names = facts
     .nodes()
-    .slice(0, 20)
-    .map((node) => node.name);
+    .map((node) => node.name)
+    .filter((name) => !facts.closedToTenant(name))
+    .slice(0, 20);
   return reject('node_not_a_placement_candidate', {
     field: 'nodeId',
     received: received(spec.nodeId),
-    expected: `one of this tenant's nodes (${names.join(', ')}), or omit nodeId`,
-    why: 'The node is not among the nodes that this tenant has enrolled.',
+    expected:
+      names.length === 0 ? 'omit nodeId' : `one of this tenant's nodes (${names.join(', ')}), or omit nodeId`,
+    why: isOwn
+      ? 'The control plane itself runs on this node, which takes new work from the platform tenant only.'
+      : 'The node is not among the nodes that this tenant has enrolled.',
   });
 };
 
@@ -148,7 +178,8 @@ function wayTo(last: string, first: string, reachedFrom: ReadonlyMap<string, str
 const MAX_TOLD = 20;
 
 /** The path is told, so that the reader sees where to cut. */
-const dependencyCycleRule: FactRule = (spec, facts) => {
+const dependencyCycleRule: FactRule = (spec, facts, judged) => {
+  if (!isJudged(judged, ['dependsOn'])) return undefined;
   const reachedFrom = new Map<string, string>();
   for (const name of dependenciesOf(spec)) {
     const cycle = cycleThrough(name, spec, facts, reachedFrom);
@@ -171,9 +202,10 @@ const FACT_RULES: readonly FactRule[] = [volumesRule, nodeRule, dependencyCycleR
 export function deploymentFactsRejection(
   spec: DeploymentSpec,
   facts: DeploymentFacts,
+  judged?: Judged,
 ): Rejection | undefined {
   for (const rule of FACT_RULES) {
-    const rejection = rule(spec, facts);
+    const rejection = rule(spec, facts, judged);
     if (rejection) return rejection;
   }
   return undefined;

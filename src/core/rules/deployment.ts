@@ -7,7 +7,7 @@ import { imageRule } from './image.ts';
 import { nameRule } from './name.ts';
 import { placementRules } from './placement.ts';
 import { replicasRule } from './replicas.ts';
-import type { DeploymentInput, Rule } from './rule.ts';
+import { type DeploymentInput, type Rule, reading } from './rule.ts';
 import { secretRules } from './secrets/list.ts';
 import { volumeMountsRule } from './volumes.ts';
 import { commandRule, dependsOnRule, ingressRule, portsRule, resourcesRule, updateRule } from './workload.ts';
@@ -23,10 +23,8 @@ function secretsVersionRule({ draft }: DeploymentInput) {
 }
 
 /** Of a deployment's or job's own list of secrets. */
-export const workloadSecretRules: readonly Rule<DeploymentInput>[] = secretRules.map(
-  (rule) =>
-    ({ draft, limits }) =>
-      rule(draft as SecretBearingDraft, limits.secretPolicy),
+export const workloadSecretRules: readonly Rule<DeploymentInput>[] = secretRules.map(({ reads, rule }) =>
+  reading(reads, ({ draft, limits }) => rule(draft as SecretBearingDraft, limits.secretPolicy)),
 );
 
 /**
@@ -34,19 +32,19 @@ export const workloadSecretRules: readonly Rule<DeploymentInput>[] = secretRules
  * wins. Shape and kind are checked before, by the decoder.
  */
 export const deploymentRules: readonly Rule<DeploymentInput>[] = [
-  ({ draft, limits }) => nameRule(draft.name, limits.reservedNames),
-  imageRule,
-  replicasRule,
-  commandRule,
-  healthCheckRule,
-  environmentRule,
+  reading(['name'], ({ draft, limits }) => nameRule(draft.name, limits.reservedNames)),
+  reading(['image'], imageRule),
+  reading(['replicas'], replicasRule),
+  reading(['command'], commandRule),
+  reading(['healthCheck'], healthCheckRule),
+  reading(['environment'], environmentRule),
   ...workloadSecretRules,
-  secretsVersionRule,
-  volumeMountsRule,
+  reading(['secretsVersion'], secretsVersionRule),
+  reading(['volumes'], volumeMountsRule),
   ...placementRules,
-  resourcesRule,
-  dependsOnRule,
-  portsRule,
-  ingressRule,
-  updateRule,
+  reading(['resources'], resourcesRule),
+  reading(['dependsOn'], dependsOnRule),
+  reading(['ports'], portsRule),
+  reading(['ingress'], ingressRule),
+  reading(['update'], updateRule),
 ];

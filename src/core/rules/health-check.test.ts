@@ -1,8 +1,6 @@
-import { performance } from 'node:perf_hooks';
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { DeploymentDraft } from '../contract/deployment-body.ts';
-import { cannotFail, healthCheckRule } from './health-check.ts';
+import { healthCheckRule } from './health-check.ts';
 import { limits } from './sample-deployment.ts';
 
 type Check = NonNullable<DeploymentDraft['healthCheck']>;
@@ -72,46 +70,14 @@ describe('refused', () => {
 });
 
 describe('a command that cannot fail', () => {
-  it.each([
-    [['true']],
-    [[' true ; ']],
-    [[':']],
-    [['exit 0']],
-    [['exit', '0']],
-    [['/bin/true', 'x']],
-    [['sh', '-c', 'true']],
-    [['/bin/bash', '-lc', 'exit 0']],
-    [['curl localhost || true']],
-    [['curl localhost; :']],
-    [['curl localhost || exit 0;']],
-    [['exit 0; true']],
-  ])('%j', (command) => {
-    expect(cannotFail(command)).toBe(true);
-  });
+  it.each([[['true']], [['x || true']], [['x | cat']], [['sh', '-c', 'x; exit 0']], [[' NONE ']]])(
+    '%j is no check',
+    (command) => {
+      expect(refuse({ ...GOOD, command })).toEqual(['healthcheck_type_inert', 'healthCheck.type']);
+    },
+  );
 
-  it.each([
-    [['curl -f localhost || exit 1']],
-    [['curl -f localhost || exit 1; exit 0']],
-    [['set -e; curl -f localhost; true']],
-    [['true-check']],
-    [['/bin/trueish']],
-    [['test', '-f', '/ready']],
-    [['sh', '-c', 'pg_isready']],
-  ])('but %j can', (command) => {
-    expect(cannotFail(command)).toBe(false);
-  });
-
-  it('is decided in little time on any text', () => {
-    for (const unit of [';', ' ', '|', '; ', '||', ';true', 'exit ']) {
-      const line = unit.repeat(500_000 / unit.length);
-      const started = performance.now();
-      cannotFail([`${line}x`]);
-      cannotFail(['sh', '-c', `x${line}`]);
-      expect(performance.now() - started, JSON.stringify(unit)).toBeLessThan(500);
-    }
-  });
-
-  it('never throws', () => {
-    fc.assert(fc.property(fc.array(fc.string()), (command) => typeof cannotFail(command) === 'boolean'));
+  it.each([[['x || exit 1']], [['sleep 3600']], [['test', '-f', '/ready']]])('but %j is one', (command) => {
+    expect(refuse({ ...GOOD, command })).toBeUndefined();
   });
 });

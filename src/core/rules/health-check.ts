@@ -4,69 +4,17 @@ import { received } from '../rejections/redaction.ts';
 import { reject } from '../rejections/reject.ts';
 import type { Rejection } from '../rejections/rejection.ts';
 import type { DeploymentInput } from './rule.ts';
+import { cannotFail } from './shell/status.ts';
 
 const RETRIES_FLOOR = 3;
 const TIMEOUT_FLOOR_MS = 10_000;
 const MAX_DURATION_MS = 24 * 3_600_000;
 
-const NO_OP = new Set([
-  'true',
-  ':',
-  'exit 0',
-  'exit',
-  '/bin/true',
-  '/usr/bin/true',
-  'NONE',
-  'test 1',
-  '[ 1 ]',
-]);
-const SHELLS = new Set([
-  'sh',
-  'bash',
-  'ash',
-  'dash',
-  '/bin/sh',
-  '/bin/bash',
-  '/bin/ash',
-  '/bin/dash',
-  '/usr/bin/sh',
-]);
-const SWALLOWED = /(?:\|\||;)\s*(?:true|:|exit 0|\/bin\/true)$/;
-/** With one of these before its end, a line may still fail: `curl … || exit 1; exit 0`, `set -e; …`. */
-const LEAVES_EARLY = /\bexit\b(?!\s+0\b)|\bset\s+-|\b(?:return|kill|exec)\b/;
-/** Longer lines are not looked into: they are scripts, and the patterns see a text of bounded length only. */
-const MAX_EXAMINED = 4096;
-
-/** By hand, because `[;\s]+$` takes quadratic time on a line of semicolons that ends otherwise. */
-function withoutEnding(text: string): string {
-  let end = text.length;
-  while (end > 0 && /[;\s]/.test(text.charAt(end - 1))) end -= 1;
-  return text.slice(0, end);
-}
-
-function swallowsFailure(text: string): boolean {
-  if (text.length > MAX_EXAMINED) return false;
-  const ending = SWALLOWED.exec(text);
-  return ending !== null && !LEAVES_EARLY.test(text.slice(0, ending.index));
-}
-
-/** A command that cannot fail would satisfy the dependsOn and rollout gates falsely (spec 2.3). */
-export function cannotFail(command: readonly string[]): boolean {
-  const [first, ...rest] = command;
-  if (first === undefined) return false;
-  if (SHELLS.has(first) && rest[0]?.endsWith('c') === true && rest.length === 2)
-    return cannotFail(rest.slice(1));
-  const text = withoutEnding((rest.length === 0 ? first : command.join(' ')).trim());
-  if (NO_OP.has(text)) return true;
-  if (first === 'true' || first === ':' || first === '/bin/true' || first === '/usr/bin/true') return true;
-  return rest.length === 0 && swallowsFailure(text);
-}
-
 function inert(value: unknown, why: string): Rejection {
   return reject('healthcheck_type_inert', { field: 'healthCheck.type', received: received(value), why });
 }
 
-function typeRule(type: unknown): Rejection | undefined {
+export function healthCheckTypeRule(type: unknown): Rejection | undefined {
   if (type === undefined || type === null || type === '' || type === 'none' || type === 'NONE') {
     return inert(
       type ?? undefined,
@@ -98,7 +46,7 @@ function durationRule(field: string, text: string | undefined): Rejection | unde
 export function healthCheckRule({ draft }: DeploymentInput): Rejection | undefined {
   const check = draft.healthCheck;
   if (check === undefined) return undefined;
-  const type = typeRule(check.type);
+  const type = healthCheckTypeRule(check.type);
   if (type) return type;
   const command = check.command ?? [];
   if (command.every((word) => word.trim() === '' || isEnginePrefix(word))) {
@@ -108,7 +56,8 @@ export function healthCheckRule({ draft }: DeploymentInput): Rejection | undefin
       why: 'An exec check needs the command to run inside the container.',
     });
   }
-  if (cannotFail(command)) {
+  // Docker's word for "no check"; the others are commands whose last status is always zero.
+  if ((command.length === 1 && command[0]?.trim() === 'NONE') || cannotFail(command)) {
     return inert(
       command,
       'The command cannot fail, so it checks nothing, yet the dependsOn and rolling-update gates would rely on it.',

@@ -4,7 +4,7 @@ import { received } from '../rejections/redaction.ts';
 import { reject } from '../rejections/reject.ts';
 import type { Rejection } from '../rejections/rejection.ts';
 import { isDnsLabel } from './name.ts';
-import type { DeploymentInput, Rule } from './rule.ts';
+import { type DeploymentInput, type Rule, reading } from './rule.ts';
 
 const COUNTRY = /^[A-Z]{2}$/;
 const LABEL_KEY = /^[A-Za-z0-9](?:[A-Za-z0-9_./-]{0,251}[A-Za-z0-9])?$/;
@@ -128,8 +128,8 @@ function filtersRule({ draft }: DeploymentInput): Rejection | undefined {
 }
 
 export const placementRules: readonly Rule<DeploymentInput>[] = [
-  handwrittenRule,
-  ({ draft }) => labelsRule(draft.labels ?? {}),
-  residencyRule,
-  filtersRule,
+  reading(['labels'], handwrittenRule),
+  reading(['labels'], ({ draft }) => labelsRule(draft.labels ?? {})),
+  reading(['placement'], residencyRule),
+  reading(['placement'], filtersRule),
 ];

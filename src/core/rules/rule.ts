@@ -12,14 +12,32 @@ export interface Limits {
   readonly volumesEnabled: boolean;
 }
 
+export type DeploymentField = keyof DeploymentDraft;
+
+/** The fields that a write is judged by; absent: all of them. See docs/request-path.md. */
+export type Judged = ReadonlySet<DeploymentField>;
+
 /** The merged and altered draft of a deployment, before it may become a record. */
 export interface DeploymentInput {
   readonly draft: DeploymentDraft;
   readonly limits: Limits;
+  readonly judged?: Judged | undefined;
 }
 
 /** A rule needs no I/O and answers with a rejection or nothing. */
 export type Rule<Input> = (input: Input) => Rejection | undefined;
+
+export function isJudged(judged: Judged | undefined, fields: readonly DeploymentField[]): boolean {
+  return judged === undefined || fields.some((field) => judged.has(field));
+}
+
+/** A rule with the fields that it reads: an update that sends none of them is not judged by it. */
+export function reading(
+  fields: readonly DeploymentField[],
+  rule: Rule<DeploymentInput>,
+): Rule<DeploymentInput> {
+  return (input) => (isJudged(input.judged, fields) ? rule(input) : undefined);
+}
 
 export function firstRejection<Input>(rules: readonly Rule<Input>[], input: Input): Rejection | undefined {
   for (const rule of rules) {

@@ -29,11 +29,21 @@ describe('volume mounts', () => {
     [{ ...GOOD, volumeId: 1 }, 'volumes[0].volumeId'],
     [{ volumeId: 'vol_1' }, 'volumes[0].mountPath'],
     [{ ...GOOD, mountPath: 'data' }, 'volumes[0].mountPath'],
+    ...['/', '/proc', '/proc/self', '/sys', '/sys/fs', '/dev', '/dev/', '/data/', '//data', '/a/./b'].map(
+      (mountPath) => [{ ...GOOD, mountPath }, 'volumes[0].mountPath'] as const,
+    ),
     [{ ...GOOD, readOnly: 'true' }, 'volumes[0].readOnly'],
     [{ ...GOOD, readOnly: null }, 'volumes[0].readOnly'],
   ])('refuses %j', (mount, field) => {
     expect(refuse([mount])).toEqual(['volume_mount_shape', field]);
   });
+
+  it.each(['/process', '/system', '/dev/shm', '/devices', '/data/proc'])(
+    'accepts the path %j',
+    (mountPath) => {
+      expect(refuse([{ ...GOOD, mountPath }])).toBeUndefined();
+    },
+  );
 
   it('refuses a path or a volume used twice', () => {
     expect(refuse([GOOD, { ...GOOD, volumeId: 'vol_2' }])).toEqual([

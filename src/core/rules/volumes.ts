@@ -24,6 +24,9 @@ export function isMountPath(path: string): boolean {
   return segments.every((segment) => segment !== '' && segment !== '.' && segment !== '..');
 }
 
+/** Every container has the kernel's own file systems there: an engine refuses the mount, or starts what cannot run. */
+const KERNEL_PATH = /^\/(?:(?:proc|sys)(?:\/|$)|dev$)/;
+
 function mountRule(index: number, mount: unknown): Rejection | undefined {
   if (typeof mount !== 'object' || mount === null || Array.isArray(mount)) {
     return malformed(
@@ -65,6 +68,15 @@ function mountRule(index: number, mount: unknown): Rejection | undefined {
       mountPath,
       'an absolute path below /, without . and .. elements',
       'The path inside the container must be absolute and plain.',
+    );
+  }
+  if (KERNEL_PATH.test(mountPath)) {
+    return malformed(
+      index,
+      'mountPath',
+      mountPath,
+      'a path outside /proc and /sys, and not /dev itself',
+      'No engine starts a container with a volume in the place of a file system of the kernel.',
     );
   }
   if (readOnly !== undefined && typeof readOnly !== 'boolean') {

@@ -88,7 +88,7 @@ async function attemptCreate(
   const workload = jobWorkload(spec);
   const stateful =
     (await secretRejection(admission.secrets, tenant, draft, workload, undefined)) ??
-    jobFactsRejection(workload, jobFacts(tenant, spec.name));
+    jobFactsRejection(workload, jobFacts(admission, caller, spec.name));
   if (stateful) return asSent(stateful, altered);
   const image = await imageAnswer(admission, caller, spec, undefined);
   if (isRejection(image)) return image;
@@ -106,7 +106,7 @@ async function attemptCreate(
   };
   const alterations = [...altered, ...material.alterations];
   // As for deployments: the registry and the secrets store were asked meanwhile.
-  const moved = jobFactsRejection(workload, jobFacts(tenant, spec.name));
+  const moved = jobFactsRejection(workload, jobFacts(admission, caller, spec.name));
   if (moved) return moved;
   const warnings = [...image, ...residencyWarnings(admission, caller, workload)];
   const body = { ...jobView(record, 0, undefined), removed: [], alterations, warnings };

@@ -14,6 +14,7 @@ import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { dependencyWarnings, deploymentFactsRejection } from '../../core/rules/deployment-facts.ts';
+import { isJudged } from '../../core/rules/rule.ts';
 import { checkNothingPersists } from '../../core/rules/secrets/persist-guard.ts';
 import { residencyWarning } from '../../core/scheduler/residency.ts';
 import { planPlacement } from '../placement/explanation.ts';
@@ -46,7 +47,7 @@ export interface DeploymentWrite {
 }
 
 function warnings(admission: Admission, caller: Caller, spec: DeploymentSpec): Warning[] {
-  const facts = deploymentFacts(caller.tenant, spec.name);
+  const facts = deploymentFacts(admission, caller, spec.name);
   return [...dependencyWarnings(spec, facts), ...residencyWarnings(admission, caller, spec)];
 }
 
@@ -101,18 +102,22 @@ export interface AdmittedSpec {
   readonly material: PlannedMaterial;
 }
 
+/** What the stateful rules of secrets read; an update without one of them does not ask the secrets store. */
+const SECRET_FIELDS = ['environment', 'secrets', 'composedEnvironment', 'volumes'] as const;
+
 /** Every rule that needs stored state or another program: facts, the registry's answer, the secrets store. */
 export async function admitSpec(
   admission: Admission,
   caller: Caller,
-  { draft, alterations }: AdmittedDraft,
+  { draft, alterations, judged }: AdmittedDraft,
   before: DeploymentSpec | undefined,
 ): Promise<AdmittedSpec | Rejection> {
   const { tenant } = caller;
   const spec = specOfDraft(draft);
   const stateful =
-    (await secretRejection(admission.secrets, tenant, draft, spec, before)) ??
-    deploymentFactsRejection(spec, deploymentFacts(tenant, spec.name));
+    (isJudged(judged, SECRET_FIELDS)
+      ? await secretRejection(admission.secrets, tenant, draft, spec, before)
+      : undefined) ?? deploymentFactsRejection(spec, deploymentFacts(admission, caller, spec.name), judged);
   if (stateful) return asSent(stateful, alterations);
   const image = await imageAnswer(admission, caller, spec, before);
   if (isRejection(image)) return image;
@@ -180,7 +185,11 @@ export async function attemptDeploymentWrite(
   if (dryRun) return { answer: withPlan(admission, caller, answer, before, record) };
 
   // The registry and the secrets store were asked meanwhile: what the guards below hold must still be what the rules saw.
-  const moved = deploymentFactsRejection(spec, deploymentFacts(tenant, spec.name));
+  const moved = deploymentFactsRejection(
+    spec,
+    deploymentFacts(admission, caller, spec.name),
+    admitted.judged,
+  );
   if (moved) return moved;
   const transaction = writeTransaction(admission, caller, record, previous, change, said);
   claimVolumes(tenant, spec.name, { before, after: spec }, transaction);

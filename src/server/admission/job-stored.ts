@@ -7,6 +7,7 @@ import type { JobFacts } from '../../core/rules/job.ts';
 import type { Stored } from '../store/collection.ts';
 import { joinId } from '../store/keys.ts';
 import type { TenantStore } from '../store/store.ts';
+import type { Admission, Caller } from './admission.ts';
 import { deploymentFacts } from './deployment-stored.ts';
 
 export function findJob(tenant: TenantStore, name: string): Stored<JobRecord> | undefined {
@@ -30,9 +31,10 @@ export function jobNotFound(name: string): Rejection {
   });
 }
 
-export function jobFacts(tenant: TenantStore, name: string): JobFacts {
+export function jobFacts(admission: Pick<Admission, 'clusters'>, caller: Caller, name: string): JobFacts {
+  const { tenant } = caller;
   return {
-    ...deploymentFacts(tenant, jobOwner(name)),
+    ...deploymentFacts(admission, caller, jobOwner(name)),
     reachable: () =>
       tenant
         .list('nodes')

@@ -28,7 +28,7 @@ export function withinStoredPolicy(
     why: `the scaling policy allows ${bounds}; change the policy to go beyond`,
   };
   return {
-    admitted: { draft: { ...draft, replicas }, alterations: [...alterations, alteration] },
+    admitted: { ...admitted, draft: { ...draft, replicas }, alterations: [...alterations, alteration] },
     policy,
   };
 }

@@ -15,11 +15,11 @@ export interface UpdateOptions {
 }
 
 /** `name` in the path wins the look-up; a body that names another deployment is a mistake, not a rename. */
-function selectedName(admission: Admission, pathName: string | undefined, body: Body): string | Rejection {
+function selectedName(pathName: string | undefined, body: Body): string | Rejection {
   const named = body['name'];
   if (pathName === undefined) {
-    const rejection = nameRule(named as string | null | undefined, admission.limits.reservedNames);
-    return rejection ?? (named as string);
+    // A name that was reserved later still names the deployment that has it.
+    return nameRule(named as string | null | undefined, []) ?? (named as string);
   }
   return pathName;
 }
@@ -34,7 +34,7 @@ export async function updateDeployment(
   const malformed = shapeRejection(body);
   if (malformed) return malformed;
   const sent = body as Body;
-  const selected = selectedName(admission, pathName, sent);
+  const selected = selectedName(pathName, sent);
   if (isRejection(selected)) return selected;
   return commitAttempts(admission, caller, async () => {
     const { stored, field } = findDeployment(caller.tenant, selected);
@@ -57,6 +57,7 @@ export async function updateDeployment(
       sent,
       {
         secretsVersion: stored.record.spec.secretsVersion,
+        spec: stored.record.spec,
         view: storedDeploymentView(caller.tenant, stored),
       },
       admission.limits,

@@ -8,7 +8,11 @@ import { secretRules } from './list.ts';
 const GOOD: SecretDraft = { name: 'DB', vault_path: 'resources/db', anchor: 'external', rotation: 'restart' };
 
 function refuse(draft: SecretBearingDraft) {
-  const rejection = firstRejection(secretRules, draft, DEFAULT_SECRET_POLICY);
+  const rejection = firstRejection(
+    secretRules.map(({ rule }) => rule),
+    draft,
+    DEFAULT_SECRET_POLICY,
+  );
   return rejection && [rejection.code, rejection.field];
 }
 const refuseEntry = (entry: SecretDraft) => refuse({ secrets: [{ ...GOOD, ...entry }] });
@@ -203,7 +207,11 @@ describe('redaction', () => {
     { secrets: [GOOD], composedEnvironment: { [`${MARKER} x`]: '{{secret.db.a}}' } },
   ];
   it.each(leaky)('never echoes material: %#', (draft) => {
-    const rejection = firstRejection(secretRules, draft, DEFAULT_SECRET_POLICY);
+    const rejection = firstRejection(
+      secretRules.map(({ rule }) => rule),
+      draft,
+      DEFAULT_SECRET_POLICY,
+    );
     expect(rejection?.received).toMatch(/^\(redacted, \w+, \d+ bytes\)$/);
     expect(JSON.stringify(rejection)).not.toContain(MARKER);
   });

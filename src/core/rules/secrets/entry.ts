@@ -142,11 +142,23 @@ function siblingsOf({ secrets = [], volumes = [] }: SecretBearingDraft): Sibling
   return { firstOfName, namespaceOfLabel, declaredVolumes: declaredVolumes(volumes) };
 }
 
-export function checkEntries(draft: SecretBearingDraft, policy: SecretPolicy): Rejection | undefined {
+function checkEach(
+  rules: readonly EntryRule[],
+  draft: SecretBearingDraft,
+  policy: SecretPolicy,
+): Rejection | undefined {
   const siblings = siblingsOf(draft);
   for (const [index, entry] of (draft.secrets ?? []).entries()) {
-    const rejection = firstRejection(entryRules, entry, index, siblings, policy);
+    const rejection = firstRejection(rules, entry, index, siblings, policy);
     if (rejection !== undefined) return rejection;
   }
   return undefined;
+}
+
+export function checkEntries(draft: SecretBearingDraft, policy: SecretPolicy): Rejection | undefined {
+  return checkEach(entryRules, draft, policy);
+}
+
+export function checkAnchorsDeclared(draft: SecretBearingDraft, policy: SecretPolicy): Rejection | undefined {
+  return checkEach([anchorDeclared], draft, policy);
 }

@@ -1,21 +1,27 @@
 import type { SecretBearingDraft } from '../../contract/secret-draft.ts';
 import type { DeploymentSpec } from '../../model/deployment.ts';
+import type { DeploymentField } from '../rule.ts';
 import type { SecretPolicy } from '../../model/secret-limits.ts';
 import type { VolumeType } from '../../model/volume.ts';
 import type { Rejection } from '../../rejections/rejection.ts';
 import { checkAnchoredKept, checkAnchorVolumeKept } from './anchored.ts';
 import { checkCollisions, type KnownKeys } from './collision.ts';
 import { checkComposed } from './compose.ts';
-import { checkEntries } from './entry.ts';
+import { checkAnchorsDeclared, checkEntries } from './entry.ts';
 import { checkSplitAcross } from './path.ts';
 
 export type SecretRule = (draft: SecretBearingDraft, policy: SecretPolicy) => Rejection | undefined;
 
 /** Rules of a deployment's or job's secrets that need no facts, in order; secrets before composedEnvironment (decisions §1). */
-export const secretRules: readonly SecretRule[] = [
-  checkEntries,
-  (draft) => checkComposed(draft),
-  (draft) => checkCollisions(draft),
+export const secretRules: readonly {
+  readonly reads: readonly DeploymentField[];
+  readonly rule: SecretRule;
+}[] = [
+  { reads: ['secrets'], rule: checkEntries },
+  // A list of volumes that is sent alone touches the anchors and nothing else of the secrets.
+  { reads: ['volumes'], rule: checkAnchorsDeclared },
+  { reads: ['secrets', 'composedEnvironment'], rule: checkComposed },
+  { reads: ['environment', 'secrets', 'composedEnvironment'], rule: (draft) => checkCollisions(draft) },
 ];
 
 /** What the tenant's stored state says about the draft. */

@@ -1,0 +1,62 @@
+import { performance } from 'node:perf_hooks';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ABLE_TO_FAIL, INERT } from './sample-lines.ts';
+import { cannotFail } from './status.ts';
+
+describe('the last status of a command line', () => {
+  it.each(INERT)('%j cannot be other than zero', (line) => {
+    expect(cannotFail([line])).toBe(true);
+    expect(cannotFail(['sh', '-c', line])).toBe(true);
+  });
+
+  it.each(ABLE_TO_FAIL)('%j may be', (line) => {
+    expect(cannotFail([line])).toBe(false);
+    expect(cannotFail(['sh', '-c', line])).toBe(false);
+  });
+
+  it.each([
+    [['true', 'x'], true],
+    [['echo', 'a; exit 1'], true],
+    [['exit', '0'], true],
+    [['/bin/bash', '-lc', 'exit 0'], true],
+    [['sh', '-ec', 'true'], true],
+    [['sh', '-ec', 'x; true'], false],
+    [['sh', '/check.sh'], false],
+    [['sh', '-c'], false],
+    [['test', '-f', '/ready'], false],
+    [['sleep', '1'], false],
+    [['cat'], false],
+    [['x', '||', 'true'], false],
+    [[], false],
+  ] as const)('%j in argv form: %s', (command, expected) => {
+    expect(cannotFail(command)).toBe(expected);
+  });
+
+  it('is decided in little time on any text, and never throws', () => {
+    for (const unit of [
+      ';',
+      ' ',
+      '|',
+      '; ',
+      '||',
+      ';true',
+      'exit ',
+      '(',
+      '$(',
+      '"',
+      '{ ',
+      'if ',
+      'x|',
+      '`',
+      '!',
+    ]) {
+      const line = unit.repeat(4000 / unit.length);
+      const started = performance.now();
+      cannotFail([`${line}x`]);
+      cannotFail(['sh', '-c', `x${line}`]);
+      expect(performance.now() - started, JSON.stringify(unit)).toBeLessThan(500);
+    }
+    fc.assert(fc.property(fc.array(fc.string()), (command) => typeof cannotFail(command) === 'boolean'));
+  });
+});
