@@ -30,7 +30,7 @@ export default defineConfig({
         test: {
           ...started,
           name: 'flow',
-          include: ['test/{flow,conformance,faults}/**/*.test.ts'],
+          include: ['test/{flow,conformance,faults,security}/**/*.test.ts'],
           sequence: { groupOrder: 1 },
         },
       },

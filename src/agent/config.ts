@@ -1,5 +1,7 @@
 import { nearest } from '../core/contract/nearest.ts';
+import { nodeNameOf } from '../core/model/host-name.ts';
 import { LABEL_DOMAIN, NODE_LABELS } from '../core/model/labels.ts';
+import { withoutTrailing } from '../core/model/text-end.ts';
 import { FLAGS, type Flag, type FlagName } from './flags.ts';
 import { REMEMBERED, type Remembered } from './remembered.ts';
 import { VOLUME_ENGINES } from './volumes/names.ts';
@@ -177,14 +179,8 @@ function nodeName(name: string): string {
   return name;
 }
 
-/** A host name is not always a node name: `Büro_PC.local` is not. */
 export function sanitisedName(hostname: string): string {
-  const name = hostname
-    .toLowerCase()
-    .replace(/[^a-z0-9.-]+/g, '-')
-    .replace(/^[^a-z0-9]+/, '')
-    .slice(0, 63)
-    .replace(/[^a-z0-9]+$/, '');
+  const name = nodeNameOf(hostname);
   return name === '' ? 'node' : name;
 }
 
@@ -196,7 +192,7 @@ function serverUrl(text: string): string {
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
     throw new Problem('--server: an address without user, query and fragment is expected');
   }
-  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+  return `${url.origin}${withoutTrailing(url.pathname, '/')}`;
 }
 
 function joinSource(token: string | undefined, path: string | undefined): JoinSource | undefined {
@@ -250,5 +246,5 @@ function copyInterval(text: string): number {
 
 function absolute(flag: FlagName, path: string): string {
   if (!path.startsWith('/')) throw new Problem(`--${flag} ${path}: expected an absolute path`);
-  return path.length > 1 ? path.replace(/\/+$/, '') : path;
+  return path.length > 1 ? withoutTrailing(path, '/') : path;
 }

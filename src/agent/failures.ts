@@ -40,7 +40,13 @@ const PULL_BACK_OFF: Readonly<Record<PullFailure, BackOff>> = {
 };
 
 const PORT_TAKEN = /port is already allocated|address already in use|failed to bind (host )?port/i;
-const COMMAND_MISSING = /executable file not found|exec: .*(no such file or directory|permission denied)/i;
+
+/** What runtimes say about a command that the image does not have, or that cannot be run. */
+function isCommandMissing(message: string): boolean {
+  if (/executable file not found/i.test(message)) return true;
+  const at = message.search(/exec: /i);
+  return at !== -1 && /no such file or directory|permission denied/i.test(message.slice(at));
+}
 
 export interface Problem {
   readonly failure: Pick<Failure, 'step' | 'reason' | 'message'>;
@@ -61,7 +67,7 @@ export function problemOf(step: InstanceStep['kind'], error: unknown): Problem {
   if (error instanceof UnsafeSpecError) return problem('spec_refused', SLOW_BACK_OFF);
   if (step === 'ensureNetwork' && error instanceof EngineConflictError) return problem('network_conflict');
   if (step === 'start' && PORT_TAKEN.test(message)) return problem('port_in_use');
-  if (step === 'start' && COMMAND_MISSING.test(message)) return problem('command_not_found', SLOW_BACK_OFF);
+  if (step === 'start' && isCommandMissing(message)) return problem('command_not_found', SLOW_BACK_OFF);
   return problem(REASONS[step], isNoSpace(error) ? SLOW_BACK_OFF : USUAL_BACK_OFF);
 }
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { Client, nextPage } from './client.ts';
+import { Client } from './client.ts';
 import { EXIT } from './exit-code.ts';
 import { Failure, Refused } from './failure.ts';
 
@@ -126,9 +126,3 @@ describe('the client', () => {
     );
   });
 });
-
-it.each([
-  ['</api/v1/x?cursor=a>; rel="next"', '/api/v1/x?cursor=a'],
-  ['</x>; rel="prev"', undefined],
-  [undefined, undefined],
-])('the next page of %s is %s', (link, page) => expect(nextPage(link)).toBe(page));

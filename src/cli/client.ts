@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
+import { nextLink } from '../core/contract/next-link.ts';
 import type { Target } from './context.ts';
 import { EXIT } from './exit-code.ts';
 import { Failure, Refused } from './failure.ts';
@@ -84,7 +85,7 @@ export class Client {
     while (next !== undefined) {
       const { body, headers } = await this.need({ path: next });
       found.push(...(body as readonly Json[]));
-      next = nextPage(headers.link);
+      next = nextLink(headers.link);
     }
     return found;
   }
@@ -190,12 +191,6 @@ export function queryText(query: Readonly<Record<string, string | undefined>>): 
     value === undefined ? [] : [[key, value] as [string, string]],
   );
   return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`;
-}
-
-export function nextPage(link: unknown): string | undefined {
-  if (typeof link !== 'string') return undefined;
-  const match = /<([^>]+)>;\s*rel="next"/.exec(link);
-  return match?.[1];
 }
 
 function parseJson(text: string): unknown {

@@ -2,6 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, statSync, w
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { nearest } from '../core/contract/nearest.ts';
+import { withoutTrailing } from '../core/model/text-end.ts';
 import { Failure, messageOf, usage } from './failure.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -110,7 +111,7 @@ export function serverUrl(text: string): string {
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
     throw usage('the address of a control plane has no user, query or fragment');
   }
-  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+  return `${url.origin}${withoutTrailing(url.pathname, '/')}`;
 }
 
 /** Flags before variables before the context; a variable for one part leaves the other parts of the context. */

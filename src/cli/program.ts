@@ -124,7 +124,11 @@ function namedBelow(body: CommandBody, [word]: readonly string[]): readonly stri
 
 /** Commander's words, without its prefix, on one line. */
 function complaint(message: string): string {
-  return message.replace(/^error: /, '').replaceAll(/\s*\n\s*/g, ' ');
+  const lines = message.replace(/^error: /, '').split('\n');
+  return lines
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .join(' ');
 }
 
 function build(

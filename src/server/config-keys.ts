@@ -125,7 +125,7 @@ export const CONFIG_KEYS = [
     type: 'strings',
     default: ['localhost', '127.0.0.1'],
     description:
-      'Registries that may have private addresses: host or host:port, with http:// for plain HTTP.',
+      'Registries that may have private addresses: host:port, host alone for its ports 80, 443 and 5000, or host:* for nearly all; with http:// for plain HTTP.',
   },
   {
     path: 'registries.insecure',

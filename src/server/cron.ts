@@ -1,5 +1,6 @@
 import { Cron } from 'croner';
 import type { CronSchedule, ParseSchedule } from '../core/model/schedule.ts';
+import { withoutTrailing } from '../core/model/text-end.ts';
 
 const MAX_TEXT = 128;
 
@@ -14,7 +15,7 @@ export const parseSchedule: ParseSchedule = (text) => {
     return scheduleOf(new Cron(text, { timezone: 'UTC', mode: '5-or-6-parts' }));
   } catch (error) {
     const told = error instanceof Error ? error.message : String(error);
-    return { problem: told.replace(/^\w+: /, '').replace(/\.+$/, '') };
+    return { problem: withoutTrailing(told.replace(/^\w+: /, ''), '.') };
   }
 };
 

@@ -39,7 +39,8 @@ export async function startControlPlane(
   const dataDir = await mkdtemp(join(tmpdir(), 'berth-'));
   const config = loadConfig(
     ['--data-dir', dataDir, '--listen', '127.0.0.1:0', '--log-level', 'silent', ...flags],
-    environment,
+    // Registries of tests listen on free ports.
+    { BERTH_REGISTRIES_ALLOW_PRIVATE: '127.0.0.1:*,localhost:*', ...environment },
   );
   const server = await startServer({
     config,

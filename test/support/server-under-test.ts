@@ -75,6 +75,8 @@ const DEFAULTS = {
   nodeName: 'control-plane-under-test',
   'rateLimit.perSecond': 1_000_000,
   'rateLimit.burst': 1_000_000,
+  // Registries of tests listen on free ports.
+  'registries.allowPrivate': ['127.0.0.1:*', 'localhost:*'],
 };
 
 function nested(flat: Readonly<Record<string, unknown>>): Record<string, unknown> {

@@ -174,6 +174,8 @@ describe('image hosts that lead inside (I-09)', () => {
       expect((await ask(check, `inside.example:${port}/x/y:1`)).kind).toBe('unreachable');
       expect(asked).toBe(0);
       await ask(check, `inside.example:${decoy.port + 1}/x/y:1`);
+      expect(asked).toBe(0);
+      await ask(check, 'inside.example/x/y:1');
       expect(asked).toBe(1);
     },
   );

@@ -19,6 +19,11 @@ export function engineInfo(dialect: Dialect, info: unknown, version: unknown): E
   };
 }
 
+function inParentheses(name: string): string | undefined {
+  const open = name.indexOf('(');
+  return open !== -1 && name.endsWith(')') ? name.slice(open + 1, -1) : undefined;
+}
+
 /** Podman: `OCI Runtime (runc)`, or the runtime's path, with `runc version 1.1.5\ncommit: …`; Docker: `runc` with `1.1.5`. */
 function componentVersions(value: unknown): Readonly<Record<string, string>> {
   return Object.fromEntries(
@@ -27,7 +32,7 @@ function componentVersions(value: unknown): Readonly<Record<string, string>> {
       const name = text(component['Name']) ?? '';
       const version = (text(component['Version']) ?? '').split('\n', 1)[0] ?? '';
       return [
-        (/\((?:.*\/)?(.*)\)$/.exec(name)?.[1] ?? name).toLowerCase(),
+        (inParentheses(name)?.split('/').at(-1) ?? name).toLowerCase(),
         /version (\S+?),?(?:\s|$)/.exec(version)?.[1] ?? version,
       ];
     }),

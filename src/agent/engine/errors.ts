@@ -65,11 +65,18 @@ export function pullFailure(message: string): PullFailure {
 
 /** Podman answers 500 where Docker says 409, Docker 403 for a network in use: the prose tells. */
 const CONFLICT =
-  /name .*already in use|container state improper|has active endpoints|network (?:is being used|already exists)/i;
+  /container state improper|has active endpoints|network (?:is being used|already exists)|already in use/i;
+
+/** A name in use is a conflict, an address or port in use is not. */
+function isConflict(message: string): boolean {
+  const found = CONFLICT.exec(message);
+  if (found === null || found[0].toLowerCase() !== 'already in use') return found !== null;
+  return /name /i.test(message.slice(0, found.index));
+}
 
 export function errorForStatus(status: number, message: string): EngineError {
   if (status === 404) return new EngineNotFoundError(message, status);
-  if (status === 409 || ((status === 500 || status === 403) && CONFLICT.test(message))) {
+  if (status === 409 || ((status === 500 || status === 403) && isConflict(message))) {
     return new EngineConflictError(message, 409);
   }
   return new EngineError(message, status);

@@ -229,7 +229,7 @@ async function isReadOnly(path: string): Promise<boolean> {
 
 async function generationOf(path: string): Promise<string> {
   const printed = await btrfs('subvolume', 'show', path);
-  return /^\s*Generation:\s+(\d+)/m.exec(printed)?.[1] ?? '';
+  return /^[ \t]*Generation:[ \t]+(\d+)/m.exec(printed)?.[1] ?? '';
 }
 
 /** Both read-only. The difference without its data is nearly nothing when there is none. */

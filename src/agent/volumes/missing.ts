@@ -16,7 +16,7 @@ export async function missingParts(
   }
   if (!(await isThere('/dev/loop-control'))) return 'there are no loop devices (kernel module loop)';
   const known = await readFile('/proc/filesystems', 'utf8');
-  if (!new RegExp(`^\\s*${filesystem}$`, 'm').test(known) && !(await hasModule(filesystem))) {
+  if (!new RegExp(`^[ \\t]*${filesystem}$`, 'm').test(known) && !(await hasModule(filesystem))) {
     return `the kernel does not know ${filesystem} (kernel module ${filesystem})`;
   }
   return undefined;

@@ -145,13 +145,13 @@ function deploymentOf(
 /** The last word of the repository, as far as it can be a name. */
 export function nameFromImage(image: string): string {
   // Whether the reference is a good one is the control plane's to say; a tag or digest is no part of the name either way.
-  const word = (image.split('/').at(-1) ?? '')
-    .replace(/[:@].*$/, '')
+  const [bare = ''] = (image.split('/').at(-1) ?? '').split(/[:@]/, 1);
+  const word = bare
     .toLowerCase()
     .replaceAll(/[^a-z0-9-]+/g, '-')
     .replace(/^[^a-z]+/, '')
     .slice(0, 63)
-    .replace(/-+$/, '');
+    .replace(/-{1,63}$/, '');
   if (word === '') throw usage(`no name can be made from ${image}`, ['choose one with --name']);
   return word;
 }

@@ -2,10 +2,11 @@ import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { nodeNameOf } from '../../core/model/host-name.ts';
 import { Client } from '../client.ts';
 import { textOf } from '../fields.ts';
 import { awaitChild, type Child, startChild } from './child.ts';
-import type { Place } from './place.ts';
+import { type Place, recall } from './place.ts';
 
 const START_MS = 30_000;
 /** Beside `src` in a checkout and beside `dist` in an installation. */
@@ -36,12 +37,7 @@ export interface ControlPlane {
 
 /** A host name is not always a node name. */
 export function localNodeName(): string {
-  const name = hostname()
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9.-]+/g, '-')
-    .replace(/^[^a-z0-9]+/, '')
-    .slice(0, 63)
-    .replace(/[^a-z0-9]+$/, '');
+  const name = nodeNameOf(hostname());
   return name === '' ? 'local' : name;
 }
 
@@ -57,6 +53,11 @@ export async function startControlPlane(
   signal: AbortSignal,
 ): Promise<ControlPlane> {
   const url = `http://127.0.0.1:${port}`;
+  const { registryPort } = recall(place);
+  const registries = ['127.0.0.1', 'localhost'].flatMap((host) => [
+    host,
+    ...(registryPort === undefined ? [] : [`${host}:${registryPort}`]),
+  ]);
   const child = startChild(place, {
     name: 'server',
     command: BERTH,
@@ -69,7 +70,10 @@ export async function startControlPlane(
       '--node-name',
       localNodeName(),
     ],
-    environment: withoutSettings(process.env),
+    environment: {
+      ...withoutSettings(process.env),
+      BERTH_REGISTRIES_ALLOW_PRIVATE: registries.join(','),
+    },
   });
   const ready = (): Promise<boolean> =>
     fetch(`${url}/readyz`, { signal: AbortSignal.timeout(2000) }).then(

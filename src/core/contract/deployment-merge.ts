@@ -88,7 +88,7 @@ export function removedEntries(before: DeploymentSpec, after: DeploymentSpec): s
       'placement.residency',
       before.placement?.residency as Record<string, unknown> | undefined,
       after.placement?.residency as Record<string, unknown> | undefined,
-    ).map((entry) => entry.replace(/\[(.*)\]$/, '.$1')),
+    ).map((entry) => entry.replace(/^([^[]*)\[(.*)\]$/, '$1.$2')),
     ...lostItems(
       'placement.residency.blockedCountries',
       before.placement?.residency?.blockedCountries,

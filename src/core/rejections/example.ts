@@ -39,7 +39,7 @@ function layOut(value: unknown, indent: string): string {
 
 /** A remark behind several spaces ("while the store is away") is set apart as a comment. */
 function layOutHead(line: string): string {
-  return line.replace(/ {3,}(?=\S)/, '   # ');
+  return line.replace(/ {3,64}(?=\S)/, '   # ');
 }
 
 /** The example as lines to print, the JSON laid out for reading. */

@@ -1,3 +1,4 @@
+import { nextLink } from '../../core/contract/next-link.ts';
 import { isRejectionBody, RejectionError, UnreachableError } from './rejection.ts';
 
 export interface RequestOptions {
@@ -19,8 +20,6 @@ export interface ApiSettings {
   /** Told when the session is over, whatever was asked. */
   readonly onSignedOut?: () => void;
 }
-
-const NEXT = /<([^>]+)>\s*;\s*rel="next"/;
 
 function target(path: string, query: RequestOptions['query'] = {}): string {
   const given = Object.entries(query).flatMap(([name, value]) =>
@@ -62,7 +61,7 @@ export class ApiClient {
     while (next !== undefined) {
       const response: Response = await this.send('GET', next, rest);
       rows.push(...((await response.json()) as T[]));
-      const link = NEXT.exec(response.headers.get('link') ?? '')?.[1];
+      const link = nextLink(response.headers.get('link'));
       next = link === undefined ? undefined : new URL(link, location.href).href.slice(location.origin.length);
       if (next !== undefined) onPage?.([...rows]);
     }

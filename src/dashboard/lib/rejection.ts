@@ -38,7 +38,7 @@ export function rejectionOf(error: unknown): RejectionBody | undefined {
 /** Steps of a field path: `secrets[0].vault_path` → ["secrets", "0", "vault_path"]. */
 export function fieldSteps(field: string): readonly string[] {
   return field
-    .replaceAll(/\[([^\]]*)\]/g, '.$1')
+    .replaceAll(/\[([^[\]]*)\]/g, '.$1')
     .split('.')
     .filter((step) => step !== '');
 }

@@ -84,13 +84,11 @@ function loadFiles(folder: string): Files {
 function accepts(header: string | string[] | undefined, coding: string): boolean {
   return String(header ?? '')
     .split(',')
-    .map((part) =>
-      part
-        .trim()
-        .toLowerCase()
-        .split(/\s*;\s*q=/),
-    )
-    .some(([name, weight = '1']) => name === coding && Number(weight) > 0);
+    .map((part) => part.split(';').map((piece) => piece.trim().toLowerCase()))
+    .some(([name, ...parameters]) => {
+      const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2) ?? '1';
+      return name === coding && Number(weight) > 0;
+    });
 }
 
 function sendFile(request: FastifyRequest, reply: FastifyReply, file: StaticFile): FastifyReply {

@@ -2,13 +2,15 @@ import { X509Certificate } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
 const HOST = /^[A-Za-z0-9.:[\]_-]{1,255}$/;
-const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
+const BEGIN = '-----BEGIN CERTIFICATE-----';
+const END = '-----END CERTIFICATE-----';
 
 /** `sha256:<hex>` of the last certificate of the chain: the issuer's outlives renewals of the server's own. */
 export function caDigestOf(chain: string): string | undefined {
-  const pem = chain.match(CERTIFICATE)?.at(-1);
-  if (pem === undefined) return undefined;
-  return `sha256:${new X509Certificate(pem).fingerprint256.replaceAll(':', '').toLowerCase()}`;
+  const end = chain.lastIndexOf(END);
+  const begin = chain.lastIndexOf(BEGIN, end);
+  if (begin === -1 || begin > end) return undefined;
+  return `sha256:${new X509Certificate(chain.slice(begin, end + END.length)).fingerprint256.replaceAll(':', '').toLowerCase()}`;
 }
 
 /** The configured address, or the one that the caller used. */

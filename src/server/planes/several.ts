@@ -2,6 +2,7 @@ import { createHash, randomBytes, X509Certificate } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { NodeName, TenantId } from '../../core/model/ids.ts';
 import type { ScalingView } from '../../core/model/scaling.ts';
+import { withoutTrailing } from '../../core/model/text-end.ts';
 import type { Clock } from '../clock.ts';
 import { globalKey, joinId } from '../store/keys.ts';
 import { type ControlPlaneRecord, encodeRecord } from '../store/records.ts';
@@ -57,7 +58,7 @@ function recordOf(address: OwnAddress, startedAt: string): ControlPlaneRecord {
     startedAt,
     version,
     url,
-    agentUrl: baseUrl?.replace(/\/+$/, '') ?? url,
+    agentUrl: baseUrl === undefined ? url : withoutTrailing(baseUrl, '/'),
     ...(certificate === undefined ? {} : { certificate: digestOf(certificate) }),
     proofForm: PROOF_FORM,
   };

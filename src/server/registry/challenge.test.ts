@@ -50,6 +50,8 @@ describe('trustedRealm', () => {
     ['https://gitlab.example.com:5050', 'https://gitlab.example.com/jwt/auth'],
     ['https://registry.example.com', 'https://auth.example.com/token'],
     ['https://registry.example.com', 'https://example.com/token'],
+    ['https://registry.acme.co.uk', 'https://auth.acme.co.uk/token'],
+    ['https://registry.shop.onrender.com', 'https://shop.onrender.com/token'],
     ['http://127.0.0.1:5000', 'http://127.0.0.1:5000/token'],
     ['http://localhost:5000', 'https://localhost:5001/token'],
   ])('%s may name %s', (registry, realm) => {
@@ -66,6 +68,9 @@ describe('trustedRealm', () => {
     ['https://a.co.uk', 'https://b.co.uk/token'],
     ['https://a.azurecr.io', 'https://b.azurecr.io/token'],
     ['https://a.github.io', 'https://b.github.io/token'],
+    ['https://a.onrender.com', 'https://b.onrender.com/token'],
+    ['https://x.a.onrender.com', 'https://x.b.onrender.com/token'],
+    ['https://a.jfrog.io', 'https://b.jfrog.io/token'],
     ['https://10.1.2.3', 'https://10.9.2.3/token'],
     ['https://1.2.3.4', 'https://9.9.3.4/token'],
     ['https://[2606::1]', 'https://[2606::2]/token'],

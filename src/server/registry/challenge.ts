@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { getDomain } from 'tldts';
 import { bareHost, effectivePort, parseUrl } from './destinations.ts';
 
 export interface Challenge {
@@ -30,24 +31,14 @@ const KNOWN_AUTH_HOSTS: Readonly<Record<string, readonly string[]>> = {
   'registry.gitlab.com': ['gitlab.com'],
 };
 
-/** Parents under which strangers rent names, where a common parent says nothing about a common owner. */
+/** Parents under which strangers rent names, and which the list of public suffixes does not have. */
 const SHARED_PARENTS: ReadonlySet<string> = new Set([
   'amazonaws.com',
   'azurecr.io',
-  'azurewebsites.net',
-  'cloudfront.net',
-  'fly.dev',
-  'github.io',
-  'gitlab.io',
   'googleusercontent.com',
-  'herokuapp.com',
-  'netlify.app',
-  'ngrok.io',
-  'pages.dev',
+  'jfrog.io',
   'pkg.dev',
   'run.app',
-  'vercel.app',
-  'workers.dev',
 ]);
 
 /**
@@ -77,16 +68,10 @@ function listed(url: URL, registry: URL, hosts: Readonly<Record<string, readonly
   return accepted.includes(url.host);
 }
 
-/** Same registrable domain, by a rule that errs on the side of no: country registries and shared parents are out. */
+/** Same registrable domain; names right under a suffix that strangers share (co.uk, github.io) are of different owners. */
 function sameOwner(a: URL, b: URL): boolean {
   if (isIP(bareHost(a)) !== 0 || isIP(bareHost(b)) !== 0) return false;
-  const parent = registrableParent(a.hostname);
-  return parent !== undefined && parent === registrableParent(b.hostname);
-}
-
-function registrableParent(hostname: string): string | undefined {
-  const [second = '', top = ''] = hostname.split('.').slice(-2);
-  const countrySuffix = top.length === 2 && second.length <= 3;
-  const parent = `${second}.${top}`;
-  return top === '' || countrySuffix || SHARED_PARENTS.has(parent) ? undefined : parent;
+  const domain = getDomain(a.hostname, { allowPrivateDomains: true });
+  if (domain === null || SHARED_PARENTS.has(domain)) return false;
+  return domain === getDomain(b.hostname, { allowPrivateDomains: true });
 }

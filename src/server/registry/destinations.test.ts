@@ -41,7 +41,14 @@ describe('registryUrl', () => {
 
 describe('grant', () => {
   const destinations = createDestinations({
-    allowPrivate: ['localhost', '127.0.0.1', 'registry.lan:5000', 'http://plain.lan', '10.0.0.1:2379'],
+    allowPrivate: [
+      'localhost',
+      '127.0.0.1',
+      'registry.lan:5000',
+      'http://plain.lan',
+      '10.0.0.1:2379',
+      '127.0.0.9:*',
+    ],
     insecure: ['old.example'],
   });
   const of = (url: string, sentBy?: string) =>
@@ -59,7 +66,12 @@ describe('grant', () => {
     ['https://127.0.0.2:5000/', ['public']],
     ['https://registry.lan:5000/', INSIDE],
     ['https://registry.lan:5001/', ['public']],
-    ['http://plain.lan:81/', INSIDE],
+    ['http://plain.lan:80/', INSIDE],
+    ['http://plain.lan:81/', undefined],
+    ['http://localhost:7600/', undefined],
+    ['http://127.0.0.9:7600/', LITERAL],
+    ['http://127.0.0.9:2379/', undefined],
+    ['https://localhost:8080/', ['public']],
     ['https://localhost.:5000/', ['public']],
     ['http://localhost:2379/', undefined],
     ['http://localhost:22/', undefined],
@@ -83,6 +95,7 @@ describe('grant', () => {
     expect(of('https://localhost:5001/x', registry)).toEqual(['public']);
     expect(of('http://127.0.0.1:5000/x', registry)).toBeUndefined();
     expect(of('https://registry.lan:5000/x', registry)).toEqual(INSIDE);
+    expect(of('http://127.0.0.9:7600/x', registry)).toBeUndefined();
     expect(of('https://cdn.example/x', registry)).toEqual(['public']);
   });
 });

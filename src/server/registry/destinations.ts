@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import type { AddressClass } from './addresses.ts';
 
 export interface DestinationLists {
-  /** Hosts that may have private addresses: `host`, `host:port`, or either with `http://` or `https://` before it. */
+  /** Hosts that may have private addresses: `host` (its usual ports of registries), `host:port`, `host:*`, or either with `http://` or `https://` before it. */
   readonly allowPrivate: readonly string[];
   /** Hosts with public addresses that are spoken to in plain HTTP: `host` or `host:port`. */
   readonly insecure?: readonly string[];
@@ -24,22 +24,28 @@ export interface Destinations {
 
 interface Listed {
   readonly host: string;
-  readonly port?: number;
+  /** `any`: every port except the closed ones. */
+  readonly port?: number | 'any';
   readonly protocol?: 'http:' | 'https:';
   readonly inside: boolean;
 }
 
-const ENTRY = /^(?:(https?):\/\/)?(\[[0-9a-f:.]+\]|[^:/@?#[\]]+)(?::([0-9]{1,5}))?$/i;
+const ENTRY = /^(?:(https?):\/\/)?(\[[0-9a-f:.]+\]|[^:/@?#[\]]+)(?::([0-9]{1,5}|\*))?$/i;
 
-/**
- * Ports on which no registry listens but the platform's own parts and data stores do. A host listed without a
- * port does not open them (the embedded default lists localhost): only an entry that names the port does.
- */
+/** Ports on which no registry listens but the platform's own parts and data stores do: only an entry that names one opens it. */
 const CLOSED_PORTS: ReadonlySet<number> = new Set([
   21, 22, 23, 25, 53, 110, 111, 135, 139, 143, 389, 445, 465, 587, 636, 873, 993, 995, 1433, 2049, 2375, 2376,
   2377, 2379, 2380, 3306, 3389, 4001, 5432, 5672, 6379, 6443, 8200, 8201, 8300, 8500, 9092, 9200, 10250,
   10255, 11211, 27017,
 ]);
+
+/** Where registries listen. A private host that is listed without a port opens these and no others: not a way to try its ports. */
+const REGISTRY_PORTS: ReadonlySet<number> = new Set([80, 443, 5000]);
+
+function opensPort({ port: named, inside }: Listed, port: number): boolean {
+  if (named === undefined) return !inside || REGISTRY_PORTS.has(port);
+  return named === 'any' || named === port;
+}
 
 /** Throws on an entry that is no host, so that a mistyped configuration stops the start. */
 export function createDestinations(lists: DestinationLists): Destinations {
@@ -48,7 +54,7 @@ export function createDestinations(lists: DestinationLists): Destinations {
     ...(lists.insecure ?? []).map((entry) => ({ ...parseEntry(entry, false), protocol: 'http:' as const })),
   ];
   const find = (host: string, port: number): readonly Listed[] =>
-    listed.filter((entry) => entry.host === host && (entry.port === undefined || entry.port === port));
+    listed.filter((entry) => entry.host === host && opensPort(entry, port));
 
   return {
     registryUrl(registry) {
@@ -65,7 +71,7 @@ export function createDestinations(lists: DestinationLists): Destinations {
       const port = effectivePort(url);
       const self =
         sentBy === undefined || (sentBy.hostname === url.hostname && effectivePort(sentBy) === port);
-      const entries = find(url.hostname, port).filter((entry) => self || entry.port !== undefined);
+      const entries = find(url.hostname, port).filter((entry) => self || typeof entry.port === 'number');
       if (port === 0 || (CLOSED_PORTS.has(port) && !entries.some((entry) => entry.port === port)))
         return undefined;
       if (url.protocol === 'http:' && !entries.some((entry) => protocolOf(entry) === 'http:'))
@@ -93,13 +99,14 @@ export function parseUrl(text: string, base?: URL): URL | undefined {
 function parseEntry(entry: string, inside: boolean): Listed {
   const [, scheme, host = '', port] = ENTRY.exec(entry.trim()) ?? [];
   const hostname = parseUrl(`http://${host}/`)?.hostname ?? '';
-  if (hostname === '' || Number(port ?? 1) > 65_535 || Number(port ?? 1) === 0) {
+  const named = port === '*' ? 1 : Number(port ?? 1);
+  if (hostname === '' || named > 65_535 || named === 0) {
     throw new Error(`registries: ${JSON.stringify(entry)} is no host, host:port or http(s)://host[:port]`);
   }
   return {
     host: hostname,
     inside,
-    ...(port === undefined ? {} : { port: Number(port) }),
+    ...(port === undefined ? {} : { port: port === '*' ? 'any' : named }),
     ...(scheme === undefined ? {} : { protocol: scheme.toLowerCase() === 'http' ? 'http:' : 'https:' }),
   };
 }

@@ -27,7 +27,7 @@ async function listen(listener: RequestListener): Promise<{ readonly url: URL; r
 }
 
 function dialer(options: Partial<DialerOptions> = {}): Dialer {
-  const made = createDialer({ allowPrivate: ['127.0.0.1'], ...options });
+  const made = createDialer({ allowPrivate: ['127.0.0.1:*'], ...options });
   dialers.push(made);
   return made;
 }
@@ -75,7 +75,7 @@ describe('a request', () => {
       response.end();
     });
     const named = new URL(`http://inside.example:${url.port}/`);
-    const made = dialer({ allowPrivate: ['http://inside.example'], resolver: async () => ['127.0.0.1'] });
+    const made = dialer({ allowPrivate: [`http://${named.host}`], resolver: async () => ['127.0.0.1'] });
     expect(await made.request(named, request)).toMatchObject({ ok: true });
     expect(host).toBe(named.host);
   });

@@ -13,7 +13,7 @@ const MAX_LOOKS = 1_000;
 const MAX_NAME = 64;
 const MAX_ASSIGNED = 256;
 
-const NAME_END = /[A-Za-z0-9_.-]+$/;
+const NAME_END = /[A-Za-z0-9_.-]{1,68}$/;
 const LIKELY =
   '(?:pass|pwd|passwd|password|passwort|passphrase|passcode|secret|token|key|credential|cred|sig|signature|mnemonic)s?\\d{0,4}';
 const LIKELY_NAME = new RegExp(`${LIKELY}$`, 'i');

@@ -11,8 +11,8 @@ export const AUTHORIZATION: CredentialFinding = {
 };
 
 function isBasicCredential(encoded: string): boolean {
-  const bare = encoded.replace(/=+$/, '');
-  return bare.length % 4 !== 1 && /^[\x20-\x7e]+:[\x20-\x7e]+$/.test(atob(bare));
+  const bare = encoded.replace(/={1,2}$/, '');
+  return bare.length % 4 !== 1 && /^[\x20-\x7e][\x20-\x39\x3b-\x7e]*:[\x20-\x7e]+$/.test(atob(bare));
 }
 
 /** Looked for in the same pass as the tokens of issuers. */

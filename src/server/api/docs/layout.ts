@@ -1,3 +1,4 @@
+import { withoutTrailing } from '../../../core/model/text-end.ts';
 import { html, type Html } from './html.ts';
 
 /** Where the pages live. Links are paths on the host that was asked, whatever name the caller used for it. */
@@ -9,9 +10,9 @@ export interface Site {
 }
 
 export function siteOf(baseUrl: string): Site {
-  const trimmed = baseUrl.replace(/\/+$/, '');
+  const trimmed = withoutTrailing(baseUrl, '/');
   const path = URL.canParse(trimmed) ? new URL(trimmed).pathname : trimmed;
-  return { baseUrl: trimmed, prefix: path.replace(/\/+$/, '') };
+  return { baseUrl: trimmed, prefix: withoutTrailing(path, '/') };
 }
 
 export interface Page {
