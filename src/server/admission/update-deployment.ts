@@ -38,7 +38,11 @@ export async function updateDeployment(
   if (isRejection(selected)) return selected;
   return commitAttempts(admission, caller, async () => {
     const { stored, field } = findDeployment(caller.tenant, selected);
-    if (stored === undefined) return deploymentNotFound(field, selected);
+    if (stored === undefined) {
+      const reserved =
+        pathName === undefined ? nameRule(selected, admission.limits.reservedNames) : undefined;
+      return reserved ?? deploymentNotFound(field, selected);
+    }
     const { name } = stored.record.spec;
     if (sent['name'] !== undefined && sent['name'] !== null && sent['name'] !== name) {
       return reject('name_mismatch', {
