@@ -80,28 +80,27 @@ export class PromotionStage {
   ): Promise<string> {
     if (first === undefined) throw new Error('a volume is on a node');
     const id = await createVolume(tenant.call, name, { nodeId: first.node });
-    for (const { node } of others) {
-      const path = `/api/v1/tenants/${tenant.id}/volumes/${id}/replicas`;
-      const { status, body } = await tenant.call('POST', path, { node_id: node });
-      if (status !== 201) throw new Error(`the copy was refused: ${JSON.stringify(body)}`);
-    }
-    const copies = others.map(({ node }) => ({
-      nodeId: node,
-      state: 'live' as const,
-      sequence: 1,
-      ageMs: 0,
-    }));
-    first.volumes = [...first.volumes, primary(id, 1, copies)];
-    for (const agent of others) agent.volumes = [...agent.volumes, replica(id, 1, 1)];
-    await volumeOnce(
-      tenant.call,
-      id,
-      ({ phase, replicas }) =>
-        phase === 'Ready' &&
-        replicas.length === others.length &&
-        replicas.every(({ state }: { state: string }) => state === 'live'),
-    );
+    first.volumes = [...first.volumes, primary(id, 1)];
+    await volumeOnce(tenant.call, id, ({ phase }) => phase === 'Ready');
+    for (const other of others) await this.copy(tenant, id, first, other);
     return id;
+  }
+
+  /** A further copy, until it is live. */
+  async copy(tenant: TestTenant, id: string, first: VolumeAgent, other: VolumeAgent): Promise<void> {
+    const path = `/api/v1/tenants/${tenant.id}/volumes/${id}/replicas`;
+    const { status, body } = await tenant.call('POST', path, { node_id: other.node });
+    if (status !== 201) throw new Error(`the copy was refused: ${JSON.stringify(body)}`);
+    const copy = { nodeId: other.node, state: 'live', sequence: 1, ageMs: 0 } as const;
+    first.volumes = first.volumes.map((seen) =>
+      seen.volumeId === id ? { ...seen, copies: [...(seen.copies ?? []), copy] } : seen,
+    );
+    other.volumes = [...other.volumes, replica(id, 1, 1)];
+    await volumeOnce(tenant.call, id, ({ replicas }) =>
+      replicas.some(
+        (one: { nodeId: string; state: string }) => one.nodeId === other.node && one.state === 'live',
+      ),
+    );
   }
 
   async event({ call }: TestTenant, subject: string, kind: string): Promise<Event> {

@@ -48,7 +48,9 @@ export const VOLUME_COPIES: Listing = {
       header: 'NOTE',
       cell: (record) => {
         const epoch = textOf(record, 'formerEpoch');
-        return epoch === '' ? '' : `was the primary until epoch ${epoch}; its bytes are kept`;
+        const former = epoch === '' ? [] : [`was the primary until epoch ${epoch}; its bytes are kept`];
+        const misplaced = textOf(record, 'misplaced');
+        return [...former, ...(misplaced === '' ? [] : [`cannot take over: ${misplaced}`])].join('; ');
       },
     },
   ],

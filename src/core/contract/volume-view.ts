@@ -37,13 +37,14 @@ export function volumeView(
     measuredAt: primary?.usedBytes === undefined ? null : primary.measuredAt,
     primaryNodeId: record.primaryNodeId ?? null,
     wantedReplicas: record.copies,
-    replicas: record.replicas.map(({ nodeId, state, formerEpoch }) => {
+    replicas: record.replicas.map(({ nodeId, state, formerEpoch, misplaced }) => {
       const ageMs = copies.get(nodeId)?.ageMs;
       return {
         nodeId,
         state,
         lagSeconds: ageMs === undefined ? null : Math.round(ageMs / 100) / 10,
         ...(formerEpoch === undefined ? {} : { formerEpoch }),
+        ...(misplaced === undefined ? {} : { misplaced }),
       };
     }),
     accessMode: record.accessMode,

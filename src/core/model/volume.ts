@@ -9,6 +9,8 @@ export interface VolumeReplica {
   readonly state: 'syncing' | 'live' | 'failed';
   /** It was the primary until this epoch and may hold bytes that no copy has: it is never told to remove them. */
   readonly formerEpoch?: number;
+  /** Why it may not take over, although it is kept: in words, with whose residency excludes its node. */
+  readonly misplaced?: string;
 }
 
 /** What is wanted is written by admission, where it is kept and how it stands by the volumes controller. */

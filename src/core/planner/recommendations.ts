@@ -36,7 +36,7 @@ const UNUSED_MS = 7 * 86_400_000;
 function replication({ record }: MeasuredVolume, enrolledNodes: number): Finding | undefined {
   if (record.class !== 'replicated') return undefined;
   const failed = record.replicas.filter(({ state }) => state === 'failed').map(({ nodeId }) => nodeId);
-  const live = record.replicas.some(({ state }) => state === 'live');
+  const live = record.replicas.some(({ state, misplaced }) => state === 'live' && misplaced === undefined);
   if (failed.length === 0 && live) return undefined;
   const target = Math.max(1, record.copies);
   const applicable = enrolledNodes > target;

@@ -1,8 +1,9 @@
 import type { SeenVolume } from '../contract/volume-seen.ts';
+import type { Residency } from '../model/deployment.ts';
 import type { NodeName, TenantId, VolumeId } from '../model/ids.ts';
 import type { VolumeRecord } from '../model/volume.ts';
 import { fencedAfterMs } from '../model/volume.ts';
-import type { VolumeFacts, VolumeNode } from './volume-facts.ts';
+import type { VolumeBinding, VolumeFacts, VolumeNode } from './volume-facts.ts';
 
 export const LEASE_MS = 15_000;
 
@@ -40,6 +41,11 @@ export function volumeNode(name: string, fields: Partial<VolumeNode> = {}): Volu
   };
 }
 
+/** Of a deployment that writes, and runs. */
+export function binding(residency: Residency, fields: Partial<VolumeBinding> = {}): VolumeBinding {
+  return { owner: 'pg', writes: true, active: true, residency, ...fields };
+}
+
 export interface VolumeWorld extends Partial<Omit<VolumeFacts, 'node' | 'nodes' | 'seen' | 'load'>> {
   readonly nodes?: readonly VolumeNode[];
   readonly seen?: Readonly<Record<string, Partial<SeenVolume>>>;
@@ -50,7 +56,7 @@ export interface VolumeWorld extends Partial<Omit<VolumeFacts, 'node' | 'nodes' 
 export function volumeFacts({ nodes = [], seen = {}, load = {}, ...facts }: VolumeWorld): VolumeFacts {
   const record = facts.record ?? volumeSample();
   return {
-    residencies: [],
+    bindings: [],
     regions: [],
     mounted: true,
     fencedAtMs: fencedAfterMs(record),

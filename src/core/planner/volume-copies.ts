@@ -1,7 +1,17 @@
 import type { NodeName } from '../model/ids.ts';
 import type { VolumeRecord, VolumeReplica } from '../model/volume.ts';
 import type { PlannedEvent } from './planned-event.ts';
-import { isDown, mayHold, seenAs, type VolumeFacts, type VolumeNode, volumeEvent } from './volume-facts.ts';
+import {
+  excludedBy,
+  exclusion,
+  isDown,
+  mayHold,
+  removedBy,
+  seenAs,
+  type VolumeFacts,
+  type VolumeNode,
+  volumeEvent,
+} from './volume-facts.ts';
 
 /** A copy that is further behind than this is not live: too much would be lost with the primary. */
 export const LIVE_WITHIN_MS = 60_000;
@@ -49,7 +59,17 @@ function formerEpochOf(facts: VolumeFacts, { nodeId, formerEpoch }: VolumeReplic
   return clean ? {} : { formerEpoch };
 }
 
-function counts(facts: VolumeFacts, { nodeId }: VolumeReplica): boolean {
+/** Kept where it is, and of no use to a promotion for as long as that holds. */
+function misplacedIn(facts: VolumeFacts, { nodeId }: VolumeReplica): { misplaced?: string } {
+  const node = facts.node(nodeId);
+  if (node === undefined) return {};
+  const binding = excludedBy(facts, node);
+  if (binding !== undefined) return { misplaced: exclusion(binding) };
+  return node.reserved === true ? { misplaced: 'the node runs a control plane' } : {};
+}
+
+function counts(facts: VolumeFacts, { nodeId, misplaced }: VolumeReplica): boolean {
+  if (misplaced !== undefined) return false;
   const node = facts.node(nodeId);
   if (node === undefined || node.condition === 'lost') return false;
   return seenAs(facts, nodeId, 'replica')?.state !== 'failed';
@@ -57,8 +77,12 @@ function counts(facts: VolumeFacts, { nodeId }: VolumeReplica): boolean {
 
 const WORTH = { failed: 0, syncing: 1, live: 2 } as const;
 
+function worth({ state, misplaced }: VolumeReplica): number {
+  return misplaced === undefined ? WORTH[state] : -1;
+}
+
 function leastUsefulFirst(a: VolumeReplica, b: VolumeReplica): number {
-  return WORTH[a.state] - WORTH[b.state] || (a.nodeId < b.nodeId ? 1 : -1);
+  return worth(a) - worth(b) || (a.nodeId < b.nodeId ? 1 : -1);
 }
 
 export interface CopyPlan {
@@ -78,8 +102,13 @@ class Copies {
     this.#record = record;
     this.#leaving = record.leaving;
     this.#replicas = record.replicas.map((copy) => {
-      const { formerEpoch: _before, ...rest } = copy;
-      return { ...rest, state: stateOf(facts, copy), ...formerEpochOf(facts, copy) };
+      const { formerEpoch: _before, misplaced: _was, ...rest } = copy;
+      return {
+        ...rest,
+        state: stateOf(facts, copy),
+        ...formerEpochOf(facts, copy),
+        ...misplacedIn(facts, copy),
+      };
     });
     for (const [index, { nodeId, state }] of this.#replicas.entries()) {
       if (state === record.replicas[index]?.state || state === 'syncing') continue;
@@ -102,8 +131,16 @@ class Copies {
     for (const copy of this.#replicas) {
       const node = this.#facts.node(copy.nodeId);
       if (node === undefined) this.#drop(copy, 'the node is no longer enrolled');
-      else if (copy.formerEpoch === undefined && !mayHold(this.#facts, node))
-        this.#drop(copy, 'residency does not allow it there');
+      else if (copy.formerEpoch === undefined) {
+        const writer = removedBy(this.#facts, node);
+        if (writer !== undefined) this.#drop(copy, exclusion(writer));
+      }
+    }
+    for (const { nodeId, misplaced } of this.#replicas) {
+      const before = this.#record.replicas.find((copy) => copy.nodeId === nodeId);
+      if (misplaced === undefined || before?.misplaced !== undefined) continue;
+      const told = `the copy on ${nodeId} is kept, but cannot take over: ${misplaced}`;
+      this.#tell('copy_misplaced', told, nodeId);
     }
   }
 
@@ -116,7 +153,8 @@ class Copies {
     });
     for (const { name } of targets.slice(0, Math.max(0, this.#record.copies - counted.length))) {
       const failed = this.#replicas.find(
-        (copy) => copy.formerEpoch === undefined && !counts(this.#facts, copy),
+        (copy) =>
+          copy.formerEpoch === undefined && copy.misplaced === undefined && !counts(this.#facts, copy),
       );
       if (failed !== undefined) this.#drop(failed, `replaced by one on ${name}`);
       this.#replicas = [...this.#replicas, { nodeId: name, state: 'syncing' }];

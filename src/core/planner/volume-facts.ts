@@ -3,7 +3,7 @@ import type { Residency } from '../model/deployment.ts';
 import type { NodeName } from '../model/ids.ts';
 import type { Region } from '../model/region.ts';
 import type { VolumeRecord } from '../model/volume.ts';
-import { satisfiesResidency } from '../scheduler/residency.ts';
+import { describeResidency, satisfiesResidency } from '../scheduler/residency.ts';
 import type { PlannedEvent } from './planned-event.ts';
 
 export interface VolumeNode {
@@ -14,6 +14,18 @@ export interface VolumeNode {
   readonly schedulable: boolean;
   readonly labels: Readonly<Record<string, string>>;
   readonly engines: readonly string[];
+  /** It runs a control plane, and the tenant is not the platform: nothing new of it is kept there. */
+  readonly reserved?: boolean;
+}
+
+/** The residency of something that mounts the volume. */
+export interface VolumeBinding {
+  /** In words: a deployment's name, or `the job …`. */
+  readonly owner: string;
+  readonly writes: boolean;
+  /** It is wanted to run, now or by a schedule. */
+  readonly active: boolean;
+  readonly residency: Residency;
 }
 
 /** What the primary said of a copy, and when on the server's monotonic clock that was heard. */
@@ -34,8 +46,7 @@ export interface VolumeFacts {
   readonly seen: (name: NodeName) => SeenVolume | undefined;
   /** Undefined: not heard since this control plane started. */
   readonly copyAge: (name: NodeName) => CopyAge | undefined;
-  /** Of everything that mounts the volume; each one binds. */
-  readonly residencies: readonly Residency[];
+  readonly bindings: readonly VolumeBinding[];
   readonly regions: readonly Region[];
   readonly mounted: boolean;
   /** When the primary has certainly stopped writing, if no further lease is given to it. */
@@ -52,9 +63,33 @@ export function isDown(node: VolumeNode | undefined): boolean {
   return node === undefined || node.condition === 'failed' || node.condition === 'lost';
 }
 
-/** Decisions §7: the residency of what mounts a volume binds its copies and promotion targets too. */
-export function mayHold({ residencies, regions }: VolumeFacts, node: VolumeNode): boolean {
-  return residencies.every((residency) => satisfiesResidency(node.labels, residency, regions));
+type Bound = Pick<VolumeFacts, 'bindings' | 'regions'>;
+
+/** Who keeps the node from getting a copy and from taking over: the residency of what mounts a volume binds its bytes too. */
+export function excludedBy({ bindings, regions }: Bound, node: VolumeNode): VolumeBinding | undefined {
+  return bindings.find(
+    ({ active, residency }) => active && !satisfiesResidency(node.labels, residency, regions),
+  );
+}
+
+export function mayHold(facts: Bound, node: VolumeNode): boolean {
+  return node.reserved !== true && excludedBy(facts, node) === undefined;
+}
+
+/**
+ * Who takes the copy from the node: the running writer alone, and only when the primary is where it wants it. A reader, or a
+ * writer that waits because the primary is elsewhere, removes nothing.
+ */
+export function removedBy(facts: VolumeFacts, node: VolumeNode): VolumeBinding | undefined {
+  const { record, bindings, regions } = facts;
+  const primary = record.primaryNodeId === undefined ? undefined : facts.node(record.primaryNodeId);
+  const writer = excludedBy({ bindings: bindings.filter(({ writes }) => writes), regions }, node);
+  if (writer === undefined || primary === undefined) return undefined;
+  return satisfiesResidency(primary.labels, writer.residency, regions) ? writer : undefined;
+}
+
+export function exclusion({ owner, residency }: VolumeBinding): string {
+  return `the residency of ${owner} (${describeResidency(residency)}) does not allow it there`;
 }
 
 /** What a node says counts only under the epoch that is stored. */

@@ -4,7 +4,7 @@ import type { SeenVolume } from '../contract/volume-seen.ts';
 import type { NodeName } from '../model/ids.ts';
 import { fencedAfterMs, isLeased, type VolumeRecord } from '../model/volume.ts';
 import { DEFAULT_REGIONS } from '../scheduler/regions.ts';
-import { LEASE_MS, n, volumeFacts, volumeNode, volumeSample } from './sample-volume.ts';
+import { binding, LEASE_MS, n, volumeFacts, volumeNode, volumeSample } from './sample-volume.ts';
 import type { VolumeNode } from './volume-facts.ts';
 import { planVolume } from './volumes.ts';
 
@@ -123,7 +123,7 @@ class World {
       nodes: NAMES.map((name) => this.#node(name)),
       nowMs: this.nowMs,
       fencedAtMs: leased + fencedAfterMs(before),
-      residencies: this.#bound ? [{ country: 'DE' }] : [],
+      bindings: this.#bound ? [binding({ country: 'DE' })] : [],
       regions: DEFAULT_REGIONS,
     });
     const plan = planVolume({ ...facts, seen: (name) => this.#seen.get(name) });

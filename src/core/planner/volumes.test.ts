@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_REGIONS } from '../scheduler/regions.ts';
-import { n, volumeFacts, volumeNode, volumeSample, type VolumeWorld } from './sample-volume.ts';
+import { binding, n, volumeFacts, volumeNode, volumeSample, type VolumeWorld } from './sample-volume.ts';
 import { planVolume } from './volumes.ts';
 
 function plan(world: VolumeWorld) {
@@ -116,12 +116,53 @@ describe('copies', () => {
 
   it('go where residency allows and nowhere else', () => {
     const de = { 'berth.io/country': 'DE' };
-    const facts = { residencies: [{ country: 'DE' }], regions: DEFAULT_REGIONS };
+    const facts = { bindings: [binding({ country: 'DE' })], regions: DEFAULT_REGIONS };
     const labelled = [volumeNode('a', { labels: de }), b, volumeNode('c', { labels: de })];
     const record = volumeSample({ copies: 1, replicas: [live('b')] });
     const moved = plan({ ...facts, record, nodes: labelled });
     expect(moved.copies).toEqual(['c syncing']);
     expect(moved.record.leaving).toEqual(['b']);
+  });
+
+  it('are not removed by a reader, nor by a writer that is stopped or waits: they are kept, and told of', () => {
+    const de = { 'berth.io/country': 'DE' };
+    const labelled = [volumeNode('a', { labels: de }), b, volumeNode('c', { labels: de })];
+    const record = volumeSample({ copies: 1, replicas: [live('b')] });
+    const of = (fields: Parameters<typeof binding>[1], country = 'DE') => ({
+      record,
+      nodes: labelled,
+      regions: DEFAULT_REGIONS,
+      bindings: [binding({ country }, fields)],
+    });
+    const read = plan(of({ owner: 'web', writes: false }));
+    // One that could take over is made beside it.
+    expect(read.copies).toEqual(['b live', 'c syncing']);
+    expect(read.kinds).toEqual(['volume.copy_misplaced', 'volume.copy_added']);
+    expect(read.record).toMatchObject({
+      leaving: [],
+      replicas: [{ misplaced: 'the residency of web (country DE) does not allow it there' }, {}],
+    });
+    const told = plan({ ...of({ owner: 'web', writes: false }), record: read.record });
+    expect(told.kinds).toEqual([]);
+    // Nothing is taken away when its reason goes, but one too many.
+    expect(plan({ ...of({}), bindings: [], record: read.record }).copies).toEqual(['b live']);
+    expect(plan(of({ active: false })).copies).toEqual(['b live']);
+    expect(plan(of({}, 'AT'))).toMatchObject({ copies: ['b live'], record: { leaving: [] } });
+    const dead = [{ ...down, labels: de }, b];
+    const stuck = plan({ ...of({ owner: 'web', writes: false }), nodes: dead, seen: { b: copy(5) } });
+    expect(stuck).toMatchObject({ promotes: false, record: { phase: 'Degraded' } });
+    expect(stuck.record.message).toContain('the residency of web (country DE) does not allow it there');
+    const stopped = plan({ ...of({ writes: false, active: false }), nodes: dead, seen: { b: copy(5) } });
+    expect(stopped.promotes).toBe(true);
+  });
+
+  it('are not made on a machine of the control plane, nor promoted there', () => {
+    const record = volumeSample({ copies: 1 });
+    const reserved = volumeNode('b', { reserved: true });
+    expect(plan({ record, nodes: [a, reserved] }).copies).toEqual([]);
+    const old = volumeSample({ copies: 1, replicas: [live('b')] });
+    const dead = plan({ record: old, nodes: [down, reserved], seen: { b: copy(5) } });
+    expect(dead).toMatchObject({ promotes: false, copies: ['b live'] });
   });
 
   it('that are too many go, the least useful first, but never with bytes that no other has', () => {
@@ -216,7 +257,7 @@ describe('a promotion', () => {
       { record: one, nodes: [down, b], seen: { b: { ...copy(5), state: 'failed' } } },
       { record: one, nodes: [down, { ...b, condition: 'failed' }], seen: { b: copy(5) } },
       { record: one, nodes: [down], seen: { b: copy(5) } },
-      { record: one, nodes: [down, b], seen: { b: copy(5) }, residencies: [{ country: 'DE' }] },
+      { record: one, nodes: [down, b], seen: { b: copy(5) }, bindings: [binding({ country: 'DE' })] },
       {
         record: { ...one, replicas: [{ nodeId: n('b'), state: 'syncing' }] },
         nodes: [down, b],

@@ -93,8 +93,7 @@ function withPhase(facts: VolumeFacts, promotionWaits: string | undefined): Volu
   if (isDown(node)) {
     if (promotionWaits !== undefined) return phase(record, record.phase, promotionWaits);
     const why = node === undefined ? 'is no longer enrolled' : 'does not answer';
-    const copies = record.class === 'replicated' ? ', and no live copy can take its place' : '';
-    return phase(record, 'Degraded', `its primary ${primary} ${why}${copies}`);
+    return phase(record, 'Degraded', `its primary ${primary} ${why}${whyNoCopy(record)}`);
   }
   // Nothing was ever heard of the node: there is no evidence for another phase.
   if (node?.condition === 'unknown' && record.phase !== 'Pending') return record;
@@ -106,6 +105,14 @@ function withPhase(facts: VolumeFacts, promotionWaits: string | undefined): Volu
     return phase(record, wasReady ? 'Degraded' : 'Materializing', message);
   }
   return wasReady ? record : phase(record, 'Materializing', `${primary} prepares it`);
+}
+
+function whyNoCopy({ class: kind, replicas }: VolumeRecord): string {
+  if (kind !== 'replicated') return '';
+  const kept = replicas
+    .flatMap(({ nodeId, misplaced }) => (misplaced === undefined ? [] : `${nodeId}: ${misplaced}`))
+    .join('; ');
+  return `, and no live copy can take its place${kept === '' ? '' : ` (${kept})`}`;
 }
 
 function phaseEvents(before: VolumeRecord, after: VolumeRecord): readonly PlannedEvent[] {

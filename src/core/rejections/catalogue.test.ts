@@ -67,7 +67,7 @@ const FROZEN = {
       job_already_running job_not_running
       network_already_exists network_in_use node_already_enrolled node_in_use residency_label_conflict rotation_rollout_incomplete
       tenant_already_exists tenant_in_use volume_already_exists volume_in_use volume_not_replicated
-      volume_replica_conflict
+      volume_replica_conflict volume_residency_conflict
     412: revision_mismatch
     413: body_too_large
     415: content_type_unsupported

@@ -231,6 +231,20 @@ export const infrastructureCodes = entries({
     corrected: 'PUT /api/v1/deployments/pg\n\n{ "volumes": [] }',
     origin: 'extension',
   },
+  volume_residency_conflict: {
+    status: 409,
+    field: 'placement.residency',
+    title: 'The residency of one deployment would take copies of a volume from another one.',
+    cause:
+      'Several deployments and jobs can mount one replicated volume, and the residency of each of them binds where its copies may be and which of them may take over when the primary is lost. Here the residency that is written excludes a node with a copy that another one relies on; or another one that mounts the volume excludes every copy, so that none could take over for the new consumer. Both are named.',
+    accepted:
+      'a residency that every node with a copy of the volume satisfies; or the copy removed, or the other consumer changed or detached, in a request of its own',
+    failing:
+      'POST /api/v1/deployments      while pg mounts the volume and a copy of it is in FR\n\n{ "name": "report", "image": "registry.internal:5000/shop/report:1.0.0", "volumes": [ { "volumeId": "vol_01jdexample", "mountPath": "/data", "readOnly": true } ], "placement": { "residency": { "country": "DE" } } }',
+    corrected:
+      'POST /api/v1/deployments      while pg mounts the volume and a copy of it is in FR\n\n{ "name": "report", "image": "registry.internal:5000/shop/report:1.0.0", "volumes": [ { "volumeId": "vol_01jdexample", "mountPath": "/data", "readOnly": true } ], "placement": { "residency": { "region": "eu" } } }',
+    origin: 'extension',
+  },
   volume_replica_conflict: {
     status: 409,
     field: 'node_id',

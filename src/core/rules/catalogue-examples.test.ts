@@ -25,7 +25,7 @@ const LIMITS: Limits = {
 const NOT_DECIDED_HERE = new Set(
   `anchored_secret_dropped anchored_secret_repointed image_not_found node_candidates_unresolvable
   node_not_a_placement_candidate secret_anchor_volume_ephemeral volume_access_mode_conflict volume_binding_unavailable
-  volume_class_not_wired volume_not_found volume_primary_mismatch
+  volume_class_not_wired volume_not_found volume_primary_mismatch volume_residency_conflict
   secret_value_too_long node_invalid
   canary_already_exists canary_invalid dvm_recommendation_apply_invalid_spec dvm_recommendation_bad_parameter
   dvm_recommendation_insufficient_nodes dvm_recommendation_stale_measurement dvm_recommendation_unknown_action

@@ -7,6 +7,7 @@ import { received } from '../rejections/redaction.ts';
 import { reject } from '../rejections/reject.ts';
 import type { Rejection } from '../rejections/rejection.ts';
 import { isJudged, type Judged } from './rule.ts';
+import { type VolumeResidencyConflict, volumeResidencyRejection } from './volume-residency.ts';
 
 /** What a deployment's rules need to know of the tenant's other records. Reads are lazy: most specs ask for little. */
 export interface DeploymentFacts {
@@ -19,6 +20,8 @@ export interface DeploymentFacts {
   /** Another deployment or job that mounts the volume read-write. */
   readonly otherWriter: (volumeId: string) => string | undefined;
   readonly deployment: (name: string) => DeploymentSpec | undefined;
+  /** Absent: copies of volumes are not looked at. */
+  readonly residencyConflict?: (spec: DeploymentSpec) => VolumeResidencyConflict | undefined;
 }
 
 type FactRule = (spec: DeploymentSpec, facts: DeploymentFacts, judged?: Judged) => Rejection | undefined;
@@ -109,7 +112,8 @@ export const volumesRule: FactRule = (spec, facts, judged) => {
         : undefined);
     if (rejection) return rejection;
   }
-  return undefined;
+  const conflict = isJudged(judged, ['volumes', 'placement']) ? facts.residencyConflict?.(spec) : undefined;
+  return conflict === undefined ? undefined : volumeResidencyRejection(conflict);
 };
 
 const nodeRule: FactRule = (spec, facts, judged) => {

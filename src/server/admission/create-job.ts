@@ -15,6 +15,7 @@ import { checkNothingPersists } from '../../core/rules/secrets/persist-guard.ts'
 import { actorName } from '../journal/journal.ts';
 import { planPlacement } from '../placement/explanation.ts';
 import { claimVolumes } from '../placement/volume-claims.ts';
+import { volumeWarnings } from '../placement/volume-residency.ts';
 import { joinId } from '../store/keys.ts';
 import type { Transaction } from '../store/transaction.ts';
 import {
@@ -108,7 +109,11 @@ async function attemptCreate(
   // As for deployments: the registry and the secrets store were asked meanwhile.
   const moved = jobFactsRejection(workload, jobFacts(admission, caller, spec.name));
   if (moved) return moved;
-  const warnings = [...image, ...residencyWarnings(admission, caller, workload)];
+  const warnings = [
+    ...image,
+    ...residencyWarnings(admission, caller, workload),
+    ...volumeWarnings(tenant, admission.residency.regions, workload),
+  ];
   const body = { ...jobView(record, 0, undefined), removed: [], alterations, warnings };
   if (dryRun) {
     const plan = planPlacement(admission.clusters, tenant, workload, record.specHash);

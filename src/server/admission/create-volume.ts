@@ -15,6 +15,7 @@ import { volumeRules } from '../../core/rules/volume-record.ts';
 import { joinId } from '../store/keys.ts';
 import type { TenantStore } from '../store/store.ts';
 import { type Caller, commitAttempts, type Outcome } from './admission.ts';
+import { reservedRejection } from './volume-replicas.ts';
 import { storedVolumeView, type VolumeAdmission } from './volume-stored.ts';
 
 /** The same answers as for a deployment that names a node (spec 7.4). */
@@ -116,7 +117,9 @@ export async function createVolume(
         why: `The tenant has a volume of this name: ${taken.record.volumeId}.`,
       });
     }
-    const unknown = nodeRejection(tenant, draft.nodeId);
+    const unknown =
+      nodeRejection(tenant, draft.nodeId) ??
+      (draft.nodeId === undefined ? undefined : reservedRejection(volumes, caller, 'nodeId', draft.nodeId));
     if (unknown) return unknown;
     const record = newRecord(volumes, caller, draft);
     const announced = announcements(tenant, draft, record);

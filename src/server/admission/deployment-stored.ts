@@ -1,9 +1,9 @@
 import { deploymentView } from '../../core/contract/deployment-view.ts';
 import type { DeploymentRecord, InstanceView } from '../../core/model/deployment.ts';
 import type { NodeName } from '../../core/model/ids.ts';
-import { PLATFORM_SLUG } from '../../core/model/tenant.ts';
 import type { DeploymentFacts } from '../../core/rules/deployment-facts.ts';
 import { otherWriter } from '../placement/volume-claims.ts';
+import { residencyConflict } from '../placement/volume-residency.ts';
 import type { Admission, Caller } from './admission.ts';
 import { canarySummary } from './canary-view.ts';
 import type { Stored } from '../store/collection.ts';
@@ -60,16 +60,19 @@ export function storedDeploymentView(
 
 export function deploymentFacts(
   { clusters }: Pick<Admission, 'clusters'>,
-  { tenant, tenantSlug }: Pick<Caller, 'tenant' | 'tenantSlug'>,
+  { tenant }: Pick<Caller, 'tenant'>,
   self: string,
 ): DeploymentFacts {
+  const deployment = (name: string) => tenant.get('deployments', joinId(name))?.record.spec;
   return {
     tenantId: tenant.tenantId,
     nodes: () => tenant.list('nodes').map(({ record }) => record),
     node: (name) => tenant.get('nodes', joinId(name))?.record,
-    closedToTenant: (name) => tenantSlug !== PLATFORM_SLUG && clusters.runsControlPlane(name as NodeName),
+    closedToTenant: (name) => clusters.isReserved(tenant.tenantId, name as NodeName),
     volume: (id) => tenant.get('volumes', joinId(id))?.record,
     otherWriter: (volumeId) => otherWriter(tenant, volumeId, self),
-    deployment: (name) => tenant.get('deployments', joinId(name))?.record.spec,
+    deployment,
+    residencyConflict: (spec) =>
+      residencyConflict(tenant, clusters.of(tenant.tenantId).regions, spec, deployment(spec.name)),
   };
 }

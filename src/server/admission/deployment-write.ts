@@ -19,6 +19,7 @@ import { checkNothingPersists } from '../../core/rules/secrets/persist-guard.ts'
 import { residencyWarning } from '../../core/scheduler/residency.ts';
 import { planPlacement } from '../placement/explanation.ts';
 import { claimVolumes } from '../placement/volume-claims.ts';
+import { volumeWarnings } from '../placement/volume-residency.ts';
 import type { Stored } from '../store/collection.ts';
 import { joinId } from '../store/keys.ts';
 import type { Transaction } from '../store/transaction.ts';
@@ -48,7 +49,11 @@ export interface DeploymentWrite {
 
 function warnings(admission: Admission, caller: Caller, spec: DeploymentSpec): Warning[] {
   const facts = deploymentFacts(admission, caller, spec.name);
-  return [...dependencyWarnings(spec, facts), ...residencyWarnings(admission, caller, spec)];
+  return [
+    ...dependencyWarnings(spec, facts),
+    ...residencyWarnings(admission, caller, spec),
+    ...volumeWarnings(caller.tenant, admission.residency.regions, spec),
+  ];
 }
 
 export function residencyWarnings(admission: Admission, caller: Caller, spec: DeploymentSpec): Warning[] {

@@ -4,7 +4,7 @@ import { received } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { describeResidency, satisfiesResidency } from '../../core/scheduler/residency.ts';
-import { bindingResidencies } from '../placement/volume-claims.ts';
+import { bindingsOf } from '../placement/volume-claims.ts';
 import type { Stored } from '../store/collection.ts';
 import { joinId } from '../store/keys.ts';
 import type { Transaction } from '../store/transaction.ts';
@@ -40,6 +40,22 @@ export function volumeChange(
   return transaction;
 }
 
+/** The machine of a control plane keeps nothing of a tenant but the platform. */
+export function reservedRejection(
+  { admission }: VolumeAdmission,
+  { tenant }: Caller,
+  field: 'nodeId' | 'node_id',
+  node: string,
+): Rejection | undefined {
+  if (!admission.clusters.isReserved(tenant.tenantId, node as NodeName)) return undefined;
+  return reject('node_not_a_placement_candidate', {
+    field,
+    received: received(node),
+    expected: 'a node that runs no control plane',
+    why: 'The node runs a control plane, which keeps and runs what is of the platform tenant only.',
+  });
+}
+
 function residencyRejection(
   { admission }: VolumeAdmission,
   { tenant }: Caller,
@@ -48,13 +64,15 @@ function residencyRejection(
 ): Rejection | undefined {
   const labels = tenant.get('nodes', joinId(nodeId))?.record.labels ?? {};
   const { regions } = admission.residency;
-  const unmet = bindingResidencies(tenant, volumeId).find((one) => !satisfiesResidency(labels, one, regions));
+  const unmet = bindingsOf(tenant, volumeId).find(
+    ({ active, residency }) => active && !satisfiesResidency(labels, residency, regions),
+  );
   if (unmet === undefined) return undefined;
   return reject('node_not_a_placement_candidate', {
     field: 'node_id',
     received: received(nodeId),
-    expected: `a node that satisfies ${describeResidency(unmet)}`,
-    why: 'The residency of what mounts the volume binds its copies too.',
+    expected: `a node that satisfies ${describeResidency(unmet.residency)}`,
+    why: `${unmet.owner} mounts the volume, and its residency binds copies too.`,
   });
 }
 
@@ -98,6 +116,11 @@ function replicaRejection(
   });
 }
 
+/** Against the wanted number: not a former primary, nor one that could not take over. */
+function isCounted({ formerEpoch, misplaced }: VolumeRecord['replicas'][number]): boolean {
+  return formerEpoch === undefined && misplaced === undefined;
+}
+
 function holds(replicas: VolumeRecord['replicas'], nodeId: string): boolean {
   return replicas.some((copy) => copy.nodeId === nodeId);
 }
@@ -114,14 +137,16 @@ export async function addReplica(
     if (stored === undefined) return volumeNotFound(volumeId);
     const rejection = replicaRejection(caller, stored.record, nodeId);
     if (rejection) return rejection;
-    const elsewhere = residencyRejection(volumes, caller, volumeId, nodeId ?? '');
+    const elsewhere =
+      reservedRejection(volumes, caller, 'node_id', nodeId ?? '') ??
+      residencyRejection(volumes, caller, volumeId, nodeId ?? '');
     if (elsewhere) return elsewhere;
     const { replicas, copies } = stored.record;
     const node = nodeId as NodeName;
     const record: VolumeRecord = {
       ...stored.record,
       replicas: [...replicas, { nodeId: node, state: 'syncing' }],
-      copies: Math.max(copies, replicas.filter((copy) => copy.formerEpoch === undefined).length + 1),
+      copies: Math.max(copies, replicas.filter(isCounted).length + 1),
     };
     const transaction = volumeChange(volumes, caller, stored, record, {
       kind: 'volume.replicas_set',
@@ -164,7 +189,7 @@ export async function removeReplica(
       ...stored.record,
       replicas: replicas.filter((one) => one !== copy),
       leaving: [...leaving, copy.nodeId],
-      copies: Math.max(0, copies - 1),
+      copies: copy.misplaced === undefined ? Math.max(0, copies - 1) : copies,
     };
     const transaction = volumeChange(volumes, caller, stored, record, {
       kind: 'volume.replicas_set',

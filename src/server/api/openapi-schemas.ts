@@ -345,6 +345,10 @@ export const RECORD_SCHEMAS = {
               ...integer,
               description: 'It was the primary until then and may hold bytes of its own.',
             },
+            misplaced: {
+              ...text,
+              description: 'Why it cannot take over, although it is kept: whose residency excludes its node.',
+            },
           },
         },
       },

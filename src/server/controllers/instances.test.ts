@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { volumeSample } from '../../core/planner/sample-volume.ts';
 import type { NodeName } from '../../core/model/ids.ts';
 import { archiveId } from '../journal/journal.ts';
 import { KvUnavailableError } from '../store/kv.ts';
@@ -161,6 +162,39 @@ describe('instances controller', () => {
       [3, 'rolled-back', 'system'],
     ]);
     expect(await sim.events('deployment.rolled_back')).toHaveLength(1);
+  });
+
+  it('does not return to a spec whose residency would take the copy of a volume from another deployment', async () => {
+    const labels = { 'berth.io/country': 'DE' };
+    await sim.alterNode('n2', { labels });
+    await sim.write((transaction) =>
+      transaction
+        .put('volumes', 'vol_1', {
+          ...volumeSample({ tenantId: TENANT, primaryNodeId: 'n2' as NodeName }),
+          copies: 1,
+          replicas: [{ nodeId: 'n3' as NodeName, state: 'live' }],
+        })
+        .put('volume-claims', 'vol_1', { writer: 'db', readers: ['web'] }),
+    );
+    await sim.apply({
+      name: 'web',
+      healthCheck: CHECK,
+      volumes: [{ volumeId: 'vol_1', mountPath: '/data', readOnly: true }],
+      placement: { residency: { country: 'DE' } },
+    });
+    expect(sim.status('web')?.phase).toBe('Running');
+    sim.behaviour = BROKEN;
+    await sim.apply({
+      name: 'web',
+      image: 'shop/web:2',
+      placement: {},
+      update: { progressDeadline: '1m', onFailure: 'rollback' },
+    });
+    await sim.advance(65_000);
+    expect(sim.tenant.get('deployments', 'web')?.record.version).toBe(2);
+    expect(sim.status('web')?.phase).toBe('Degraded');
+    expect(await sim.events('deployment.rolled_back')).toHaveLength(0);
+    expect(sim.tenant.get('volumes', 'vol_1')?.record.replicas.map(({ nodeId }) => nodeId)).toEqual(['n3']);
   });
 
   it('keeps the archive within its bounds when it returns to an older spec', async () => {

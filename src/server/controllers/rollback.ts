@@ -2,6 +2,7 @@ import type { DeploymentRecord, DeploymentSpec, VolumeMount } from '../../core/m
 import type { InstancePlan } from '../../core/planner/instances.ts';
 import { carryRotation } from '../../core/planner/rotation.ts';
 import { claimVolumes, otherWriter } from '../placement/volume-claims.ts';
+import { residencyConflict } from '../placement/volume-residency.ts';
 import { joinId } from '../store/keys.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
@@ -23,6 +24,8 @@ export function addRollback(
   if (deployment === undefined || rollback === undefined || rollout === undefined) return false;
   const snapshot = facts.planned.specs.get(rollback.specHash);
   if (snapshot === undefined || takesForeignVolume(tenant, snapshot)) return false;
+  const { regions } = deps.clusters.of(tenant.tenantId);
+  if (residencyConflict(tenant, regions, snapshot, deployment.record.spec) !== undefined) return false;
   const record = rolledBackRecord(deps, deployment.record, snapshot);
   const { name } = record.spec;
   const subject = { kind: 'Deployment', name } as const;

@@ -4,7 +4,8 @@ import type { Region } from '../../core/model/region.ts';
 import type { VolumeRecord } from '../../core/model/volume.ts';
 import { LIVENESS_TIMINGS } from '../../core/planner/node-liveness.ts';
 import type { VolumeFacts, VolumeNode } from '../../core/planner/volume-facts.ts';
-import { bindingResidencies, claimants } from '../placement/volume-claims.ts';
+import type { TenantClusters } from '../placement/tenant-clusters.ts';
+import { bindingsOf, claimants } from '../placement/volume-claims.ts';
 import { joinId } from '../store/keys.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { CopyAges, VolumeMemory } from './volume-memory.ts';
@@ -15,13 +16,14 @@ function conditionOf(liveness: NodeLiveness | undefined): VolumeNode['condition'
   return liveness.lost === true ? 'lost' : 'failed';
 }
 
-function volumeNode(tenant: TenantStore, record: NodeRecord): VolumeNode {
+function volumeNode(tenant: TenantStore, clusters: TenantClusters, record: NodeRecord): VolumeNode {
   return {
     name: record.name,
     condition: conditionOf(tenant.get('node-liveness', joinId(record.name))?.record),
     schedulable: record.schedulable,
     labels: record.labels,
     engines: record.volumeEngines ?? [],
+    reserved: clusters.isReserved(tenant.tenantId, record.name),
   };
 }
 
@@ -60,16 +62,17 @@ export function readVolumeFacts(
   record: VolumeRecord,
   memory: VolumeMemory,
   { leaseMs, regions }: VolumeSettings,
+  clusters: TenantClusters,
   at: { readonly nowMs: number; readonly now: string },
 ): VolumeFacts {
   const { tenantId } = tenant;
   const nodes = (): readonly VolumeNode[] =>
-    tenant.list('nodes').map((stored) => volumeNode(tenant, stored.record));
+    tenant.list('nodes').map((stored) => volumeNode(tenant, clusters, stored.record));
   return {
     record,
     node: (name) => {
       const stored = tenant.get('nodes', joinId(name));
-      return stored === undefined ? undefined : volumeNode(tenant, stored.record);
+      return stored === undefined ? undefined : volumeNode(tenant, clusters, stored.record);
     },
     nodes,
     load: loadOf(tenant),
@@ -77,7 +80,7 @@ export function readVolumeFacts(
       memory.seen(tenantId, record.id, name) ??
       tenant.get('volume-observations', joinId(record.id, name))?.record,
     copyAge: (name) => memory.copyAge(tenantId, record, name),
-    residencies: bindingResidencies(tenant, record.id),
+    bindings: bindingsOf(tenant, record.id),
     regions,
     mounted: claimants(tenant, record.id).length > 0,
     fencedAtMs: memory.fencedAtMs(tenantId, record),

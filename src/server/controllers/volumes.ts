@@ -205,9 +205,9 @@ export class VolumesController implements Controller, VolumeSigns {
     const id = key.slice(slash + 1);
     const stored = tenant.get('volumes', id);
     if (stored === undefined || !this.#deps.owns(tenant.tenantId)) return;
-    const { clock, metrics } = this.#deps;
+    const { clock, metrics, clusters } = this.#deps;
     const nowMs = clock.monotonicMs();
-    const facts = readVolumeFacts(tenant, stored.record, this.#memory, this.#settings, {
+    const facts = readVolumeFacts(tenant, stored.record, this.#memory, this.#settings, clusters, {
       nowMs,
       now: clock.now().toISOString(),
     });

@@ -73,6 +73,11 @@ export class TenantClusters {
     return this.#controlPlaneNodes.has(node);
   }
 
+  /** The machine of a control plane keeps and runs nothing new of a tenant other than the platform. */
+  isReserved(tenantId: TenantId, node: NodeName): boolean {
+    return this.runsControlPlane(node) && !this.of(tenantId).isPlatformTenant;
+  }
+
   /** Deployments with an instance on the node. */
   deploymentsOn(tenantId: TenantId, node: NodeName): ReadonlySet<string> {
     const instances = this.#held(tenantId).byNode.get(node);

@@ -1,12 +1,16 @@
 import { canonicalJson } from '../../core/model/canonical.ts';
-import type { DeploymentSpec, Residency, VolumeMount } from '../../core/model/deployment.ts';
+import type { DeploymentSpec, VolumeMount } from '../../core/model/deployment.ts';
 import { jobOfOwner } from '../../core/model/job.ts';
 import type { VolumeClaims } from '../../core/model/volume.ts';
+import type { VolumeBinding } from '../../core/planner/volume-facts.ts';
 import { joinId } from '../store/keys.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
 
-type Mounting = Pick<DeploymentSpec, 'volumes'> | undefined;
+type Mounting = Pick<DeploymentSpec, 'volumes' | 'placement'> | undefined;
+
+/** More would not fit into one commit of etcd; claims of further ones are guarded by the record of claims alone. */
+const MAX_GUARDED_CLAIMANTS = 32;
 
 function claimed(
   claims: VolumeClaims | undefined,
@@ -36,6 +40,8 @@ export function claimVolumes(
     const id = joinId(volumeId);
     const stored = tenant.get('volume-claims', id);
     const mount = after.get(volumeId);
+    if (mount !== undefined && bindsAnew(specs, volumeId))
+      guardResidency(tenant, deployment, volumeId, transaction);
     const next = claimed(stored?.record, deployment, mount);
     if (stored !== undefined && canonicalJson(next) === canonicalJson(stored.record)) continue;
     if (mount !== undefined) transaction.expect('volumes', id, tenant.get('volumes', id));
@@ -46,12 +52,41 @@ export function claimVolumes(
   }
 }
 
+function bindsAnew({ before, after }: { before: Mounting; after: Mounting }, volumeId: string): boolean {
+  const mounted = before?.volumes?.some((mount) => mount.volumeId === volumeId) ?? false;
+  const [was, is] = [before, after].map((spec) => canonicalJson(spec?.placement?.residency ?? null));
+  return !mounted || was !== is;
+}
+
+/** Whose residency excludes whose copy was judged on these: of two writes that exclude each other's, the second is decided again. */
+function guardResidency(
+  tenant: TenantStore,
+  deployment: string,
+  volumeId: string,
+  transaction: Transaction,
+): void {
+  const id = joinId(volumeId);
+  transaction
+    .expect('volumes', id, tenant.get('volumes', id))
+    .expect('volume-claims', id, tenant.get('volume-claims', id));
+  const others = claimants(tenant, volumeId).filter((name) => name !== deployment);
+  for (const name of others.slice(0, MAX_GUARDED_CLAIMANTS)) {
+    const job = jobOfOwner(name);
+    const other = joinId(job ?? name);
+    if (job === undefined) transaction.expect('deployments', other, tenant.get('deployments', other));
+    else transaction.expect('jobs', other, tenant.get('jobs', other));
+  }
+}
+
+export function ownerInWords(owner: string): string {
+  const job = jobOfOwner(owner);
+  return job === undefined ? owner : `the job ${job}`;
+}
+
 /** Who writes to the volume, if it is another one than this deployment or job's owner; in words. */
 export function otherWriter(tenant: TenantStore, volumeId: string, deployment: string): string | undefined {
   const writer = tenant.get('volume-claims', joinId(volumeId))?.record.writer;
-  if (writer === undefined || writer === deployment) return undefined;
-  const job = jobOfOwner(writer);
-  return job === undefined ? writer : `the job ${job}`;
+  return writer === undefined || writer === deployment ? undefined : ownerInWords(writer);
 }
 
 /** Who mounts the volume, in either way. */
@@ -60,14 +95,16 @@ export function claimants(tenant: TenantStore, volumeId: string): readonly strin
   return [...(claims?.writer === undefined ? [] : [claims.writer]), ...(claims?.readers ?? [])];
 }
 
-/** Of everything that mounts the volume; each one binds where its bytes may be. */
-export function bindingResidencies(tenant: TenantStore, volumeId: string): readonly Residency[] {
-  return claimants(tenant, volumeId).flatMap((name) => {
+/** The residencies of everything that mounts the volume; of what runs, each one binds where its bytes may be. */
+export function bindingsOf(tenant: TenantStore, volumeId: string): readonly VolumeBinding[] {
+  const writer = tenant.get('volume-claims', joinId(volumeId))?.record.writer;
+  return claimants(tenant, volumeId).flatMap((name): readonly VolumeBinding[] => {
     const job = jobOfOwner(name);
-    const spec =
-      job === undefined
-        ? tenant.get('deployments', joinId(name))?.record.spec
-        : tenant.get('jobs', joinId(job))?.record.spec;
-    return spec?.placement?.residency ?? [];
+    const deployment = job === undefined ? tenant.get('deployments', joinId(name))?.record.spec : undefined;
+    const spec = job === undefined ? deployment : tenant.get('jobs', joinId(job))?.record.spec;
+    const residency = spec?.placement?.residency;
+    if (residency === undefined) return [];
+    const active = deployment === undefined || deployment.replicas > 0;
+    return [{ owner: ownerInWords(name), writes: name === writer, active, residency }];
   });
 }

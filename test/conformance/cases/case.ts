@@ -144,13 +144,17 @@ export async function plantVolume(stage: Stage, fields: Partial<VolumeRecord> = 
   return id;
 }
 
-export async function plantNode(stage: Stage, name: string): Promise<void> {
+export async function plantNode(
+  stage: Stage,
+  name: string,
+  labels: NodeRecord['labels'] = {},
+): Promise<void> {
   const record: NodeRecord = {
     name: name as NodeRecord['name'],
     tenantId: stage.tenant.id,
     claims: [stage.tenant.id],
     schedulable: true,
-    labels: {},
+    labels,
     capacity: { cpu: 4, memoryBytes: 2 ** 33 },
     platform: 'linux/amd64',
     engine: { kind: 'docker', version: '20.10' },

@@ -7,6 +7,8 @@ import {
   inside,
   plantNode,
   plantVolume,
+  post,
+  put,
   refused,
   type Stage,
   stored,
@@ -50,6 +52,30 @@ async function spare(stage: Stage): Promise<string> {
   await plantNode(stage, name);
   return name;
 }
+
+/** A volume with a copy in FR that another deployment mounts: what is sent mounts it too. */
+function besides(
+  method: 'POST' | 'PUT',
+  other: Json,
+  sent: (volumeId: string) => Json,
+  before?: (volumeId: string) => Json,
+): Ask {
+  return async (stage) => {
+    const paris = stage.fresh('paris');
+    await plantNode(stage, paris, { 'berth.io/country': 'FR' });
+    const volumeId = await plantVolume(stage, {
+      copies: 1,
+      replicas: [{ nodeId: paris as NodeName, state: 'live' }],
+    });
+    await stored(stage, { volumes: [{ volumeId, mountPath: '/data', readOnly: true }], ...other });
+    if (method === 'POST') return post(sent(volumeId))(stage);
+    return put(before?.(volumeId) ?? {}, sent(volumeId))(stage);
+  };
+}
+
+const reading = (volumeId: string): Json => ({ volumes: [{ volumeId, mountPath: '/data', readOnly: true }] });
+const writing = (volumeId: string): Json => ({ volumes: [{ volumeId, mountPath: '/data' }] });
+const within = (country: string): Json => ({ placement: { residency: { country } } });
 
 function snapshots(method: string, rest = '', missing = false): Ask {
   return async (stage) => {
@@ -132,6 +158,10 @@ export const volumeCases: readonly Case[] = [
       await spare(stage);
       return create({ nodeId: 'nowhere-1' })(stage);
     },
+    'of the control plane': async (stage) => {
+      await plantNode(stage, stage.plane.config.nodeName);
+      return create({ nodeId: stage.plane.config.nodeName })(stage);
+    },
   }),
   ...inside('node_not_a_placement_candidate', {
     'an own node': async (stage) => create({ nodeId: await spare(stage) })(stage),
@@ -183,6 +213,36 @@ export const volumeCases: readonly Case[] = [
   }),
   ...refused('node_not_a_placement_candidate', 'node_id', {
     'a copy nowhere': copyOf({}, () => 'nowhere-1'),
+    'a copy on the machine of the control plane': copyOf({}, async (stage) => {
+      await plantNode(stage, stage.plane.config.nodeName);
+      return stage.plane.config.nodeName;
+    }),
+  }),
+  ...refused('volume_residency_conflict', 'placement.residency', {
+    'a reader that excludes a copy': besides('POST', {}, (id) => ({ ...reading(id), ...within('DE') })),
+    'a stopped one': besides('POST', {}, (id) => ({ ...reading(id), ...within('DE'), replicas: 0 })),
+    'a writer beside a reader': besides('POST', {}, (id) => ({ ...writing(id), ...within('DE') })),
+    'by an update': besides('PUT', {}, () => within('DE'), reading),
+  }),
+  ...refused('volume_residency_conflict', 'volumes[0].volumeId', {
+    'a writer of what another keeps from taking over': besides('POST', within('DE'), writing),
+  }),
+  ...inside('volume_residency_conflict', {
+    'what the copy satisfies': besides('POST', {}, (id) => ({ ...reading(id), ...within('FR') })),
+    'by an update of what excluded it before': besides(
+      'PUT',
+      { ...within('DE'), replicas: 0 },
+      () => ({ replicas: 0 }),
+      (id) => ({ ...reading(id) }),
+    ),
+    'nobody else': async (stage) => {
+      const node = await spare(stage);
+      const volumeId = await plantVolume(stage, {
+        copies: 1,
+        replicas: [{ nodeId: node as NodeName, state: 'live' }],
+      });
+      return post({ ...reading(volumeId), ...within('DE') })(stage);
+    },
   }),
   ...inside('volume_replica_conflict', { 'a node of its own': copyOf({}, spare) }),
   ...refused('volume_snapshot_not_implemented', 'snapshots', {

@@ -95,6 +95,7 @@ export function CopiesPanel({ volume }: { readonly volume: Volume }) {
               {copy.formerEpoch === undefined
                 ? ''
                 : `; it was the primary until epoch ${copy.formerEpoch} and may hold bytes that no copy has`}
+              {copy.misplaced === undefined ? '' : `; it cannot take over: ${copy.misplaced}`}
             </span>
             {mayManage ? (
               <IconButton

@@ -8,6 +8,8 @@ export interface VolumeCopy {
   readonly lagSeconds: number | null;
   /** It was the primary until this epoch and may hold bytes of its own. */
   readonly formerEpoch?: number;
+  /** Why it cannot take over, although it is kept. */
+  readonly misplaced?: string;
 }
 
 export interface Volume {

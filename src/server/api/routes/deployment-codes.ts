@@ -67,6 +67,7 @@ const SHARED: readonly RejectionCode[] = [
   'volume_not_ready',
   'volume_access_mode_conflict',
   'volume_primary_mismatch',
+  'volume_residency_conflict',
   'residency_label_handwritten',
   'residency_label_conflict',
   'label_reserved',
