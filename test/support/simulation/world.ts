@@ -477,7 +477,7 @@ export class World {
 }
 
 /** Like the real ones they sort by the time they were made; unlike them they are the same in every run. */
-function countingIds(): Ids {
+export function countingIds(): Ids {
   let made = 0;
   return {
     next: (kind) => {
