@@ -244,9 +244,12 @@ export interface Config {
     readonly namespaces: readonly string[];
     readonly vault: {
       readonly address?: string;
+      readonly ca?: string;
+      readonly timeoutMs: number;
       readonly tokenFile?: string;
       readonly roleId?: string;
       readonly secretIdFile?: string;
+      readonly appRoleMount: string;
       readonly namespace?: string;
     };
   };
@@ -354,6 +357,9 @@ export function loadConfig(args: readonly string[], environment: NodeJS.ProcessE
       namespaces: required('secrets.namespaces'),
       vault: {
         ...optional('address', 'secrets.vault.address'),
+        ...optional('ca', 'secrets.vault.ca'),
+        timeoutMs: required('secrets.vault.timeout'),
+        appRoleMount: required('secrets.vault.appRoleMount'),
         ...optional('tokenFile', 'secrets.vault.tokenFile'),
         ...optional('roleId', 'secrets.vault.roleId'),
         ...optional('secretIdFile', 'secrets.vault.secretIdFile'),

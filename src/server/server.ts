@@ -9,7 +9,7 @@ import type { Limits } from '../core/rules/rule.ts';
 import type { NodeName } from '../core/model/ids.ts';
 import { type Admission, specHash } from './admission/admission.ts';
 import { type AccessDependencies, ProvenTokens } from './access/authenticate.ts';
-import { eraseDeletedTenants } from './admission/tenants.ts';
+import { TenantEraser } from './admission/erase-tenants.ts';
 import { createApp } from './api/app.ts';
 import { createDashboard } from './api/dashboard.ts';
 import { createHealth } from './api/health.ts';
@@ -104,6 +104,7 @@ export async function startServer({
     tenantIds: () => store.listGlobal('tenants').map(({ record }) => record.id),
     readFile,
     say: (details, message) => log.info(details, message),
+    warn: (details, message) => log.warn(details, message),
     ...(several && { onNewRootKey: (ids) => agreeOnRootKey(kv, ids, config.rootKeyFile) }),
   });
   const limits = limitsOf(config);
@@ -148,8 +149,16 @@ export async function startServer({
       maxReplicas: config.maxReplicasPerDeployment,
     },
   });
+  const eraser = new TenantEraser({
+    store,
+    secrets: secrets.store,
+    journal,
+    clock,
+    warn: (details, message) => log.warn(details, message),
+  });
   const admission: Admission = {
     store,
+    eraser,
     clock,
     ids,
     journal,
@@ -198,6 +207,7 @@ export async function startServer({
       () => several.controllersStore.refused,
     );
   }
+  metrics.gauge('berth_tenant_erasures', 'Deleted tenants of which something is left.', () => eraser.waiting);
   metrics.gauge('berth_agent_sessions', 'Agents connected to this process.', () => dispatch.sessions);
   const sessions = {
     ...config.sessions,
@@ -305,7 +315,7 @@ export async function startServer({
       // What another process stored first is to be seen here before anything is served.
       if (several !== undefined && !(await several.barrier.pass()))
         throw new Error('the store does not answer');
-      await eraseDeletedTenants(store);
+      await eraser.eraseAll();
       await secrets.prepare(several === undefined || !(await hasRootKey(kv)));
       if (several !== undefined) await agreeOnRootKey(kv, secrets.rootKeyIds(), config.rootKeyFile);
     },
@@ -335,6 +345,7 @@ export async function startServer({
     );
   }
   await controllers.start();
+  eraser.start();
   several?.shards?.start(controllers);
   ready = true;
   return {
@@ -343,6 +354,7 @@ export async function startServer({
     close: async () => {
       stopReloading();
       dispatch.close();
+      await eraser.stop();
       const served = app.close();
       // Before the last requests have ended: others decide for its tenants at once.
       await controllers.stop();

@@ -6,6 +6,7 @@ import type { ApiClient } from '../support/api-client.ts';
 import { type ControlPlane, startControlPlane } from '../support/server-under-test.ts';
 import { startDefectiveServer } from '../support/defective-write.ts';
 import { type PushedImageRegistry, startPushedImage } from '../support/pushed-image.ts';
+import { startVaultEndpoint } from '../support/vault/endpoint.ts';
 import type { Setting, Stage } from './cases/case.ts';
 
 interface Place {
@@ -34,38 +35,51 @@ async function seal(plane: ControlPlane): Promise<void> {
   throw new Error('the secrets store did not seal itself');
 }
 
-async function open(setting: Setting, pushed: PushedImageRegistry): Promise<Place> {
-  const tokenFile = join(tmpdir(), `berth-vault-token-${process.pid}`);
-  const vault = {
-    'secrets.kind': 'vault',
-    'secrets.vault.address': 'http://127.0.0.1:1',
-    'secrets.vault.tokenFile': tokenFile,
+/** A secrets store that is away, refuses or lacks what was configured. */
+async function vaultOf(setting: Setting) {
+  const endpoint = setting === 'vault-away' ? undefined : await startVaultEndpoint();
+  const tokenFile = join(tmpdir(), `berth-${setting}-token-${process.pid}`);
+  writeFileSync(tokenFile, endpoint?.rootToken ?? 'not-a-token');
+  if (endpoint !== undefined && setting === 'vault-denied') endpoint.switches.denied = /\/data\//;
+  return {
+    config: {
+      'secrets.kind': 'vault',
+      'secrets.vault.address': endpoint?.address ?? 'http://127.0.0.1:1',
+      'secrets.vault.tokenFile': tokenFile,
+      ...(setting === 'vault-elsewhere' ? { 'secrets.vault.namespace': 'nowhere' } : {}),
+    },
+    close: async () => {
+      await endpoint?.close();
+      rmSync(tokenFile);
+    },
   };
-  if (setting === 'vault-away') writeFileSync(tokenFile, 'not-a-token');
+}
+
+async function open(setting: Setting, pushed: PushedImageRegistry): Promise<Place> {
+  const vault = setting.startsWith('vault-') ? await vaultOf(setting) : undefined;
   const plane = await startControlPlane({
-    config: { ...pushed.config, ...(setting === 'vault-away' ? vault : CONFIG[setting]) },
+    config: { ...pushed.config, ...(vault?.config ?? CONFIG[setting]) },
   });
-  const place = { plane, api: plane.api, laws: true, close: () => plane.close() };
+  const close = async () => {
+    await plane.close();
+    await vault?.close();
+  };
+  const place = { plane, api: plane.api, laws: true, close };
   switch (setting) {
     case 'sealed':
       await seal(plane);
       return place;
     case 'defect': {
       const defective = await startDefectiveServer(plane);
-      const close = async () => {
-        await defective.close();
-        await plane.close();
-      };
-      return { ...place, api: defective.api, close };
-    }
-    case 'vault-away':
       return {
         ...place,
+        api: defective.api,
         close: async () => {
-          await plane.close();
-          rmSync(tokenFile);
+          await defective.close();
+          await close();
         },
       };
+    }
     default:
       return place;
   }

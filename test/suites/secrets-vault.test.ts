@@ -7,7 +7,8 @@ import type { SecretsStore } from '../../src/server/secrets/port.ts';
 import type { VaultAuth } from '../../src/server/secrets/vault/session.ts';
 import { createVaultSecrets, type VaultSecretsOptions } from '../../src/server/secrets/vault/store.ts';
 import { selfSigned } from '../support/certificates.ts';
-import { startVaultEndpoint, type VaultEndpoint } from '../support/vault.ts';
+import { startVaultEndpoint, type VaultEndpoint } from '../support/vault/endpoint.ts';
+import { given } from '../support/vault/given.ts';
 import { revealed, secretValues } from './secrets-contract.ts';
 
 const DB = { namespace: 'resources', label: 'db' };
@@ -32,7 +33,7 @@ afterEach(async () => {
 function connect(auth?: VaultAuth, options: Partial<VaultSecretsOptions> = {}): SecretsStore {
   const store = createVaultSecrets({
     address: vault.address,
-    auth: auth ?? { kind: 'token', token: new SecretValue(vault.rootToken) },
+    auth: auth ?? { kind: 'token', token: given(vault.rootToken) },
     timeoutMs: 500,
     ...options,
   });
@@ -43,7 +44,7 @@ function connect(auth?: VaultAuth, options: Partial<VaultSecretsOptions> = {}): 
 const approle = (): VaultAuth => ({
   kind: 'approle',
   roleId: vault.appRole.roleId,
-  secretId: new SecretValue(vault.appRole.secretId),
+  secretId: given(vault.appRole.secretId),
 });
 const seen = (pattern: RegExp): number => vault.requests.filter((request) => pattern.test(request)).length;
 
@@ -100,7 +101,7 @@ describe('vault: refusals told apart (F-22)', () => {
     await store.write(tenant, DB, secretValues({ password: 'x' }));
     vault.softDelete(`berth-${tenant}`, 'resources/db');
     expect(await store.read(tenant, DB)).toMatchObject({ ok: false, reason: 'missing' });
-    expect(await store.metadata(tenant, DB)).toEqual({ ok: true, exists: false });
+    expect(await store.metadata(tenant, DB)).toEqual({ ok: true, exists: false, currentVersion: 1 });
     vault.put(`berth-${tenant}`, 'resources/db', { password: 'x', port: 5432 });
     expect(await store.read(tenant, DB)).toMatchObject({ ok: false, reason: 'missing' });
     expect(await resolveEnvironment(store, tenant, SPEC, undefined)).toMatchObject({
@@ -161,7 +162,8 @@ describe('vault: calls', () => {
       return (
         !path.startsWith(`/v1/berth-${tenant}/`) &&
         !path.startsWith('/v1/auth/') &&
-        !path.startsWith('/v1/sys/mounts/berth-')
+        !path.startsWith('/v1/sys/mounts/berth-') &&
+        !path.startsWith(`/v1/sys/internal/ui/mounts/berth-${tenant}`)
       );
     });
     expect(foreign).toEqual([]);
@@ -180,7 +182,7 @@ describe('vault: token', () => {
     const store = connect({
       kind: 'approle',
       roleId: vault.appRole.roleId,
-      secretId: new SecretValue('wrong'),
+      secretId: given('wrong'),
     });
     for (let attempt = 0; attempt < 5; attempt++) {
       expect(await store.read(tenant, DB)).toMatchObject({ ok: false, reason: 'denied' });
@@ -206,7 +208,7 @@ describe('vault: token', () => {
 
   it('renews a token at two thirds of its life, and so outlives it', async () => {
     const token = vault.issueToken(1);
-    const store = connect({ kind: 'token', token: new SecretValue(token) });
+    const store = connect({ kind: 'token', token: given(token) });
     await store.write(tenant, DB, secretValues({ a: '1' }));
     await vi.waitFor(() => expect(vault.tokens.get(token)?.renewals).toBeGreaterThanOrEqual(2), {
       timeout: 5_000,
@@ -216,11 +218,168 @@ describe('vault: token', () => {
   });
 
   it('denies when a plain token is refused, and says so', async () => {
-    const store = connect({ kind: 'token', token: new SecretValue('hvs.marker-token') });
+    const store = connect({ kind: 'token', token: given('hvs.marker-token') });
     const failed = await store.read(tenant, DB);
     expect(failed).toMatchObject({ ok: false, reason: 'denied' });
     expect(await store.status()).toMatchObject({ connected: false, problem: expect.stringContaining('403') });
     expect(JSON.stringify([failed, await store.status()])).not.toContain('marker-token');
+  });
+});
+
+describe('vault: credentials that change while it runs', () => {
+  const told: string[] = [];
+  const warn = (_details: unknown, message: string): void => void told.push(message);
+  beforeEach(() => void told.splice(0));
+
+  it('takes up a token that was put in place of the old one', async () => {
+    let token = vault.issueToken(3600);
+    const store = connect({ kind: 'token', token: () => new SecretValue(token) });
+    await store.write(tenant, DB, secretValues({ a: '1' }));
+    vault.revoke(token);
+    expect(await store.read(tenant, DB)).toMatchObject({
+      ok: false,
+      reason: 'denied',
+      message: expect.stringContaining('token'),
+    });
+    token = vault.issueToken(3600);
+    expect(await store.read(tenant, DB)).toMatchObject({ ok: true });
+    expect(await store.status()).toMatchObject({ connected: true });
+  });
+
+  it('takes up a token that changed although the old one is good', async () => {
+    const old = vault.issueToken(3600);
+    let token = old;
+    const store = connect({ kind: 'token', token: () => new SecretValue(token) });
+    await store.write(tenant, DB, secretValues({ a: '1' }));
+    token = vault.issueToken(3600);
+    const looked = () => seen(/lookup-self/);
+    const before = looked();
+    await vi.waitFor(
+      async () => {
+        await store.read(tenant, DB);
+        expect(looked()).toBeGreaterThan(before);
+      },
+      { timeout: 10_000, interval: 100 },
+    );
+    vault.revoke(old);
+    expect(await store.read(tenant, DB)).toMatchObject({ ok: true });
+  });
+
+  it('takes up a secret id that was renewed', async () => {
+    const first = vault.appRole.secretId;
+    let secretId = first;
+    const store = connect({
+      kind: 'approle',
+      roleId: vault.appRole.roleId,
+      secretId: () => new SecretValue(secretId),
+    });
+    await store.write(tenant, DB, secretValues({ a: '1' }));
+    vault.appRole.secretId = 'another';
+    for (const token of vault.tokens.keys()) vault.revoke(token);
+    expect(await store.read(tenant, DB)).toMatchObject({ ok: false, reason: 'denied' });
+    secretId = 'another';
+    // The refused login is held back for 5 s, unless there is another credential to try.
+    await vi.waitFor(async () => expect(await store.read(tenant, DB)).toMatchObject({ ok: true }), {
+      timeout: 4_000,
+      interval: 100,
+    });
+  });
+
+  it('logs in where the AppRole is mounted, and says where it looked', async () => {
+    vault.appRole.mount = 'berth/role';
+    const store = connect({ ...approle(), mount: 'berth/role' } as VaultAuth);
+    expect(await store.write(tenant, DB, secretValues({ a: '1' }))).toMatchObject({ ok: true });
+    const elsewhere = connect(approle());
+    expect(await elsewhere.read(tenant, DB)).toMatchObject({
+      ok: false,
+      reason: 'unusable',
+      message: expect.stringContaining('secrets.vault.appRoleMount'),
+    });
+  });
+
+  it('warns once before a token ends that cannot be renewed', async () => {
+    const store = connect({ kind: 'token', token: given(vault.issueToken(1, false)) }, { warn });
+    await store.write(tenant, DB, secretValues({ a: '1' }));
+    await vi.waitFor(() => expect(told).toHaveLength(1), { timeout: 5_000, interval: 20 });
+    expect(told[0]).toContain('cannot be renewed');
+    await vi.waitFor(async () => expect(await store.read(tenant, DB)).toMatchObject({ reason: 'denied' }), {
+      timeout: 5_000,
+      interval: 50,
+    });
+    expect(told).toHaveLength(1);
+  });
+
+  it('says once that the store is lost, and once that it is back', async () => {
+    const store = connect(undefined, { warn });
+    await store.status();
+    vault.switches.sealed = true;
+    for (let look = 0; look < 3; look += 1) await store.status();
+    vault.switches.sealed = false;
+    for (let look = 0; look < 3; look += 1) await store.status();
+    expect(told).toEqual(['the secrets store is lost', 'the secrets store is back']);
+  });
+});
+
+describe('vault: a policy that grants less', () => {
+  it.each<readonly [string, RegExp, (store: SecretsStore) => Promise<unknown>, string]>([
+    ['a read', /\/data\//, (store) => store.read(tenant, DB), 'read on berth-'],
+    [
+      'a write',
+      /\/data\//,
+      (store) => store.write(tenant, DB, secretValues({ a: '2' })),
+      'create and update on berth-',
+    ],
+    ['metadata', /\/metadata\//, (store) => store.metadata(tenant, DB), 'read on berth-'],
+    ['keys', /\/subkeys\//, (store) => store.metadata(tenant, DB), 'subkeys/resources/db'],
+    ['a list', /\/metadata\//, (store) => store.list(tenant, 'resources'), 'list on berth-'],
+    ['a removal', /\/metadata\//, (store) => store.remove(tenant, DB), 'delete on berth-'],
+    ['the mount', /^sys\/mounts/, (store) => store.destroyTenant(tenant), 'delete on sys/mounts/berth-'],
+  ])('names path and capability of %s', async (_what, denied, ask, words) => {
+    const store = connect();
+    await store.write(tenant, DB, secretValues({ a: '1' }));
+    vault.switches.denied = denied;
+    expect(await ask(store)).toMatchObject({
+      ok: false,
+      reason: 'denied',
+      message: expect.stringContaining(words),
+    });
+  });
+
+  it('tells one denied path by itself', async () => {
+    const store = connect();
+    await store.write(tenant, DB, secretValues({ a: '1' }));
+    await store.write(tenant, { ...DB, label: 'cache' }, secretValues({ a: '1' }));
+    vault.switches.denied = /\/metadata\/resources\/db/;
+    const described = await store.describe(tenant, 'resources', ['db', 'cache']);
+    expect(described.ok && [...described.documents.keys()]).toEqual(['cache']);
+    expect(described.ok && [...(described.denied ?? [])].map(([label]) => label)).toEqual(['db']);
+  });
+
+  it('takes a mount for removed that its operator removed', async () => {
+    vault.switches.denied = /^sys\/mounts/;
+    expect(await connect().destroyTenant(tenant)).toEqual({ ok: true });
+  });
+});
+
+describe('vault: many references', () => {
+  it('cost one deadline when the store hangs', async () => {
+    const store = connect();
+    const secrets = Array.from({ length: 20 }, (_, n) => ({
+      name: `S${n}`,
+      vault_path: `resources/s${n}`,
+      anchor: 'external',
+      rotation: 'restart' as const,
+    }));
+    for (const { vault_path } of secrets) vault.put(`berth-${tenant}`, vault_path, { a: 'x' });
+    expect(await resolveEnvironment(store, tenant, { secrets }, undefined)).toMatchObject({ ok: true });
+    vault.switches.slowMs = 60_000;
+    const started = performance.now();
+    expect(await resolveEnvironment(store, tenant, { secrets }, undefined)).toMatchObject({
+      ok: false,
+      reason: 'unavailable',
+    });
+    // One after another they took 20 deadlines of half a second.
+    expect(performance.now() - started).toBeLessThan(5_000);
   });
 });
 
@@ -246,7 +405,7 @@ describe('vault: TLS', () => {
   it('trusts the configured authority, and sends nothing to another', async () => {
     const { key, cert } = selfSigned(['IP:127.0.0.1']);
     const secure = await startVaultEndpoint({ key, cert });
-    const auth = { kind: 'token', token: new SecretValue(secure.rootToken) } as const;
+    const auth = { kind: 'token', token: given(secure.rootToken) } as const;
     try {
       const trusting = connect(auth, { address: secure.address, ca: cert });
       expect(await trusting.write(tenant, DB, secretValues({ a: '1' }))).toMatchObject({ ok: true });

@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SecretValue } from '../../src/core/model/secret-value.ts';
 import { rootKeyFrom } from '../../src/server/secrets/embedded/root-keys.ts';
 import { createEmbeddedSecrets } from '../../src/server/secrets/embedded/store.ts';
 import { createVaultSecrets } from '../../src/server/secrets/vault/store.ts';
 import { openSqliteKv } from '../../src/server/store/sqlite/sqlite-kv.ts';
 import { createMemoryKv } from '../../src/server/store/memory.ts';
-import { startVaultEndpoint } from '../support/vault.ts';
+import { startVaultEndpoint } from '../support/vault/endpoint.ts';
+import { given, realVault } from '../support/vault/given.ts';
 import { secretsContract } from './secrets-contract.ts';
 
 secretsContract('embedded over memory', async () => {
@@ -39,17 +39,17 @@ secretsContract('embedded over SQLite', async () => {
   };
 });
 
-const { BERTH_TEST_VAULT_ADDR: address, BERTH_TEST_VAULT_TOKEN: token } = process.env;
+const real = realVault();
 
-if (address !== undefined && token !== undefined) {
-  secretsContract(`vault at ${address}`, async () => {
-    const store = createVaultSecrets({ address, auth: { kind: 'token', token: new SecretValue(token) } });
+if (real !== undefined) {
+  secretsContract(`vault at ${real.address}`, async () => {
+    const store = createVaultSecrets(real);
     return { store, dispose: () => store.close() };
   });
 } else {
   secretsContract('vault (in-process endpoint, token)', async () => {
     const endpoint = await startVaultEndpoint();
-    const auth = { kind: 'token', token: new SecretValue(endpoint.rootToken) } as const;
+    const auth = { kind: 'token', token: given(endpoint.rootToken) } as const;
     const store = createVaultSecrets({ address: endpoint.address, auth });
     return {
       store,

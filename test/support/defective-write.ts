@@ -17,6 +17,7 @@ import { readOrCreateKey } from '../../src/server/bootstrap.ts';
 import { parseSchedule } from '../../src/server/cron.ts';
 import { systemClock } from '../../src/server/clock.ts';
 import { createIds } from '../../src/server/ids.ts';
+import { TenantEraser } from '../../src/server/admission/erase-tenants.ts';
 import { TenantClusters } from '../../src/server/placement/tenant-clusters.ts';
 import { Journal } from '../../src/server/journal/journal.ts';
 import { openSecrets } from '../../src/server/secrets/open.ts';
@@ -34,6 +35,7 @@ export async function secretsOf(plane: ControlPlane): Promise<SecretsStore> {
     tenantIds: () => plane.store.listGlobal('tenants').map(({ record }) => record.id),
     readFile: () => '',
     say: () => undefined,
+    warn: () => undefined,
   });
   await prepare(true);
   return store;
@@ -44,8 +46,11 @@ export async function admissionOn(plane: ControlPlane): Promise<Admission> {
   const { config, store } = plane;
   const ids = createIds(systemClock);
   const policy = { ...DEFAULT_SECRET_POLICY, namespaces: config.secrets.namespaces };
+  const secrets = await secretsOf(plane);
+  const journal = new Journal(systemClock, ids);
   return {
     store,
+    eraser: new TenantEraser({ store, secrets, journal, clock: systemClock, warn: () => undefined }),
     clock: systemClock,
     ids,
     parseSchedule,
@@ -54,7 +59,7 @@ export async function admissionOn(plane: ControlPlane): Promise<Admission> {
       regions: config.regions,
       residencyEnforcement: config.residencyEnforcement,
     }),
-    journal: new Journal(systemClock, ids),
+    journal,
     limits: {
       maxReplicasPerDeployment: config.maxReplicasPerDeployment,
       reservedNames: config.reservedNames,
@@ -63,7 +68,7 @@ export async function admissionOn(plane: ControlPlane): Promise<Admission> {
       volumesEnabled: config.volumesEnabled,
     },
     imageCheck: { check: () => Promise.resolve({ kind: 'found', digest: '' }) },
-    secrets: { store: await secretsOf(plane), references: new SecretReferences(store.view), policy },
+    secrets: { store: secrets, references: new SecretReferences(store.view), policy },
     residency: { enforcement: config.residencyEnforcement, regions: config.regions },
     logAlteration: () => undefined,
   };

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { always, type Cluster, startCluster, type Tenant } from '../support/cluster.ts';
-import { startVaultEndpoint, type VaultEndpoint, type VaultSwitches } from '../support/vault.ts';
+import { startVaultEndpoint, type VaultEndpoint, type VaultSwitches } from '../support/vault/endpoint.ts';
 
 let vault: VaultEndpoint;
 let cluster: Cluster;

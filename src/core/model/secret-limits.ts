@@ -20,6 +20,8 @@ export const DEFAULT_CHARSET: SecretCharset = 'alphanumeric';
 export interface SecretPolicy {
   /** Namespaces the secrets policy grants to workloads. */
   readonly namespaces: readonly string[];
+  /** Entries of one spec: a container waits for all of them. */
+  readonly entriesMax: number;
   readonly valueMaxBytes: number;
   /** All values of one document together: it has to fit into one write of either store. */
   readonly documentMaxBytes: number;
@@ -33,6 +35,7 @@ export interface SecretPolicy {
 
 export const DEFAULT_SECRET_POLICY: SecretPolicy = {
   namespaces: ['deployments', 'resources'],
+  entriesMax: 64,
   valueMaxBytes: 65_536,
   documentMaxBytes: 524_288,
   bytesMin: 16,

@@ -157,8 +157,8 @@ describe('templates are expanded once, byte for byte (I-13)', () => {
     '\n',
     '\r\n',
     '\t',
-    'a\u0000b',
-    '\u0000',
+    '\u0001',
+    '\u007f',
     '"',
     "'",
     '<script>',
@@ -200,6 +200,17 @@ describe('templates are expanded once, byte for byte (I-13)', () => {
       ONE: value,
     });
   });
+
+  it.each(['a\u0000b', '\u0000', 'x'.repeat(131_060)])(
+    'what no container can take is refused: %#',
+    (value) => {
+      const documents = new Map([['DB', only({ password: value })]]);
+      expect(envOf(planDelivery({ secrets: [DB] }, documents))).toBe('undeliverable');
+      const parts = new Map([['DB', only({ a: 'x'.repeat(65_536), b: 'y'.repeat(65_536) })]]);
+      const joined = { secrets: [DB], composedEnvironment: { BOTH: '{{secret.db.a}}{{secret.db.b}}' } };
+      expect(envOf(planDelivery(joined, parts))).toBe('undeliverable');
+    },
+  );
 
   it('covers at least 50 values', () => expect(new Set(hostile).size).toBeGreaterThanOrEqual(50));
 

@@ -17,7 +17,7 @@ export interface EntryDocuments {
 /** Names paths and keys, never values. */
 export interface DeliveryFailure {
   readonly ok: false;
-  readonly reason: 'missing_document' | 'missing_key' | 'collision';
+  readonly reason: 'missing_document' | 'missing_key' | 'undeliverable' | 'collision';
   readonly message: string;
 }
 
@@ -45,7 +45,8 @@ export function planDelivery(spec: DeliveringSpec, documents: ReadonlyMap<string
   for (const [variable, template] of Object.entries(spec.composedEnvironment ?? {})) {
     const composed = expand(variable, template, spec.secrets, documents);
     if (!(composed instanceof SecretValue)) return composed;
-    if (!claim(variable, composed, env, taken)) return collision(variable);
+    const failed = checkDeliverable(variable, composed) ?? claimed(variable, composed, env, taken);
+    if (failed !== undefined) return failed;
   }
   return { ok: true, env };
 }
@@ -59,7 +60,8 @@ function deliverEntry(
   for (const role of ['current', 'next', 'previous'] as const) {
     for (const [key, value] of found[role] ?? []) {
       const variable = variableName(entry.name, key, role);
-      if (!claim(variable, value, env, taken)) return collision(variable);
+      const failed = checkDeliverable(variable, value) ?? claimed(variable, value, env, taken);
+      if (failed !== undefined) return failed;
     }
   }
   return undefined;
@@ -121,24 +123,43 @@ function expand(
   return new SecretValue(pieces.join(''));
 }
 
-function claim(
+/** Linux takes `NAME=value` with its end mark in 32 pages, and a value ends at its first NUL. */
+const VARIABLE_MAX_BYTES = 131_072;
+
+/** Written by another hand: what no container can take is told here, instead of by an engine that cannot start it. */
+function checkDeliverable(variable: string, value: SecretValue): DeliveryFailure | undefined {
+  const text = value.reveal();
+  const bytes = new TextEncoder().encode(text).byteLength + variable.length + 2;
+  if (text.includes('\0')) return undeliverable(variable, 'its value holds a NUL character');
+  if (bytes > VARIABLE_MAX_BYTES)
+    return undeliverable(variable, `it has ${bytes} bytes, and at most ${VARIABLE_MAX_BYTES} are possible`);
+  return undefined;
+}
+
+function undeliverable(variable: string, why: string): DeliveryFailure {
+  return {
+    ok: false,
+    reason: 'undeliverable',
+    message: `the variable ${variable} cannot be given to a container: ${why}`,
+  };
+}
+
+function claimed(
   variable: string,
   value: SecretValue,
   env: Map<string, SecretValue>,
   taken: Set<string>,
-): boolean {
-  if (taken.has(variable)) return false;
+): DeliveryFailure | undefined {
+  if (taken.has(variable)) {
+    return {
+      ok: false,
+      reason: 'collision',
+      message: `the variable ${variable} is delivered by two sources; one would hide the other`,
+    };
+  }
   taken.add(variable);
   env.set(variable, value);
-  return true;
-}
-
-function collision(variable: string): DeliveryFailure {
-  return {
-    ok: false,
-    reason: 'collision',
-    message: `the variable ${variable} is delivered by two sources; one would hide the other`,
-  };
+  return undefined;
 }
 
 function missingDocument(entry: SecretReference): DeliveryFailure {

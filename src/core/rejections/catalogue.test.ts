@@ -76,11 +76,13 @@ const FROZEN = {
       labels_invalid name_mismatch network_driver_unsupported network_name_invalid node_invalid node_name_invalid
       placement_invalid ports_invalid quota_invalid residency_country_invalid residency_label_handwritten
       residency_region_undeclared resources_invalid scaling_policy_invalid secret_environment_collision
-      secret_generate_alternate_invalid secret_name_duplicate tenant_name_invalid token_invalid update_invalid volume_class_unknown
+      secret_entries_too_many secret_generate_alternate_invalid secret_name_duplicate tenant_name_invalid token_invalid
+      update_invalid volume_class_unknown
       volume_host_path_invalid volume_name_invalid volume_size_invalid volume_type_unknown
     429: rate_limited
     500: internal_error
-    503: agent_unreachable exec_unavailable secrets_sealed secrets_store_unavailable store_unavailable
+    503: agent_unreachable exec_unavailable secrets_sealed secrets_store_forbidden secrets_store_unavailable
+      secrets_store_unusable store_unavailable
   `,
 } as const;
 

@@ -15,6 +15,17 @@ export const recordCodes = entries({
       '{ "secrets": [ { "name": "DB", "vault_path": "resources/db", "anchor": "external" }, { "name": "CACHE", "vault_path": "resources/cache", "anchor": "external" } ] }',
     origin: 'extension',
   },
+  secret_entries_too_many: {
+    status: 422,
+    field: 'secrets',
+    title: 'The spec references more secrets than the limit.',
+    cause:
+      'Every entry is read from the secrets store whenever a container is created, all of them within one deadline. A document holds many keys: what belongs together is one document and one entry.',
+    accepted: 'at most 64 entries in secrets',
+    failing: '{ "secrets": ["<65 entries>"] }',
+    corrected: '{ "secrets": [ { "name": "APP", "vault_path": "resources/app", "anchor": "external" } ] }',
+    origin: 'extension',
+  },
   secret_environment_collision: {
     status: 422,
     field: 'computed',
@@ -62,6 +73,28 @@ export const recordCodes = entries({
     failing: 'PUT /api/v1/secrets/resources/db      while /healthz says "secrets": { "connected": false }',
     corrected:
       'PUT /api/v1/secrets/resources/db      the unchanged body, after /healthz says "secrets": { "connected": true }',
+    origin: 'extension',
+  },
+  secrets_store_forbidden: {
+    status: 503,
+    field: 'secrets',
+    title: 'The secrets store refuses the control plane.',
+    cause:
+      'The store answers, and its policy does not grant what the operation needs: the message names the path and the capability. Nothing was stored. Asking again does not help; the operator widens the policy, or gives the control plane another token.',
+    accepted: 'the same request, once the policy of the secrets store grants it',
+    failing: 'PUT /api/v1/secrets/resources/db      while the policy grants no update on its path',
+    corrected: 'PUT /api/v1/secrets/resources/db      the unchanged body, after the policy was widened',
+    origin: 'extension',
+  },
+  secrets_store_unusable: {
+    status: 503,
+    field: 'secrets',
+    title: 'The secrets store cannot be used as it is set up.',
+    cause:
+      'The store answers, but not as one that versions its documents: the mount of the tenant is KV version 1 or of another kind, the configured namespace or the AppRole method is not there. Nothing was written. The message says what was found; the operator mends it.',
+    accepted: 'the same request, once the mount is KV version 2 in a namespace that is there',
+    failing: 'PUT /api/v1/secrets/resources/db      while the mount of the tenant is KV version 1',
+    corrected: 'PUT /api/v1/secrets/resources/db      the unchanged body, after the mount was upgraded',
     origin: 'extension',
   },
   rotation_rollout_incomplete: {

@@ -112,6 +112,21 @@ export function findTenant(store: Store, text: string): Tenant | undefined {
   return slug === undefined ? undefined : store.getGlobal('tenants', slug.tenantId)?.record;
 }
 
+/** Of a deleted tenant it is said what is left of it. Only for platform administrators: they may know of every tenant. */
+export function tenantNotFound(store: Store, field: string, value: string): Rejection {
+  const erasing = store
+    .listGlobal('tenant-erasures')
+    .find(({ id, record }) => id === value.toLowerCase() || record.slug === value)?.record;
+  return reject('tenant_not_found', {
+    field,
+    received: received(value),
+    why:
+      erasing?.problem === undefined
+        ? 'There is no tenant of this id or slug.'
+        : `The tenant was deleted at ${erasing.requestedAt}. Its secret material is still in the secrets store, and removing it is tried again: ${erasing.problem}.`,
+  });
+}
+
 /** `X-Tenant-ID` and path tenants are assertions, compared with the credential; only platform administrators choose. */
 export function tenantActedFor(
   store: Store,
@@ -122,14 +137,7 @@ export function tenantActedFor(
   if (assertion === undefined) return own ?? unauthenticated('The tenant of this token no longer exists.');
   const named = findTenant(store, assertion.value);
   if (principal.role === 'platform-admin') {
-    return (
-      named ??
-      reject('tenant_not_found', {
-        field: assertion.field,
-        received: received(assertion.value),
-        why: 'There is no tenant of this id or slug.',
-      })
-    );
+    return named ?? tenantNotFound(store, assertion.field, assertion.value);
   }
   // A tenant that does not exist and a tenant of somebody else are one answer.
   if (named === undefined || own === undefined || named.id !== own.id) {

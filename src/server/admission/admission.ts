@@ -15,6 +15,7 @@ import type { Stored } from '../store/collection.ts';
 import type { IdempotentAnswer } from '../store/records.ts';
 import type { Store, TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
+import type { TenantEraser } from './erase-tenants.ts';
 import type { SecretAdmission } from './secret-material.ts';
 
 /** What every use case of the write path needs; built once in the composition root. */
@@ -28,6 +29,7 @@ export interface Admission {
   readonly parseSchedule: ParseSchedule;
   readonly imageCheck: ImageCheck;
   readonly secrets: SecretAdmission;
+  readonly eraser: Pick<TenantEraser, 'eraseAll' | 'problemOf'>;
   readonly residency: { readonly enforcement: boolean; readonly regions: readonly Region[] };
   /** One line per alteration (spec §1: announced in the response body and in the log). */
   readonly logAlteration: (line: Readonly<Record<string, string>>) => void;

@@ -35,7 +35,7 @@ export async function imageAnswer(
           received: received(spec.image),
           why: outcome.why,
         }),
-        retryAfterSeconds: 5,
+        ...(outcome.denied === true ? {} : { retryAfterSeconds: 5 }),
       };
     case 'unreachable':
       return [{ code: 'registry_unreachable', field: 'image', why: outcome.why }];

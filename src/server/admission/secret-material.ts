@@ -16,8 +16,14 @@ import { checkSplitAcross } from '../../core/rules/secrets/path.ts';
 import type { EmbeddedSecrets } from '../secrets/embedded/store.ts';
 import { mintSecrets } from '../secrets/generate.ts';
 import type { Principal } from '../access/principal.ts';
-import type { SecretFailure, SecretsStore, SecretValues } from '../secrets/port.ts';
+import {
+  type SecretFailure,
+  type SecretsStore,
+  type SecretValues,
+  versionToExpect,
+} from '../secrets/port.ts';
 import type { SecretReferences } from '../secrets/references.ts';
+import { sideBySide } from '../secrets/side-by-side.ts';
 import { joinId } from '../store/keys.ts';
 import type { TenantStore } from '../store/store.ts';
 import { Transaction } from '../store/transaction.ts';
@@ -29,11 +35,28 @@ export interface SecretAdmission {
 }
 
 export function secretFailureRejection(failure: SecretFailure, field: string): Rejection {
-  const code = failure.reason === 'sealed' ? 'secrets_sealed' : 'secrets_store_unavailable';
-  return {
-    ...reject(code, { field, received: '(none)', why: `${failure.message}.` }),
-    retryAfterSeconds: 5,
-  };
+  const why = `${failure.message}.`;
+  switch (failure.reason) {
+    // These stay until the operator mends them: to come back in a moment would not help.
+    case 'denied':
+      return reject('secrets_store_forbidden', { field, received: '(none)', why });
+    case 'unusable':
+      return reject('secrets_store_unusable', { field, received: '(none)', why });
+    case 'too_large':
+      return reject('secret_value_too_long', {
+        field,
+        received: '(redacted)',
+        expected: 'a document that the secrets store takes; fewer or shorter values',
+        why,
+      });
+    case 'sealed':
+      return { ...reject('secrets_sealed', { field, received: '(none)', why }), retryAfterSeconds: 5 };
+    default:
+      return {
+        ...reject('secrets_store_unavailable', { field, received: '(none)', why }),
+        retryAfterSeconds: 5,
+      };
+  }
 }
 
 function paths(spec: Pick<DeploymentSpec, 'secrets'>): readonly SecretPath[] {
@@ -46,11 +69,11 @@ async function knownKeys(
   tenant: TenantStore,
   spec: DeploymentSpec,
 ): Promise<ReadonlyMap<string, readonly string[]>> {
+  const asked = new Map(paths(spec).map((path) => [secretPathText(path), path]));
+  const found = await sideBySide(store, asked, (path) => store.metadata(tenant.tenantId, path));
   const known = new Map<string, readonly string[]>();
-  for (const path of paths(spec)) {
-    const metadata = await store.metadata(tenant.tenantId, path);
-    if (metadata.ok && metadata.exists) known.set(secretPathText(path), metadata.keys);
-  }
+  for (const [path, metadata] of found.ok ? found.answers : [])
+    if (metadata.exists) known.set(path, metadata.keys);
   return known;
 }
 
@@ -282,7 +305,7 @@ async function readExisting(
   const document = await store.read(tenant.tenantId, path);
   if (document.ok) return { path, values: document.values, expectedVersion: document.version };
   if (document.reason !== 'missing') return secretFailureRejection(document, 'secrets');
-  return { path, values: new Map(), expectedVersion: 0 };
+  return { path, values: new Map(), expectedVersion: versionToExpect(document) };
 }
 
 export type PlannedDocuments = Pick<PlannedMaterial, 'include' | 'apply'>;

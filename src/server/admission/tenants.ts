@@ -2,11 +2,10 @@ import { checkBody, type Draft, shape } from '../../core/contract/shape.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import { PLATFORM_SLUG, type Quota, type Tenant } from '../../core/model/tenant.ts';
 import { received } from '../../core/rejections/redaction.ts';
-import { reject } from '../../core/rejections/reject.ts';
+import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { isDnsLabel } from '../../core/rules/name.ts';
-import { findTenant } from '../access/authenticate.ts';
-import { globalKey, tenantPrefixes } from '../store/keys.ts';
+import { findTenant, tenantNotFound } from '../access/authenticate.ts';
 import type { Store } from '../store/store.ts';
 import { Transaction } from '../store/transaction.ts';
 import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
@@ -39,14 +38,6 @@ export function tenantView(tenant: Tenant, quota: Quota | undefined): Record<str
 export function tenantRevision(store: Store, id: TenantId): number {
   const quota = store.forTenant(id).get('quota', 'quota')?.modRevision ?? 0;
   return Math.max(store.getGlobal('tenants', id)?.modRevision ?? 0, quota);
-}
-
-function tenantNotFound(field: string, value: string): Rejection {
-  return reject('tenant_not_found', {
-    field,
-    received: received(value),
-    why: 'There is no tenant of this id or slug.',
-  });
 }
 
 const ANNOUNCED = { alterations: [], warnings: [], removed: [] } as const;
@@ -115,7 +106,7 @@ export async function deleteTenant(
 ): Promise<Outcome> {
   const outcome = await commitAttempts(admission, caller, () => {
     const tenant = findTenant(admission.store, idOrSlug);
-    if (tenant === undefined) return tenantNotFound('tenant', idOrSlug);
+    if (tenant === undefined) return tenantNotFound(admission.store, 'tenant', idOrSlug);
     const rejection =
       revisionRejection(ifMatch, tenantRevision(admission.store, tenant.id)) ?? inUse(admission, tenant);
     if (rejection) return rejection;
@@ -124,15 +115,25 @@ export async function deleteTenant(
     transaction
       .deleteGlobal('tenants', tenant.id)
       .deleteGlobal('tenant-slugs', tenant.slug)
-      .putGlobal('tenant-erasures', tenant.id, { requestedAt: admission.clock.now().toISOString() });
+      .putGlobal('tenant-erasures', tenant.id, {
+        requestedAt: admission.clock.now().toISOString(),
+        slug: tenant.slug,
+      });
     admission.journal.audit(transaction, caller.tenant.tenantId, caller, 'tenant.deleted', {
       kind: 'Tenant',
       name: tenant.slug,
     });
     return { answer: { status: 200, body: { ...tenantView(tenant, undefined), ...ANNOUNCED } }, transaction };
   });
-  await eraseDeletedTenants(admission.store);
-  return outcome;
+  if (isRejection(outcome)) return outcome;
+  await admission.eraser.eraseAll();
+  const problem = admission.eraser.problemOf(outcome.body['id'] as TenantId);
+  if (problem === undefined) return outcome;
+  const why = `its secret material is still in the secrets store, and removing it is tried again until it is gone: ${problem}`;
+  return {
+    ...outcome,
+    body: { ...outcome.body, warnings: [{ code: 'tenant_erasure_waiting', field: 'tenant', why }] },
+  };
 }
 
 function inUse(admission: Admission, tenant: Tenant): Rejection | undefined {
@@ -159,30 +160,6 @@ function inUse(admission: Admission, tenant: Tenant): Rejection | undefined {
   });
 }
 
-const ERASE_CHUNK = 100;
-
-/**
- * Tokens, browser sessions, history and secret documents of deleted tenants, in commits of a size that etcd takes. No write can follow,
- * since every write is guarded by its tenant's record; what a crash leaves is erased at the next start of any control plane.
- */
-export async function eraseDeletedTenants(store: Store): Promise<void> {
-  for (const { id } of store.listGlobal('tenant-erasures')) {
-    const own = (['tokens', 'sessions'] as const).flatMap((kind) =>
-      store.listGlobal(kind).flatMap((one) => (one.record.tenantId === id ? [globalKey(kind, one.id)] : [])),
-    );
-    for (let from = 0; from < own.length; from += ERASE_CHUNK)
-      await store.kv.commit({ deletes: own.slice(from, from + ERASE_CHUNK) });
-    for (const prefix of tenantPrefixes(id as TenantId)) {
-      for (;;) {
-        const { entries } = await store.kv.range(prefix, { limit: ERASE_CHUNK });
-        if (entries.length === 0) break;
-        await store.kv.commit({ deletes: entries.map((entry) => entry.key) });
-      }
-    }
-    await store.kv.commit({ deletes: [globalKey('tenant-erasures', id)] });
-  }
-}
-
 export async function setQuota(
   admission: Admission,
   caller: Caller,
@@ -190,7 +167,8 @@ export async function setQuota(
   body: unknown,
   ifMatch: IfMatch | undefined,
 ): Promise<Outcome> {
-  if (findTenant(admission.store, idOrSlug) === undefined) return tenantNotFound('tenant', idOrSlug);
+  if (findTenant(admission.store, idOrSlug) === undefined)
+    return tenantNotFound(admission.store, 'tenant', idOrSlug);
   const malformed = checkBody(quotaBody, body, { nullClears: true });
   if (malformed) return malformed;
   const quota: Record<string, number> = {};
@@ -209,7 +187,7 @@ export async function setQuota(
   }
   return commitAttempts(admission, caller, () => {
     const tenant = findTenant(admission.store, idOrSlug);
-    if (tenant === undefined) return tenantNotFound('tenant', idOrSlug);
+    if (tenant === undefined) return tenantNotFound(admission.store, 'tenant', idOrSlug);
     const outdated = revisionRejection(ifMatch, tenantRevision(admission.store, tenant.id));
     if (outdated) return outdated;
     const before = admission.store.forTenant(tenant.id).get('quota', 'quota');

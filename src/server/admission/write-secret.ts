@@ -10,7 +10,7 @@ import type { Rejection } from '../../core/rejections/rejection.ts';
 import { secretWriteRules } from '../../core/rules/secrets/write.ts';
 import { REGISTRY_NAMESPACE } from '../registry/credentials.ts';
 import { mintSecrets } from '../secrets/generate.ts';
-import type { SecretValues } from '../secrets/port.ts';
+import { type SecretValues, versionToExpect } from '../secrets/port.ts';
 import { joinId } from '../store/keys.ts';
 import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
@@ -121,7 +121,7 @@ export async function writeSecret(
     const existing = await admission.secrets.store.read(tenant.tenantId, path);
     if (!existing.ok && existing.reason !== 'missing') return secretFailureRejection(existing, 'name');
     const before = existing.ok ? existing.values : new Map<string, SecretValue>();
-    const expectedVersion = existing.ok ? existing.version : 0;
+    const expectedVersion = versionToExpect(existing);
     const outdated = revisionRejection(ifMatch, expectedVersion);
     if (outdated) return outdated;
     const { values, alterations } = compose(admission, body, before);

@@ -7,7 +7,11 @@ import { jobOfOwner } from '../../core/model/job.ts';
 import { parseImageReference } from '../../core/model/image-reference.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
 import type { Journal } from '../journal/journal.ts';
-import { CredentialStoreUnavailableError, type RegistryCredentialSource } from '../registry/credentials.ts';
+import {
+  CredentialStoreDeniedError,
+  CredentialStoreUnavailableError,
+  type RegistryCredentialSource,
+} from '../registry/credentials.ts';
 import type { SecretsStore } from '../secrets/port.ts';
 import { resolveEnvironment } from '../secrets/resolve.ts';
 import { joinId } from '../store/keys.ts';
@@ -94,9 +98,11 @@ export class Resolver {
     const { instance, spec } = found;
     const tenant = this.#options.store.forTenant(tenantId);
     const rotation = tenant.get('deployments', joinId(instance.deployment))?.record.rotation;
-    const resolved = await resolveEnvironment(this.#options.secrets, tenantId, spec, rotation);
+    const [resolved, registry] = await Promise.all([
+      resolveEnvironment(this.#options.secrets, tenantId, spec, rotation),
+      this.#registry(tenantId, spec),
+    ]);
     if (!resolved.ok) return this.#failed(tenantId, instance, resolved);
-    const registry = await this.#registry(tenantId, spec);
     const given = registry === undefined || 'ok' in registry ? undefined : registry;
     // A spec without secrets asks only for the registry's sake: with the store away it still runs from a public one.
     if (registry !== undefined && 'ok' in registry && hasSecrets(spec))
@@ -138,6 +144,8 @@ export class Resolver {
         ? undefined
         : { username: credentials.username, password: credentials.password.reveal() };
     } catch (error) {
+      // Without them the image is pulled as anybody may pull it; a registry that wants more says so itself.
+      if (error instanceof CredentialStoreDeniedError) return undefined;
       if (!(error instanceof CredentialStoreUnavailableError)) throw error;
       return {
         ok: false,

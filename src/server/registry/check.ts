@@ -3,6 +3,7 @@ import { DOCKER_HUB, type ImageReference } from '../../core/model/image-referenc
 import type { TenantId } from '../../core/model/ids.ts';
 import {
   type RegistryCredentialSource,
+  CredentialStoreDeniedError,
   CredentialStoreUnavailableError,
   type RegistryCredentials,
 } from './credentials.ts';
@@ -128,6 +129,8 @@ async function readCredentials(
       return { available: true, credentials: await read };
     } catch (error) {
       if (error instanceof CredentialStoreUnavailableError) return { available: false };
+      if (error instanceof CredentialStoreDeniedError)
+        return { available: true, credentials: undefined, denied: true };
       throw error;
     }
   };

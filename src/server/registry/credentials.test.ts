@@ -2,7 +2,11 @@ import { describe, expect, it } from 'vitest';
 import type { TenantId } from '../../core/model/ids.ts';
 import { SecretValue } from '../../core/model/secret-value.ts';
 import { failure, type SecretDocument, type SecretFailure } from '../secrets/port.ts';
-import { CredentialStoreUnavailableError, createRegistryCredentials } from './credentials.ts';
+import {
+  CredentialStoreDeniedError,
+  CredentialStoreUnavailableError,
+  createRegistryCredentials,
+} from './credentials.ts';
 
 const TENANT = 'shop' as TenantId;
 
@@ -38,7 +42,12 @@ describe('createRegistryCredentials', () => {
     },
   );
 
-  it.each(['sealed', 'unavailable', 'denied'] as const)(
+  it('a path that the policy refuses is told apart: not every registry asks for credentials', async () => {
+    const asking = sourceOf(failure('denied', 'refused')).source(TENANT, 'r.example');
+    await expect(asking).rejects.toBeInstanceOf(CredentialStoreDeniedError);
+  });
+
+  it.each(['sealed', 'unavailable', 'unusable'] as const)(
     'a store that is %s is unavailable',
     async (reason) => {
       const asking = sourceOf(failure(reason, 'away')).source(TENANT, 'r.example');

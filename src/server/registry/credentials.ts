@@ -21,13 +21,19 @@ export class CredentialStoreUnavailableError extends Error {
   override readonly name = 'CredentialStoreUnavailableError';
 }
 
+/** Thrown by a source whose store refuses this path: a registry that asks for none is not concerned by it. */
+export class CredentialStoreDeniedError extends Error {
+  override readonly name = 'CredentialStoreDeniedError';
+}
+
 /** The keys `username` and `password` of the document `registries/<host>` in the tenant's own mount. */
 export function createRegistryCredentials(store: Pick<SecretsStore, 'read'>): RegistryCredentialSource {
   return async (tenantId, registry) => {
     const document = await store.read(tenantId, { namespace: REGISTRY_NAMESPACE, label: registry });
     if (!document.ok) {
       if (document.reason === 'missing') return undefined;
-      // A refusal is the operator's to mend, as an outage is: the tenant's request is fine either way.
+      // A policy that grants workloads' namespaces alone is one that may be meant.
+      if (document.reason === 'denied') throw new CredentialStoreDeniedError(document.message);
       throw new CredentialStoreUnavailableError(document.message);
     }
     const username = document.values.get('username');

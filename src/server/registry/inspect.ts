@@ -128,6 +128,12 @@ function absent(reference: ImageReference): ImageOutcome {
 
 /** The text is one and the same for a blocked address, a closed port, silence and nonsense: the check is no port scanner. */
 function unreachable(reference: ImageReference, cause: Obstacle | DialAnswer = 'silent'): ImageOutcome {
+  if (cause === 'store_denied')
+    return {
+      kind: 'credential_store_unavailable',
+      denied: true,
+      why: `the registry ${reference.registry} asks for credentials, and the policy of the secrets store does not let Berth read registries/${reference.registry}`,
+    };
   return {
     kind: 'unreachable',
     why: `${explain(reference.registry, cause)}; whether it holds the image is not known`,

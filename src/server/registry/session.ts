@@ -11,12 +11,18 @@ export type Obstacle =
   | 'credentials_missing'
   | 'credentials_refused'
   | 'realm_refused'
-  | 'store_unavailable';
+  | 'store_unavailable'
+  | 'store_denied';
 
 export type SessionAnswer = DialAnswer | { readonly ok: false; readonly obstacle: Obstacle };
 
 export type CredentialAnswer =
-  | { readonly available: true; readonly credentials: RegistryCredentials | undefined }
+  | {
+      readonly available: true;
+      readonly credentials: RegistryCredentials | undefined;
+      /** The store refuses to say whether there are any. */
+      readonly denied?: boolean;
+    }
   | { readonly available: false };
 
 export interface SessionOptions {
@@ -65,7 +71,7 @@ export function createRegistrySession(options: SessionOptions): RegistrySession 
 
   async function fetchToken(
     challenge: Challenge,
-    credentials: RegistryCredentials | undefined,
+    { credentials, denied }: Known,
   ): Promise<Obstacle | undefined> {
     const realm = trustedRealm(challenge.params.get('realm') ?? '', registry, options.authHosts);
     if (realm === undefined) return 'realm_refused';
@@ -78,7 +84,7 @@ export function createRegistrySession(options: SessionOptions): RegistrySession 
     const request = { ...common, headers, sentBy: registry, maxBytes: MAX_TOKEN_ANSWER_BYTES };
     const answer = await dialer.request(realm, request);
     if (!answer.ok) return 'silent';
-    if (isRefusal(answer)) return credentials === undefined ? 'credentials_missing' : 'credentials_refused';
+    if (isRefusal(answer)) return refusalOf({ credentials, ...(denied === undefined ? {} : { denied }) });
     const document = answer.status === 200 ? parseJson(answer.body) : undefined;
     const token = isObject(document) ? (document['token'] ?? document['access_token']) : undefined;
     if (typeof token !== 'string' || !TOKEN.test(token)) return 'silent';
@@ -94,8 +100,8 @@ export function createRegistrySession(options: SessionOptions): RegistrySession 
     if (bearer === undefined && !wantsBasic) return 'silent';
     const known = await options.credentials;
     if (!known.available) return 'store_unavailable';
-    if (bearer !== undefined) return fetchToken(bearer, known.credentials);
-    if (known.credentials === undefined) return 'credentials_missing';
+    if (bearer !== undefined) return fetchToken(bearer, known);
+    if (known.credentials === undefined) return refusalOf(known);
     authorization = basic(known.credentials);
     return undefined;
   }
@@ -118,12 +124,17 @@ export function createRegistrySession(options: SessionOptions): RegistrySession 
       if (answer.url.origin !== registry.origin) return { ok: false, obstacle: 'silent' };
       const known = await options.credentials;
       if (!known.available) return { ok: false, obstacle: 'store_unavailable' };
-      return {
-        ok: false,
-        obstacle: known.credentials === undefined ? 'credentials_missing' : 'credentials_refused',
-      };
+      return { ok: false, obstacle: refusalOf(known) };
     },
   };
+}
+
+type Known = Pick<Extract<CredentialAnswer, { available: true }>, 'credentials' | 'denied'>;
+
+/** What a registry that refuses us would have wanted. */
+function refusalOf({ credentials, denied }: Known): Obstacle {
+  if (denied === true) return 'store_denied';
+  return credentials === undefined ? 'credentials_missing' : 'credentials_refused';
 }
 
 function isRefusal(answer: DialAnswer): boolean {

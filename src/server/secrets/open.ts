@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import type { TenantId } from '../../core/model/ids.ts';
-import { SecretValue } from '../../core/model/secret-value.ts';
-import { type Config, ConfigError } from '../config.ts';
+import type { Config } from '../config.ts';
 import type { Kv } from '../store/kv.ts';
 import { createRootKeyFile, readRootKeys, type RootKeys } from './embedded/root-keys.ts';
 import { tenantKeyKey } from './embedded-keys.ts';
 import { createEmbeddedSecrets } from './embedded/store.ts';
+import { openVault } from './open-vault.ts';
 import type { SecretsStore } from './port.ts';
 
 /** A root key put in place while the process runs unseals it within this time. */
@@ -79,33 +79,13 @@ async function anySealed(kv: Kv, tenantIds: readonly TenantId[]): Promise<boolea
   return false;
 }
 
-async function openVault(
-  vault: Config['secrets']['vault'],
-  readFile: (path: string) => string,
-): Promise<SecretsStore> {
-  const { createVaultSecrets } = await import('./vault/store.ts');
-  const { address, tokenFile, roleId, secretIdFile, namespace } = vault;
-  if (address === undefined) throw new ConfigError('secrets.kind vault needs secrets.vault.address');
-  if (tokenFile === undefined && (roleId === undefined || secretIdFile === undefined)) {
-    throw new ConfigError('secrets.kind vault needs secrets.vault.tokenFile, or roleId and secretIdFile');
-  }
-  const auth =
-    tokenFile === undefined
-      ? ({
-          kind: 'approle',
-          roleId: roleId ?? '',
-          secretId: new SecretValue(readFile(secretIdFile ?? '').trim()),
-        } as const)
-      : ({ kind: 'token', token: new SecretValue(readFile(tokenFile).trim()) } as const);
-  return createVaultSecrets({ address, auth, ...(namespace === undefined ? {} : { namespace }) });
-}
-
 export interface SecretsInput {
   readonly config: Config;
   readonly kv: Kv;
   readonly tenantIds: () => readonly TenantId[];
   readonly readFile: (path: string) => string;
   readonly say: SaySecrets;
+  readonly warn: SaySecrets;
   /** Every tenant key is wrapped by the active root key now. */
   readonly onNewRootKey?: (ids: readonly string[]) => Promise<void>;
 }
@@ -116,12 +96,13 @@ export async function openSecrets({
   tenantIds,
   readFile,
   say,
+  warn,
   onNewRootKey = () => Promise.resolve(),
 }: SecretsInput): Promise<OpenedSecrets> {
   if (config.secrets.kind === 'embedded')
     return openEmbedded(kv, config.rootKeyFile, tenantIds, say, onNewRootKey);
   return {
-    store: await openVault(config.secrets.vault, readFile),
+    store: await openVault(config.secrets.vault, readFile, warn),
     prepare: () => Promise.resolve(),
     rootKeyIds: () => [],
   };

@@ -7,12 +7,18 @@ import type { SecretValue } from '../../core/model/secret-value.ts';
  * cannot do is a value; messages name paths and keys, never material.
  */
 
-export type SecretFailureReason = 'denied' | 'missing' | 'sealed' | 'unavailable';
+/**
+ * `denied` and `unusable` are the operator's to mend and stay until then; `sealed` and `unavailable` may be over by themselves;
+ * `too_large` is the document's.
+ */
+export type SecretFailureReason = 'denied' | 'missing' | 'sealed' | 'unavailable' | 'unusable' | 'too_large';
 
 export interface SecretFailure {
   readonly ok: false;
   readonly reason: SecretFailureReason;
   readonly message: string;
+  /** Of a document that was there and cannot be read any more (deleted, destroyed, not text): what a write has to expect. */
+  readonly currentVersion?: number;
 }
 
 /** Check-and-set failed: the document is at another version than the caller expected. */
@@ -47,9 +53,12 @@ export interface SecretVersion {
   readonly createdAt: string;
 }
 
-/** Of a document that does not exist, only `exists: false` is said. `versions` are those still readable, oldest first. */
+/**
+ * Of a document that does not exist, only `exists: false` is said, and the version that a write has to expect where one was there
+ * before. `versions` are those still readable, oldest first.
+ */
 export type SecretMetadata =
-  | { readonly ok: true; readonly exists: false }
+  | { readonly ok: true; readonly exists: false; readonly currentVersion?: number }
   | {
       readonly ok: true;
       readonly exists: true;
@@ -62,6 +71,13 @@ export type SecretMetadata =
 export interface DescribedSecret {
   readonly keys: readonly string[];
   readonly version: number;
+}
+
+export interface DescribedSecrets {
+  readonly ok: true;
+  readonly documents: ReadonlyMap<string, DescribedSecret>;
+  /** Labels whose path alone the store refuses, with its reason. */
+  readonly denied?: ReadonlyMap<string, SecretFailure>;
 }
 
 export interface SecretList {
@@ -85,6 +101,8 @@ export interface SecretsStatus {
 
 export interface SecretsStore {
   readonly kind: SecretsStatus['kind'];
+  /** How long one request waits for everything that it asks of the store. */
+  readonly patienceMs: number;
   /** Replaces the document whole with a new version. */
   write(
     tenant: TenantId,
@@ -100,7 +118,7 @@ export interface SecretsStore {
     tenant: TenantId,
     namespace: string,
     labels: readonly string[],
-  ): Promise<{ readonly ok: true; readonly documents: ReadonlyMap<string, DescribedSecret> } | SecretFailure>;
+  ): Promise<DescribedSecrets | SecretFailure>;
   list(tenant: TenantId, namespace: string): Promise<SecretList | SecretFailure>;
   /** Every version and the metadata. Removing what is not there succeeds. */
   remove(tenant: TenantId, path: SecretPath): Promise<SecretsDone | SecretFailure>;
@@ -113,6 +131,11 @@ export interface SecretsStore {
 
 export function failure(reason: SecretFailureReason, message: string): SecretFailure {
   return { ok: false, reason, message };
+}
+
+/** What a check-and-set write after this reading expects; 0 = nothing was ever there. */
+export function versionToExpect(found: SecretDocument | SecretFailure): number {
+  return found.ok ? found.version : (found.currentVersion ?? 0);
 }
 
 /** Segments become parts of keys and URLs: what could be read as more than one segment, or as another, is a fault of the caller. */

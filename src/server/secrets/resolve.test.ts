@@ -132,6 +132,6 @@ describe('resolution at container creation', () => {
     };
     expect(Object.keys(await resolve(entries, undefined, counting))).toHaveLength(32);
     expect(read).toHaveLength(31);
-    expect(most).toBeLessThanOrEqual(8);
+    expect(most).toBeLessThanOrEqual(16);
   });
 });

@@ -4,7 +4,8 @@ import { type DeliveredVersions, deliveredVersions } from '../../core/model/rota
 import { type SecretPath, secretPathText, splitSecretPath } from '../../core/model/secret-path.ts';
 import type { SecretValue } from '../../core/model/secret-value.ts';
 import { type DeliveringSpec, type EntryDocuments, planDelivery } from '../../core/planner/delivery.ts';
-import type { SecretDocument, SecretFailure, SecretsStore } from './port.ts';
+import type { SecretsStore } from './port.ts';
+import { type Asked, sideBySide } from './side-by-side.ts';
 
 export type UnresolvedReason =
   | 'denied'
@@ -12,6 +13,8 @@ export type UnresolvedReason =
   | 'missing_key'
   | 'sealed'
   | 'unavailable'
+  | 'unusable'
+  | 'undeliverable'
   | 'collision';
 
 /** `message` names entries, paths and keys, never material: it becomes a status text and an event. */
@@ -25,9 +28,6 @@ interface Wanted {
   readonly path: SecretPath;
   readonly version: Version;
 }
-
-/** Reads at once; a spec names few documents, and the store should not see a burst per container. */
-const MAX_PARALLEL_READS = 8;
 
 /**
  * The variables a container of this spec gets from secrets, at the moment it is created. In memory only; all or nothing
@@ -60,22 +60,24 @@ export async function resolveEnvironment(
       if (version !== undefined) wanted.set(wantedKey(path, version), { path, version });
     }
   }
-  const read = await readAll(store, tenant, [...wanted]);
+  // Each document version once: entries that share a document see the same one.
+  const read = await sideBySide(store, wanted, ({ path, version }) =>
+    store.read(tenant, path, version === 'newest' ? undefined : version),
+  );
+  if (!read.ok) return unresolved(read, wanted, entries);
   const documents = new Map<string, EntryDocuments>();
   for (const { name, path, versions } of entries) {
-    const current = read.get(wantedKey(path, versions.current));
-    const next = versions.next === undefined ? undefined : read.get(wantedKey(path, versions.next));
-    const previous =
-      versions.previous === undefined ? undefined : read.get(wantedKey(path, versions.previous));
-    for (const document of [current, next, previous]) {
-      if (document?.ok === false) return unresolved(name, path, document);
-    }
-    // An answer that never came would be a defect of `readAll`; the delivery then lacks its document and fails closed.
-    if (!current?.ok) continue;
+    const valuesAt = (version: Version | undefined) =>
+      version === undefined ? undefined : read.answers.get(wantedKey(path, version))?.values;
+    const current = valuesAt(versions.current);
+    const next = valuesAt(versions.next);
+    const previous = valuesAt(versions.previous);
+    // An answer that never came would be a defect of the reading; the delivery then lacks its document and fails closed.
+    if (current === undefined) continue;
     documents.set(name, {
-      current: current.values,
-      ...(next?.ok ? { next: next.values } : {}),
-      ...(previous?.ok ? { previous: previous.values } : {}),
+      current,
+      ...(next === undefined ? {} : { next }),
+      ...(previous === undefined ? {} : { previous }),
     });
   }
   return planDelivery(spec, documents);
@@ -91,24 +93,20 @@ function wantedKey(path: SecretPath, version: Version): string {
   return `${secretPathText(path)}@${version}`;
 }
 
-/** Each document version once: entries that share a document see the same one. */
-async function readAll(
-  store: SecretsStore,
-  tenant: TenantId,
-  wanted: readonly (readonly [string, Wanted])[],
-): Promise<ReadonlyMap<string, SecretDocument | SecretFailure>> {
-  const read = new Map<string, SecretDocument | SecretFailure>();
-  const queue = wanted[Symbol.iterator]();
-  const worker = async (): Promise<void> => {
-    for (const [key, { path, version }] of queue) {
-      read.set(key, await store.read(tenant, path, version === 'newest' ? undefined : version));
-    }
-  };
-  await Promise.all(Array.from({ length: MAX_PARALLEL_READS }, worker));
-  return read;
-}
-
-function unresolved(name: string, path: SecretPath, failed: SecretFailure): ResolvedEnvironment {
-  const reason = failed.reason === 'missing' ? 'missing_document' : failed.reason;
-  return { ok: false, reason, message: `secret ${name} (${secretPathText(path)}): ${failed.message}` };
+function unresolved(
+  { of, failed }: Asked<string>,
+  wanted: ReadonlyMap<string, Wanted>,
+  entries: readonly { readonly name: string; readonly path: SecretPath }[],
+): ResolvedEnvironment {
+  const reason =
+    failed.reason === 'missing'
+      ? 'missing_document'
+      : failed.reason === 'too_large'
+        ? 'unusable'
+        : failed.reason;
+  const path = of === undefined ? undefined : wanted.get(of)?.path;
+  if (path === undefined) return { ok: false, reason, message: failed.message };
+  const text = secretPathText(path);
+  const name = entries.find((entry) => secretPathText(entry.path) === text)?.name ?? text;
+  return { ok: false, reason, message: `secret ${name} (${text}): ${failed.message}` };
 }

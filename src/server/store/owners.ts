@@ -51,7 +51,7 @@ type Ownerships<Kind extends RecordKind> = Readonly<Record<Kind, Ownership>>;
 export const GLOBAL_OWNERS: Ownerships<keyof GlobalRecords> = {
   tenants: ASKED,
   'tenant-slugs': ASKED,
-  'tenant-erasures': ASKED_AND_SWEPT,
+  'tenant-erasures': { owner: 'requests', unasked: { updates: ['problem'], removes: true } },
   tokens: ASKED,
   sessions: { owner: 'requests', unasked: { updates: ['lastUsedAt'], removes: true } },
   'node-names': ASKED,

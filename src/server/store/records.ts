@@ -52,7 +52,12 @@ export interface GlobalRecords {
   tenants: Tenant;
   'tenant-slugs': { readonly tenantId: TenantId };
   /** A deleted tenant whose history is still to be erased. */
-  'tenant-erasures': { readonly requestedAt: string };
+  'tenant-erasures': {
+    readonly requestedAt: string;
+    readonly slug?: string;
+    /** Why its secret material is still there. */
+    readonly problem?: string;
+  };
   tokens: TokenRecord;
   /** keyed hash of the session's id */
   sessions: SessionRecord;

@@ -13,6 +13,10 @@ export type Setting =
   | 'sealed'
   /** Vault is configured and does not answer. */
   | 'vault-away'
+  /** Vault answers, and its policy grants no documents. */
+  | 'vault-denied'
+  /** Vault answers, and has no namespace of the configured name. */
+  | 'vault-elsewhere'
   | 'volumes-off'
   | 'store-closed'
   | 'slow-down'

@@ -18,6 +18,12 @@ import {
 const KEYS = ['password'];
 const generate = (block: Json) => secretWrite({ generate: { keys: KEYS, ...block } });
 const entryGenerate = (block: Json) => withSecret({ generate: { keys: KEYS, ...block } });
+const entries = (count: number) =>
+  Array.from({ length: count }, (_, n) => ({
+    name: `S${n}`,
+    vault_path: 'resources/many',
+    anchor: 'external',
+  }));
 const values = (map: Json) => secretWrite({ values: map });
 
 function composed(template: (label: string) => string, variable = 'DATABASE_URL'): Ask {
@@ -364,6 +370,14 @@ export const secretMaterialCases: readonly Case[] = [
     { 'material of a deployment': withSecret({ values: { a: 'b' } }) },
     'sealed',
   ),
+  ...refused('secrets_store_forbidden', 'name', { 'a secret write': values({ a: 'b' }) }, 'vault-denied'),
+  ...refused('secrets_store_unusable', 'name', { 'a secret write': values({ a: 'b' }) }, 'vault-elsewhere'),
+  ...refused('secret_entries_too_many', 'secrets', {
+    'one more than a container should wait for': post({ secrets: entries(65) }),
+  }),
+  ...inside('secret_entries_too_many', {
+    'as many as a container waits for': post({ secrets: entries(64) }),
+  }),
   ...refused('secrets_store_unavailable', 'name', { 'a secret write': values({ a: 'b' }) }, 'vault-away'),
   ...refused(
     'secret_material_would_persist',

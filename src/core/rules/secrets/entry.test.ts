@@ -7,11 +7,11 @@ import { secretRules } from './list.ts';
 
 const GOOD: SecretDraft = { name: 'DB', vault_path: 'resources/db', anchor: 'external', rotation: 'restart' };
 
-function refuse(draft: SecretBearingDraft) {
+function refuse(draft: SecretBearingDraft, policy = DEFAULT_SECRET_POLICY) {
   const rejection = firstRejection(
     secretRules.map(({ rule }) => rule),
     draft,
-    DEFAULT_SECRET_POLICY,
+    policy,
   );
   return rejection && [rejection.code, rejection.field];
 }
@@ -242,7 +242,14 @@ describe('hostile lists', () => {
       secrets.map((_, index) => [`V${index}`, `{{secret.s${count - 1 - index}.key}}`]),
     );
     const started = performance.now();
-    expect(refuse({ secrets, volumes, composedEnvironment })).toBeUndefined();
+    const many = { ...DEFAULT_SECRET_POLICY, entriesMax: count };
+    expect(refuse({ secrets, volumes, composedEnvironment }, many)).toBeUndefined();
     expect(performance.now() - started).toBeLessThan(2000);
+  });
+
+  it('more entries than a container should wait for', () => {
+    const entries = (count: number) => Array.from({ length: count }, (_, n) => ({ ...GOOD, name: `N${n}` }));
+    expect(refuse({ secrets: entries(64) })).toBeUndefined();
+    expect(refuse({ secrets: entries(65) })).toEqual(['secret_entries_too_many', 'secrets']);
   });
 });

@@ -125,6 +125,20 @@ export const entryRules: readonly EntryRule[] = [
   oneSource,
 ];
 
+/** Before the entries themselves: none of them is looked at when there are too many. */
+export function checkEntryCount(
+  { secrets = [] }: SecretBearingDraft,
+  { entriesMax }: SecretPolicy,
+): Rejection | undefined {
+  if (secrets.length <= entriesMax) return undefined;
+  return reject('secret_entries_too_many', {
+    field: 'secrets',
+    received: `${secrets.length} entries`,
+    expected: `at most ${entriesMax} entries`,
+    why: 'A container waits until every entry was read from the secrets store.',
+  });
+}
+
 /** The shape of a mount is for the rule of volumes, which comes later: here it may still be anything. */
 function declaredVolumes(mounts: readonly unknown[]): ReadonlySet<string> {
   const ids = mounts.map((mount) => (mount as { volumeId?: unknown } | null | undefined)?.volumeId);

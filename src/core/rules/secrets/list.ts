@@ -7,7 +7,7 @@ import type { Rejection } from '../../rejections/rejection.ts';
 import { checkAnchoredKept, checkAnchorVolumeKept } from './anchored.ts';
 import { checkCollisions, type KnownKeys } from './collision.ts';
 import { checkComposed } from './compose.ts';
-import { checkAnchorsDeclared, checkEntries } from './entry.ts';
+import { checkAnchorsDeclared, checkEntries, checkEntryCount } from './entry.ts';
 import { checkSplitAcross } from './path.ts';
 
 export type SecretRule = (draft: SecretBearingDraft, policy: SecretPolicy) => Rejection | undefined;
@@ -17,6 +17,7 @@ export const secretRules: readonly {
   readonly reads: readonly DeploymentField[];
   readonly rule: SecretRule;
 }[] = [
+  { reads: ['secrets'], rule: checkEntryCount },
   { reads: ['secrets'], rule: checkEntries },
   // A list of volumes that is sent alone touches the anchors and nothing else of the secrets.
   { reads: ['volumes'], rule: checkAnchorsDeclared },

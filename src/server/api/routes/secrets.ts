@@ -20,7 +20,9 @@ const WRITE_CODES = [
   'secret_anchor_invalid',
   ...MATERIAL_CODES,
   'secrets_sealed',
+  'secrets_store_forbidden',
   'secrets_store_unavailable',
+  'secrets_store_unusable',
   'revision_mismatch',
   'header_invalid',
 ] as const;
@@ -50,23 +52,28 @@ async function listReferenced(admission: Admission, { store, query }: RouteReque
     .filter(({ label }) => page.after === undefined || label > page.after)
     .slice(0, page.limit + 1);
   const known = new Map<string, DescribedSecret>();
+  const denied = new Map<string, string>();
   for (const namespace of new Set(read.map((entry) => entry.namespace))) {
     const labels = read.filter((entry) => entry.namespace === namespace).map(({ label }) => label);
     const described = await secrets.store.describe(store.tenantId, namespace, labels);
     if (!described.ok) return secretFailureRejection(described, 'name');
     for (const [label, document] of described.documents) known.set(label, document);
+    for (const [label, { message }] of described.denied ?? []) denied.set(label, message);
   }
   const described = read.map(({ label, namespace, consumers }) => {
     const document = known.get(label);
     const path = `${namespace}/${label}`;
+    const problem = denied.get(label);
     return {
       name: label,
       namespace,
       path,
-      exists: document !== undefined,
+      // Nobody may look: whether it is there is not known.
+      exists: problem === undefined ? document !== undefined : null,
       keys: document?.keys ?? [],
       version: document?.version ?? 0,
       consumers,
+      ...(problem === undefined ? {} : { problem }),
     };
   });
   return pageReply(
@@ -160,7 +167,9 @@ export function secretRoutes(admission: Admission): Route[] {
         'secret_path_name',
         'secret_not_found',
         'secrets_sealed',
+        'secrets_store_forbidden',
         'secrets_store_unavailable',
+        'secrets_store_unusable',
       ],
       success: {
         status: 200,

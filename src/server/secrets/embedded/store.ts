@@ -57,6 +57,7 @@ const MIN_KEEP = 10;
 /** Writers of one document that meet retry; each round one of them wins, so that this many may meet. */
 const MAX_ATTEMPTS = 64;
 const DELETE_BATCH = 100;
+const PATIENCE_MS = 5_000;
 
 export function createEmbeddedSecrets(options: EmbeddedSecretsOptions): EmbeddedSecrets {
   const { kv, rootKeys } = options;
@@ -76,6 +77,7 @@ export function createEmbeddedSecrets(options: EmbeddedSecretsOptions): Embedded
 
   return {
     kind: 'embedded',
+    patienceMs: PATIENCE_MS,
 
     write: (tenant, path, values, writeOptions) =>
       answered(async () => {

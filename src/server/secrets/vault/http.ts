@@ -23,11 +23,19 @@ export interface VaultCall {
   readonly path: string;
   readonly token?: SecretValue;
   readonly body?: unknown;
+  /** Of the server, not of the namespace: asked inside one, such a path is not there. */
+  readonly serverWide?: boolean;
 }
 
 /** An answer of the server whatever its status, or why there is none. `retriable`: worth a second try if the call is safe to repeat. */
 export type VaultAnswer =
-  | { readonly reached: true; readonly status: number; readonly json: unknown }
+  | {
+      readonly reached: true;
+      readonly status: number;
+      readonly json: unknown;
+      /** The server's own clock, in milliseconds: times in its answers are compared with no other. */
+      readonly at?: number;
+    }
   | { readonly reached: false; readonly retriable: boolean; readonly problem: string };
 
 export interface VaultHttp {
@@ -50,7 +58,9 @@ export function createVaultHttp(options: VaultHttpOptions): VaultHttp {
     return {
       accept: 'application/json',
       'x-vault-request': 'true',
-      ...(options.namespace === undefined ? {} : { 'x-vault-namespace': options.namespace }),
+      ...(options.namespace === undefined || call.serverWide === true
+        ? {}
+        : { 'x-vault-namespace': options.namespace }),
       ...(call.token === undefined ? {} : { 'x-vault-token': call.token.reveal() }),
       ...(body === undefined
         ? {}
@@ -80,7 +90,13 @@ export function createVaultHttp(options: VaultHttpOptions): VaultHttp {
           incoming.on('error', (error) => finish(unreached(error)));
           incoming.on('end', () => {
             const json = parsed(Buffer.concat(chunks).toString('utf8'));
-            finish({ reached: true, status: incoming.statusCode ?? 0, json });
+            const at = Date.parse(incoming.headers.date ?? '');
+            finish({
+              reached: true,
+              status: incoming.statusCode ?? 0,
+              json,
+              ...(Number.isNaN(at) ? {} : { at }),
+            });
           });
         },
       );

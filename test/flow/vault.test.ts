@@ -1,0 +1,140 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { globalKey } from '../../src/server/store/keys.ts';
+import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
+import { startVaultEndpoint, type VaultEndpoint } from '../support/vault/endpoint.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'berth-vault-'));
+let vault: VaultEndpoint;
+let plane: ControlPlane;
+
+beforeAll(async () => {
+  vault = await startVaultEndpoint();
+  writeFileSync(join(folder, 'token'), vault.rootToken, { mode: 0o600 });
+  plane = await startControlPlane([], {
+    BERTH_SECRETS_KIND: 'vault',
+    BERTH_SECRETS_VAULT_ADDRESS: vault.address,
+    BERTH_SECRETS_VAULT_TOKEN_FILE: join(folder, 'token'),
+  });
+});
+afterEach(() => {
+  Object.assign(vault.switches, { denied: undefined, sealed: false, lost: undefined, slowMs: 0 });
+});
+afterAll(async () => {
+  await plane.close();
+  await vault.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const deployment = (name: string, secrets: readonly unknown[] = []) => ({
+  name,
+  image: 'registry.invalid/shop/web:1',
+  replicas: 0,
+  secrets,
+});
+const DB = { name: 'DB', vault_path: 'resources/db', anchor: 'external' };
+
+describe('a deleted tenant', () => {
+  it('takes its mount with it', async () => {
+    const { id, call } = await plane.tenant('gone');
+    await call('PUT', '/api/v1/secrets/resources/db', { values: { password: 'x' } });
+    expect(vault.hasMount(`berth-${id}`)).toBe(true);
+    const { status, body } = await plane.admin('DELETE', '/api/v1/tenants/gone');
+    expect([status, body.warnings]).toEqual([200, []]);
+    expect(vault.hasMount(`berth-${id}`)).toBe(false);
+  });
+
+  it('is tried again until its material is gone, and says so meanwhile', async () => {
+    const { id, call } = await plane.tenant('held');
+    await call('PUT', '/api/v1/secrets/resources/db', { values: { password: 'x' } });
+    vault.switches.denied = /^sys\/mounts/;
+    const { status, body } = await plane.admin('DELETE', '/api/v1/tenants/held');
+    expect(status).toBe(200);
+    expect(body.warnings).toMatchObject([
+      { code: 'tenant_erasure_waiting', why: expect.stringContaining(`delete on sys/mounts/berth-${id}`) },
+    ]);
+    for (const name of ['held', id]) {
+      const asked = await plane.admin('GET', `/api/v1/tenants/${name}`);
+      expect(asked.body.code).toBe('tenant_not_found');
+      expect(asked.body.why).toContain('still in the secrets store');
+    }
+    const events = await plane.admin('GET', '/api/v1/events?kind=tenant.erasure_waiting');
+    expect(JSON.stringify(events.body)).toContain('the tenant held was deleted');
+    expect((await plane.admin('GET', '/metrics')).body).toMatch(/berth_tenant_erasures [1-9]/);
+    expect(vault.hasMount(`berth-${id}`)).toBe(true);
+    vault.switches.denied = undefined;
+    await vi.waitFor(() => expect(vault.hasMount(`berth-${id}`)).toBe(false), {
+      timeout: 60_000,
+      interval: 50,
+    });
+  });
+
+  it('leaves nothing behind when a write was under way: its material is removed again later', async () => {
+    const { id } = await plane.tenant('late');
+    await plane.admin('DELETE', '/api/v1/tenants/late');
+    // As a write that was sent before and arrives after.
+    vault.put(`berth-${id}`, 'resources/db', { password: 'late' });
+    const key = globalKey('tenant-erasures', id);
+    await vi.waitFor(
+      async () => {
+        expect(vault.hasMount(`berth-${id}`)).toBe(false);
+        expect(await plane.store.kv.get(key)).toBeDefined();
+      },
+      { timeout: 60_000, interval: 50 },
+    );
+  });
+});
+
+describe('a policy that grants less', () => {
+  it('without the credentials of registries stops no deployment that needs none', async () => {
+    const { call } = await plane.tenant('narrow');
+    vault.switches.denied = /\/registries\//;
+    const made = await call('POST', '/api/v1/deployments', deployment('web'));
+    expect([made.status, made.body.code]).toEqual([201, undefined]);
+  });
+
+  it('is told with path and capability, without a time to come back', async () => {
+    const { id, call } = await plane.tenant('forbidden');
+    await call('PUT', '/api/v1/secrets/resources/db', { values: { password: 'x' } });
+    vault.switches.denied = /\/data\//;
+    const { status, body, headers } = await call('PUT', '/api/v1/secrets/resources/db', {
+      values: { password: 'y' },
+    });
+    expect([status, body.code, headers.get('retry-after')]).toEqual([503, 'secrets_store_forbidden', null]);
+    expect(body.why).toContain(`the capability read on berth-${id}/data/resources/db`);
+  });
+
+  it('of one path is told in its row, and the others are listed', async () => {
+    const { call } = await plane.tenant('listed');
+    for (const name of ['db', 'cache'])
+      await call('PUT', `/api/v1/secrets/resources/${name}`, { values: { password: 'x' } });
+    const secrets = [DB, { name: 'CACHE', vault_path: 'resources/cache', anchor: 'external' }];
+    await call('POST', '/api/v1/deployments', deployment('web', secrets));
+    vault.switches.denied = /\/metadata\/resources\/db/;
+    const { status, body } = await call('GET', '/api/v1/secrets/resources');
+    expect(status).toBe(200);
+    expect(body).toMatchObject([
+      { name: 'cache', exists: true, version: 1 },
+      { name: 'db', exists: null, problem: expect.stringContaining('read on berth-') },
+    ]);
+    expect(body[0]).not.toHaveProperty('problem');
+  });
+});
+
+describe('a document that its operator deleted', () => {
+  it('is written again through Berth', async () => {
+    const { id, call } = await plane.tenant('again');
+    await call('PUT', '/api/v1/secrets/resources/db', { values: { password: 'x' } });
+    vault.softDelete(`berth-${id}`, 'resources/db');
+    const written = await call('PUT', '/api/v1/secrets/resources/db', { values: { password: 'y' } });
+    expect([written.status, written.body.version]).toEqual([201, 2]);
+    const brought = await call(
+      'POST',
+      '/api/v1/deployments',
+      deployment('web', [{ ...DB, values: { user: 'app' } }]),
+    );
+    expect(brought.status).toBe(201);
+  });
+});
