@@ -1,4 +1,3 @@
-import { performance } from 'node:perf_hooks';
 import { describe, expect, it } from 'vitest';
 import type { SecretBearingDraft, SecretDraft } from '../../contract/secret-draft.ts';
 import { DEFAULT_SECRET_POLICY } from '../../model/secret-limits.ts';
@@ -7,11 +6,11 @@ import { secretRules } from './list.ts';
 
 const GOOD: SecretDraft = { name: 'DB', vault_path: 'resources/db', anchor: 'external', rotation: 'restart' };
 
-function refuse(draft: SecretBearingDraft, policy = DEFAULT_SECRET_POLICY) {
+function refuse(draft: SecretBearingDraft) {
   const rejection = firstRejection(
     secretRules.map(({ rule }) => rule),
     draft,
-    policy,
+    DEFAULT_SECRET_POLICY,
   );
   return rejection && [rejection.code, rejection.field];
 }
@@ -229,27 +228,14 @@ describe('hostile lists', () => {
     }
   });
 
-  it('twenty thousand entries take little time', () => {
-    const count = 20_000;
-    const secrets = Array.from({ length: count }, (_, index) => ({
-      ...GOOD,
-      name: `N${index}`,
-      vault_path: `resources/s${index}`,
-      anchor: `volume(vol_${index})`,
-    }));
-    const volumes = secrets.map((_, index) => ({ volumeId: `vol_${index}` }));
-    const composedEnvironment = Object.fromEntries(
-      secrets.map((_, index) => [`V${index}`, `{{secret.s${count - 1 - index}.key}}`]),
-    );
-    const started = performance.now();
-    const many = { ...DEFAULT_SECRET_POLICY, entriesMax: count };
-    expect(refuse({ secrets, volumes, composedEnvironment }, many)).toBeUndefined();
-    expect(performance.now() - started).toBeLessThan(2000);
-  });
-
   it('more entries than a container should wait for', () => {
     const entries = (count: number) => Array.from({ length: count }, (_, n) => ({ ...GOOD, name: `N${n}` }));
     expect(refuse({ secrets: entries(64) })).toBeUndefined();
     expect(refuse({ secrets: entries(65) })).toEqual(['secret_entries_too_many', 'secrets']);
+    // None of them is looked at then, however many there are.
+    expect(refuse({ secrets: Array.from({ length: 200_000 }, () => ({ name: '!' })) })).toEqual([
+      'secret_entries_too_many',
+      'secrets',
+    ]);
   });
 });
