@@ -18,6 +18,7 @@ export async function sideBySide<K, Q, A extends { readonly ok: true }>(
   ask: (question: Q) => Promise<A | SecretFailure>,
 ): Promise<{ readonly ok: true; readonly answers: ReadonlyMap<K, A> } | Asked<K>> {
   const answers = new Map<K, A>();
+  if (questions.size === 0) return { ok: true, answers };
   const ended = Promise.withResolvers<Asked<K>>();
   let over = false;
   const end = (asked: Asked<K>): void => {

@@ -7,6 +7,7 @@ import { DEFAULT_REGIONS } from '../../../src/core/scheduler/regions.ts';
 import { type AccessDependencies, ProvenTokens } from '../../../src/server/access/authenticate.ts';
 import { hashSecret, mintToken } from '../../../src/server/access/token.ts';
 import { type Admission, specHash } from '../../../src/server/admission/admission.ts';
+import { TenantEraser } from '../../../src/server/admission/erase-tenants.ts';
 import { createApp } from '../../../src/server/api/app.ts';
 import type { Route } from '../../../src/server/api/route.ts';
 import { apiRoutes } from '../../../src/server/api/routes/index.ts';
@@ -190,6 +191,7 @@ export class Plane {
     this.resolver = new Resolver({ store, placed, secrets, credentials, journal, log });
     const admission: Admission = {
       store,
+      eraser: new TenantEraser({ store, secrets, journal, clock: time, warn: () => undefined }),
       clock: time,
       ids,
       journal,
