@@ -53,6 +53,12 @@ export const tenants: Resource = {
   ],
 };
 
+/** Null: the store does not let anybody look. */
+const EXISTS: ReadonlyMap<unknown, string> = new Map([
+  [false, 'no'],
+  [null, 'denied'],
+]);
+
 export const secrets: Resource = {
   name: 'secrets',
   aliases: ['secret'],
@@ -63,7 +69,7 @@ export const secrets: Resource = {
   one: (client, name) => client.record({ path: `/api/v1/secrets/${name.split('/').map(segment).join('/')}` }),
   columns: [
     field('PATH', 'path'),
-    { header: 'EXISTS', cell: (record) => (valueOf(record, 'exists') === false ? 'no' : 'yes') },
+    { header: 'EXISTS', cell: (record) => EXISTS.get(valueOf(record, 'exists')) ?? 'yes' },
     { header: 'KEYS', cell: (record) => textsOf(record, 'keys').join(',') },
     field('VERSION', 'version'),
     { header: 'CONSUMERS', cell: (record) => textOf(record, 'consumers') },

@@ -24,7 +24,7 @@ export function sourcesOf(
   ];
   return paths.map(({ path, exists }) => ({
     path,
-    exists,
+    exists: exists === true,
     readers: readers
       .filter(({ secrets }) => secrets.some(({ vault_path }) => vault_path === path))
       .map(({ name }) => name),

@@ -13,7 +13,12 @@ export function SecretDialog({ path, onClose }: { readonly path: SecretPath; rea
     <Dialog wide title={path.path} isOpen onClose={onClose}>
       <Facts
         facts={[
-          ['State', path.exists ? `version ${path.version}` : 'missing: what reads it does not start'],
+          [
+            'State',
+            path.exists
+              ? `version ${path.version}`
+              : (path.problem ?? 'missing: what reads it does not start'),
+          ],
           [
             'Keys',
             <code key="keys" className="font-mono">

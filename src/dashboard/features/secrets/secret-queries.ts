@@ -5,7 +5,9 @@ export interface SecretPath {
   readonly name: string;
   readonly namespace: string;
   readonly path: string;
-  readonly exists: boolean;
+  /** Null: the store does not let anybody look, and `problem` says why. */
+  readonly exists: boolean | null;
+  readonly problem?: string;
   readonly keys: readonly string[];
   readonly version: number;
   readonly consumers: number;

@@ -41,7 +41,11 @@ function columnsOf(
       title: 'State',
       width: '7rem',
       sortBy: ({ exists }) => Number(exists),
-      cell: ({ exists }) => <Badge tone={exists ? 'ok' : 'bad'}>{exists ? 'written' : 'missing'}</Badge>,
+      cell: ({ exists, problem }) => (
+        <Badge tone={exists ? 'ok' : 'bad'}>
+          <span title={problem}>{exists ? 'written' : exists === null ? 'denied' : 'missing'}</span>
+        </Badge>
+      ),
     },
     {
       title: 'Keys',
