@@ -182,21 +182,33 @@ export function admitRequest(
     query,
     headers: request.headers,
     requestId: request.id,
-    departure: departure(request),
+    departure: departure(served, request),
+    charge: (requests) => limiter.charge(principal.tokenId, requests),
   };
 }
 
-/** Made only when asked for: most requests are answered before anybody could go away. */
-function departure(request: FastifyRequest): () => AbortSignal {
+/** A revoked token and a session that is over end what they opened within this time. */
+export const CREDENTIAL_CHECK_MS = 900;
+
+/**
+ * Made only when asked for: most requests are answered before anybody could go away. Its reason is the rejection when the credential
+ * ended meanwhile.
+ */
+function departure(served: Served, request: FastifyRequest): () => AbortSignal {
   let controller: AbortController | undefined;
   return () => {
-    if (controller === undefined) {
-      const created = new AbortController();
-      controller = created;
-      request.raw.once('close', () => {
-        if (!request.raw.complete || request.raw.destroyed) created.abort();
-      });
-    }
-    return controller.signal;
+    if (controller !== undefined) return controller.signal;
+    const created = new AbortController();
+    controller = created;
+    const check = setInterval(() => {
+      const principal = principalOfRequest(served, request, false);
+      if (isRejection(principal)) created.abort(principal);
+    }, CREDENTIAL_CHECK_MS);
+    created.signal.addEventListener('abort', () => clearInterval(check), { once: true });
+    request.raw.once('close', () => {
+      clearInterval(check);
+      if (!request.raw.complete || request.raw.destroyed) created.abort();
+    });
+    return created.signal;
   };
 }

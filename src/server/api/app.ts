@@ -42,12 +42,14 @@ function bodyOf(
   served: Served,
   route: Route,
   request: FastifyRequest,
+  charge: (requests: number) => void,
 ): { readonly value: unknown } | Rejection {
   const bytes = Buffer.isBuffer(request.body) ? request.body : NO_BYTES;
   if (route.body === undefined) return { value: undefined };
   if (bytes.length === 0 && route.body.optional) return { value: undefined };
   const parsed = parseBody(bytes, request.headers['content-type'], route.body, {
     maxDepth: served.options.limits.jsonDepth,
+    charge,
   });
   if (isRejection(parsed) || route.body.unchecked) return parsed;
   return checkBody(route.body.shape, parsed.value) ?? parsed;
@@ -73,7 +75,7 @@ function serve(served: Served, route: Route, request: FastifyRequest): Promise<R
   if (isRejection(admitted)) return admitted;
   const idempotency = idempotencyOf(route, request);
   if (isRejection(idempotency)) return idempotency;
-  const body = bodyOf(served, route, request);
+  const body = bodyOf(served, route, request, admitted.charge);
   if (isRejection(body)) return body;
   const caller: Caller = {
     principal: admitted.principal,

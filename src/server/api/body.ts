@@ -2,7 +2,7 @@ import { scanJson } from '../../core/contract/json-scan.ts';
 import { received, redacted } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
-import { parseYaml, YAML_MAX_TOKENS } from './yaml-body.ts';
+import { parseYaml, YAML_MAX_LENGTH, YAML_MAX_TOKENS } from './yaml-body.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
@@ -28,6 +28,8 @@ function tooDeep(size: number, maxDepth: number): Rejection {
 
 export interface BodyLimits {
   readonly maxDepth: number;
+  /** Told how many requests more a body counts as. */
+  readonly charge?: (requests: number) => void;
 }
 
 function parseJson(text: string, limits: BodyLimits): { readonly value: unknown } | Rejection {
@@ -59,12 +61,14 @@ function yamlValue(text: string, limits: BodyLimits): { readonly value: unknown 
       return reject('body_too_large', {
         field: 'body',
         received: `(redacted, body, ${text.length} bytes)`,
-        expected: `YAML of at most ${YAML_MAX_TOKENS} tokens; JSON is bounded by its size alone`,
-        why: 'The document has more parts than are parsed as YAML.',
+        expected: `YAML of at most ${YAML_MAX_LENGTH} bytes and ${YAML_MAX_TOKENS} tokens; JSON is bounded by its size alone`,
+        why: 'The document is longer than what is parsed as YAML.',
       });
   }
 }
 
+/** So much of it takes about as long as a request without a body. */
+const YAML_LENGTH_PER_REQUEST = 512;
 const MEDIA_TYPE = /^(application\/[a-z-]+)(?:\s*;\s*charset="?utf-8"?)?\s*$/i;
 const YAML_TYPES = ['application/yaml', 'application/x-yaml'];
 
@@ -92,5 +96,7 @@ export function parseBody(
   } catch {
     return malformed(bytes, 'The body is not valid UTF-8.');
   }
-  return yaml ? yamlValue(text, limits) : parseJson(text, limits);
+  if (!yaml) return parseJson(text, limits);
+  limits.charge?.(Math.ceil(Math.min(text.length, YAML_MAX_LENGTH) / YAML_LENGTH_PER_REQUEST));
+  return yamlValue(text, limits);
 }

@@ -51,6 +51,16 @@ export function pageRequest(query: Readonly<Record<string, string>>): PageReques
   return { limit: limit ?? DEFAULT_LIMIT, after };
 }
 
+/** The header that names the page behind the given id. */
+export function nextPage(
+  path: string,
+  query: Readonly<Record<string, string>>,
+  after: string,
+): { readonly link: string } {
+  const next = new URLSearchParams({ ...query, cursor: Buffer.from(after).toString('base64url') });
+  return { link: `<${path}?${next.toString()}>; rel="next"` };
+}
+
 /** One more than the page was read: if it is there, there is a next page. */
 export function pageReply<T>(
   page: PageRequest,
@@ -63,10 +73,5 @@ export function pageReply<T>(
   const shown = read.slice(0, page.limit);
   const last = shown.at(-1);
   if (read.length <= page.limit || last === undefined) return { status: 200, body: shown.map(view) };
-  const next = new URLSearchParams({ ...query, cursor: Buffer.from(idOf(last)).toString('base64url') });
-  return {
-    status: 200,
-    body: shown.map(view),
-    headers: { link: `<${path}?${next.toString()}>; rel="next"` },
-  };
+  return { status: 200, body: shown.map(view), headers: nextPage(path, query, idOf(last)) };
 }

@@ -23,7 +23,22 @@ export class RateLimiter {
     this.#clock = clock;
   }
 
+  /** What a request turned out to cost beyond the one it was admitted for; the next ones wait until it is made up for. */
+  charge(key: string, requests: number): void {
+    const bucket = this.#filled(key);
+    bucket.tokens = Math.max(bucket.tokens - requests, -this.#limit.burst);
+  }
+
   retryAfterSeconds(key: string): number | undefined {
+    const bucket = this.#filled(key);
+    if (bucket.tokens >= 1) {
+      bucket.tokens -= 1;
+      return undefined;
+    }
+    return Math.max(1, Math.ceil((1 - bucket.tokens) / this.#limit.perSecond));
+  }
+
+  #filled(key: string): Bucket {
     const now = this.#clock.monotonicMs();
     const { perSecond, burst } = this.#limit;
     let bucket = this.#buckets.get(key);
@@ -38,10 +53,6 @@ export class RateLimiter {
     }
     bucket.tokens = Math.min(burst, bucket.tokens + ((now - bucket.at) / 1000) * perSecond);
     bucket.at = now;
-    if (bucket.tokens >= 1) {
-      bucket.tokens -= 1;
-      return undefined;
-    }
-    return Math.max(1, Math.ceil((1 - bucket.tokens) / perSecond));
+    return bucket;
   }
 }

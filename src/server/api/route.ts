@@ -66,8 +66,10 @@ export interface RouteRequest {
   readonly headers: IncomingHttpHeaders;
   readonly body: unknown;
   readonly requestId: string;
-  /** A signal that is aborted when the client goes away. */
+  /** A signal that is aborted when the client goes away, or its credential ends: the reason is the rejection then. */
   readonly departure: () => AbortSignal;
+  /** Counts as this many more requests of the credential: for work that grows with what is asked. */
+  readonly charge: (requests: number) => void;
 }
 
 export interface JsonReply {

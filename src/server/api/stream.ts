@@ -1,10 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { CREDENTIAL_CHECK_MS } from './admit-request.ts';
 import type { StreamReply } from './route.ts';
 
 /** A reader that does not read is dropped rather than buffered for. */
 const DRAIN_TIMEOUT_MS = 30_000;
-/** A revoked token and a session that is over end what they opened within this time. */
-const CREDENTIAL_CHECK_MS = 900;
 
 export async function sendStream(
   request: FastifyRequest,

@@ -25,7 +25,7 @@ describe('parseYaml', () => {
     ['a tag', 'a: !!binary aGVsbG8=', 'malformed'],
     ['an alias bomb', `a: &a [1]\nb: &b [${'*a,'.repeat(50)}]\nc: [${'*b,'.repeat(50)}]`, 'malformed'],
     ['33 levels', `${'['.repeat(33)}${']'.repeat(33)}`, 'too_deep'],
-    ['dashes with wide gaps', '-   '.repeat(100_000), 'too_deep'],
+    ['dashes with wide gaps', `${`-${' '.repeat(200)}`.repeat(100)}a`, 'too_deep'],
     ['many tokens', '- a\n'.repeat(YAML_MAX_TOKENS), 'too_long'],
   ])('refuses %s', (_title, text, expected) => {
     expect(problem(text)).toBe(expected);

@@ -13,6 +13,8 @@ const MAX_INDENT = 512;
  * could hold up the process for minutes. What a person writes has a few hundred tokens.
  */
 export const YAML_MAX_TOKENS = 20_000;
+/** A text of few tokens is slow, too: each is looked at several times. */
+export const YAML_MAX_LENGTH = 64 * 1024;
 const MAX_ALIASES = 100;
 
 function nestsTooDeep(text: string): boolean {
@@ -76,6 +78,7 @@ function isWithin(value: unknown, levels: number): boolean {
 
 /** One YAML document as the JSON value it stands for; anything that JSON could not have said is refused. */
 export function parseYaml(text: string, maxDepth: number): { readonly value: unknown } | YamlProblem {
+  if (text.length > YAML_MAX_LENGTH) return { problem: 'too_long' };
   if (nestsTooDeep(text)) return { problem: 'too_deep' };
   if (hasTooManyTokens(text)) return { problem: 'too_long' };
   try {

@@ -42,6 +42,15 @@ export function coldKey(tenantId: TenantId, kind: string, id: string): string {
   return `c/${tenantId}/${kind}/${id}`;
 }
 
+const ERASED = /^c\/[^/]+\/(secret-key|secret-docs)\//;
+
+/** Whether the store must keep no trace of the value once it is deleted, or replaced: secrets, and the keys that wrap them. */
+export function isErased(key: string, how: 'deleted' | 'replaced'): boolean {
+  const kind = ERASED.exec(key)?.[1];
+  // A document's head is replaced with every version, and has no values in it.
+  return how === 'deleted' ? kind !== undefined : kind === 'secret-key';
+}
+
 /** Everything of one tenant, for deletion and for the law that a rejection stores nothing. */
 export function tenantPrefixes(tenantId: TenantId): readonly string[] {
   return [`${TENANT}${tenantId}/`, `c/${tenantId}/`];

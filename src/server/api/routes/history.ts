@@ -2,8 +2,7 @@ import { isRejection } from '../../../core/rejections/reject.ts';
 import type { EventRecord } from '../../../core/model/event.ts';
 import type { Stored } from '../../store/collection.ts';
 import { joinId } from '../../store/keys.ts';
-import type { TenantStore } from '../../store/store.ts';
-import { invalidParameter, pageReply, pageRequest } from '../paging.ts';
+import { invalidParameter, nextPage, pageReply, pageRequest } from '../paging.ts';
 import { LIST_QUERY, type Reply, type Route, type RouteRequest, route } from '../route.ts';
 import { eventStream } from '../event-stream.ts';
 
@@ -24,33 +23,46 @@ export function matchesFilter(filter: EventFilter, event: EventRecord): boolean 
   return filter.since === undefined || Date.parse(event.at) >= filter.since;
 }
 
-const READ_CHUNK = 1000;
+const SLICE = 250;
+/** Events looked at for one page; beyond it the page ends early, with a link to go on. More than are kept of a tenant by default. */
+const MAX_LOOKED_AT = 20_000;
+/** So many events that a filter skips count as one more request. */
+const SKIPPED_PER_REQUEST = 32;
 
-/** Reads on until the page is full: a filter may skip most of what is stored, but never ends a page early. */
+interface FoundEvents {
+  readonly found: readonly Stored<EventRecord>[];
+  /** The last one that was looked at, if there may be more behind it. */
+  readonly upTo?: string;
+}
+
+/** Reads on until the page is full: a filter may skip most of what is stored, but hardly ever ends a page early. */
 async function readEvents(
-  store: TenantStore,
+  { store, charge }: Pick<RouteRequest, 'store' | 'charge'>,
   filter: EventFilter,
   after: string | undefined,
   count: number,
-): Promise<Stored<EventRecord>[]> {
+): Promise<FoundEvents> {
   const found: Stored<EventRecord>[] = [];
   let from = after;
-  for (;;) {
+  for (let looked = 0; looked < MAX_LOOKED_AT; looked += SLICE) {
+    // Others are answered between two slices.
+    if (looked > 0) await new Promise(setImmediate);
     const { entries } = await store.rangeCold('events', '', {
-      limit: READ_CHUNK,
+      limit: SLICE,
       ...(from === undefined ? {} : { after: from }),
     });
-    for (const entry of entries) {
-      if (matchesFilter(filter, entry.record)) found.push(entry);
-      if (found.length === count) return found;
-    }
-    if (entries.length < READ_CHUNK) return found;
+    const matching = entries.filter(({ record }) => matchesFilter(filter, record));
+    charge((entries.length - matching.length) / SKIPPED_PER_REQUEST);
+    found.push(...matching.slice(0, count - found.length));
+    if (found.length === count) return { found };
     from = entries.at(-1)?.id;
+    if (entries.length < SLICE || from === undefined) return { found };
   }
+  return from === undefined ? { found } : { found, upTo: from };
 }
 
 async function events(request: RouteRequest): Promise<Reply> {
-  const { store, query, headers } = request;
+  const { query, headers } = request;
   const { kind, subject, since } = query;
   const sinceMs = since === undefined ? undefined : Date.parse(since);
   if (since !== undefined && Number.isNaN(sinceMs))
@@ -64,12 +76,18 @@ async function events(request: RouteRequest): Promise<Reply> {
     return eventStream(request, (event) => matchesFilter(filter, event));
   const page = pageRequest(query);
   if (isRejection(page)) return page;
-  const read = await readEvents(store, filter, page.after, page.limit + 1);
+  const { found, upTo } = await readEvents(request, filter, page.after, page.limit + 1);
+  if (upTo !== undefined && found.length <= page.limit)
+    return {
+      status: 200,
+      body: found.map(({ record }) => record),
+      headers: nextPage('/api/v1/events', query, upTo),
+    };
   return pageReply(
     page,
     '/api/v1/events',
     query,
-    read,
+    found,
     ({ id }) => id,
     ({ record }) => record,
   );

@@ -142,7 +142,9 @@ export async function runCommand(
     timeoutMs,
   });
   if (stream === undefined) return agentUnreachable(instance.nodeId);
-  request.departure().addEventListener('abort', () => stream.cancel(), { once: true });
+  const departure = request.departure();
+  departure.addEventListener('abort', () => stream.cancel(), { once: true });
   const result = await collect(stream, timeoutMs);
+  if (departure.aborted && isRejection(departure.reason)) return departure.reason;
   return isRejection(result) ? result : { status: 200, body: { instance: instance.id, ...result } };
 }

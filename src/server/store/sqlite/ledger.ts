@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { isErased } from '../keys.ts';
 import { DamageError } from './fault.ts';
 import { createLeases, type Leases } from './leases.ts';
 import { answers, type Operation, type Wire } from './protocol.ts';
@@ -34,6 +35,10 @@ export interface Ledger {
    * more are left. Does nothing until enough has gathered to be worth the pages it touches.
    */
   sweep(keep: Retention, rows: number): boolean;
+  /** Values that must leave no trace are still in the history, in free pages or in the write-ahead log. */
+  readonly erasing: boolean;
+  /** To be called when nothing of them is left there. */
+  erased(): void;
   /** Makes the transaction write, though nothing has changed. */
   touch(): void;
   /** To be called before COMMIT. */
@@ -76,6 +81,8 @@ export function createLedger(db: DatabaseSync): Ledger {
   let changed = false;
   /** Rows at or below the floor may be left from before. */
   let backlog = true;
+  /** A process before this one may have ended in the middle of it. */
+  let erasing = true;
   leases.load();
 
   function row(key: string): Row | undefined {
@@ -110,12 +117,20 @@ export function createLedger(db: DatabaseSync): Ledger {
     return true;
   }
 
+  /** History up to now is forgotten: it holds the value that was just deleted or replaced. */
+  function erase(): void {
+    meta.floor = meta.head;
+    backlog = true;
+    erasing = true;
+  }
+
   function update(key: string, value: string, before: Row): number {
     const createRev = before[1];
     const sum = rowSum(key, value, createRev, meta.head);
     statements.update.run(value, meta.head, sum, key);
     meta.currentMix = (meta.currentMix ^ before[3] ^ sum) >>> 0;
     log(key, value, createRev, sum, before);
+    if (isErased(key, 'replaced')) erase();
     return createRev;
   }
 
@@ -133,6 +148,7 @@ export function createLedger(db: DatabaseSync): Ledger {
     meta.currentCount--;
     meta.currentMix = (meta.currentMix ^ before[3]) >>> 0;
     log(key, null, 0, deletionSum(key, meta.head), before);
+    if (isErased(key, 'deleted')) erase();
   }
 
   function commit({ guards, puts, deletes }: CommitOperation, into: Wire): void {
@@ -263,6 +279,14 @@ export function createLedger(db: DatabaseSync): Ledger {
       // A revision may be cut in two: it is below the floor now, and its rest goes with the next step.
       backlog ||= tooLarge;
       return backlog;
+    },
+
+    get erasing() {
+      return erasing;
+    },
+
+    erased() {
+      erasing = false;
     },
 
     touch() {

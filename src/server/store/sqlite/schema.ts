@@ -104,6 +104,8 @@ export function prepareWriter(db: DatabaseSync): void {
   db.exec('PRAGMA wal_autocheckpoint = 0');
   db.exec('PRAGMA journal_size_limit = 8388608');
   db.exec('PRAGMA cache_size = -32768');
+  // What is deleted is overwritten within its page; pages that become free leave the file when secrets are erased.
+  db.exec('PRAGMA secure_delete = FAST');
   prepareReader(db);
   db.exec('BEGIN IMMEDIATE');
   try {

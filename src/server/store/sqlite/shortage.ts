@@ -86,7 +86,7 @@ export function createShortage(
       let more = false;
       const found = transactions.run(() => {
         more = ledger.sweep(keptHistory, sweptRows);
-        more = transactions.vacuum() || more;
+        more = transactions.vacuum(false) || more;
       });
       transactions.checkpoint(0);
       if (found?.kind === 'damaged') transactions.fault = found;

@@ -27,8 +27,10 @@ export interface Transactions {
   addPages(pages: number): void;
   /** Moves the write-ahead log into the database once it has this many pages, so that its file is used anew. */
   checkpoint(abovePages: number): void;
-  /** Inside a transaction: gives some free pages back to the file system. True when more are left. */
-  vacuum(): boolean;
+  /** Empties the write-ahead log. False: a reader holds it, try again. */
+  truncate(): boolean;
+  /** Inside a transaction: gives some free pages back to the file system, if there are more than a few or `all` are to go. True when more are left. */
+  vacuum(all: boolean): boolean;
 }
 
 export function createTransactions(
@@ -38,6 +40,7 @@ export function createTransactions(
   onFault: (fault: StoreFault | undefined) => void,
 ): Transactions {
   const checkpoint = db.prepare('PRAGMA wal_checkpoint(PASSIVE)');
+  const truncation = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)');
   const freePages = db.prepare('PRAGMA freelist_count');
   let current: StoreFault | undefined;
   let count = 0;
@@ -112,8 +115,20 @@ export function createTransactions(
         if (found.kind === 'damaged') setFault(found);
       }
     },
-    vacuum() {
-      if (Number(freePages.get()?.['freelist_count']) < vacuumAbovePages) return false;
+    truncate() {
+      try {
+        const { busy } = truncation.get() as { busy: number };
+        pages = 0;
+        return busy === 0;
+      } catch (error) {
+        const found = describe(error);
+        if (found.kind === 'damaged') setFault(found);
+        return false;
+      }
+    },
+    vacuum(all) {
+      const free = Number(freePages.get()?.['freelist_count']);
+      if (free === 0 || (!all && free < vacuumAbovePages)) return false;
       db.exec(`PRAGMA incremental_vacuum(${vacuumPagesPerStep})`);
       pages += vacuumPagesPerStep;
       return true;

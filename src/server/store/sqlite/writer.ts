@@ -29,6 +29,8 @@ const maintenanceEveryMs = 20;
 /** Without a write for so long the log is folded back early; between writes that follow one another it would only hold them up. */
 const idleAfterMs = 100;
 const retryFailedMs = 1000;
+/** What must leave no trace waits this long for a pause between writes, then it is removed beside them. */
+const eraseWithinMs = 1000;
 /** Timers cannot be set much further ahead. */
 const longestTimerMs = 24 * 60 * 60 * 1000;
 
@@ -57,6 +59,7 @@ export function openWriter(options: WriterOptions, post: (message: FromWriter) =
   let draining = false;
   let closed = false;
   let lastWriteMs = 0;
+  let erasingSinceMs: number | undefined;
   let leaseTimer: NodeJS.Timeout | undefined;
   let maintenanceTimer: NodeJS.Timeout | undefined;
 
@@ -92,6 +95,7 @@ export function openWriter(options: WriterOptions, post: (message: FromWriter) =
     transactions.checkpoint(checkpointAbovePages);
     lastWriteMs = performance.now();
     planLeases();
+    if (ledger.erasing && transactions.fault === undefined) eraseUnderLoad();
     if (queue.length > 0) schedule();
     else planMaintenance(transactions.fault?.kind === 'failed' ? retryFailedMs : maintenanceEveryMs);
   }
@@ -125,6 +129,13 @@ export function openWriter(options: WriterOptions, post: (message: FromWriter) =
     leaseTimer = setTimeout(schedule, Math.min(Math.max(waitMs, soonestMs), longestTimerMs));
   }
 
+  /** Without a pause between writes maintenance would never come to it. */
+  function eraseUnderLoad(): void {
+    erasingSinceMs ??= performance.now();
+    if (performance.now() - erasingSinceMs < eraseWithinMs) return;
+    reclaim();
+  }
+
   function planMaintenance(afterMs: number): void {
     if (!closed) maintenanceTimer ??= setTimeout(maintain, afterMs);
   }
@@ -144,12 +155,19 @@ export function openWriter(options: WriterOptions, post: (message: FromWriter) =
       // After a failure this is the proof that writing works again.
       if (transactions.fault !== undefined) ledger.touch();
       more = ledger.sweep(keep, sweptRowsPerStep);
-      more = transactions.vacuum() || more;
+      more = transactions.vacuum(ledger.erasing) || more;
     });
     transactions.fault = found;
     if (found?.kind === 'full') shortage.start(found);
     if (found?.kind === 'failed') planMaintenance(retryFailedMs);
     if (found !== undefined || more) return found === undefined;
+    if (ledger.erasing) {
+      if (!transactions.truncate()) planMaintenance(retryFailedMs);
+      else {
+        ledger.erased();
+        erasingSinceMs = undefined;
+      }
+    }
     const isIdle = performance.now() - lastWriteMs >= idleAfterMs;
     if (isIdle) transactions.checkpoint(idleCheckpointAbovePages);
     else planMaintenance(idleAfterMs);

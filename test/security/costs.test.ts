@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, expect } from 'vitest';
+import { Transaction } from '../../src/server/store/transaction.ts';
+import { attack } from '../support/attack.ts';
+import { type ControlPlane, startControlPlane, type TestTenant } from '../support/server-under-test.ts';
+
+const EVENTS = 3000;
+const IN_ONE_COMMIT = 100;
+
+let plane: ControlPlane;
+let shop: TestTenant;
+let bank: TestTenant;
+
+beforeAll(async () => {
+  plane = await startControlPlane({ config: { 'rateLimit.perSecond': 1, 'rateLimit.burst': 200 } });
+  [shop, bank] = [await plane.tenant('shop'), await plane.tenant('bank')];
+  for (let first = 0; first < EVENTS; first += IN_ONE_COMMIT) {
+    const transaction = new Transaction(shop.id);
+    for (let at = first; at < first + IN_ONE_COMMIT; at += 1) {
+      const id = `evt_${String(at).padStart(12, '0')}`;
+      transaction.putCold('events', id, {
+        id,
+        at: new Date(at).toISOString(),
+        kind: at === EVENTS - 1 ? 'test.last' : 'test.one',
+        tenantId: shop.id,
+        subject: { kind: 'Deployment', name: 'x' },
+        message: 'x',
+        details: {},
+      });
+    }
+    await plane.store.commit(transaction);
+  }
+});
+afterAll(() => plane.close());
+
+/** Answers of one kind of request, until it is refused for its rate. */
+async function untilRefused(send: () => Promise<{ status: number }>, most: number): Promise<number> {
+  for (let count = 1; count <= most; count += 1) if ((await send()).status === 429) return count;
+  return Number.POSITIVE_INFINITY;
+}
+
+attack('viewer', 'event filters that match nothing, again and again', async () => {
+  const get = (query: string) =>
+    plane.api.get(`/api/v1/events?${query}`, { token: shop.tokens.viewer, laws: false });
+  // One page finds what is far behind; it does not end early.
+  const last = await get('kind=test.last');
+  expect([last.list.length, last.headers.link]).toEqual([1, undefined]);
+  expect(await untilRefused(() => get('kind=none'), 100)).toBeLessThan(20);
+  const bystander = await plane.api.get('/api/v1/events', { token: bank.tokens.viewer, laws: false });
+  expect(bystander.status).toBe(200);
+});
+
+attack('deployer', 'YAML that takes long to read', async () => {
+  const send = (yaml: string) =>
+    plane.api.call('POST', '/api/v1/deployments', { token: shop.tokens.deployer, yaml, laws: false });
+  const long = await send(`name: "${'a'.repeat(65 * 1024)}"\n`);
+  expect([long.status, long.body['code']]).toEqual([413, 'body_too_large']);
+  expect(await untilRefused(() => send(`name: "${'a'.repeat(60 * 1024)}"\n`), 100)).toBeLessThan(10);
+});
