@@ -58,7 +58,7 @@ attack('a holder of a later copy of the disk', 'deleted secrets, with the root k
       if (version % 4 === 0) await churn(200 * version);
     }
     const stored = async (label: string) =>
-      (await kv.range(`${documentsPrefix(TENANT)}`)).entries
+      (await kv.range(documentsPrefix(TENANT))).entries
         .filter(({ key, value }) => key.includes(`/${label}/`) && value.includes('dataKey'))
         .map(({ value }) => value);
     const [gone, kept] = [await stored('gone'), await stored('kept')];
