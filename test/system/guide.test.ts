@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { GuideHouse } from '../support/guide/house.ts';
 import { mismatch, printable } from '../support/guide/output.ts';
 import { type CommandStep, type Page, parsePage } from '../support/guide/page.ts';
@@ -12,10 +12,20 @@ const UPDATE = process.env['GUIDE_UPDATE'] === '1';
 /** The tag of the sample is a digest, another one with another busybox. */
 const SAMPLE = /127\.0\.0\.1:5000\/berth\/hello:1\.0-[0-9a-f]{8}/g;
 
-const house = new GuideHouse();
+let house = new GuideHouse();
+/** What a page that failed left behind is nobody's: its next try, and the next page, get a machine and a control plane of their own. */
+let littered = false;
 const totals = { executed: 0, skipped: 0 };
 
 beforeAll(() => house.start());
+
+beforeEach(async () => {
+  if (!littered) return;
+  await house.stop();
+  house = new GuideHouse();
+  await house.start();
+  littered = false;
+});
 
 afterAll(async () => {
   process.stdout.write(`guide: ${totals.executed} commands executed, ${totals.skipped} skipped\n`);
@@ -81,12 +91,14 @@ describe('every command of the guide', () => {
     await house.needEngines(page.engines);
     await house.needImages(page.images);
     const shell = house.shell();
+    littered = true;
     try {
       await follow(name, page, shell);
     } finally {
       await shell.end();
-      if (page.steps.some(({ kind }) => kind === 'command')) await house.tidy();
     }
+    if (page.steps.some(({ kind }) => kind === 'command')) await house.tidy();
+    littered = false;
     // A page about commands that runs none of them would say nothing.
     expect(page.steps.length === 0 || page.steps.some(({ kind }) => kind !== 'file')).toBe(true);
   });

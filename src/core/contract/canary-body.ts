@@ -6,6 +6,7 @@ export const canaryBody = shape({
     image: {
       type: 'string',
       description: 'The stable spec with this image.',
+      ownCode: 'image_required',
       example: 'registry.internal:5000/shop/web:1.5.0',
     },
     spec: {
@@ -15,7 +16,12 @@ export const canaryBody = shape({
         'Fields that differ from the stable spec; each replaces the stable one whole, as in an update.',
       sensitive: true,
     },
-    replicas: { type: 'integer', description: 'Instances of the canary; default 1.', example: 1 },
+    replicas: {
+      type: 'integer',
+      description: 'Instances of the canary; default 1.',
+      example: 1,
+      ownCode: 'canary_invalid',
+    },
   },
 });
 

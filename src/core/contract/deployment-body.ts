@@ -13,15 +13,35 @@ const amounts = shape({
 });
 
 const randomText = {
-  bytes: { type: 'integer', description: '16 to 1,024; default 32.' },
-  encoding: { type: 'string', description: 'base64url (default), base64 or hex.' },
-  length: { type: 'integer', description: '1 to 1,024.' },
-  charset: { type: 'string', description: 'alphanumeric (default), lowercase or symbols.' },
+  bytes: {
+    type: 'integer',
+    description: '16 to 1,024; default 32.',
+    ownCode: 'secret_generate_bytes_out_of_range',
+  },
+  encoding: {
+    type: 'string',
+    description: 'base64url (default), base64 or hex.',
+    ownCode: 'secret_generate_encoding_unknown',
+  },
+  length: { type: 'integer', description: '1 to 1,024.', ownCode: 'secret_generate_length_out_of_range' },
+  charset: {
+    type: 'string',
+    description: 'alphanumeric (default), lowercase or symbols.',
+    ownCode: 'secret_generate_charset_unknown',
+  },
 } as const;
 
 const generate = shape({
   type: 'object',
-  fields: { keys: { ...strings, description: 'Keys that are all made in the same way.' }, ...randomText },
+  fields: {
+    keys: {
+      type: 'list',
+      items: { type: 'string', ownCode: 'secret_key_invalid' },
+      description: 'Keys that are all made in the same way.',
+      ownCode: 'secret_generate_keys_required',
+    },
+    ...randomText,
+  },
   others: {
     type: 'object',
     description: 'How one key is made, under the name of the key.',
@@ -42,13 +62,27 @@ export const secretMaterialFields = {
   generate: { ...generate, description: 'Write-time only: keys to mint in the secrets store.' },
 } as const;
 
+export const secretAnchor = shape({
+  type: 'string',
+  description: 'process, external, or volume(<volume-id>).',
+  ownCode: 'secret_anchor_invalid',
+});
+
 const secretEntry = shape({
   type: 'object',
   fields: {
-    name: { type: 'string', description: 'Prefix of the delivered variables: NAME_key.' },
-    vault_path: { type: 'string', description: "<namespace>/<label> inside the tenant's own secrets mount." },
-    anchor: { type: 'string', description: 'process, external, or volume(<volume-id>).' },
-    rotation: { type: 'string', description: 'Only restart.' },
+    name: {
+      type: 'string',
+      description: 'Prefix of the delivered variables: NAME_key.',
+      ownCode: 'secret_name_invalid',
+    },
+    vault_path: {
+      type: 'string',
+      description: "<namespace>/<label> inside the tenant's own secrets mount.",
+      ownCode: 'secret_path_shape',
+    },
+    anchor: secretAnchor,
+    rotation: { type: 'string', description: 'Only restart.', ownCode: 'secret_rotation_unsupported' },
     mount_path: {
       type: 'any',
       schema: { not: {} },
@@ -58,15 +92,25 @@ const secretEntry = shape({
   },
 });
 
+const duration = shape({ type: 'string', ownCode: 'healthcheck_duration_invalid' });
+
 const healthCheck = shape({
   type: 'object',
   fields: {
     type: { type: 'any', schema: { type: 'string', enum: ['exec'] } },
-    command: { ...strings, description: 'One element: shell form; several: argv.' },
-    interval: string,
-    timeout: { type: 'string', description: 'At least 10s; absent takes the runtime default of 30s.' },
-    retries: { type: 'integer', description: 'At least 3; absent takes the runtime default.' },
-    startPeriod: string,
+    command: {
+      ...strings,
+      description: 'One element: shell form; several: argv.',
+      ownCode: 'healthcheck_command_missing',
+    },
+    interval: duration,
+    timeout: { ...duration, description: 'At least 10s; absent takes the runtime default of 30s.' },
+    retries: {
+      type: 'integer',
+      description: 'At least 3; absent takes the runtime default.',
+      ownCode: 'healthcheck_retries_below_floor',
+    },
+    startPeriod: duration,
   },
 });
 
@@ -84,12 +128,18 @@ const volumeMount = shape({
   },
 });
 
+const country = shape({ type: 'string', ownCode: 'residency_country_invalid' });
+
 const placement = shape({
   type: 'object',
   fields: {
     residency: {
       type: 'object',
-      fields: { country: string, region: string, blockedCountries: strings },
+      fields: {
+        country,
+        region: { type: 'string', ownCode: 'residency_region_undeclared' },
+        blockedCountries: { type: 'list', items: country },
+      },
     },
     constraints: { ...stringMap, description: 'Node labels that must be equal.' },
     antiAffinity: { ...strings, description: 'Names of deployments not to share a node with.' },
@@ -113,8 +163,8 @@ export const deploymentBody = shape({
   type: 'object',
   fields: {
     kind: { type: 'any', schema: { type: 'string', enum: ['Deployment'] } },
-    name: string,
-    image: { type: 'string', description: 'A pinned reference, never latest.' },
+    name: { type: 'string', ownCode: 'deployment_name_invalid' },
+    image: { type: 'string', description: 'A pinned reference, never latest.', ownCode: 'image_required' },
     replicas: { type: 'any', schema: { type: 'integer', minimum: 0 } },
     command: strings,
     environment: {
@@ -127,18 +177,21 @@ export const deploymentBody = shape({
       ...stringMap,
       sensitive: true,
       description: 'Variables built from secrets: {{secret.<resource>.<key>}}.',
+      ownCode: 'secret_compose_template_malformed',
     },
     secretsVersion: {
       type: 'integer',
       description: 'Rotation counter; only the rotation operation raises it.',
+      ownCode: 'secrets_version_negative',
     },
     healthCheck,
     volumes: { type: 'list', items: volumeMount },
     placement,
     resources: { type: 'object', fields: { requests: amounts, limits: amounts } },
-    nodeId: string,
+    nodeId: { type: 'string', ownCode: 'node_not_a_placement_candidate' },
     dependsOn: {
       type: 'map',
+      ownCode: 'depends_on_invalid',
       items: { type: 'any', schema: { type: 'string', enum: ['healthy', 'started'] } },
     },
     labels: stringMap,

@@ -75,7 +75,21 @@ function lostPorts(before: readonly PortMapping[], after: readonly PortMapping[]
   });
 }
 
-const OPTIONAL_OBJECTS = ['command', 'healthCheck', 'resources', 'nodeId', 'ingress', 'update'] as const;
+const OPTIONAL_FIELDS = ['command', 'healthCheck', 'resources', 'nodeId', 'ingress', 'update'] as const;
+
+function isBlock(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The field itself when it is gone, else the members that its new value lacks: `healthCheck.retries`. */
+function lostMembers(field: string, before: unknown, after: unknown): string[] {
+  if (before === undefined) return [];
+  if (after === undefined) return [field];
+  if (!isBlock(before) || !isBlock(after)) return [];
+  return Object.keys(before).flatMap((key) =>
+    lostMembers(`${field}.${key}`, before[key], Object.hasOwn(after, key) ? after[key] : undefined),
+  );
+}
 
 /** Everything a replaced list, map or block lost: the trap of partial updates, said aloud. */
 export function removedEntries(before: DeploymentSpec, after: DeploymentSpec): string[] {
@@ -105,6 +119,6 @@ export function removedEntries(before: DeploymentSpec, after: DeploymentSpec): s
     ...lostKeys('dependsOn', before.dependsOn, after.dependsOn),
     ...lostKeys('labels', before.labels, after.labels),
     ...lostPorts(before.ports ?? [], after.ports ?? []),
-    ...OPTIONAL_OBJECTS.filter((field) => before[field] !== undefined && after[field] === undefined),
+    ...OPTIONAL_FIELDS.flatMap((field) => lostMembers(field, before[field], after[field])),
   ];
 }

@@ -17,7 +17,7 @@ export const jobBody = shape({
     volumes: shared.volumes,
     placement: shared.placement,
     resources: shared.resources,
-    nodeId: shared.nodeId,
+    nodeId: { type: 'string', ownCode: 'job_node_not_found' },
     labels: shared.labels,
     schedule: {
       type: 'any',

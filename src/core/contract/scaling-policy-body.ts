@@ -2,19 +2,23 @@ import type { Alteration } from '../model/announcement.ts';
 import type { ScalingPolicy } from '../model/scaling.ts';
 import { type Draft, shape } from './shape.ts';
 
+const ownCode = 'scaling_policy_invalid';
+
 export const scalingPolicyBody = shape({
   type: 'object',
   fields: {
-    minReplicas: { type: 'integer', description: 'At least 1; default 1.', example: 2 },
-    maxReplicas: { type: 'integer', description: 'At most maxReplicasPerDeployment.', example: 5 },
+    minReplicas: { type: 'integer', ownCode, description: 'At least 1; default 1.', example: 2 },
+    maxReplicas: { type: 'integer', ownCode, description: 'At most maxReplicasPerDeployment.', example: 5 },
     targetCpuPercent: {
       type: 'number',
+      ownCode,
       description:
         'Of the CPU an instance may use: resources.limits.cpu, else requests.cpu, else one core. 1 to 100.',
       example: 70,
     },
     cooldown: {
       type: 'string',
+      ownCode,
       description: 'Between two changes, and how long a low load must last; 1s to 24h, default 60s.',
       example: '60s',
     },

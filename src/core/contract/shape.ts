@@ -1,3 +1,4 @@
+import type { RejectionCode } from '../rejections/catalogue.ts';
 import type { Rejection } from '../rejections/rejection.ts';
 import { looksPasted, memberField, received, redacted } from '../rejections/redaction.ts';
 import { reject } from '../rejections/reject.ts';
@@ -15,6 +16,8 @@ interface Described {
   readonly example?: unknown;
   /** The value is or may hold a credential: never echoed. */
   readonly sensitive?: boolean;
+  /** What a value of another type is refused with; absent: `field_type_invalid`. Of a list or map, also for its items. */
+  readonly ownCode?: RejectionCode;
 }
 
 type ShapeBody =
@@ -134,7 +137,17 @@ function checkFields(
   return undefined;
 }
 
+/** As the field's own code says it, where it has one: the type is then one more way of not being the accepted form. */
 function check(expected: Shape, value: unknown, path: string, context: Context): Rejection | undefined {
+  const rejection = checkType(expected, value, path, context);
+  const { ownCode } = expected;
+  if (ownCode === undefined || rejection?.code !== 'field_type_invalid') return rejection;
+  // A list with a code of its own is refused as a whole.
+  const field = expected.type === 'list' ? path : rejection.field;
+  return reject(ownCode, { field, received: rejection.received, why: rejection.why });
+}
+
+function checkType(expected: Shape, value: unknown, path: string, context: Context): Rejection | undefined {
   const sensitive = context.sensitive || expected.sensitive === true;
   switch (expected.type) {
     case 'any':

@@ -26,7 +26,11 @@ export const volumeBody = shape({
       description: 'Bytes; at least 134217728 for the class replicated.',
       example: 1_073_741_824,
     },
-    nodeId: { type: 'string', description: 'Node of the primary; absent: one is chosen.' },
+    nodeId: {
+      type: 'string',
+      description: 'Node of the primary; absent: one is chosen.',
+      ownCode: 'node_not_a_placement_candidate',
+    },
     replicas: {
       type: 'integer',
       description: 'Copies beside the primary, each on a node of its own; class replicated only.',
@@ -44,7 +48,11 @@ export type VolumeDraft = Draft<typeof volumeBody>;
 export const replicaBody = shape({
   type: 'object',
   fields: {
-    node_id: { type: 'string', description: 'An enrolled node that holds no copy of the volume yet.' },
+    node_id: {
+      type: 'string',
+      description: 'An enrolled node that holds no copy of the volume yet.',
+      ownCode: 'node_not_a_placement_candidate',
+    },
   },
 });
 

@@ -42,7 +42,8 @@ export const deploymentCodes = entries({
     title: 'The name is reserved for the store the control plane itself connects to.',
     cause:
       'A deployment answers to its name on the tenant network. One that carried the name of the key-value store could receive the connections the control plane makes to its own database. The names are reserved for every tenant, the platform included; the operator sets them with the configuration key `reservedNames` (default: `etcd`, `berth-etcd`).',
-    accepted: 'any valid name that is not reserved; reserved by default: etcd, berth-etcd',
+    accepted:
+      'any valid name that is not reserved; the rejection lists the names that are (by default etcd, berth-etcd)',
     failing: '{ "name": "etcd", "image": "registry.internal:5000/infra/etcd:3.5.17" }',
     corrected: '{ "name": "orders-etcd", "image": "registry.internal:5000/infra/etcd:3.5.17" }',
     origin: '7.1',

@@ -148,7 +148,8 @@ export const recordCodes = entries({
     status: 409,
     field: 'slug',
     title: 'A tenant with this slug exists already.',
-    cause: 'The slug names the tenant in headers, paths and router ids, so it is unique across the platform.',
+    cause:
+      'The slug names the tenant in headers, paths and network names, so it is unique across the platform.',
     accepted: 'a slug that no tenant has',
     failing: 'POST /api/v1/tenants\n\n{ "slug": "shop" }',
     corrected: 'POST /api/v1/tenants\n\n{ "slug": "shop-eu" }',
@@ -159,7 +160,7 @@ export const recordCodes = entries({
     field: 'slug',
     title: 'The slug of the tenant cannot be used.',
     cause:
-      'The slug appears in headers, paths, network names and router ids without translation, so it follows the rules of a DNS label. It is required. A text in the form of a UUID is refused, because `X-Tenant-ID` takes either.',
+      'The slug appears in headers, paths and network names without translation, so it follows the rules of a DNS label. It is required. A text in the form of a UUID is refused, because `X-Tenant-ID` takes either.',
     accepted:
       'lowercase letters, digits and hyphens; starts with a letter; ends with a letter or digit; at most 63 characters',
     failing: '{ "slug": "Shop EU" }',

@@ -26,7 +26,7 @@ export const residencyCodes = entries({
     origin: 'extension',
   },
   residency_label_conflict: {
-    status: 409,
+    status: 422,
     field: 'labels.<key>',
     title: 'Residency is given both as a label and in the placement block.',
     cause:

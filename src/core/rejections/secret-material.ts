@@ -81,7 +81,7 @@ export const secretMaterialCodes = entries({
     origin: '7.3',
   },
   secret_generate_axis_conflict: {
-    status: 409,
+    status: 422,
     field: 'generate',
     title: 'bytes/encoding and length/charset are combined in one block.',
     cause:

@@ -46,7 +46,7 @@ function mountRejection(
   if (volume.class !== 'ephemeral' && volume.class !== 'replicated') {
     return reject('volume_class_not_wired', {
       field,
-      received: received(volume.class),
+      received: received(mount.volumeId),
       why: `Volumes of class ${volume.class} cannot be bound in a deployment yet.`,
     });
   }
@@ -55,7 +55,7 @@ function mountRejection(
   if (volume.phase !== 'Ready' && before?.readOnly !== mount.readOnly) {
     return reject('volume_not_ready', {
       field,
-      received: received(volume.phase),
+      received: received(mount.volumeId),
       why: `The volume is ${volume.phase}; only a Ready volume can be mounted.`,
     });
   }

@@ -41,6 +41,7 @@ export function nameRule(
     return reject('reserved_infrastructure_name', {
       field: 'name',
       received: received(name),
+      expected: `any valid name but ${reservedNames.join(', ')}`,
       why: `${name} is reserved for the database that the control plane itself connects to.`,
     });
   }

@@ -1,3 +1,4 @@
+import { isCountry } from '../model/countries.ts';
 import { NODE_LABELS } from '../model/labels.ts';
 import type { NodeCapacity } from '../model/node.ts';
 import type { Region } from '../model/region.ts';
@@ -65,10 +66,11 @@ export function nodeLabelsRule(
   return undefined;
 }
 
-/** Countries are folded to upper case, as in deployments (decisions §3); the caller announces it. */
+/** Countries are folded to upper case, as in deployments; the caller announces it. What is none stays as it was sent, for its refusal. */
 export function foldCountry(labels: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const country = labels[NODE_LABELS.country];
-  return country === undefined ? labels : { ...labels, [NODE_LABELS.country]: country.toUpperCase() };
+  const folded = country?.length === 2 ? country.toUpperCase() : '';
+  return isCountry(folded) ? { ...labels, [NODE_LABELS.country]: folded } : labels;
 }
 
 /** What an agent says of its machine, before it is known to be complete. */

@@ -22,7 +22,11 @@ const MAX_KEY_TEXT = 1024;
 export const nodeBody = shape({
   type: 'object',
   fields: {
-    nodeName: { type: 'string', description: 'Unique across the platform; the id of the node.' },
+    nodeName: {
+      type: 'string',
+      description: 'Unique across the platform; the id of the node.',
+      ownCode: 'node_name_invalid',
+    },
     labels: {
       type: 'map',
       items: { type: 'string' },

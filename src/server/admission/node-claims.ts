@@ -140,7 +140,8 @@ export async function releaseClaim(
       left = { ...record, claims };
       transaction = owner.transaction().expect('nodes', stored.id, stored).put('nodes', stored.id, left);
     } else {
-      const held = nodeInUse(nodes, tenant, name);
+      const gone = `delete the node, DELETE /api/v1/nodes/${name}?force=true, when the machine is gone for good`;
+      const held = nodeInUse(nodes, tenant, name, gone);
       if (held) return held;
       const heir = claims[0];
       if (heir === undefined) {

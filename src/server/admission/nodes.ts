@@ -86,10 +86,12 @@ export async function setNodeMode(
 }
 
 /** Instances, the only copies of volumes, and networks that would be left behind. */
+/** `gone`: what to do where the machine will never empty itself, if the route knows a way. */
 export function nodeInUse(
   { nodes }: NodeAdmission,
   tenant: TenantStore,
   name: string,
+  gone: string,
 ): Rejection | undefined {
   const instances = nodes.placedOn(tenant.tenantId, name).length;
   const volumes = tenant.list('volumes').filter(({ record }) => record.primaryNodeId === name).length;
@@ -103,7 +105,7 @@ export function nodeInUse(
   return reject('node_in_use', {
     field: 'name',
     received: received(name),
-    expected: `a node that holds nothing: POST /api/v1/nodes/${name}/drain first; or ?force=true when the machine is gone for good`,
+    expected: `a node that holds nothing: POST /api/v1/nodes/${name}/drain first; or ${gone}`,
     why: `${name} still holds ${held.join(' and ')}.`,
   });
 }
@@ -171,7 +173,7 @@ export async function deleteNode(
     if (stored === undefined) return nodeNotFound(name);
     const outdated = revisionRejection(ifMatch, stored.modRevision);
     if (outdated) return outdated;
-    const held = nodeInUse(nodes, tenant, name);
+    const held = nodeInUse(nodes, tenant, name, '?force=true when the machine is gone for good');
     if (held && !force) return held;
     const transaction = tenant.transaction();
     removeNode(nodes, stored, transaction);

@@ -16,8 +16,16 @@ const MAX_DISPLAY_NAME = 200;
 export const tenantBody = shape({
   type: 'object',
   fields: {
-    slug: { type: 'string', description: 'Lowercase DNS label; used in network names and the CLI.' },
-    name: { type: 'string', description: 'Display name; the slug when absent.' },
+    slug: {
+      type: 'string',
+      description: 'Lowercase DNS label; used in network names and the CLI.',
+      ownCode: 'tenant_name_invalid',
+    },
+    name: {
+      type: 'string',
+      description: 'Display name; the slug when absent.',
+      ownCode: 'tenant_name_invalid',
+    },
   },
 });
 
@@ -108,7 +116,8 @@ export async function deleteTenant(
     const tenant = findTenant(admission.store, idOrSlug);
     if (tenant === undefined) return tenantNotFound(admission.store, 'tenant', idOrSlug);
     const rejection =
-      revisionRejection(ifMatch, tenantRevision(admission.store, tenant.id)) ?? inUse(admission, tenant);
+      revisionRejection(ifMatch, tenantRevision(admission.store, tenant.id)) ??
+      inUse(admission, tenant, idOrSlug);
     if (rejection) return rejection;
     const stored = admission.store.getGlobal('tenants', tenant.id);
     const transaction = caller.tenant.transaction().expectGlobal('tenants', tenant.id, stored);
@@ -136,7 +145,7 @@ export async function deleteTenant(
   };
 }
 
-function inUse(admission: Admission, tenant: Tenant): Rejection | undefined {
+function inUse(admission: Admission, tenant: Tenant, asked: string): Rejection | undefined {
   const store = admission.store.forTenant(tenant.id);
   const counts = {
     deployments: store.collection('deployments').size,
@@ -152,7 +161,7 @@ function inUse(admission: Admission, tenant: Tenant): Rejection | undefined {
   if (tenant.slug !== PLATFORM_SLUG && left.length === 0) return undefined;
   return reject('tenant_in_use', {
     field: 'tenant',
-    received: received(tenant.slug),
+    received: received(asked),
     why:
       tenant.slug === PLATFORM_SLUG
         ? "The platform's own tenant cannot be deleted."

@@ -100,7 +100,7 @@ function replicaRejection(
   if (phase === 'Deleting') {
     return reject('volume_not_ready', {
       field: 'id',
-      received: received(phase),
+      received: received(id),
       why: 'The volume is being deleted.',
     });
   }

@@ -1,4 +1,4 @@
-import { secretMaterialFields } from '../../core/contract/deployment-body.ts';
+import { secretAnchor, secretMaterialFields } from '../../core/contract/deployment-body.ts';
 import type { SecretWriteDraft } from '../../core/contract/secret-draft.ts';
 import { shape } from '../../core/contract/shape.ts';
 import type { Alteration } from '../../core/model/announcement.ts';
@@ -18,9 +18,10 @@ import { planDocuments, secretFailureRejection } from './secret-material.ts';
 
 export const secretWriteBody = shape({
   type: 'object',
+  sensitive: true,
   fields: {
     ...secretMaterialFields,
-    anchor: { type: 'string', description: 'process, external, or volume(<volume-id>).' },
+    anchor: secretAnchor,
   },
 });
 
@@ -176,8 +177,8 @@ export async function readSecretMetadata(
   if (!metadata.exists) {
     return reject('secret_not_found', {
       field: 'name',
-      received: received(secretPathText(path)),
-      why: 'The tenant has no secret document at this path.',
+      received: received(path.label),
+      why: `The tenant has no secret document at ${secretPathText(path)}.`,
     });
   }
   const { keys, version, createdAt, versions } = metadata;

@@ -161,8 +161,7 @@ export function admitRequest(
       retryAfterSeconds: wait,
     };
   }
-  const tenant = tenantOf(served, route, principal, request);
-  if (isRejection(tenant)) return tenant;
+  // Before the tenant and its header: who may not do this for anybody is not told how to ask.
   if (!permitted(principal, route.permission)) {
     return reject('role_forbidden', {
       field: 'Authorization',
@@ -171,6 +170,8 @@ export function admitRequest(
       why: `The role ${principal.role} may not do this (${String(route.permission)}).`,
     });
   }
+  const tenant = tenantOf(served, route, principal, request);
+  if (isRejection(tenant)) return tenant;
   const query = request.query as Readonly<Record<string, string>>;
   const unknown = request.url.includes('?') ? queryRejection(route, query) : undefined;
   if (unknown) return unknown;

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { checkBody } from '../../core/contract/shape.ts';
+import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import type { Caller } from '../admission/admission.ts';
@@ -87,6 +88,14 @@ function serve(served: Served, route: Route, request: FastifyRequest): Promise<R
   return route.handle({ ...admitted, caller, body: body.value });
 }
 
+/** Rules compare the revisions that a header names; the client is shown the header that it sent. */
+function asReceived({ headers }: FastifyRequest, rejection: Rejection): Rejection {
+  const sent = headers['if-match'];
+  return rejection.field === 'If-Match' && sent !== undefined
+    ? { ...rejection, received: received(sent) }
+    : rejection;
+}
+
 function deliver(
   served: Served,
   route: Route,
@@ -98,7 +107,7 @@ function deliver(
     return sendStream(request, reply, result, () => !isRejection(principalOfRequest(served, request, false)));
   const status = isRejection(result) ? statusOf(result) : result.status;
   served.options.metrics.request(route, status, (performance.now() - start) / 1000);
-  if (isRejection(result)) return sendRejection(served, request, reply, result);
+  if (isRejection(result)) return sendRejection(served, request, reply, asReceived(request, result));
   if (route.method !== 'GET') {
     served.options.log.info(
       { requestId: request.id, method: route.method, path: route.path, status },

@@ -63,10 +63,14 @@ describe('an assigned instance', () => {
     });
   });
 
-  it("never shares a router with another tenant's", () => {
+  it('takes the name as the id of its router, verbatim', () => {
     const ingress = { host: 'a.example', port: 80 };
-    const routers = (slug: string, name: string) =>
-      Object.keys(ingressLabels({ ...spec, name, ingress }, slug)).filter((key) => key.endsWith('.rule'));
-    expect(routers('a', 'b-c')).not.toEqual(routers('a-b', 'c'));
+    expect(ingressLabels({ ...spec, name: 'b-c', ingress }, 'a')).toEqual({
+      'traefik.enable': 'true',
+      'traefik.docker.network': 'berth-a',
+      'traefik.http.routers.b-c.rule': 'Host(`a.example`)',
+      'traefik.http.routers.b-c.service': 'b-c',
+      'traefik.http.services.b-c.loadbalancer.server.port': '80',
+    });
   });
 });

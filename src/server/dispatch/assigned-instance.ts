@@ -33,13 +33,13 @@ function healthCheck({ command, interval, timeout, retries, startPeriod }: Healt
 }
 
 /**
- * The proxy may serve several tenants, so the slug is part of the router's id. It is joined with a character that neither part
- * can hold: `a` + `b-c` and `a-b` + `c` must not meet in one router.
+ * The router's id is the name, verbatim. A node belongs to one tenant, so a proxy that reads the labels of its engine meets no
+ * other tenant's deployment of the same name.
  */
 export function ingressLabels(spec: DeploymentSpec, tenantSlug: string): Readonly<Record<string, string>> {
   if (spec.ingress === undefined) return {};
   const { host, port } = spec.ingress;
-  const router = `${tenantSlug}_${spec.name}`;
+  const router = spec.name;
   return {
     'traefik.enable': 'true',
     'traefik.docker.network': `berth-${tenantSlug}`,

@@ -99,7 +99,7 @@ async function readByGet(
 async function isConfirmed(session: RegistrySession, answer: DialAnswer): Promise<boolean> {
   if (speaksDistribution(answer)) return true;
   const base = await session.request('GET', '/v2/');
-  if (!base.ok) return base.obstacle === 'credentials_missing' || base.obstacle === 'credentials_refused';
+  if (!base.ok) return ['credentials_missing', 'credentials_refused', 'forbidden'].includes(base.obstacle);
   return base.status === 200;
 }
 
@@ -145,6 +145,7 @@ function explain(registry: string, cause: Obstacle | DialAnswer): string {
     return `the registry ${registry} asks for credentials and none are stored at registries/${registry}`;
   if (cause === 'credentials_refused')
     return `the registry ${registry} refuses the credentials stored at registries/${registry}`;
+  if (cause === 'forbidden') return `the registry ${registry} refuses access without asking for credentials`;
   if (cause === 'realm_refused')
     return `the registry ${registry} names a token service on a host that is not accepted for it`;
   if (typeof cause === 'object' && cause.status === 429)

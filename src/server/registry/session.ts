@@ -10,6 +10,8 @@ export type Obstacle =
   | 'silent'
   | 'credentials_missing'
   | 'credentials_refused'
+  /** It refused without asking for any. */
+  | 'forbidden'
   | 'realm_refused'
   | 'store_unavailable'
   | 'store_denied';
@@ -124,6 +126,7 @@ export function createRegistrySession(options: SessionOptions): RegistrySession 
       if (answer.url.origin !== registry.origin) return { ok: false, obstacle: 'silent' };
       const known = await options.credentials;
       if (!known.available) return { ok: false, obstacle: 'store_unavailable' };
+      if (authorization === undefined && known.denied !== true) return { ok: false, obstacle: 'forbidden' };
       return { ok: false, obstacle: refusalOf(known) };
     },
   };

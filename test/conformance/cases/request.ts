@@ -197,7 +197,6 @@ export const requestCases: readonly Case[] = [
   ...refused('field_type_invalid', 'environment.WORKERS', { number: post({ environment: { WORKERS: 4 } }) }),
   ...refused('field_type_invalid', 'command', { text: post({ command: '/bin/web' }) }),
   ...refused('field_type_invalid', 'body', { list: raw('[]'), null: raw('null'), text: raw('"a"') }),
-  ...refused('field_type_invalid', 'secretsVersion', { text: post({ secretsVersion: '1' }) }),
   ...refused('revision_mismatch', 'If-Match', {
     'an older one': put({}, { replicas: 2 }, { headers: { 'if-match': '"1"' } }),
     'on delete': async (stage) => ({

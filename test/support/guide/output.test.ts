@@ -8,6 +8,11 @@ describe('what came out', () => {
       ['web  3s  dep_01m7ej5q5n03mbhxk8bqny672a (2.7 s)'],
       ['web   14s   dep_01m7es9d1d87egd03c03fb0b0b (12 s)'],
     ],
+    [
+      'platforms, architectures and versions',
+      ['docker 20.10.24+dfsg1  linux/amd64  0.1.0', '{"version":"0.1.0"} on x86_64'],
+      ['docker 27.3.1  linux/arm64  0.2.0', '{"version":"0.3.0-rc.1"} on aarch64'],
+    ],
     ['any text', ['created … in all'], ['created 5 things in all']],
     ['any lines', ['a', '…', 'z'], ['a', 'b', 'c', 'z']],
     ['any lines at the end', ['a', '…'], ['a', 'b']],
@@ -22,6 +27,8 @@ describe('what came out', () => {
     ['a line too few', ['a', 'b'], ['a'], 'b'],
     ['a line too many', ['a'], ['a', 'b'], expect.stringContaining('there was: b')],
     ['another count', ['2 of 2 healthy'], ['1 of 2 healthy'], '2 of 2 healthy'],
+    ['another tag', ['web:1.4.2 runs'], ['web:1.5.0 runs'], 'web:1.4.2 runs'],
+    ['another address', ['at 127.0.0.1:80'], ['at 127.0.0.2:80'], 'at 127.0.0.1:80'],
     ['nothing after any lines', ['…', 'z'], ['a'], 'z'],
   ])('does not fit with %s', (_what, expected, actual, wrong) => {
     expect(mismatch(expected, actual)).toEqual(wrong);

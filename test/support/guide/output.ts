@@ -17,7 +17,10 @@ const VARIABLE: readonly (readonly [RegExp, string])[] = [
   [/ \(<span>\)$/g, ''],
   [/\b\d+(?:\.\d+)? (?:TiB|GiB|MiB|KiB|B)\b/g, '<size>'],
   [/\b\d+ CPU\b/g, '<n> CPU'],
-  [/\b\d+\.\d+\.\d+\+[\w.~-]+/g, '<version>'],
+  [/\bcpu\s+\d+|\b\d+\s+<size>/g, '<cpu>'],
+  // Of Berth and of the engines; not the tag of an image, nor an address.
+  [/(?<![\w.:])\d+\.\d+\.\d+(?:[-+~][\w.~+-]*)?(?!\.?\d)/g, '<version>'],
+  [/\b(?:amd64|arm64|x86_64|x86-64|aarch64)\b/g, '<architecture>'],
   [/\b\d+ %/g, '<n> %'],
   [/-{2,}|─+/g, '--'],
 ];

@@ -60,7 +60,7 @@ function checkKept(
   }
   return reject('anchored_secret_dropped', {
     field: 'secrets',
-    received: received(next.map((entry) => entry.name)),
+    received: `(${next.length} entries)`,
     expected: `an entry with vault_path ${secret.vault_path} and anchor ${secret.anchor}, or the volume ${volumeId} removed in the same update`,
     why: `The secret ${secret.name} is anchored to the volume ${volumeId}, which stays mounted and cannot be opened without it.`,
   });

@@ -1,7 +1,7 @@
 import { generatedKeys, type SecretBearingDraft, type SecretDraft } from '../../contract/secret-draft.ts';
 import { reject } from '../../rejections/reject.ts';
 import type { Rejection } from '../../rejections/rejection.ts';
-import { memberField, received } from '../../rejections/redaction.ts';
+import { memberField, received, redacted } from '../../rejections/redaction.ts';
 
 /** Keys that stored documents are known to hold, by `<namespace>/<label>`. */
 export type KnownKeys = ReadonlyMap<string, readonly string[]>;
@@ -9,6 +9,8 @@ export type KnownKeys = ReadonlyMap<string, readonly string[]>;
 interface Claim {
   readonly variable: string;
   readonly field: string;
+  /** What stands there, as far as it may be shown. */
+  readonly shown: string;
   /** In words, for the other side of the collision. */
   readonly by: string;
 }
@@ -33,23 +35,26 @@ export function checkCollisions(
 function collision(claim: Claim, owner: Claim): Rejection {
   return reject('secret_environment_collision', {
     field: claim.field,
-    received: received(claim.variable),
+    received: claim.shown,
     why: `The variable ${claim.variable} is delivered by ${owner.by} and by ${claim.by}; one would hide the other.`,
   });
 }
 
 function* claims(draft: SecretBearingDraft, known: KnownKeys): Generator<Claim> {
-  for (const variable of Object.keys(draft.environment ?? {})) {
-    yield { variable, field: memberField('environment', variable), by: 'environment' };
+  for (const [variable, value] of Object.entries(draft.environment ?? {})) {
+    const field = memberField('environment', variable);
+    yield { variable, field, shown: redacted(value), by: 'environment' };
   }
   for (const [index, entry] of (draft.secrets ?? []).entries()) {
     for (const key of entryKeys(entry, known)) {
       const by = `secrets[${index}] with the key ${key}`;
-      yield { variable: `${entry.name ?? ''}_${key}`, field: `secrets[${index}].name`, by };
+      const [field, shown] = [`secrets[${index}].name`, received(entry.name)];
+      yield { variable: `${entry.name ?? ''}_${key}`, field, shown, by };
     }
   }
-  for (const variable of Object.keys(draft.composedEnvironment ?? {})) {
-    yield { variable, field: memberField('composedEnvironment', variable), by: 'composedEnvironment' };
+  for (const [variable, template] of Object.entries(draft.composedEnvironment ?? {})) {
+    const field = memberField('composedEnvironment', variable);
+    yield { variable, field, shown: redacted(template), by: 'composedEnvironment' };
   }
 }
 

@@ -63,7 +63,7 @@ describe('collisions', () => {
       ['resources/one', ['B_C']],
       ['resources/two', ['C']],
     ]);
-    const refused = ['secret_environment_collision', 'secrets[1].name', 'A_B_C'];
+    const refused = ['secret_environment_collision', 'secrets[1].name', 'A_B'];
     expect(collide({ secrets: two }, known)).toEqual(refused);
     expect(collide({ secrets: two })).toBeUndefined();
     const [one, other] = two;

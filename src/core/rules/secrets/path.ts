@@ -32,19 +32,24 @@ export function checkVaultPath(
       why: 'A path has exactly two segments, and neither is empty.',
     });
   }
-  return checkGranted(path, { namespace: field, label: field }, vaultPath, policy);
+  return checkGranted(
+    path,
+    { namespace: field, label: field },
+    { namespace: vaultPath, label: vaultPath },
+    policy,
+  );
 }
 
 function checkGranted(
   path: SecretPath,
-  fields: { readonly namespace: string; readonly label: string },
-  shown: string,
+  fields: SecretPath,
+  shown: SecretPath,
   policy: SecretPolicy,
 ): Rejection | undefined {
   if (!policy.namespaces.includes(path.namespace)) {
     return reject('secret_path_namespace', {
       field: fields.namespace,
-      received: received(shown),
+      received: received(shown.namespace),
       expected: `one of the granted namespaces: ${policy.namespaces.join(', ')}`,
       why: 'The secrets policy does not grant this namespace; the store would answer 403 when the container is created.',
     });
@@ -52,7 +57,7 @@ function checkGranted(
   if (!isDnsLabel(path.label)) {
     return reject('secret_path_name', {
       field: fields.label,
-      received: received(shown),
+      received: received(shown.label),
       why: 'The part after the namespace is a DNS label of 1-63 lowercase letters, digits and inner hyphens.',
     });
   }
@@ -73,7 +78,8 @@ export function checkSecretRoute(
       why: 'A path has exactly two segments, and neither is empty.',
     });
   }
-  return checkGranted({ namespace, label: name }, { namespace: 'namespace', label: 'name' }, name, policy);
+  const path = { namespace, label: name };
+  return checkGranted(path, { namespace: 'namespace', label: 'name' }, path, policy);
 }
 
 /** The path parameter of `/secrets/resources/{name}/consumers`, which names a label whatever its namespace. */

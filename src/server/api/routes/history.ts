@@ -1,3 +1,4 @@
+import { deploymentNotFound } from '../../admission/deployment-write.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import type { EventRecord } from '../../../core/model/event.ts';
 import type { Stored } from '../../store/collection.ts';
@@ -127,7 +128,7 @@ export function historyRoutes(): Route[] {
       permission: 'read',
       tenant: 'credential',
       query: LIST_QUERY,
-      codes: [],
+      codes: ['deployment_not_found'],
       success: {
         status: 200,
         description: 'Versions, oldest first.',
@@ -137,10 +138,13 @@ export function historyRoutes(): Route[] {
         const page = pageRequest(query);
         if (isRejection(page)) return page;
         const name = params['name'] ?? '';
-        const { entries } = await store.rangeCold('archives', `${joinId(name)}/`, {
-          ...page,
-          limit: page.limit + 1,
-        });
+        const under = `${joinId(name)}/`;
+        const { entries } = await store.rangeCold('archives', under, { ...page, limit: page.limit + 1 });
+        if (
+          entries.length === 0 &&
+          (await store.rangeCold('archives', under, { limit: 1 })).entries.length === 0
+        )
+          return deploymentNotFound('name', name);
         return pageReply(
           page,
           `/api/v1/archives/deployments/${encodeURIComponent(name)}`,
