@@ -34,6 +34,7 @@ import { TenantClusters } from './placement/tenant-clusters.ts';
 import { createImageCheck } from './registry/check.ts';
 import { createRegistryCredentials } from './registry/credentials.ts';
 import { createDialer } from './registry/dialer.ts';
+import { CredentialWrites } from './secrets/credential-writes.ts';
 import { openSecrets } from './secrets/open.ts';
 import { SecretReferences } from './secrets/references.ts';
 import { openKv } from './store/open.ts';
@@ -110,6 +111,11 @@ export async function startServer({
   const limits = limitsOf(config);
   const access: AccessDependencies = { store, tokenKey, clock, proven: new ProvenTokens() };
   const credentials = createRegistryCredentials(secrets.store);
+  const credentialWrites = new CredentialWrites(
+    secrets.store,
+    several?.id,
+    (process) => store.getGlobal('control-planes', process) !== undefined,
+  );
   const dialer = createDialer({
     allowPrivate: config.registries.allowPrivate,
     insecure: config.registries.insecure,
@@ -166,7 +172,12 @@ export async function startServer({
     limits,
     parseSchedule,
     imageCheck: createImageCheck({ dialer, credentials }),
-    secrets: { store: secrets.store, references: new SecretReferences(view), policy: limits.secretPolicy },
+    secrets: {
+      store: secrets.store,
+      references: new SecretReferences(view),
+      policy: limits.secretPolicy,
+      writes: credentialWrites,
+    },
     residency: { enforcement: config.residencyEnforcement, regions: config.regions },
     logAlteration: (line) => log.info(line, 'altered'),
   };
@@ -180,6 +191,7 @@ export async function startServer({
     access,
     journal,
     secrets: secrets.store,
+    namespaces: config.secrets.namespaces,
     credentials,
     liveness: controllers.liveness,
     ...(several && { others: several.peers }),

@@ -54,7 +54,11 @@ const rotate = (name: string, body: Json, laws = true) =>
 async function delivered(name: string): Promise<Readonly<Record<string, string>>> {
   const record = plane.store.forTenant(shop.id).get('deployments', name)?.record;
   if (record === undefined) throw new Error(`${name} is not stored`);
-  const resolved = await resolveEnvironment(secrets, shop.id, record.spec, record.rotation);
+  const resolved = await resolveEnvironment(secrets, shop.id, record.spec, {
+    rotation: record.rotation,
+    credential: (path) =>
+      plane.store.forTenant(shop.id).get('credentials', `${path.namespace}/${path.label}`)?.record,
+  });
   if (!resolved.ok) throw new Error(resolved.message);
   return Object.fromEntries([...resolved.env].map(([variable, value]) => [variable, value.reveal()]));
 }
@@ -112,8 +116,10 @@ describe('the phases', () => {
     expect(await delivered(name)).toEqual({ API_key: 'second-value', API_key_PREVIOUS: 'first-value' });
     await rotate(name, { phase: 'retire' });
     await call('PUT', `/api/v1/secrets/${path}`, { body: { values: { key: 'third-value' } } });
-    await rotate(name, { phase: 'stage' });
-    expect(await delivered(name)).toEqual({ API_key: 'second-value', API_key_NEXT: 'third-value' });
+    expect(await delivered(name)).toEqual({ API_key: 'third-value' });
+    const staged = await rotate(name, { phase: 'stage' });
+    expect(staged.body['warnings']).toMatchObject([{ code: 'secret_nothing_newer' }]);
+    expect(await delivered(name)).toEqual({ API_key: 'third-value', API_key_NEXT: 'third-value' });
   });
 
   it('keep their place when the spec is updated in between', async () => {

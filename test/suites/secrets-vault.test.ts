@@ -68,7 +68,7 @@ describe('vault: refusals told apart (F-22)', () => {
     expect(failed).toMatchObject({ ok: false, reason });
     expect(performance.now() - started).toBeLessThan(2_000);
     expect(JSON.stringify(failed)).not.toContain('marker-77');
-    const unresolved = await resolveEnvironment(store, tenant, SPEC, undefined);
+    const unresolved = await resolveEnvironment(store, tenant, SPEC);
     expect(unresolved).toMatchObject({ ok: false, reason });
     expect('env' in unresolved).toBe(false);
     expect(await store.write(tenant, DB, secretValues({ password: 'x' }))).toMatchObject({ ok: false });
@@ -80,7 +80,7 @@ describe('vault: refusals told apart (F-22)', () => {
       broken: undefined,
       slowMs: 0,
     });
-    const resolved = await resolveEnvironment(store, tenant, SPEC, undefined);
+    const resolved = await resolveEnvironment(store, tenant, SPEC);
     expect(resolved.ok && revealed(resolved.env)).toEqual({ DB_password: expect.any(String) });
   });
 
@@ -104,7 +104,7 @@ describe('vault: refusals told apart (F-22)', () => {
     expect(await store.metadata(tenant, DB)).toEqual({ ok: true, exists: false, currentVersion: 1 });
     vault.put(`berth-${tenant}`, 'resources/db', { password: 'x', port: 5432 });
     expect(await store.read(tenant, DB)).toMatchObject({ ok: false, reason: 'missing' });
-    expect(await resolveEnvironment(store, tenant, SPEC, undefined)).toMatchObject({
+    expect(await resolveEnvironment(store, tenant, SPEC)).toMatchObject({
       reason: 'missing_document',
     });
   });

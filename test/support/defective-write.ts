@@ -20,6 +20,7 @@ import { createIds } from '../../src/server/ids.ts';
 import { TenantEraser } from '../../src/server/admission/erase-tenants.ts';
 import { TenantClusters } from '../../src/server/placement/tenant-clusters.ts';
 import { Journal } from '../../src/server/journal/journal.ts';
+import { CredentialWrites } from '../../src/server/secrets/credential-writes.ts';
 import { openSecrets } from '../../src/server/secrets/open.ts';
 import type { SecretsStore } from '../../src/server/secrets/port.ts';
 import { SecretReferences } from '../../src/server/secrets/references.ts';
@@ -68,7 +69,12 @@ export async function admissionOn(plane: ControlPlane): Promise<Admission> {
       volumesEnabled: config.volumesEnabled,
     },
     imageCheck: { check: () => Promise.resolve({ kind: 'found', digest: '' }) },
-    secrets: { store: secrets, references: new SecretReferences(store.view), policy },
+    secrets: {
+      store: secrets,
+      references: new SecretReferences(store.view),
+      policy,
+      writes: new CredentialWrites(secrets),
+    },
     residency: { enforcement: config.residencyEnforcement, regions: config.regions },
     logAlteration: () => undefined,
   };

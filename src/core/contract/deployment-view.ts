@@ -5,6 +5,7 @@ import type {
   InstanceView,
 } from '../model/deployment.ts';
 import { RESIDENCY_LABELS } from '../model/labels.ts';
+import { nextRotationPhase } from '../model/rotation-phase.ts';
 
 /** Spec 2.7: what the typed residency block is stored as. Derived, so that it can never disagree with the block. */
 export function storedLabels(spec: DeploymentSpec): Record<string, string> {
@@ -17,8 +18,6 @@ export function storedLabels(spec: DeploymentSpec): Record<string, string> {
   }
   return labels;
 }
-
-const NEXT_PHASE = { stage: 'promote', promote: 'retire', retire: 'stage' } as const;
 
 export interface DeploymentViewInput {
   readonly record: DeploymentRecord;
@@ -75,7 +74,7 @@ export function deploymentView({
       secretsVersion: spec.secretsVersion,
       rotation: {
         phase: rotation?.phase ?? null,
-        next: rotation?.phase === undefined ? 'stage' : NEXT_PHASE[rotation.phase],
+        next: nextRotationPhase(rotation),
       },
       ...(canary && { canary }),
       instances: instances ?? [],

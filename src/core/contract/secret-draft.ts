@@ -1,19 +1,14 @@
+import type { MintPolicy } from '../model/credential.ts';
+
 /**
  * Secret fields as a client sent them: the body decoder has checked JSON types, nothing else. `values` and `generate` exist
  * on drafts only; a stored `SecretReference` has no place for them (spec 2.4).
  */
-export interface GenerateDraft {
+export interface GenerateDraft extends Omit<MintPolicy, 'alternate'> {
   readonly keys?: readonly string[];
-  readonly bytes?: number;
-  readonly encoding?: string;
-  readonly length?: number;
-  readonly charset?: string;
 }
 
-/** How one key is made: random text, or one of several values in turn. */
-export interface KeyGenerateDraft extends Omit<GenerateDraft, 'keys'> {
-  readonly alternate?: readonly string[];
-}
+export type KeyGenerateDraft = MintPolicy;
 
 const BLOCK_FIELDS: ReadonlySet<string> = new Set(['keys', 'bytes', 'encoding', 'length', 'charset']);
 

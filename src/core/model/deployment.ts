@@ -90,12 +90,12 @@ export interface DeploymentSpec {
   readonly update?: UpdatePolicy;
 }
 
-export type RotationPhase = 'stage' | 'promote' | 'retire';
+export type RotationPhase = 'stage' | 'promote' | 'retire' | 'abort';
 
 export interface RotationState {
   /** The last accepted phase; absent before the first rotation. */
   readonly phase?: RotationPhase;
-  /** Per secret entry under rotation: which versions of its document are delivered. */
+  /** By `vault_path`, of the credentials that the deployment rotates now: which versions it is delivered. */
   readonly secrets?: Readonly<Record<string, RotatedVersions>>;
 }
 

@@ -1,45 +1,50 @@
-import type { RotatedVersions, RotationPhase, RotationState } from './deployment.ts';
+import type { RotatedVersions, RotationPhase, RotationState, SecretReference } from './deployment.ts';
 
-/** The order of decisions §4; after the last comes the first again. */
-export const ROTATION_ORDER: readonly RotationPhase[] = ['stage', 'promote', 'retire'];
-
-export function nextRotationPhase(state: RotationState | undefined): RotationPhase {
-  switch (state?.phase) {
-    case undefined:
-    case 'retire':
-      return 'stage';
-    case 'stage':
-      return 'promote';
-    case 'promote':
-      return 'retire';
-  }
-}
-
-/** Which versions of an entry's document a container gets; `newest` is whatever the store holds when it is created. */
-export interface DeliveredVersions {
-  readonly current: number | 'newest';
-  readonly next?: number;
-  readonly previous?: number;
-}
-
-/**
- * Versions are pinned during the overlap only. Outside it the newest document is delivered, so that a written document
- * takes effect with the next container; `current` is then the mark of what the last rotation put into service.
- */
-export function deliveredVersions(versions: RotatedVersions | undefined): DeliveredVersions {
-  if (versions === undefined || !isOverlapping(versions)) return { current: 'newest' };
-  return versions;
-}
+/** The order of decisions §4; after the last comes the first again. `abort` goes back from the first two. */
+export const ROTATION_ORDER = ['stage', 'promote', 'retire'] as const;
+export const ROTATION_PHASES: readonly RotationPhase[] = [...ROTATION_ORDER, 'abort'];
 
 export function isOverlapping(versions: RotatedVersions): boolean {
   return versions.next !== undefined || versions.previous !== undefined;
 }
 
+/** Where one deployment stands with one credential; absent: it takes no part in a rotation. */
+export function stepOf(pin: RotatedVersions | undefined): 'staged' | 'promoted' | undefined {
+  if (pin?.next !== undefined) return 'staged';
+  return pin?.previous === undefined ? undefined : 'promoted';
+}
+
+/** The next phase of what a deployment takes part in. */
+export function nextRotationPhase(state: RotationState | undefined): (typeof ROTATION_ORDER)[number] {
+  const steps = new Set(Object.values(state?.secrets ?? {}).map(stepOf));
+  if (steps.has('staged')) return 'promote';
+  return steps.has('promoted') ? 'retire' : 'stage';
+}
+
+/** The overlap of an entry's document. Records of earlier versions name the entry instead of the path. */
+export function pinOf(
+  state: RotationState | undefined,
+  { name, vault_path }: Pick<SecretReference, 'name' | 'vault_path'>,
+): RotatedVersions | undefined {
+  const pins = state?.secrets ?? {};
+  const key = [vault_path, name].find((one) => Object.hasOwn(pins, one));
+  const pin = key === undefined ? undefined : pins[key];
+  return pin !== undefined && isOverlapping(pin) ? pin : undefined;
+}
+
 /** Why a rotation does not advance now. */
 export type RotationRefusal =
-  | { readonly reason: 'transition_invalid'; readonly next: RotationPhase }
+  | { readonly reason: 'transition_invalid'; readonly next: RotationPhase; readonly why?: string }
   | {
       readonly reason: 'rollout_incomplete';
-      readonly secretsVersion: number;
-      readonly behind: readonly string[];
+      /** What every instance has to have before the phase is accepted. */
+      readonly until: string;
+      readonly behind: readonly Behind[];
     };
+
+/** Instances of one workload that hold a phase back; none named: the workload itself does. */
+export interface Behind {
+  readonly workload: string;
+  readonly instances: readonly string[];
+  readonly why: string;
+}

@@ -19,7 +19,7 @@ import {
 export const BATCH = { changes: 80, transitions: 16, creates: 40, removes: 20, adopts: 10 } as const;
 const CREATE_COST = 2;
 const STOP_COST = 2;
-const REMOVE_COST = 3;
+const REMOVE_COST = 4;
 
 export interface Changes {
   readonly create: readonly Placed[];

@@ -38,10 +38,28 @@ describe('delivered variables', () => {
     expect(envOf(planDelivery({ secrets: [DB] }, promoted))).toEqual({ DB_p: 'new', DB_p_PREVIOUS: 'old' });
   });
 
-  it('compose with the current version of the resource, whatever the entry is called', () => {
+  it('compose with every version that is delivered, whatever the entry is called', () => {
     const documents = new Map([['DB', { current: keys({ p: 'old' }), next: keys({ p: 'new' }) }]]);
     const spec = { secrets: [DB], composedEnvironment: { URL: 'x:{{secret.db.p}}@{{secret.db.p}}' } };
-    expect(envOf(planDelivery(spec, documents))).toEqual({ DB_p: 'old', DB_p_NEXT: 'new', URL: 'x:old@old' });
+    expect(envOf(planDelivery(spec, documents))).toEqual({
+      DB_p: 'old',
+      DB_p_NEXT: 'new',
+      URL: 'x:old@old',
+      URL_NEXT: 'x:new@new',
+    });
+    const promoted = new Map([
+      ['DB', { current: keys({ p: 'new', q: '1' }), previous: keys({ p: 'old' }) }],
+      [KEY.name, only({ token: 't' })],
+    ]);
+    const composedEnvironment = { URL: '{{secret.db.p}}{{secret.db.q}}', OTHER: '{{secret.web.token}}' };
+    expect(envOf(planDelivery({ secrets: [DB, KEY], composedEnvironment }, promoted))).toMatchObject({
+      URL: 'new1',
+      URL_PREVIOUS: 'old1',
+      OTHER: 't',
+    });
+    expect(envOf(planDelivery({ secrets: [DB, KEY], composedEnvironment }, promoted))).not.toHaveProperty(
+      'OTHER_PREVIOUS',
+    );
   });
 });
 

@@ -28,6 +28,7 @@ export type Delivery =
 /** Suffixes during the overlap (decisions §4). */
 const SUFFIXES = { current: '', next: '_NEXT', previous: '_PREVIOUS' } as const;
 type Role = keyof typeof SUFFIXES;
+const ROLES = ['current', 'next', 'previous'] as const;
 
 /**
  * The variables made from secrets, by name: `NAME_key` for every key of each entry's document, and the composed templates.
@@ -43,10 +44,14 @@ export function planDelivery(spec: DeliveringSpec, documents: ReadonlyMap<string
     if (failure !== undefined) return failure;
   }
   for (const [variable, template] of Object.entries(spec.composedEnvironment ?? {})) {
-    const composed = expand(variable, template, spec.secrets, documents);
-    if (!(composed instanceof SecretValue)) return composed;
-    const failed = checkDeliverable(variable, composed) ?? claimed(variable, composed, env, taken);
-    if (failed !== undefined) return failed;
+    for (const role of ROLES) {
+      const composed = expand(variable, template, spec.secrets, documents, role);
+      if (composed === undefined) continue;
+      if (!(composed instanceof SecretValue)) return composed;
+      const name = `${variable}${SUFFIXES[role]}`;
+      const failed = checkDeliverable(name, composed) ?? claimed(name, composed, env, taken);
+      if (failed !== undefined) return failed;
+    }
   }
   return { ok: true, env };
 }
@@ -57,7 +62,7 @@ function deliverEntry(
   env: Map<string, SecretValue>,
   taken: Set<string>,
 ): DeliveryFailure | undefined {
-  for (const role of ['current', 'next', 'previous'] as const) {
+  for (const role of ROLES) {
     for (const [key, value] of found[role] ?? []) {
       const variable = variableName(entry.name, key, role);
       const failed = checkDeliverable(variable, value) ?? claimed(variable, value, env, taken);
@@ -76,7 +81,7 @@ export function variableName(name: string, key: string, role: Role = 'current'):
  * use: the workload would lose it with `promote`.
  */
 function checkComplete(entry: SecretReference, found: EntryDocuments): DeliveryFailure | undefined {
-  for (const role of ['current', 'next', 'previous'] as const) {
+  for (const role of ROLES) {
     const document = found[role];
     if (document === undefined) continue;
     if (document.size === 0) return missingKey(entry.vault_path, '(any)', 'the document holds no key');
@@ -90,25 +95,32 @@ function checkComplete(entry: SecretReference, found: EntryDocuments): DeliveryF
   return lost === undefined ? undefined : missingKey(entry.vault_path, lost, 'the staged version lacks it');
 }
 
-/** Literal text and values are joined once; a value that looks like a placeholder stays as it is (fault I-13). */
+/**
+ * Literal text and values are joined once; a value that looks like a placeholder stays as it is (fault I-13). Undefined: no
+ * document of the template has a version of this role.
+ */
 function expand(
   variable: string,
   template: string,
   secrets: readonly SecretReference[],
   documents: ReadonlyMap<string, EntryDocuments>,
-): SecretValue | DeliveryFailure {
+  role: Role,
+): SecretValue | DeliveryFailure | undefined {
   const parsed = parseTemplate(template);
   if (!parsed.ok) {
     return { ok: false, reason: 'missing_key', message: `the template of ${variable} is malformed` };
   }
   const pieces: string[] = [];
+  let isOfRole = role === 'current';
   for (const part of parsed.parts) {
     if (typeof part === 'string') {
       pieces.push(part);
       continue;
     }
     const entry = secrets.find((candidate) => splitSecretPath(candidate.vault_path)?.label === part.resource);
-    const document = entry && documents.get(entry.name)?.current;
+    const found = entry && documents.get(entry.name);
+    const document = found?.[role] ?? found?.current;
+    isOfRole ||= found?.[role] !== undefined;
     if (entry === undefined || document === undefined) {
       return {
         ok: false,
@@ -116,11 +128,12 @@ function expand(
         message: `${variable} refers to ${part.resource}, which no secret entry declares`,
       };
     }
-    const value = document.get(part.key);
+    // What the other version does not hold is no reason to lose the container: the template itself has it.
+    const value = document.get(part.key) ?? (role === 'current' ? undefined : found?.current.get(part.key));
     if (value === undefined) return missingKey(entry.vault_path, part.key, `${variable} refers to it`);
     pieces.push(value.reveal());
   }
-  return new SecretValue(pieces.join(''));
+  return isOfRole ? new SecretValue(pieces.join('')) : undefined;
 }
 
 /** Linux takes `NAME=value` with its end mark in 32 pages, and a value ends at its first NUL. */

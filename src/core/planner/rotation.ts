@@ -1,92 +1,178 @@
+import type { CredentialRecord, CredentialRotation } from '../model/credential.ts';
 import type { RotatedVersions, RotationPhase, RotationState, SecretReference } from '../model/deployment.ts';
 import type { ContainerPhase } from '../model/instance.ts';
-import { isOverlapping, nextRotationPhase, type RotationRefusal } from '../model/rotation-phase.ts';
+import { type Behind, pinOf, type RotationRefusal, stepOf } from '../model/rotation-phase.ts';
 
-/** What is known of an instance's container: an unreported version counts as one that is behind. */
-export interface RolloutInstance {
+/** What is known of an instance's container. */
+export interface HoldingInstance {
   readonly id: string;
   readonly phase: ContainerPhase;
+  /** The counter its container carries; absent: it was not reported. */
   readonly secretsVersion?: number;
+  /** What it was given of the credential; absent: not recorded. */
+  readonly versions?: RotatedVersions;
 }
 
-export interface RotationFacts {
-  /** The stored counter of the deployment. */
+/** A deployment or a job that reads the credential. */
+export interface RotationConsumer {
+  readonly name: string;
+  /** A job is never rolled: its next run receives what is in service then. */
+  readonly job?: boolean;
+  readonly pin?: RotatedVersions;
+  /** The stored counter. */
   readonly secretsVersion: number;
-  readonly instances: readonly RolloutInstance[];
+  readonly instances: readonly HoldingInstance[];
 }
 
 /** A container that may be using its credentials. `unknown` counts: a cut-off node may still run it. */
 const HOLDING: ReadonlySet<ContainerPhase> = new Set(['creating', 'starting', 'running', 'unknown']);
+const NOT_YET: ReadonlySet<ContainerPhase> = new Set(['pending', 'pulling']);
 
-/** Refuses a phase out of order, and a next phase while an instance still carries what the last one replaced. */
-export function refuseRotation(
-  state: RotationState | undefined,
-  phase: string,
-  facts: RotationFacts,
-): RotationRefusal | undefined {
-  const next = nextRotationPhase(state);
-  if (phase !== next) return { reason: 'transition_invalid', next };
-  const behind = facts.instances
-    .filter((instance) => HOLDING.has(instance.phase) && instance.secretsVersion !== facts.secretsVersion)
-    .map((instance) => instance.id);
-  if (behind.length === 0) return undefined;
-  return { reason: 'rollout_incomplete', secretsVersion: facts.secretsVersion, behind };
+/** What was given material and is not seen yet is about to use it. */
+export function isHolding({ phase, versions }: HoldingInstance): boolean {
+  return HOLDING.has(phase) || (versions !== undefined && NOT_YET.has(phase));
 }
 
-/** Versions of one entry's document around a `stage`. */
-export interface StagedDocument {
-  /** Every version the store holds, before this operation wrote anything. */
-  readonly versions: readonly number[];
-  /** The version this operation wrote; absent when nothing was minted or sent (`external`). */
-  readonly written?: number;
-}
-
-/**
- * The overlap of one entry. Written material becomes `next`, and what was newest before stays `current`. Without written
- * material the newest becomes `next`, and `current` is the version before it, unless the last rotation already put the
- * newest into service: going back behind that would deliver a retired credential.
- */
-export function stageVersions(
-  document: StagedDocument,
-  last: RotatedVersions | undefined,
-): RotatedVersions | undefined {
-  const known = document.versions.toSorted((a, b) => a - b);
-  const newest = known.at(-1);
-  if (document.written !== undefined) {
-    return { current: newest ?? document.written, next: document.written };
-  }
-  if (newest === undefined) return undefined;
-  const inService = last === undefined ? 0 : last.current;
-  const before = known.at(-2);
-  const current = newest > inService && before !== undefined ? before : newest;
-  return { current, next: newest };
-}
-
-/** The state after `stage` of the given entries; entries outside the rotation keep their mark. */
-export function stageRotation(
-  state: RotationState | undefined,
-  staged: Readonly<Record<string, RotatedVersions>>,
-): RotationState {
-  return { phase: 'stage', secrets: { ...state?.secrets, ...staged } };
-}
-
-/** The state after `promote` or `retire`, which move every entry of the overlap at once. */
-export function advanceRotation(state: RotationState, phase: Exclude<RotationPhase, 'stage'>): RotationState {
-  const secrets = Object.entries(state.secrets ?? {}).map(
-    ([name, versions]) => [name, advanceVersions(versions, phase)] as const,
+export function holds({ versions }: HoldingInstance, version: number): boolean {
+  return (
+    versions !== undefined &&
+    [versions.current, versions.next, versions.previous].some((one) => one === version)
   );
-  return { phase, secrets: Object.fromEntries(secrets) };
 }
 
-function advanceVersions(versions: RotatedVersions, phase: Exclude<RotationPhase, 'stage'>): RotatedVersions {
-  if (!isOverlapping(versions)) return versions;
-  if (phase === 'retire') return { current: versions.current };
-  return versions.next === undefined ? versions : { current: versions.next, previous: versions.current };
+function behindOf(
+  consumers: readonly RotationConsumer[],
+  isBehind: (instance: HoldingInstance, consumer: RotationConsumer) => boolean,
+  why: string,
+): Behind[] {
+  return consumers.flatMap((consumer) => {
+    const instances = consumer.instances
+      .filter((instance) => isHolding(instance) && isBehind(instance, consumer))
+      .map(({ id }) => id);
+    return instances.length === 0 ? [] : [{ workload: consumer.name, instances, why }];
+  });
+}
+
+/** A phase replaces what the one before delivered, so that one must have reached every container. */
+function notRolledOut(moving: readonly RotationConsumer[]): Behind[] {
+  return moving.flatMap((consumer) =>
+    behindOf(
+      [consumer],
+      (instance) => HOLDING.has(instance.phase) && instance.secretsVersion !== consumer.secretsVersion,
+      `not yet carrying secretsVersion ${consumer.secretsVersion}`,
+    ),
+  );
+}
+
+/** Who could still know the old one only. */
+function withoutNext(
+  consumers: readonly RotationConsumer[],
+  { next, previous }: CredentialRotation,
+): Behind[] {
+  if (next === previous) return [];
+  const staged = consumers.filter(({ pin }) => stepOf(pin) === 'staged');
+  const apart = consumers.filter(({ pin }) => pin === undefined);
+  return [
+    ...staged.map(({ name }) => ({ workload: name, instances: [], why: 'has not promoted' })),
+    ...behindOf(apart, (instance) => !holds(instance, next), 'may hold the old version only'),
+  ];
+}
+
+/** Who could know the new one only, and would be left alone with it. */
+function withoutPrevious(
+  consumers: readonly RotationConsumer[],
+  { next, previous, phase }: CredentialRotation,
+): Behind[] {
+  if (next === previous) return [];
+  return behindOf(
+    consumers,
+    (instance, { pin }) =>
+      instance.versions === undefined
+        ? phase === 'promoted' && pin === undefined
+        : holds(instance, next) && !holds(instance, previous),
+    'holds the new version only; let it take part with stage, or stop it',
+  );
+}
+
+/** How the phases of one credential are refused. `moving` are the deployments that the request takes through the phase. */
+export function refuseMove(
+  rotation: CredentialRotation | undefined,
+  phase: RotationPhase,
+  moving: readonly RotationConsumer[],
+  all: readonly RotationConsumer[],
+): RotationRefusal | undefined {
+  if (rotation?.phase === 'retiring' && phase !== 'retire') {
+    const why = 'A consumer has given the old version up already, so it may be gone.';
+    return { reason: 'transition_invalid', next: 'retire', why };
+  }
+  const behind = blockers(rotation, phase, moving, all);
+  if (behind.length === 0) return undefined;
+  const until =
+    phase === 'retire' || phase === 'abort'
+      ? `${phase}, once no consumer depends on the version that it takes away`
+      : `${phase}, once every instance carries the secretsVersion of its deployment`;
+  return { reason: 'rollout_incomplete', until, behind };
+}
+
+function blockers(
+  rotation: CredentialRotation | undefined,
+  phase: RotationPhase,
+  moving: readonly RotationConsumer[],
+  all: readonly RotationConsumer[],
+): readonly Behind[] {
+  if (phase === 'abort') return rotation === undefined ? [] : withoutPrevious(all, rotation);
+  const late = notRolledOut(moving);
+  if (phase === 'stage' || rotation === undefined) return late;
+  const { next } = rotation;
+  const partial = behindOf(
+    moving.filter(({ name }) => !late.some(({ workload }) => workload === name)),
+    (instance) => instance.versions !== undefined && !holds(instance, next),
+    'may hold the old version only',
+  );
+  const others = all.filter(({ name }) => !moving.some((one) => one.name === name));
+  return [...late, ...partial, ...(phase === 'retire' ? withoutNext(others, rotation) : [])];
+}
+
+/** What a deployment that takes part is delivered after the phase; nothing: it takes no part any more. */
+export function pinAfter(
+  { next, previous }: Pick<CredentialRotation, 'next' | 'previous'>,
+  phase: RotationPhase,
+): RotatedVersions | undefined {
+  if (phase === 'stage') return { current: previous, next };
+  return phase === 'promote' ? { current: next, previous } : undefined;
+}
+
+/** The state of a deployment after a phase of some of its credentials. */
+export function moveRotation(
+  state: RotationState | undefined,
+  secrets: readonly SecretReference[],
+  phase: RotationPhase,
+  moved: ReadonlyMap<string, Pick<CredentialRotation, 'next' | 'previous'>>,
+): RotationState {
+  const pins = pinsByPath(state, secrets);
+  for (const [path, rotation] of moved) {
+    const pin = pinAfter(rotation, phase);
+    if (pin === undefined) pins.delete(path);
+    else pins.set(path, pin);
+  }
+  return { phase, secrets: Object.fromEntries(pins) };
+}
+
+export function pinsByPath(
+  state: RotationState | undefined,
+  secrets: readonly SecretReference[],
+): Map<string, RotatedVersions> {
+  return new Map(
+    secrets.flatMap((entry) => {
+      const pin = pinOf(state, entry);
+      return pin === undefined ? [] : [[entry.vault_path, pin] as const];
+    }),
+  );
 }
 
 /**
- * The state after an update of the spec: version numbers belong to a document, so an entry that is gone or points to
- * another document leaves the rotation.
+ * The state after an update of the spec: a deployment that reads a credential no more takes no part in its rotation, and
+ * reading it again later does not bring that back.
  */
 export function carryRotation(
   state: RotationState | undefined,
@@ -94,11 +180,46 @@ export function carryRotation(
   next: readonly SecretReference[],
 ): RotationState | undefined {
   if (state?.secrets === undefined) return state;
-  const pathOf = new Map(previous.map((entry) => [entry.name, entry.vault_path]));
-  const kept = next.flatMap(({ name, vault_path }) => {
-    const versions =
-      state.secrets !== undefined && Object.hasOwn(state.secrets, name) ? state.secrets[name] : undefined;
-    return versions !== undefined && pathOf.get(name) === vault_path ? [[name, versions] as const] : [];
-  });
+  const paths = new Set(next.map(({ vault_path }) => vault_path));
+  const kept = [...pinsByPath(state, previous)].filter(([path]) => paths.has(path));
   return { ...state, secrets: Object.fromEntries(kept) };
+}
+
+/**
+ * The credential after a phase of some of its consumers; `after` are all of them as they are then. Only the last one to
+ * promote puts the new version into service for those who take no part, and only the last one to leave ends the rotation.
+ */
+export function advanceCredential(
+  record: CredentialRecord,
+  phase: Exclude<RotationPhase, 'stage'>,
+  after: readonly Pick<RotationConsumer, 'pin' | 'job'>[],
+  newest: number,
+): CredentialRecord {
+  const { rotation, ...rest } = record;
+  if (rotation === undefined) return record;
+  const { next, previous } = rotation;
+  const deployments = after.filter(({ job }) => job !== true);
+  const left = deployments.every(({ pin }) => pin === undefined);
+  const known = Math.max(record.known, newest, next);
+  switch (phase) {
+    case 'promote': {
+      const all = deployments.every(({ pin }) => stepOf(pin) === 'promoted');
+      return all ? { ...record, current: next, rotation: { ...rotation, phase: 'promoted' } } : record;
+    }
+    case 'retire':
+      if (left) return pruned({ ...rest, current: next, known });
+      return { ...record, current: next, rotation: { ...rotation, phase: 'retiring' } };
+    case 'abort': {
+      if (!left) return { ...record, current: previous, rotation: { ...rotation, phase: 'staged' } };
+      const refused =
+        rotation.written === true && next !== previous ? [...(record.refused ?? []), next] : record.refused;
+      return pruned({ ...rest, current: previous, known, ...(refused && { refused }) });
+    }
+  }
+}
+
+/** What is not newer than `current` is never chosen again, so nothing has to be remembered of it. */
+export function pruned({ refused = [], ...record }: CredentialRecord): CredentialRecord {
+  const kept = refused.filter((version) => version > record.current);
+  return kept.length === 0 ? record : { ...record, refused: kept };
 }

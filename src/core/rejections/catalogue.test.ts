@@ -62,9 +62,10 @@ const FROZEN = {
       network_not_found node_not_found route_not_found scaling_policy_not_found secret_not_found
       tenant_not_found token_not_found
     405: method_not_allowed
-    409: agent_session_stale canary_already_exists deployment_already_exists idempotency_key_conflict job_already_exists
+    409: agent_session_stale anchored_secret_overwritten canary_already_exists deployment_already_exists idempotency_key_conflict job_already_exists
       job_already_running job_not_running
       network_already_exists network_in_use node_already_enrolled node_in_use rotation_rollout_incomplete
+      secret_rotation_in_progress
       tenant_already_exists tenant_in_use volume_already_exists volume_in_use volume_not_replicated
       volume_replica_conflict volume_residency_conflict
     412: revision_mismatch

@@ -100,14 +100,26 @@ export const recordCodes = entries({
   rotation_rollout_incomplete: {
     status: 409,
     field: 'phase',
-    title: 'The previous phase has not reached every running instance.',
+    title: 'The previous phase has not reached every running instance of every consumer.',
     cause:
-      'Each phase raises `secretsVersion` and rolls the instances. While one of them still runs with the version before, the next phase could take away the only credential it knows. The status of the deployment counts the updated instances.',
-    accepted: 'the same phase, once every running instance carries the current secretsVersion',
+      'Each phase raises `secretsVersion` and rolls the instances. While one of them still runs with the version before, the next phase could take away the only credential it knows. The credential may have other consumers: `retire` waits until each of them has promoted it, or runs with the new version, and `abort` until none runs with the new version alone. `why` names deployments and instances; the status of a deployment counts the updated ones.',
+    accepted: 'the same phase, once the named deployments and instances have what it relies on',
     failing:
       'POST /api/v1/deployments/web/secrets/rotate      1 of 3 instances updated\n\n{ "phase": "promote" }',
     corrected:
       'POST /api/v1/deployments/web/secrets/rotate      3 of 3 instances updated\n\n{ "phase": "promote" }',
+    origin: 'extension',
+  },
+  secret_rotation_in_progress: {
+    status: 409,
+    field: 'computed',
+    title: 'The credential is being rotated, so its document is not written beside that.',
+    cause:
+      'During a rotation two versions of the document are delivered, and every consumer knows at least one of them. A third one that came in between would be known to nobody. The rotation ends with `retire`, or with `abort`, which goes back to the old version; new material is given with the `stage` that begins one.',
+    accepted: 'the same write, after retire or abort',
+    failing:
+      'PUT /api/v1/secrets/resources/db      after stage\n\n{ "values": { "password": "example-not-a-real-password" } }',
+    corrected: 'POST /api/v1/secrets/resources/db/rotate      and then the write\n\n{ "phase": "abort" }',
     origin: 'extension',
   },
   backup_not_found: {

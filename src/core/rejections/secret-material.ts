@@ -215,8 +215,8 @@ export const secretMaterialCodes = entries({
     field: 'phase',
     title: 'The phase is not the next one of the rotation.',
     cause:
-      'Phases advance in order, `stage`, `promote`, `retire`, and then `stage` again, so that at no time zero credentials are valid: `stage` delivers the new material beside the old, `promote` swaps them, `retire` removes the old. A skipped or repeated phase would break that promise. The `expected` field of the rejection names the next phase; so does `status.rotation.next` of the deployment.',
-    accepted: 'the next phase in the order stage, promote, retire, stage …',
+      'Phases advance in order, `stage`, `promote`, `retire`, and then `stage` again, so that at no time zero credentials are valid: `stage` delivers the new material beside the old, `promote` swaps them, `retire` removes the old. A skipped or repeated phase would break that promise. `abort` goes back to the old version from `stage` or `promote`, until a consumer has retired it. A phase may be repeated only where its rollout failed. The `expected` field of the rejection names the next phase; so does `status.rotation.next` of the deployment.',
+    accepted: 'the next phase in the order stage, promote, retire, stage …; or abort after stage or promote',
     failing: 'POST /api/v1/deployments/web/secrets/rotate      after stage\n\n{ "phase": "retire" }',
     corrected: 'POST /api/v1/deployments/web/secrets/rotate      after stage\n\n{ "phase": "promote" }',
     origin: '7.3',

@@ -28,6 +28,20 @@ export const secretCodes = entries({
     corrected: 'POST /api/v1/deployments/pg/secrets/rotate\n\n{ "phase": "stage", "secret": "PG" }',
     origin: '7.3',
   },
+  anchored_secret_overwritten: {
+    status: 409,
+    field: 'computed',
+    title: 'The write changes or drops a key that is anchored to a mounted volume.',
+    cause:
+      'A consumer of this document anchors it with `volume(<id>)`, and the volume is mounted: its data was made with this key and may not open with another one. A plain write would swap the key under the data. A rotation delivers old and new side by side, so that the workload can change over.',
+    accepted:
+      'the stored value, the document without a change of its keys, or POST /api/v1/secrets/{namespace}/{name}/rotate with the new material',
+    failing:
+      'PUT /api/v1/secrets/deployments/pg      the key password is anchored to a volume\n\n{ "values": { "password": "example-not-a-real-password" } }',
+    corrected:
+      'POST /api/v1/secrets/deployments/pg/rotate\n\n{ "phase": "stage", "values": { "password": "example-not-a-real-password" } }',
+    origin: 'extension',
+  },
   secret_anchor_invalid: {
     status: 422,
     field: 'computed',

@@ -6,6 +6,8 @@ import type { Kv } from '../store/kv.ts';
 import { createMemoryKv } from '../store/memory.ts';
 import { Store } from '../store/store.ts';
 import { Transaction } from '../store/transaction.ts';
+import { CredentialWrites } from '../secrets/credential-writes.ts';
+import type { SecretsStore } from '../secrets/port.ts';
 import { StoreView } from '../store/view.ts';
 import { type Admission, type Caller, commitAttempts, specHash } from './admission.ts';
 import { parseIfMatch, revisionRejection } from './if-match.ts';
@@ -29,7 +31,11 @@ beforeEach(async () => {
 });
 
 const admission = () =>
-  ({ store, clock: { now: () => new Date(now), monotonicMs: () => 0 } }) as unknown as Admission;
+  ({
+    store,
+    clock: { now: () => new Date(now), monotonicMs: () => 0 },
+    secrets: { writes: new CredentialWrites({} as SecretsStore) },
+  }) as unknown as Admission;
 
 function caller(idempotency?: Caller['idempotency']): Caller {
   return {

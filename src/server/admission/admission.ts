@@ -16,7 +16,7 @@ import type { IdempotentAnswer } from '../store/records.ts';
 import type { Store, TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
 import type { TenantEraser } from './erase-tenants.ts';
-import type { SecretAdmission } from './secret-material.ts';
+import type { SecretAdmission } from './credential-facts.ts';
 
 /** What every use case of the write path needs; built once in the composition root. */
 export interface Admission {
@@ -101,6 +101,18 @@ export type Attempt =
  * state is thus always true of the state the write would have met.
  */
 export async function commitAttempts(
+  admission: Admission,
+  caller: Caller,
+  attempt: () => Promise<Attempt> | Attempt,
+): Promise<Outcome> {
+  try {
+    return await attemptAndCommit(admission, caller, attempt);
+  } finally {
+    await admission.secrets.writes.finish(caller.tenant, caller);
+  }
+}
+
+async function attemptAndCommit(
   admission: Admission,
   caller: Caller,
   attempt: () => Promise<Attempt> | Attempt,

@@ -30,7 +30,8 @@ import type { Body } from './deployment-draft.ts';
 import { residencyWarnings } from './deployment-write.ts';
 import { imageAnswer } from './image-answer.ts';
 import { findJob, jobFacts } from './job-stored.ts';
-import { claimLabels, planMaterial, secretRejection } from './secret-material.ts';
+import { planMaterial } from './secret-material.ts';
+import { claimLabels, secretRejection } from './secret-references.ts';
 
 /** Shape and kind; as for deployments, the kind is judged before the fields. */
 function shapeRejection(body: unknown): Rejection | undefined {

@@ -29,7 +29,8 @@ import { deploymentFacts, storedDeploymentView } from './deployment-stored.ts';
 import { addSupersededCanary, canaryWarnings } from './canary-stored.ts';
 import { imageAnswer } from './image-answer.ts';
 import { scaledWarnings, withinStoredPolicy } from './scaled-replicas.ts';
-import { claimLabels, type PlannedMaterial, planMaterial, secretRejection } from './secret-material.ts';
+import { type PlannedMaterial, planMaterial } from './secret-material.ts';
+import { claimLabels, secretRejection } from './secret-references.ts';
 
 export interface DeploymentWrite {
   readonly admitted: AdmittedDraft;
@@ -116,6 +117,7 @@ export async function admitSpec(
   caller: Caller,
   { draft, alterations, judged }: AdmittedDraft,
   before: DeploymentSpec | undefined,
+  terms: { readonly beside?: boolean } = {},
 ): Promise<AdmittedSpec | Rejection> {
   const { tenant } = caller;
   const spec = specOfDraft(draft);
@@ -126,7 +128,7 @@ export async function admitSpec(
   if (stateful) return asSent(stateful, alterations);
   const image = await imageAnswer(admission, caller, spec, before);
   if (isRejection(image)) return image;
-  const material = await planMaterial(admission.secrets, caller, draft, spec);
+  const material = await planMaterial(admission.secrets, caller, draft, spec, terms);
   if (isRejection(material)) return material;
   const guard = checkNothingPersists(spec.secrets);
   if (guard) return guard;

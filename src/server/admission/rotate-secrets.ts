@@ -1,50 +1,31 @@
 import { secretMaterialFields } from '../../core/contract/deployment-body.ts';
 import { type Draft, shape } from '../../core/contract/shape.ts';
-import type { GenerateDraft, SecretWriteDraft } from '../../core/contract/secret-draft.ts';
-import type {
-  DeploymentRecord,
-  RotatedVersions,
-  RotationPhase,
-  RotationState,
-  SecretReference,
-} from '../../core/model/deployment.ts';
-import { nextRotationPhase } from '../../core/model/rotation-phase.ts';
-import { secretPathText, splitSecretPath, type SecretPath } from '../../core/model/secret-path.ts';
-import { SecretValue } from '../../core/model/secret-value.ts';
-import {
-  advanceRotation,
-  refuseRotation,
-  stageRotation,
-  stageVersions,
-} from '../../core/planner/rotation.ts';
+import type { DeploymentRecord, RotationPhase, SecretReference } from '../../core/model/deployment.ts';
+import { nextRotationPhase, ROTATION_PHASES, stepOf } from '../../core/model/rotation-phase.ts';
+import { splitSecretPath } from '../../core/model/secret-path.ts';
+import { pinsByPath } from '../../core/planner/rotation.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
-import { secretWriteRules } from '../../core/rules/secrets/write.ts';
-import { mintSecrets } from '../secrets/generate.ts';
 import type { Stored } from '../store/collection.ts';
 import { joinId } from '../store/keys.ts';
-import {
-  type Admission,
-  type Attempt,
-  type Caller,
-  commitAttempts,
-  type Outcome,
-  specHash,
-} from './admission.ts';
+import { type Admission, type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { canaryWarnings } from './canary-stored.ts';
 import { findDeployment, storedDeploymentView } from './deployment-stored.ts';
 import { deploymentNotFound, writeTransaction } from './deployment-write.ts';
-import { planDocuments, type PlannedDocuments, secretFailureRejection } from './secret-material.ts';
+import { materialRejection, type Move, movedDeployment, planMoves, readMove } from './rotation-moves.ts';
+import type { SentMaterial } from './secret-material.ts';
+
+export const phaseField = {
+  type: 'any',
+  schema: { type: 'string', enum: ROTATION_PHASES },
+  description: 'The next phase in order; or abort, which goes back to the old version from stage or promote.',
+} as const;
 
 export const rotateBody = shape({
   type: 'object',
   fields: {
-    phase: {
-      type: 'any',
-      schema: { type: 'string', enum: ['stage', 'promote', 'retire'] },
-      description: 'The next phase in order.',
-    },
+    phase: phaseField,
     secret: { type: 'string', description: 'The entry to rotate; absent: every entry.' },
     ...secretMaterialFields,
   },
@@ -52,87 +33,8 @@ export const rotateBody = shape({
 
 type RotateDraft = Draft<typeof rotateBody>;
 
-/** Every instance that may hold a credential, with the secretsVersion its container carries. */
-function rolloutFacts(caller: Caller, record: DeploymentRecord) {
-  const observations = caller.tenant.collection('observations');
-  const instances = caller.tenant
-    .collection('instances')
-    .listUnder(joinId(record.spec.name))
-    .map(({ id, record: instance }) => {
-      const seen = observations.get(id)?.record;
-      return {
-        id: instance.id,
-        phase: seen?.phase ?? ('pending' as const),
-        ...(seen?.secretsVersion === undefined ? {} : { secretsVersion: seen.secretsVersion }),
-      };
-    });
-  return { secretsVersion: record.spec.secretsVersion, instances };
-}
-
-function phaseRejection(caller: Caller, record: DeploymentRecord, phase: unknown): Rejection | undefined {
-  const next = nextRotationPhase(record.rotation);
-  if (record.spec.secrets.length === 0) {
-    return reject('rotation_transition_invalid', {
-      field: 'phase',
-      received: received(phase),
-      expected: 'a deployment that references a secret',
-      why: `${record.spec.name} references no secret, so there is nothing to rotate.`,
-    });
-  }
-  const refusal = refuseRotation(
-    record.rotation,
-    typeof phase === 'string' ? phase : '',
-    rolloutFacts(caller, record),
-  );
-  if (refusal === undefined) return undefined;
-  if (refusal.reason === 'transition_invalid') {
-    const done = record.rotation?.phase;
-    return reject('rotation_transition_invalid', {
-      field: 'phase',
-      received: received(phase),
-      expected: refusal.next,
-      why:
-        done === undefined
-          ? 'No rotation is under way; it begins with stage.'
-          : `The last accepted phase is ${done}; the next is ${next}.`,
-    });
-  }
-  return reject('rotation_rollout_incomplete', {
-    field: 'phase',
-    received: received(phase),
-    expected: `${next}, once every instance carries secretsVersion ${refusal.secretsVersion}`,
-    why: `Not yet carrying it: ${refusal.behind.slice(0, 10).join(', ')}. The next phase would leave them without a valid credential.`,
-  });
-}
-
-function materialRejection(
-  admission: Admission,
-  draft: RotateDraft,
-  targets: readonly SecretReference[],
-): Rejection | undefined {
-  if (draft.values === undefined && draft.generate === undefined) return undefined;
-  if (draft.phase !== 'stage') {
-    const field = draft.values === undefined ? 'generate' : 'values';
-    return reject('field_unknown', {
-      field,
-      received: '(redacted)',
-      expected: 'no material with this phase',
-      why: 'New material is given with stage; promote and retire only move what is staged.',
-    });
-  }
-  if (new Set(targets.map((entry) => entry.vault_path)).size > 1) {
-    return reject('secret_name_invalid', {
-      field: 'secret',
-      received: '(absent)',
-      expected: `one of: ${targets.map((entry) => entry.name).join(', ')}`,
-      why: 'Material belongs to one credential; say which entry it is for.',
-    });
-  }
-  for (const rule of secretWriteRules) {
-    const rejection = rule(draft as SecretWriteDraft, admission.limits.secretPolicy);
-    if (rejection) return rejection;
-  }
-  return undefined;
+export function transitionInvalid(phase: unknown, expected: string, why: string): Rejection {
+  return reject('rotation_transition_invalid', { field: 'phase', received: received(phase), expected, why });
 }
 
 function targetsOf(
@@ -140,8 +42,10 @@ function targetsOf(
   secret: string | undefined,
 ): readonly SecretReference[] | Rejection {
   if (secret === undefined) return record.spec.secrets;
-  const targets = record.spec.secrets.filter((entry) => entry.name === secret);
-  if (targets.length > 0) return targets;
+  const named = record.spec.secrets.find((entry) => entry.name === secret);
+  // Entries of one document move together.
+  if (named !== undefined)
+    return record.spec.secrets.filter(({ vault_path }) => vault_path === named.vault_path);
   return reject('secret_name_invalid', {
     field: 'secret',
     received: received(secret),
@@ -150,87 +54,77 @@ function targetsOf(
   });
 }
 
-interface Staged {
-  readonly versions: Readonly<Record<string, RotatedVersions>>;
-  readonly writes: readonly PlannedDocuments[];
+/** The last phase may be asked for again where its rollout was given up. */
+export function isFailedRollout(
+  { tenant }: Caller,
+  { spec, specHash, rotation }: DeploymentRecord,
+  phase: unknown,
+): boolean {
+  const rollout = tenant.get('rollouts', joinId(spec.name))?.record;
+  return rotation?.phase === phase && rollout?.state === 'failed' && rollout.specHash === specHash;
 }
 
-/** `external` is managed elsewhere: without sent material nothing is minted, and what the store holds newest is taken. */
-function newMaterial(
-  admission: Admission,
-  draft: RotateDraft,
-  entry: SecretReference,
-  existing: ReadonlyMap<string, SecretValue>,
-): ReadonlyMap<string, SecretValue> | undefined {
-  const sent = draft.values !== undefined || draft.generate !== undefined;
-  if (!sent && entry.anchor === 'external') return undefined;
-  const values = new Map(existing);
-  const minted = sent ? draft.generate : { keys: [...existing.keys()] };
-  for (const [key, value] of Object.entries(draft.values ?? {})) values.set(key, new SecretValue(value));
-  if (minted !== undefined)
-    for (const [key, value] of mintSecrets(minted as GenerateDraft, admission.secrets.policy))
-      values.set(key, value);
-  return values;
+/** The documents that the phase moves here; for a phase out of order, the one that is due. */
+function movedPaths(
+  caller: Caller,
+  record: DeploymentRecord,
+  phase: RotationPhase,
+  targets: readonly SecretReference[],
+): readonly string[] | Rejection {
+  const { rotation } = record;
+  const paths = [...new Set(targets.map(({ vault_path }) => vault_path))];
+  const within = (step: ReturnType<typeof stepOf>) =>
+    paths.filter((path) => stepOf(pinsByPath(rotation, targets).get(path)) === step);
+  const [idle, staged, promoted] = [within(undefined), within('staged'), within('promoted')];
+  const pins = Object.fromEntries(pinsByPath(rotation, targets));
+  const next = nextRotationPhase({ secrets: pins });
+  const inOrder = {
+    stage: staged.length + promoted.length === 0 ? idle : [],
+    promote: staged,
+    retire: staged.length === 0 ? promoted : [],
+    abort: [...staged, ...promoted],
+  }[phase];
+  if (inOrder.length > 0) return inOrder;
+  const again = { stage: staged, promote: promoted, retire: [], abort: [] }[phase];
+  if (again.length > 0 && isFailedRollout(caller, record, phase)) return again;
+  const why =
+    next === 'stage'
+      ? 'No rotation is under way; it begins with stage.'
+      : `The last accepted phase is ${rotation?.phase}; the next is ${next}, or abort.`;
+  return transitionInvalid(phase, next, why);
 }
 
-async function stage(
+async function movesOf(
   admission: Admission,
   caller: Caller,
-  draft: RotateDraft,
   record: DeploymentRecord,
-  targets: readonly SecretReference[],
-): Promise<Staged | Rejection> {
-  const versions: Record<string, RotatedVersions> = {};
-  const byPath = new Map<string, RotatedVersions>();
-  const documents: { path: SecretPath; values: ReadonlyMap<string, SecretValue>; expectedVersion: number }[] =
-    [];
-  for (const entry of targets) {
-    const path = splitSecretPath(entry.vault_path);
+  paths: readonly string[],
+): Promise<readonly Move[] | Rejection> {
+  const moves: Move[] = [];
+  for (const text of paths) {
+    const path = splitSecretPath(text);
     if (path === undefined) continue;
-    const known = byPath.get(secretPathText(path));
-    if (known !== undefined) {
-      versions[entry.name] = known;
-      continue;
-    }
-    const document = await admission.secrets.store.read(caller.tenant.tenantId, path);
-    const metadata = await admission.secrets.store.metadata(caller.tenant.tenantId, path);
-    if (!metadata.ok) return secretFailureRejection(metadata, 'phase');
-    if (!document.ok || !metadata.exists) {
-      if (!document.ok && document.reason !== 'missing') return secretFailureRejection(document, 'phase');
-      return reject('secret_not_found', {
-        field: 'secret',
-        received: received(entry.vault_path),
-        expected: `a document at ${entry.vault_path}`,
-        why: 'There is no document at this path, so there is no credential to replace; write it first.',
-      });
-    }
-    const values = newMaterial(admission, draft, entry, document.values);
-    const written = values === undefined ? {} : { written: document.version + 1 };
-    const staged = stageVersions(
-      { versions: metadata.versions.map((version) => version.version), ...written },
-      record.rotation?.secrets?.[entry.name],
-    );
-    if (staged === undefined) continue;
-    if (values !== undefined) documents.push({ path, values, expectedVersion: document.version });
-    byPath.set(secretPathText(path), staged);
-    versions[entry.name] = staged;
+    const read = await readMove(admission, caller, path);
+    if (isRejection(read)) return read;
+    moves.push({ ...read, moving: [record.spec.name] });
   }
-  return {
-    versions,
-    writes: documents.length === 0 ? [] : [await planDocuments(admission.secrets, caller.tenant, documents)],
-  };
+  return moves;
 }
 
-function rotated(record: DeploymentRecord, rotation: RotationState, now: Date): DeploymentRecord {
-  const spec = { ...record.spec, secretsVersion: record.spec.secretsVersion + 1 };
-  return {
-    ...record,
-    spec,
-    specHash: specHash(spec),
-    version: record.version + 1,
-    updatedAt: now.toISOString(),
-    rotation,
-  };
+function phaseOf(record: DeploymentRecord, phase: unknown): RotationPhase | Rejection {
+  if (record.spec.secrets.length === 0) {
+    return transitionInvalid(
+      phase,
+      'a deployment that references a secret',
+      `${record.spec.name} references no secret, so there is nothing to rotate.`,
+    );
+  }
+  const known = ROTATION_PHASES.find((one) => one === phase);
+  const next = nextRotationPhase(record.rotation);
+  return (
+    known ??
+    transitionInvalid(phase, next, `The phases are ${ROTATION_PHASES.join(', ')}; the next is ${next}.`)
+  );
 }
 
 async function attempt(
@@ -240,29 +134,24 @@ async function attempt(
   stored: Stored<DeploymentRecord>,
 ): Promise<Attempt> {
   const { record } = stored;
-  const refused = phaseRejection(caller, record, draft.phase);
-  if (refused) return refused;
-  const phase = draft.phase as RotationPhase;
+  const phase = phaseOf(record, draft.phase);
+  if (isRejection(phase)) return phase;
   const targets = targetsOf(record, draft.secret);
   if (isRejection(targets)) return targets;
-  const malformed = materialRejection(admission, draft, targets);
+  const paths = movedPaths(caller, record, phase, targets);
+  if (isRejection(paths)) return paths;
+  const material = draft as SentMaterial;
+  const malformed = severalRejection(material, targets) ?? materialRejection(admission, phase, material);
   if (malformed) return malformed;
-  const staged: Staged | Rejection =
-    phase === 'stage' ? await stage(admission, caller, draft, record, targets) : { versions: {}, writes: [] };
-  if (isRejection(staged)) return staged;
-  const state =
-    phase === 'stage'
-      ? stageRotation(record.rotation, staged.versions)
-      : advanceRotation(record.rotation ?? {}, phase);
-  const next = rotated(record, state, admission.clock.now());
-  for (const write of staged.writes) {
-    const failed = await write.apply();
-    if (failed) return failed;
-  }
+  const moves = await movesOf(admission, caller, record, paths);
+  if (isRejection(moves)) return moves;
+  const planned = await planMoves(admission, caller, phase, moves, material);
+  if (isRejection(planned)) return planned;
+  const next = movedDeployment(record, phase, planned.rotations, admission.clock.now());
   const transaction = writeTransaction(admission, caller, next, stored, 'rotated', {
     details: { phase, secrets: targets.map((entry) => entry.name) },
   });
-  for (const write of staged.writes) write.include(transaction);
+  planned.include(transaction);
   const view = storedDeploymentView(caller.tenant, { ...stored, record: next });
   const alterations = [
     {
@@ -272,8 +161,22 @@ async function attempt(
       why: `raised by the accepted phase ${phase}`,
     },
   ];
-  const warnings = canaryWarnings(caller.tenant, record, next);
+  const warnings = [...planned.warnings, ...canaryWarnings(caller.tenant, record, next)];
   return { answer: { status: 200, body: { ...view, alterations, warnings, removed: [] } }, transaction };
+}
+
+function severalRejection(
+  { values, generate }: SentMaterial,
+  targets: readonly SecretReference[],
+): Rejection | undefined {
+  const sent = values !== undefined || generate !== undefined;
+  if (!sent || new Set(targets.map((entry) => entry.vault_path)).size < 2) return undefined;
+  return reject('secret_name_invalid', {
+    field: 'secret',
+    received: '(absent)',
+    expected: `one of: ${targets.map((entry) => entry.name).join(', ')}`,
+    why: 'Material belongs to one credential; say which entry it is for.',
+  });
 }
 
 /** One phase of a rotation; under parallel calls the guard on the record lets exactly one be accepted (decisions §4). */

@@ -7,11 +7,14 @@ import { DEFAULT_SECRET_POLICY } from '../../core/model/secret-limits.ts';
 import { isRejection } from '../../core/rejections/reject.ts';
 import { type RootKeys, rootKeyFrom } from '../secrets/embedded/root-keys.ts';
 import { createEmbeddedSecrets } from '../secrets/embedded/store.ts';
+import { CredentialWrites } from '../secrets/credential-writes.ts';
 import { SecretReferences } from '../secrets/references.ts';
 import { createMemoryKv } from '../store/memory.ts';
 import { Store, type TenantStore } from '../store/store.ts';
 import { StoreView } from '../store/view.ts';
-import { claimLabels, planMaterial, type SecretAdmission, secretRejection } from './secret-material.ts';
+import type { SecretAdmission } from './credential-facts.ts';
+import { planMaterial } from './secret-material.ts';
+import { claimLabels, secretRejection } from './secret-references.ts';
 
 const TENANT = '00000000-0000-4000-8000-000000000001' as TenantId;
 const DB = { namespace: 'resources', label: 'db' };
@@ -24,8 +27,10 @@ beforeEach(async () => {
   const kv = createMemoryKv();
   const view = await StoreView.open(kv, { onProblem: () => undefined });
   keys = { sealed: false, active: rootKeyFrom(randomBytes(32)), retired: [] };
+  const store = createEmbeddedSecrets({ kv, rootKeys: () => keys });
   secrets = {
-    store: createEmbeddedSecrets({ kv, rootKeys: () => keys }),
+    store,
+    writes: new CredentialWrites(store),
     references: new SecretReferences(view),
     policy: DEFAULT_SECRET_POLICY,
   };
@@ -52,8 +57,8 @@ async function write(draft: DeploymentDraft) {
   const plan = await planned(draft);
   if (isRejection(plan)) throw new Error(plan.code);
   const transaction = tenant.transaction().put('quota', 'quota', {});
-  plan.include(transaction);
   const failed = (await plan.apply())?.code;
+  plan.include(transaction);
   if (failed === undefined) await tenant.commit(transaction);
   return { alterations: plan.alterations, failed };
 }
@@ -90,15 +95,22 @@ describe('material in a deployment write', () => {
     expect(await documentValues()).toBe('missing');
   });
 
-  it.each(['external', 'volume(vol_1)'])(
-    'keeps every key that exists when the anchor is %s',
-    async (anchor) => {
-      await write(draftOf({ anchor, values: { password: 'old' } }));
-      const { alterations } = await write(draftOf({ anchor, values: { password: 'new', user: 'app' } }));
-      expect(await documentValues()).toEqual({ password: 'old', user: 'app' });
-      expect(alterations[0]?.why).toContain('kept as stored');
-    },
-  );
+  it('keeps every key that exists when the anchor is external', async () => {
+    await write(draftOf({ values: { password: 'old' } }));
+    const { alterations } = await write(draftOf({ values: { password: 'new', user: 'app' } }));
+    expect(await documentValues()).toEqual({ password: 'old', user: 'app' });
+    expect(alterations[0]?.why).toContain('kept as stored');
+  });
+
+  it('does not replace what a volume was made with, and mints only what is missing', async () => {
+    const anchor = 'volume(vol_1)';
+    await write(draftOf({ anchor, values: { password: 'old' } }));
+    const refused = await planned(draftOf({ anchor, values: { password: 'new', user: 'app' } }));
+    expect(isRejection(refused) && refused.code).toBe('anchored_secret_overwritten');
+    const { alterations } = await write(draftOf({ anchor, generate: { keys: ['password', 'user'] } }));
+    expect(await documentValues()).toMatchObject({ password: 'old', user: expect.any(String) });
+    expect(alterations[0]?.why).toContain('kept as stored');
+  });
 
   it('may be minted again when every entry of the path says process', async () => {
     await write(draftOf({ anchor: 'process', values: { password: 'old', user: 'app' } }));

@@ -1,94 +1,29 @@
 import type { DeploymentDraft, SecretEntryDraft } from '../../core/contract/deployment-body.ts';
-import type { GenerateDraft, SecretBearingDraft } from '../../core/contract/secret-draft.ts';
+import { type GenerateDraft, generatedKeys } from '../../core/contract/secret-draft.ts';
 import type { Alteration } from '../../core/model/announcement.ts';
-import { allows, rolesThatMay } from '../../core/model/permission.ts';
+import type { MintPolicy } from '../../core/model/credential.ts';
 import type { DeploymentSpec } from '../../core/model/deployment.ts';
-import type { SecretPolicy } from '../../core/model/secret-limits.ts';
 import { jobOfOwner } from '../../core/model/job.ts';
+import { allows, rolesThatMay } from '../../core/model/permission.ts';
+import { parseAnchor } from '../../core/model/secret-anchor.ts';
 import { type SecretPath, secretPathText, splitSecretPath } from '../../core/model/secret-path.ts';
 import { SecretValue } from '../../core/model/secret-value.ts';
-import type { VolumeType } from '../../core/model/volume.ts';
+import { mintedAfter, strictestAnchor, writtenCredential } from '../../core/planner/credentials.ts';
 import { redacted } from '../../core/rejections/redaction.ts';
-import { isRejection, reject } from '../../core/rejections/reject.ts';
+import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
-import { statefulSecretRules } from '../../core/rules/secrets/list.ts';
-import { checkSplitAcross } from '../../core/rules/secrets/path.ts';
-import type { EmbeddedSecrets } from '../secrets/embedded/store.ts';
-import { mintSecrets } from '../secrets/generate.ts';
 import type { Principal } from '../access/principal.ts';
-import {
-  type SecretFailure,
-  type SecretsStore,
-  type SecretValues,
-  versionToExpect,
-} from '../secrets/port.ts';
-import type { SecretReferences } from '../secrets/references.ts';
-import { sideBySide } from '../secrets/side-by-side.ts';
-import { joinId } from '../store/keys.ts';
+import type { CredentialWrite, PlannedWrites } from '../secrets/credential-writes.ts';
+import type { SecretValues } from '../secrets/port.ts';
 import type { TenantStore } from '../store/store.ts';
-import { Transaction } from '../store/transaction.ts';
-
-export interface SecretAdmission {
-  readonly store: SecretsStore;
-  readonly references: SecretReferences;
-  readonly policy: SecretPolicy;
-}
-
-export function secretFailureRejection(failure: SecretFailure, field: string): Rejection {
-  const why = `${failure.message}.`;
-  switch (failure.reason) {
-    // These stay until the operator mends them: to come back in a moment would not help.
-    case 'denied':
-      return reject('secrets_store_forbidden', { field, received: '(none)', why });
-    case 'unusable':
-      return reject('secrets_store_unusable', { field, received: '(none)', why });
-    case 'too_large':
-      return reject('secret_value_too_long', {
-        field,
-        received: '(redacted)',
-        expected: 'a document that the secrets store takes; fewer or shorter values',
-        why,
-      });
-    case 'sealed':
-      return { ...reject('secrets_sealed', { field, received: '(none)', why }), retryAfterSeconds: 5 };
-    default:
-      return {
-        ...reject('secrets_store_unavailable', { field, received: '(none)', why }),
-        retryAfterSeconds: 5,
-      };
-  }
-}
-
-function paths(spec: Pick<DeploymentSpec, 'secrets'>): readonly SecretPath[] {
-  return spec.secrets.flatMap(({ vault_path }) => splitSecretPath(vault_path) ?? []);
-}
-
-/** Keys that the stored documents hold. A store that is away knows none: the delivery compares again and fails closed. */
-async function knownKeys(
-  { store }: SecretAdmission,
-  tenant: TenantStore,
-  spec: DeploymentSpec,
-): Promise<ReadonlyMap<string, readonly string[]>> {
-  const asked = new Map(paths(spec).map((path) => [secretPathText(path), path]));
-  const found = await sideBySide(store, asked, (path) => store.metadata(tenant.tenantId, path));
-  const known = new Map<string, readonly string[]>();
-  for (const [path, metadata] of found.ok ? found.answers : [])
-    if (metadata.exists) known.set(path, metadata.keys);
-  return known;
-}
-
-function namespacesElsewhere(
-  { references }: SecretAdmission,
-  tenant: TenantStore,
-  spec: DeploymentSpec,
-): ReadonlyMap<string, string> {
-  const namespaceOf = new Map<string, string>();
-  for (const { label } of paths(spec)) {
-    const namespace = references.namespaceOf(tenant.tenantId, label, spec.name);
-    if (namespace !== undefined) namespaceOf.set(label, namespace);
-  }
-  return namespaceOf;
-}
+import type { Transaction } from '../store/transaction.ts';
+import {
+  type CredentialFacts,
+  readCredential,
+  type SecretAdmission,
+  secretFailureRejection,
+  writeRefusalRejection,
+} from './credential-facts.ts';
 
 /** Who reads the document is this workload alone; or nobody, where the namespace says that it belongs to workloads. */
 function isOwnDocument(
@@ -125,88 +60,97 @@ function roleRejection(
   });
 }
 
-/** The rules of a deployment's secrets that need stored state. */
-export async function secretRejection(
-  secrets: SecretAdmission,
-  tenant: TenantStore,
-  draft: DeploymentDraft,
-  spec: DeploymentSpec,
-  previous: DeploymentSpec | undefined,
-): Promise<Rejection | undefined> {
-  if (spec.secrets.length === 0 && (previous?.secrets.length ?? 0) === 0) return undefined;
-  const volumeTypeOf = new Map<string, VolumeType>();
-  for (const { volumeId } of spec.volumes ?? []) {
-    const type = tenant.get('volumes', joinId(volumeId))?.record.type;
-    if (type !== undefined) volumeTypeOf.set(volumeId, type);
-  }
-  const facts = {
-    namespaceOf: namespacesElsewhere(secrets, tenant, spec),
-    volumeTypeOf,
-    knownKeys: await knownKeys(secrets, tenant, spec),
-    ...(previous === undefined ? {} : { update: { previous, next: spec } }),
-  };
-  for (const rule of statefulSecretRules) {
-    const rejection = rule(draft as SecretBearingDraft, facts);
-    if (rejection) return rejection;
-  }
-  return undefined;
-}
-
-/**
- * One label, one namespace in a tenant: held by a record of its own, so that two parallel writes cannot both be right.
- * The rule is asked again in the same moment the record is read, since the registry may have taken seconds to answer.
- */
-export function claimLabels(
-  secrets: SecretAdmission,
-  tenant: TenantStore,
-  spec: DeploymentSpec,
-  transaction: Transaction,
-): Rejection | undefined {
-  const split = checkSplitAcross(spec, namespacesElsewhere(secrets, tenant, spec));
-  if (split) return split;
-  const seen = new Set<string>();
-  for (const { namespace, label } of paths(spec)) {
-    if (seen.has(label)) continue;
-    seen.add(label);
-    const id = joinId(label);
-    const stored = tenant.get('secret-labels', id);
-    transaction.expect('secret-labels', id, stored);
-    if (stored?.record.namespace !== namespace) transaction.put('secret-labels', id, { namespace });
-  }
-  return undefined;
-}
-
 export interface PlannedMaterial {
   readonly alterations: readonly Alteration[];
-  /** Shares the transaction when the store is our own; a remote store is written just before the commit. */
-  readonly include: (transaction: Transaction) => void;
+  /** Once nothing refuses the request any more: our own store shares its commit, a remote one is written here. */
   readonly apply: () => Promise<Rejection | undefined>;
+  readonly include: (transaction: Transaction) => void;
 }
 
-interface DocumentWrite {
-  readonly path: SecretPath;
+export interface MaterialCaller {
+  readonly tenant: TenantStore;
+  /** Absent: the control plane itself. */
+  readonly principal?: Principal;
+}
+
+/** Material of a request: what it sends, and what it lets the control plane make. */
+export interface SentMaterial {
+  readonly values?: Readonly<Record<string, string>>;
+  readonly generate?: GenerateDraft;
+}
+
+export function sentValues(
+  { writes, policy }: SecretAdmission,
+  request: object,
+  path: SecretPath,
+  { values, generate }: SentMaterial,
+  inService: SecretValues,
+): Map<string, SecretValue> {
+  const sent = new Map<string, SecretValue>();
+  for (const [key, value] of Object.entries(values ?? {})) sent.set(key, new SecretValue(value));
+  const made = writes.mint(request, path, generatedKeys(generate), policy, inService);
+  return new Map([...sent, ...made]);
+}
+
+export function plannedMaterial(
+  secrets: SecretAdmission,
+  caller: MaterialCaller,
+  writes: readonly CredentialWrite[],
+  alterations: readonly Alteration[] = [],
+): PlannedMaterial & { readonly version: (path: SecretPath) => number } {
+  let planned: PlannedWrites | undefined;
+  return {
+    alterations,
+    apply: async () => {
+      if (writes.length === 0) return undefined;
+      const outcome = await secrets.writes.plan(caller.tenant, caller, writes);
+      if ('ok' in outcome) return writeRefusalRejection(outcome, 'secrets');
+      planned = outcome;
+      return undefined;
+    },
+    include: (transaction) => planned?.include(transaction),
+    version: (path) => planned?.versions.get(secretPathText(path)) ?? 0,
+  };
+}
+
+export function rotationInProgress(path: SecretPath, field: string): Rejection {
+  const text = secretPathText(path);
+  return reject('secret_rotation_in_progress', {
+    field,
+    received: '(redacted)',
+    expected: `no material for ${text} until its rotation ends with retire or abort`,
+    why: `${text} is being rotated; a version in between would be known to no consumer.`,
+  });
+}
+
+/** A key that data on a mounted volume depends on is not replaced by a plain write. */
+export function overwritesAnchored(
+  anchor: string | undefined,
+  path: SecretPath,
+  before: SecretValues,
+  after: SecretValues,
+  field: string,
+): Rejection | undefined {
+  if (anchor === undefined || parseAnchor(anchor)?.kind !== 'volume') return undefined;
+  const lost = [...before].filter(([key, value]) => after.get(key)?.reveal() !== value.reveal());
+  if (lost.length === 0) return undefined;
+  const text = secretPathText(path);
+  return reject('anchored_secret_overwritten', {
+    field,
+    received: '(redacted)',
+    expected: `the stored value of ${lost.map(([key]) => key).join(', ')}; to change it: POST /api/v1/secrets/${text}/rotate {"phase": "stage"} with the new material`,
+    why: `A consumer of ${text} anchors it to ${anchor}, which is mounted and was made with this material.`,
+  });
+}
+
+interface Merged {
   readonly values: SecretValues;
-  readonly expectedVersion: number;
+  readonly written: readonly string[];
+  readonly kept: readonly string[];
 }
-
-const NOTHING: PlannedMaterial = {
-  alterations: [],
-  include: () => undefined,
-  apply: () => Promise.resolve(undefined),
-};
 
 /** `process` may be minted again; `external` and `volume(…)` keep every key that exists (decisions §4). */
-function mergeMaterial(
-  entry: Pick<SecretEntryDraft, 'values' | 'generate'>,
-  replaceable: boolean,
-  existing: SecretValues,
-  policy: SecretPolicy,
-): { readonly values: SecretValues; readonly written: readonly string[]; readonly kept: readonly string[] } {
-  const sent = new Map<string, SecretValue>();
-  for (const [key, value] of Object.entries(entry.values ?? {})) sent.set(key, new SecretValue(value));
-  if (entry.generate !== undefined) {
-    for (const [key, value] of mintSecrets(entry.generate as GenerateDraft, policy)) sent.set(key, value);
-  }
+function mergeMaterial(sent: SecretValues, replaceable: boolean, existing: SecretValues): Merged {
   const values = new Map(existing);
   const written: string[] = [];
   const kept: string[] = [];
@@ -225,15 +169,15 @@ function announcements(
   index: number,
   entry: SecretEntryDraft,
   path: SecretPath,
-  written: readonly string[],
-  kept: readonly string[],
+  anchor: string | undefined,
+  { written, kept }: Merged,
 ): Alteration[] {
   const told = [
     ...(written.length === 0 ? [] : [`written to ${secretPathText(path)}: ${written.join(', ')}`]),
     ...(kept.length === 0
       ? []
       : [
-          `kept as stored, because the anchor is ${entry.anchor}: ${kept.join(', ')}; use the rotate operation to change them`,
+          `kept as stored, because the anchor is ${anchor}: ${kept.join(', ')}; use the rotate operation to change them`,
         ]),
   ];
   const stripped = (field: 'values' | 'generate', value: unknown): Alteration => ({
@@ -248,17 +192,11 @@ function announcements(
   ];
 }
 
-/** The strictest anchor among the entries of one path decides: what one of them holds on to is not minted again. */
-function pathsHeldOnTo(draft: Pick<DeploymentDraft, 'secrets'>): ReadonlySet<string | undefined> {
-  return new Set(
-    (draft.secrets ?? []).flatMap(({ anchor, vault_path }) => (anchor === 'process' ? [] : [vault_path])),
-  );
-}
-
-export interface MaterialCaller {
-  readonly tenant: TenantStore;
-  /** Absent: the control plane itself. */
-  readonly principal?: Principal;
+interface Planned {
+  readonly facts: CredentialFacts;
+  values: SecretValues;
+  minted: Readonly<Record<string, MintPolicy>>;
+  changed: boolean;
 }
 
 /** What the write of a workload will put into the secrets store, and how that is announced. Nothing is written yet. */
@@ -267,84 +205,64 @@ export async function planMaterial(
   caller: MaterialCaller,
   draft: Pick<DeploymentDraft, 'secrets'>,
   workload: DeploymentSpec,
+  /** A canary runs beside what is stored under its name; anything else replaces it. */
+  { beside = false }: { readonly beside?: boolean } = {},
 ): Promise<PlannedMaterial | Rejection> {
-  const writes = new Map<string, DocumentWrite>();
+  const { tenant } = caller;
+  const planned = new Map<string, Planned>();
   const alterations: Alteration[] = [];
-  const heldOnTo = pathsHeldOnTo(draft);
+  const except = beside ? undefined : workload.name;
   for (const [index, entry] of (draft.secrets ?? []).entries()) {
     if (entry.values === undefined && entry.generate === undefined) continue;
     const path = splitSecretPath(entry.vault_path ?? '');
     if (path === undefined) continue;
-    const known = writes.get(secretPathText(path)) ?? (await readExisting(secrets, caller.tenant, path));
-    if (isRejection(known)) return known;
-    const { values, written, kept } = mergeMaterial(
-      entry,
-      !heldOnTo.has(entry.vault_path),
-      known.values,
-      secrets.policy,
-    );
-    if (written.length > 0) {
-      const field = `secrets[${index}].${entry.values === undefined ? 'generate' : 'values'}`;
+    const text = secretPathText(path);
+    const facts = planned.get(text)?.facts ?? (await readCredential(secrets, tenant, caller, path));
+    if ('ok' in facts) return secretFailureRejection(facts, 'secrets');
+    const plan = planned.get(text) ?? {
+      facts,
+      values: facts.values,
+      minted: facts.record.minted ?? {},
+      changed: false,
+    };
+    planned.set(text, plan);
+    const own = (draft.secrets ?? []).filter((one) => one.vault_path === text).map(({ anchor }) => anchor);
+    const anchor = strictestAnchor([...own, ...secrets.references.anchors(tenant.tenantId, path, except)]);
+    const field = `secrets[${index}].${entry.values === undefined ? 'generate' : 'values'}`;
+    const sent = sentValues(secrets, caller, path, entry as SentMaterial, plan.values);
+    const given = new Map([...plan.values, ...sentValues(secrets, caller, path, pick(entry), plan.values)]);
+    const overwritten = overwritesAnchored(anchor, path, plan.values, given, field);
+    if (overwritten) return overwritten;
+    const merged = mergeMaterial(sent, anchor === 'process', plan.values);
+    if (merged.written.length > 0) {
+      if (facts.record.rotation !== undefined) return rotationInProgress(path, field);
       // Judged by the version that the write expects: what is put there meanwhile fails it.
-      const forbidden =
-        known.expectedVersion > 0 ? roleRejection(secrets, caller, path, workload, field) : undefined;
+      const forbidden = facts.newest > 0 ? roleRejection(secrets, caller, path, workload, field) : undefined;
       if (forbidden) return forbidden;
-      writes.set(secretPathText(path), { ...known, values });
+      const made = [...generatedKeys(entry.generate as GenerateDraft | undefined)].filter(([key]) =>
+        merged.written.includes(key),
+      );
+      const typed = Object.keys(entry.values ?? {}).filter((key) => merged.written.includes(key));
+      plan.values = merged.values;
+      plan.minted = mintedAfter(plan.minted, merged.values.keys(), new Map(made), new Set(typed));
+      plan.changed = true;
     }
-    alterations.push(...announcements(index, entry, path, written, kept));
+    alterations.push(...announcements(index, entry, path, anchor, merged));
   }
-  if (writes.size === 0) return { ...NOTHING, alterations };
-  return { alterations, ...(await planDocuments(secrets, caller.tenant, [...writes.values()])) };
+  const writes = [...planned.values()].filter(({ changed }) => changed).map(writeOf);
+  return plannedMaterial(secrets, caller, writes, alterations);
 }
 
-async function readExisting(
-  { store }: SecretAdmission,
-  tenant: TenantStore,
-  path: SecretPath,
-): Promise<DocumentWrite | Rejection> {
-  const document = await store.read(tenant.tenantId, path);
-  if (document.ok) return { path, values: document.values, expectedVersion: document.version };
-  if (document.reason !== 'missing') return secretFailureRejection(document, 'secrets');
-  return { path, values: new Map(), expectedVersion: versionToExpect(document) };
+function pick(entry: SecretEntryDraft): SentMaterial {
+  return entry.values === undefined ? {} : { values: entry.values };
 }
 
-export type PlannedDocuments = Pick<PlannedMaterial, 'include' | 'apply'>;
-
-export async function planDocuments(
-  { store }: SecretAdmission,
-  tenant: TenantStore,
-  writes: readonly DocumentWrite[],
-): Promise<PlannedDocuments> {
-  if ('planWrites' in store) {
-    const plan = await (store as EmbeddedSecrets).planWrites(tenant.tenantId, writes);
-    if (plan.ok)
-      return {
-        include: (transaction) => transaction.include(plan.parts),
-        apply: () => Promise.resolve(undefined),
-      };
-    return { include: () => undefined, apply: () => Promise.resolve(planFailure(plan)) };
-  }
+function writeOf({ facts, values, minted }: Planned): CredentialWrite {
   return {
-    include: () => undefined,
-    apply: async () => {
-      for (const { path, values, expectedVersion } of writes) {
-        const written = await store.write(tenant.tenantId, path, values, { expectedVersion });
-        if (!written.ok) return planFailure(written);
-      }
-      return undefined;
-    },
-  };
-}
-
-function planFailure(failure: { readonly reason: string; readonly message: string }): Rejection {
-  if (failure.reason !== 'conflict') return secretFailureRejection(failure as SecretFailure, 'secrets');
-  return {
-    ...reject('secrets_store_unavailable', {
-      field: 'secrets',
-      received: '(none)',
-      why: `${failure.message}: another write came between; send the request again.`,
-    }),
-    moved: true,
-    retryAfterSeconds: 1,
+    path: facts.path,
+    values,
+    expectedVersion: facts.newest,
+    stored: facts.stored,
+    settle: (record, version) => writtenCredential(record, version, minted),
   };
 }

@@ -93,7 +93,7 @@ export async function admitCanary(
     admission.limits,
   );
   if (isRejection(draft)) return inBody(field, draft);
-  const admitted = await admitSpec(admission, caller, draft, stable.spec);
+  const admitted = await admitSpec(admission, caller, draft, stable.spec, { beside: true });
   if (isRejection(admitted)) return inBody(field, admitted);
   const { spec } = admitted;
   const hash = specHash(spec);

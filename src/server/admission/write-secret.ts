@@ -1,20 +1,21 @@
 import { secretAnchor, secretMaterialFields } from '../../core/contract/deployment-body.ts';
-import type { SecretWriteDraft } from '../../core/contract/secret-draft.ts';
+import { generatedKeys, type SecretWriteDraft } from '../../core/contract/secret-draft.ts';
 import { shape } from '../../core/contract/shape.ts';
 import type { Alteration } from '../../core/model/announcement.ts';
 import { isDnsLabel, type SecretPath, secretPathText } from '../../core/model/secret-path.ts';
-import { SecretValue } from '../../core/model/secret-value.ts';
+import type { MintPolicy } from '../../core/model/credential.ts';
+import { mintedAfter, strictestAnchor, writtenCredential } from '../../core/planner/credentials.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { secretWriteRules } from '../../core/rules/secrets/write.ts';
 import { REGISTRY_NAMESPACE } from '../registry/credentials.ts';
-import { mintSecrets } from '../secrets/generate.ts';
-import { type SecretValues, versionToExpect } from '../secrets/port.ts';
+import type { SecretValues } from '../secrets/port.ts';
 import { joinId } from '../store/keys.ts';
 import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
-import { planDocuments, secretFailureRejection } from './secret-material.ts';
+import { type CredentialFacts, readCredential, secretFailureRejection } from './credential-facts.ts';
+import { overwritesAnchored, plannedMaterial, rotationInProgress, sentValues } from './secret-material.ts';
 
 export const secretWriteBody = shape({
   type: 'object',
@@ -77,29 +78,34 @@ function splitRejection(
 interface Composed {
   readonly values: SecretValues;
   readonly alterations: readonly Alteration[];
+  readonly minted: Readonly<Record<string, MintPolicy>>;
 }
 
 /** The new document. With an anchor that forbids it, a key that exists is not minted again, and that is said. */
-function compose(admission: Admission, body: SecretWriteDraft, existing: SecretValues): Composed {
-  const values = new Map<string, SecretValue>();
-  for (const [key, value] of Object.entries(body.values ?? {})) values.set(key, new SecretValue(value));
+function compose(
+  admission: Admission,
+  caller: Caller,
+  body: SecretWriteDraft,
+  { path, values: existing, record }: CredentialFacts,
+  anchor: string | undefined,
+): Composed {
+  const values = sentValues(admission.secrets, caller, path, body, existing);
+  const made = new Map(generatedKeys(body.generate));
   const alterations: Alteration[] = [];
-  const mayMintAgain = body.anchor === undefined || body.anchor === 'process';
-  if (body.generate !== undefined) {
-    for (const [key, minted] of mintSecrets(body.generate, admission.secrets.policy)) {
-      const kept = mayMintAgain ? undefined : existing.get(key);
-      values.set(key, kept ?? minted);
-      if (kept !== undefined) {
-        alterations.push({
-          field: 'generate.keys',
-          from: key,
-          to: '(kept)',
-          why: `${key} exists and its anchor is ${body.anchor}, so it is not minted again`,
-        });
-      }
-    }
+  for (const key of anchor === undefined || anchor === 'process' ? [] : made.keys()) {
+    const kept = existing.get(key);
+    if (kept === undefined) continue;
+    values.set(key, kept);
+    made.delete(key);
+    alterations.push({
+      field: 'generate.keys',
+      from: key,
+      to: '(kept)',
+      why: `${key} exists and its anchor is ${anchor}, so it is not minted again`,
+    });
   }
-  return { values, alterations };
+  const typed = new Set(Object.keys(body.values ?? {}));
+  return { values, alterations, minted: mintedAfter(record.minted, values.keys(), made, typed) };
 }
 
 export async function writeSecret(
@@ -119,16 +125,29 @@ export async function writeSecret(
     const split = splitRejection(admission, caller, path);
     if (split) return split;
     const { tenant } = caller;
-    const existing = await admission.secrets.store.read(tenant.tenantId, path);
-    if (!existing.ok && existing.reason !== 'missing') return secretFailureRejection(existing, 'name');
-    const before = existing.ok ? existing.values : new Map<string, SecretValue>();
-    const expectedVersion = versionToExpect(existing);
-    const outdated = revisionRejection(ifMatch, expectedVersion);
+    const { secrets } = admission;
+    const facts = await readCredential(secrets, tenant, caller, path);
+    if ('ok' in facts) return secretFailureRejection(facts, 'name');
+    const { stored, newest, values: before } = facts;
+    const outdated = revisionRejection(ifMatch, newest);
     if (outdated) return outdated;
-    const { values, alterations } = compose(admission, body, before);
-    const planned = await planDocuments(admission.secrets, tenant, [{ path, values, expectedVersion }]);
-    const failed = await planned.apply();
+    if (facts.record.rotation !== undefined) return rotationInProgress(path, 'name');
+    const anchor = strictestAnchor([body.anchor, ...secrets.references.anchors(tenant.tenantId, path)]);
+    const { values, alterations, minted } = compose(admission, caller, body, facts, anchor);
+    const overwritten = overwritesAnchored(anchor, path, before, values, 'values');
+    if (overwritten) return overwritten;
+    const material = plannedMaterial(secrets, caller, [
+      {
+        path,
+        values,
+        expectedVersion: newest,
+        stored,
+        settle: (record, version) => writtenCredential(record, version, minted),
+      },
+    ]);
+    const failed = await material.apply();
     if (failed) return failed;
+    const version = material.version(path);
     const transaction = tenant.transaction();
     if (path.namespace !== REGISTRY_NAMESPACE) {
       const id = joinId(path.label);
@@ -137,23 +156,23 @@ export async function writeSecret(
       if (claimed?.record.namespace !== path.namespace)
         transaction.put('secret-labels', id, { namespace: path.namespace });
     }
-    planned.include(transaction);
+    material.include(transaction);
     const subject = { kind: 'Secret', name: secretPathText(path) } as const;
     admission.journal.audit(transaction, tenant.tenantId, caller, 'secret.written', subject);
     admission.journal.event(transaction, tenant.tenantId, {
       kind: 'secret.written',
       subject,
-      message: `${subject.name} written: version ${expectedVersion + 1}`,
-      details: { version: expectedVersion + 1, keys: [...values.keys()] },
+      message: `${subject.name} written: version ${version}`,
+      details: { version, keys: [...values.keys()] },
     });
     const removed = [...before.keys()].filter((key) => !values.has(key)).map((key) => `keys[${key}]`);
     return {
       answer: {
-        status: existing.ok ? 200 : 201,
+        status: facts.exists ? 200 : 201,
         body: {
           path: secretPathText(path),
           keys: [...values.keys()].sort(),
-          version: expectedVersion + 1,
+          version,
           alterations,
           warnings: [],
           removed,

@@ -448,4 +448,24 @@ export const RECORD_SCHEMAS = {
     },
   },
   Secret: { type: 'object', properties: { path: text, keys: texts, version: integer } },
+  CredentialRotated: {
+    type: 'object',
+    properties: {
+      path: text,
+      phase: text,
+      next: text,
+      version: { type: 'integer', description: 'In service: what containers outside the rotation receive.' },
+      rotation: {
+        type: 'object',
+        description: 'While it lasts.',
+        properties: { phase: text, next: integer, previous: integer },
+      },
+      consumers: {
+        type: 'array',
+        description: 'Deployments that were moved.',
+        items: { type: 'object', properties: { deployment: text, secretsVersion: integer } },
+      },
+      warnings,
+    },
+  },
 } as const;

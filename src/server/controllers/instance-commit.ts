@@ -31,7 +31,7 @@ export function planTransaction(
 
 function addInstances(
   deps: ControllerDeps,
-  { id, instances, deployment, canary }: DeploymentFacts,
+  { tenant, id, instances, deployment, canary }: DeploymentFacts,
   plan: InstancePlan,
   transaction: Transaction,
 ): void {
@@ -51,6 +51,7 @@ function addInstances(
       .expect('instances', key, instances.get(record.id))
       .delete('instances', key)
       .delete('observations', key);
+    if (tenant.get('secret-deliveries', key) !== undefined) transaction.delete('secret-deliveries', key);
   }
   if (deployment === undefined || plan.create.length + (plan.createCanary?.length ?? 0) === 0) return;
   const createdAt = deps.clock.now().toISOString();

@@ -52,6 +52,7 @@ function addInstances(
       .expect('instances', key, instances.get(record.id))
       .delete('instances', key)
       .delete('observations', key)
+      .delete('secret-deliveries', key)
       .delete('job-captures', key);
   }
   if (plan.create === undefined || job === undefined) return;

@@ -37,6 +37,8 @@ export interface DispatchOptions {
   readonly access: AccessDependencies;
   readonly journal: Journal;
   readonly secrets: SecretsStore;
+  /** Of secret paths, that the policy grants. */
+  readonly namespaces: readonly string[];
   readonly credentials: RegistryCredentialSource;
   readonly regions: readonly Region[];
   readonly timers: {
@@ -108,7 +110,15 @@ export class Dispatch {
     });
     this.#reports = new Reports({ store, placed: this.placed, journal, log });
     this.#networks = new NetworkReports({ store, journal, log });
-    this.#resolver = new Resolver({ store, placed: this.placed, secrets, credentials, journal, log });
+    this.#resolver = new Resolver({
+      store,
+      placed: this.placed,
+      secrets,
+      namespaces: options.namespaces,
+      credentials,
+      journal,
+      log,
+    });
     this.#sessions = new Sessions(
       {
         ...options,

@@ -6,6 +6,7 @@ import type { TenantId } from '../../core/model/ids.ts';
 import { jobOfOwner } from '../../core/model/job.ts';
 import { parseImageReference } from '../../core/model/image-reference.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
+import { secretPathText, splitSecretPath } from '../../core/model/secret-path.ts';
 import type { Journal } from '../journal/journal.ts';
 import {
   CredentialStoreDeniedError,
@@ -13,7 +14,9 @@ import {
   type RegistryCredentialSource,
 } from '../registry/credentials.ts';
 import type { SecretsStore } from '../secrets/port.ts';
-import { resolveEnvironment } from '../secrets/resolve.ts';
+import { credentialId, credentialOf } from '../secrets/credential-writes.ts';
+import { type ResolvedEnvironment, resolveEnvironment } from '../secrets/resolve.ts';
+import type { Stored } from '../store/collection.ts';
 import { joinId } from '../store/keys.ts';
 import type { Store } from '../store/store.ts';
 import { Transaction } from '../store/transaction.ts';
@@ -22,6 +25,8 @@ import type { AgentSession } from './session.ts';
 
 /** Answers under way for one session; an agent makes a few containers at a time. */
 const MAX_RESOLVING = 64;
+/** A rotation that moves meanwhile makes the answer outdated. */
+const MAX_ATTEMPTS = 8;
 const CREDENTIALS_DEADLINE_MS = 3000;
 /** Deployments whose last failure is remembered, so that a retry does not publish it again. */
 const MAX_REMEMBERED = 10_000;
@@ -30,6 +35,8 @@ export interface ResolverOptions {
   readonly store: Store;
   readonly placed: PlacedInstances;
   readonly secrets: SecretsStore;
+  /** Granted to tenants now. */
+  readonly namespaces: readonly string[];
   readonly credentials: RegistryCredentialSource;
   readonly journal: Journal;
   readonly log: Logger;
@@ -95,11 +102,10 @@ export class Resolver {
         reason: 'not_assigned',
         message: 'this instance is not assigned to this node in this form',
       };
-    const { instance, spec } = found;
-    const tenant = this.#options.store.forTenant(tenantId);
-    const rotation = tenant.get('deployments', joinId(instance.deployment))?.record.rotation;
+    const { stored, spec } = found;
+    const instance = stored.record;
     const [resolved, registry] = await Promise.all([
-      resolveEnvironment(this.#options.secrets, tenantId, spec, rotation),
+      this.#delivered(tenantId, stored, spec),
       this.#registry(tenantId, spec),
     ]);
     if (!resolved.ok) return this.#failed(tenantId, instance, resolved);
@@ -118,9 +124,11 @@ export class Resolver {
   #assigned(
     { identity: { tenantId, node } }: AgentSession,
     request: Resolve,
-  ): { readonly instance: InstanceRecord; readonly spec: DeploymentSpec } | undefined {
-    const instance = this.#options.placed.find(tenantId, node, request.instanceId)?.record;
+  ): { readonly stored: Stored<InstanceRecord>; readonly spec: DeploymentSpec } | undefined {
+    const stored = this.#options.placed.find(tenantId, node, request.instanceId);
+    const instance = stored?.record;
     if (
+      stored === undefined ||
       instance?.wanted !== 'run' ||
       instance.specHash !== request.specHash ||
       instance.secretsVersion !== request.secretsVersion
@@ -129,7 +137,49 @@ export class Resolver {
     const spec = this.#options.store
       .forTenant(tenantId)
       .get('specs', joinId(instance.deployment, instance.specHash))?.record;
-    return spec === undefined ? undefined : { instance, spec };
+    return spec === undefined ? undefined : { stored, spec };
+  }
+
+  /**
+   * What the container is given, once it is recorded that it has it: a rotation that ends meanwhile would otherwise not know
+   * of this holder. Whoever takes no part also touches the credential, so that a phase that was decided without it fails.
+   */
+  async #delivered(
+    tenantId: TenantId,
+    instance: Stored<InstanceRecord>,
+    spec: DeploymentSpec,
+  ): Promise<ResolvedEnvironment> {
+    const { store, secrets, namespaces } = this.#options;
+    const tenant = store.forTenant(tenantId);
+    for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
+      const { rotation } = tenant.get('deployments', joinId(instance.record.deployment))?.record ?? {};
+      const held = new Map(
+        spec.secrets.flatMap(({ vault_path }) => {
+          const path = splitSecretPath(vault_path);
+          return path === undefined
+            ? []
+            : [[vault_path, { path, stored: credentialOf(tenant, path) }] as const];
+        }),
+      );
+      const resolved = await resolveEnvironment(secrets, tenantId, spec, {
+        rotation,
+        namespaces,
+        credential: (path) => held.get(secretPathText(path))?.stored?.record,
+      });
+      if (!resolved.ok || held.size === 0) return resolved;
+      const transaction = tenant.transaction().expect('instances', instance.id, instance);
+      for (const [text, { path, stored }] of held) {
+        transaction.expect('credentials', credentialId(path), stored);
+        const isApart =
+          resolved.versions[text]?.next === undefined && resolved.versions[text]?.previous === undefined;
+        if (stored?.record.rotation !== undefined && isApart)
+          transaction.put('credentials', credentialId(path), stored.record);
+      }
+      transaction.put('secret-deliveries', instance.id, { versions: resolved.versions });
+      if ((await tenant.commit(transaction)).ok) return resolved;
+      if (tenant.get('instances', instance.id)?.modRevision !== instance.modRevision) break;
+    }
+    return { ok: false, reason: 'unavailable', message: 'the credentials changed meanwhile; ask again' };
   }
 
   async #registry(

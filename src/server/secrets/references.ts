@@ -2,7 +2,7 @@ import type { CanaryRecord } from '../../core/model/canary.ts';
 import type { DeploymentRecord, DeploymentSpec } from '../../core/model/deployment.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import { jobOfOwner, type JobRecord, jobWorkload } from '../../core/model/job.ts';
-import { splitSecretPath } from '../../core/model/secret-path.ts';
+import { type SecretPath, splitSecretPath } from '../../core/model/secret-path.ts';
 import type { StoreView, ViewChange } from '../store/view.ts';
 
 /** A deployment, or a job. */
@@ -113,6 +113,15 @@ export class SecretReferences {
       if (deploymentOf(reader) !== except) return namespace;
     }
     return undefined;
+  }
+
+  /** How everybody who reads the path holds on to it, but for what is stored under the name `except`. */
+  anchors(tenantId: TenantId, { label, namespace }: SecretPath, except?: string): readonly string[] {
+    return [...(this.#tenants.get(tenantId)?.get(label) ?? [])].flatMap(([reader, reading]) =>
+      deploymentOf(reader) === except || reading.namespace !== namespace
+        ? []
+        : reading.consumers.map(({ anchor }) => anchor),
+    );
   }
 
   consumers(tenantId: TenantId, label: string): readonly SecretConsumer[] {

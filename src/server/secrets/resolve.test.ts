@@ -34,7 +34,7 @@ function opened() {
     rotation?: RotationState,
     from: SecretsStore = store,
   ) => {
-    const resolved = await resolveEnvironment(from, tenant, { secrets }, rotation);
+    const resolved = await resolveEnvironment(from, tenant, { secrets }, { rotation });
     return resolved.ok
       ? Object.fromEntries([...resolved.env].map(([name, value]) => [name, value.reveal()]))
       : resolved;
@@ -85,7 +85,7 @@ describe('resolution at container creation', () => {
     ).toMatchObject({ reason: 'missing_document' });
     expect(await resolve([entry('Y', 'resources')])).toMatchObject({ ok: false, reason: 'missing_document' });
     const composed = { secrets: [DB], composedEnvironment: { U: '{{secret.db.user}}' } };
-    const partial = await resolveEnvironment(store, tenant, composed, undefined);
+    const partial = await resolveEnvironment(store, tenant, composed);
     expect(partial).toMatchObject({
       ok: false,
       reason: 'missing_key',

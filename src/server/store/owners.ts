@@ -112,6 +112,9 @@ export const TENANT_OWNERS: Ownerships<keyof TenantRecords> = {
   networks: ASKED,
   'network-observations': written('agents', { kind: 'networks' }),
   'secret-labels': ASKED,
+  // `writing` is committed before a remote store is written, for a request that may still be refused.
+  credentials: { owner: 'requests', unasked: { updates: ['writing', 'refused'] } },
+  'secret-deliveries': written('agents', ...OF_WORKLOAD),
   quota: ASKED,
 };
 

@@ -1,5 +1,6 @@
 import type { BackupRecord, BackupSummary } from '../../core/model/backup.ts';
 import type { CanaryRecord } from '../../core/model/canary.ts';
+import type { CredentialRecord, SecretDeliveries } from '../../core/model/credential.ts';
 import type { DeploymentRecord, DeploymentSpec, DeploymentStatus } from '../../core/model/deployment.ts';
 import type { ArchiveRecord, AuditRecord, EventRecord } from '../../core/model/event.ts';
 import type { TenantId } from '../../core/model/ids.ts';
@@ -123,6 +124,10 @@ export interface TenantRecords {
   'network-observations': NetworkObservation;
   /** label: all references to one credential use one namespace (spec 2.4) */
   'secret-labels': { readonly namespace: string };
+  /** namespace / label */
+  credentials: CredentialRecord;
+  /** deployment or job owner / instance id: written by dispatch before the material is sent, gone with the instance */
+  'secret-deliveries': SecretDeliveries;
   /** the one record: `quota` */
   quota: Quota;
 }

@@ -61,6 +61,20 @@ function rotation(phases: readonly string[], body: Json): Ask {
   };
 }
 
+/** A write of the document of a deployment that rotates it. */
+function writtenAfter(phases: readonly string[]): Ask {
+  return async (stage) => {
+    const path = `/api/v1/secrets/resources/${stage.fresh()}`;
+    await stage.call('PUT', path, { body: { values: { password: 'one' } } });
+    for (const phase of phases) {
+      const answer = await stage.call('POST', `${path}/rotate`, { body: { phase } });
+      if (answer.status !== 200)
+        throw new Error(`the phase ${phase} of the case was refused: ${answer.text}`);
+    }
+    return { method: 'PUT', path, options: { body: { values: { password: 'two' } } } };
+  };
+}
+
 /** An instance that an agent reported with older material. */
 function behind(phase: InstanceObservation['phase'], secretsVersion: number | undefined): Ask {
   return async (stage) => {
@@ -334,6 +348,25 @@ export const secretMaterialCases: readonly Case[] = [
   ...inside('rotation_rollout_incomplete', {
     'an instance with the current material': behind('running', 1),
     'one that has exited': behind('exited', 0),
+  }),
+  ...refused('secret_rotation_in_progress', 'name', {
+    staged: writtenAfter(['stage']),
+    promoted: writtenAfter(['stage', 'promote']),
+  }),
+  ...refused('secret_rotation_in_progress', 'secrets[0].values', {
+    'material of a deployment': async (stage) => {
+      const name = await rotatable(stage);
+      await stage.call('POST', `${DEPLOYMENTS}/${name}/secrets/rotate`, { body: { phase: 'stage' } });
+      const { body } = await stage.call('GET', `${DEPLOYMENTS}/${name}`);
+      const [entry] = body['secrets'] as readonly Json[];
+      const secrets = [{ ...entry, values: { password: 'two' } }];
+      return { method: 'PUT', path: `${DEPLOYMENTS}/${name}`, options: { body: { secrets } } };
+    },
+  }),
+  ...inside('secret_rotation_in_progress', {
+    'before it': writtenAfter([]),
+    retired: writtenAfter(['stage', 'promote', 'retire']),
+    aborted: writtenAfter(['stage', 'abort']),
   }),
   ...refused('secret_not_found', 'name', {
     'metadata of a missing document': (stage) => ({

@@ -26,6 +26,7 @@ import { createRegistryCredentials } from '../../../src/server/registry/credenti
 import { rootKeyFrom } from '../../../src/server/secrets/embedded/root-keys.ts';
 import { createEmbeddedSecrets } from '../../../src/server/secrets/embedded/store.ts';
 import type { SecretsStore } from '../../../src/server/secrets/port.ts';
+import { CredentialWrites } from '../../../src/server/secrets/credential-writes.ts';
 import { SecretReferences } from '../../../src/server/secrets/references.ts';
 import type { Kv } from '../../../src/server/store/kv.ts';
 import { createMemoryKv } from '../../../src/server/store/memory.ts';
@@ -188,7 +189,15 @@ export class Plane {
       log,
       pause,
     });
-    this.resolver = new Resolver({ store, placed, secrets, credentials, journal, log });
+    this.resolver = new Resolver({
+      store,
+      placed,
+      secrets,
+      namespaces: policy.namespaces,
+      credentials,
+      journal,
+      log,
+    });
     const admission: Admission = {
       store,
       eraser: new TenantEraser({ store, secrets, journal, clock: time, warn: () => undefined }),
@@ -205,7 +214,12 @@ export class Plane {
       },
       parseSchedule,
       imageCheck: { check: async () => ({ kind: 'found', digest: 'sha256:0' }) },
-      secrets: { store: secrets, references: new SecretReferences(store.view), policy },
+      secrets: {
+        store: secrets,
+        references: new SecretReferences(store.view),
+        policy,
+        writes: new CredentialWrites(secrets),
+      },
       residency: { enforcement: true, regions: DEFAULT_REGIONS },
       logAlteration: () => undefined,
     };

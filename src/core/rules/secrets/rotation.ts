@@ -1,4 +1,4 @@
-import type { RotationRefusal } from '../../model/rotation-phase.ts';
+import type { Behind, RotationRefusal } from '../../model/rotation-phase.ts';
 import { reject } from '../../rejections/reject.ts';
 import type { Rejection } from '../../rejections/rejection.ts';
 import { received } from '../../rejections/redaction.ts';
@@ -13,18 +13,24 @@ export function rotationRejection(refusal: RotationRefusal, phase: unknown): Rej
       return reject('rotation_transition_invalid', {
         ...parts,
         expected: refusal.next,
-        why: `Phases advance in order, so that at no time zero credentials are valid; the next one is ${refusal.next}.`,
+        why:
+          refusal.why ??
+          `Phases advance in order, so that at no time zero credentials are valid; the next one is ${refusal.next}.`,
       });
     case 'rollout_incomplete':
       return reject('rotation_rollout_incomplete', {
         ...parts,
-        expected: `every running instance at secretsVersion ${refusal.secretsVersion}`,
-        why: `${refusal.behind.length} running instance(s) still carry older material: ${named(refusal.behind)}.`,
+        expected: refusal.until,
+        why: `${listed(refusal.behind.map(told))}.`,
       });
   }
 }
 
-function named(ids: readonly string[]): string {
-  const shown = ids.slice(0, MAX_NAMED).join(', ');
-  return ids.length > MAX_NAMED ? `${shown} and ${ids.length - MAX_NAMED} more` : shown;
+function told({ workload, instances, why }: Behind): string {
+  return instances.length === 0 ? `${workload} ${why}` : `${workload} (${listed(instances)}): ${why}`;
+}
+
+function listed(words: readonly string[]): string {
+  const shown = words.slice(0, MAX_NAMED).join('; ');
+  return words.length > MAX_NAMED ? `${shown} and ${words.length - MAX_NAMED} more` : shown;
 }

@@ -153,13 +153,17 @@ describe('rotation refusals', () => {
       received: 'retire',
       expected: 'promote',
     });
-    const behind = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
+    const instances = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
+    const behind = [{ workload: 'web', instances, why: 'not yet carrying secretsVersion 4' }];
     const rejection = rotationRejection(
-      { reason: 'rollout_incomplete', secretsVersion: 4, behind },
+      { reason: 'rollout_incomplete', until: 'promote, later', behind },
       'promote',
     );
-    expect(rejection).toMatchObject({ code: 'rotation_rollout_incomplete', field: 'phase' });
-    expect(rejection.why).toContain('7 running');
-    expect(rejection.why).toContain('2 more');
+    expect(rejection).toMatchObject({
+      code: 'rotation_rollout_incomplete',
+      field: 'phase',
+      expected: 'promote, later',
+    });
+    expect(rejection.why).toContain('web (a; b; c; d; e and 2 more): not yet');
   });
 });

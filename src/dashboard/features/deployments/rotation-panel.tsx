@@ -9,7 +9,14 @@ import { Panel } from '../../components/page.tsx';
 import { useToast } from '../../components/toast.tsx';
 import type { Deployment, DeploymentWritten, Instance } from '../../lib/records.ts';
 import { deploymentPath, useDeploymentWritten } from './deployment-queries.ts';
-import { type CredentialState, PHASE_VERB, ROTATION_STEPS, type RotationStep } from './rotation-steps.ts';
+import type { RotationPhase } from '../../../core/model/deployment.ts';
+import {
+  ABORT_MEANING,
+  type CredentialState,
+  PHASE_VERB,
+  ROTATION_STEPS,
+  type RotationStep,
+} from './rotation-steps.ts';
 
 const TONES: Readonly<Record<CredentialState, Tone>> = {
   'in use': 'ok',
@@ -92,7 +99,8 @@ export function RotationPanel({
   const { can } = useSession();
   const written = useDeploymentWritten();
   const { done } = useToast();
-  const [isAsking, setAsking] = useState(false);
+  const [asking, setAsking] = useState<RotationPhase>();
+  const [isAsking, setOpen] = useState(false);
   const [secret, setSecret] = useState('');
   if (secrets.length === 0)
     return (
@@ -106,11 +114,16 @@ export function RotationPanel({
     ROTATION_STEPS.findIndex((step) => step.phase === phase),
   );
   const behind = behindOf(deployment, instances);
+  const asked = asking ?? next;
+  const ask = (wanted: RotationPhase) => {
+    setAsking(wanted);
+    setOpen(true);
+  };
   const advance = async () => {
     await api.call<DeploymentWritten>('POST', `${deploymentPath(name)}/secrets/rotate`, {
-      body: { phase: next, ...(secret === '' ? {} : { secret }) },
+      body: { phase: asked, ...(secret === '' ? {} : { secret }) },
     });
-    done(`Rotation of ${name}: ${next} is rolling out.`);
+    done(`Rotation of ${name}: ${asked} is rolling out.`);
     await written(name);
   };
   return (
@@ -136,7 +149,8 @@ export function RotationPanel({
                   </select>
                 </label>
               ) : null}
-              <Button tone="primary" onClick={() => setAsking(true)}>
+              {next === 'stage' ? null : <Button onClick={() => ask('abort')}>{PHASE_VERB.abort}</Button>}
+              <Button tone="primary" onClick={() => ask(next)}>
                 {PHASE_VERB[next]}
               </Button>
             </>
@@ -179,18 +193,18 @@ export function RotationPanel({
         </ul>
       </Panel>
       <Confirm
-        title={PHASE_VERB[next]}
-        action={next[0]?.toUpperCase() + next.slice(1)}
-        danger={next === 'retire'}
+        title={PHASE_VERB[asked]}
+        action={asked[0]?.toUpperCase() + asked.slice(1)}
+        danger={asked === 'retire'}
         isOpen={isAsking}
-        onClose={() => setAsking(false)}
+        onClose={() => setOpen(false)}
         onConfirm={advance}
       >
         <p>
-          {ROTATION_STEPS.find((step) => step.phase === next)?.meaning} Every instance of{' '}
-          <strong>{name}</strong> is recreated, one after the other.
+          {asked === 'abort' ? ABORT_MEANING : ROTATION_STEPS.find((step) => step.phase === asked)?.meaning}{' '}
+          Every instance of <strong>{name}</strong> is recreated, one after the other.
         </p>
-        {next === 'retire' ? (
+        {asked === 'retire' ? (
           <p className="text-muted">
             Before you go on: does everything that uses the old credential have the new one?
           </p>

@@ -48,4 +48,7 @@ export const PHASE_VERB: Readonly<Record<RotationPhase, string>> = {
   stage: 'Stage the new credential',
   promote: 'Promote the new credential',
   retire: 'Retire the old credential',
+  abort: 'Abort the rotation',
 };
+
+export const ABORT_MEANING = 'The old credential is delivered alone again, as it was before the rotation.';

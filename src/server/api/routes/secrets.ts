@@ -3,15 +3,22 @@ import type { Draft } from '../../../core/contract/shape.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import { checkResourceName } from '../../../core/rules/secrets/path.ts';
 import type { Admission, Outcome } from '../../admission/admission.ts';
+import { rotateCredential, rotateCredentialBody } from '../../admission/rotate-credential.ts';
 import { rotateBody, rotateSecrets } from '../../admission/rotate-secrets.ts';
 import { readSecretMetadata, secretWriteBody, writeSecret } from '../../admission/write-secret.ts';
-import { secretFailureRejection } from '../../admission/secret-material.ts';
+import { secretFailureRejection } from '../../admission/credential-facts.ts';
 import type { DescribedSecret } from '../../secrets/port.ts';
 import { pageReply, pageRequest } from '../paging.ts';
 import { LIST_QUERY, type Reply, type Route, type RouteRequest, route } from '../route.ts';
 import { guardedReply, writeReply } from '../write-reply.ts';
 import { MATERIAL_CODES } from './deployment-codes.ts';
 
+const ROTATION_CODES = [
+  'rotation_transition_invalid',
+  'rotation_rollout_incomplete',
+  'secret_rotation_in_progress',
+  'secret_environment_collision',
+] as const;
 const WRITE_CODES = [
   'secret_path_namespace',
   'secret_path_name',
@@ -135,7 +142,7 @@ export function secretRoutes(admission: Admission): Route[] {
       permission: 'secrets.write',
       tenant: 'credential',
       body: { shape: secretWriteBody },
-      codes: WRITE_CODES,
+      codes: [...WRITE_CODES, 'secret_rotation_in_progress', 'anchored_secret_overwritten'],
       success: {
         status: 200,
         description: 'Metadata only: path, keys, version. 201 when the document is new.',
@@ -181,18 +188,47 @@ export function secretRoutes(admission: Admission): Route[] {
     }),
     route({
       method: 'POST',
+      path: '/api/v1/secrets/{namespace}/{name}/rotate',
+      summary: 'Take every consumer of a credential through one phase of its rotation',
+      tag: 'Secrets',
+      permission: 'secrets.write',
+      tenant: 'credential',
+      body: { shape: rotateCredentialBody },
+      codes: [
+        'secret_path_namespace',
+        'secret_path_name',
+        'secret_not_found',
+        ...ROTATION_CODES,
+        ...WRITE_CODES.slice(3),
+      ],
+      success: {
+        status: 200,
+        description: 'The phase, the version in service and the deployments that were moved.',
+        schema: { $ref: '#/components/schemas/CredentialRotated' },
+      },
+      handle: async (request) =>
+        writeReply(
+          await rotateCredential(
+            admission,
+            request.caller,
+            pathOf(request),
+            request.body as Draft<typeof rotateCredentialBody>,
+          ),
+        ),
+    }),
+    route({
+      method: 'POST',
       path: '/api/v1/deployments/{name}/secrets/rotate',
-      summary: "Advance the rotation of a deployment's secrets: stage, promote, retire",
+      summary: "Advance the rotation of a deployment's secrets: stage, promote, retire, or abort",
       tag: 'Secrets',
       permission: 'secrets.write',
       tenant: 'credential',
       body: { shape: rotateBody },
       codes: [
         'deployment_not_found',
-        'rotation_transition_invalid',
-        'rotation_rollout_incomplete',
         'secret_name_invalid',
         'secret_not_found',
+        ...ROTATION_CODES,
         ...WRITE_CODES.slice(3),
       ],
       success: {

@@ -1,0 +1,122 @@
+import type { CredentialRecord, CredentialRotation, MintPolicy } from '../model/credential.ts';
+import { parseAnchor, type SecretAnchor } from '../model/secret-anchor.ts';
+import { pruned } from './rotation.ts';
+
+/** A document that Berth has no record of yet: whatever the store holds was written by another hand. */
+export const UNKNOWN: CredentialRecord = { current: 0, known: 0 };
+
+function isRefused({ refused, writing }: CredentialRecord, version: number): boolean {
+  return refused?.includes(version) === true || version === (writing?.expected ?? Number.NaN) + 1;
+}
+
+/**
+ * May a container outside a rotation receive this version? What is in service; or what another hand wrote after that was
+ * settled, which is how a tool outside changes a credential. During a rotation such a version waits.
+ */
+export function isDeliverable(record: CredentialRecord, version: number): boolean {
+  if (version === record.current) return true;
+  return record.rotation === undefined && version > record.known && !isRefused(record, version);
+}
+
+/** The version that a container outside a rotation receives; 0: none. */
+export function deliverableVersion(record: CredentialRecord, versions: readonly number[]): number {
+  const found = versions.filter((version) => isDeliverable(record, version));
+  return Math.max(0, ...found);
+}
+
+/** The newest version that another hand put into the store and that is not in service; undefined: there is none. */
+export function waitingVersion(record: CredentialRecord, versions: readonly number[]): number | undefined {
+  const { current, rotation } = record;
+  const floor = Math.max(current, rotation?.next ?? 0);
+  const found = versions.filter((version) => version > floor && !isRefused(record, version));
+  return found.length === 0 ? undefined : Math.max(...found);
+}
+
+export interface StageFacts {
+  /** Readable versions of the store, before this request wrote anything. */
+  readonly versions: readonly number[];
+  /** The version that was written for this rotation. */
+  readonly written?: number;
+}
+
+/**
+ * The overlap that a first `stage` begins. What was written becomes `next`, and what containers receive now stays in service.
+ * Without it the newest version of another hand is taken; where there is none, the rotation renews nothing.
+ */
+export function beginRotation(
+  record: CredentialRecord,
+  { versions, written }: StageFacts,
+): CredentialRotation {
+  const delivered = deliverableVersion(record, versions);
+  if (written !== undefined) {
+    return { phase: 'staged', next: written, previous: delivered === 0 ? written : delivered, written: true };
+  }
+  const next = waitingVersion(record, versions) ?? delivered;
+  return { phase: 'staged', next, previous: inService(record, versions, next) };
+}
+
+/** Of a document without a record, the version before the newest is taken for the one in service. */
+function inService(record: CredentialRecord, versions: readonly number[], next: number): number {
+  if (record.current > 0) return record.current;
+  const before = versions.filter((version) => version < next);
+  return before.length === 0 ? next : Math.max(...before);
+}
+
+export function stagedCredential(
+  record: CredentialRecord,
+  rotation: CredentialRotation,
+  newest: number,
+): CredentialRecord {
+  return {
+    ...record,
+    current: rotation.previous,
+    known: Math.max(record.known, newest, rotation.next),
+    rotation,
+  };
+}
+
+/** After a write that was accepted: what was written is in service. */
+export function writtenCredential(
+  { writing: _done, ...record }: CredentialRecord,
+  version: number,
+  minted: Readonly<Record<string, MintPolicy>>,
+): CredentialRecord {
+  const { minted: _before, ...rest } = record;
+  return pruned({
+    ...rest,
+    current: version,
+    known: version,
+    ...(Object.keys(minted).length === 0 ? {} : { minted }),
+  });
+}
+
+/** How the keys of a document are made, after a write that generated some of them and was sent others. */
+export function mintedAfter(
+  before: CredentialRecord['minted'],
+  keys: Iterable<string>,
+  generated: ReadonlyMap<string, MintPolicy>,
+  sent: ReadonlySet<string>,
+): Readonly<Record<string, MintPolicy>> {
+  const policies: Record<string, MintPolicy> = {};
+  for (const key of keys) {
+    const kept =
+      before !== undefined && Object.hasOwn(before, key) && !sent.has(key) ? before[key] : undefined;
+    const policy = generated.get(key) ?? kept;
+    if (policy !== undefined) policies[key] = policy;
+  }
+  return policies;
+}
+
+const STRICTNESS: readonly SecretAnchor['kind'][] = ['process', 'external', 'volume'];
+
+/** What one consumer holds on to is not minted again by another; undefined: nobody says anything. */
+export function strictestAnchor(anchors: Iterable<string | undefined>): string | undefined {
+  let strictest: string | undefined;
+  let rank = -1;
+  for (const anchor of anchors) {
+    const kind = anchor === undefined ? undefined : parseAnchor(anchor)?.kind;
+    const here = kind === undefined ? -1 : STRICTNESS.indexOf(kind);
+    if (here > rank) [strictest, rank] = [anchor, here];
+  }
+  return strictest;
+}

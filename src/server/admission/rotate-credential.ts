@@ -1,0 +1,183 @@
+import { secretMaterialFields } from '../../core/contract/deployment-body.ts';
+import { type Draft, shape } from '../../core/contract/shape.ts';
+import type { Warning } from '../../core/model/announcement.ts';
+import type { CredentialRecord, CredentialRotation } from '../../core/model/credential.ts';
+import type { DeploymentRecord, RotationPhase } from '../../core/model/deployment.ts';
+import { ROTATION_PHASES, stepOf } from '../../core/model/rotation-phase.ts';
+import { type SecretPath, secretPathText } from '../../core/model/secret-path.ts';
+import type { RotationConsumer } from '../../core/planner/rotation.ts';
+import { isRejection } from '../../core/rejections/reject.ts';
+import type { Rejection } from '../../core/rejections/rejection.ts';
+import { rotationRejection } from '../../core/rules/secrets/rotation.ts';
+import type { Stored } from '../store/collection.ts';
+import { joinId } from '../store/keys.ts';
+import { type Admission, type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
+import { canaryWarnings } from './canary-stored.ts';
+import { writeTransaction } from './deployment-write.ts';
+import { isFailedRollout, phaseField, transitionInvalid } from './rotate-secrets.ts';
+import { materialRejection, movedDeployment, planMoves, readMove, rotationOf } from './rotation-moves.ts';
+import type { SentMaterial } from './secret-material.ts';
+import { secretPathRejection } from './write-secret.ts';
+
+export const rotateCredentialBody = shape({
+  type: 'object',
+  fields: { phase: phaseField, ...secretMaterialFields },
+});
+
+type Deployments = ReadonlyMap<string, Stored<DeploymentRecord>>;
+
+/** More would not fit into one commit of etcd. */
+const MAX_TOGETHER = 18;
+
+export function nextOfCredential(rotation: CredentialRotation | undefined): RotationPhase {
+  if (rotation === undefined) return 'stage';
+  return rotation.phase === 'staged' ? 'promote' : 'retire';
+}
+
+/** The deployments that the phase moves; for a phase out of order, the one that is due. */
+function movingOf(
+  caller: Caller,
+  phase: RotationPhase,
+  rotation: CredentialRotation | undefined,
+  consumers: readonly RotationConsumer[],
+  deployments: Deployments,
+): readonly string[] | Rejection {
+  const within = (step: ReturnType<typeof stepOf>) =>
+    consumers
+      .filter(({ name, pin }) => deployments.has(name) && stepOf(pin) === step)
+      .map(({ name }) => name);
+  const [idle, staged, promoted] = [within(undefined), within('staged'), within('promoted')];
+  const next = nextOfCredential(rotation);
+  const failed = { stage: staged, promote: promoted, retire: [], abort: [] }[phase].filter((name) => {
+    const record = deployments.get(name)?.record;
+    return record !== undefined && isFailedRollout(caller, record, phase);
+  });
+  if (rotation !== undefined && failed.length > 0) return failed;
+  if (phase === 'stage' && (rotation === undefined || (next === 'promote' && idle.length > 0))) return idle;
+  if (phase === 'abort' && rotation !== undefined) return [...staged, ...promoted];
+  if (phase !== next)
+    return transitionInvalid(
+      phase,
+      next,
+      `The next phase of this credential is ${next}${rotation === undefined ? '' : ', or abort'}.`,
+    );
+  if (phase === 'retire') return promoted;
+  if (idle.length === 0) return staged;
+  const behind = idle.map((workload) => ({ workload, instances: [], why: 'has not taken part in stage' }));
+  return rotationRejection(
+    {
+      reason: 'rollout_incomplete',
+      until: 'promote, after stage was asked for again, which takes them along',
+      behind,
+    },
+    phase,
+  );
+}
+
+function deploymentsOf({ tenant }: Caller, consumers: readonly RotationConsumer[]): Deployments {
+  return new Map(
+    consumers.flatMap(({ name, job }) => {
+      const stored = job === true ? undefined : tenant.get('deployments', joinId(name));
+      return stored === undefined ? [] : [[name, stored] as const];
+    }),
+  );
+}
+
+async function attempt(
+  admission: Admission,
+  caller: Caller,
+  path: SecretPath,
+  draft: Draft<typeof rotateCredentialBody>,
+): Promise<Attempt> {
+  const read = await readMove(admission, caller, path);
+  if (isRejection(read)) return read;
+  const { facts, consumers } = read;
+  const rotation = rotationOf(facts, consumers);
+  const phase = ROTATION_PHASES.find((one) => one === draft.phase);
+  if (phase === undefined) {
+    const next = nextOfCredential(rotation);
+    return transitionInvalid(
+      draft.phase,
+      next,
+      `The phases are ${ROTATION_PHASES.join(', ')}; the next is ${next}.`,
+    );
+  }
+  const deployments = deploymentsOf(caller, consumers);
+  const moving = movingOf(caller, phase, rotation, consumers, deployments);
+  if (isRejection(moving)) return moving;
+  if (moving.length > MAX_TOGETHER) return tooMany(phase, path, moving.length);
+  const material = draft as SentMaterial;
+  const malformed = materialRejection(admission, phase, material);
+  if (malformed) return malformed;
+  const planned = await planMoves(admission, caller, phase, [{ ...read, moving }], material);
+  if (isRejection(planned)) return planned;
+  const transaction = caller.tenant.transaction();
+  const warnings: Warning[] = [...planned.warnings];
+  const moved = moving.flatMap((name) => {
+    const stored = deployments.get(name);
+    if (stored === undefined) return [];
+    const next = movedDeployment(stored.record, phase, planned.rotations, admission.clock.now());
+    const details = { phase, credential: secretPathText(path) };
+    transaction.include(writeTransaction(admission, caller, next, stored, 'rotated', { details }).toCommit());
+    warnings.push(...canaryWarnings(caller.tenant, stored.record, next));
+    return { deployment: name, secretsVersion: next.spec.secretsVersion };
+  });
+  planned.include(transaction);
+  const record = planned.records.get(secretPathText(path)) ?? facts.record;
+  tell(admission, caller, path, phase, record, moving, transaction);
+  const body = {
+    path: secretPathText(path),
+    phase,
+    next: nextOfCredential(record.rotation),
+    version: record.current,
+    ...(record.rotation && { rotation: versionsOf(record.rotation) }),
+    consumers: moved,
+    alterations: [],
+    warnings,
+    removed: [],
+  };
+  return { answer: { status: 200, body }, transaction };
+}
+
+export function versionsOf({ phase, next, previous }: CredentialRotation) {
+  return phase === 'staged' ? { phase, next } : { phase, previous };
+}
+
+function tooMany(phase: RotationPhase, path: SecretPath, count: number): Rejection {
+  return transitionInvalid(
+    phase,
+    `${phase} of the deployments one by one: POST /api/v1/deployments/{name}/secrets/rotate`,
+    `${secretPathText(path)} is read by ${count} deployments, and at most ${MAX_TOGETHER} are moved in one commit.`,
+  );
+}
+
+function tell(
+  admission: Admission,
+  caller: Caller,
+  path: SecretPath,
+  phase: RotationPhase,
+  { current, rotation }: CredentialRecord,
+  consumers: readonly string[],
+  transaction: ReturnType<Caller['tenant']['transaction']>,
+): void {
+  const subject = { kind: 'Secret', name: secretPathText(path) } as const;
+  admission.journal.audit(transaction, caller.tenant.tenantId, caller, 'secret.rotated', subject);
+  admission.journal.event(transaction, caller.tenant.tenantId, {
+    kind: 'secret.rotated',
+    subject,
+    message: `${subject.name}: ${phase} accepted for ${consumers.length === 0 ? 'no deployment' : consumers.join(', ')}; version ${current} is in service`,
+    details: { phase, version: current, consumers, ...(rotation && versionsOf(rotation)) },
+  });
+}
+
+/** One phase of the whole credential: all its consumers in one commit, or none. */
+export async function rotateCredential(
+  admission: Admission,
+  caller: Caller,
+  path: SecretPath,
+  draft: Draft<typeof rotateCredentialBody>,
+): Promise<Outcome> {
+  const malformed = secretPathRejection(admission.limits.secretPolicy.namespaces, path);
+  if (malformed) return malformed;
+  return commitAttempts(admission, caller, () => attempt(admission, caller, path, draft));
+}
