@@ -36,6 +36,20 @@ function anchored(update: (volume: string, path: string) => Json) {
   };
 }
 
+/** A plain write of a document that is anchored to a mounted volume. */
+function overwritten(body: Json) {
+  return async (stage: Stage) => {
+    const volume = await plantVolume(stage);
+    const label = stage.fresh();
+    const values = { password: 'one', user: 'app' };
+    await stored(stage, {
+      volumes: mounts(volume),
+      secrets: [{ name: 'DB', vault_path: `resources/${label}`, anchor: `volume(${volume})`, values }],
+    });
+    return { method: 'PUT', path: `/api/v1/secrets/resources/${label}`, options: { body } };
+  };
+}
+
 /** Spec 7.3: references. */
 export const secretCases: readonly Case[] = [
   ...refused('anchored_secret_dropped', 'secrets', {
@@ -54,6 +68,15 @@ export const secretCases: readonly Case[] = [
       secrets: [{ name: 'STORE', vault_path: path, anchor: `volume(${volume})` }],
     })),
     'not sent': anchored(() => ({ replicas: 0 })),
+  }),
+  ...refused('anchored_secret_overwritten', 'values', {
+    changed: overwritten({ values: { password: 'two', user: 'app' } }),
+    dropped: overwritten({ values: { user: 'app' } }),
+    'dropped by what is generated': overwritten({ generate: { keys: ['password'] } }),
+  }),
+  ...inside('anchored_secret_overwritten', {
+    'the same values': overwritten({ values: { password: 'one', user: 'app' } }),
+    'more of them': overwritten({ values: { password: 'one', user: 'app', host: 'db' } }),
   }),
   ...refused('anchored_secret_repointed', 'secrets[0].vault_path', {
     'another path': anchored((volume) => ({
