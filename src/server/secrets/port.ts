@@ -133,11 +133,6 @@ export function failure(reason: SecretFailureReason, message: string): SecretFai
   return { ok: false, reason, message };
 }
 
-/** What a check-and-set write after this reading expects; 0 = nothing was ever there. */
-export function versionToExpect(found: SecretDocument | SecretFailure): number {
-  return found.ok ? found.version : (found.currentVersion ?? 0);
-}
-
 /** Segments become parts of keys and URLs: what could be read as more than one segment, or as another, is a fault of the caller. */
 export function assertSegment(segment: string): void {
   if (segment === '' || segment === '.' || segment === '..' || /[/\\\p{Cc}]/u.test(segment)) {
