@@ -109,7 +109,9 @@ async function each<T, R>(items: readonly T[], work: (item: T) => Promise<R>): P
 
 // Its sources are compiled on the first start, which takes memory that a later start does not.
 await (await startServerProcess()).stop();
-const server = await startServerProcess({ environment: { BERTH_AGENTS_SESSIONS_PER_SECOND: '10000' } });
+const server = await startServerProcess({
+  environment: { BERTH_AGENTS_SESSIONS_PER_SECOND: '10000', BERTH_METRICS_OPEN: 'true' },
+});
 try {
   const idleMiB = rssMiB(server.pid);
   let begun = performance.now();

@@ -262,6 +262,20 @@ export const CONFIG_KEYS = [
     description: 'A browser session ends this long after its sign-in, however much it is used.',
   },
   {
+    path: 'sessions.signInsPerMinute',
+    type: 'integer',
+    default: 30,
+    minimum: 1,
+    description: 'Browser sessions that a token may open per minute.',
+  },
+  {
+    path: 'metrics.open',
+    type: 'boolean',
+    default: false,
+    description:
+      "/metrics is answered without a credential; otherwise a token of the platform's tenant is needed.",
+  },
+  {
     path: 'dvm.lease',
     type: 'duration',
     default: '15s',

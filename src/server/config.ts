@@ -263,7 +263,12 @@ export interface Config {
   readonly regions: readonly Region[];
   readonly residencyEnforcement: boolean;
   readonly volumesEnabled: boolean;
-  readonly sessions: { readonly idleMs: number; readonly lifetimeMs: number };
+  readonly sessions: {
+    readonly idleMs: number;
+    readonly lifetimeMs: number;
+    readonly signInsPerMinute: number;
+  };
+  readonly metricsOpen: boolean;
   readonly volumeLeaseMs: number;
   readonly timers: {
     readonly heartbeatMs: number;
@@ -379,7 +384,12 @@ export function loadConfig(args: readonly string[], environment: NodeJS.ProcessE
     regions: required('regions'),
     residencyEnforcement: required('scheduler.residencyEnforcement'),
     volumesEnabled: required('dvm.enabled'),
-    sessions: { idleMs: required('sessions.idle'), lifetimeMs: required('sessions.lifetime') },
+    sessions: {
+      idleMs: required('sessions.idle'),
+      lifetimeMs: required('sessions.lifetime'),
+      signInsPerMinute: required('sessions.signInsPerMinute'),
+    },
+    metricsOpen: required('metrics.open'),
     volumeLeaseMs: required('dvm.lease'),
     timers: {
       heartbeatMs: required('timers.heartbeat'),

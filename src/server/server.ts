@@ -17,7 +17,7 @@ import { Metrics } from './api/metrics.ts';
 import { openapiDocument } from './api/openapi.ts';
 import { baseUrlOfHeaders, caDigestOf } from './api/join-address.ts';
 import { addPeerPaths } from './api/peer-paths.ts';
-import { addPublicPaths } from './api/public.ts';
+import { addPublicPaths, metricsRefusal } from './api/public.ts';
 import type { ApiOptions } from './api/served.ts';
 import { reloadCertificate } from './api/tls.ts';
 import { apiRoutes } from './api/routes/index.ts';
@@ -268,6 +268,7 @@ export async function startServer({
     }),
     ready: () => ready,
     metrics,
+    ...(config.metricsOpen ? {} : { mayReadMetrics: (header) => metricsRefusal(access, header) }),
     refusals: api,
     openapi: () => openapi,
     baseUrl: (request) => config.baseUrl ?? `${request.protocol}://${request.headers.host ?? 'localhost'}`,

@@ -253,7 +253,8 @@ describe('markers', () => {
         .replaceAll(/\{[a-z]+\}/gi, 'db');
       await call('GET', path, route.tenant === 'platform' ? { token: plane.adminToken } : {});
     }
-    for (const path of ['/metrics', '/healthz', '/openapi.json']) await call('GET', path, { token: null });
+    for (const path of ['/metrics', '/healthz', '/openapi.json'])
+      await call('GET', path, { token: plane.adminToken });
   });
 
   it('are found nowhere, and the control is', async () => {

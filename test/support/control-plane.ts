@@ -40,7 +40,11 @@ export async function startControlPlane(
   const config = loadConfig(
     ['--data-dir', dataDir, '--listen', '127.0.0.1:0', '--log-level', 'silent', ...flags],
     // Registries of tests listen on free ports.
-    { BERTH_REGISTRIES_ALLOW_PRIVATE: '127.0.0.1:*,localhost:*', ...environment },
+    {
+      BERTH_SESSIONS_SIGN_INS_PER_MINUTE: '100000',
+      BERTH_REGISTRIES_ALLOW_PRIVATE: '127.0.0.1:*,localhost:*',
+      ...environment,
+    },
   );
   const server = await startServer({
     config,

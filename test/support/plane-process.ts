@@ -20,6 +20,8 @@ const SPANS = {
   BERTH_TIMERS_REPLACE_AFTER: '7s',
   BERTH_TIMERS_START_GRACE: '5s',
   BERTH_TIMERS_SETTLE: '500ms',
+  BERTH_SESSIONS_SIGN_INS_PER_MINUTE: '100000',
+  BERTH_METRICS_OPEN: 'true',
   // Registries of tests listen on free ports.
   BERTH_REGISTRIES_ALLOW_PRIVATE: '127.0.0.1:*,localhost:*',
 };

@@ -75,6 +75,7 @@ const DEFAULTS = {
   nodeName: 'control-plane-under-test',
   'rateLimit.perSecond': 1_000_000,
   'rateLimit.burst': 1_000_000,
+  'sessions.signInsPerMinute': 1_000_000,
   // Registries of tests listen on free ports.
   'registries.allowPrivate': ['127.0.0.1:*', 'localhost:*'],
 };

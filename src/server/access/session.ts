@@ -10,8 +10,21 @@ import type { Principal } from './principal.ts';
 export interface SessionSettings {
   readonly idleMs: number;
   readonly lifetimeMs: number;
-  /** The browser reaches the control plane by https, itself or through a proxy. */
+  /** The browser reaches the control plane by https only. */
   readonly secure: boolean;
+}
+
+/** As a proxy that ends TLS says it; whoever claims it without one gets a cookie that their browser will not send back. */
+export function cameByHttps(headers: Readonly<Record<string, string | string[] | undefined>>): boolean {
+  return headers['x-forwarded-proto'] === 'https';
+}
+
+/** The cookie of a request that came by https is for https alone. */
+export function settingsFor(
+  settings: SessionSettings,
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+): SessionSettings {
+  return settings.secure || !cameByHttps(headers) ? settings : { ...settings, secure: true };
 }
 
 /** A use is written down when the last one on record is older than this part of the idle time. */

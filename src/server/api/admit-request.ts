@@ -6,7 +6,14 @@ import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { authenticate, tenantActedFor } from '../access/authenticate.ts';
-import { csrfRejection, findSession, sessionEnded, sessionIdOf, touchSession } from '../access/session.ts';
+import {
+  csrfRejection,
+  findSession,
+  sessionEnded,
+  sessionIdOf,
+  settingsFor,
+  touchSession,
+} from '../access/session.ts';
 import type { Principal } from '../access/principal.ts';
 import { duplicateHeader, hostRejection } from './headers.ts';
 import type { Route, RouteRequest } from './route.ts';
@@ -100,7 +107,8 @@ export function principalOfRequest(
 ): Principal | Rejection {
   const { access, sessions } = options;
   const { authorization, cookie } = request.headers;
-  const id = authorization === undefined ? sessionIdOf(sessions, cookie) : undefined;
+  const id =
+    authorization === undefined ? sessionIdOf(settingsFor(sessions, request.headers), cookie) : undefined;
   if (id === undefined) return authenticate(access, authorization);
   const session = findSession(access, sessions, id);
   if (session === undefined) return sessionEnded();

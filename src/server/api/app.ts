@@ -6,6 +6,7 @@ import { checkBody } from '../../core/contract/shape.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
+import { cameByHttps } from '../access/session.ts';
 import type { Caller } from '../admission/admission.ts';
 import { admitRequest, principalOfRequest } from './admit-request.ts';
 import { parseBody } from './body.ts';
@@ -19,7 +20,7 @@ import {
   refuseConnection,
   requestFault,
 } from './refusals.ts';
-import { send, sendRejection, statusOf } from './replies.ts';
+import { HTTPS_ONLY, HTTPS_ONLY_YEAR, send, sendRejection, statusOf } from './replies.ts';
 import type { Reply, Route } from './route.ts';
 import type { ApiOptions, Served } from './served.ts';
 import { sendStream } from './stream.ts';
@@ -200,6 +201,8 @@ export function createApp(options: ApiOptions): FastifyInstance {
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   app.addHook('onRequest', (request, reply, done) => {
     void reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff');
+    if (options.sessions.secure || cameByHttps(request.headers))
+      void reply.header(HTTPS_ONLY, HTTPS_ONLY_YEAR);
     done();
   });
   app.setNotFoundHandler(missingRoute(served));

@@ -1,4 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { isRejection, reject } from '../../core/rejections/reject.ts';
+import type { Rejection } from '../../core/rejections/rejection.ts';
+import { type AccessDependencies, authenticate, platformTenantId } from '../access/authenticate.ts';
 import { queryRejection } from './admit-request.ts';
 import { DOCS_CONTENT_SECURITY_POLICY, docsPage } from './docs/pages.ts';
 import type { HealthReport } from './health.ts';
@@ -10,6 +13,8 @@ export interface PublicOptions {
   readonly health: () => Promise<HealthReport>;
   readonly ready: () => boolean;
   readonly metrics: Metrics;
+  /** Absent: anybody may. */
+  readonly mayReadMetrics?: (authorization: string | undefined) => Rejection | undefined;
   readonly refusals: ApiOptions;
   readonly openapi: () => string;
   readonly baseUrl: (request: FastifyRequest) => string;
@@ -18,7 +23,28 @@ export interface PublicOptions {
 /** What programs read there; people may put what they like behind the address of a page. */
 export const PUBLIC_DOCUMENTS = ['/healthz', '/readyz', '/metrics', '/openapi.json'] as const;
 
-/** Paths without a credential: health, metrics, the OpenAPI document and the documentation. None names a tenant. */
+/** Figures of the whole installation: for a token of the platform's tenant, whatever its role. */
+export function metricsRefusal(
+  access: AccessDependencies,
+  authorization: string | undefined,
+): Rejection | undefined {
+  const principal = authenticate(access, authorization);
+  if (isRejection(principal)) return principal;
+  if (
+    principal.role !== 'node' &&
+    principal.kind !== 'join' &&
+    principal.tenantId === platformTenantId(access.store)
+  )
+    return undefined;
+  return reject('role_forbidden', {
+    field: 'Authorization',
+    received: principal.role,
+    expected: "a token of the platform's tenant; metrics.open serves them to anybody",
+    why: 'Metrics are figures of the whole installation.',
+  });
+}
+
+/** Paths beside the interface: health, metrics, the OpenAPI document and the documentation. None names a tenant. */
 export function addPublicPaths(app: FastifyInstance, options: PublicOptions): void {
   const plain = {
     preHandler: async (request: FastifyRequest, reply: FastifyReply) => {
@@ -41,11 +67,13 @@ export function addPublicPaths(app: FastifyInstance, options: PublicOptions): vo
       .headers({ 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' })
       .send(JSON.stringify({ ready }));
   });
-  app.get('/metrics', plain, async (_request, reply) =>
-    reply
+  app.get('/metrics', plain, async (request, reply) => {
+    const refusal = options.mayReadMetrics?.(request.headers.authorization);
+    if (refusal) return sendRejection({ options: options.refusals }, request, reply, refusal);
+    return reply
       .header('content-type', options.metrics.registry.contentType)
-      .send(await options.metrics.registry.metrics()),
-  );
+      .send(await options.metrics.registry.metrics());
+  });
   app.get('/openapi.json', plain, async (_request, reply) =>
     reply.header('content-type', 'application/json; charset=utf-8').send(options.openapi()),
   );

@@ -21,6 +21,10 @@ export function rejectionBody(rejection: Rejection, baseUrl: string): Record<str
   return { code, field, received: got, expected, why, doc: `${baseUrl}/docs/errors/${code}` };
 }
 
+/** A browser that came by https once does not come in the clear again. */
+export const HTTPS_ONLY = 'strict-transport-security';
+export const HTTPS_ONLY_YEAR = 'max-age=31536000';
+
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 /**
@@ -54,6 +58,9 @@ export function send(
     String(bytes),
   ];
   for (const name in headers) lines.push(name, headers[name] ?? '');
+  // `sendRejection` hands it over itself.
+  if (reply.hasHeader(HTTPS_ONLY) && headers[HTTPS_ONLY] === undefined)
+    lines.push(HTTPS_ONLY, HTTPS_ONLY_YEAR);
   const { raw } = reply;
   raw.writeHead(status, lines);
   reply.hijack();

@@ -226,7 +226,7 @@ export class Plane {
     this.routes = apiRoutes({
       admission,
       tokenKey: TOKEN_KEY,
-      sessions: { idleMs: 3_600_000, lifetimeMs: 3_600_000, secure: false },
+      sessions: { idleMs: 3_600_000, lifetimeMs: 3_600_000, secure: false, signInsPerMinute: 1_000 },
       dispatch: this.#dispatch(),
       volumeLeaseMs: 15_000,
       scalingViews: (tenantId, deployment) => this.controllers.scalingView(tenantId, deployment),

@@ -28,7 +28,7 @@ import { volumeRoutes } from './volumes.ts';
 export interface RouteDependencies {
   readonly admission: Admission;
   readonly tokenKey: Buffer;
-  readonly sessions: SessionSettings;
+  readonly sessions: SessionSettings & { readonly signInsPerMinute: number };
   readonly dispatch: Dispatch;
   /** For the first epoch of a volume. */
   readonly volumeLeaseMs: number;

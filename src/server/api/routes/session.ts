@@ -7,9 +7,11 @@ import {
   sessionCookie,
   sessionIdOf,
   type SessionSettings,
+  settingsFor,
 } from '../../access/session.ts';
 import type { Admission } from '../../admission/admission.ts';
 import { closeSession, openSession } from '../../admission/sessions.ts';
+import { RateLimiter } from '../rate-limit.ts';
 import { type Reply, type Route, type RouteRequest, route } from '../route.ts';
 
 const SESSION = { $ref: '#/components/schemas/Session' } as const;
@@ -33,9 +35,32 @@ function tokenRequired(): Rejection {
   });
 }
 
+/** Each is a record and a line of the audit: a loop would fill the disk. */
+function tooManySignIns(perMinute: number, wait: number): Rejection {
+  return {
+    ...reject('rate_limited', {
+      field: 'Authorization',
+      received: '(redacted)',
+      expected: `at most ${perMinute} sign-ins per minute and token`,
+      why: `This token signs in too often; wait ${wait} s.`,
+    }),
+    retryAfterSeconds: wait,
+  };
+}
+
 /** Sign-in and sign-out of a browser. The token is sent once, as Authorization; from then on the cookie stands for it. */
-export function sessionRoutes(admission: Admission, tokenKey: Buffer, settings: SessionSettings): Route[] {
-  const idOf = ({ headers }: RouteRequest) => sessionIdOf(settings, headers.cookie);
+export function sessionRoutes(
+  admission: Admission,
+  tokenKey: Buffer,
+  settings: SessionSettings & { readonly signInsPerMinute: number },
+): Route[] {
+  let limiter: RateLimiter | undefined;
+  const signIns = (): RateLimiter => {
+    const { signInsPerMinute: burst } = settings;
+    limiter ??= new RateLimiter({ perSecond: burst / 60, burst }, admission.clock);
+    return limiter;
+  };
+  const idOf = ({ headers }: RouteRequest) => sessionIdOf(settingsFor(settings, headers), headers.cookie);
   const withSession = (request: RouteRequest, id: string, expiresAt: string) => ({
     ...whoCalls(request),
     expiresAt,
@@ -66,6 +91,8 @@ export function sessionRoutes(admission: Admission, tokenKey: Buffer, settings: 
       success: { status: 201, description: 'Opened; the cookie is in Set-Cookie.', schema: SESSION },
       handle: async (request) => {
         if (request.headers.authorization === undefined) return tokenRequired();
+        const wait = signIns().retryAfterSeconds(request.principal.tokenId);
+        if (wait !== undefined) return tooManySignIns(settings.signInsPerMinute, wait);
         const { id, outcome, record } = await openSession(
           admission,
           { tokenKey, lifetimeMs: settings.lifetimeMs },
@@ -75,7 +102,7 @@ export function sessionRoutes(admission: Admission, tokenKey: Buffer, settings: 
         return {
           status: 201,
           body: withSession(request, id, record?.expiresAt ?? ''),
-          headers: { 'set-cookie': sessionCookie(settings, id) },
+          headers: { 'set-cookie': sessionCookie(settingsFor(settings, request.headers), id) },
         };
       },
     }),
@@ -113,7 +140,7 @@ export function sessionRoutes(admission: Admission, tokenKey: Buffer, settings: 
         return {
           status: 200,
           body: outcome.body,
-          headers: { 'set-cookie': sessionCookie(settings, '') },
+          headers: { 'set-cookie': sessionCookie(settingsFor(settings, request.headers), '') },
         };
       },
     }),
