@@ -242,6 +242,13 @@ export const CONFIG_KEYS = [
     description: 'Residency constraints are enforced; off, deployments that have one wait.',
   },
   {
+    path: 'residency.unstated',
+    type: 'string',
+    default: 'keep',
+    description:
+      'keep or refuse: what becomes of a node that states no country where a deployment blocks countries. By default it may be chosen, and the answer to the write warns of it.',
+  },
+  {
     path: 'dvm.enabled',
     type: 'boolean',
     default: true,

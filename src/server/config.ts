@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import { nearest } from '../core/contract/nearest.ts';
 import { isCountry } from '../core/model/countries.ts';
 import { parseDuration } from '../core/model/quantity.ts';
-import type { Region } from '../core/model/region.ts';
+import type { Region, UnstatedCountry } from '../core/model/region.ts';
 import { CONFIG_KEYS, type ConfigKey } from './config-keys.ts';
 
 /** A configuration that cannot be used: the message says which key, where it came from and what it takes. */
@@ -262,6 +262,7 @@ export interface Config {
   readonly events: { readonly keepDays: number; readonly keepCount: number };
   readonly regions: readonly Region[];
   readonly residencyEnforcement: boolean;
+  readonly residencyUnstated: UnstatedCountry;
   readonly volumesEnabled: boolean;
   readonly sessions: {
     readonly idleMs: number;
@@ -383,6 +384,10 @@ export function loadConfig(args: readonly string[], environment: NodeJS.ProcessE
     events: { keepDays: required('events.keepDays'), keepCount: required('events.keepCount') },
     regions: required('regions'),
     residencyEnforcement: required('scheduler.residencyEnforcement'),
+    residencyUnstated: oneOf('residency.unstated', required<string>('residency.unstated'), [
+      'keep',
+      'refuse',
+    ]),
     volumesEnabled: required('dvm.enabled'),
     sessions: {
       idleMs: required('sessions.idle'),

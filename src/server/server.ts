@@ -124,6 +124,7 @@ export async function startServer({
     controlPlaneNode: config.nodeName as NodeName,
     regions: config.regions,
     residencyEnforcement: config.residencyEnforcement,
+    residencyUnstated: config.residencyUnstated,
   });
   const journal = new Journal(clock, ids);
   const metrics = new Metrics();
@@ -148,6 +149,7 @@ export async function startServer({
     spans: config.timers,
     eventsKept: config.events,
     regions: config.regions,
+    unstated: config.residencyUnstated,
     volumeLeaseMs: config.volumeLeaseMs,
     scaling: {
       measured: (tenantId, nodes) => dispatch.measured(tenantId, nodes),
@@ -178,7 +180,11 @@ export async function startServer({
       policy: limits.secretPolicy,
       writes: credentialWrites,
     },
-    residency: { enforcement: config.residencyEnforcement, regions: config.regions },
+    residency: {
+      enforcement: config.residencyEnforcement,
+      regions: config.regions,
+      unstated: config.residencyUnstated,
+    },
     logAlteration: (line) => log.info(line, 'altered'),
   };
 

@@ -98,6 +98,14 @@ function showExplanation(
     terminal.out(`runs: ${textOf(instance, 'id')} on ${style.bold(textOf(instance, 'node'))}${older}\n`);
   }
   for (const text of textsOf(explanation, 'waitingFor')) terminal.out(`${style.yellow('waits:')} ${text}\n`);
+  for (const one of listOf(explanation, 'misplaced')) {
+    const why = listOf(one, 'reasons').map((reason) => textOf(reason, 'message'));
+    terminal.out(
+      `${style.red('misplaced:')} ${textOf(one, 'id')} on ${textOf(one, 'node')}: ${why.join('; ')}\n`,
+    );
+  }
+  for (const one of listOf(explanation, 'warnings'))
+    terminal.out(`${style.yellow('warning:')} ${textOf(one, 'why')}\n`);
   terminal.out(`one more instance: ${textOf(explanation, 'summary')}\n`);
   const chosen = mapOf(explanation, 'chosen');
   for (const one of nodes) {

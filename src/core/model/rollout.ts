@@ -23,5 +23,7 @@ export interface RolloutRecord {
   readonly placed: boolean;
   /** Digest of the reasons in the last `deployment.unschedulable`, so that it is published when they change (decisions §6). */
   readonly unschedulable?: string;
+  /** What the last `deployment.misplaced` told, so that it is published when that changes. */
+  readonly misplaced?: string;
   readonly generation: number;
 }

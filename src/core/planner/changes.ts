@@ -26,6 +26,8 @@ export interface Changes {
   readonly stop: readonly InstanceState[];
   readonly remove: readonly InstanceRecord[];
   readonly refusal?: PlacementRefusal;
+  /** The one of `stop` that stops before its successor could start. */
+  readonly makesRoom?: InstanceState;
   readonly more: boolean;
 }
 
@@ -43,13 +45,21 @@ export function planChanges(input: ChangeInput, spec: DeploymentSpec, groups: Gr
   const count = Math.min(wanted, BATCH.creates, Math.floor(room / CREATE_COST));
   const { create, refusal } = placeMany(input.placer, count);
   room -= create.length * CREATE_COST;
-  const stops = planStops(input, spec, groups, budget, refusal !== undefined);
+  // What is started now comes first: nothing makes room before that is available.
+  const stops = planStops(input, spec, groups, budget, create.length === 0 ? refusal : undefined);
   const stop = stops.slice(0, Math.floor(room / STOP_COST));
   const more =
     stop.length < stops.length ||
     (refusal === undefined && count < wanted) ||
     remove.length === BATCH.removes;
-  return { create, stop, remove, ...(refusal && { refusal }), more };
+  const first = stop.find((state) => isStopFirst(state, spec, groups, budget));
+  return { create, stop, remove, ...(refusal && { refusal }), ...(first && { makesRoom: first }), more };
+}
+
+/** A leaving instance that goes although that leaves fewer than the minimum; writers do so by their nature. */
+function isStopFirst(state: InstanceState, spec: DeploymentSpec, groups: Groups, budget: Budget): boolean {
+  if (budget.desired === 0 || isSingleWriter(spec)) return false;
+  return groups.leave.includes(state) && !dispensable(groups, budget).includes(state);
 }
 
 function placeMany(
@@ -70,7 +80,7 @@ function planStops(
   spec: DeploymentSpec,
   groups: Groups,
   budget: Budget,
-  refused: boolean,
+  refusal: PlacementRefusal | undefined,
 ): readonly InstanceState[] {
   if (budget.desired === 0) return [...groups.keep, ...groups.leave, ...groups.lost];
   const excess = surplus(groups, budget.desired);
@@ -78,7 +88,7 @@ function planStops(
   return [
     ...excess,
     ...replacedLost(kept, budget.desired),
-    ...stopLeaving(input, spec, kept, budget, refused),
+    ...stopLeaving(input, spec, kept, budget, refusal),
   ];
 }
 
@@ -87,7 +97,7 @@ function stopLeaving(
   spec: DeploymentSpec,
   groups: Groups,
   budget: Budget,
-  refused: boolean,
+  refusal: PlacementRefusal | undefined,
 ): readonly InstanceState[] {
   if (groups.leave.length === 0) return [];
   const fits = (state: InstanceState) => placer.fitsInsteadOf(state.record);
@@ -97,7 +107,9 @@ function stopLeaving(
     return successor ? groups.leave : [];
   }
   const spare = dispensable(groups, budget);
-  if (spare.length > 0 || !refused || !isExclusiveOnNode(spec)) return spare;
+  // Where the quota is reached exactly, no update would ever make a step otherwise.
+  if (spare.length > 0 || refusal === undefined) return spare;
+  if (!isExclusiveOnNode(spec) && refusal.quota !== true) return spare;
   const one = makesRoom(groups, fits);
   return one === undefined ? [] : [one];
 }

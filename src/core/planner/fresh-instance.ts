@@ -34,6 +34,7 @@ export function freshState(placed: Placed, deployment: DeploymentRecord): Instan
     observation: undefined,
     node: { status: 'ready', draining: false },
     fenced: false,
+    misplaced: undefined,
     standing: 'keep',
     current: true,
     running: false,

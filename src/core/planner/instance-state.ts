@@ -14,7 +14,7 @@ export interface NodeCondition {
 }
 
 /**
- * `keep`: runs the current spec where it may stay; `leave`: serves until a better one is available (older spec, draining node);
+ * `keep`: runs the current spec where it may stay; `leave`: serves until a better one is available (older spec, draining node, residency);
  * `lost`: on a lost node, wanted again if the node returns first; `stopping`: ordered to stop; `gone`: its node is not enrolled.
  */
 export type Standing = 'keep' | 'leave' | 'lost' | 'stopping' | 'gone';
@@ -25,6 +25,8 @@ export interface InstanceState {
   readonly node: NodeCondition;
   /** Its container was kept from writing before its volume moved on: it is of no use any more. */
   readonly fenced: boolean;
+  /** Why its node must not have it any more, by residency; quotes what is required and what the node reports. */
+  readonly misplaced: string | undefined;
   readonly standing: Standing;
   /** Of the current spec. */
   readonly current: boolean;
@@ -43,6 +45,8 @@ export interface StateInput {
   readonly observationOf: (id: InstanceId) => InstanceObservation | undefined;
   /** Absent: none is. */
   readonly fencedOf?: (record: InstanceRecord) => boolean;
+  /** Absent: none is. */
+  readonly misplacedOf?: (record: InstanceRecord) => string | undefined;
   readonly memoryOf: (id: InstanceId) => InstanceMemory | undefined;
   /** The rollout of the current spec is complete, so nothing has to settle any more. */
   readonly complete: boolean;
@@ -55,6 +59,7 @@ export function instanceState(record: InstanceRecord, input: StateInput): Instan
   const observation = input.observationOf(record.id);
   const fenced = input.fencedOf?.(record) ?? false;
   const node = conditionOf(input.nodeOf(record.nodeId), fenced);
+  const misplaced = input.misplacedOf?.(record);
   const current = record.specHash === input.deployment?.specHash;
   const hasCheck = hasHealthCheck(record, observation, input);
   // Status is observed, never assumed: a container counts only when the agent reports it with the hash of the wanted spec.
@@ -68,7 +73,8 @@ export function instanceState(record: InstanceRecord, input: StateInput): Instan
     observation,
     node,
     fenced,
-    standing: standingOf(record, node, current, input.deployment !== undefined),
+    misplaced,
+    standing: standingOf(record, node, current && misplaced === undefined, input.deployment !== undefined),
     current,
     running,
     healthy,
@@ -86,13 +92,14 @@ function conditionOf(node: NodeCondition, fenced: boolean): NodeCondition {
 function standingOf(
   record: InstanceRecord,
   node: NodeCondition,
-  current: boolean,
+  /** Of the current spec, on a node that its residency allows. */
+  wanted: boolean,
   exists: boolean,
 ): Standing {
   if (node.status === 'gone') return 'gone';
   if (record.wanted === 'stop') return 'stopping';
   if (node.status === 'lost') return 'lost';
-  return exists && current && !node.draining ? 'keep' : 'leave';
+  return exists && wanted && !node.draining ? 'keep' : 'leave';
 }
 
 function hasHealthCheck(

@@ -14,6 +14,7 @@ import type { Placed, PlacementRefusal, Placer } from './placer.ts';
 import { canaryAbortedEvent, instanceEvent, type PlannedEvent, transitionEvent } from './planned-event.ts';
 import { isComplete, judgeProgress } from './progress.ts';
 import { type Groups, groupByStanding } from './rollout.ts';
+import { isStuck, misplacedDigest, misplacedStates } from './misplaced.ts';
 import { advanceRollout, carryRollout, rollbackTarget } from './rollout-record.ts';
 import { planStatus } from './status.ts';
 
@@ -29,6 +30,8 @@ export interface PlanInput {
   readonly observationOf: (id: InstanceId) => InstanceObservation | undefined;
   readonly nodeOf: (node: NodeName) => NodeCondition;
   readonly fencedOf?: (record: InstanceRecord) => boolean;
+  /** Why a node must not have the instance by the residency of its current spec. */
+  readonly misplacedOf?: (record: InstanceRecord) => string | undefined;
   readonly gates: readonly ClosedGate[];
   readonly placer: Placer;
   readonly canary?: {
@@ -81,6 +84,7 @@ export function planInstances(input: PlanInput): InstancePlan {
       nodeOf: input.nodeOf,
       observationOf,
       ...(input.fencedOf && { fencedOf: input.fencedOf }),
+      ...(input.misplacedOf && { misplacedOf: input.misplacedOf }),
       memoryOf: (id) => remembered.instances.get(id),
       complete,
       ...(input.settleMs !== undefined && { settleMs: input.settleMs }),
@@ -206,7 +210,13 @@ function planWanted(
   const progress = judgeProgress(input.memory?.progress, deployment, groups, gates.length > 0, nowMs);
   const nowhere = changes.refusal !== undefined && groups.keep.length === 0 && changes.create.length === 0;
   const complete = isComplete(groups, spec.replicas);
-  const rollout = advanceRollout(before, changes, complete, progress.leftMs <= 0, nowhere);
+  const misplaced = misplacedStates(groups);
+  const rollout = advanceRollout(before, changes, {
+    complete,
+    late: progress.leftMs <= 0,
+    nowhere,
+    misplaced: misplacedDigest(misplaced),
+  });
   const next = afterChanges(groups, changes, deployment);
   const status = {
     specHash: deployment.specHash,
@@ -215,6 +225,7 @@ function planWanted(
       groups: next,
       gates,
       refusal: changes.refusal,
+      stuck: isStuck(groups, changes, gates.length === 0) ? misplaced : [],
       rollout,
       deadlineMs: progress.deadlineMs,
     }),
@@ -231,7 +242,7 @@ function planWanted(
     status,
     rollout,
     ...(rollback && { rollback }),
-    events: planEvents(input, deployment, changes, rollout, status, remembered),
+    events: planEvents(input, deployment, { changes, misplaced }, rollout, status, remembered),
     memory: { instances: remembered.instances, progress: progress.memory },
     ...(recheck.length > 0 && Number.isFinite(Math.min(...recheck)) && { recheckInMs: Math.min(...recheck) }),
     more: changes.more || remembered.more,

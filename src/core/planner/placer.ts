@@ -12,6 +12,8 @@ export interface PlacementRefusal {
   readonly digest: string;
   /** Nothing but residency keeps every node from taking it: the deployment waits (decisions §3). */
   readonly residency: boolean;
+  /** The tenant's quota is among the reasons: an older instance that stops may make room. */
+  readonly quota?: boolean;
 }
 
 export interface Placed {

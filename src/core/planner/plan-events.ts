@@ -5,6 +5,7 @@ import type { Changes } from './changes.ts';
 import { newInstance } from './fresh-instance.ts';
 import type { InstanceState } from './instance-state.ts';
 import type { Remembered } from './memory.ts';
+import { misplacedEvent } from './misplaced.ts';
 import {
   deploymentEvent,
   instanceEvent,
@@ -25,7 +26,7 @@ export interface ToldBefore {
 export function planEvents(
   before: ToldBefore,
   deployment: DeploymentRecord,
-  changes: Changes,
+  { changes, misplaced }: { readonly changes: Changes; readonly misplaced: readonly InstanceState[] },
   rollout: RolloutRecord,
   status: Omit<DeploymentStatus, 'since'>,
   remembered: Remembered,
@@ -39,6 +40,9 @@ export function planEvents(
     changes.refusal.digest !== before.rollout?.unschedulable;
   return [
     ...(changes.refusal && isNews ? [unschedulableEvent(name, changes.refusal)] : []),
+    ...(rollout.misplaced !== undefined && rollout.misplaced !== before.rollout?.misplaced
+      ? [misplacedEvent(name, misplaced)]
+      : []),
     ...rolloutEvents(name, before.rollout, rollout, status),
     ...changes.create.map((placed) =>
       instanceEvent(newInstance(placed, deployment, ''), 'created', 'created', {
@@ -48,7 +52,9 @@ export function planEvents(
     ...(allPlaced
       ? [deploymentEvent(name, 'placed', `${status.placed} of ${status.desired} instances placed`, { nodes })]
       : []),
-    ...changes.stop.filter(isMoved).map((state) => instanceEvent(state.record, 'replaced', whyMoved(state))),
+    ...changes.stop
+      .filter((state) => isMoved(state) || changes.makesRoom === state)
+      .map((state) => instanceEvent(state.record, 'replaced', whyMoved(state, changes))),
     ...remembered.transitions.map(transitionEvent),
     ...statusEvents(name, before.status, status),
     ...changes.remove.map(removedEvent),
@@ -56,13 +62,14 @@ export function planEvents(
 }
 
 function isMoved(state: InstanceState): boolean {
-  return state.current && (state.standing === 'lost' || state.node.draining);
+  return state.current && (state.standing === 'lost' || state.node.draining || state.misplaced !== undefined);
 }
 
-function whyMoved(state: InstanceState): string {
-  return state.standing === 'lost'
-    ? 'is replaced: its node is lost'
-    : 'is replaced: its node is being drained';
+function whyMoved(state: InstanceState, { makesRoom }: Changes): string {
+  if (makesRoom === state) return 'is stopped before its successor starts: there is no room for both';
+  if (state.standing === 'lost') return 'is replaced: its node is lost';
+  if (state.node.draining) return 'is replaced: its node is being drained';
+  return `is replaced: ${state.misplaced}`;
 }
 
 export function removedEvent(record: InstanceRecord): PlannedEvent {

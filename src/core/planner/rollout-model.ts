@@ -36,6 +36,10 @@ export class RolloutModel {
   readonly specs = new Map<string, DeploymentSpec>();
   /** Images whose containers never become healthy. */
   readonly badImages = new Set<string>();
+  /** Nodes where the residency of the current spec does not allow an instance. */
+  readonly forbidden = new Map<NodeName, string>();
+  /** Of containers, over all nodes. */
+  quota = Number.POSITIVE_INFINITY;
   gateClosed = false;
   deployment: DeploymentRecord | undefined;
   rollout: RolloutRecord | undefined;
@@ -88,6 +92,7 @@ export class RolloutModel {
       specs: this.specs,
       instances: [...this.instances.values()],
       observationOf: (id) => this.observations.get(id),
+      misplacedOf: ({ nodeId }) => this.forbidden.get(nodeId),
       nodeOf: (node) => this.nodes.get(node) ?? { status: 'gone', draining: false },
       gates: this.gateClosed ? [{ dependency: 'db', message: 'waiting for db' }] : [],
       placer: this.#placer(),
@@ -156,9 +161,11 @@ export class RolloutModel {
     const counted = [...this.instances.values()].map(({ id, nodeId }) => ({ id, nodeId }));
     const choose = (without?: InstanceId): NodeName | undefined => {
       const others = counted.filter(({ id }) => id !== without);
+      if (others.length >= this.quota) return undefined;
       const load = (node: NodeName) => others.filter(({ nodeId }) => nodeId === node).length;
       return [...this.nodes]
-        .filter(([name, node]) => node.status === 'ready' && !node.draining && this.#takes(name, load(name)))
+        .filter(([name, node]) => node.status === 'ready' && !node.draining && !this.forbidden.has(name))
+        .filter(([name]) => this.#takes(name, load(name)))
         .map(([name]) => name)
         .sort((a, b) => load(a) - load(b) || (a < b ? -1 : 1))[0];
     };
@@ -173,6 +180,7 @@ export class RolloutModel {
             details: {},
             digest: 'd',
             residency: false,
+            quota: counted.length >= this.quota,
           };
         }
         const id = `ins-${String(this.#made++).padStart(6, '0')}` as InstanceId;

@@ -23,15 +23,22 @@ export function carryRollout(
   };
 }
 
+export interface RolloutSigns {
+  readonly complete: boolean;
+  /** The deadline passed without progress. */
+  readonly late: boolean;
+  /** Nothing of the spec has a node any more, and none takes it. */
+  readonly nowhere: boolean;
+  /** Which instances are where residency no longer allows them, and why; absent: none is. */
+  readonly misplaced: string | undefined;
+}
+
 export function advanceRollout(
   before: RolloutRecord,
   changes: Changes,
-  complete: boolean,
-  late: boolean,
-  /** Nothing of the spec has a node any more, and none takes it. */
-  nowhere = false,
+  { complete, late, nowhere, misplaced }: RolloutSigns,
 ): RolloutRecord {
-  const { unschedulable, ...rest } = before;
+  const { unschedulable, misplaced: _told, ...rest } = before;
   const moved = changes.create.length > 0 || changes.stop.length > 0 || changes.remove.length > 0;
   const placed = before.placed || changes.create.length > 0;
   const state = nextState(
@@ -45,6 +52,7 @@ export function advanceRollout(
     state,
     placed,
     ...(digest !== undefined && { unschedulable: digest }),
+    ...(misplaced !== undefined && { misplaced }),
     generation: before.generation + (moved ? 1 : 0),
   };
 }

@@ -2,6 +2,7 @@ import type { DeploymentPhase, DeploymentStatus } from '../model/deployment.ts';
 import type { RolloutRecord } from '../model/rollout.ts';
 import type { ClosedGate } from './dependencies.ts';
 import type { InstanceState } from './instance-state.ts';
+import { misplacedSentence } from './misplaced.ts';
 import type { PlacementRefusal } from './placer.ts';
 import type { Groups } from './rollout.ts';
 
@@ -10,6 +11,8 @@ export interface StatusInput {
   readonly groups: Groups;
   readonly gates: readonly ClosedGate[];
   readonly refusal: PlacementRefusal | undefined;
+  /** Instances that residency does not allow where they are, and that cannot be moved. */
+  readonly stuck?: readonly InstanceState[];
   readonly rollout: Pick<RolloutRecord, 'state' | 'from'>;
   readonly deadlineMs: number;
 }
@@ -44,6 +47,8 @@ interface Judgement {
 function judge(input: StatusInput, counts: Counts): Judgement {
   const { desired, gates, groups, refusal } = input;
   if (desired === 0) return judgeStopped(groups);
+  const [stuck] = input.stuck ?? [];
+  if (stuck !== undefined) return judgeStuck(input, stuck);
   const short = counts.placed < desired;
   if (short && gates.length > 0) {
     return { phase: 'Waiting', message: gates.map((gate) => gate.message).join('; ') };
@@ -82,6 +87,16 @@ function judgePlaced(input: StatusInput, counts: Counts): Judgement {
   }
   const done = `${counts.placed} of ${desired} placed, ${counts.running} running, ${counts.healthy} healthy`;
   return { phase: 'Progressing', message: `${unplaced === '' ? done : unplaced}${serving}` };
+}
+
+/** It keeps running: a rule that cannot be kept by moving is not kept by an outage. */
+function judgeStuck({ groups, refusal, stuck = [] }: StatusInput, first: InstanceState): Judgement {
+  const more = stuck.length > 1 ? ` (and ${stuck.length - 1} more)` : '';
+  const why = refusal === undefined ? '' : `: ${refusal.summary}`;
+  return {
+    phase: 'Degraded',
+    message: `${misplacedSentence(first)}${more}; no other node takes it${why}${olderServing(groups)}`,
+  };
 }
 
 function judgeStopped({ keep, leave, stopping }: Groups): Judgement {

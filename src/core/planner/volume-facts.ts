@@ -1,7 +1,7 @@
 import type { SeenVolume } from '../contract/volume-seen.ts';
 import type { Residency } from '../model/deployment.ts';
 import type { NodeName } from '../model/ids.ts';
-import type { Region } from '../model/region.ts';
+import type { Region, UnstatedCountry } from '../model/region.ts';
 import type { VolumeRecord } from '../model/volume.ts';
 import { describeResidency, satisfiesResidency } from '../scheduler/residency.ts';
 import type { PlannedEvent } from './planned-event.ts';
@@ -48,6 +48,7 @@ export interface VolumeFacts {
   readonly copyAge: (name: NodeName) => CopyAge | undefined;
   readonly bindings: readonly VolumeBinding[];
   readonly regions: readonly Region[];
+  readonly unstated?: UnstatedCountry;
   readonly mounted: boolean;
   /** When the primary has certainly stopped writing, if no further lease is given to it. */
   readonly fencedAtMs: number;
@@ -63,12 +64,15 @@ export function isDown(node: VolumeNode | undefined): boolean {
   return node === undefined || node.condition === 'failed' || node.condition === 'lost';
 }
 
-type Bound = Pick<VolumeFacts, 'bindings' | 'regions'>;
+type Bound = Pick<VolumeFacts, 'bindings' | 'regions' | 'unstated'>;
 
 /** Who keeps the node from getting a copy and from taking over: the residency of what mounts a volume binds its bytes too. */
-export function excludedBy({ bindings, regions }: Bound, node: VolumeNode): VolumeBinding | undefined {
+export function excludedBy(
+  { bindings, regions, unstated }: Bound,
+  node: VolumeNode,
+): VolumeBinding | undefined {
   return bindings.find(
-    ({ active, residency }) => active && !satisfiesResidency(node.labels, residency, regions),
+    ({ active, residency }) => active && !satisfiesResidency(node.labels, residency, regions, unstated),
   );
 }
 
@@ -81,11 +85,11 @@ export function mayHold(facts: Bound, node: VolumeNode): boolean {
  * writer that waits because the primary is elsewhere, removes nothing.
  */
 export function removedBy(facts: VolumeFacts, node: VolumeNode): VolumeBinding | undefined {
-  const { record, bindings, regions } = facts;
+  const { record, bindings, regions, unstated } = facts;
   const primary = record.primaryNodeId === undefined ? undefined : facts.node(record.primaryNodeId);
-  const writer = excludedBy({ bindings: bindings.filter(({ writes }) => writes), regions }, node);
+  const writer = excludedBy({ ...facts, bindings: bindings.filter(({ writes }) => writes) }, node);
   if (writer === undefined || primary === undefined) return undefined;
-  return satisfiesResidency(primary.labels, writer.residency, regions) ? writer : undefined;
+  return satisfiesResidency(primary.labels, writer.residency, regions, unstated) ? writer : undefined;
 }
 
 export function exclusion({ owner, residency }: VolumeBinding): string {

@@ -1,5 +1,5 @@
 import type { InstanceId, NodeName, TenantId } from '../model/ids.ts';
-import type { Region } from '../model/region.ts';
+import type { Region, UnstatedCountry } from '../model/region.ts';
 import type { Quota } from '../model/tenant.ts';
 import { type AdvertisedLabels, advertisedLabels } from './advertised-labels.ts';
 import type { Amounts } from './amounts.ts';
@@ -19,6 +19,8 @@ export interface ClusterSettings {
   readonly controlPlaneNodes?: ReadonlySet<NodeName>;
   readonly regions: readonly Region[];
   readonly residencyEnforcement: boolean;
+  /** Absent: `keep`. */
+  readonly residencyUnstated?: UnstatedCountry;
   readonly quota: Quota;
 }
 
@@ -42,6 +44,7 @@ export class Cluster implements ClusterFacts, IndexedCluster {
   readonly controlPlaneNodes: ReadonlySet<NodeName>;
   readonly regions: readonly Region[];
   readonly residencyEnforcement: boolean;
+  readonly residencyUnstated: UnstatedCountry;
   quota: Quota;
   readonly slots: (NodeLedger | undefined)[] = [];
   readonly labels = new LabelIndex();
@@ -63,6 +66,7 @@ export class Cluster implements ClusterFacts, IndexedCluster {
     this.controlPlaneNodes = settings.controlPlaneNodes ?? new Set();
     this.regions = settings.regions;
     this.residencyEnforcement = settings.residencyEnforcement;
+    this.residencyUnstated = settings.residencyUnstated ?? 'keep';
     this.quota = settings.quota;
   }
 

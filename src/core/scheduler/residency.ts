@@ -1,7 +1,7 @@
 import type { Warning } from '../model/announcement.ts';
 import type { Placement, Residency } from '../model/deployment.ts';
 import { NODE_LABELS } from '../model/labels.ts';
-import type { Region } from '../model/region.ts';
+import type { Region, UnstatedCountry } from '../model/region.ts';
 import { findRegion } from './regions.ts';
 
 type Labels = Readonly<Record<string, string>>;
@@ -41,10 +41,16 @@ export function satisfiesRegion(
   );
 }
 
-/** Only a listed country removes a node (spec 2.7): a node that states no country is not on the list. */
-export function avoidsBlockedCountries(labels: Labels, residency: Residency | undefined): boolean {
+/** Only a listed country removes a node: one that states none is not on the list, unless the configuration turns that round. */
+export function avoidsBlockedCountries(
+  labels: Labels,
+  residency: Residency | undefined,
+  unstated: UnstatedCountry = 'keep',
+): boolean {
+  const blocked = residency?.blockedCountries ?? [];
   const country = countryOf(labels);
-  return country === undefined || !(residency?.blockedCountries?.includes(country) ?? false);
+  if (country === undefined) return unstated === 'keep' || blocked.length === 0;
+  return !blocked.includes(country);
 }
 
 /** Also binds replica nodes of volumes and promotion targets (decisions §7). */
@@ -52,11 +58,12 @@ export function satisfiesResidency(
   labels: Labels,
   residency: Residency | undefined,
   regions: readonly Region[],
+  unstated?: UnstatedCountry,
 ): boolean {
   return (
     satisfiesCountry(labels, residency) &&
     satisfiesRegion(labels, residency, regions) &&
-    avoidsBlockedCountries(labels, residency)
+    avoidsBlockedCountries(labels, residency, unstated)
   );
 }
 
@@ -74,6 +81,7 @@ export function residencyWarning(
   nodes: readonly AdvertisingNode[],
   enforcement: boolean,
   regions: readonly Region[],
+  unstated?: UnstatedCountry,
 ): Warning | undefined {
   const residency = spec.placement?.residency;
   if (!constrainsResidency(residency)) return undefined;
@@ -85,12 +93,34 @@ export function residencyWarning(
     };
   }
   const reachable = nodes.filter((node) => node.reachable);
-  if (reachable.some((node) => satisfiesResidency(node.labels, residency, regions))) return undefined;
+  if (reachable.some((node) => satisfiesResidency(node.labels, residency, regions, unstated)))
+    return undefined;
   return {
     code: 'residency_no_matching_node',
     field: FIELD,
     why: `No reachable node satisfies ${describeResidency(residency)}. ${describeAdvertised(reachable)} The deployment waits until a matching node is there.`,
   };
+}
+
+const MAX_NAMED = 20;
+
+/** Nodes that no list of blocked countries can judge: they stay, and that is said. */
+export function unstatedWarning(
+  residency: Residency | undefined,
+  nodes: readonly string[],
+  unstated: UnstatedCountry = 'keep',
+): readonly Warning[] {
+  const blocked = residency?.blockedCountries ?? [];
+  if (blocked.length === 0 || nodes.length === 0 || unstated === 'refuse') return [];
+  const named = nodes.slice(0, MAX_NAMED).join(', ');
+  const rest = nodes.length > MAX_NAMED ? ` and ${nodes.length - MAX_NAMED} more` : '';
+  return [
+    {
+      code: 'residency_country_unstated',
+      field: `${FIELD}.blockedCountries`,
+      why: `${named}${rest} ${nodes.length === 1 ? 'states' : 'state'} no country (label ${NODE_LABELS.country}), so that ${blocked.join(', ')} cannot be told to be avoided there; such a node may be chosen. State the country in the agent's configuration, or set residency.unstated to refuse.`,
+    },
+  ];
 }
 
 export function describeResidency(residency: Residency): string {

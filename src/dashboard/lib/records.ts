@@ -146,6 +146,12 @@ export interface Explanation {
   readonly chosen?: { readonly node: string; readonly why: string };
   readonly summary: string;
   readonly waitingFor: readonly string[];
+  readonly misplaced: readonly {
+    readonly id: string;
+    readonly node: string;
+    readonly reasons: readonly Reason[];
+  }[];
+  readonly warnings: readonly Warning[];
 }
 
 export interface Recommendation {

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { canonicalJson } from '../../core/model/canonical.ts';
 import type { DeploymentSpec } from '../../core/model/deployment.ts';
 import type { ParseSchedule } from '../../core/model/schedule.ts';
-import type { Region } from '../../core/model/region.ts';
+import type { Region, UnstatedCountry } from '../../core/model/region.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import type { Limits } from '../../core/rules/rule.ts';
@@ -30,7 +30,12 @@ export interface Admission {
   readonly imageCheck: ImageCheck;
   readonly secrets: SecretAdmission;
   readonly eraser: Pick<TenantEraser, 'eraseAll' | 'problemOf'>;
-  readonly residency: { readonly enforcement: boolean; readonly regions: readonly Region[] };
+  readonly residency: {
+    readonly enforcement: boolean;
+    readonly regions: readonly Region[];
+    /** Absent: `keep`. */
+    readonly unstated?: UnstatedCountry;
+  };
   /** One line per alteration (spec §1: announced in the response body and in the log). */
   readonly logAlteration: (line: Readonly<Record<string, string>>) => void;
 }

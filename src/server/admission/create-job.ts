@@ -113,7 +113,7 @@ async function attemptCreate(
   const warnings = [
     ...image,
     ...residencyWarnings(admission, caller, workload),
-    ...volumeWarnings(tenant, admission.residency.regions, workload),
+    ...volumeWarnings(tenant, admission.residency, workload),
   ];
   const body = { ...jobView(record, 0, undefined), removed: [], alterations, warnings };
   if (dryRun) {

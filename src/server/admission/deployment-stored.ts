@@ -73,6 +73,6 @@ export function deploymentFacts(
     otherWriter: (volumeId) => otherWriter(tenant, volumeId, self),
     deployment,
     residencyConflict: (spec) =>
-      residencyConflict(tenant, clusters.of(tenant.tenantId).regions, spec, deployment(spec.name)),
+      residencyConflict(tenant, clusters.residencyTerms, spec, deployment(spec.name)),
   };
 }

@@ -16,8 +16,9 @@ import type { Rejection } from '../../core/rejections/rejection.ts';
 import { dependencyWarnings, deploymentFactsRejection } from '../../core/rules/deployment-facts.ts';
 import { isJudged } from '../../core/rules/rule.ts';
 import { checkNothingPersists } from '../../core/rules/secrets/persist-guard.ts';
-import { residencyWarning } from '../../core/scheduler/residency.ts';
+import { countryOf, residencyWarning, unstatedWarning } from '../../core/scheduler/residency.ts';
 import { planPlacement } from '../placement/explanation.ts';
+import { stopFirstWarnings } from '../placement/stop-first.ts';
 import { claimVolumes } from '../placement/volume-claims.ts';
 import { volumeWarnings } from '../placement/volume-residency.ts';
 import type { Stored } from '../store/collection.ts';
@@ -53,18 +54,23 @@ function warnings(admission: Admission, caller: Caller, spec: DeploymentSpec): W
   return [
     ...dependencyWarnings(spec, facts),
     ...residencyWarnings(admission, caller, spec),
-    ...volumeWarnings(caller.tenant, admission.residency.regions, spec),
+    ...volumeWarnings(caller.tenant, admission.residency, spec),
   ];
 }
 
 export function residencyWarnings(admission: Admission, caller: Caller, spec: DeploymentSpec): Warning[] {
   const nodes = caller.tenant.list('nodes').map(({ id, record }) => ({
+    name: record.name,
     labels: record.labels,
     reachable: caller.tenant.get('node-liveness', id)?.record.status === 'ready',
   }));
-  const { enforcement, regions } = admission.residency;
-  const residency = residencyWarning(spec, nodes, enforcement, regions);
-  return residency === undefined ? [] : [residency];
+  const { enforcement, regions, unstated } = admission.residency;
+  const residency = residencyWarning(spec, nodes, enforcement, regions, unstated);
+  const silent = nodes.flatMap(({ name, labels }) => (countryOf(labels) === undefined ? [name] : []));
+  return [
+    ...(residency === undefined ? [] : [residency]),
+    ...unstatedWarning(spec.placement?.residency, silent, unstated),
+  ];
 }
 
 function nextRecord(
@@ -183,6 +189,7 @@ export async function attemptDeploymentWrite(
     warnings: [
       ...admittedSpec.warnings,
       ...scaledWarnings(scaled.policy, spec, before),
+      ...(previous === undefined ? [] : stopFirstWarnings(admission.clusters, tenant, record)),
       ...(said.endsCanary === true ? [] : canaryWarnings(tenant, previous?.record, record)),
       ...(said.warnings ?? []),
     ],

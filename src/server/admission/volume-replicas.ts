@@ -63,9 +63,9 @@ function residencyRejection(
   nodeId: string,
 ): Rejection | undefined {
   const labels = tenant.get('nodes', joinId(nodeId))?.record.labels ?? {};
-  const { regions } = admission.residency;
+  const { regions, unstated } = admission.residency;
   const unmet = bindingsOf(tenant, volumeId).find(
-    ({ active, residency }) => active && !satisfiesResidency(labels, residency, regions),
+    ({ active, residency }) => active && !satisfiesResidency(labels, residency, regions, unstated),
   );
   if (unmet === undefined) return undefined;
   return reject('node_not_a_placement_candidate', {

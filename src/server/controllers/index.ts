@@ -1,5 +1,5 @@
 import type { NodeName, TenantId } from '../../core/model/ids.ts';
-import type { Region } from '../../core/model/region.ts';
+import type { Region, UnstatedCountry } from '../../core/model/region.ts';
 import type { ScalingView } from '../../core/model/scaling.ts';
 import type { ParseSchedule } from '../../core/model/schedule.ts';
 import { livenessTimings } from '../../core/planner/node-liveness.ts';
@@ -25,6 +25,8 @@ export interface ControllersOptions extends ControllerDeps {
   readonly spans?: ControllerSpans;
   readonly eventsKept?: EventsKept;
   readonly regions: readonly Region[];
+  /** Absent: `keep`. */
+  readonly unstated?: UnstatedCountry;
   /** For epochs that begin from now on. */
   readonly volumeLeaseMs: number;
   /** Of several control planes: whether no other one may think by now that this one has ended. */
@@ -76,6 +78,7 @@ export function createControllers(options: ControllersOptions): Controllers {
     ...(options.certain && { certain: options.certain }),
     ...(options.agesElsewhere && { agesElsewhere: options.agesElsewhere }),
     regions: options.regions,
+    ...(options.unstated && { unstated: options.unstated }),
   });
   const instances = new InstancesController(options, spans?.settleMs);
   const scaling = new ScalingController(options, options.scaling);

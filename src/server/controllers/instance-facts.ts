@@ -3,6 +3,7 @@ import type { DeploymentRecord, DeploymentSpec, DeploymentStatus } from '../../c
 import type { InstanceId } from '../../core/model/ids.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
 import type { RolloutRecord } from '../../core/model/rollout.ts';
+import { misplacedMessage } from '../../core/scheduler/misplaced.ts';
 import type { PlanInput } from '../../core/planner/instances.ts';
 import { gatesOf, nodeCondition, observationsOf } from '../placement/deployment-gates.ts';
 import type { TenantClusters } from '../placement/tenant-clusters.ts';
@@ -48,6 +49,7 @@ export function readFacts(tenant: TenantStore, clusters: TenantClusters, id: str
       instances: instances.map((stored) => stored.record),
       observationOf: observationsOf(tenant, id),
       nodeOf: (node) => nodeCondition(tenant, node),
+      misplacedOf: misplacedBy(tenant, clusters, deployment?.record, canary?.record),
       fencedOf: (record) => isFenced(tenant, specs.get(record.specHash), record),
       gates:
         deployment === undefined
@@ -57,6 +59,19 @@ export function readFacts(tenant: TenantStore, clusters: TenantClusters, id: str
               ...writerGates(tenant, clusters, deployment.record.spec),
             ],
     },
+  };
+}
+
+/** By the residency that is asked for now, whatever spec the instance was started with. */
+function misplacedBy(
+  { tenantId }: TenantStore,
+  clusters: TenantClusters,
+  deployment: DeploymentRecord | undefined,
+  canary: CanaryRecord | undefined,
+): (record: InstanceRecord) => string | undefined {
+  return ({ specHash, nodeId }) => {
+    const spec = specHash === canary?.specHash ? canary.spec : deployment?.spec;
+    return spec && misplacedMessage(clusters.misplaced(tenantId, spec, nodeId));
   };
 }
 

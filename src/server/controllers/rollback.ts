@@ -24,9 +24,11 @@ export function addRollback(
   if (deployment === undefined || rollback === undefined || rollout === undefined) return false;
   const snapshot = facts.planned.specs.get(rollback.specHash);
   if (snapshot === undefined || takesForeignVolume(tenant, snapshot)) return false;
-  const { regions } = deps.clusters.of(tenant.tenantId);
-  if (residencyConflict(tenant, regions, snapshot, deployment.record.spec) !== undefined) return false;
   const record = rolledBackRecord(deps, deployment.record, snapshot);
+  // With the residency that stays, it may be the very spec that failed.
+  if (record.specHash === deployment.record.specHash) return false;
+  const terms = deps.clusters.residencyTerms;
+  if (residencyConflict(tenant, terms, record.spec, deployment.record.spec) !== undefined) return false;
   const { name } = record.spec;
   const subject = { kind: 'Deployment', name } as const;
   transaction
@@ -64,7 +66,10 @@ export function addRollback(
   return true;
 }
 
-/** The number of instances and the policy are the user's latest wish, and the rotation counter never goes back (spec 2.2). */
+/**
+ * The number of instances, the policy and the residency are the user's latest wish, and the rotation counter never goes back: what
+ * fails to start must not be put back where it may not run any more.
+ */
 function rolledBackRecord(
   deps: ControllerDeps,
   current: DeploymentRecord,
@@ -72,7 +77,14 @@ function rolledBackRecord(
 ): DeploymentRecord {
   const { replicas, update, secretsVersion } = current.spec;
   const { update: _replaced, ...restored } = snapshot;
-  const spec: DeploymentSpec = { ...restored, replicas, secretsVersion, ...(update && { update }) };
+  const residency = current.spec.placement?.residency;
+  const spec: DeploymentSpec = {
+    ...restored,
+    replicas,
+    secretsVersion,
+    ...(residency && { placement: { ...restored.placement, residency } }),
+    ...(update && { update }),
+  };
   const rotation = carryRotation(current.rotation, current.spec.secrets, spec.secrets);
   return {
     ...current,

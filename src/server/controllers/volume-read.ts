@@ -1,6 +1,6 @@
 import type { NodeName, TenantId } from '../../core/model/ids.ts';
 import type { NodeLiveness, NodeRecord } from '../../core/model/node.ts';
-import type { Region } from '../../core/model/region.ts';
+import type { Region, UnstatedCountry } from '../../core/model/region.ts';
 import type { VolumeRecord } from '../../core/model/volume.ts';
 import { LIVENESS_TIMINGS } from '../../core/planner/node-liveness.ts';
 import type { VolumeFacts, VolumeNode } from '../../core/planner/volume-facts.ts';
@@ -55,13 +55,14 @@ export interface VolumeSettings {
   /** What another control plane knows of the copies of a primary that was connected to it last; absent: there is no other. */
   readonly agesElsewhere?: (tenantId: TenantId, node: NodeName) => Promise<readonly CopyAges[] | undefined>;
   readonly regions: readonly Region[];
+  readonly unstated?: UnstatedCountry;
 }
 
 export function readVolumeFacts(
   tenant: TenantStore,
   record: VolumeRecord,
   memory: VolumeMemory,
-  { leaseMs, regions }: VolumeSettings,
+  { leaseMs, regions, unstated }: VolumeSettings,
   clusters: TenantClusters,
   at: { readonly nowMs: number; readonly now: string },
 ): VolumeFacts {
@@ -82,6 +83,7 @@ export function readVolumeFacts(
     copyAge: (name) => memory.copyAge(tenantId, record, name),
     bindings: bindingsOf(tenant, record.id),
     regions,
+    ...(unstated && { unstated }),
     mounted: claimants(tenant, record.id).length > 0,
     fencedAtMs: memory.fencedAtMs(tenantId, record),
     braked: () => isBraked(nodes()),

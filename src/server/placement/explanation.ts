@@ -1,8 +1,10 @@
+import type { Warning } from '../../core/model/announcement.ts';
 import type { DeploymentRecord, DeploymentSpec } from '../../core/model/deployment.ts';
 import type { InstanceId, NodeName } from '../../core/model/ids.ts';
 import type { Cluster, PlacedInstance } from '../../core/scheduler/cluster.ts';
 import { explain, type NodeExplanation } from '../../core/scheduler/explain.ts';
 import type { Reason } from '../../core/scheduler/filters/filter.ts';
+import { unstatedNodes } from '../../core/scheduler/misplaced.ts';
 import type { HoldingPin } from '../../core/scheduler/pin.ts';
 import { describeScore } from '../../core/scheduler/score.ts';
 import { jobOfOwner } from '../../core/model/job.ts';
@@ -79,6 +81,13 @@ export interface DeploymentExplanation {
   readonly pin?: HoldingPin;
   readonly summary: string;
   readonly waitingFor: readonly string[];
+  /** Instances where the residency does not allow them any more: what it asks for, and what their node reports. */
+  readonly misplaced: readonly {
+    readonly id: InstanceId;
+    readonly node: NodeName;
+    readonly reasons: readonly Reason[];
+  }[];
+  readonly warnings: readonly Warning[];
 }
 
 export function explainDeployment(
@@ -86,10 +95,9 @@ export function explainDeployment(
   tenant: TenantStore,
   { spec, specHash }: Pick<DeploymentRecord, 'spec' | 'specHash'>,
 ): DeploymentExplanation {
-  const { nodes, chosen, pin, summary } = explain(
-    clusters.of(tenant.tenantId),
-    clusters.request(tenant.tenantId, spec),
-  );
+  const cluster = clusters.of(tenant.tenantId);
+  const request = clusters.request(tenant.tenantId, spec);
+  const { nodes, chosen, pin, summary } = explain(cluster, request);
   const instances = tenant.collection('instances').listUnder(joinId(spec.name));
   return {
     deployment: spec.name,
@@ -103,6 +111,11 @@ export function explainDeployment(
     ...(pin && { pin }),
     summary,
     waitingFor: gatesOf(tenant, spec).map((gate) => gate.message),
+    misplaced: instances.flatMap(({ record: { id, nodeId, wanted } }) => {
+      const reasons = wanted === 'run' ? clusters.misplaced(tenant.tenantId, spec, nodeId) : [];
+      return reasons.length === 0 ? [] : [{ id, node: nodeId, reasons }];
+    }),
+    warnings: unstatedNodes(cluster, request),
   };
 }
 

@@ -35,6 +35,7 @@ export function refusalOf(explanation: PlacementExplanation): PlacementRefusal {
     residency:
       nodes.length > 0 &&
       nodes.every(({ reasons }) => reasons.some((reason) => RESIDENCY.has(reason.filter))),
+    quota: nodes.some(({ reasons }) => reasons.some(({ filter }) => filter === 'quota')),
   };
 }
 

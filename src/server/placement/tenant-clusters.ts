@@ -2,10 +2,13 @@ import type { DeploymentSpec } from '../../core/model/deployment.ts';
 import type { NodeName, TenantId } from '../../core/model/ids.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
 import type { NodeLiveness } from '../../core/model/node.ts';
-import type { Region } from '../../core/model/region.ts';
+import type { Region, ResidencyTerms, UnstatedCountry } from '../../core/model/region.ts';
 import { PLATFORM_SLUG } from '../../core/model/tenant.ts';
 import { type Amounts, NOTHING, requestedAmounts } from '../../core/scheduler/amounts.ts';
 import { Cluster, type PlacedInstance } from '../../core/scheduler/cluster.ts';
+import type { Reason } from '../../core/scheduler/filters/filter.ts';
+import { residencyReasons } from '../../core/scheduler/misplaced.ts';
+import { constrainsResidency } from '../../core/scheduler/residency.ts';
 import { fixedHostPorts, type PlacementRequest } from '../../core/scheduler/request.ts';
 import { joinId } from '../store/keys.ts';
 import type { Store, TenantStore } from '../store/store.ts';
@@ -16,6 +19,7 @@ export interface PlacementSettings {
   readonly controlPlaneNode?: NodeName;
   readonly regions: readonly Region[];
   readonly residencyEnforcement: boolean;
+  readonly residencyUnstated?: UnstatedCountry;
 }
 
 /** One tenant's cluster and, by node, the instances whose records say that they belong there. */
@@ -67,6 +71,17 @@ export class TenantClusters {
     // Where a volume may be mounted changes with the volume, not with the spec.
     if (request.volumes === undefined) this.#requests.set(spec, request);
     return request;
+  }
+
+  get residencyTerms(): ResidencyTerms {
+    const { regions, residencyUnstated: unstated } = this.#settings;
+    return { regions, ...(unstated && { unstated }) };
+  }
+
+  /** Why the node must not have an instance of the spec, by residency; quotes what is required and what the node reports. */
+  misplaced(tenantId: TenantId, spec: DeploymentSpec, node: NodeName): readonly Reason[] {
+    if (!constrainsResidency(spec.placement?.residency)) return [];
+    return residencyReasons(this.of(tenantId), this.request(tenantId, spec), node);
   }
 
   runsControlPlane(node: NodeName): boolean {
@@ -121,7 +136,7 @@ export class TenantClusters {
     const known = this.#clusters.get(tenantId);
     if (known) return known;
     const tenant = this.#store.forTenant(tenantId);
-    const { regions, residencyEnforcement } = this.#settings;
+    const { regions, residencyEnforcement, residencyUnstated } = this.#settings;
     const held: TenantCluster = {
       tenant,
       cluster: new Cluster({
@@ -130,6 +145,7 @@ export class TenantClusters {
         controlPlaneNodes: this.#controlPlaneNodes,
         regions,
         residencyEnforcement,
+        ...(residencyUnstated && { residencyUnstated }),
         quota: tenant.get('quota', 'quota')?.record ?? {},
       }),
       byNode: new Map(),

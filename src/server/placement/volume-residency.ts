@@ -1,7 +1,7 @@
 import type { Warning } from '../../core/model/announcement.ts';
 import type { DeploymentSpec, Residency } from '../../core/model/deployment.ts';
 import type { NodeName } from '../../core/model/ids.ts';
-import type { Region } from '../../core/model/region.ts';
+import type { ResidencyTerms } from '../../core/model/region.ts';
 import type { VolumeRecord } from '../../core/model/volume.ts';
 import type { VolumeResidencyConflict } from '../../core/rules/volume-residency.ts';
 import {
@@ -17,13 +17,13 @@ type Mounting = Pick<DeploymentSpec, 'name' | 'volumes' | 'placement'>;
 
 function excludes(
   tenant: TenantStore,
-  regions: readonly Region[],
+  terms: ResidencyTerms,
   residency: Residency | undefined,
   node: NodeName,
 ): boolean {
   if (!constrainsResidency(residency)) return false;
   const labels = tenant.get('nodes', joinId(node))?.record.labels;
-  return labels !== undefined && !satisfiesResidency(labels, residency, regions);
+  return labels !== undefined && !satisfiesResidency(labels, residency, terms.regions, terms.unstated);
 }
 
 function replicated(tenant: TenantStore, volumeId: string): VolumeRecord | undefined {
@@ -37,7 +37,7 @@ function replicated(tenant: TenantStore, volumeId: string): VolumeRecord | undef
  */
 export function residencyConflict(
   tenant: TenantStore,
-  regions: readonly Region[],
+  terms: ResidencyTerms,
   spec: Mounting,
   before: Mounting | undefined,
 ): VolumeResidencyConflict | undefined {
@@ -51,7 +51,7 @@ export function residencyConflict(
     const copies = volume.replicas.map(({ nodeId }) => nodeId);
     const self = ownerInWords(spec.name);
     const taken = copies.find(
-      (node) => excludes(tenant, regions, residency, node) && !excludes(tenant, regions, earlier, node),
+      (node) => excludes(tenant, terms, residency, node) && !excludes(tenant, terms, earlier, node),
     );
     if (taken !== undefined && residency !== undefined) {
       const asked = describeResidency(residency);
@@ -61,7 +61,7 @@ export function residencyConflict(
     if (mounted || copies.length === 0) continue;
     for (const { owner, active, residency: binding } of bindingsOf(tenant, volumeId)) {
       if (!active || owner === self) continue;
-      if (!copies.every((node) => excludes(tenant, regions, binding, node))) continue;
+      if (!copies.every((node) => excludes(tenant, terms, binding, node))) continue;
       const asked = describeResidency(binding);
       return { index, kind: 'excluded', self, other: owner, volume: volume.name, nodes: copies, asked };
     }
@@ -72,7 +72,7 @@ export function residencyConflict(
 /** What a spec that is accepted means for the volumes that it mounts. */
 export function volumeWarnings(
   tenant: TenantStore,
-  regions: readonly Region[],
+  terms: ResidencyTerms,
   spec: Mounting & Pick<DeploymentSpec, 'nodeId'>,
 ): Warning[] {
   const residency = spec.placement?.residency;
@@ -87,13 +87,13 @@ export function volumeWarnings(
     }
     if (residency === undefined) return warnings;
     const asked = describeResidency(residency);
-    if (excludes(tenant, regions, residency, primary)) {
+    if (excludes(tenant, terms, residency, primary)) {
       const why = `The primary of volume ${volume.name} is on ${primary}, which ${asked} excludes; this waits until the primary is on another node.`;
       warnings.push({ code: 'volume_primary_excluded', field: `volumes[${index}].volumeId`, why });
     }
     const lost = volume.replicas
       .map(({ nodeId }) => nodeId)
-      .filter((node) => excludes(tenant, regions, residency, node));
+      .filter((node) => excludes(tenant, terms, residency, node));
     if (lost.length > 0) {
       const fate = readOnly ? 'kept, but cannot take over' : 'given up once the primary is where this runs';
       const why = `Copies of volume ${volume.name} on ${lost.join(', ')} are excluded by ${asked}: they are ${fate}.`;

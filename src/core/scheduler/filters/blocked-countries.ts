@@ -1,3 +1,4 @@
+import { NODE_LABELS } from '../../model/labels.ts';
 import { avoidsBlockedCountries, countryOf } from '../residency.ts';
 import type { Filter } from './filter.ts';
 
@@ -6,14 +7,21 @@ export const blockedCountries: Filter = {
   label: 'blocked country',
   scope: 'node',
   steady: true,
-  admits: ({ node }, request) => avoidsBlockedCountries(node.record.labels, request.placement?.residency),
+  admits: ({ node }, request, facts) =>
+    avoidsBlockedCountries(node.record.labels, request.placement?.residency, facts.residencyUnstated),
   required: (request) => {
     const blocked = request.placement?.residency?.blockedCountries ?? [];
     return blocked.length === 0 ? 'any country' : `not in ${blocked.join(', ')}`;
   },
   reported: ({ node }) => countryOf(node.record.labels) ?? 'no country',
-  refusal: ({ node }, request) => ({
-    code: 'country_blocked',
-    message: `must not run in ${request.placement?.residency?.blockedCountries?.join(', ')}, the node is in ${countryOf(node.record.labels)}`,
-  }),
+  refusal: ({ node }, request) => {
+    const blocked = request.placement?.residency?.blockedCountries?.join(', ');
+    const actual = countryOf(node.record.labels);
+    return actual === undefined
+      ? {
+          code: 'country_unstated',
+          message: `must not run in ${blocked}, the node states no country (label ${NODE_LABELS.country}), which residency.unstated refuses`,
+        }
+      : { code: 'country_blocked', message: `must not run in ${blocked}, the node is in ${actual}` };
+  },
 };

@@ -1,5 +1,5 @@
 import type { NodeName } from '../../model/ids.ts';
-import type { Region } from '../../model/region.ts';
+import type { Region, UnstatedCountry } from '../../model/region.ts';
 import type { Quota } from '../../model/tenant.ts';
 import type { AdvertisedLabels } from '../advertised-labels.ts';
 import type { Amounts } from '../amounts.ts';
@@ -41,6 +41,7 @@ export interface ClusterFacts {
   readonly controlPlaneNodes: ReadonlySet<NodeName>;
   readonly regions: readonly Region[];
   readonly residencyEnforcement: boolean;
+  readonly residencyUnstated: UnstatedCountry;
   readonly quota: Quota;
   readonly containers: number;
   readonly total: Amounts;

@@ -17,10 +17,16 @@ export const quota: Filter = {
     const over = overruns(request, facts);
     return {
       code: over.length > 1 ? 'quota_reached' : (over[0]?.code ?? 'quota_reached'),
-      message: over.map((one) => one.message).join('; '),
+      message: overrunMessage(request, facts),
     };
   },
 };
+
+export function overrunMessage(request: PlacementRequest, facts: ClusterFacts): string {
+  return overruns(request, facts)
+    .map((one) => one.message)
+    .join('; ');
+}
 
 export function withinQuota({ amounts }: PlacementRequest, facts: ClusterFacts): boolean {
   const { containers, cpu, memoryBytes } = facts.quota;

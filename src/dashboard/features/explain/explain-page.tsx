@@ -152,6 +152,18 @@ export function ExplainPage() {
             )}
           </span>
         </p>
+        {[
+          ...data.misplaced.map(
+            ({ id, node, reasons }) =>
+              `${id} on ${node}: ${reasons.map(({ message }) => message).join('; ')}`,
+          ),
+          ...data.warnings.map(({ why }) => why),
+        ].map((text) => (
+          <p key={text} className="mt-2 flex items-center gap-2 text-warn">
+            <Icon name="warning" />
+            {text}
+          </p>
+        ))}
         {data.waitingFor.map((gate) => (
           <p key={gate} className="mt-2 flex items-center gap-2 text-warn">
             <Icon name="clock" />

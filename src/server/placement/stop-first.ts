@@ -1,0 +1,31 @@
+import type { Warning } from '../../core/model/announcement.ts';
+import type { DeploymentRecord } from '../../core/model/deployment.ts';
+import { isSingleWriter } from '../../core/planner/rollout.ts';
+import { overrunMessage, withinQuota } from '../../core/scheduler/filters/quota.ts';
+import { joinId } from '../store/keys.ts';
+import type { TenantStore } from '../store/store.ts';
+import type { TenantClusters } from './tenant-clusters.ts';
+
+/** What an update must say when the quota has no room for a successor beside what runs: each old instance then stops first. */
+export function stopFirstWarnings(
+  clusters: TenantClusters,
+  tenant: TenantStore,
+  { spec, specHash }: Pick<DeploymentRecord, 'spec' | 'specHash'>,
+): readonly Warning[] {
+  if (spec.replicas === 0 || isSingleWriter(spec)) return [];
+  const replaced = tenant
+    .collection('instances')
+    .listUnder(joinId(spec.name))
+    .some(({ record }) => record.wanted === 'run' && record.specHash !== specHash);
+  if (!replaced) return [];
+  const cluster = clusters.of(tenant.tenantId);
+  const request = clusters.request(tenant.tenantId, spec);
+  if (withinQuota(request, cluster)) return [];
+  return [
+    {
+      code: 'update_stops_first',
+      field: 'update',
+      why: `The quota leaves no room for a new instance beside the old ones (${overrunMessage(request, cluster)}): each old instance is stopped before its successor starts, so that fewer run meanwhile.`,
+    },
+  ];
+}
