@@ -151,6 +151,7 @@ const OPERATIONS: { readonly [K in StreamOperation['kind']]: (operation: Fields)
   logs: (o) => isText(o['instanceId']) && typeof o['follow'] === 'boolean',
   stats: (o) => isText(o['instanceId']),
   exec: (o) => isText(o['instanceId']) && isListOf(o['command'], isText) && isCount(o['timeoutMs']),
+  'volume-measure': (o) => isName(o['volumeId']),
   'volume-receive': (o) =>
     isName(o['volumeId']) &&
     isCount(o['volumeEpoch']) &&

@@ -4,6 +4,7 @@ import type {
   StreamEnd,
   StreamOperation,
   StreamRequest,
+  VolumeMeasurement,
 } from '../core/contract/agent-protocol.ts';
 import type { ContainerSummary } from './engine/container.ts';
 import type { Engine } from './engine/engine.ts';
@@ -24,6 +25,7 @@ export interface StreamSource {
   readonly containerOf: (instanceId: string) => string | undefined;
   readonly networkContainers: (name: string) => Promise<readonly string[]>;
   readonly send: (message: AgentMessage) => boolean;
+  readonly measureVolume: (volumeId: string) => Promise<VolumeMeasurement>;
   /** Takes in a copy of a volume. */
   readonly receive: (operation: Operation<'volume-receive'>, signal: AbortSignal) => Promise<void>;
   readonly log: Log;
@@ -93,6 +95,10 @@ export class Streams {
     }
     if (operation.kind === 'network-containers') {
       await pipe.write({ value: await this.#source.networkContainers(operation.network) });
+      return undefined;
+    }
+    if (operation.kind === 'volume-measure') {
+      await pipe.write({ value: await this.#source.measureVolume(operation.volumeId) });
       return undefined;
     }
     if (operation.kind === 'volume-receive') {

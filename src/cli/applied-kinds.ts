@@ -151,7 +151,8 @@ const volume: PlanDocument = async (session, client, { name, body: { kind: _kind
 };
 
 function refuseVolumeChange(name: string, stored: Json, { nodeId: _node, ...body }: Json): void {
-  const now = { ...stored, replicas: stored['wantedReplicas'] };
+  const sizeBytes = stored['wantedSizeBytes'] ?? stored['sizeBytes'];
+  const now = { ...stored, replicas: stored['wantedReplicas'], sizeBytes };
   const differs = Object.keys(body).filter((key) => !isAsDescribed(body[key], (now as Json)[key]));
   if (differs.length === 0) return;
   throw new Failure(

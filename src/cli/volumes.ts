@@ -40,6 +40,17 @@ export async function listRecommendations(
   return client.forTenant(await tenantOf(client)).list(RECOMMENDATIONS_PATH, query);
 }
 
+/** What was asked for; what there is may differ for a while, or for good. */
+export function wantedBytes(volume: Json): number {
+  return numberOf(volume, 'wantedSizeBytes') ?? numberOf(volume, 'sizeBytes') ?? 0;
+}
+
+export function volumeSizeText(volume: Json): string {
+  const size = numberOf(volume, 'sizeBytes') ?? 0;
+  const [shown, wanted] = [formatBytes(size), formatBytes(wantedBytes(volume))];
+  return shown === wanted ? shown : `${shown} (${wanted} wanted)`;
+}
+
 export function volumeUsedText(volume: Json): string {
   const used = numberOf(volume, 'usedBytes');
   if (used === undefined) return '-';

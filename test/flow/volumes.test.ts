@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TenantId } from '../../src/core/model/ids.ts';
+import type { VolumeObservation } from '../../src/core/contract/agent-protocol.ts';
 import { joinId } from '../../src/server/store/keys.ts';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
 import { deploy, eventKinds, eventually, NodeFlow } from '../support/node-flow.ts';
@@ -201,11 +202,84 @@ describe('volumes', () => {
     );
     expect(full.body[0]).toMatchObject({ priority: 'critical', applicable: true, volume_id: id });
     const applied = await tenant.call('POST', `/api/v1/dvm/recommendations/${full.body[0].id}/apply`);
-    expect([applied.status, applied.body.sizeBytes]).toEqual([200, 256 * MIB]);
+    expect([applied.status, applied.body.wantedSizeBytes]).toEqual([200, 256 * MIB]);
     const resized = await one.assignment(({ volumes }) => volumes?.[0]?.sizeBytes === 256 * MIB);
     expect(resized.volumes?.[0]?.role).toBe('primary');
     const again = await tenant.call('POST', `/api/v1/dvm/recommendations/${full.body[0].id}/apply`);
     expect([again.status, again.body.code]).toEqual([404, 'dvm_recommendation_not_found']);
+  });
+
+  it('are made smaller only where that can be done, judged on what they hold at that moment', async () => {
+    const tenant = await plane.tenant('smaller');
+    const one = await volumeAgent(flow, tenant, 'smaller-1');
+    const GIB = 1024 * MIB;
+    const id = await createVolume(tenant.call, 'data', { nodeId: 'smaller-1', sizeBytes: 10 * GIB });
+    const saying = (more: Partial<VolumeObservation>) => {
+      const seen = { volumeId: id, role: 'primary', epoch: 1, state: 'ready' } as const;
+      one.volumes = [{ ...seen, sizeBytes: 10 * GIB, usedBytes: GIB, ...more }];
+      one.report();
+    };
+    const header = { 'x-tenant-id': 'smaller' };
+    const listed = async (fits: (found: { applicable: boolean }) => boolean) => {
+      const path = '/api/v1/dvm/recommendations?type=capacity';
+      const { body } = await eventually(
+        () => tenant.call('GET', path, undefined, header),
+        (answer) => answer.body.length === 1 && fits(answer.body[0]),
+      );
+      return body[0];
+    };
+    saying({});
+    const fixed = await listed(() => true);
+    expect(fixed).toMatchObject({ applicable: false, priority: 'low' });
+    expect(fixed.reason).toContain('cannot be made smaller while it is in use');
+    saying({ shrinkable: true });
+    const { id: recommended, parameters } = await listed(({ applicable }) => applicable);
+    expect(parameters).toEqual({ action: 'resize', target_size_bytes: 2 * GIB });
+    const apply = async (sent?: Record<string, unknown>) => {
+      const path = `/api/v1/dvm/recommendations/${recommended}/apply`;
+      const { status, body } = await tenant.call('POST', path, sent && { parameters: sent });
+      return { status, code: body.code, body };
+    };
+    const stale = { status: 409, code: 'dvm_recommendation_stale_measurement' };
+    // It was filled since it was last heard of.
+    one.measurement = { sizeBytes: 10 * GIB, usedBytes: 3 * GIB, epoch: 1, shrinkable: true };
+    expect(await apply()).toMatchObject({ ...stale, body: { expected: `at least ${3 * GIB}` } });
+    // Words that are no measurement, or of another time, are none.
+    for (const said of [
+      'small',
+      { sizeBytes: -1, usedBytes: 0, epoch: 1, shrinkable: true },
+      { sizeBytes: 1e300, usedBytes: 0, epoch: 1, shrinkable: true },
+      { sizeBytes: GIB, usedBytes: 0, epoch: 2, shrinkable: true },
+    ]) {
+      one.measurement = said;
+      expect(await apply()).toMatchObject(stale);
+    }
+    one.measurement = { sizeBytes: 10 * GIB, usedBytes: GIB, epoch: 1, shrinkable: false };
+    expect(await apply()).toMatchObject({ status: 422, code: 'dvm_recommendation_bad_parameter' });
+    one.measurement = undefined;
+    const least = { target_size_bytes: 200 * MIB };
+    saying({ shrinkable: true, usedBytes: MIB });
+    await listed((found) => 'applicable' in found);
+    expect(await apply(least)).toMatchObject({ status: 422, code: 'dvm_recommendation_apply_invalid_spec' });
+    saying({ shrinkable: true });
+    expect(await apply({ target_size_bytes: 2 * GIB })).toMatchObject({ status: 200 });
+    await one.assignment(({ volumes }) => volumes?.[0]?.sizeBytes === 2 * GIB);
+
+    // The record says what there is, and why it is not what was asked for.
+    const problem = { reason: 'volume_shrink_refused', message: 'it cannot be made so small' };
+    saying({ shrinkable: true, problem });
+    const { sizeBytes, wantedSizeBytes, message } = await volumeOnce(
+      tenant.call,
+      id,
+      (body) => body.message !== undefined,
+    );
+    expect({ sizeBytes, wantedSizeBytes, message }).toEqual({
+      sizeBytes: 10 * GIB,
+      wantedSizeBytes: 2 * GIB,
+      message: 'smaller-1: it cannot be made so small',
+    });
+    one.die();
+    await eventually(apply, (answer) => answer.code === stale.code);
   });
 
   it('are spoken of by their own nodes only (I-12)', async () => {

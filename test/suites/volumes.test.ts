@@ -10,6 +10,7 @@ import {
   readFileSync,
   rmSync,
   statfsSync,
+  statSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
@@ -18,6 +19,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { BtrfsEngine } from '../../src/agent/volumes/btrfs-engine.ts';
+import { ShrinkRefusedError } from '../../src/agent/volumes/image.ts';
 import { loopDevicesOf } from '../../src/agent/volumes/loop-device.ts';
 import { RsyncEngine } from '../../src/agent/volumes/rsync-engine.ts';
 import { mountAt } from '../../src/agent/volumes/mounts.ts';
@@ -94,12 +96,43 @@ describe.each(ENGINES.map((make) => [make().name, make] as const))('volume engin
     };
     const file = openSync(join(data, 'open'), 'w');
     const before = room();
-    await volume.grow(to);
+    await volume.resize(to);
     expect(room() - before).toBeGreaterThan((to - from) * 0.9);
     writeSync(file, Buffer.alloc(MIB));
     closeSync(file);
-    expect((await volume.measure()).sizeBytes).toBe(to);
+    expect((await volume.measure()).sizeBytes).toBe(room());
     expect(blocksOf(volume.image)).toBeGreaterThanOrEqual(to);
+  });
+
+  it('is made smaller while it is in use where that can be done, and never below what it holds', async () => {
+    const volume = await open('a', 1100 * MIB);
+    const data = await volume.writable(1);
+    const file = openSync(join(data, 'open'), 'w');
+    writeSync(file, Buffer.alloc(300 * MIB, 7));
+    expect(volume.shrinks).toBe(name === 'btrfs');
+    await volume.resize(640 * MIB);
+    const shown = statfsSync(data);
+    expect((await volume.measure()).sizeBytes).toBe(shown.blocks * shown.bsize);
+    if (volume.shrinks) {
+      expect(shown.blocks * shown.bsize).toBe(640 * MIB);
+      expect(statSync(volume.image).size).toBe(640 * MIB);
+      await expect(volume.resize(256 * MIB)).rejects.toThrow(ShrinkRefusedError);
+      expect((await volume.measure()).sizeBytes).toBe(640 * MIB);
+      expect(statSync(volume.image).size).toBe(640 * MIB);
+      // A shrink that was cut off after the file system's part is completed, and so is a growth after the file's.
+      execFileSync('btrfs', ['filesystem', 'resize', String(600 * MIB), volume.mount.mountPoint]);
+      await volume.resize(600 * MIB);
+      expect(statSync(volume.image).size).toBe(600 * MIB);
+      execFileSync('fallocate', ['--length', String(700 * MIB), volume.image]);
+      await volume.resize(700 * MIB);
+      expect((await volume.measure()).sizeBytes).toBe(700 * MIB);
+    } else {
+      expect(blocksOf(volume.image)).toBeGreaterThanOrEqual(1100 * MIB);
+    }
+    writeSync(file, Buffer.alloc(MIB, 8));
+    closeSync(file);
+    const kept = readFileSync(join(data, 'open'));
+    expect([kept.length, kept[0], kept[300 * MIB - 1], kept.at(-1)]).toEqual([301 * MIB, 7, 7, 8]);
   });
 
   it('is found again after the agent was killed, with its device and its bytes', async () => {

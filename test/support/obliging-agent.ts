@@ -104,7 +104,7 @@ export class ObligingAgent {
     }
     const copies = copiesTo.map((nodeId) => ({ nodeId, state: 'live', sequence: 3, ageMs: 900 }) as const);
     const usedBytes = Math.round(sizeBytes * (this.#options.volumesFilled ?? 0));
-    return { ...seen, role, usedBytes, copies };
+    return { ...seen, role, usedBytes, copies, shrinkable: true };
   }
 
   #containers(): readonly unknown[] {
@@ -129,6 +129,14 @@ export class ObligingAgent {
       if (operation.follow) {
         this.#following.add(streamId);
         return;
+      }
+    }
+    if (operation.kind === 'volume-measure') {
+      const volume = this.#volumes.find(({ id }) => id === operation.volumeId);
+      const seen = volume && this.#kept(volume);
+      if (seen !== undefined) {
+        const { sizeBytes, usedBytes, epoch } = seen;
+        this.#send({ type: 'data', streamId, value: { sizeBytes, usedBytes, epoch, shrinkable: true } });
       }
     }
     if (operation.kind === 'containers') this.#send({ type: 'data', streamId, value: this.#containers() });

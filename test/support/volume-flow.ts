@@ -1,4 +1,9 @@
-import type { Assignment, Lease, VolumeObservation } from '../../src/core/contract/agent-protocol.ts';
+import type {
+  Assignment,
+  Lease,
+  ServerMessage,
+  VolumeObservation,
+} from '../../src/core/contract/agent-protocol.ts';
 import type { Caller } from './control-plane.ts';
 import { eventually, type NodeFlow, type TestTenant } from './node-flow.ts';
 import { type AgentIdentity, NODE_FACTS, type ScriptedAgent } from './scripted-agent.ts';
@@ -17,11 +22,24 @@ export class VolumeAgent {
   #timer: NodeJS.Timeout | undefined;
   generation = 1;
   volumes: readonly VolumeObservation[] = [];
+  /** What it answers when it is asked to measure; undefined: as it reports. */
+  measurement: unknown;
 
   constructor(node: string, identity: AgentIdentity, agent: ScriptedAgent) {
     this.node = node;
     this.identity = identity;
     this.agent = agent;
+    agent.socket.on('message', (data: Buffer) => this.#answer(JSON.parse(data.toString())));
+  }
+
+  #answer(message: ServerMessage): void {
+    if (message.type !== 'request' || message.operation.kind !== 'volume-measure') return;
+    const { streamId, operation } = message;
+    const seen = this.volumes.find(({ volumeId }) => volumeId === operation.volumeId);
+    const { usedBytes = 0, sizeBytes = usedBytes, epoch, shrinkable = false } = seen ?? {};
+    const value = this.measurement ?? { sizeBytes, usedBytes, epoch, shrinkable };
+    this.agent.send({ type: 'data', streamId, value });
+    this.agent.send({ type: 'end', streamId });
   }
 
   /** One report; answers its beat. */

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statfsSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type {
@@ -116,10 +116,15 @@ describe('volumes of a node', () => {
     await until('the volume is full', () => (plane.volume('vol_e')?.usedBytes ?? 0) > 24 * MIB);
     const before = await running(bench);
     expect(before).toHaveLength(1);
+    const shown = (): number => {
+      const { blocks, bsize } = statfsSync(join('/proc', String(before[0]), 'root', 'grows'));
+      return blocks * bsize;
+    };
     plane.assign([filler], undefined, [LOCAL, { ...grows, sizeBytes: 1100 * MIB }]);
-    await until('it has grown', () => plane.volume('vol_g')?.sizeBytes === 1100 * MIB);
-    const { blocks, bsize } = statfsSync(join('/proc', String(before[0]), 'root', 'grows'));
-    expect(blocks * bsize).toBeGreaterThan(1024 * MIB);
+    // What is reported is what a container is shown.
+    await until('it has grown', () => (plane.volume('vol_g')?.sizeBytes ?? 0) > 1024 * MIB);
+    expect(plane.volume('vol_g')?.sizeBytes).toBe(shown());
+    expect(plane.volume('vol_g')?.shrinkable).toBeUndefined();
     expect(await running(bench)).toEqual(before);
     plane.assign([stopped('ins_1')], undefined, [
       { ...LOCAL, role: 'gone' },
@@ -127,6 +132,37 @@ describe('volumes of a node', () => {
     ]);
     await until('they are gone', () => plane.reports.at(-1)?.volumes?.length === 0);
     expect(readdirSync(join(agent.dataDir, 'volumes'))).not.toContain('vol_e');
+  });
+
+  it('shrink in use by the engine that can, no further than they are filled, and are measured when asked', async () => {
+    await using bench = await AgentBench.start(daemon);
+    const { plane } = bench;
+    const fill = 'head -c 209715200 /dev/zero > /data/full; sleep 3600';
+    const large = { ...LOCAL, id: 'vol_1', class: 'replicated', sizeBytes: 640 * MIB } as const;
+    plane.assign([user(fill)], undefined, [large]);
+    await plane.untilPhase('ins_1', 'running');
+    const data = dataOf(bench);
+    const full = join(data, 'full');
+    await until('it is filled', () => existsSync(full) && statSync(full).size === 200 * MIB, 60_000);
+    expect(plane.volume('vol_1')?.shrinkable).toBe(true);
+    plane.send({ type: 'request', streamId: 's1', operation: { kind: 'volume-measure', volumeId: 'vol_1' } });
+    plane.send({ type: 'credit', streamId: 's1', bytes: 65_536 });
+    await until('it is measured', () => plane.streams.get('s1')?.at(-1)?.type === 'end');
+    const value = plane.streams.get('s1')?.flatMap((item) => ('value' in item ? [item.value] : []))[0];
+    expect(value).toMatchObject({ sizeBytes: 640 * MIB, epoch: 1, shrinkable: true });
+    expect((value as { usedBytes: number }).usedBytes).toBeGreaterThan(200 * MIB);
+    plane.assign([user(fill)], undefined, [{ ...large, sizeBytes: 448 * MIB }]);
+    await until('it is smaller', () => plane.volume('vol_1')?.sizeBytes === 448 * MIB);
+    const { blocks, bsize } = statfsSync(data);
+    expect(blocks * bsize).toBe(448 * MIB);
+    // Too small for what is in it: it stays as it is, works, and says so.
+    plane.assign([user(fill)], undefined, [{ ...large, sizeBytes: 128 * MIB }]);
+    await until('it is refused', () => plane.volume('vol_1')?.problem?.reason === 'volume_shrink_refused');
+    expect(plane.volume('vol_1')).toMatchObject({ state: 'ready', sizeBytes: 448 * MIB });
+    expect(statSync(full).size).toBe(200 * MIB);
+    expect(await running(bench)).toHaveLength(1);
+    plane.assign([stopped('ins_1')], undefined, [{ ...large, role: 'gone' }]);
+    await until('it is gone', () => plane.reports.at(-1)?.volumes?.length === 0);
   });
 
   it('waits with the container until the volume is assigned, and says so', async () => {

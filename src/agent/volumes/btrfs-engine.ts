@@ -81,8 +81,12 @@ class BtrfsVolume implements OpenVolume, SnapshotCopies {
     return await this.#image.measure();
   }
 
-  async grow(sizeBytes: number): Promise<void> {
-    await this.#image.grow(sizeBytes);
+  get shrinks(): boolean {
+    return this.#image.shrinks;
+  }
+
+  async resize(sizeBytes: number): Promise<void> {
+    await this.#image.resize(sizeBytes);
   }
 
   async writable(epoch: number, mustExist = false): Promise<string> {

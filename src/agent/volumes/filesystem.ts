@@ -1,4 +1,5 @@
 import { open } from 'node:fs/promises';
+import { LEAST_RESIZED_BYTES } from '../../core/model/volume.ts';
 import { findProgram, ProgramError, run } from './program.ts';
 
 const MAKE_TIMEOUT_MS = 120_000;
@@ -16,12 +17,18 @@ export interface Filesystem {
   readonly leastGrownBytes: number;
   /** To the size of its device, while it is in use. */
   grow(mountPoint: string, device: string): Promise<void>;
+  /** To so many bytes, while it is in use; fails for lack of room and changes nothing then. Absent: it cannot be done. */
+  shrink?(mountPoint: string, sizeBytes: number): Promise<void>;
+  /** `df` shows the size of the device, nothing less. */
+  readonly showsWholeDevice: boolean;
 }
 
 export const EXT4: Filesystem = {
   type: 'ext4',
-  mountOptions: [],
+  // What the file system needs for itself is shown as used, not left out of the size.
+  mountOptions: ['minixdf'],
   leastGrownBytes: 0,
+  showsWholeDevice: true,
   // No blocks kept for root: the volume is its tenant's. No discards: they would punch holes into the file.
   make: async (image, label) => {
     const args = ['-q', '-F', '-m', '0', '-E', NO_HOLES, '-L', label.slice(0, 16), image];
@@ -40,7 +47,8 @@ export const EXT4: Filesystem = {
 export const BTRFS: Filesystem = {
   type: 'btrfs',
   mountOptions: ['nodiscard'],
-  leastGrownBytes: 256 * MIB,
+  leastGrownBytes: LEAST_RESIZED_BYTES,
+  showsWholeDevice: true,
   make: async (image, label) => {
     const args = ['--quiet', '--nodiscard', '--metadata', 'single', '--data', 'single', '--label', label];
     await run('mkfs.btrfs', [...args, image], MAKE_TIMEOUT_MS);
@@ -48,12 +56,17 @@ export const BTRFS: Filesystem = {
   grow: async (mountPoint) => {
     await run('btrfs', ['filesystem', 'resize', 'max', mountPoint], MAKE_TIMEOUT_MS);
   },
+  shrink: async (mountPoint, sizeBytes) => {
+    await run('btrfs', ['filesystem', 'resize', String(sizeBytes), mountPoint], MAKE_TIMEOUT_MS);
+  },
 };
 
 export const XFS: Filesystem = {
   type: 'xfs',
   mountOptions: [],
   leastGrownBytes: 0,
+  // Its log is left out.
+  showsWholeDevice: false,
   make: async (image) => {
     await run('mkfs.xfs', ['-q', '-f', '-K', image], MAKE_TIMEOUT_MS);
   },

@@ -8,6 +8,7 @@ import { run } from './program.ts';
 
 const MAKE_TIMEOUT_MS = 120_000;
 const RELEASE_MS = 10_000;
+const LARGEST_BLOCK = 65_536;
 
 export interface Measurement {
   readonly sizeBytes: number;
@@ -80,13 +81,28 @@ export class Image {
     );
   }
 
-  /** Of what is mounted, also when an earlier growth was cut off after any of its steps. Never shrinks. */
-  async grow(sizeBytes: number): Promise<void> {
-    const wanted = Math.max(sizeBytes, this.#filesystem.leastGrownBytes);
+  get shrinks(): boolean {
+    return this.#filesystem.shrink !== undefined;
+  }
+
+  /** Of what is mounted and in use, also when an earlier change was cut off after any of its steps. */
+  async resize(sizeBytes: number): Promise<void> {
     const before = (await this.bytes()) ?? 0;
+    const wanted = Math.max(sizeBytes, this.#filesystem.leastGrownBytes);
+    if (sizeBytes > before) await this.#grow(before, wanted);
+    else if (wanted < before && this.shrinks) await this.#shrink(wanted);
+    else if (await this.#isHalfGrown(before)) await this.#grow(before, before);
+  }
+
+  /** The file has its new size, and the file system did not take it. Less than a block may be left over. */
+  async #isHalfGrown(fileBytes: number): Promise<boolean> {
+    if (!this.#filesystem.showsWholeDevice) return false;
+    return fileBytes - (await this.measure()).sizeBytes >= LARGEST_BLOCK;
+  }
+
+  async #grow(before: number, wanted: number): Promise<void> {
     if (wanted > before) await run('fallocate', ['--length', String(wanted), this.file], MAKE_TIMEOUT_MS);
-    const [device] = await loopDevicesOf(this.file);
-    if (device === undefined) throw new Error(`${this.file} is not mounted`);
+    const device = await this.#device();
     await run('losetup', ['--set-capacity', device]);
     try {
       await this.#filesystem.grow(this.mountPoint, device);
@@ -98,10 +114,31 @@ export class Image {
     }
   }
 
+  /** The file system first: what it still has is never cut off. */
+  async #shrink(wanted: number): Promise<void> {
+    if (this.#filesystem.shrink === undefined) return;
+    const device = await this.#device();
+    try {
+      await this.#filesystem.shrink(this.mountPoint, wanted);
+    } catch (error) {
+      const { usedBytes } = await this.measure();
+      throw new ShrinkRefusedError(wanted, usedBytes, { cause: error });
+    }
+    if ((await this.measure()).sizeBytes > wanted) throw new Error(`${this.file} is not smaller than before`);
+    await truncate(this.file, wanted);
+    await run('losetup', ['--set-capacity', device]);
+  }
+
+  async #device(): Promise<string> {
+    const [device] = await loopDevicesOf(this.file);
+    if (device === undefined) throw new Error(`${this.file} is not mounted`);
+    return device;
+  }
+
+  /** What `df` shows in a container. */
   async measure(): Promise<Measurement> {
-    const sizeBytes = (await this.bytes()) ?? 0;
     const { bsize, blocks, bfree } = await statfs(this.mountPoint);
-    return { sizeBytes, usedBytes: Math.max(0, blocks - bfree) * bsize };
+    return { sizeBytes: blocks * bsize, usedBytes: Math.max(0, blocks - bfree) * bsize };
   }
 
   /** False: a container still has it. Copies of our mounts that services of the host keep do not matter: nobody writes there. */
@@ -114,6 +151,16 @@ export class Image {
       if (performance.now() > deadline) return false;
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
+  }
+}
+
+/** The bytes that are in use, and how they lie, leave no room to make it so small. Nothing has changed. */
+export class ShrinkRefusedError extends Error {
+  override readonly name = 'ShrinkRefusedError';
+  readonly usedBytes: number;
+  constructor(sizeBytes: number, usedBytes: number, options: ErrorOptions) {
+    super(`it cannot be made as small as ${sizeBytes} bytes, ${usedBytes} are used`, options);
+    this.usedBytes = usedBytes;
   }
 }
 

@@ -1,21 +1,27 @@
 import { rm } from 'node:fs/promises';
-import type { AssignedVolume, VolumeObservation } from '../../core/contract/agent-protocol.ts';
+import type {
+  AssignedVolume,
+  VolumeMeasurement,
+  VolumeObservation,
+} from '../../core/contract/agent-protocol.ts';
 import { type BackOff, backOffMs } from '../back-off.ts';
 import { BindNotAllowedError } from '../bind-roots.ts';
 import { type Log, messageOf } from '../log.ts';
 import type { CopyLink } from './copy-link.ts';
 import { CopySender } from './copy-sender.ts';
 import { fence } from './fence.ts';
-import type { Measurement } from './image.ts';
+import { type Measurement, ShrinkRefusedError } from './image.ts';
 import { machineMs } from './lease-file.ts';
 import type { Leases } from './leases.ts';
 import type { MountState } from './mount-state.ts';
 import { mountAt } from './mounts.ts';
-import { ProgramError } from './program.ts';
+import { ProgramError, run } from './program.ts';
 import type { Copy, Diverged, OpenVolume, VolumeEngine, VolumePlace } from './volume-engine.ts';
 import type { VolumeRecord, VolumeRecords } from './volume-record.ts';
 import { ensureWatchdog } from './watchdog-process.ts';
 
+/** Less than the control plane waits for an answer. */
+const SYNC_TIMEOUT_MS = 8_000;
 const BACK_OFF: BackOff = { baseMs: 1_000, capMs: 30_000 };
 
 export interface VolumeTools {
@@ -52,6 +58,8 @@ export class KeptVolume {
   #problem: Problem | undefined;
   #failures = 0;
   #measured: Measurement | undefined;
+  /** A smaller size that was ordered and could not be had, with what was used then. */
+  #refused: { readonly sizeBytes: number; readonly usedBytes: number; readonly message: string } | undefined;
   #copy: Copy | undefined;
   #diverged: readonly Diverged[] = [];
   #sender: CopySender | undefined;
@@ -143,6 +151,16 @@ export class KeptVolume {
     else this.#measured = await this.#open?.measure().catch(() => this.#measured);
   }
 
+  /** What the primary holds at this moment: what containers wrote and no disk has yet is counted too. */
+  async measureNow(): Promise<VolumeMeasurement> {
+    const open = this.#open;
+    if (this.#order.role !== 'primary' || open === undefined)
+      throw new Refusal('volume_not_ready', `this node does not have the volume ${this.place.id} mounted`);
+    await run('sync', ['--file-system', open.mount.mountPoint], SYNC_TIMEOUT_MS);
+    this.#measured = await open.measure();
+    return { ...this.#measured, epoch: this.epoch, shrinkable: open.shrinks };
+  }
+
   /** The watchdog may have ended what had a new lease at that very moment: the lease alone does not say that the mount is there. */
   async #hasLostMount(): Promise<boolean> {
     const open = this.#open;
@@ -162,10 +180,17 @@ export class KeptVolume {
       role,
       ...this.#state(ready ? 'ready' : 'preparing'),
       ...this.#measured,
+      ...(this.#open?.shrinks === true ? { shrinkable: true } : {}),
+      ...this.#refusedShrink(ready),
       ...(role === 'replica' && this.#copy !== undefined ? { copy: this.#copy } : {}),
       ...(copies === undefined || copies.length === 0 ? {} : { copies }),
       ...(this.#diverged.length === 0 ? {} : { diverged: this.#diverged }),
     };
+  }
+
+  #refusedShrink(ready: boolean): Pick<VolumeObservation, 'problem'> {
+    if (!ready || this.#problem !== undefined || this.#refused === undefined) return {};
+    return { problem: problem('volume_shrink_refused', this.#refused.message) };
   }
 
   #state(state: 'ready' | 'preparing'): Pick<VolumeObservation, 'epoch' | 'state' | 'problem'> {
@@ -298,8 +323,23 @@ export class KeptVolume {
     const mounted = known !== undefined && (await mountAt(known.mount.mountPoint)) !== undefined;
     const volume = mounted ? known : await engine.open(this.place, sizeBytes);
     this.#open = volume;
-    if (sizeBytes > (await volume.measure()).sizeBytes) await volume.grow(sizeBytes);
+    await this.#resize(volume, sizeBytes);
     return volume;
+  }
+
+  /** What cannot be made smaller stays as large as it is, and works; it is tried again when there is less in it. */
+  async #resize(volume: OpenVolume, sizeBytes: number): Promise<void> {
+    const refused = this.#refused;
+    if (refused?.sizeBytes === sizeBytes && (await volume.measure()).usedBytes >= refused.usedBytes) return;
+    try {
+      await volume.resize(sizeBytes);
+      this.#refused = undefined;
+    } catch (error) {
+      if (!(error instanceof ShrinkRefusedError)) throw error;
+      const { message, usedBytes } = error;
+      this.#refused = { sizeBytes, usedBytes, message };
+      this.#tools.log.warn('a volume could not be made smaller', { volume: this.place.id, problem: message });
+    }
   }
 
   #forgetMount(): void {

@@ -21,7 +21,8 @@ export class PlainEngine implements VolumeEngine {
       mount,
       image: image.file,
       measure: () => image.measure(),
-      grow: (bytes) => image.grow(bytes),
+      shrinks: image.shrinks,
+      resize: (bytes) => image.resize(bytes),
       writable: async () => {
         await mkdir(data, { recursive: true });
         await chmod(data, 0o777);

@@ -89,8 +89,12 @@ class RsyncVolume implements OpenVolume, SnapshotCopies {
     return await this.#image.measure();
   }
 
-  async grow(sizeBytes: number): Promise<void> {
-    await this.#image.grow(sizeBytes);
+  get shrinks(): boolean {
+    return this.#image.shrinks;
+  }
+
+  async resize(sizeBytes: number): Promise<void> {
+    await this.#image.resize(sizeBytes);
   }
 
   async writable(epoch: number, mustExist = false): Promise<string> {

@@ -43,8 +43,10 @@ export interface OpenVolume {
   readonly mount: Mount;
   readonly image: string;
   measure(): Promise<Measurement>;
-  /** While it is in use. Never shrinks. */
-  grow(sizeBytes: number): Promise<void>;
+  /** It can be made smaller while it is in use. */
+  readonly shrinks: boolean;
+  /** While it is in use. Where it cannot be made smaller a smaller size changes nothing; fails with `ShrinkRefusedError`. */
+  resize(sizeBytes: number): Promise<void>;
   /**
    * Where the primary's containers write, under this epoch: from its own earlier data, or from the newest complete copy. With
    * `mustExist` there has to be one of them: a node that never got a copy must not go on with nothing.

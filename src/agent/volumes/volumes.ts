@@ -1,4 +1,8 @@
-import type { AssignedVolume, VolumeObservation } from '../../core/contract/agent-protocol.ts';
+import type {
+  AssignedVolume,
+  VolumeMeasurement,
+  VolumeObservation,
+} from '../../core/contract/agent-protocol.ts';
 import { messageOf } from '../log.ts';
 import { KeptVolume, type VolumeTools } from './kept-volume.ts';
 import { Leases } from './leases.ts';
@@ -137,6 +141,12 @@ export class Volumes {
         message: `volume ${volumeId} is not assigned to this node`,
       }
     );
+  }
+
+  async measureNow(volumeId: string): Promise<VolumeMeasurement> {
+    const kept = this.#kept.get(volumeId);
+    if (kept === undefined) throw new Error(`this node does not keep the volume ${volumeId}`);
+    return await kept.measureNow();
   }
 
   observations(): readonly VolumeObservation[] {

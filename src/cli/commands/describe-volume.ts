@@ -1,4 +1,3 @@
-import { formatBytes } from '../../core/model/quantity.ts';
 import type { Client, Json } from '../client.ts';
 import { indented, printEvents, rows } from '../describing.ts';
 import { EXIT } from '../exit-code.ts';
@@ -7,7 +6,7 @@ import { listText, structuredText } from '../output.ts';
 import { VOLUME_COPIES } from '../resources/volumes.ts';
 import type { Session } from '../session.ts';
 import { age } from '../table.ts';
-import { findVolume, volumeConsumers, volumeCopiesText, volumeUsedText } from '../volumes.ts';
+import { findVolume, volumeConsumers, volumeCopiesText, volumeSizeText, volumeUsedText } from '../volumes.ts';
 
 export async function describeVolume(
   session: Session,
@@ -45,7 +44,7 @@ function headOf(record: Json, now: number): readonly (readonly [string, string])
     ['id', textOf(record, 'id')],
     ['phase', `${textOf(record, 'phase')}  ${textOf(record, 'message')}`.trimEnd()],
     ['class', `${textOf(record, 'class')}, ${textOf(record, 'type')}, ${textOf(record, 'accessMode')}`],
-    ['size', `${formatBytes(numberOf(record, 'sizeBytes') ?? 0)}, used ${volumeUsedText(record)}${since}`],
+    ['size', `${volumeSizeText(record)}, used ${volumeUsedText(record)}${since}`],
     ['primary', `${textOf(record, 'primaryNodeId') || 'none'}, epoch ${textOf(record, 'epoch')}`],
     ['copies', textOf(record, 'class') === 'replicated' ? volumeCopiesText(record) : ''],
     ['host path', textOf(record, 'hostPath')],

@@ -8,13 +8,13 @@ import { type Client, segment } from '../client.ts';
 import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS, type Subcommand } from '../command.ts';
 import { confirm, YES_OPTION } from '../confirmation.ts';
 import { EXIT } from '../exit-code.ts';
-import { numberOf, textOf } from '../fields.ts';
+import { textOf } from '../fields.ts';
 import type { OptionValues } from '../option-values.ts';
 import { outputFormat } from '../output.ts';
 import { printFound } from '../record-commands.ts';
 import { resourceOf } from '../resources/index.ts';
 import type { Session } from '../session.ts';
-import { listRecommendations, RECOMMENDATIONS_PATH, recommendedText } from '../volumes.ts';
+import { listRecommendations, RECOMMENDATIONS_PATH, recommendedText, wantedBytes } from '../volumes.ts';
 import { wholeNumber } from './run.ts';
 import { sizeOf } from './volume.ts';
 
@@ -105,7 +105,7 @@ const apply: Subcommand = {
     const copies =
       textOf(volume, 'class') === 'replicated' ? `, ${textOf(volume, 'wantedReplicas')} copies` : '';
     session.terminal.out(
-      `recommendation/${id} applied: volume/${textOf(volume, 'name')} is to have ${formatBytes(numberOf(volume, 'sizeBytes') ?? 0)}${copies}\n`,
+      `recommendation/${id} applied: volume/${textOf(volume, 'name')} is to have ${formatBytes(wantedBytes(volume))}${copies}\n`,
     );
     session.terminal.err(`${session.next(`berth describe volume ${textOf(volume, 'name')}`)}\n`);
     return EXIT.ok;

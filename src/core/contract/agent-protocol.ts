@@ -203,6 +203,8 @@ export type StreamOperation =
       readonly command: readonly string[];
       readonly timeoutMs: number;
     }
+  /** What the primary of a volume holds at this moment: one value, a `VolumeMeasurement`. */
+  | { readonly kind: 'volume-measure'; readonly volumeId: string }
   | {
       /**
        * Fetch the stream at `/agent/v1/relay/{relayId}` and take it in as a copy; ends with an error or without. Before an
@@ -214,6 +216,16 @@ export type StreamOperation =
       readonly relayId: string;
       readonly copy: VolumeCopyHeader;
     };
+
+export interface VolumeMeasurement {
+  /** What `df` shows. */
+  readonly sizeBytes: number;
+  readonly usedBytes: number;
+  /** Under which the node is its primary. */
+  readonly epoch: number;
+  /** It can be made smaller while it is in use. */
+  readonly shrinkable: boolean;
+}
 
 /** What a copy is made of; `parent` is the sequence it builds on, absent for a whole one. */
 export interface VolumeCopyHeader {
@@ -304,8 +316,11 @@ export interface VolumeObservation {
   readonly epoch: number;
   readonly state: 'preparing' | 'ready' | 'failed';
   readonly problem?: { readonly reason: string; readonly message: string };
+  /** What `df` shows. */
   readonly sizeBytes?: number;
   readonly usedBytes?: number;
+  /** It can be made smaller while it is in use. */
+  readonly shrinkable?: boolean;
   /** Of a replica: its newest complete copy. */
   readonly copy?: { readonly epoch: number; readonly sequence: number; readonly takenAt: string };
   /** Of a primary: what it knows of each copy; the age is that of the newest confirmed state, on its monotonic clock. */

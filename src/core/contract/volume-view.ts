@@ -17,6 +17,13 @@ export function consumersOf(claims: VolumeClaims | undefined): readonly VolumeCo
   return owners.map((owner) => consumer(owner, owner !== writer));
 }
 
+/** Why it is not Ready, or, when it is, what else is not as it is wanted. */
+function messageOf(record: VolumeRecord, primary: SeenVolume | undefined): { message?: string } {
+  const problem = record.phase === 'Ready' ? primary?.problem : undefined;
+  const message = record.message ?? (problem && `${record.primaryNodeId}: ${problem.message}`);
+  return message === undefined ? {} : { message };
+}
+
 /** Decisions §7, "Record". What nobody has measured yet is null. */
 export function volumeView(
   record: VolumeRecord,
@@ -31,8 +38,9 @@ export function volumeView(
     class: record.class,
     type: record.type,
     phase: record.phase,
-    ...(record.message === undefined ? {} : { message: record.message }),
-    sizeBytes: record.sizeBytes,
+    ...messageOf(record, primary),
+    sizeBytes: primary?.sizeBytes ?? record.sizeBytes,
+    wantedSizeBytes: record.sizeBytes,
     usedBytes: primary?.usedBytes ?? null,
     measuredAt: primary?.usedBytes === undefined ? null : primary.measuredAt,
     primaryNodeId: record.primaryNodeId ?? null,

@@ -51,6 +51,8 @@ export interface VolumeClaims {
 }
 
 export const SMALLEST_REPLICATED_BYTES = 128 * 2 ** 20;
+/** A smaller file system of the engine btrfs cannot be resized while it is in use: it grows at least to this, and shrinks no further. */
+export const LEAST_RESIZED_BYTES = 256 * 2 ** 20;
 
 /** An agent keeps its bytes; the others live in memory or outside. */
 export function isKeptByNode({ class: kind, type }: Pick<VolumeRecord, 'class' | 'type'>): boolean {

@@ -59,14 +59,27 @@ describe('recommendations', () => {
 
   it('would give room back of more than a GiB that is used by less than a fifth', () => {
     const record = { ...sound, sizeBytes: 10 * GIB };
-    expect(one({ record, usedBytes: 2 * GIB - 1 })).toMatchObject({
+    expect(one({ record, usedBytes: 2 * GIB - 1, shrinkable: true })).toMatchObject({
       priority: 'low',
+      applicable: true,
       parameters: { action: 'resize', target_size_bytes: 4 * GIB },
     });
+    expect(one({ record, usedBytes: 2 * GIB - 1 })?.applicable).toBe(false);
     expect(one({ record, usedBytes: 2 * GIB })).toBeUndefined();
-    expect(one({ record, usedBytes: 0 })?.parameters.target_size_bytes).toBe(128 * MIB);
+    expect(one({ record, usedBytes: 0 })?.parameters.target_size_bytes).toBe(256 * MIB);
+    // What is there counts, not what was asked for: it could not be made smaller before.
+    expect(one({ record: sound, sizeBytes: 10 * GIB, usedBytes: GIB })?.priority).toBe('low');
     expect(one({ record: sound, usedBytes: 0 })).toBeUndefined();
     expect(one({ record })).toBeUndefined();
+  });
+
+  it('offer no more than four times the size, whatever a node says of itself', () => {
+    const lie = { record: sound, sizeBytes: 2 ** 50, usedBytes: 2 ** 50 };
+    expect(one(lie)).toMatchObject({
+      priority: 'critical',
+      applicable: false,
+      parameters: { target_size_bytes: 4 * GIB },
+    });
   });
 
   it('never offer to delete what nothing has mounted for a week', () => {

@@ -4,12 +4,16 @@ import {
   RECOMMENDATION_PRIORITIES,
   type RecommendationPriority,
 } from '../model/recommendation.ts';
-import { SMALLEST_REPLICATED_BYTES, type VolumeRecord } from '../model/volume.ts';
+import { LEAST_RESIZED_BYTES, SMALLEST_REPLICATED_BYTES, type VolumeRecord } from '../model/volume.ts';
 
 export interface MeasuredVolume {
   readonly record: VolumeRecord;
   /** Absent: nobody has measured it. */
   readonly usedBytes?: number;
+  /** What `df` shows; absent: nobody has measured it. */
+  readonly sizeBytes?: number;
+  /** It can be made smaller while it is in use. */
+  readonly shrinkable?: boolean;
   /** Absent: something mounts it. */
   readonly unmountedForMs?: number;
 }
@@ -31,6 +35,8 @@ const SPARSE_PERCENT = 20;
 /** What the bytes would fill of a volume that was resized as recommended. */
 const GROWN_PERCENT = 60;
 const SHRUNK_PERCENT = 50;
+/** Whatever a node says of itself, no single step is larger. */
+const MAX_GROWTH = 4;
 const UNUSED_MS = 7 * 86_400_000;
 
 function replication({ record }: MeasuredVolume, enrolledNodes: number): Finding | undefined {
@@ -59,26 +65,39 @@ function sizeFor(usedBytes: number, percent: number, smallest: number): number {
   return Math.max(smallest, Math.ceil((usedBytes * 100) / percent / STEP_BYTES) * STEP_BYTES);
 }
 
-function capacity({ record, usedBytes }: MeasuredVolume): Finding | undefined {
+function capacity({ record, usedBytes, sizeBytes, shrinkable }: MeasuredVolume): Finding | undefined {
   if (usedBytes === undefined || record.sizeBytes === 0) return undefined;
-  const { name, sizeBytes } = record;
-  const smallest = record.class === 'replicated' ? SMALLEST_REPLICATED_BYTES : STEP_BYTES;
-  const percent = (usedBytes * 100) / sizeBytes;
-  const resize = (priority: RecommendationPriority, target: number): Finding => ({
-    applicable: true,
+  const { name, sizeBytes: wanted } = record;
+  const size = sizeBytes ?? wanted;
+  const percent = (usedBytes * 100) / size;
+  const resize = (
+    priority: RecommendationPriority,
+    target: number,
+    { applicable, note }: { readonly applicable: boolean; readonly note: string },
+  ): Finding => ({
+    applicable,
     type: 'capacity',
     priority,
     parameters: { action: 'resize', target_size_bytes: target },
-    reason: `volume ${name}: ${formatBytes(usedBytes)} of ${formatBytes(sizeBytes)} are used, ${Math.floor(percent)} %`,
+    reason: `volume ${name}: ${formatBytes(usedBytes)} of ${formatBytes(size)} are used, ${Math.floor(percent)} %${note}`,
   });
   if (percent >= CROWDED_PERCENT) {
     const priority = percent >= FULL_PERCENT ? 'critical' : 'high';
-    return resize(priority, sizeFor(usedBytes, GROWN_PERCENT, smallest));
+    const smallest = record.class === 'replicated' ? SMALLEST_REPLICATED_BYTES : STEP_BYTES;
+    const target = sizeFor(usedBytes, GROWN_PERCENT, smallest);
+    const most = MAX_GROWTH * Math.max(wanted, smallest);
+    if (target <= most) return resize(priority, target, { applicable: true, note: '' });
+    const note = `; that is far from the ${formatBytes(wanted)} that are wanted: look at its node first`;
+    return resize(priority, most, { applicable: false, note });
   }
-  const target = sizeFor(usedBytes, SHRUNK_PERCENT, smallest);
-  return percent < SPARSE_PERCENT && sizeBytes > GIB && target < sizeBytes
-    ? resize('low', target)
-    : undefined;
+  const target = sizeFor(usedBytes, SHRUNK_PERCENT, LEAST_RESIZED_BYTES);
+  if (percent >= SPARSE_PERCENT || size <= GIB || target >= size) return undefined;
+  const note = '; its file system cannot be made smaller while it is in use';
+  return resize(
+    'low',
+    target,
+    shrinkable === true ? { applicable: true, note: '' } : { applicable: false, note },
+  );
 }
 
 /** Only a person may delete bytes. */

@@ -6,7 +6,7 @@ import {
   RECOMMENDATION_TYPES,
   type RecommendationAction,
 } from '../model/recommendation.ts';
-import type { VolumeRecord } from '../model/volume.ts';
+import { LEAST_RESIZED_BYTES, type VolumeRecord } from '../model/volume.ts';
 import { received } from '../rejections/redaction.ts';
 import { reject } from '../rejections/reject.ts';
 import type { Rejection } from '../rejections/rejection.ts';
@@ -84,10 +84,48 @@ export function appliedChange(
   return { action: known, target };
 }
 
+/** What the agent of the primary measured for this request. */
+export interface FreshMeasurement {
+  readonly sizeBytes: number;
+  readonly usedBytes: number;
+  readonly shrinkable: boolean;
+}
+
 export interface ApplyFacts {
   readonly record: VolumeRecord;
-  readonly usedBytes?: number;
+  /** Of a resize; a text says why there is none. */
+  readonly measured?: FreshMeasurement | string;
   readonly enrolledNodes: number;
+}
+
+function sizeRejection(target: number, { record, measured }: ApplyFacts): Rejection | undefined {
+  const size = volumeSizeRejection(record.class, target);
+  if (size) return invalidSpec(target, size.expected, size.why);
+  if (measured === undefined || typeof measured === 'string') {
+    return reject('dvm_recommendation_stale_measurement', {
+      field: 'parameters.target_size_bytes',
+      received: received(target),
+      expected: 'a volume whose primary answers',
+      why: `What the volume holds now cannot be measured: ${measured ?? 'it has no primary.'}`,
+    });
+  }
+  const { sizeBytes, usedBytes, shrinkable } = measured;
+  if (target < usedBytes) {
+    return reject('dvm_recommendation_stale_measurement', {
+      field: 'parameters.target_size_bytes',
+      received: received(target),
+      expected: `at least ${usedBytes}`,
+      why: `The volume holds ${usedBytes} bytes now.`,
+    });
+  }
+  if (target >= sizeBytes) return undefined;
+  if (!shrinkable) {
+    const why = 'The file system of the volume cannot be made smaller while it is in use.';
+    return bad('target_size_bytes', target, `at least ${sizeBytes}`, why);
+  }
+  if (target >= LEAST_RESIZED_BYTES) return undefined;
+  const expected = `at least ${LEAST_RESIZED_BYTES}`;
+  return invalidSpec(target, expected, 'A volume cannot be made smaller than 256 MiB while it is in use.');
 }
 
 function invalidSpec(target: number, expected: string, why: string): Rejection {
@@ -101,7 +139,7 @@ function invalidSpec(target: number, expected: string, why: string): Rejection {
 
 /** The changed volume must be one that could be written, and hold what it holds. */
 export function changeRejection({ action, target }: AppliedChange, facts: ApplyFacts): Rejection | undefined {
-  const { record, usedBytes, enrolledNodes } = facts;
+  const { enrolledNodes } = facts;
   if (action === 'set_replicas') {
     if (target > MAX_COPIES)
       return invalidSpec(target, `at most ${MAX_COPIES} copies`, 'No volume has so many copies.');
@@ -113,13 +151,5 @@ export function changeRejection({ action, target }: AppliedChange, facts: ApplyF
       why: `${target} copies need ${target + 1} enrolled nodes, there are ${enrolledNodes}.`,
     });
   }
-  const size = volumeSizeRejection(record.class, target);
-  if (size) return invalidSpec(target, size.expected, size.why);
-  if (usedBytes === undefined || target >= usedBytes) return undefined;
-  return reject('dvm_recommendation_stale_measurement', {
-    field: 'parameters.target_size_bytes',
-    received: received(target),
-    expected: `at least ${usedBytes}`,
-    why: `The volume holds ${usedBytes} bytes now.`,
-  });
+  return sizeRejection(target, facts);
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { VolumeMeasurement } from '../../core/contract/agent-protocol.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { Recommendation } from '../../core/model/recommendation.ts';
 import type { VolumeRecord } from '../../core/model/volume.ts';
@@ -46,17 +47,25 @@ export class ShownRecommendations {
 export interface RecommendationAdmission {
   readonly volumes: VolumeAdmission;
   readonly shown: ShownRecommendations;
+  /** Asks the agent of the node, now; a text says why there is no answer. */
+  readonly measure: (
+    tenantId: TenantId,
+    node: string,
+    volumeId: string,
+  ) => Promise<VolumeMeasurement | string>;
 }
 
 function compute({ admission, seen }: VolumeAdmission, tenant: TenantStore): readonly Recommendation[] {
   const now = admission.clock.now().getTime();
   return recommend({
     volumes: tenant.list('volumes').map(({ record }) => {
-      const usedBytes = primarySeen(seen, record)?.usedBytes;
+      const { usedBytes, sizeBytes, shrinkable } = primarySeen(seen, record) ?? {};
       const since = record.unmountedSince;
       return {
         record,
         ...(usedBytes === undefined ? {} : { usedBytes }),
+        ...(sizeBytes === undefined ? {} : { sizeBytes }),
+        ...(shrinkable === undefined ? {} : { shrinkable }),
         ...(since === undefined ? {} : { unmountedForMs: now - Date.parse(since) }),
       };
     }),
@@ -129,6 +138,17 @@ function change(
   return { answer: { status: 200, body: { ...view, alterations: [], warnings: [], removed } }, transaction };
 }
 
+/** Of the primary that the record names: what another node says is not what the volume holds. */
+async function measured(
+  { measure }: RecommendationAdmission,
+  { id, tenantId, primaryNodeId, epoch }: VolumeRecord,
+): Promise<VolumeMeasurement | string> {
+  if (primaryNodeId === undefined) return 'It has no primary.';
+  const answer = await measure(tenantId, primaryNodeId, id);
+  if (typeof answer === 'string' || answer.epoch === epoch) return answer;
+  return `${primaryNodeId} is not its primary any more.`;
+}
+
 export async function applyRecommendation(
   recommendations: RecommendationAdmission,
   caller: Caller,
@@ -136,7 +156,7 @@ export async function applyRecommendation(
   parameters: unknown,
 ): Promise<Outcome> {
   const { volumes, shown } = recommendations;
-  return commitAttempts(volumes.admission, caller, (): Attempt => {
+  return commitAttempts(volumes.admission, caller, async (): Promise<Attempt> => {
     const { tenant } = caller;
     const moved = missing(tenant, shown.get(tenant.tenantId, id));
     if (moved) return moved;
@@ -158,10 +178,10 @@ export async function applyRecommendation(
     }
     const applied = appliedChange(recommendation, parameters);
     if (isRejection(applied)) return applied;
-    const usedBytes = primarySeen(volumes.seen, stored.record)?.usedBytes;
+    const { record } = stored;
     const rejection = changeRejection(applied, {
-      record: stored.record,
-      ...(usedBytes === undefined ? {} : { usedBytes }),
+      record,
+      ...(applied.action === 'resize' ? { measured: await measured(recommendations, record) } : {}),
       enrolledNodes: tenant.collection('nodes').size,
     });
     return rejection ?? change(recommendations, caller, stored, applied);

@@ -8,6 +8,7 @@ import type {
   StoreMark,
   StreamData,
   StreamEnd,
+  VolumeMeasurement,
   VolumeObservation,
 } from '../../core/contract/agent-protocol.ts';
 import type { InstanceId } from '../../core/model/ids.ts';
@@ -52,6 +53,12 @@ function words(value: unknown): string {
 function integer(value: unknown): number {
   if (!Number.isSafeInteger(value)) throw new Malformed();
   return value as number;
+}
+
+function bytes(value: unknown): number {
+  const found = integer(value);
+  if (found < 0) throw new Malformed();
+  return found;
 }
 
 function amount(value: unknown): number {
@@ -179,6 +186,35 @@ function copies(value: unknown): NonNullable<VolumeObservation['copies']> {
   });
 }
 
+/** Sizes decide what is recommended: whole bytes, and no volume holds more than it is large. */
+function measured(source: Fields): Pick<VolumeObservation, 'sizeBytes' | 'usedBytes'> {
+  const { sizeBytes, usedBytes } = {
+    ...optional(source, 'sizeBytes', bytes),
+    ...optional(source, 'usedBytes', bytes),
+  };
+  return {
+    ...(sizeBytes === undefined ? {} : { sizeBytes }),
+    ...(usedBytes === undefined ? {} : { usedBytes: Math.min(usedBytes, sizeBytes ?? usedBytes) }),
+  };
+}
+
+/** What the agent of a primary answers when it is asked to measure; undefined: not that. */
+export function parseVolumeMeasurement(value: unknown): VolumeMeasurement | undefined {
+  try {
+    const source = fields(value);
+    const sizeBytes = bytes(source['sizeBytes']);
+    return {
+      sizeBytes,
+      usedBytes: Math.min(bytes(source['usedBytes']), sizeBytes),
+      epoch: integer(source['epoch']),
+      shrinkable: source['shrinkable'] === true,
+    };
+  } catch (error) {
+    if (error instanceof Malformed) return undefined;
+    throw error;
+  }
+}
+
 function volume(value: unknown): VolumeObservation {
   const source = fields(value);
   return {
@@ -190,8 +226,8 @@ function volume(value: unknown): VolumeObservation {
       reason: reason(fields(problem)['reason']),
       message: words(fields(problem)['message']),
     })),
-    ...optional(source, 'sizeBytes', amount),
-    ...optional(source, 'usedBytes', amount),
+    ...measured(source),
+    ...optional(source, 'shrinkable', (value) => value === true),
     ...optional(source, 'copy', (entry) => {
       const copy = fields(entry);
       return {

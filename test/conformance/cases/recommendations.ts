@@ -2,7 +2,10 @@ import type { NodeName } from '../../../src/core/model/ids.ts';
 import type { VolumeRecord } from '../../../src/core/model/volume.ts';
 import { joinId } from '../../../src/server/store/keys.ts';
 import type { Json } from '../../support/api-client.ts';
+import { eventually } from '../../support/node-flow.ts';
 import { type Ask, ask, type Case, inside, plantNode, plantVolume, refused, type Stage } from './case.ts';
+
+import { keeperOf } from './keeper.ts';
 
 const PATH = '/api/v1/dvm/recommendations';
 const GIB = 2 ** 30;
@@ -40,11 +43,15 @@ interface Listed {
 }
 
 async function recommendationOf(stage: Stage, volumeId: string, type: string): Promise<string> {
-  const answer = await stage.call('GET', PATH, { tenant: stage.tenant.slug });
-  const list = answer.list as unknown as readonly Listed[];
-  const found = list.find((one) => one.volume_id === volumeId && one.type === type);
-  if (found === undefined) throw new Error(`there is no ${type} of ${volumeId}: ${answer.text}`);
-  return found.id;
+  const found = await eventually(
+    async () => {
+      const answer = await stage.call('GET', PATH, { tenant: stage.tenant.slug });
+      const list = answer.list as unknown as readonly Listed[];
+      return list.find((one) => one.volume_id === volumeId && one.type === type);
+    },
+    (one) => one !== undefined,
+  );
+  return found?.id ?? '';
 }
 
 type Made = (stage: Stage) => Promise<{ readonly volume: string; readonly type: string }>;
@@ -69,6 +76,21 @@ function apply(
 const crowded: Made = async (stage) => ({ volume: await measured(stage, 0.9 * GIB), type: 'capacity' });
 const crowdedCopies: Made = async (stage) => ({
   volume: await measured(stage, 10_000_000, { class: 'replicated', sizeBytes: 10_000_001 }),
+  type: 'capacity',
+});
+/** The same on a node whose agent answers. */
+const kept: Made = async (stage) => ({
+  volume: await plantVolume(stage, {
+    class: 'ephemeral',
+    primaryNodeId: (await keeperOf(stage)) as NodeName,
+  }),
+  type: 'capacity',
+});
+const keptCopies: Made = async (stage) => ({
+  volume: await plantVolume(stage, {
+    sizeBytes: 10_000_001,
+    primaryNodeId: (await keeperOf(stage)) as NodeName,
+  }),
   type: 'capacity',
 });
 const alone: Made = async (stage) => {
@@ -151,11 +173,11 @@ export const recommendationCases: readonly Case[] = [
     unknown: apply(crowded, { target: 2 * GIB }),
   }),
   ...inside('dvm_recommendation_bad_parameter', {
-    'a number of bytes': apply(crowded, grow(2 * GIB)),
-    'the recommended ones': apply(crowded),
-    'no more than the action': apply(crowded, { action: 'resize' }),
+    'a number of bytes': apply(kept, grow(2 * GIB)),
+    'the recommended ones': apply(kept),
+    'no more than the action': apply(kept, { action: 'resize' }),
     'no parameters in the body': async (stage) => ({
-      ...(await apply(crowded)(stage)),
+      ...(await apply(kept)(stage)),
       options: { body: {} },
     }),
     copies: apply(alone),
@@ -164,13 +186,14 @@ export const recommendationCases: readonly Case[] = [
     'more than there are nodes': apply(alone, { target_replicas: 90 }),
   }),
   ...refused('dvm_recommendation_stale_measurement', 'parameters.target_size_bytes', {
-    'less than it holds': apply(crowded, grow(0.5 * GIB)),
+    'less than it holds': apply(kept, grow(0.5 * GIB)),
+    'a volume that nobody can measure now': apply(crowded),
   }),
   ...refused('dvm_recommendation_apply_invalid_spec', 'spec', {
     'smaller than its class': apply(crowdedCopies, grow(64 * 2 ** 20)),
     'more copies than anybody has': apply(alone, { target_replicas: 101 }),
   }),
   ...inside('dvm_recommendation_apply_invalid_spec', {
-    'the smallest of its class': apply(crowdedCopies, grow(128 * 2 ** 20)),
+    'the smallest of its class': apply(keptCopies, grow(128 * 2 ** 20)),
   }),
 ];

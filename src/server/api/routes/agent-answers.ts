@@ -1,8 +1,9 @@
-import type { StreamOperation } from '../../../core/contract/agent-protocol.ts';
+import type { StreamOperation, VolumeMeasurement } from '../../../core/contract/agent-protocol.ts';
 import type { TenantId } from '../../../core/model/ids.ts';
 import { received } from '../../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
+import { parseVolumeMeasurement } from '../../dispatch/agent-message.ts';
 import type { Dispatch } from '../../dispatch/dispatch.ts';
 import type { Reply } from '../route.ts';
 
@@ -48,6 +49,18 @@ async function listed(
   if (problem !== undefined && found.length <= MAX_CONTAINERS)
     return agentUnreachable(node, `The agent of ${node} did not answer: ${problem.message}.`);
   return found.slice(0, MAX_CONTAINERS);
+}
+
+/** What the primary of a volume holds at this moment, or why that cannot be said. */
+export async function measuredVolume(
+  dispatch: Dispatch,
+  tenantId: TenantId,
+  node: string,
+  volumeId: string,
+): Promise<VolumeMeasurement | string> {
+  const found = await listed(dispatch, tenantId, node, { kind: 'volume-measure', volumeId });
+  if (isRejection(found)) return found.why;
+  return parseVolumeMeasurement(found[0]) ?? `The agent of ${node} did not answer with a measurement.`;
 }
 
 export async function readContainers(dispatch: Dispatch, tenantId: TenantId, node: string): Promise<Reply> {

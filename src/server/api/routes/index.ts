@@ -7,7 +7,7 @@ import type { VolumeAdmission } from '../../admission/volume-stored.ts';
 import type { Dispatch } from '../../dispatch/dispatch.ts';
 import type { Route, RouteRequest } from '../route.ts';
 import { accessRoutes } from './access.ts';
-import { attachedContainers } from './agent-answers.ts';
+import { attachedContainers, measuredVolume } from './agent-answers.ts';
 import { archiveRoutes } from './archives.ts';
 import { backupRoutes } from './backups.ts';
 import { canaryRoutes } from './canaries.ts';
@@ -78,7 +78,11 @@ export function apiRoutes({
     ...backupRoutes(admission),
     ...volumeRoutes(volumes),
     ...snapshotRoutes(volumes),
-    ...recommendationRoutes({ volumes, shown: new ShownRecommendations() }),
+    ...recommendationRoutes({
+      volumes,
+      shown: new ShownRecommendations(),
+      measure: (tenantId, node, volumeId) => measuredVolume(dispatch, tenantId, node, volumeId),
+    }),
     ...accessRoutes(admission, tokenKey),
     ...sessionRoutes(admission, tokenKey, sessions),
   ];
