@@ -1,42 +1,12 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { CATALOGUE, isRejectionCode, type RejectionCode } from '../../src/core/rejections/catalogue.ts';
 import { routeTable } from '../support/route-table.ts';
+import { AREAS } from './cases/areas.ts';
 import type { Case } from './cases/case.ts';
-import { deploymentCases } from './cases/deployment.ts';
-import { healthCheckCases } from './cases/health-check.ts';
-import { networkCases } from './cases/networks.ts';
-import { jobCases, jobWithoutNodesCases } from './cases/jobs.ts';
-import { nodeCases } from './cases/nodes.ts';
-import { placementCases } from './cases/placement.ts';
-import { recommendationCases } from './cases/recommendations.ts';
-import { recordCases, requestCases } from './cases/request.ts';
-import { secretMaterialCases } from './cases/secret-material.ts';
-import { scalingCases } from './cases/scaling.ts';
-import { secretCases } from './cases/secrets.ts';
-import { volumeCases } from './cases/volumes.ts';
-import { workloadCases } from './cases/workload.ts';
 import { PENDING } from './pending.ts';
 import { Stages } from './stages.ts';
 
 /** I-01: every code over HTTP, with its field; what lies just inside is accepted. The laws hold around every call. */
-
-const AREAS: Readonly<Record<string, readonly Case[]>> = {
-  deployment: deploymentCases,
-  'health-check': healthCheckCases,
-  secrets: secretCases,
-  'secret-material': secretMaterialCases,
-  placement: placementCases,
-  nodes: nodeCases,
-  networks: networkCases,
-  jobs: jobCases,
-  'jobs-without-nodes': jobWithoutNodesCases,
-  workload: workloadCases,
-  volumes: volumeCases,
-  recommendations: recommendationCases,
-  scaling: scalingCases,
-  request: requestCases,
-  records: recordCases,
-};
 
 const STAYS: readonly string[] = [
   'volume_binding_unavailable',

@@ -68,7 +68,8 @@ export const deploymentCodes = entries({
       'A document of another kind was sent to a deployment route. A job runs to completion and a deployment is kept running, so reading one as the other would restart finished work for ever. An absent `kind` is read as `Deployment` and announced in the answer.',
     accepted: '"Deployment"; a document of kind Job is sent to POST /api/v1/jobs',
     failing: 'POST /api/v1/deployments\n\n{ "kind": "Job", "name": "nightly-report" }',
-    corrected: 'POST /api/v1/jobs\n\n{ "kind": "Job", "name": "nightly-report" }',
+    corrected:
+      'POST /api/v1/jobs\n\n{ "kind": "Job", "name": "nightly-report", "image": "registry.internal:5000/shop/report:1.0.0" }',
     origin: '7.1',
   },
   image_required: {

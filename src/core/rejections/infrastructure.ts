@@ -45,7 +45,8 @@ export const infrastructureCodes = entries({
       'The key is the identity of a machine and the name is a label on it: two machines under one name would take turns to displace each other. Give the new machine another name; or, when the old one is gone for good, delete its node, or make a join token for exactly this `nodeName`, which lets the new machine take the name over.',
     accepted:
       'another nodeName; or the same one after DELETE /api/v1/nodes/{name}; or a join token made for this nodeName',
-    failing: 'POST /api/v1/nodes      from a second machine\n\n{ "nodeName": "berlin-1" }',
+    failing:
+      'POST /api/v1/nodes      from a second machine\n\n{ "nodeName": "berlin-1", "capacity": { "cpu": 4, "memoryBytes": 8000000000 }, "platform": "linux/amd64", "engine": { "kind": "docker", "version": "27.3" }, "agentVersion": "0.1.0", "publicKey": "MCowBQYDK2VwAyEALddJ/pfF4UW7nnrzBTiC2upFtf/3Skon8mJKfoniYU8=" }',
     corrected: 'POST /api/v1/join-tokens\n\n{ "nodeName": "berlin-1" }',
     origin: 'extension',
   },

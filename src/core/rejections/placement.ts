@@ -34,8 +34,10 @@ export const placementCodes = entries({
       'The agent shows every container on its machine to whoever holds a token for that machine’s tenant, so a machine belongs to one tenant only, and node names are unique across the platform. Choose another name, or have the other tenant release its claim first.',
     accepted:
       'a node name that no other tenant has registered; or this one, after its tenant released it with DELETE /api/v1/nodes/{name}/claim',
-    failing: 'POST /api/v1/nodes\n\n{ "nodeName": "node-1" }',
-    corrected: 'POST /api/v1/nodes\n\n{ "nodeName": "shop-node-1" }',
+    failing:
+      'POST /api/v1/nodes\n\n{ "nodeName": "node-1", "capacity": { "cpu": 4, "memoryBytes": 8000000000 }, "platform": "linux/amd64", "engine": { "kind": "docker", "version": "27.3" }, "agentVersion": "0.1.0", "publicKey": "MCowBQYDK2VwAyEALddJ/pfF4UW7nnrzBTiC2upFtf/3Skon8mJKfoniYU8=" }',
+    corrected:
+      'POST /api/v1/nodes\n\n{ "nodeName": "shop-node-1", "capacity": { "cpu": 4, "memoryBytes": 8000000000 }, "platform": "linux/amd64", "engine": { "kind": "docker", "version": "27.3" }, "agentVersion": "0.1.0", "publicKey": "MCowBQYDK2VwAyEALddJ/pfF4UW7nnrzBTiC2upFtf/3Skon8mJKfoniYU8=" }',
     origin: '7.4',
   },
   node_claim_release_no_tenant: {

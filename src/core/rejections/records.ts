@@ -47,8 +47,8 @@ export const recordCodes = entries({
       'No document was written at the path and no deployment of the tenant references it, or a rotation names an entry that `secrets` does not list. `GET /api/v1/secrets/resources` shows every referenced path and whether its document exists.',
     accepted:
       'a path listed by GET /api/v1/secrets/resources; write the document with PUT /api/v1/secrets/{namespace}/{name}',
-    failing: 'GET /api/v1/secrets/resources/databse/consumers',
-    corrected: 'GET /api/v1/secrets/resources/database/consumers',
+    failing: 'GET /api/v1/secrets/resources/databse',
+    corrected: 'GET /api/v1/secrets/resources/database',
     origin: 'extension',
   },
   secrets_sealed: {
@@ -211,7 +211,7 @@ export const recordCodes = entries({
       'A token is scoped to one tenant and one role and has an end. The role is unknown or above the role of the caller, the name is missing, or the lifetime is not a duration. Join tokens live 15 minutes unless `ttl` says otherwise and may be bound to one `nodeName`.',
     accepted:
       'role platform-admin, tenant-admin, deployer, secret-writer or viewer, not above your own; ttl such as "15m" or "720h"',
-    failing: 'POST /api/v1/tokens\n\n{ "name": "ci", "role": "root", "ttl": 30 }',
+    failing: 'POST /api/v1/tokens\n\n{ "name": "ci", "role": "root", "ttl": "720h" }',
     corrected: 'POST /api/v1/tokens\n\n{ "name": "ci", "role": "deployer", "ttl": "720h" }',
     origin: 'extension',
   },

@@ -220,7 +220,7 @@ export const requestCodes = entries({
     cause:
       'Each token may send 1,000 requests per second with a burst of 2,000 (configurable), so that one client in a loop cannot starve the others. `Retry-After` says how many seconds to wait. To follow changes, use the event stream instead of polling.',
     accepted: 'at most 1,000 requests per second per token; wait for Retry-After',
-    failing: 'GET /api/v1/deployments/web      in a loop without a pause',
+    failing: 'GET /api/v1/deployments      in a loop without a pause',
     corrected: 'GET /api/v1/events?subject=web\nAccept: text/event-stream',
     origin: 'extension',
   },

@@ -84,9 +84,9 @@ export const volumeCodes = entries({
       'Writes to a replicated volume happen on its primary node only; the copies elsewhere receive them. A container on another node could not write. Without `nodeId` the placement follows the volume, also after a promotion.',
     accepted: 'nodeId left out, or the primaryNodeId of the volume; or the mount with readOnly true',
     failing:
-      '{ "nodeId": "berlin-2", "volumes": [ { "volumeId": "vol_01jdexample", "mountPath": "/data", "readOnly": false } ] }',
+      '{ "nodeId": "berlin-2", "volumes": [ { "volumeId": "vol_01jdreplicated", "mountPath": "/data", "readOnly": false } ] }',
     corrected:
-      '{ "volumes": [ { "volumeId": "vol_01jdexample", "mountPath": "/data", "readOnly": false } ] }',
+      '{ "volumes": [ { "volumeId": "vol_01jdreplicated", "mountPath": "/data", "readOnly": false } ] }',
     origin: '7.5',
   },
   volume_snapshot_not_found: {

@@ -14,12 +14,18 @@ const MAX_TTL_MS = 366 * 24 * 3_600_000;
 const MAX_NAME = 100;
 const ASSIGNABLE: readonly Role[] = ROLES.filter((role) => role !== 'node');
 
+const ownCode = 'token_invalid';
+
 export const tokenBody = shape({
   type: 'object',
   fields: {
-    name: { type: 'string', description: 'What the token is for.' },
-    role: { type: 'string', description: `One of ${ASSIGNABLE.join(', ')}.` },
-    ttl: { type: 'string', description: 'How long it is good for, e.g. 720h; default 90 days, at most 366.' },
+    name: { type: 'string', description: 'What the token is for.', ownCode },
+    role: { type: 'string', description: `One of ${ASSIGNABLE.join(', ')}.`, ownCode },
+    ttl: {
+      type: 'string',
+      description: 'How long it is good for, e.g. 720h; default 90 days, at most 366.',
+      ownCode,
+    },
   },
 });
 

@@ -120,7 +120,7 @@ export function withSecret(entry: Json, fields: Json = {}, options: CallOptions 
 
 /** Records that only controllers write are put where a controller would put them. */
 export async function plantVolume(stage: Stage, fields: Partial<VolumeRecord> = {}): Promise<string> {
-  const id = `vol_${stage.fresh('v').replaceAll('-', '')}`;
+  const id = fields.id ?? `vol_${stage.fresh('v').replaceAll('-', '')}`;
   // Nothing is ever heard of this node, so no controller has a reason to change what is planted.
   const keeper = fields.primaryNodeId ?? `keeper-${stage.tenant.slug}`;
   const enrolled = stage.plane.store.forTenant(stage.tenant.id).get('nodes', joinId(keeper));
