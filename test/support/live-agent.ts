@@ -1,10 +1,11 @@
-import type { AssignedInstance, StreamRequest } from '../../src/core/contract/agent-protocol.ts';
+import type { AssignedInstance, Resolved, StreamRequest } from '../../src/core/contract/agent-protocol.ts';
 import type { InstanceId } from '../../src/core/model/ids.ts';
 import type { InstanceObservation } from '../../src/core/model/instance.ts';
 import { type AgentIdentity, ScriptedAgent } from './scripted-agent.ts';
 
 const HEARTBEAT_MS = 300;
 const REDIAL_MS = 50;
+const ASK_AGAIN_MS = 100;
 /** Exactly what a policy of 50 % wants: nothing is scaled by it. */
 const USAGE = { cpuPercent: 50, memoryBytes: 1_000_000 };
 
@@ -20,6 +21,11 @@ export class LiveAgent {
   #removed: readonly string[] = [];
   /** By instance: how often a container was made for it. */
   readonly started = new Map<string, number>();
+  /** Asked for before a container is made, as a real agent asks; absent: containers need nothing. */
+  readonly #given: ((instance: AssignedInstance, environment: Environment) => void) | undefined;
+  /** What it wants to make, by the id of the question. */
+  readonly #asked = new Map<string, AssignedInstance>();
+  #questions = 0;
   sessions = 0;
   #agent: ScriptedAgent | undefined;
   #at: number;
@@ -27,8 +33,14 @@ export class LiveAgent {
   #stopped = false;
   readonly #done: Promise<void>;
 
-  constructor(identity: Omit<AgentIdentity, 'url'>, urls: readonly string[], first = 0) {
+  constructor(
+    identity: Omit<AgentIdentity, 'url'>,
+    urls: readonly string[],
+    first = 0,
+    given?: (instance: AssignedInstance, environment: Environment) => void,
+  ) {
     this.#identity = identity;
+    this.#given = given;
     this.#urls = urls;
     this.#at = first;
     this.#done = this.#live();
@@ -42,6 +54,15 @@ export class LiveAgent {
   /** Instances of which it has a container. */
   get running(): readonly string[] {
     return [...this.#running.keys()];
+  }
+
+  /** The container of an instance is gone, and is made anew. */
+  restart(id: string): void {
+    const one = this.#running.get(id);
+    if (one === undefined) return;
+    this.#running.delete(id);
+    this.#report();
+    this.#assign(one);
   }
 
   async stop(): Promise<void> {
@@ -74,16 +95,47 @@ export class LiveAgent {
       this.sessions += 1;
     } else if (message.type === 'assignment') {
       this.#generation = message.generation;
+      // A new assignment is the whole: what was asked for before may not be wanted any more.
+      this.#asked.clear();
       for (const one of message.instances) this.#assign(one);
       this.#removed = message.instances.filter(({ wanted }) => wanted === 'stop').map(({ id }) => id);
       this.#report();
     } else if (message.type === 'request') this.#answer(agent, message);
+    else if (message.type === 'resolved') this.#resolved(message);
+  }
+
+  #ask(one: AssignedInstance): void {
+    const agent = this.#agent;
+    if (agent === undefined || agent.epoch === 0 || agent.socket.readyState !== agent.socket.OPEN) return;
+    const requestId = `q${(this.#questions += 1)}`;
+    this.#asked.set(requestId, one);
+    const { id: instanceId, specHash, secretsVersion } = one;
+    agent.send({ type: 'resolve', requestId, instanceId, specHash, secretsVersion });
+  }
+
+  #resolved(message: Resolved): void {
+    const one = this.#asked.get(message.requestId);
+    this.#asked.delete(message.requestId);
+    if (one === undefined || this.#stopped) return;
+    if (!message.ok) {
+      setTimeout(() => {
+        const wanted = [...this.#asked.values()].some(({ id }) => id === one.id);
+        if (!wanted && !this.#running.has(one.id) && !this.#removed.includes(one.id)) this.#ask(one);
+      }, ASK_AGAIN_MS).unref();
+      return;
+    }
+    this.#given?.(one, message.environment);
+    this.#running.set(one.id, one);
+    this.started.set(one.id, (this.started.get(one.id) ?? 0) + 1);
+    this.#report();
   }
 
   #assign(one: AssignedInstance): void {
     const known = this.#running.has(one.id);
     if (one.wanted === 'stop') this.#running.delete(one.id);
-    else {
+    else if (this.#given !== undefined) {
+      if (!known) this.#ask(one);
+    } else {
       this.#running.set(one.id, one);
       if (!known) this.started.set(one.id, (this.started.get(one.id) ?? 0) + 1);
     }
@@ -114,6 +166,8 @@ export class LiveAgent {
     });
   }
 }
+
+type Environment = Readonly<Record<string, string>>;
 
 function observed({ id, specHash, secretsVersion }: AssignedInstance): InstanceObservation {
   return { id: id as InstanceId, phase: 'running', containerId: `c-${id}`, specHash, secretsVersion };

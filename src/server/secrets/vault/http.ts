@@ -102,7 +102,11 @@ export function createVaultHttp(options: VaultHttpOptions): VaultHttp {
       );
       // One timer for the whole call: socket timeouts start anew with every byte, and a slow drip would never end.
       const deadline = setTimeout(() => {
-        finish({ reached: false, retriable: false, problem: `no answer within ${options.timeoutMs} ms` });
+        finish({
+          reached: false,
+          retriable: false,
+          problem: `gave no answer within ${options.timeoutMs} ms`,
+        });
         outgoing.destroy();
       }, options.timeoutMs);
       const finish = (answer: VaultAnswer): void => {

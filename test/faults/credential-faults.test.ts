@@ -1,0 +1,150 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Answer, type ControlPlane, startControlPlane } from '../support/control-plane.ts';
+import { CredentialCallers } from '../support/credential-callers.ts';
+import { inTier } from '../support/fault-tier.ts';
+import { LiveAgent } from '../support/live-agent.ts';
+import { eventually, NodeFlow } from '../support/node-flow.ts';
+import { Dice } from '../support/openapi-fuzz.ts';
+import { startVaultEndpoint } from '../support/vault/endpoint.ts';
+import { type FaultProxy, startFaultProxy, type VaultFault } from '../support/vault/fault-proxy.ts';
+import { realVault } from '../support/vault/given.ts';
+import { VaultOperator } from '../support/vault/operator.ts';
+
+/**
+ * A proxy between the control plane and its secrets store loses, delays and repeats calls and answers, while two callers rotate and
+ * write one credential that two deployments share, and containers are made anew all the time. The law: the value of every container
+ * was accepted by a stage or a write. `CREDENTIAL_ROTATIONS` sets how many rotations are completed, `CREDENTIAL_SEED` the choices.
+ */
+const ROTATIONS = Number(process.env['CREDENTIAL_ROTATIONS'] ?? inTier({ usual: 20, long: 500 }));
+const SEED = Number(process.env['CREDENTIAL_SEED'] ?? 20_261_115);
+const VAULT_DEADLINE_MS = 250;
+const TIMEOUT_MS = 180_000 + ROTATIONS * 15_000;
+const FAULTS: readonly VaultFault[] = ['slow', 'reset', 'unanswered', 'dropped', 'late', 'twice'];
+/** Of the calls. A container needs several to be made. */
+const SHARE = 0.12;
+const RESTART_MS = 150;
+const NAMES = ['shop', 'billing'] as const;
+
+const folder = mkdtempSync(join(tmpdir(), 'berth-credentials-'));
+const random = new Dice(SEED);
+let faulty = true;
+let plane: ControlPlane;
+let proxy: FaultProxy;
+let agent: LiveAgent;
+let stopVault: () => Promise<void> = () => Promise.resolve();
+let removeMount: () => Promise<unknown> = () => Promise.resolve();
+let callers: CredentialCallers;
+
+/** Every kind of call is hit; logins and health are not what this is about. */
+function choose(call: string): VaultFault {
+  const isDocument = / berth-[^/]+\/(?:data|metadata|subkeys)\//.test(call);
+  return faulty && isDocument && random.next() < SHARE ? random.pick(FAULTS) : 'none';
+}
+
+beforeAll(async () => {
+  const real = realVault();
+  const endpoint = real === undefined ? await startVaultEndpoint() : undefined;
+  const token = real?.token ?? endpoint?.rootToken ?? '';
+  const target = real?.address ?? endpoint?.address ?? '';
+  if (endpoint !== undefined) stopVault = () => endpoint.close();
+  proxy = await startFaultProxy({
+    target,
+    ca: real?.ca,
+    choose,
+    lateMs: VAULT_DEADLINE_MS * 2,
+    slowMs: VAULT_DEADLINE_MS / 5,
+  });
+  writeFileSync(join(folder, 'token'), token, { mode: 0o600 });
+  plane = await startControlPlane([], {
+    BERTH_SECRETS_KIND: 'vault',
+    BERTH_SECRETS_VAULT_ADDRESS: proxy.address,
+    BERTH_SECRETS_VAULT_TOKEN_FILE: join(folder, 'token'),
+    BERTH_SECRETS_VAULT_TIMEOUT: `${VAULT_DEADLINE_MS}ms`,
+    BERTH_TIMERS_SETTLE: '20ms',
+    BERTH_RATE_LIMIT_PER_SECOND: '100000',
+    BERTH_RATE_LIMIT_BURST: '100000',
+  });
+  const tenant = await plane.tenant('shop');
+  const operator = new VaultOperator({
+    address: target,
+    token,
+    ...(real?.ca === undefined ? {} : { ca: real.ca }),
+  });
+  removeMount = () => operator.call('DELETE', `sys/mounts/berth-${tenant.id}`);
+  callers = new CredentialCallers(tenant.call, random, NAMES);
+  faulty = false;
+  await callers.begin();
+  const identity = await new NodeFlow(plane).enrolled('n1', tenant);
+  agent = new LiveAgent(identity, [plane.url], 0, (instance, environment) =>
+    callers.delivered(instance.deployment, environment),
+  );
+  await runs();
+  faulty = true;
+});
+
+afterAll(async () => {
+  await agent?.stop();
+  await plane?.close();
+  await proxy?.close();
+  await removeMount();
+  await stopVault();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function runs(): Promise<void> {
+  const running = ({ body }: Answer): boolean => body.status?.phase === 'Running';
+  for (const name of NAMES)
+    await eventually(() => callers.call('GET', `/api/v1/deployments/${name}`), running, 120_000);
+}
+
+describe('a credential whose store loses, delays and repeats', () => {
+  it('gives containers nothing that was not accepted', { timeout: TIMEOUT_MS }, async () => {
+    const started = performance.now();
+    let over = false;
+    const restarting = (async () => {
+      while (!over) {
+        const ids = agent.running;
+        if (ids.length > 0) agent.restart(random.pick(ids));
+        await pause(RESTART_MS);
+      }
+    })();
+    await Promise.all(NAMES.map((name) => callers.rotateUntil(name, () => callers.rotations >= ROTATIONS)));
+    over = true;
+    await restarting;
+    faulty = false;
+    await eventually(
+      async () => proxy.underWay,
+      (calls) => calls === 0,
+      60_000,
+    );
+    await callers.settle();
+    await runs();
+    for (const id of agent.running) agent.restart(id);
+    await eventually(
+      async () => callers.newest(),
+      (values) => new Set(values).size === 1,
+      60_000,
+    );
+    const last = await callers.write();
+    for (const id of agent.running) agent.restart(id);
+    await eventually(
+      async () => callers.newest(),
+      (values) => values.length === NAMES.length && values.every((value) => value === last),
+      60_000,
+    );
+    const { accepted, refused, deliveries } = callers.figures();
+    const faults = FAULTS.map((fault) => `${fault} ${proxy.done.get(fault) ?? 0}`).join(', ');
+    console.log(
+      `${callers.rotations} rotations by two callers in ${((performance.now() - started) / 1000).toFixed(0)} s, seed ${SEED}: ` +
+        `${accepted} values accepted, ${refused} refused, ${deliveries} deliveries, ` +
+        `${callers.violations().length} of a value that was not accepted; ${proxy.done.get('none') ?? 0} calls without a fault, ${faults}`,
+    );
+    expect(callers.violations()).toEqual([]);
+    expect(refused).toBeGreaterThan(0);
+    for (const fault of FAULTS) expect(proxy.done.get(fault) ?? 0, fault).toBeGreaterThan(0);
+  });
+});
