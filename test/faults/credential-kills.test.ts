@@ -15,8 +15,8 @@ import { type FaultProxy, startFaultProxy } from '../support/vault/fault-proxy.t
 /**
  * A control plane whose secrets store shares no commit with it dies by kill -9 at a call to that store or at a commit of its own, just
  * before or just after it, while a document is written or a rotation staged. What containers are given afterwards was accepted: the
- * event of the acceptance is in the same commit. The usual tier kills at every commit and at the write of the store, the long one at
- * every call.
+ * event of the acceptance is in the same commit. The usual tier kills around the write of the store and after the acceptance, the
+ * long one at every call and commit.
  */
 const KILLER = new URL('../support/commit-killer.ts', import.meta.url).href;
 const SIDES = ['before', 'after'] as const;
@@ -180,11 +180,15 @@ async function pointsOf(kind: Kind): Promise<readonly Point[]> {
   // Instances are rolled after a stage; those commits are not what this is about.
   const commits = Math.min(disarm(), 2);
   const range = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);
-  const atCalls = LONG_TIER ? range(calls.count) : calls.writes;
-  return [
-    ...atCalls.flatMap((at) => SIDES.map((side) => ({ kind, of: 'call' as const, at, side }))),
+  const all = [
+    ...range(calls.count).flatMap((at) => SIDES.map((side) => ({ kind, of: 'call' as const, at, side }))),
     ...range(commits).flatMap((at) => SIDES.map((side) => ({ kind, of: 'commit' as const, at, side }))),
   ];
+  if (LONG_TIER) return all;
+  // Marked and not written, written and not accepted, accepted and not answered.
+  return all.filter(({ of, at, side }) =>
+    of === 'call' ? calls.writes.includes(at) : at === commits && side === 'after',
+  );
 }
 
 async function die(point: Point, label: string): Promise<readonly string[]> {

@@ -80,6 +80,16 @@ describe('other consumers', () => {
     expect(refuse(job)).toMatchObject({ behind: [{ workload: 'migrate' }] });
   });
 
+  it('hold retire back while one has only staged, also when nothing is new', () => {
+    const same = { phase: 'staged', next: 1, previous: 1 } as const;
+    const one = consumer('web', { current: 1, previous: 1 });
+    const other = consumer('api', { current: 1, next: 1 });
+    expect(refuseMove(same, 'retire', [one], [one, other])).toMatchObject({
+      behind: [{ workload: 'api', why: 'has not promoted' }],
+    });
+    expect(refuseMove(same, 'retire', [one], [one, consumer('api', undefined)])).toBeUndefined();
+  });
+
   it('hold abort back while one could know the new version only', () => {
     const refuse = (other: RotationConsumer) => refuseMove(PROMOTED, 'abort', [web], [web, other]);
     expect(refuse(consumer('api', undefined, instance('a', { current: 2 })))).toBeDefined();

@@ -69,9 +69,8 @@ function withoutNext(
   consumers: readonly RotationConsumer[],
   { next, previous }: CredentialRotation,
 ): Behind[] {
-  if (next === previous) return [];
   const staged = consumers.filter(({ pin }) => stepOf(pin) === 'staged');
-  const apart = consumers.filter(({ pin }) => pin === undefined);
+  const apart = next === previous ? [] : consumers.filter(({ pin }) => pin === undefined);
   return [
     ...staged.map(({ name }) => ({ workload: name, instances: [], why: 'has not promoted' })),
     ...behindOf(apart, (instance) => !holds(instance, next), 'may hold the old version only'),
