@@ -131,15 +131,15 @@ export const deploymentCodes = entries({
   },
   plaintext_credential_in_environment: {
     status: 422,
-    field: 'environment.<key>',
-    title: 'A value in environment looks like a credential.',
+    field: 'environment.<key>, composedEnvironment.<key>, command[<i>], healthCheck.command[<i>]',
+    title: 'A value in environment, the text of a template or an argument looks like a credential.',
     cause:
-      '`environment` is for constants: it is stored in clear, returned by GET, archived, backed up and shown in the dashboard. A value is taken for a credential when its shape says so (a private key block, a cloud or vendor token format, a JWT, a URL with `user:password@`) or when its key ends in a credential word such as `PASSWORD`, `PASSPHRASE`, `SECRET`, `TOKEN`, `API_KEY`, `ACCESS_KEY`, `PRIVATE_KEY` or `CREDENTIALS` and the value is not trivial. Not credentials: keys ending in `_FILE`, `_PATH`, `_TTL`, `_LENGTH`, `_NAME` or `_ENABLED`, `_URL` without user information, booleans, empty strings, and numbers unless the last word of the key is a password word. The value is never repeated in the rejection, the log or the audit.',
+      '`environment` is for constants: it is stored in clear, returned by GET, archived, backed up and shown in the dashboard. A value is taken for a credential when its shape says so (a private key block, a cloud or vendor token format, a JWT, a URL with `user:password@`) or when its key ends in a credential word such as `PASSWORD`, `PASSPHRASE`, `SECRET`, `TOKEN`, `API_KEY`, `ACCESS_KEY`, `PRIVATE_KEY` or `CREDENTIALS` and the value is not trivial. Not credentials: keys ending in `_FILE`, `_PATH`, `_TTL`, `_LENGTH`, `_NAME` or `_ENABLED`, `_URL` without user information, booleans, empty strings, and numbers unless the last word of the key is a password word. The literal text of `composedEnvironment` and the arguments of `command` and `healthCheck.command` are stored in clear too, and are judged by the shape of the text. The value is never repeated in the rejection, the log or the audit. `expected` prints what to paste: the workload sees the same variable.',
     accepted:
       'a constant; put the credential into the secrets store and reference it with a secrets entry whose vault_path is deployments/<name>',
     failing: '{ "name": "web", "environment": { "DB_PASSWORD": "example-not-a-real-password" } }',
     corrected:
-      '{ "name": "web", "environment": {}, "secrets": [ { "name": "DB", "vault_path": "deployments/web", "anchor": "external" } ] }',
+      '{ "name": "web", "environment": {}, "secrets": [ { "name": "DB", "vault_path": "deployments/web", "anchor": "external", "values": { "PASSWORD": "example-not-a-real-password" } } ] }',
     origin: '7.1',
   },
   secrets_version_negative: {

@@ -29,11 +29,11 @@ export const workloadCodes = entries({
   environment_invalid: {
     status: 422,
     field: 'environment.<key>',
-    title: 'A variable has a name that a process environment cannot hold.',
+    title: 'A variable has a name that a process environment cannot hold, or a placeholder as its value.',
     cause:
-      'The name ends at the first equals sign, and programs cannot read back a name with a space or a leading digit. The same rule holds for the names in `composedEnvironment`.',
+      'The name ends at the first equals sign, and programs cannot read back a name with a space or a leading digit. The same rule holds for the names in `composedEnvironment`. A `{{secret.<resource>.<key>}}` in `environment` would reach the workload as it stands: templates belong in `composedEnvironment`, and `expected` prints the entry.',
     accepted:
-      'a letter or underscore, then letters, digits, underscores, dots and hyphens, at most 256 characters: [A-Za-z_][A-Za-z0-9_.-]*',
+      'a letter or underscore, then letters, digits, underscores, dots and hyphens, at most 256 characters: [A-Za-z_][A-Za-z0-9_.-]*; a constant as its value',
     failing: '{ "environment": { "LOG LEVEL": "info" } }',
     corrected: '{ "environment": { "LOG_LEVEL": "info" } }',
     origin: 'extension',

@@ -1,7 +1,12 @@
 import type { SecretBearingDraft } from '../contract/secret-draft.ts';
 import { received } from '../rejections/redaction.ts';
 import { reject } from '../rejections/reject.ts';
-import { environmentRule } from './environment.ts';
+import {
+  commandArgumentsRule,
+  composedLiteralsRule,
+  environmentRule,
+  healthCheckArgumentsRule,
+} from './environment.ts';
 import { healthCheckRule } from './health-check.ts';
 import { imageRule } from './image.ts';
 import { nameRule } from './name.ts';
@@ -37,8 +42,11 @@ export const deploymentRules: readonly Rule<DeploymentInput>[] = [
   reading(['replicas'], replicasRule),
   reading(['command'], commandRule),
   reading(['healthCheck'], healthCheckRule),
+  reading(['command'], commandArgumentsRule),
+  reading(['healthCheck'], healthCheckArgumentsRule),
   reading(['environment'], environmentRule),
   ...workloadSecretRules,
+  reading(['composedEnvironment'], composedLiteralsRule),
   reading(['secretsVersion'], secretsVersionRule),
   reading(['volumes'], volumeMountsRule),
   ...placementRules,

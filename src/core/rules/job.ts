@@ -8,7 +8,7 @@ import { reject } from '../rejections/reject.ts';
 import type { Rejection } from '../rejections/rejection.ts';
 import { workloadSecretRules } from './deployment.ts';
 import { type DeploymentFacts, volumesRule } from './deployment-facts.ts';
-import { environmentRule } from './environment.ts';
+import { commandArgumentsRule, composedLiteralsRule, environmentRule } from './environment.ts';
 import { imageRule } from './image.ts';
 import { nameRule } from './name.ts';
 import { placementRules } from './placement.ts';
@@ -76,8 +76,10 @@ export const jobRules: readonly Rule<JobInput>[] = [
   ...shared([
     imageRule,
     commandRule,
+    commandArgumentsRule,
     environmentRule,
     ...workloadSecretRules,
+    composedLiteralsRule,
     volumeMountsRule,
     ...placementRules,
     resourcesRule,

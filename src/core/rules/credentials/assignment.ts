@@ -48,8 +48,11 @@ function nameBefore(text: string, at: number, separator: Separator): string | un
   if (name === undefined) return undefined;
   const before = bare.slice(0, bare.length - name.length);
   if (separator === '>' && !before.endsWith('<')) return undefined;
-  if (separator === ':' && bare.length === head.length) {
-    if (!/(?:^|\n)[ \t-]{0,64}$/.test(before)) return undefined;
+  if (separator === ':') {
+    const isQuoted = /["']\s{0,2}$/.test(head);
+    if (!isQuoted && !/(?:^|\n)[ \t-]{0,64}$/.test(before)) return undefined;
+    // `PASSWORD :'name'` is a variable of psql, whose value comes from elsewhere.
+    if (!isQuoted && /\s$/.test(head) && /^["']/.test(text.slice(at + 1))) return undefined;
   }
   return name.replace(/^[-.]+/, '');
 }

@@ -19,18 +19,32 @@ const VALUE_RULES: readonly CredentialRule[] = [
   findEmbeddedAssignment,
 ];
 
+const TEXT_RULES: readonly CredentialRule[] = [...VALUE_RULES, (pair) => findInEncoded(VALUE_RULES, pair)];
+
 /** All rules in the order in which they are asked: the shape of a value tells more than the name of its key. */
-const RULES: readonly CredentialRule[] = [
-  ...VALUE_RULES,
-  (pair) => findInEncoded(VALUE_RULES, pair),
-  findByKey,
-];
+const RULES: readonly CredentialRule[] = [...TEXT_RULES, findByKey];
+
+/**
+ * Whether a text that names no key of its own holds a credential: an argument of a command, the literal text of a template. What only
+ * the name of a key would tell is not looked for.
+ */
+export function detectInText(key: string, text: string): CredentialFinding | undefined {
+  return firstFinding(TEXT_RULES, key, text);
+}
 
 /** Whether a pair of `environment` is a plaintext credential (spec §7.1 plaintext_credential_in_environment). */
 export function detectCredential(key: string, value: string): CredentialFinding | undefined {
+  return firstFinding(RULES, key, value);
+}
+
+function firstFinding(
+  rules: readonly CredentialRule[],
+  key: string,
+  value: string,
+): CredentialFinding | undefined {
   if (value === '') return undefined;
   const pair = { key, value, words: keyWords(key) };
-  for (const rule of RULES) {
+  for (const rule of rules) {
     const finding = rule(pair);
     if (finding !== undefined) return finding;
   }
