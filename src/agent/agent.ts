@@ -108,6 +108,7 @@ export class Agent {
       plain: new PlainEngine(),
       copyIntervalMs: options.copyIntervalMs,
       link: new RelayLink(identity, () => this.#session.server),
+      leaseHost: () => new URL(this.#session.server).hostname.replace(/^\[|\]$/g, ''),
       bindSource: async (path) => {
         const { owner } = this.#loop.state;
         return await checkBindSource(path, options.bindRoots, owner?.tenantSlug ?? '');
@@ -183,7 +184,7 @@ export class Agent {
         if (this.#loop.assign(message)) this.#networks.assign(message);
         return;
       case 'lease':
-        this.#volumes.lease(message.beat).catch((error: unknown) => {
+        this.#volumes.lease(message).catch((error: unknown) => {
           this.#options.log.error('a lease could not be recorded', { problem: messageOf(error) });
         });
         return;

@@ -42,7 +42,7 @@ const SHAPES: { readonly [K in ServerMessage['type']]: (message: Fields) => bool
     isListOf(m['instances'], isAssignedInstance) &&
     (m['volumes'] === undefined || isListOf(m['volumes'], isAssignedVolume)) &&
     (m['networks'] === undefined || isListOf(m['networks'], isNetworkSettings)),
-  lease: (m) => isCount(m['epoch']) && isCount(m['beat']),
+  lease: (m) => isCount(m['epoch']) && isCount(m['beat']) && isLeaseRepeat(m['repeat']),
   verdict: (m) => isCount(m['epoch']) && isListOf(m['remove'], isText),
   resolved: (m) =>
     isText(m['requestId']) &&
@@ -77,6 +77,11 @@ function isTexts(value: unknown): boolean {
 
 function isRegistry(value: unknown): boolean {
   return value === undefined || (isText(fields(value)['username']) && isText(fields(value)['password']));
+}
+
+function isLeaseRepeat(value: unknown): boolean {
+  const one = fields(value);
+  return value === undefined || (isCount(one['port']) && isText(one['id']) && isText(one['key']));
 }
 
 function isStoreMark(value: unknown): boolean {

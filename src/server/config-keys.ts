@@ -291,6 +291,14 @@ export const CONFIG_KEYS = [
       'How long the primary of a volume with copies may write after its last answered report; a copy is promoted a third of it later at the earliest.',
   },
   {
+    path: 'dvm.leasePort',
+    type: 'integer',
+    default: 0,
+    minimum: 0,
+    description:
+      'UDP port, on the address of the listener, where a thread of its own repeats leases of volumes while the control plane is busy; 0: any free one. Not with etcd.',
+  },
+  {
     path: 'timers.heartbeat',
     type: 'duration',
     default: '5s',

@@ -271,6 +271,7 @@ export interface Config {
   };
   readonly metricsOpen: boolean;
   readonly volumeLeaseMs: number;
+  readonly volumeLeasePort: number;
   readonly timers: {
     readonly heartbeatMs: number;
     readonly failedAfterMs: number;
@@ -396,6 +397,7 @@ export function loadConfig(args: readonly string[], environment: NodeJS.ProcessE
     },
     metricsOpen: required('metrics.open'),
     volumeLeaseMs: required('dvm.lease'),
+    volumeLeasePort: required('dvm.leasePort'),
     timers: {
       heartbeatMs: required('timers.heartbeat'),
       failedAfterMs: required('timers.failedAfter'),

@@ -27,6 +27,7 @@ import type { Config } from './config.ts';
 import { parseSchedule } from './cron.ts';
 import { createControllers, systemTimers } from './controllers/index.ts';
 import { Dispatch } from './dispatch/dispatch.ts';
+import { LeaseDesk } from './dispatch/lease-desk.ts';
 import { OpenedStore } from './dispatch/opened-store.ts';
 import { createIds } from './ids.ts';
 import { Journal } from './journal/journal.ts';
@@ -128,6 +129,7 @@ export async function startServer({
   });
   const journal = new Journal(clock, ids);
   const metrics = new Metrics();
+  const leases = several === undefined && config.volumesEnabled ? new LeaseDesk(clock, log) : undefined;
   const controllers = createControllers({
     store: several?.controllersStore ?? store,
     clock,
@@ -151,6 +153,7 @@ export async function startServer({
     regions: config.regions,
     unstated: config.residencyUnstated,
     volumeLeaseMs: config.volumeLeaseMs,
+    ...(leases && { repeatedLeases: leases }),
     scaling: {
       measured: (tenantId, nodes) => dispatch.measured(tenantId, nodes),
       intervalMs: config.timers.usageMs,
@@ -202,6 +205,7 @@ export async function startServer({
     liveness: controllers.liveness,
     ...(several && { others: several.peers }),
     volumeSigns: controllers.volumeSigns,
+    ...(leases && { leases }),
     opened: () => opened,
     regions: config.regions,
     timers: config.timers,
@@ -306,6 +310,7 @@ export async function startServer({
     );
   }
   await app.listen({ host: config.host, port: config.port });
+  await leases?.start({ host: config.host, port: config.volumeLeasePort });
   const stopReloading =
     config.tls === undefined
       ? () => undefined
@@ -373,6 +378,7 @@ export async function startServer({
     close: async () => {
       stopReloading();
       dispatch.close();
+      await leases?.end();
       await eraser.stop();
       const served = app.close();
       // Before the last requests have ended: others decide for its tenants at once.

@@ -44,7 +44,14 @@ export class Leases {
     leases: readonly { readonly id: string; readonly leaseMs: number }[],
   ): Promise<void> {
     const sentMs = this.#sentMs.get(beat);
-    if (sentMs === undefined) return;
+    if (sentMs !== undefined) await this.extendSince(sentMs, leases);
+  }
+
+  /** The same for one that was asked for at that time. */
+  async extendSince(
+    sentMs: number,
+    leases: readonly { readonly id: string; readonly leaseMs: number }[],
+  ): Promise<void> {
     for (const { id, leaseMs } of leases) {
       this.#deadlines.set(id, Math.max(this.#deadlines.get(id) ?? -Infinity, sentMs + leaseMs));
     }

@@ -1,10 +1,13 @@
 import type {
   AssignedVolume,
   VolumeMeasurement,
+  Lease,
+  LeaseRepeat,
   VolumeObservation,
 } from '../../core/contract/agent-protocol.ts';
 import { messageOf } from '../log.ts';
 import { KeptVolume, type VolumeTools } from './kept-volume.ts';
+import { LeaseLink } from './lease-link.ts';
 import { Leases } from './leases.ts';
 import type { MountState } from './mount-state.ts';
 import { compareCopies, type Copy, copyText, ParentMissingError } from './volume-engine.ts';
@@ -14,6 +17,8 @@ import { ensureWatchdog } from './watchdog-process.ts';
 /** On a node that keeps copies: the newest, and the one before it, should the sender not have heard of the newest. */
 const KEPT_COPIES = 2;
 const MEASURE_MS = 5_000;
+/** How often a lease is asked for again while it lasts. */
+const ASKED_PER_LEASE = 5;
 
 export interface IncomingCopy {
   readonly volumeId: string;
@@ -39,6 +44,8 @@ export class CopyRefusedError extends Error {
 }
 
 export interface VolumesOptions extends Omit<VolumeTools, 'records' | 'leases' | 'onGone'> {
+  /** Host of the control plane that the session is with; absent: leases are had in the session alone. */
+  readonly leaseHost?: () => string;
   /** A report is due. */
   readonly onNews: () => void;
 }
@@ -52,6 +59,7 @@ export class Volumes {
   readonly #receiving = new Set<string>();
   readonly #told = new Map<string, string>();
   #measuring: NodeJS.Timeout | undefined;
+  #link: LeaseLink | undefined;
   #synced = false;
 
   constructor(options: VolumesOptions) {
@@ -114,10 +122,39 @@ export class Volumes {
   }
 
   /** Counts only in a session whose assignment has arrived: before that it is not known what is leased. */
-  async lease(beat: number): Promise<void> {
+  async lease({ beat, repeat }: Lease): Promise<void> {
     if (!this.#synced) return;
+    this.#repeatBy(repeat);
+    await this.#extend(() => this.leases.extend(beat, this.#leased()));
+  }
+
+  /** One link at a time, of the newest session; it outlives the session until the next one has a lease. */
+  #repeatBy(repeat: LeaseRepeat | undefined): void {
+    if (repeat?.id === this.#link?.id) return;
+    this.#link?.end();
+    const shortestMs = Math.min(...this.#leased().map(({ leaseMs }) => leaseMs));
+    const { leaseHost } = this.#options;
+    this.#link =
+      repeat === undefined || leaseHost === undefined || !Number.isFinite(shortestMs)
+        ? undefined
+        : new LeaseLink({
+            host: leaseHost(),
+            repeat,
+            everyMs: Math.max(1, shortestMs / ASKED_PER_LEASE),
+            onLease: (sentMs) => this.#repeated(sentMs),
+          });
+  }
+
+  #repeated(sentMs: number): void {
+    if (!this.#synced) return;
+    this.#extend(() => this.leases.extendSince(sentMs, this.#leased())).catch((error: unknown) => {
+      this.#options.log.error('a lease could not be recorded', { problem: messageOf(error) });
+    });
+  }
+
+  async #extend(extension: () => Promise<void>): Promise<void> {
     const before = this.#leased().filter(({ id }) => !this.leases.isValid(id));
-    await this.leases.extend(beat, this.#leased());
+    await extension();
     for (const { id } of before) this.#kept.get(id)?.wake();
     if (this.leases.holdsAny) await ensureWatchdog(this.#options.dataDir);
   }
@@ -202,6 +239,7 @@ export class Volumes {
 
   async end(): Promise<void> {
     clearInterval(this.#measuring);
+    this.#link?.end();
     await Promise.allSettled([...this.#kept.values()].map((kept) => kept.end()));
   }
 }

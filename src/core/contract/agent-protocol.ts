@@ -152,6 +152,16 @@ export interface Lease {
   readonly type: 'lease';
   readonly epoch: number;
   readonly beat: number;
+  /** Where it can be had again without this session; absent: nowhere. */
+  readonly repeat?: LeaseRepeat;
+}
+
+/** A UDP port on the host of the control plane, and what proves the two to each other there (`lease-words.ts`). */
+export interface LeaseRepeat {
+  readonly port: number;
+  readonly id: string;
+  /** 32 bytes, base64url. In memory only, on both sides. */
+  readonly key: string;
 }
 
 /** Answer to `ask`: which of the asked instance ids are unknown to the control plane and may be removed. */

@@ -11,7 +11,7 @@ import { type EventsKept, Janitor } from './janitor.ts';
 import { type Liveness, NodeLivenessController } from './node-liveness.ts';
 import { ScalingController, type ScalingOptions } from './scaling.ts';
 import { SpecSnapshotsController } from './spec-snapshots.ts';
-import type { CopyAges } from './volume-memory.ts';
+import type { CopyAges, RepeatedLeases } from './volume-memory.ts';
 import type { VolumeSettings } from './volume-read.ts';
 import { type VolumeSigns, VolumesController } from './volumes.ts';
 
@@ -24,6 +24,7 @@ export interface ControllersOptions extends ControllerDeps {
   /** Absent: the defaults of decisions §5 and §3. */
   readonly spans?: ControllerSpans;
   readonly eventsKept?: EventsKept;
+  readonly repeatedLeases?: RepeatedLeases;
   readonly regions: readonly Region[];
   /** Absent: `keep`. */
   readonly unstated?: UnstatedCountry;
@@ -76,6 +77,7 @@ export function createControllers(options: ControllersOptions): Controllers {
   const volumes = new VolumesController(options, {
     leaseMs: options.volumeLeaseMs,
     ...(options.certain && { certain: options.certain }),
+    ...(options.repeatedLeases && { repeatedLeases: options.repeatedLeases }),
     ...(options.agesElsewhere && { agesElsewhere: options.agesElsewhere }),
     regions: options.regions,
     ...(options.unstated && { unstated: options.unstated }),

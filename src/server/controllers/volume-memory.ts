@@ -9,6 +9,13 @@ interface Heard {
   readonly heardMs: number;
 }
 
+/** Leases that another thread of this process repeats; times are of its monotonic clock. */
+export interface RepeatedLeases {
+  lastMs(tenantId: TenantId, node: string): number | undefined;
+  /** None from here on, until a session has given one again; answers when the last one was. */
+  stop(tenantId: TenantId, node: string): number | undefined;
+}
+
 /** How old the copies of a primary are, as one control plane tells another. */
 export interface CopyAges {
   readonly volumeId: string;
@@ -30,6 +37,7 @@ function withinLimit({ copies = [] }: SeenVolume): string {
  * tenant, does not know which leases others gave: every node may have got one at that very moment.
  */
 export class VolumeMemory {
+  readonly #repeated: RepeatedLeases | undefined;
   readonly #startedMs: number;
   readonly #adoptedMs = new Map<TenantId, number>();
   readonly #leasedMs = new Map<string, number>();
@@ -38,8 +46,9 @@ export class VolumeMemory {
   readonly #heard = new Map<string, Map<string, Heard>>();
   readonly #past = new Map<string, ReadonlyMap<string, PastAges>>();
 
-  constructor(startedMs: number) {
+  constructor(startedMs: number, repeated?: RepeatedLeases) {
     this.#startedMs = startedMs;
+    this.#repeated = repeated;
   }
 
   adopted(tenantId: TenantId, nowMs: number): void {
@@ -59,6 +68,8 @@ export class VolumeMemory {
   withhold(tenantId: TenantId, node: NodeName, volumeId: string): void {
     const key = `${tenantId}/${node}`;
     this.#withheld.set(key, (this.#withheld.get(key) ?? new Set()).add(volumeId));
+    const lastMs = this.#repeated?.stop(tenantId, node);
+    if (lastMs !== undefined) this.leased(tenantId, node, lastMs);
   }
 
   release(tenantId: TenantId, node: NodeName, volumeId: string): void {
@@ -69,8 +80,12 @@ export class VolumeMemory {
   }
 
   fencedAtMs(tenantId: TenantId, record: VolumeRecord): number {
-    const leased = this.#leasedMs.get(`${tenantId}/${record.primaryNodeId ?? ''}`) ?? this.#startedMs;
-    return Math.max(leased, this.#adoptedMs.get(tenantId) ?? this.#startedMs) + fencedAfterMs(record);
+    const node = record.primaryNodeId;
+    const leased = this.#leasedMs.get(`${tenantId}/${node ?? ''}`) ?? this.#startedMs;
+    const repeated = (node === undefined ? undefined : this.#repeated?.lastMs(tenantId, node)) ?? leased;
+    return (
+      Math.max(leased, repeated, this.#adoptedMs.get(tenantId) ?? this.#startedMs) + fencedAfterMs(record)
+    );
   }
 
   /** True: worth a look that nothing stored would cause. */

@@ -8,7 +8,7 @@ import type { TenantClusters } from '../placement/tenant-clusters.ts';
 import { bindingsOf, claimants } from '../placement/volume-claims.ts';
 import { joinId } from '../store/keys.ts';
 import type { TenantStore } from '../store/store.ts';
-import type { CopyAges, VolumeMemory } from './volume-memory.ts';
+import type { CopyAges, RepeatedLeases, VolumeMemory } from './volume-memory.ts';
 
 function conditionOf(liveness: NodeLiveness | undefined): VolumeNode['condition'] {
   if (liveness === undefined) return 'unknown';
@@ -56,6 +56,8 @@ export interface VolumeSettings {
   readonly agesElsewhere?: (tenantId: TenantId, node: NodeName) => Promise<readonly CopyAges[] | undefined>;
   readonly regions: readonly Region[];
   readonly unstated?: UnstatedCountry;
+  /** Absent: leases are given in sessions alone. */
+  readonly repeatedLeases?: RepeatedLeases;
 }
 
 export function readVolumeFacts(

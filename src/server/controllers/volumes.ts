@@ -41,7 +41,7 @@ export class VolumesController implements Controller, VolumeSigns {
   constructor(deps: ControllerDeps, settings: VolumeSettings) {
     this.#deps = deps;
     this.#settings = settings;
-    this.#memory = new VolumeMemory(deps.clock.monotonicMs());
+    this.#memory = new VolumeMemory(deps.clock.monotonicMs(), settings.repeatedLeases);
     this.#queue = lookQueue(deps, { name: this.name, what: 'a volume' }, (key) => this.#converge(key));
   }
 
@@ -225,6 +225,12 @@ export class VolumesController implements Controller, VolumeSigns {
     // Nothing was awaited since the lease was judged: from here on the old primary gets no further one.
     if (plan.promotes && primary !== undefined) {
       this.#memory.withhold(tenant.tenantId, primary, stored.record.id);
+      // Except one that another thread repeated in this very moment: then it is judged anew.
+      if (this.#memory.fencedAtMs(tenant.tenantId, stored.record) > nowMs) {
+        this.#memory.release(tenant.tenantId, primary, stored.record.id);
+        this.#queue.add(key);
+        return;
+      }
       // A session that opens meanwhile, wherever, is in the node's record: then it is judged anew.
       transaction.expect('nodes', joinId(primary), tenant.get('nodes', joinId(primary)));
       this.#expectNoLeaseElsewhere(transaction, tenant, primary);

@@ -15,6 +15,7 @@ import type { Stored } from '../store/collection.ts';
 import type { Store } from '../store/store.ts';
 import { Assignments } from './assignments.ts';
 import { JobLogs } from './job-logs.ts';
+import type { LeaseDesk } from './lease-desk.ts';
 import { type Liveness, NO_LIVENESS } from './liveness.ts';
 import { NetworkReports } from './networks.ts';
 import { nodeKey, PlacedInstances } from './placed-instances.ts';
@@ -52,6 +53,8 @@ export interface DispatchOptions {
   /** Absent: nobody judges silence. */
   readonly liveness?: Liveness;
   readonly volumeSigns?: VolumeSigns;
+  /** Absent: leases are given in sessions alone. */
+  readonly leases?: LeaseDesk;
   /** Absent, or undefined: the store cannot be replaced by an older one behind the agents' back, or nobody looks. */
   readonly opened?: () => OpenedStore | undefined;
   /** Absent: this process is the only control plane of its store. */
@@ -81,6 +84,7 @@ export class Dispatch {
   readonly #clock: Clock;
   readonly #liveness: Liveness;
   readonly #volumeSigns: VolumeSigns;
+  readonly #leases: LeaseDesk | undefined;
   readonly #volumeReports: VolumeReports;
   readonly #sessions: Sessions;
   readonly #assignments: Assignments;
@@ -100,6 +104,7 @@ export class Dispatch {
     this.volumes = new PlacedVolumes(store.view);
     this.#clock = options.access.clock;
     this.#volumeSigns = options.volumeSigns ?? NO_VOLUME_SIGNS;
+    this.#leases = options.leases;
     this.#volumeReports = new VolumeReports({
       store,
       placed: this.volumes,
@@ -138,6 +143,7 @@ export class Dispatch {
         onMessage: (session, message) => this.#onMessage(session, message),
         onClosed: (session) => {
           this.#reports.forget(session.key);
+          this.#endLeases(session);
           this.#volumeReports.forget(session);
         },
       },
@@ -204,7 +210,15 @@ export class Dispatch {
     if (!this.#volumeSigns.mayLease(tenantId, node as NodeName)) return;
     // Noted first: a lease that was perhaps not heard counts as one that was.
     this.#volumeSigns.leased(tenantId, node as NodeName, heardMs);
-    session.send({ type: 'lease', epoch, beat: report.beat });
+    const repeat = this.#leases?.given(session);
+    session.send({ type: 'lease', epoch, beat: report.beat, ...(repeat && { repeat }) });
+  }
+
+  /** What the thread repeated counts as what the session gave. */
+  #endLeases(session: AgentSession): void {
+    const { tenantId, node } = session.identity;
+    const lastMs = this.#leases?.close(session);
+    if (lastMs !== undefined) this.#volumeSigns.leased(tenantId, node as NodeName, lastMs);
   }
 
   /**
