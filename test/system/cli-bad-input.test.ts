@@ -166,6 +166,11 @@ const ROWS: Readonly<Record<string, Row>> = {
     missing: 'deployment_not_found',
     wrong: [['nobody', '--phase', 'half'], 'half', 2],
   },
+  'secret hooks': {
+    valid: ['deployments/none', '--apply', 'nobody'],
+    missing: 'secret_not_found',
+    wrong: [['deployments/none', '--apply', 'nobody', '--none'], '--none stands alone', 2],
+  },
   'tenant list': { valid: [], wrong: format() },
   'tenant create': { valid: ['acme'], wrong: [['Not A Slug'], 'tenant_name_invalid', 1] },
   'tenant delete': { valid: ['nobody', '-y'], missing: 'tenant_not_found' },

@@ -1,4 +1,4 @@
-import { ROTATION_ORDER } from '../../core/model/rotation-phase.ts';
+import { ROTATION_PHASES } from '../../core/model/rotation-phase.ts';
 import { readFileSync } from 'node:fs';
 import { type Client, deploymentPath, type Json, segment } from '../client.ts';
 import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS, type Subcommand } from '../command.ts';
@@ -13,6 +13,7 @@ import { resourceOf } from '../resources/index.ts';
 import type { Session } from '../session.ts';
 import { timeoutOf, waitUntilHealthy } from '../waiting.ts';
 import { WAIT_OPTIONS } from './apply.ts';
+import { hooksCommand, rotateCredential } from './secret-credential.ts';
 
 const PATH = {
   term: '<path>',
@@ -38,6 +39,12 @@ const MATERIAL_OPTIONS = [
     description: 'A key whose value the control plane makes and nobody sees. May be repeated.',
     repeatable: true,
   },
+  {
+    flags: '--alternate <key=values>',
+    description:
+      'A key that takes one of several values in turn, the next one at each rotation: user=shop_a,shop_b. May be repeated.',
+    repeatable: true,
+  },
 ] as const;
 
 /** Values come from prompts, files and pipes only: the command line can be read by every user of the machine. */
@@ -57,11 +64,22 @@ async function material(session: Session, options: OptionValues): Promise<Json> 
   } else {
     for (const key of keys) values[key] = await terminal.askHidden(`Value of ${key}: `);
   }
-  const generated = options.list('generate');
+  const made = options.list('generate');
+  const generate = { ...(made.length > 0 && { keys: made }), ...alternates(options.list('alternate')) };
   return {
-    ...(Object.keys(values).length === 0 ? {} : { values }),
-    ...(generated.length === 0 ? {} : { generate: { keys: generated } }),
+    ...(Object.keys(values).length > 0 && { values }),
+    ...(Object.keys(generate).length > 0 && { generate }),
   };
+}
+
+function alternates(entries: readonly string[]): Json {
+  return Object.fromEntries(
+    entries.map((entry) => {
+      const at = entry.indexOf('=');
+      if (at < 1) throw usage('--alternate: expected KEY=VALUE,VALUE');
+      return [entry.slice(0, at), { alternate: entry.slice(at + 1).split(',') }] as const;
+    }),
+  );
 }
 
 function keyAndFile(entry: string): readonly [string, string] {
@@ -180,23 +198,29 @@ const consumers: Subcommand = {
   },
 };
 
-async function nextPhase(client: Client, deployment: string): Promise<string> {
-  return textOf(await client.record({ path: deploymentPath(deployment) }), 'status.rotation.next');
+/** Of a deployment, or of a whole credential. */
+async function nextPhase(client: Client, name: string): Promise<string> {
+  return name.includes('/')
+    ? textOf(await client.record({ path: apiPath(name) }), 'nextPhase')
+    : textOf(await client.record({ path: deploymentPath(name) }), 'status.rotation.next');
 }
 
 const rotate: Subcommand = {
   name: 'rotate',
-  summary: "Advance the rotation of a deployment's secrets by one phase",
+  summary: 'Advance the rotation of a credential, or of what a deployment reads, by one phase',
   description: [
-    'A rotation has three phases. stage delivers the new value beside the old one (NAME_key and NAME_key_NEXT); promote makes it the value (NAME_key, and NAME_key_PREVIOUS for the old one); retire drops the old one. Each phase restarts the instances, one healthy replacement at a time, and the next one is refused until all carry it.',
+    'Given the path of a credential, everybody who reads it goes through the phase together; given a deployment, that one alone, which is refused for a credential with hooks. A phase that waits for a hook is asked for again until the hook has succeeded; when it fails, the command ends with its output, and the next one runs it again.',
+    'A rotation has three phases. stage delivers the new value beside the old one (NAME_key and NAME_key_NEXT); promote makes it the value (NAME_key, and NAME_key_PREVIOUS for the old one); retire drops the old one; abort goes back from the first two. Each phase restarts the instances, one healthy replacement at a time, and the next one is refused until all carry it.',
     'Without --phase the next phase in order is taken. With stage, new values may be given as for berth secret write; without, the control plane makes new ones, or takes the newest version of a credential that is managed elsewhere.',
   ],
-  parameters: [{ term: '<deployment>', description: 'The deployment.' }],
+  parameters: [
+    { term: '<path-or-deployment>', description: 'NAMESPACE/NAME of a credential, or a deployment.' },
+  ],
   options: [
     {
       flags: '--phase <phase>',
-      description: 'stage, promote or retire. Default: the next in order.',
-      values: ['stage', 'promote', 'retire'],
+      description: 'stage, promote, retire or abort. Default: the next in order.',
+      values: ROTATION_PHASES,
     },
     { flags: '--secret <entry>', description: 'Only this entry of the deployment. Default: every entry.' },
     ...MATERIAL_OPTIONS,
@@ -205,6 +229,7 @@ const rotate: Subcommand = {
   ],
   examples: [
     { line: 'berth secret rotate web', what: 'the next phase, whichever it is' },
+    { line: 'berth secret rotate resources/db', what: 'of everybody who reads the credential' },
     {
       line: 'berth secret rotate web --phase stage --secret DB --key password',
       what: 'begin with a value of your own',
@@ -214,10 +239,21 @@ const rotate: Subcommand = {
     const timeoutMs = timeoutOf(options);
     const client = session.client(options);
     const named = options.text('phase');
-    if (named !== undefined && !ROTATION_ORDER.some((known) => known === named))
-      throw usage(`--phase ${named}: expected ${ROTATION_ORDER.join(', ')}`);
+    if (named !== undefined && !ROTATION_PHASES.some((known) => known === named))
+      throw usage(`--phase ${named}: expected ${ROTATION_PHASES.join(', ')}`);
     const phase = named ?? (await nextPhase(client, deployment));
     const secretName = options.text('secret');
+    const isWaiting = options.unlessDenied('wait');
+    if (deployment.includes('/')) {
+      if (secretName !== undefined) throw usage('--secret names an entry of a deployment');
+      return rotateCredential(session, client, {
+        path: deployment,
+        url: apiPath(deployment),
+        phase,
+        material: await material(session, options),
+        ...(isWaiting && { timeoutMs }),
+      });
+    }
     const body = {
       phase,
       ...(secretName === undefined ? {} : { secret: secretName }),
@@ -231,7 +267,7 @@ const rotate: Subcommand = {
     session.terminal.out(
       `deployment/${deployment}: ${phase} accepted, secretsVersion ${textOf(written, 'secretsVersion')}\n`,
     );
-    const code = options.unlessDenied('wait')
+    const code = isWaiting
       ? await waitUntilHealthy(
           session,
           client,
@@ -241,7 +277,7 @@ const rotate: Subcommand = {
       : EXIT.ok;
     if (code === EXIT.ok)
       session.terminal.err(
-        phase === 'retire'
+        phase === 'retire' || phase === 'abort'
           ? 'the rotation is complete: only the new credential is delivered, and the old one may be revoked\n'
           : `${session.next(`berth secret rotate ${deployment} --phase ${textOf(written, 'status.rotation.next')}`)}\n`,
       );
@@ -282,5 +318,6 @@ export const secret: CommandBody = {
     },
     consumers,
     rotate,
+    hooksCommand(apiPath),
   ],
 };

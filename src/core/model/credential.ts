@@ -1,4 +1,5 @@
 import type { RotatedVersions } from './deployment.ts';
+import type { CredentialHooks, RotationHooks } from './rotation-hook.ts';
 
 /** How a key is made: random text, or one of several values in turn. Kept in Berth's own record of the credential alone. */
 export interface MintPolicy {
@@ -19,6 +20,12 @@ export interface CredentialRotation {
   readonly previous: number;
   /** `next` was written for this rotation, and not found in the store. */
   readonly written?: boolean;
+  readonly hooks?: RotationHooks;
+}
+
+export function nextOfCredential(rotation: CredentialRotation | undefined): 'stage' | 'promote' | 'retire' {
+  if (rotation === undefined) return 'stage';
+  return rotation.phase === 'staged' ? 'promote' : 'retire';
 }
 
 /**
@@ -43,6 +50,7 @@ export interface CredentialRecord {
   readonly writing?: WritingMark;
   readonly rotation?: CredentialRotation;
   readonly minted?: Readonly<Record<string, MintPolicy>>;
+  readonly hooks?: CredentialHooks;
 }
 
 /** Which versions an instance's container was given, by `<namespace>/<label>`. */

@@ -1,5 +1,6 @@
 import type { DeploymentSpec, Placement, Resources, SecretReference, VolumeMount } from './deployment.ts';
 import type { InstanceId, JobId, NodeName, TenantId } from './ids.ts';
+import type { HookDelivery } from './rotation-hook.ts';
 
 /** What a tenant asked for: a container that runs to its end, once or at the times of a schedule. */
 export interface JobSpec {
@@ -41,9 +42,11 @@ export interface JobOrders {
 
 export interface RunOrder {
   readonly runId: string;
-  readonly trigger: 'created' | 'manual';
+  readonly trigger: 'created' | 'manual' | 'hook';
   readonly at: string;
   readonly by: string;
+  /** Of a run that a rotation asked for. */
+  readonly hook?: HookDelivery;
 }
 
 export type JobRunState = 'Pending' | 'Running' | 'Retrying' | 'Succeeded' | 'Failed' | 'Cancelled';
@@ -60,6 +63,7 @@ export interface JobRun {
   readonly trigger: RunOrder['trigger'] | 'schedule' | 'catch-up';
   /** Of scheduled runs: the slot. */
   readonly scheduledFor?: string;
+  readonly hook?: HookDelivery;
   readonly state: JobRunState;
   readonly message: string;
   readonly createdAt: string;

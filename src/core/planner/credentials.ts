@@ -1,4 +1,5 @@
 import type { CredentialRecord, CredentialRotation, MintPolicy } from '../model/credential.ts';
+import type { CredentialHooks } from '../model/rotation-hook.ts';
 import { parseAnchor, type SecretAnchor } from '../model/secret-anchor.ts';
 import { pruned } from './rotation.ts';
 
@@ -109,8 +110,15 @@ export function mintedAfter(
 
 const STRICTNESS: readonly SecretAnchor['kind'][] = ['process', 'external', 'volume'];
 
+/** How a credential with hooks is held on to: what they made valid outside changes with its rotation only. */
+export const HOOKED = 'hooks';
+
 /** What one consumer holds on to is not minted again by another; undefined: nobody says anything. */
-export function strictestAnchor(anchors: Iterable<string | undefined>): string | undefined {
+export function strictestAnchor(
+  anchors: Iterable<string | undefined>,
+  hooks?: CredentialHooks,
+): string | undefined {
+  if (hooks !== undefined) return HOOKED;
   let strictest: string | undefined;
   let rank = -1;
   for (const anchor of anchors) {

@@ -212,10 +212,10 @@ class Planning {
     if (order === undefined || order.runId === this.#status.takenRun) return;
     if (activeRun(this.#status) !== undefined) return;
     this.#status = { ...this.#status, takenRun: order.runId };
-    this.#addRun({ id: order.runId, trigger: order.trigger });
+    this.#addRun({ id: order.runId, trigger: order.trigger, ...(order.hook && { hook: order.hook }) });
   }
 
-  #addRun(run: Pick<JobRun, 'id' | 'trigger' | 'scheduledFor'>): void {
+  #addRun(run: Pick<JobRun, 'id' | 'trigger' | 'scheduledFor' | 'hook'>): void {
     const added: JobRun = {
       ...run,
       state: 'Pending',

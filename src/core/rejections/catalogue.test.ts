@@ -64,7 +64,8 @@ const FROZEN = {
     405: method_not_allowed
     409: agent_session_stale anchored_secret_overwritten canary_already_exists deployment_already_exists idempotency_key_conflict job_already_exists
       job_already_running job_not_running
-      network_already_exists network_in_use node_already_enrolled node_in_use rotation_rollout_incomplete
+      network_already_exists network_in_use node_already_enrolled node_in_use rotation_hook_failed rotation_rollout_incomplete
+      rotation_whole_credential
       secret_rotation_in_progress
       tenant_already_exists tenant_in_use volume_already_exists volume_in_use volume_not_replicated
       volume_replica_conflict volume_residency_conflict
@@ -75,7 +76,7 @@ const FROZEN = {
       field_type_invalid field_unknown healthcheck_duration_invalid ingress_invalid job_invalid label_reserved
       labels_invalid name_mismatch network_driver_unsupported network_name_invalid node_invalid node_name_invalid
       placement_invalid ports_invalid quota_invalid residency_country_invalid residency_label_conflict residency_label_handwritten
-      residency_region_undeclared resources_invalid scaling_policy_invalid secret_environment_collision
+      residency_region_undeclared resources_invalid rotation_hook_invalid scaling_policy_invalid secret_environment_collision
       secret_entries_too_many secret_generate_alternate_invalid secret_name_duplicate tenant_name_invalid token_invalid
       update_invalid volume_class_unknown
       volume_host_path_invalid volume_name_invalid volume_size_invalid volume_type_unknown

@@ -91,6 +91,41 @@ export const secretMaterialCodes = entries({
     corrected: '{ "generate": { "keys": ["password"], "length": 32, "charset": "alphanumeric" } }',
     origin: '7.3',
   },
+  rotation_hook_failed: {
+    status: 409,
+    field: 'phase',
+    title: 'The hook that the phase waits for has not succeeded.',
+    cause:
+      'A credential with hooks goes on only when what it stands for was changed outside: `apply` has to succeed before `promote`, `revoke` before `retire`, and `apply` with the values swapped before `abort`. The run of the job failed or was cancelled, or the job is gone. Nothing was moved: every container still holds values that are valid. The end of its output is in `why`, without the values; the whole is in the logs of the job.',
+    accepted: 'the phase again with retryHook: true once the cause is mended, other hooks, or abort',
+    failing:
+      'POST /api/v1/secrets/resources/db/rotate      while the job of the hook apply fails\n\n{ "phase": "promote" }',
+    corrected: 'POST /api/v1/secrets/resources/db/rotate\n\n{ "phase": "promote", "retryHook": true }',
+    origin: 'extension',
+  },
+  rotation_hook_invalid: {
+    status: 422,
+    field: 'computed',
+    title: 'The job does not read the credential that it is to be a hook of.',
+    cause:
+      'A hook receives the old and the new values under the name of its own `secrets` entry: `NAME_key` and `NAME_key_PREVIOUS`. A job without an entry for the path would run without them.',
+    accepted: 'a job of the tenant with a secrets entry for the path of the credential',
+    failing: 'PUT /api/v1/secrets/resources/database/hooks\n\n{ "apply": "nightly-report" }',
+    corrected: 'PUT /api/v1/secrets/resources/database/hooks\n\n{ "apply": "db-apply", "revoke": "db-revoke" }',
+    origin: 'extension',
+  },
+  rotation_whole_credential: {
+    status: 409,
+    field: 'secret',
+    title: 'A credential with hooks is rotated by one deployment alone.',
+    cause:
+      'A hook changes what is valid for everybody who reads the credential, so it runs when all of them are ready, and all of them go through each phase together.',
+    accepted: 'the rotation of the whole credential',
+    failing:
+      'POST /api/v1/deployments/shop/secrets/rotate      of a credential with hooks\n\n{ "phase": "stage" }',
+    corrected: 'POST /api/v1/secrets/resources/db/rotate\n\n{ "phase": "stage" }',
+    origin: 'extension',
+  },
   secret_generate_alternate_invalid: {
     status: 422,
     field: 'computed',

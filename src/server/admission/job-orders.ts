@@ -4,9 +4,10 @@ import { reject } from '../../core/rejections/reject.ts';
 import { actorName } from '../journal/journal.ts';
 import { claimVolumes } from '../placement/volume-claims.ts';
 import type { Stored } from '../store/collection.ts';
+import type { Transaction } from '../store/transaction.ts';
 import { type Admission, type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
-import { findJob, jobNotFound, runUnderWay, storedJobView } from './job-stored.ts';
+import { findJob, hookedCredentials, jobNotFound, runUnderWay, storedJobView } from './job-stored.ts';
 
 const ANNOUNCED = { alterations: [], warnings: [], removed: [] } as const;
 
@@ -18,18 +19,17 @@ interface Order {
 }
 
 /** Guarded by the status, so that what was true of the run is true when the order is stored. */
-function orderAttempt(
+export function includeOrder(
   admission: Admission,
-  caller: Caller,
+  { tenant, ...actor }: Caller,
   stored: Stored<JobRecord>,
+  transaction: Transaction,
   { action, message, runId, change }: Order,
-): Attempt {
-  const { tenant } = caller;
+): void {
   const { id } = stored;
   const orders = tenant.get('job-orders', id);
   const subject = { kind: 'Job', name: stored.record.spec.name } as const;
-  const transaction = tenant
-    .transaction()
+  transaction
     .expect('jobs', id, stored)
     .expect('job-status', id, tenant.get('job-status', id))
     .expect('job-orders', id, orders)
@@ -40,8 +40,18 @@ function orderAttempt(
     message,
     details: { run: runId },
   });
-  admission.journal.audit(transaction, tenant.tenantId, caller, `job.${action}`, subject);
-  const body = { ...storedJobView(tenant, stored), run: runId, ...ANNOUNCED };
+  admission.journal.audit(transaction, tenant.tenantId, actor, `job.${action}`, subject);
+}
+
+function orderAttempt(
+  admission: Admission,
+  caller: Caller,
+  stored: Stored<JobRecord>,
+  order: Order,
+): Attempt {
+  const transaction = caller.tenant.transaction();
+  includeOrder(admission, caller, stored, transaction, order);
+  const body = { ...storedJobView(caller.tenant, stored), run: order.runId, ...ANNOUNCED };
   return { answer: { status: 200, body }, transaction };
 }
 
@@ -116,6 +126,12 @@ export function deleteJob(
       message: `${name} deleted, with its runs and their logs`,
     });
     admission.journal.audit(transaction, tenant.tenantId, caller, 'job.deleted', subject);
-    return { answer: { status: 200, body: { ...storedJobView(tenant, stored), ...ANNOUNCED } }, transaction };
+    const warnings = hookedCredentials(tenant, name).map((path) => ({
+      code: 'rotation_hook_missing',
+      field: 'name',
+      why: `${name} is a hook of ${path}: its rotation stops at the phase that needs it until a job of this name reads ${path} again, or the hooks are changed.`,
+    }));
+    const body = { ...storedJobView(tenant, stored), ...ANNOUNCED, warnings };
+    return { answer: { status: 200, body }, transaction };
   });
 }

@@ -50,3 +50,15 @@ export function runUnderWay(tenant: TenantStore, { id, record }: Stored<JobRecor
   const active = status?.jobId === record.id ? activeRun(status)?.id : undefined;
   return active ?? (ordered === status?.takenRun ? undefined : ordered);
 }
+
+export function readsCredential({ spec }: JobRecord, path: string): boolean {
+  return spec.secrets.some(({ vault_path }) => vault_path === path);
+}
+
+/** Credentials whose rotation runs the job. */
+export function hookedCredentials(tenant: TenantStore, job: string): readonly string[] {
+  return tenant
+    .list('credentials')
+    .filter(({ record: { hooks } }) => hooks?.apply === job || hooks?.revoke === job)
+    .map(({ id }) => id.split('/').map(decodeURIComponent).join('/'));
+}

@@ -1,7 +1,11 @@
 import { secretMaterialFields } from '../../core/contract/deployment-body.ts';
 import { type Draft, shape } from '../../core/contract/shape.ts';
 import type { Warning } from '../../core/model/announcement.ts';
-import type { CredentialRecord, CredentialRotation } from '../../core/model/credential.ts';
+import {
+  type CredentialRecord,
+  type CredentialRotation,
+  nextOfCredential,
+} from '../../core/model/credential.ts';
 import type { DeploymentRecord, RotationPhase } from '../../core/model/deployment.ts';
 import { ROTATION_PHASES, stepOf } from '../../core/model/rotation-phase.ts';
 import { type SecretPath, secretPathText } from '../../core/model/secret-path.ts';
@@ -9,30 +13,36 @@ import type { RotationConsumer } from '../../core/planner/rotation.ts';
 import { isRejection } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { rotationRejection } from '../../core/rules/secrets/rotation.ts';
+import { credentialId } from '../secrets/credential-writes.ts';
 import type { Stored } from '../store/collection.ts';
 import { joinId } from '../store/keys.ts';
+import type { Transaction } from '../store/transaction.ts';
 import { type Admission, type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { canaryWarnings } from './canary-stored.ts';
+import type { CredentialFacts } from './credential-facts.ts';
 import { writeTransaction } from './deployment-write.ts';
 import { isFailedRollout, phaseField, transitionInvalid } from './rotate-secrets.ts';
+import { awaitHooks, type HookWait } from './rotation-hooks.ts';
 import { materialRejection, movedDeployment, planMoves, readMove, rotationOf } from './rotation-moves.ts';
 import type { SentMaterial } from './secret-material.ts';
 import { secretPathRejection } from './write-secret.ts';
 
 export const rotateCredentialBody = shape({
   type: 'object',
-  fields: { phase: phaseField, ...secretMaterialFields },
+  fields: {
+    phase: phaseField,
+    retryHook: {
+      type: 'boolean',
+      description: 'Run the hook that the phase waits for again, when its last run failed.',
+    },
+    ...secretMaterialFields,
+  },
 });
 
 type Deployments = ReadonlyMap<string, Stored<DeploymentRecord>>;
 
 /** More would not fit into one commit of etcd. */
 const MAX_TOGETHER = 18;
-
-export function nextOfCredential(rotation: CredentialRotation | undefined): RotationPhase {
-  if (rotation === undefined) return 'stage';
-  return rotation.phase === 'staged' ? 'promote' : 'retire';
-}
 
 /** The deployments that the phase moves; for a phase out of order, the one that is due. */
 function movingOf(
@@ -112,6 +122,10 @@ async function attempt(
   const planned = await planMoves(admission, caller, phase, [{ ...read, moving }], material);
   if (isRejection(planned)) return planned;
   const transaction = caller.tenant.transaction();
+  const retry = draft.retryHook === true;
+  const wait = rotation && (await awaitHooks(admission, caller, { facts, rotation, phase, retry }));
+  if (isRejection(wait)) return wait;
+  if (wait !== undefined) return waitAnswer(path, facts, wait, transaction);
   const warnings: Warning[] = [...planned.warnings];
   const moved = moving.flatMap((name) => {
     const stored = deployments.get(name);
@@ -134,6 +148,31 @@ async function attempt(
     consumers: moved,
     alterations: [],
     warnings,
+    removed: [],
+  };
+  return { answer: { status: 200, body }, transaction };
+}
+
+/** The phase is not accepted yet; what it waits for is. Asked for again, it goes on from there. */
+function waitAnswer(
+  path: SecretPath,
+  { stored }: CredentialFacts,
+  { record, view, include }: HookWait,
+  transaction: Transaction,
+): Attempt {
+  const id = credentialId(path);
+  const { rotation } = record;
+  include(transaction.expect('credentials', id, stored).put('credentials', id, record));
+  const body = {
+    path: secretPathText(path),
+    phase: rotation?.phase === 'staged' ? 'stage' : 'promote',
+    next: nextOfCredential(rotation),
+    version: record.current,
+    ...(rotation && { rotation: versionsOf(rotation) }),
+    hook: view,
+    consumers: [],
+    alterations: [],
+    warnings: [],
     removed: [],
   };
   return { answer: { status: 200, body }, transaction };

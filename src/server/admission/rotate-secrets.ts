@@ -106,9 +106,20 @@ async function movesOf(
     if (path === undefined) continue;
     const read = await readMove(admission, caller, path);
     if (isRejection(read)) return read;
+    if (read.facts.record.hooks !== undefined) return wholeOnly(text, record);
     moves.push({ ...read, moving: [record.spec.name] });
   }
   return moves;
+}
+
+/** A hook changes what is valid for everybody, so nobody goes through a phase alone. */
+function wholeOnly(path: string, { spec }: DeploymentRecord): Rejection {
+  return reject('rotation_whole_credential', {
+    field: 'secret',
+    received: received(path),
+    expected: `POST /api/v1/secrets/${path}/rotate, which takes every consumer along`,
+    why: `${path} has hooks, which run for all its consumers at once; ${spec.name} cannot rotate it alone.`,
+  });
 }
 
 function phaseOf(record: DeploymentRecord, phase: unknown): RotationPhase | Rejection {

@@ -116,7 +116,7 @@ function newMaterial(
     const typed = new Set(Object.keys(material.values ?? {}));
     return { values, minted: mintedAfter(minted, values.keys(), generatedKeys(material.generate), typed) };
   }
-  const anchor = strictestAnchor(secrets.references.anchors(caller.tenant.tenantId, path));
+  const anchor = strictestAnchor(secrets.references.anchors(caller.tenant.tenantId, path), record.hooks);
   const again = Object.entries(minted).filter(([key]) => existing.has(key));
   if (anchor === 'external' || again.length === 0) return undefined;
   for (const [key, value] of secrets.writes.mint(caller, path, new Map(again), secrets.policy, existing))
@@ -167,7 +167,10 @@ function waitingWarnings({ facts }: Move): Warning[] {
 }
 
 function sharedWarnings(move: Move): Warning[] {
-  const others = move.consumers.filter(({ name }) => !move.moving.includes(name)).map(({ name }) => name);
+  const { apply, revoke } = move.facts.record.hooks ?? {};
+  const others = move.consumers
+    .filter(({ name, job }) => !move.moving.includes(name) && !(job && (name === apply || name === revoke)))
+    .map(({ name }) => name);
   if (others.length === 0) return [];
   const text = secretPathText(move.facts.path);
   const why = `${text} is also read by ${others.join(', ')}; they receive what is in service until they stage too. POST /api/v1/secrets/${text}/rotate takes all of them.`;

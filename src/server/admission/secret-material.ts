@@ -8,7 +8,7 @@ import { allows, rolesThatMay } from '../../core/model/permission.ts';
 import { parseAnchor } from '../../core/model/secret-anchor.ts';
 import { type SecretPath, secretPathText, splitSecretPath } from '../../core/model/secret-path.ts';
 import { SecretValue } from '../../core/model/secret-value.ts';
-import { mintedAfter, strictestAnchor, writtenCredential } from '../../core/planner/credentials.ts';
+import { HOOKED, mintedAfter, strictestAnchor, writtenCredential } from '../../core/planner/credentials.ts';
 import { redacted } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
@@ -131,7 +131,7 @@ export function overwritesAnchored(
   after: SecretValues,
   field: string,
 ): Rejection | undefined {
-  if (anchor === undefined || parseAnchor(anchor)?.kind !== 'volume') return undefined;
+  if (anchor === undefined || (anchor !== HOOKED && parseAnchor(anchor)?.kind !== 'volume')) return undefined;
   const lost = [...before].filter(([key, value]) => after.get(key)?.reveal() !== value.reveal());
   if (lost.length === 0) return undefined;
   const text = secretPathText(path);
@@ -139,7 +139,10 @@ export function overwritesAnchored(
     field,
     received: '(redacted)',
     expected: `the stored value of ${lost.map(([key]) => key).join(', ')}; to change it: POST /api/v1/secrets/${text}/rotate {"phase": "stage"} with the new material`,
-    why: `A consumer of ${text} anchors it to ${anchor}, which is mounted and was made with this material.`,
+    why:
+      anchor === HOOKED
+        ? `${text} has hooks, which made this material valid outside; it changes with its rotation only.`
+        : `A consumer of ${text} anchors it to ${anchor}, which is mounted and was made with this material.`,
   });
 }
 
@@ -227,7 +230,8 @@ export async function planMaterial(
     };
     planned.set(text, plan);
     const own = (draft.secrets ?? []).filter((one) => one.vault_path === text).map(({ anchor }) => anchor);
-    const anchor = strictestAnchor([...own, ...secrets.references.anchors(tenant.tenantId, path, except)]);
+    const anchors = [...own, ...secrets.references.anchors(tenant.tenantId, path, except)];
+    const anchor = strictestAnchor(anchors, facts.record.hooks);
     const field = `secrets[${index}].${entry.values === undefined ? 'generate' : 'values'}`;
     const sent = sentValues(secrets, caller, path, entry as SentMaterial, plan.values);
     const given = new Map([...plan.values, ...sentValues(secrets, caller, path, pick(entry), plan.values)]);

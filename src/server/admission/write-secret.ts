@@ -3,7 +3,7 @@ import { generatedKeys, type SecretWriteDraft } from '../../core/contract/secret
 import { shape } from '../../core/contract/shape.ts';
 import type { Alteration } from '../../core/model/announcement.ts';
 import { isDnsLabel, type SecretPath, secretPathText } from '../../core/model/secret-path.ts';
-import type { MintPolicy } from '../../core/model/credential.ts';
+import { type MintPolicy, nextOfCredential } from '../../core/model/credential.ts';
 import { mintedAfter, strictestAnchor, writtenCredential } from '../../core/planner/credentials.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
@@ -14,6 +14,8 @@ import type { SecretValues } from '../secrets/port.ts';
 import { joinId } from '../store/keys.ts';
 import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
+import { hookViews } from './rotation-hooks.ts';
+import { credentialOf } from '../secrets/credential-writes.ts';
 import { type CredentialFacts, readCredential, secretFailureRejection } from './credential-facts.ts';
 import { overwritesAnchored, plannedMaterial, rotationInProgress, sentValues } from './secret-material.ts';
 
@@ -132,7 +134,10 @@ export async function writeSecret(
     const outdated = revisionRejection(ifMatch, newest);
     if (outdated) return outdated;
     if (facts.record.rotation !== undefined) return rotationInProgress(path, 'name');
-    const anchor = strictestAnchor([body.anchor, ...secrets.references.anchors(tenant.tenantId, path)]);
+    const anchor = strictestAnchor(
+      [body.anchor, ...secrets.references.anchors(tenant.tenantId, path)],
+      facts.record.hooks,
+    );
     const { values, alterations, minted } = compose(admission, caller, body, facts, anchor);
     const overwritten = overwritesAnchored(anchor, path, before, values, 'values');
     if (overwritten) return overwritten;
@@ -201,6 +206,8 @@ export async function readSecretMetadata(
     });
   }
   const { keys, version, createdAt, versions } = metadata;
+  const record = credentialOf(caller.tenant, path)?.record;
+  const runs = record === undefined ? [] : hookViews(caller.tenant, record);
   return {
     status: 200,
     body: {
@@ -211,6 +218,9 @@ export async function readSecretMetadata(
       version,
       createdAt,
       versions,
+      nextPhase: nextOfCredential(record?.rotation),
+      ...(record?.hooks && { hooks: record.hooks }),
+      ...(runs.length > 0 && { hookRuns: runs }),
     },
   };
 }

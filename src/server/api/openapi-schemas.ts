@@ -106,7 +106,7 @@ const jobStatus = {
         type: 'object',
         properties: {
           id: text,
-          trigger: { type: 'string', enum: ['created', 'manual', 'schedule', 'catch-up'] },
+          trigger: { type: 'string', enum: ['created', 'manual', 'hook', 'schedule', 'catch-up'] },
           state: text,
           message: text,
           scheduledFor: time,
@@ -150,6 +150,19 @@ const backupContent = {
 } as const;
 
 /** Responses by record; requests are described by their shapes. */
+const hookRun = {
+  type: 'object',
+  description: 'The run of a job that a phase waits for; ask for the phase again.',
+  properties: {
+    hook: { type: 'string', enum: ['apply', 'revoke'] },
+    job: text,
+    run: text,
+    state: text,
+    message: text,
+    swapped: { type: 'boolean', description: 'On the way back: the old values are made valid again.' },
+  },
+} as const;
+
 export const RECORD_SCHEMAS = {
   Deployment: {
     description: 'The stored description, with what the server owns.',
@@ -448,7 +461,25 @@ export const RECORD_SCHEMAS = {
       csrfToken: { ...text, description: 'Of a session: to be sent as X-CSRF-Token with every write.' },
     },
   },
-  Secret: { type: 'object', properties: { path: text, keys: texts, version: integer } },
+  Secret: {
+    type: 'object',
+    properties: {
+      path: text,
+      keys: texts,
+      version: integer,
+      nextPhase: { ...text, description: 'Of its rotation.' },
+      hooks: { type: 'object', properties: { apply: text, revoke: text } },
+      hookRuns: { type: 'array', items: hookRun },
+    },
+  },
+  CredentialHooked: {
+    type: 'object',
+    properties: {
+      path: text,
+      hooks: { type: 'object', properties: { apply: text, revoke: text } },
+      warnings,
+    },
+  },
   CredentialRotated: {
     type: 'object',
     properties: {
@@ -461,6 +492,7 @@ export const RECORD_SCHEMAS = {
         description: 'While it lasts.',
         properties: { phase: text, next: integer, previous: integer },
       },
+      hook: hookRun,
       consumers: {
         type: 'array',
         description: 'Deployments that were moved.',

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Resolve, Resolved } from '../../core/contract/agent-protocol.ts';
-import type { DeploymentSpec } from '../../core/model/deployment.ts';
+import type { DeploymentSpec, RotationState } from '../../core/model/deployment.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import { jobOfOwner } from '../../core/model/job.ts';
 import { parseImageReference } from '../../core/model/image-reference.ts';
@@ -18,7 +18,7 @@ import { credentialId, credentialOf } from '../secrets/credential-writes.ts';
 import { type ResolvedEnvironment, resolveEnvironment } from '../secrets/resolve.ts';
 import type { Stored } from '../store/collection.ts';
 import { joinId } from '../store/keys.ts';
-import type { Store } from '../store/store.ts';
+import type { Store, TenantStore } from '../store/store.ts';
 import { Transaction } from '../store/transaction.ts';
 import type { PlacedInstances } from './placed-instances.ts';
 import type { AgentSession } from './session.ts';
@@ -152,7 +152,7 @@ export class Resolver {
     const { store, secrets, namespaces } = this.#options;
     const tenant = store.forTenant(tenantId);
     for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
-      const { rotation } = tenant.get('deployments', joinId(instance.record.deployment))?.record ?? {};
+      const rotation = rotationOf(tenant, instance.record);
       const held = new Map(
         spec.secrets.flatMap(({ vault_path }) => {
           const path = splitSecretPath(vault_path);
@@ -230,6 +230,16 @@ export class Resolver {
     }
     return { ok: false, reason, message };
   }
+}
+
+/** Of a deployment, the phase that it stands in; of a job's run that a rotation asked for, the versions of that rotation. */
+function rotationOf(tenant: TenantStore, { deployment, once }: InstanceRecord): RotationState | undefined {
+  const job = jobOfOwner(deployment);
+  if (job === undefined) return tenant.get('deployments', joinId(deployment))?.record.rotation;
+  const runs = tenant.get('job-status', joinId(job))?.record.runs ?? [];
+  const hook = runs.find(({ id }) => id === once?.runId)?.hook;
+  if (hook === undefined) return undefined;
+  return { secrets: { [hook.path]: { current: hook.current, previous: hook.previous } } };
 }
 
 function hasSecrets(spec: DeploymentSpec): boolean {

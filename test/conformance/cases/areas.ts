@@ -7,6 +7,7 @@ import { nodeCases } from './nodes.ts';
 import { placementCases } from './placement.ts';
 import { recommendationCases } from './recommendations.ts';
 import { recordCases, requestCases } from './request.ts';
+import { rotationHookCases } from './rotation-hooks.ts';
 import { secretMaterialCases } from './secret-material.ts';
 import { scalingCases } from './scaling.ts';
 import { secretCases } from './secrets.ts';
@@ -19,6 +20,7 @@ export const AREAS: Readonly<Record<string, readonly Case[]>> = {
   'health-check': healthCheckCases,
   secrets: secretCases,
   'secret-material': secretMaterialCases,
+  'rotation-hooks': rotationHookCases,
   placement: placementCases,
   nodes: nodeCases,
   networks: networkCases,

@@ -3,6 +3,7 @@ import type { Draft } from '../../../core/contract/shape.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import { checkResourceName } from '../../../core/rules/secrets/path.ts';
 import type { Admission, Outcome } from '../../admission/admission.ts';
+import { hooksBody, setHooks } from '../../admission/credential-hooks.ts';
 import { rotateCredential, rotateCredentialBody } from '../../admission/rotate-credential.ts';
 import { rotateBody, rotateSecrets } from '../../admission/rotate-secrets.ts';
 import { readSecretMetadata, secretWriteBody, writeSecret } from '../../admission/write-secret.ts';
@@ -198,12 +199,14 @@ export function secretRoutes(admission: Admission): Route[] {
         'secret_path_namespace',
         'secret_path_name',
         'secret_not_found',
+        'rotation_hook_failed',
         ...ROTATION_CODES,
         ...WRITE_CODES.slice(3),
       ],
       success: {
         status: 200,
-        description: 'The phase, the version in service and the deployments that were moved.',
+        description:
+          'The phase, the version in service and the deployments that were moved; with `hook`, what the phase waits for.',
         schema: { $ref: '#/components/schemas/CredentialRotated' },
       },
       handle: async (request) =>
@@ -214,6 +217,33 @@ export function secretRoutes(admission: Admission): Route[] {
             pathOf(request),
             request.body as Draft<typeof rotateCredentialBody>,
           ),
+        ),
+    }),
+    route({
+      method: 'PUT',
+      path: '/api/v1/secrets/{namespace}/{name}/hooks',
+      summary: 'Replace the jobs that the rotation of a credential runs',
+      tag: 'Secrets',
+      permission: 'deploy',
+      tenant: 'credential',
+      body: { shape: hooksBody },
+      codes: [
+        'secret_path_namespace',
+        'secret_path_name',
+        'secret_not_found',
+        'job_not_found',
+        'rotation_hook_invalid',
+        'secrets_sealed',
+        'secrets_store_unavailable',
+      ],
+      success: {
+        status: 200,
+        description: 'The hooks as stored.',
+        schema: { $ref: '#/components/schemas/CredentialHooked' },
+      },
+      handle: async (request) =>
+        writeReply(
+          await setHooks(admission, request.caller, pathOf(request), request.body as Draft<typeof hooksBody>),
         ),
     }),
     route({
@@ -228,6 +258,7 @@ export function secretRoutes(admission: Admission): Route[] {
         'deployment_not_found',
         'secret_name_invalid',
         'secret_not_found',
+        'rotation_whole_credential',
         ...ROTATION_CODES,
         ...WRITE_CODES.slice(3),
       ],
