@@ -111,7 +111,8 @@ export const secretMaterialCodes = entries({
       'A hook receives the old and the new values under the name of its own `secrets` entry: `NAME_key` and `NAME_key_PREVIOUS`. A job without an entry for the path would run without them.',
     accepted: 'a job of the tenant with a secrets entry for the path of the credential',
     failing: 'PUT /api/v1/secrets/resources/database/hooks\n\n{ "apply": "nightly-report" }',
-    corrected: 'PUT /api/v1/secrets/resources/database/hooks\n\n{ "apply": "db-apply", "revoke": "db-revoke" }',
+    corrected:
+      'PUT /api/v1/secrets/resources/database/hooks\n\n{ "apply": "db-apply", "revoke": "db-revoke" }',
     origin: 'extension',
   },
   rotation_whole_credential: {
