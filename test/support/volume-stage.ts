@@ -94,6 +94,35 @@ export class VolumeStage {
     return { id, primary };
   }
 
+  /** Two instances that mount the volume read-only and run all the time. */
+  async reader(
+    name: string,
+    id: string,
+  ): Promise<{ readonly follows: (node: ClusterNode) => Promise<void> }> {
+    const volumes = [{ volumeId: id, mountPath: '/data', readOnly: true }];
+    await this.#cluster.deploy(this.#shop, { name, replicas: 2, command: ['sleep', '100000'], volumes });
+    return { follows: (node) => this.#follows(name, node) };
+  }
+
+  /** Both run on that node, and see lines that are written from now on. */
+  async #follows(name: string, node: ClusterNode): Promise<void> {
+    const seen = async (): Promise<readonly number[]> =>
+      Object.values(await node.pids(name)).map((pid) => linesOf(`/proc/${pid}/root/data/log`).length);
+    const before = await eventually(
+      `${name} runs on ${node.name}`,
+      seen,
+      (all) => all.length === 2,
+      PROMOTED_MS,
+    );
+    const least = Math.max(...before);
+    await eventually(
+      `${name} sees newer lines`,
+      seen,
+      (all) => all.length === 2 && all.every((lines) => lines > least),
+      PROMOTED_MS,
+    );
+  }
+
   async promotedFrom(id: string, before: string): Promise<ClusterNode> {
     const record = await eventually(
       'a copy is promoted',

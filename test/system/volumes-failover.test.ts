@@ -46,16 +46,26 @@ describe('a replicated volume', () => {
   );
 
   it.each(Array.from({ length: ROUNDS }, (_one, round) => round))(
-    'has one writer at any moment when its primary is cut off (round %i)',
+    'has one writer at any moment when its primary is cut off, and readers where it is (round %i)',
     async (round) => {
       const { id, primary } = await stage.written(`cut-${round}`);
       const node = stage.nodeOf(primary);
+      const reader = await stage.reader(`reads-${round}`, id);
+      await reader.follows(node);
       node.cut();
       const promoted = await stage.promotedFrom(id, primary);
       await cluster.phase(shop, `cut-${round}`, 'Running', PROMOTED_MS);
       const after = await stage.linesAfter(promoted, id, 3);
+      await reader.follows(promoted);
       node.heal();
       expect((await stage.checkReturn(id, node, after)).boundSeconds).toBeDefined();
+      await eventually(
+        'no reader is left on the old primary',
+        () => node.containers(`reads-${round}`),
+        (all) => all.length === 0,
+        PROMOTED_MS,
+      );
+      await cluster.remove(shop, `reads-${round}`);
       await stage.clean(`cut-${round}`, id);
     },
     120_000,
