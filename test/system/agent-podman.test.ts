@@ -1,10 +1,13 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AgentBench, instance, stopped, TEST_IMAGE } from '../support/agent.ts';
 import { buildTestImage, startPodman, type TestEngine } from '../support/engine.ts';
+import { ensurePackages } from '../support/packages.ts';
 
 let daemon: TestEngine;
 
 beforeAll(async () => {
+  ensurePackages(['btrfs-progs', 'e2fsprogs', 'mount']);
   daemon = await startPodman();
   await buildTestImage(daemon, TEST_IMAGE);
 });
@@ -42,5 +45,38 @@ describe('an agent on Podman', () => {
     plane.assign([stopped('ins_1')]);
     await plane.untilPhase('ins_1', 'removed');
     expect(await engine.list({ all: true })).toEqual([]);
+  });
+
+  it('lets readers of a volume see what is written, write nothing, and end with the mount', async () => {
+    await using bench = await AgentBench.start(daemon);
+    const { plane } = bench;
+    const mounts = (readOnly: boolean) =>
+      [{ volumeId: 'vol_1', kind: 'volume', target: '/data', readOnly }] as const;
+    const write = 'i=0; while :; do i=$((i+1)); echo $i > /data/new; mv /data/new /data/n; sleep 0.05; done';
+    const read = 'touch /data/mine 2>/dev/null && exit 9; sleep 999';
+    const instances = [
+      instance('ins_1', { command: ['sh', '-c', write], mounts: mounts(false) }),
+      instance('ins_2', { command: ['sh', '-c', read], mounts: mounts(true) }),
+    ];
+    const kept = { id: 'vol_1', role: 'primary', class: 'replicated', type: 'volume' } as const;
+    const volume = { ...kept, epoch: 1, sizeBytes: 128 * 2 ** 20, leaseMs: 60_000, copiesTo: [] };
+    plane.assign(instances, undefined, [volume]);
+    await plane.untilPhase('ins_1', 'running');
+    await plane.untilPhase('ins_2', 'running');
+    const pid = (await bench.pids()).get('ins_2');
+    const seen = (): number => {
+      const path = `/proc/${pid}/root/data/n`;
+      return existsSync(path) ? Number(readFileSync(path, 'utf8')) : 0;
+    };
+    await expect.poll(seen, { timeout: 20_000 }).toBeGreaterThan(0);
+    const before = seen();
+    await expect.poll(seen, { timeout: 20_000 }).toBeGreaterThan(before);
+    expect(existsSync(`/proc/${pid}/root/data/mine`)).toBe(false);
+    // Another node is the primary from now on.
+    plane.assign(instances, undefined, [{ ...volume, role: 'replica', epoch: 2 }]);
+    await expect.poll(() => existsSync(`/proc/${pid}/root/data`), { timeout: 30_000 }).toBe(false);
+    await plane.until('it waits', () => plane.observations.get('ins_2')?.reason === 'volume_not_primary');
+    plane.assign([stopped('ins_1'), stopped('ins_2')], undefined, [{ ...volume, role: 'gone', epoch: 2 }]);
+    await plane.until('it is gone', () => plane.reports.at(-1)?.volumes?.length === 0);
   });
 });

@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { NodeName } from '../../core/model/ids.ts';
+import { volumeSample } from '../../core/planner/sample-volume.ts';
 import { joinId } from '../store/keys.ts';
-import { Simulation } from './simulation.ts';
+import { Simulation, TENANT } from './simulation.ts';
 
 const CHECK = { type: 'exec', command: ['probe'] } as const;
 
@@ -50,6 +52,33 @@ describe('a canary', () => {
     await sim.advance(30_000);
     expect(sim.tenant.list('specs')).toHaveLength(2);
     expect(ids(true)).toHaveLength(2);
+  });
+
+  it('that reads a volume follows its primary at once, as the stable readers do', async () => {
+    const volume = volumeSample({ tenantId: TENANT, primaryNodeId: 'n2' as NodeName });
+    await sim.write((transaction) =>
+      transaction
+        .put('volumes', 'vol_1', volume)
+        .put('volume-claims', 'vol_1', { writer: 'db', readers: ['web'] }),
+    );
+    const volumes = [{ volumeId: 'vol_1', mountPath: '/data', readOnly: true }];
+    await sim.apply({ name: 'web', replicas: 2, volumes });
+    await sim.startCanary('web', { image: 'shop/web:2' }, 1);
+    await sim.advance(30_000);
+    const nodes = () => sim.wanted('web').map(({ nodeId, canary = false }) => [nodeId, canary]);
+    const on = (node: string) => [
+      [node, false],
+      [node, false],
+      [node, true],
+    ];
+    expect(nodes()).toEqual(on('n2'));
+    sim.cut('n2');
+    const stored = sim.tenant.get('volumes', 'vol_1')?.record ?? volume;
+    await sim.write((transaction) =>
+      transaction.put('volumes', 'vol_1', { ...stored, primaryNodeId: 'n3' as NodeName, epoch: 2 }),
+    );
+    await sim.advance(5_000);
+    expect(nodes().sort()).toEqual(on('n3'));
   });
 
   it('goes with its record, and the stable instances stay', async () => {
