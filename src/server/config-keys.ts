@@ -230,6 +230,20 @@ export const CONFIG_KEYS = [
     description: 'Events kept per tenant.',
   },
   {
+    path: 'audit.keepDays',
+    type: 'number',
+    default: 365,
+    minimum: 1,
+    description:
+      'Days that lines of the audit stay in the store; they are written to `audit.dir` before they go.',
+  },
+  {
+    path: 'audit.dir',
+    type: 'string',
+    description:
+      'Folder of lines that left the audit (a folder per tenant, a file per month) and of refusals.jsonl; absent: <data-dir>/audit.',
+  },
+  {
     path: 'regions',
     type: 'regions',
     default: DEFAULT_REGIONS,

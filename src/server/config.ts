@@ -260,6 +260,7 @@ export interface Config {
   readonly rateLimit: { readonly perSecond: number; readonly burst: number };
   readonly sessionsPerSecond: number;
   readonly events: { readonly keepDays: number; readonly keepCount: number };
+  readonly audit: { readonly keepDays: number; readonly dir: string };
   readonly regions: readonly Region[];
   readonly residencyEnforcement: boolean;
   readonly residencyUnstated: UnstatedCountry;
@@ -383,6 +384,7 @@ export function loadConfig(args: readonly string[], environment: NodeJS.ProcessE
     rateLimit: { perSecond: required('rateLimit.perSecond'), burst: required('rateLimit.burst') },
     sessionsPerSecond: required('agents.sessionsPerSecond'),
     events: { keepDays: required('events.keepDays'), keepCount: required('events.keepCount') },
+    audit: { keepDays: required('audit.keepDays'), dir: text('audit.dir') ?? join(dataDir, 'audit') },
     regions: required('regions'),
     residencyEnforcement: required('scheduler.residencyEnforcement'),
     residencyUnstated: oneOf('residency.unstated', required<string>('residency.unstated'), [

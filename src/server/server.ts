@@ -30,6 +30,7 @@ import { Dispatch } from './dispatch/dispatch.ts';
 import { LeaseDesk } from './dispatch/lease-desk.ts';
 import { OpenedStore } from './dispatch/opened-store.ts';
 import { createIds } from './ids.ts';
+import { AuditFiles } from './journal/audit-files.ts';
 import { Journal } from './journal/journal.ts';
 import { TenantClusters } from './placement/tenant-clusters.ts';
 import { createImageCheck } from './registry/check.ts';
@@ -128,6 +129,7 @@ export async function startServer({
     residencyUnstated: config.residencyUnstated,
   });
   const journal = new Journal(clock, ids);
+  const auditFiles = new AuditFiles(config.audit.dir, log);
   const metrics = new Metrics();
   const leases = several === undefined && config.volumesEnabled ? new LeaseDesk(clock, log) : undefined;
   const controllers = createControllers({
@@ -150,6 +152,10 @@ export async function startServer({
     parseSchedule,
     spans: config.timers,
     eventsKept: config.events,
+    audit: {
+      keepDays: config.audit.keepDays,
+      export: (tenantId, records) => auditFiles.export(tenantId, records),
+    },
     regions: config.regions,
     unstated: config.residencyUnstated,
     volumeLeaseMs: config.volumeLeaseMs,
@@ -230,6 +236,12 @@ export async function startServer({
     );
   }
   metrics.gauge('berth_tenant_erasures', 'Deleted tenants of which something is left.', () => eraser.waiting);
+  metrics.gauge(
+    'berth_audit_records',
+    'Lines of the audit in the store, as counted every ten minutes.',
+    () => controllers.auditSize().records,
+  );
+  metrics.gauge('berth_audit_bytes', 'Bytes of those lines.', () => controllers.auditSize().bytes);
   metrics.gauge('berth_agent_sessions', 'Agents connected to this process.', () => dispatch.sessions);
   const sessions = {
     ...config.sessions,
@@ -264,6 +276,7 @@ export async function startServer({
       : { https: { cert: readFile(config.tls.cert), key: readFile(config.tls.key) } }),
     log,
     metrics,
+    onRefusal: (refusal) => auditFiles.refused(refusal),
     ready: () => ready,
     ...(several && { fresh: () => several.barrier.pass() }),
   };
@@ -389,6 +402,7 @@ export async function startServer({
       view.close();
       dialer.close();
       await secrets.store.close();
+      await auditFiles.close();
       await kv.close();
     },
   };

@@ -58,7 +58,14 @@ async function store(session: Session, options: OptionValues): Promise<Finding> 
   const health = await session.client(options).record({ path: '/healthz' });
   const kind = textOf(health, 'store.kind');
   const problem = textOf(health, 'store.problem');
-  if (valueOf(health, 'store.connected') === true && problem === '') return good(`${kind}, connected`);
+  const records = valueOf(health, 'controllers.janitor.audit.records');
+  const bytes = valueOf(health, 'controllers.janitor.audit.bytes');
+  const audit =
+    typeof records === 'number' && typeof bytes === 'number'
+      ? `, ${records} lines of audit (${formatBytes(bytes)})`
+      : '';
+  if (valueOf(health, 'store.connected') === true && problem === '')
+    return good(`${kind}, connected${audit}`);
   return bad(
     `${kind}: ${problem === '' ? 'not connected' : problem}`,
     kind === 'etcd'

@@ -38,6 +38,10 @@ export interface AuditRecord {
   readonly subject: EventSubject;
   readonly result: 'accepted';
   readonly requestId: string;
+  /** Address of the connection; absent for the system. */
+  readonly source?: string;
+  /** What a proxy, or whoever pretends to be one, said of where it came from. */
+  readonly forwardedFor?: string;
 }
 
 export type ArchiveChange = 'created' | 'updated' | 'rotated' | 'rolled-back' | 'restored' | 'deleted';

@@ -10,7 +10,7 @@ import { cameByHttps } from '../access/session.ts';
 import type { Caller } from '../admission/admission.ts';
 import { admitRequest, principalOfRequest } from './admit-request.ts';
 import { parseBody } from './body.ts';
-import { idempotencyKeyRejection, requestIdOf } from './headers.ts';
+import { idempotencyKeyRejection, requestIdOf, sourceOf } from './headers.ts';
 import { RateLimiter } from './rate-limit.ts';
 import {
   faultRejection,
@@ -84,6 +84,7 @@ function serve(served: Served, route: Route, request: FastifyRequest): Promise<R
     requestId: admitted.requestId,
     tenant: admitted.store,
     tenantSlug: admitted.tenant.slug,
+    ...sourceOf(request.raw),
     ...(idempotency === undefined ? {} : { idempotency }),
   };
   return route.handle({ ...admitted, caller, body: body.value });
@@ -97,6 +98,30 @@ function asReceived({ headers }: FastifyRequest, rejection: Rejection): Rejectio
     : rejection;
 }
 
+/** Refused for who asks, not for what is asked. */
+const REFUSED_FOR_WHO: ReadonlySet<string> = new Set([
+  'unauthenticated',
+  'join_token_invalid',
+  'csrf_token_invalid',
+  'role_forbidden',
+  'tenant_forbidden',
+]);
+
+function noteRefusal(served: Served, route: Route, request: FastifyRequest, { code }: Rejection): void {
+  const { onRefusal, access } = served.options;
+  if (onRefusal === undefined || !REFUSED_FOR_WHO.has(code)) return;
+  const principal = principalOfRequest(served, request, false);
+  onRefusal({
+    at: access.clock.now().toISOString(),
+    code,
+    method: route.method,
+    path: route.path,
+    ...sourceOf(request.raw),
+    ...(isRejection(principal) ? {} : { tokenId: principal.tokenId }),
+    requestId: request.id,
+  });
+}
+
 function deliver(
   served: Served,
   route: Route,
@@ -108,7 +133,10 @@ function deliver(
     return sendStream(request, reply, result, () => !isRejection(principalOfRequest(served, request, false)));
   const status = isRejection(result) ? statusOf(result) : result.status;
   served.options.metrics.request(route, status, (performance.now() - start) / 1000);
-  if (isRejection(result)) return sendRejection(served, request, reply, asReceived(request, result));
+  if (isRejection(result)) {
+    noteRefusal(served, route, request, result);
+    return sendRejection(served, request, reply, asReceived(request, result));
+  }
   if (route.method !== 'GET') {
     served.options.log.info(
       { requestId: request.id, method: route.method, path: route.path, status },

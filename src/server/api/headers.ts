@@ -53,6 +53,18 @@ export function requestIdOf(header: string | string[] | undefined, fresh: () => 
 
 const IDEMPOTENCY_KEY = /^[\u0021-\u007e]{1,255}$/;
 
+/** Where a request came from; what a proxy says of it is as good as the proxy. */
+export function sourceOf(raw: IncomingMessage): { readonly source?: string; readonly forwardedFor?: string } {
+  const { remoteAddress } = raw.socket;
+  const forwarded = raw.headers['x-forwarded-for'];
+  return {
+    ...(remoteAddress === undefined ? {} : { source: remoteAddress }),
+    ...(typeof forwarded === 'string' && /^[\w.:, -]{1,200}$/.test(forwarded)
+      ? { forwardedFor: forwarded }
+      : {}),
+  };
+}
+
 export function idempotencyKeyRejection(key: string | undefined): Rejection | undefined {
   if (key === undefined || IDEMPOTENCY_KEY.test(key)) return undefined;
   return reject('header_invalid', {

@@ -256,6 +256,8 @@ export const RECORD_SCHEMAS = {
       subject: { type: 'object' },
       result: text,
       requestId: text,
+      source: text,
+      forwardedFor: text,
     },
   },
   Archive: {

@@ -5,6 +5,7 @@ import type { SessionSettings } from '../access/session.ts';
 import type { ApiMetrics } from './metrics.ts';
 import type { RateLimit, RateLimiter } from './rate-limit.ts';
 import type { Route } from './route.ts';
+import type { Refusal } from '../journal/audit-files.ts';
 
 export interface ApiOptions {
   readonly access: AccessDependencies;
@@ -19,6 +20,8 @@ export interface ApiOptions {
   readonly https?: { readonly cert: string; readonly key: string };
   readonly log: Logger;
   readonly metrics: ApiMetrics;
+  /** Told of every request that was refused for who sent it. */
+  readonly onRefusal?: (refusal: Refusal) => void;
   /** False until the store has been read: then every request is refused rather than answered from nothing. */
   readonly ready: () => boolean;
   /**

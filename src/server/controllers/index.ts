@@ -7,7 +7,7 @@ import type { Controller, ControllerDeps } from './controller.ts';
 import { DrainController } from './drain.ts';
 import { InstancesController } from './instances.ts';
 import { JobsController } from './jobs.ts';
-import { type EventsKept, Janitor } from './janitor.ts';
+import { type AuditKept, type AuditSize, type EventsKept, Janitor } from './janitor.ts';
 import { type Liveness, NodeLivenessController } from './node-liveness.ts';
 import { ScalingController, type ScalingOptions } from './scaling.ts';
 import { SpecSnapshotsController } from './spec-snapshots.ts';
@@ -24,6 +24,8 @@ export interface ControllersOptions extends ControllerDeps {
   /** Absent: the defaults of decisions §5 and §3. */
   readonly spans?: ControllerSpans;
   readonly eventsKept?: EventsKept;
+  /** Absent: the audit is kept whole. */
+  readonly audit?: AuditKept;
   readonly repeatedLeases?: RepeatedLeases;
   readonly regions: readonly Region[];
   /** Absent: `keep`. */
@@ -56,6 +58,7 @@ export interface Controllers {
   status(): Record<string, unknown>;
   /** Deployments that wait to be looked at. */
   depth(): number;
+  auditSize(): AuditSize;
   /** How old the copies are that the primaries on a node told of, to this process. */
   copyAges(tenantId: TenantId, node: NodeName): readonly CopyAges[];
   /** What the scaling policy of a deployment last saw. */
@@ -83,6 +86,7 @@ export function createControllers(options: ControllersOptions): Controllers {
     ...(options.unstated && { unstated: options.unstated }),
   });
   const instances = new InstancesController(options, spans?.settleMs);
+  const janitor = new Janitor(options, options.eventsKept, options.audit);
   const scaling = new ScalingController(options, options.scaling);
   /** In the order in which they start; they stop in the reverse order. */
   const controllers: readonly Controller[] = [
@@ -93,11 +97,12 @@ export function createControllers(options: ControllersOptions): Controllers {
     scaling,
     new DrainController(options),
     new SpecSnapshotsController(options),
-    new Janitor(options, options.eventsKept),
+    janitor,
   ];
   return {
     liveness: nodeLiveness,
     volumeSigns: volumes,
+    auditSize: () => janitor.auditSize(),
     start: async () => {
       for (const controller of controllers) controller.start();
     },

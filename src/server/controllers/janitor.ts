@@ -1,3 +1,4 @@
+import type { AuditRecord } from '../../core/model/event.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { Controller, ControllerDeps } from './controller.ts';
@@ -8,14 +9,32 @@ export interface EventsKept {
   readonly keepCount: number;
 }
 
-/** Decisions §8 and §1. The audit is kept. */
+/** Lines older than this leave the store once `export` has them on disk. */
+export interface AuditKept {
+  readonly keepDays: number;
+  export(tenantId: TenantId, records: readonly AuditRecord[]): Promise<void>;
+}
+
+export interface AuditSize {
+  readonly records: number;
+  readonly bytes: number;
+}
+
 const DAY_MS = 86_400_000;
 export const EVENTS_KEPT: EventsKept = { keepDays: 7, keepCount: 10_000 };
 const ROUND_MS = 600_000;
+const NOTHING_COUNTED = { upTo: undefined, records: 0, bytes: 0 } as const;
 /** Records read and removed at a time, so that neither the store nor requests wait for the janitor. */
 const STEP = 100;
 
-/** Removes old events, answers kept for `Idempotency-Key` and sessions that are over, in bounded steps. */
+/** Of the audit of one tenant, up to the last line that was counted: lines only come at its end. */
+interface Counted {
+  readonly upTo: string | undefined;
+  readonly records: number;
+  readonly bytes: number;
+}
+
+/** Removes old events and exported lines of the audit, answers kept for `Idempotency-Key` and sessions that are over, in bounded steps. */
 export class Janitor implements Controller {
   readonly name = 'janitor';
   readonly #deps: ControllerDeps;
@@ -24,10 +43,13 @@ export class Janitor implements Controller {
   #round: Promise<void> = Promise.resolve();
   #running = false;
   #removed = 0;
+  readonly #audit: AuditKept | undefined;
+  readonly #counted = new Map<TenantId, Counted>();
 
-  constructor(deps: ControllerDeps, kept = EVENTS_KEPT) {
+  constructor(deps: ControllerDeps, kept = EVENTS_KEPT, audit?: AuditKept) {
     this.#deps = deps;
     this.#kept = kept;
+    this.#audit = audit;
   }
 
   start(): void {
@@ -47,7 +69,17 @@ export class Janitor implements Controller {
   abandon(): void {}
 
   status(): Record<string, unknown> {
-    return { removed: this.#removed };
+    return { removed: this.#removed, ...(this.#counted.size === 0 ? {} : { audit: this.auditSize() }) };
+  }
+
+  /** Of the tenants that this process looks after, as of the last round. */
+  auditSize(): AuditSize {
+    let [records, bytes] = [0, 0];
+    for (const counted of this.#counted.values()) {
+      records += counted.records;
+      bytes += counted.bytes;
+    }
+    return { records, bytes };
   }
 
   #schedule(): void {
@@ -63,7 +95,10 @@ export class Janitor implements Controller {
   /** One round over every tenant. */
   async sweep(): Promise<void> {
     await this.#endedSessions();
-    for (const tenantId of this.#deps.store.view.tenantIds()) {
+    const { store } = this.#deps;
+    // A tenant may have nothing but its history.
+    const tenants = store.listGlobal('tenants').map(({ record }) => record.id);
+    for (const tenantId of new Set([...tenants, ...store.view.tenantIds()])) {
       if (!this.#running) return;
       if (this.#deps.owns(tenantId)) await this.#sweepTenant(tenantId);
     }
@@ -88,6 +123,9 @@ export class Janitor implements Controller {
     const tenant = this.#deps.store.forTenant(tenantId);
     const nowMs = this.#deps.clock.now().getTime();
     await this.#trimEvents(tenant, nowMs - this.#kept.keepDays * DAY_MS);
+    await this.#countAudit(tenant);
+    if (this.#audit !== undefined)
+      await this.#trimAudit(tenant, this.#audit, nowMs - this.#audit.keepDays * DAY_MS);
     let after: string | undefined;
     do {
       const { entries } = await tenant.rangeCold('idempotency', '', {
@@ -121,6 +159,46 @@ export class Janitor implements Controller {
     }
   }
 
+  async #countAudit(tenant: TenantStore): Promise<void> {
+    let { upTo, records, bytes } = this.#counted.get(tenant.tenantId) ?? NOTHING_COUNTED;
+    for (;;) {
+      const { entries } = await tenant.rangeCold('audit', '', {
+        limit: STEP,
+        ...(upTo === undefined ? {} : { after: upTo }),
+      });
+      for (const { record } of entries) bytes += bytesOf(record);
+      records += entries.length;
+      upTo = entries.at(-1)?.id ?? upTo;
+      this.#counted.set(tenant.tenantId, { upTo, records, bytes });
+      if (entries.length < STEP || !this.#running) return;
+      // A first round may have much to count.
+      await new Promise(setImmediate);
+    }
+  }
+
+  /** The oldest are at the front. What could not be written down stays, and is tried again in the next round. */
+  async #trimAudit(tenant: TenantStore, audit: AuditKept, oldestMs: number): Promise<void> {
+    for (;;) {
+      const { entries } = await tenant.rangeCold('audit', '', { limit: STEP });
+      const old = entries.filter(({ record }) => Date.parse(record.at) < oldestMs);
+      if (old.length === 0) return;
+      const lines = old.map(({ record }) => record);
+      await audit.export(tenant.tenantId, lines);
+      await this.#remove(
+        tenant,
+        'audit',
+        old.map(({ id }) => id),
+      );
+      const counted = this.#counted.get(tenant.tenantId) ?? NOTHING_COUNTED;
+      this.#counted.set(tenant.tenantId, {
+        ...counted,
+        records: counted.records - old.length,
+        bytes: counted.bytes - lines.reduce((sum, line) => sum + bytesOf(line), 0),
+      });
+      if (old.length < STEP || !this.#running) return;
+    }
+  }
+
   /** The newest event that is one too many. */
   async #firstSurplusEvent(tenant: TenantStore): Promise<string | undefined> {
     const { keepCount } = this.#kept;
@@ -140,11 +218,19 @@ export class Janitor implements Controller {
     return after;
   }
 
-  async #remove(tenant: TenantStore, kind: 'events' | 'idempotency', ids: readonly string[]): Promise<void> {
+  async #remove(
+    tenant: TenantStore,
+    kind: 'events' | 'idempotency' | 'audit',
+    ids: readonly string[],
+  ): Promise<void> {
     if (ids.length === 0) return;
     const transaction = tenant.transaction();
     for (const id of ids) transaction.deleteCold(kind, id);
     await tenant.commit(transaction);
     this.#removed += ids.length;
   }
+}
+
+function bytesOf(record: AuditRecord): number {
+  return JSON.stringify(record).length;
 }

@@ -11,6 +11,8 @@ import type { Transaction } from '../store/transaction.ts';
 export interface Actor {
   readonly principal?: Principal;
   readonly requestId: string;
+  readonly source?: string;
+  readonly forwardedFor?: string;
 }
 
 export interface PublishedEvent {
@@ -91,6 +93,8 @@ export class Journal {
       subject,
       result: 'accepted',
       requestId: actor.requestId,
+      ...(actor.source === undefined ? {} : { source: actor.source }),
+      ...(actor.forwardedFor === undefined ? {} : { forwardedFor: actor.forwardedFor }),
     });
   }
 
