@@ -54,6 +54,15 @@ describe('a phase of one consumer', () => {
     expect(refuse('promote', gone, { id: 'c', phase: 'pending' })).toBeUndefined();
   });
 
+  it('counts a container that ended and is started again with what it was given', () => {
+    const ended = { id: 'a', phase: 'exited', secretsVersion: 2, versions: { current: 1 } } as const;
+    expect(refuse('promote', ended)).toBeUndefined();
+    expect(refuse('promote', { ...ended, startsAgain: true })).toMatchObject({
+      reason: 'rollout_incomplete',
+      behind: [{ workload: 'web', instances: ['a'] }],
+    });
+  });
+
   it('counts a container that was given material and is not seen yet', () => {
     const unseen = { id: 'a', phase: 'pending', versions: { current: 1 } } as const;
     expect(refuse('retire', unseen)).toMatchObject({ behind: [{ instances: ['a'] }] });

@@ -7,6 +7,8 @@ import { type Behind, pinOf, type RotationRefusal, stepOf } from '../model/rotat
 export interface HoldingInstance {
   readonly id: string;
   readonly phase: ContainerPhase;
+  /** It ended, and its agent starts the same container again, with what that was given. */
+  readonly startsAgain?: boolean;
   /** The counter its container carries; absent: it was not reported. */
   readonly secretsVersion?: number;
   /** What it was given of the credential; absent: not recorded. */
@@ -29,8 +31,12 @@ const HOLDING: ReadonlySet<ContainerPhase> = new Set(['creating', 'starting', 'r
 const NOT_YET: ReadonlySet<ContainerPhase> = new Set(['pending', 'pulling']);
 
 /** What was given material and is not seen yet is about to use it. */
-export function isHolding({ phase, versions }: HoldingInstance): boolean {
-  return HOLDING.has(phase) || (versions !== undefined && NOT_YET.has(phase));
+export function isHolding(instance: HoldingInstance): boolean {
+  return isInUse(instance) || (instance.versions !== undefined && NOT_YET.has(instance.phase));
+}
+
+function isInUse({ phase, startsAgain }: HoldingInstance): boolean {
+  return HOLDING.has(phase) || startsAgain === true;
 }
 
 export function holds({ versions }: HoldingInstance, version: number): boolean {
@@ -58,7 +64,7 @@ function notRolledOut(moving: readonly RotationConsumer[]): Behind[] {
   return moving.flatMap((consumer) =>
     behindOf(
       [consumer],
-      (instance) => HOLDING.has(instance.phase) && instance.secretsVersion !== consumer.secretsVersion,
+      (instance) => isInUse(instance) && instance.secretsVersion !== consumer.secretsVersion,
       `not yet carrying secretsVersion ${consumer.secretsVersion}`,
     ),
   );

@@ -1,7 +1,8 @@
 import type { CredentialRecord } from '../../core/model/credential.ts';
 import type { SecretPolicy } from '../../core/model/secret-limits.ts';
 import { type SecretPath, secretPathText } from '../../core/model/secret-path.ts';
-import { jobOwner } from '../../core/model/job.ts';
+import type { InstanceObservation } from '../../core/model/instance.ts';
+import { jobOfOwner, jobOwner } from '../../core/model/job.ts';
 import { pinOf } from '../../core/model/rotation-phase.ts';
 import { deliverableVersion, UNKNOWN } from '../../core/planner/credentials.ts';
 import type { HoldingInstance, RotationConsumer } from '../../core/planner/rotation.ts';
@@ -97,6 +98,11 @@ export async function readCredential(
   return document.reason === 'missing' ? { ...facts, inService: 0, values: new Map() } : document;
 }
 
+/** A run of a job is over when it ends; a deployment's container is started again as it is. */
+function startsAgain(seen: InstanceObservation | undefined): boolean {
+  return seen?.phase === 'exited' || (seen?.phase === 'failed' && seen.containerId !== undefined);
+}
+
 function holdingInstances(tenant: TenantStore, owner: string, path: string): HoldingInstance[] {
   const observations = tenant.collection('observations');
   const deliveries = tenant.collection('secret-deliveries');
@@ -109,6 +115,9 @@ function holdingInstances(tenant: TenantStore, owner: string, path: string): Hol
       return {
         id: record.id,
         phase: seen?.phase ?? ('pending' as const),
+        ...(record.wanted === 'run' && jobOfOwner(owner) === undefined && startsAgain(seen)
+          ? { startsAgain: true }
+          : {}),
         ...(seen?.secretsVersion === undefined ? {} : { secretsVersion: seen.secretsVersion }),
         ...(Object.hasOwn(given, path) && given[path] !== undefined ? { versions: given[path] } : {}),
       };
