@@ -8,6 +8,7 @@ import type { Rejection } from '../../core/rejections/rejection.ts';
 import { credentialId, credentialOf } from '../secrets/credential-writes.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
+import { type IfMatch, revisionRejection } from './if-match.ts';
 import { findJob, readsCredential } from './job-stored.ts';
 import { readSecretMetadata } from './write-secret.ts';
 
@@ -64,9 +65,13 @@ export async function setHooks(
   caller: Caller,
   path: SecretPath,
   draft: Draft<typeof hooksBody>,
+  ifMatch: IfMatch | undefined,
 ): Promise<Outcome> {
   const found = await readSecretMetadata(admission, caller, path);
   if (isRejection(found)) return found;
+  const version = Number(found.body['version']);
+  const outdated = revisionRejection(ifMatch, version);
+  if (outdated) return outdated;
   const text = secretPathText(path);
   const hooks: CredentialHooks = {
     ...(draft.apply !== undefined && { apply: draft.apply }),
@@ -92,7 +97,7 @@ export async function setHooks(
     });
     const removed = HOOKS.filter((hook) => before[hook] !== undefined && hooks[hook] === undefined);
     return {
-      answer: { status: 200, body: { path: text, hooks, alterations: [], warnings: [], removed } },
+      answer: { status: 200, body: { path: text, version, hooks, alterations: [], warnings: [], removed } },
       transaction,
     };
   });

@@ -160,9 +160,7 @@ function waitAnswer(
   { record, view, include }: HookWait,
   transaction: Transaction,
 ): Attempt {
-  const id = credentialId(path);
   const { rotation } = record;
-  include(transaction.expect('credentials', id, stored).put('credentials', id, record));
   const body = {
     path: secretPathText(path),
     phase: rotation?.phase === 'staged' ? 'stage' : 'promote',
@@ -175,7 +173,11 @@ function waitAnswer(
     warnings: [],
     removed: [],
   };
-  return { answer: { status: 200, body }, transaction };
+  const answer = { status: 200, body };
+  if (include === undefined) return { answer };
+  const id = credentialId(path);
+  include(transaction.expect('credentials', id, stored).put('credentials', id, record));
+  return { answer, transaction };
 }
 
 export function versionsOf({ phase, next, previous }: CredentialRotation) {

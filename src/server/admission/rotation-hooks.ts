@@ -36,11 +36,11 @@ export interface HookView {
   readonly swapped?: true;
 }
 
-/** What a phase waits for; `include` adds the order of the run, where one is made now. */
+/** What a phase waits for; `include` adds the order of the run to a commit, where one is made now. */
 export interface HookWait {
   readonly view: HookView;
   readonly record: CredentialRecord;
-  readonly include: (transaction: Transaction) => void;
+  readonly include?: (transaction: Transaction) => void;
 }
 
 export interface HookRequest {
@@ -99,7 +99,7 @@ export function hookViews(tenant: TenantStore, { rotation }: CredentialRecord): 
 }
 
 function waiting({ record }: CredentialFacts, view: HookView): HookWait {
-  return { view, record, include: () => undefined };
+  return { view, record };
 }
 
 function shown({ id, state, message }: Pick<JobRun, 'id' | 'state' | 'message'>) {

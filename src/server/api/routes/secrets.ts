@@ -233,6 +233,8 @@ export function secretRoutes(admission: Admission): Route[] {
         'secret_not_found',
         'job_not_found',
         'rotation_hook_invalid',
+        'revision_mismatch',
+        'header_invalid',
         'secrets_sealed',
         'secrets_store_unavailable',
       ],
@@ -241,9 +243,18 @@ export function secretRoutes(admission: Admission): Route[] {
         description: 'The hooks as stored.',
         schema: { $ref: '#/components/schemas/CredentialHooked' },
       },
-      handle: async (request) =>
-        writeReply(
-          await setHooks(admission, request.caller, pathOf(request), request.body as Draft<typeof hooksBody>),
+      handle: (request) =>
+        guardedReply(
+          request,
+          (ifMatch) =>
+            setHooks(
+              admission,
+              request.caller,
+              pathOf(request),
+              request.body as Draft<typeof hooksBody>,
+              ifMatch,
+            ),
+          versionReply,
         ),
     }),
     route({
