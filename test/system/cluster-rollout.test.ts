@@ -50,6 +50,32 @@ const hashes = async (): Promise<readonly string[]> =>
   (await cluster.containers('web')).map(({ labels }) => labels['berth.io/spec-hash'] ?? '');
 
 describe('an update', () => {
+  it('at exactly the quota stops each old instance before its successor starts, one at a time', async () => {
+    const quota = (limits: object) => cluster.plane.admin('PUT', '/api/v1/tenants/shop/quota', limits);
+    await deployed();
+    const before = new Set(await hashes());
+    await quota({ containers: 2 });
+    try {
+      const { body } = await cluster.update(shop, 'web', { environment: { VERSION: 'v2' } });
+      expect(body.warnings).toMatchObject([{ code: 'update_stops_first' }]);
+      const seen: number[] = [];
+      await eventually(
+        'both are new',
+        async () => {
+          const all = (await cluster.containers('web')).filter(({ status }) => status === 'running');
+          seen.push(all.length);
+          return all.map(({ labels }) => labels['berth.io/spec-hash'] ?? '');
+        },
+        (all) => all.length === 2 && all.every((hash) => !before.has(hash)),
+      );
+      expect(Math.min(...seen)).toBeGreaterThanOrEqual(1);
+      expect(Math.max(...seen)).toBe(2);
+      await cluster.phase(shop, 'web', 'Running');
+    } finally {
+      await quota({});
+    }
+  });
+
   it.each([2, 1])('replaces %i instances without a moment in which none serves', async (replicas) => {
     await deployed({ replicas });
     const before = new Set(await hashes());
