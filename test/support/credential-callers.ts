@@ -9,7 +9,7 @@ type Phase = (typeof PHASES)[number] | 'abort';
 const STEP_MS = 90_000;
 
 /** What became of a value that was sent: whoever is given one that was not accepted was given what nobody put in service. */
-type Fate = 'asked' | 'accepted' | 'refused';
+type Fate = 'asked' | 'accepted' | 'refused' | 'unavailable';
 
 interface Delivery {
   readonly deployment: string;
@@ -67,11 +67,14 @@ export class CredentialCallers {
       .map((one) => `${one.at} ${one.deployment} ${one.variable}=${one.value}: ${told(one.value)}`);
   }
 
-  figures(): { readonly accepted: number; readonly refused: number; readonly deliveries: number } {
+  figures() {
     const fates = [...this.#fates.values()];
+    const count = (fate: Fate): number => fates.filter((one) => one === fate).length;
     return {
-      accepted: fates.filter((fate) => fate === 'accepted').length,
-      refused: fates.filter((fate) => fate === 'refused').length,
+      accepted: count('accepted'),
+      refused: count('refused') + count('unavailable'),
+      /** The store did not say whether it took the value. */
+      uncertain: count('unavailable'),
       deliveries: this.#deliveries.length,
     };
   }
@@ -80,7 +83,8 @@ export class CredentialCallers {
     const value = `v-${randomUUID()}`;
     this.#fates.set(value, 'asked');
     const answer = await this.call(method, path, { ...body, values: { password: value } });
-    this.#fates.set(value, answer.status < 300 ? 'accepted' : 'refused');
+    const refused = answer.status === 503 ? 'unavailable' : 'refused';
+    this.#fates.set(value, answer.status < 300 ? 'accepted' : refused);
     return answer.status < 300 ? { ...answer, body: { ...answer.body, sent: value } } : answer;
   }
 

@@ -232,15 +232,21 @@ export class CredentialWrites {
     tenant: TenantStore,
     { path, values, expectedVersion }: CredentialWrite,
   ): Promise<number | WriteRefusal> {
+    let unsure = false;
     for (let sent = 0; ; sent += 1) {
       const written = await this.#store.write(tenant.tenantId, path, values, { expectedVersion });
       if (written.ok) return written.version;
-      if (written.reason !== 'unavailable' && written.reason !== 'conflict') return written;
+      const isOpen = written.reason === 'unavailable' || written.reason === 'conflict';
+      if (!isOpen) return unsure ? unknown(path) : written;
       const found = await this.#store.read(tenant.tenantId, path, expectedVersion + 1);
       if (found.ok && sameValues(found.values, values)) return found.version;
-      if (written.reason === 'conflict' && (sent === 0 || found.ok)) return written;
+      // Somebody else's: with check-and-set ours cannot be applied any more.
       if (found.ok) return { ok: false, reason: 'conflict', message: written.message };
+      // A conflict may be with ourselves: a call that was repeated on its way is refused the second time.
+      if (written.reason === 'conflict')
+        return unsure || found.reason !== 'missing' ? unknown(path) : written;
       if (found.reason !== 'missing' || sent >= RESENT) return written;
+      unsure = true;
     }
   }
 
@@ -287,14 +293,22 @@ function settleAll(
   versions: ReadonlyMap<string, number>,
   transaction: Transaction,
 ): void {
-  for (const { path, settle } of writes) {
+  for (const { path, stored: before, settle } of writes) {
     const stored = credentialOf(tenant, path);
     const { writing, ...record } = stored?.record ?? UNKNOWN;
+    const isOurs = writing?.by === by && isAsDecided(before?.record ?? UNKNOWN, record);
     transaction
-      // Without our mark the commit has to fail: this record exists, so expecting none does that.
-      .expect('credentials', credentialId(path), writing?.by === by ? stored : undefined)
+      // Without our mark, or after another decision, the commit has to fail: this record exists, so expecting none does that.
+      .expect('credentials', credentialId(path), isOurs ? stored : undefined)
       .put('credentials', credentialId(path), settle(record, versions.get(secretPathText(path)) ?? 0));
   }
+}
+
+/** Somebody may have begun or moved a rotation while the store was written; a delivery changes nothing of this. */
+function isAsDecided(before: CredentialRecord, now: CredentialRecord): boolean {
+  const decided = ({ current, known, rotation }: CredentialRecord) =>
+    JSON.stringify([current, known, rotation]);
+  return decided(before) === decided(now);
 }
 
 function withMark(
@@ -324,6 +338,12 @@ async function commitRecord(
   if (isBlank) transaction.delete('credentials', id);
   else transaction.put('credentials', id, record);
   return (await tenant.commit(transaction)).ok;
+}
+
+/** It may have been applied, or may still be. */
+function unknown(path: SecretPath): SecretFailure {
+  const message = `${secretPathText(path)}: the secrets store did not say what became of the write`;
+  return { ok: false, reason: 'unavailable', message };
 }
 
 function moved(path: string): SecretMoved {
