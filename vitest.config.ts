@@ -1,10 +1,12 @@
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/support/longest-first.ts';
 
 // Unit tests are pure or in-process and share threads. The others start real stores, engines and servers: each file
 // gets a process, a few at a time, after the unit tests.
 const started = {
   pool: 'forks' as const,
-  maxWorkers: 2,
+  // More than cores: engines, stores and agents are waited for most of the time.
+  maxWorkers: 3,
   testTimeout: 120_000,
   hookTimeout: 300_000,
   globalSetup: ['test/support/global-setup.ts'],
@@ -14,6 +16,7 @@ const DASHBOARD = 'test/system/dashboard*.test.ts';
 
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {
@@ -52,6 +55,7 @@ export default defineConfig({
         test: {
           ...started,
           name: 'browser',
+          maxWorkers: 2,
           include: [DASHBOARD],
           // Makes pictures for the guide rather than a judgement.
           exclude:

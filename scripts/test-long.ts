@@ -8,7 +8,8 @@ const IMPORTED = /from '(\.{1,2}\/[^']+\.ts)'/g;
 /** Whether the file asks for its tier, itself or through what it imports from the tests. */
 function asksForTier(file: string, seen: Set<string>): boolean {
   if (file === TIER) return true;
-  if (seen.has(file) || !file.startsWith(join(ROOT, 'test'))) return false;
+  const ofTests = file.startsWith(join(ROOT, 'test')) || file.endsWith('.test.ts');
+  if (seen.has(file) || !ofTests) return false;
   seen.add(file);
   const imports = [...readFileSync(file, 'utf8').matchAll(IMPORTED)].map(([, path = '']) =>
     join(dirname(file), path),
@@ -18,7 +19,7 @@ function asksForTier(file: string, seen: Set<string>): boolean {
 
 /** Every file whose figures are larger in the long tier. */
 function tieredFiles(): string[] {
-  return globSync('test/**/*.test.ts', { cwd: ROOT })
+  return globSync('{src,test}/**/*.test.ts', { cwd: ROOT })
     .filter((file) => asksForTier(join(ROOT, file), new Set()))
     .sort();
 }

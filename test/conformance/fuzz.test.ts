@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Answer } from '../support/api-client.ts';
+import { inTier } from '../support/fault-tier.ts';
 import { BodyMaker, Dice, type Operation, operationsOf } from '../support/openapi-fuzz.ts';
 import { type ControlPlane, startControlPlane, type TestTenant } from '../support/server-under-test.ts';
 
@@ -10,7 +11,7 @@ import { type ControlPlane, startControlPlane, type TestTenant } from '../suppor
  */
 const DRAWN = process.env['CI'] === 'true' ? 1 : Math.floor(Math.random() * 2 ** 31);
 const SEED = Number(process.env['BERTH_FUZZ_SEED'] ?? DRAWN);
-const REQUESTS = Number(process.env['BERTH_FUZZ_REQUESTS'] ?? 20_000);
+const REQUESTS = Number(process.env['BERTH_FUZZ_REQUESTS'] ?? inTier({ usual: 6_000, long: 200_000 }));
 const AT_ONCE = 16;
 const LIMIT_MS = 5_000;
 const SIX = ['code', 'doc', 'expected', 'field', 'received', 'why'];
@@ -114,37 +115,41 @@ function complaint({ operation, answer, path }: Sent): string | undefined {
 }
 
 describe('every route', () => {
-  it(`answers ${REQUESTS} generated requests in documented ways (seed ${SEED})`, async () => {
-    const dice = new Dice(SEED);
-    const maker = new BodyMaker(document, dice);
-    const complaints = new Map<string, string>();
-    const answered = new Map<number, number>();
-    const usable = operations.filter(({ path }) => !isEndless(path));
-    const accepted = new Set<string>();
-    let begun = 0;
-    const worker = async (): Promise<void> => {
-      while (begun < REQUESTS) {
-        const operation = usable[begun % usable.length];
-        begun += 1;
-        if (operation === undefined) return;
-        const sent = await send(operation, maker, dice);
-        answered.set(sent.answer.status, (answered.get(sent.answer.status) ?? 0) + 1);
-        const wrong = complaint(sent);
-        const place = `${operation.method} ${operation.path}`;
-        if (wrong !== undefined) complaints.set(`${place} ${wrong}`, sent.body?.slice(0, 400) ?? '');
-        else if (sent.answer.status < 300) accepted.add(place);
-      }
-    };
-    await Promise.all(Array.from({ length: AT_ONCE }, worker));
-    const statuses = [...answered]
-      .toSorted(([a], [b]) => a - b)
-      .map(([status, count]) => `${status}: ${count}`);
-    console.log(
-      `seed ${SEED}, ${begun} requests to ${usable.length} operations, ${accepted.size} of them accepted some; ${statuses.join(', ')}`,
-    );
-    expect([...complaints].slice(0, 20)).toEqual([]);
-    expect(begun).toBeGreaterThanOrEqual(REQUESTS);
-    const health = await plane.api.get('/healthz');
-    expect(health.body['status'], health.text).toBe('ok');
-  });
+  it(
+    `answers ${REQUESTS} generated requests in documented ways (seed ${SEED})`,
+    async () => {
+      const dice = new Dice(SEED);
+      const maker = new BodyMaker(document, dice);
+      const complaints = new Map<string, string>();
+      const answered = new Map<number, number>();
+      const usable = operations.filter(({ path }) => !isEndless(path));
+      const accepted = new Set<string>();
+      let begun = 0;
+      const worker = async (): Promise<void> => {
+        while (begun < REQUESTS) {
+          const operation = usable[begun % usable.length];
+          begun += 1;
+          if (operation === undefined) return;
+          const sent = await send(operation, maker, dice);
+          answered.set(sent.answer.status, (answered.get(sent.answer.status) ?? 0) + 1);
+          const wrong = complaint(sent);
+          const place = `${operation.method} ${operation.path}`;
+          if (wrong !== undefined) complaints.set(`${place} ${wrong}`, sent.body?.slice(0, 400) ?? '');
+          else if (sent.answer.status < 300) accepted.add(place);
+        }
+      };
+      await Promise.all(Array.from({ length: AT_ONCE }, worker));
+      const statuses = [...answered]
+        .toSorted(([a], [b]) => a - b)
+        .map(([status, count]) => `${status}: ${count}`);
+      console.log(
+        `seed ${SEED}, ${begun} requests to ${usable.length} operations, ${accepted.size} of them accepted some; ${statuses.join(', ')}`,
+      );
+      expect([...complaints].slice(0, 20)).toEqual([]);
+      expect(begun).toBeGreaterThanOrEqual(REQUESTS);
+      const health = await plane.api.get('/healthz');
+      expect(health.body['status'], health.text).toBe('ok');
+    },
+    inTier({ usual: 120_000, long: 7_200_000 }),
+  );
 });

@@ -8,6 +8,7 @@ import type { Answer, CallOptions, Json } from '../support/api-client.ts';
 import { type PushedImageRegistry, startPushedImage } from '../support/pushed-image.ts';
 import { routeTable } from '../support/route-table.ts';
 import { type ControlPlane, startControlPlane, type TestTenant } from '../support/server-under-test.ts';
+import { inTier } from '../support/fault-tier.ts';
 
 /** Decisions §1 and §8 over HTTP: revisions, idempotency, dry runs, merging, pages, events, archives, audit. */
 
@@ -62,10 +63,11 @@ describe('revisions', () => {
   });
 
   it('C-02: no update of 16 clients is lost', async () => {
+    const WRITES = inTier({ usual: 6, long: 15 });
     const made = await create({ labels: { n: '0' } });
     let accepted = 0;
     const client = async (): Promise<void> => {
-      for (let done = 0; done < 15; ) {
+      for (let done = 0; done < WRITES; ) {
         const read = await call('GET', pathTo(made), { laws: false });
         const n = Number((read.body['labels'] as Json)['n']);
         const answer = await call('PUT', pathTo(made), {
@@ -83,7 +85,7 @@ describe('revisions', () => {
     await Promise.all(Array.from({ length: 16 }, client));
     const read = await call('GET', pathTo(made));
     expect((read.body['labels'] as Json)['n']).toBe(String(accepted));
-    expect(accepted).toBe(240);
+    expect(accepted).toBe(16 * WRITES);
   });
 });
 

@@ -92,9 +92,9 @@ describe('assignments', () => {
             team: 'shop',
             'traefik.enable': 'true',
             'traefik.docker.network': 'berth-shop',
-            'traefik.http.routers.shop_whole.rule': 'Host(`a.example.com`)',
-            'traefik.http.routers.shop_whole.service': 'shop_whole',
-            'traefik.http.services.shop_whole.loadbalancer.server.port': '8080',
+            'traefik.http.routers.whole.rule': 'Host(`a.example.com`)',
+            'traefik.http.routers.whole.service': 'whole',
+            'traefik.http.services.whole.loadbalancer.server.port': '8080',
           },
           mounts: [
             { volumeId: 'vol_test', kind: 'volume', target: '/data', readOnly: false, sizeBytes: 2 ** 27 },

@@ -5,6 +5,9 @@ import { joinId } from '../../src/server/store/keys.ts';
 import { type Answer, type ControlPlane, startControlPlane } from '../support/control-plane.ts';
 import { type PushedImageRegistry, startPushedImage } from '../support/pushed-image.ts';
 import { createVolume, volumeOnce, VOLUMES } from '../support/volume-flow.ts';
+import { inTier } from '../support/fault-tier.ts';
+
+const ROUNDS = inTier({ usual: 60, long: 200 });
 
 const PARALLEL = 8;
 
@@ -50,9 +53,9 @@ function mounting(name: string, volumeId: string, readOnly = false): Promise<Ans
 const told = ({ status, body }: Answer) => (status < 300 ? status : `${status} ${body.code}`);
 
 describe('of writers that come at once (C-03)', () => {
-  it('exactly one gets the volume, in 200 rounds', async () => {
+  it(`exactly one gets the volume, in ${ROUNDS} rounds`, async () => {
     const id = await readyVolume('raced');
-    for (let round = 0; round < 200; round += 1) {
+    for (let round = 0; round < ROUNDS; round += 1) {
       const answers = await Promise.all(
         Array.from({ length: PARALLEL }, (_, index) => mounting(`w-${round}-${index}`, id)),
       );

@@ -3,8 +3,9 @@ import { describe, expect, it } from 'vitest';
 import type { UpdatePolicy } from '../model/deployment.ts';
 import type { NodeName } from '../model/ids.ts';
 import { type Mode, NODES, RolloutModel } from './rollout-model.ts';
+import { inTier } from '../../../test/support/fault-tier.ts';
 
-const RUNS = 2500;
+const RUNS = inTier({ usual: 1_000, long: 20_000 });
 const ROUNDS_TO_CONVERGE = 60;
 
 type Step =

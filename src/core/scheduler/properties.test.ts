@@ -11,6 +11,9 @@ import { DEFAULT_REGIONS } from './regions.ts';
 import { type PlacementRequest, placementRequest } from './request.ts';
 import { MI, nodeSample, TENANT } from './sample-cluster.ts';
 import { compareScores, type Score, scoreOf } from './score.ts';
+import { inTier } from '../../../test/support/fault-tier.ts';
+
+const CASES = inTier({ usual: 3_000, long: 50_000 });
 
 const DEPLOYMENTS = ['web', 'db', 'cache', 'proxy'] as const;
 const NODE_NAMES = Array.from({ length: 12 }, (_, at) => `n${at}` as NodeName);
@@ -336,7 +339,7 @@ describe('a placement', () => {
         return actual?.node;
       });
     });
-    hold('index equals naive', property, 10_000);
+    hold('index equals naive', property, CASES);
     // Both outcomes must be common, or the comparison says little.
     expect(Math.min(taken, refused) / (taken + refused)).toBeGreaterThan(0.15);
   });
@@ -370,7 +373,7 @@ describe('a placement', () => {
         return chosen.node;
       });
     });
-    hold('limits hold', property, 10_000);
+    hold('limits hold', property, CASES);
   });
 
   it('does not depend on the order in which nodes and instances became known', { timeout: 60_000 }, () => {
@@ -388,7 +391,7 @@ describe('a placement', () => {
       for (const { node } of [...first.nodes()].reverse()) second.setNode(node);
       for (const request of made.requests) expect(second.choose(request)).toEqual(first.choose(request));
     });
-    hold('order does not matter', property, 10_000);
+    hold('order does not matter', property, CASES);
   });
 
   it('is the one that the explanation gives, which has a reason for every other node', {
