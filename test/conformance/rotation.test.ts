@@ -173,7 +173,7 @@ describe('the phases', () => {
     }
   });
 
-  it('continue where they were after a kill -9 between any two', { timeout: 120_000 }, async () => {
+  it('continue where they were after a kill -9 between any two', { timeout: 300_000 }, async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'berth-rotation-'));
     try {
       const start = () => spawnControlPlane({ dataDir, config: { ...pushed.config, logLevel: 'error' } });

@@ -231,7 +231,7 @@ export interface SpawnOptions {
 }
 
 const BIN = fileURLToPath(new URL('../../bin/berth', import.meta.url));
-const READY_LIMIT_MS = 20_000;
+const READY_LIMIT_MS = 90_000;
 
 async function ended(child: ChildProcess): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
