@@ -95,7 +95,9 @@ export class SimulationLaws {
       .map(({ record }) => record)
       .filter((record) => record.wanted === 'run' && isHealthy(record, seen));
     const left = healthy.filter(({ id }) => !stopped.has(id)).length;
-    this.#hold('health', left >= Math.min(healthy.length, floor), () => {
+    // At the quota an update goes on by stopping one instance at a time first, whatever the minimum is.
+    const least = Math.min(healthy.length, floor) - (isAtQuota(seen) ? 1 : 0);
+    this.#hold('health', left >= least, () => {
       return `${name}: ${healthy.length} healthy, ${left} left after stops, at least ${floor} wanted`;
     });
   }
@@ -334,4 +336,12 @@ function isHealthy(record: InstanceRecord, seen: TenantStore): boolean {
   const passes =
     spec?.healthCheck === undefined ? observation.health !== 'unhealthy' : observation.health === 'healthy';
   return passes && observation.reason !== 'crash_loop';
+}
+
+/** As its control plane sees it: nothing more may be started. */
+function isAtQuota(seen: TenantStore): boolean {
+  const counted = seen
+    .list('instances')
+    .filter(({ record }) => seen.get('node-liveness', joinId(record.nodeId))?.record.lost !== true).length;
+  return counted >= (seen.get('quota', 'quota')?.record.containers ?? Infinity);
 }
