@@ -6,7 +6,7 @@ import type { Dice } from './openapi-fuzz.ts';
 const DOCUMENT = '/api/v1/secrets/resources/db';
 const PHASES = ['stage', 'promote', 'retire'] as const;
 type Phase = (typeof PHASES)[number] | 'abort';
-const STEP_MS = 90_000;
+const STEP_MS = 240_000;
 
 /** What became of a value that was sent: whoever is given one that was not accepted was given what nobody put in service. */
 type Fate = 'asked' | 'accepted' | 'refused' | 'unavailable';
