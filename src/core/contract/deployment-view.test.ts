@@ -56,11 +56,12 @@ describe('a deployment as it is shown', () => {
   });
 
   it.each([
-    ['stage', 'promote'],
-    ['promote', 'retire'],
-    ['retire', 'stage'],
-  ] as const)('after %s comes %s', (phase, next) => {
-    expect(view({}, { phase })['status']).toMatchObject({ rotation: { phase, next } });
+    ['stage', 'promote', { current: 1, next: 2 }],
+    ['promote', 'retire', { current: 2, previous: 1 }],
+    ['retire', 'stage', { current: 2 }],
+  ] as const)('after %s comes %s', (phase, next, pin) => {
+    const state = { phase, secrets: { 'deployments/web': pin } };
+    expect(view({}, state)['status']).toMatchObject({ rotation: { phase, next } });
   });
 
   it('never shows the status of an older spec or number as that of what was asked for', () => {
