@@ -2,7 +2,8 @@ import { EngineTransport, enginePath } from '../../src/agent/engine/transport.ts
 import { busyboxEntries } from './busybox.ts';
 import { tar, type TarEntry } from './tar.ts';
 
-const PUSH_MS = 60_000;
+/** For an image of some 80 MB on a machine that has other work as well. */
+const TRANSFER_MS = 180_000;
 
 export interface TestImage {
   /** In Dockerfile words, e.g. `CMD ["httpd", "-f"]`, `USER 1000`, `VOLUME /data`, `HEALTHCHECK CMD true`. */
@@ -39,6 +40,7 @@ export async function buildTestImage(
     method: 'POST',
     path: `/v1.41/images/create?${query.join('&')}`,
     headers: { 'Content-Type': 'application/x-tar' },
+    deadlineMs: TRANSFER_MS,
     body: tar([...busyboxEntries(), ...extra, ...(image.entries ?? [])]),
   });
   await transport.call({ method: 'GET', path: enginePath(['v1.41', 'images', reference, 'json']) });
@@ -55,7 +57,7 @@ export async function pushFromEngine(
     method: 'POST',
     path: `/v1.41/images/${name}/push?tag=${tag}`,
     headers: { 'X-Registry-Auth': Buffer.from('{}').toString('base64') },
-    deadlineMs: PUSH_MS,
+    deadlineMs: TRANSFER_MS,
     wholeDeadline: true,
   });
   let said = '';

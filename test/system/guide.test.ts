@@ -12,6 +12,8 @@ const UPDATE = process.env['GUIDE_UPDATE'] === '1';
 /** The tag of the sample is a digest, another one with another busybox. */
 const SAMPLE = /127\.0\.0\.1:5000\/berth\/hello:1\.0-[0-9a-f]{8}/g;
 
+/** A page is many programs one after another, on machines that have other work as well. */
+const PAGE_MS = 300_000;
 let house = new GuideHouse();
 /** What a page that failed left behind is nobody's: its next try, and the next page, get a machine and a control plane of their own. */
 let littered = false;
@@ -86,20 +88,24 @@ function rewrite(name: string, replaced: ReadonlyMap<CommandStep, readonly strin
 }
 
 describe('every command of the guide', () => {
-  it.each(readdirSync(GUIDE).filter((name) => name.endsWith('.md')))('%s', async (name) => {
-    const page = parsePage(name, readFileSync(join(GUIDE, name), 'utf8'));
-    await house.needEngines(page.engines);
-    await house.needImages(page.images);
-    const shell = house.shell();
-    littered = true;
-    try {
-      await follow(name, page, shell);
-    } finally {
-      await shell.end();
-    }
-    if (page.steps.some(({ kind }) => kind === 'command')) await house.tidy();
-    littered = false;
-    // A page about commands that runs none of them would say nothing.
-    expect(page.steps.length === 0 || page.steps.some(({ kind }) => kind !== 'file')).toBe(true);
-  });
+  it.each(readdirSync(GUIDE).filter((name) => name.endsWith('.md')))(
+    '%s',
+    async (name) => {
+      const page = parsePage(name, readFileSync(join(GUIDE, name), 'utf8'));
+      await house.needEngines(page.engines);
+      await house.needImages(page.images);
+      const shell = house.shell();
+      littered = true;
+      try {
+        await follow(name, page, shell);
+      } finally {
+        await shell.end();
+      }
+      if (page.steps.some(({ kind }) => kind === 'command')) await house.tidy();
+      littered = false;
+      // A page about commands that runs none of them would say nothing.
+      expect(page.steps.length === 0 || page.steps.some(({ kind }) => kind !== 'file')).toBe(true);
+    },
+    PAGE_MS,
+  );
 });
