@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { globalKey } from '../../src/server/store/keys.ts';
-import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
+import { type Caller, type ControlPlane, startControlPlane } from '../support/control-plane.ts';
 import { startVaultEndpoint, type VaultEndpoint } from '../support/vault/endpoint.ts';
+import { VaultOperator } from '../support/vault/operator.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'berth-vault-'));
 let vault: VaultEndpoint;
@@ -120,6 +121,35 @@ describe('a policy that grants less', () => {
       { name: 'db', exists: null, problem: expect.stringContaining('read on berth-') },
     ]);
     expect(body[0]).not.toHaveProperty('problem');
+  });
+});
+
+describe('stage refuses what can never be delivered', () => {
+  const stage = (call: Caller, body: Readonly<Record<string, unknown>> = {}) =>
+    call('POST', '/api/v1/deployments/web/secrets/rotate', { phase: 'stage', ...body });
+
+  it('a version of another hand that lacks a key in use, by its number', async () => {
+    const { id, call } = await plane.tenant('partial');
+    await call('PUT', '/api/v1/secrets/resources/db', { values: { user: 'app', password: 'x' } });
+    await call('POST', '/api/v1/deployments', deployment('web', [DB]));
+    vault.put(`berth-${id}`, 'resources/db', { password: 'y' });
+    const refused = await stage(call);
+    expect([refused.status, refused.body.code]).toEqual([409, 'rotation_transition_invalid']);
+    expect(refused.body.why).toContain('Version 2 of resources/db lacks the key user');
+    vault.put(`berth-${id}`, 'resources/db', { user: 'app', password: 'z' });
+    expect((await stage(call)).status).toBe(200);
+  });
+
+  it('where the store keeps one version only', async () => {
+    const { id, call } = await plane.tenant('single');
+    await call('PUT', '/api/v1/secrets/resources/db', { values: { password: 'x' } });
+    await call('POST', '/api/v1/deployments', deployment('web', [DB]));
+    const operator = new VaultOperator({ address: vault.address, token: vault.rootToken });
+    await operator.must('POST', `berth-${id}/metadata/resources/db`, { max_versions: 1 });
+    const refused = await stage(call, { values: { password: 'y' } });
+    expect([refused.status, refused.body.code]).toEqual([409, 'rotation_transition_invalid']);
+    expect(refused.body.why).toContain('keeps one version');
+    expect(vault.contents(`berth-${id}`, 'resources/db').map(([version]) => version)).toEqual([1]);
   });
 });
 

@@ -25,6 +25,7 @@ import { secretWriteRules } from '../../core/rules/secrets/write.ts';
 import { credentialId, type CredentialWrite } from '../secrets/credential-writes.ts';
 import type { SecretValues } from '../secrets/port.ts';
 import type { Transaction } from '../store/transaction.ts';
+import { undeliverableStage } from './stage-deliverable.ts';
 import { type Admission, type Caller, specHash } from './admission.ts';
 import {
   type CredentialFacts,
@@ -238,7 +239,14 @@ export async function planMoves(
     if (refused) return refused;
     decided.warnings.push(...waitingWarnings(move));
     if (phase === 'stage') {
-      const rejection = decideStage(admission, caller, move, material, decided);
+      const rejection =
+        decideStage(admission, caller, move, material, decided) ??
+        (await undeliverableStage(
+          admission,
+          caller,
+          move.facts,
+          decided.rotations.get(secretPathText(move.facts.path)),
+        ));
       if (rejection) return rejection;
       continue;
     }

@@ -66,6 +66,8 @@ export type SecretMetadata =
       readonly version: number;
       readonly createdAt: string;
       readonly versions: readonly SecretVersion[];
+      /** How many versions of this document the store keeps, where it was told; absent: as many as usual. */
+      readonly keeps?: number;
     };
 
 export interface DescribedSecret {

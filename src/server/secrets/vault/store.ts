@@ -72,7 +72,16 @@ export function createVaultSecrets(options: VaultSecretsOptions): SecretsStore {
     const keys = await keysOf(tenant, path, newest.version);
     if ('ok' in keys) return keys.reason === 'missing' ? gone : keys;
     const createdAt = text(data, 'created_time');
-    return { ok: true, exists: true, keys, version: newest.version, createdAt, versions };
+    const keeps = count(data, 'max_versions');
+    return {
+      ok: true,
+      exists: true,
+      keys,
+      version: newest.version,
+      createdAt,
+      versions,
+      ...(keeps === 0 ? {} : { keeps }),
+    };
   }
 
   return {
