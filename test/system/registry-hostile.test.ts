@@ -336,6 +336,15 @@ describe('tokens and credentials', () => {
     ]);
   });
 
+  it('forbidden without a challenge is not called a refusal of stored credentials, which it never got', async () => {
+    const outcome = await askFake(imageCheck(), 'forbidden');
+    expect(outcome).toMatchObject({
+      kind: 'unreachable',
+      why: expect.stringContaining('refuses access without asking for credentials'),
+    });
+    expectNoSecret(registry);
+  });
+
   it.each(['oddauth', 'forbidden'])('%s ends as unreachable', async (behaviour) => {
     expect((await askFake(imageCheck(), behaviour)).kind).toBe('unreachable');
     expectNoSecret(registry);

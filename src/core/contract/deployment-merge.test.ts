@@ -106,6 +106,19 @@ describe('what an update removes', () => {
     expect(removedEntries(FULL, { ...FULL, image: 'shop/web:2', replicas: 0 })).toEqual([]);
   });
 
+  it('names the members that a replaced block lost, and the block alone when it is gone', () => {
+    const healthCheck = { type: 'exec', command: ['x'], retries: 5, timeout: '20s' } as const;
+    const resources = { requests: { cpu: 1, memory: '1Gi' }, limits: { cpu: 2 } };
+    const before: DeploymentSpec = { ...FULL, healthCheck, resources };
+    expect(
+      removedEntries(before, {
+        ...before,
+        healthCheck: { type: 'exec', command: ['y'], timeout: '30s' },
+        resources: { requests: { cpu: 1 } },
+      }),
+    ).toEqual(['healthCheck.retries', 'resources.requests.memory', 'resources.limits']);
+  });
+
   it('is told entry by entry', () => {
     const after: DeploymentSpec = {
       kind: 'Deployment',

@@ -47,6 +47,10 @@ describe('a deployment name', () => {
     expect(refuse(name)).toEqual([code, 'name']);
   });
 
+  it('lists the names that are reserved here', () => {
+    expect(nameRule('store', ['store', 'other-store'])?.expected).toContain('store, other-store');
+  });
+
   it('fits every place it is used verbatim in: container name, DNS label, path segment, router id', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[a-z0-9A-Z_./-]{0,70}$/), (name) => {

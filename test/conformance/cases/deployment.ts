@@ -57,6 +57,7 @@ export const deploymentCases: readonly Case[] = [
   }),
   ...refused('deployment_not_found', 'name', {
     read: ask('GET', `${DEPLOYMENTS}/missing`),
+    'the archive of a name that never was': ask('GET', '/api/v1/archives/deployments/never-was'),
     update: ask('PUT', `${DEPLOYMENTS}/missing`, { body: { replicas: 1 } }),
     'update by body': ask('PUT', DEPLOYMENTS, { body: { name: 'missing', replicas: 1 } }),
     delete: ask('DELETE', `${DEPLOYMENTS}/missing`),

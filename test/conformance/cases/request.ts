@@ -160,6 +160,8 @@ export const requestCases: readonly Case[] = [
   ...refused('role_forbidden', 'Authorization', {
     'a viewer who writes': (stage) => post({}, { token: stage.tenant.tokens.viewer })(stage),
     'a tenant that makes tenants': ask('POST', '/api/v1/tenants', { body: { slug: 'mine' } }),
+    'a viewer who releases a claim, before the missing header': (stage) =>
+      ask('DELETE', '/api/v1/nodes/any/claim', { token: stage.tenant.tokens.viewer })(stage),
   }),
   ...refused('role_forbidden', 'secrets[0].values', {
     'a deployer who replaces a value that others read': onStoredSecret({ values: { password: 'b' } }),
