@@ -344,10 +344,10 @@ export const secretMaterialCases: readonly Case[] = [
     'a running instance with older material': behind('running', 0),
     'one that did not report it': behind('running', undefined),
     'a node that is cut off': behind('unknown', 0),
+    'one that has exited, and may be started again': behind('exited', 0),
   }),
   ...inside('rotation_rollout_incomplete', {
     'an instance with the current material': behind('running', 1),
-    'one that has exited': behind('exited', 0),
   }),
   ...refused('secret_rotation_in_progress', 'name', {
     staged: writtenAfter(['stage']),
@@ -403,7 +403,7 @@ export const secretMaterialCases: readonly Case[] = [
     { 'material of a deployment': withSecret({ values: { a: 'b' } }) },
     'sealed',
   ),
-  ...refused('secrets_store_forbidden', 'name', { 'a secret write': values({ a: 'b' }) }, 'vault-denied'),
+  ...refused('secrets_store_forbidden', 'secrets', { 'a secret write': values({ a: 'b' }) }, 'vault-denied'),
   ...refused('secrets_store_unusable', 'name', { 'a secret write': values({ a: 'b' }) }, 'vault-elsewhere'),
   ...refused('secret_entries_too_many', 'secrets', {
     'one more than a container should wait for': post({ secrets: entries(65) }),
