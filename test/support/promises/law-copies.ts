@@ -1,9 +1,7 @@
-import type { Residency } from '../../../src/core/model/deployment.ts';
 import type { VolumeRecord } from '../../../src/core/model/volume.ts';
-import { DEFAULT_REGIONS } from '../../../src/core/scheduler/regions.ts';
-import { satisfiesResidency } from '../../../src/core/scheduler/residency.ts';
 import { joinId } from '../../../src/server/store/keys.ts';
 import type { ViewChange } from '../../../src/server/store/view.ts';
+import { admitted } from './law-settled.ts';
 import type { PlaneTenant } from './plane.ts';
 import type { World } from './world.ts';
 
@@ -21,6 +19,8 @@ export function judgeCopies(world: World, { tenantId, kind, before, after }: Vie
   const is = after.record as VolumeRecord;
   const tenant = world.plane.tenants.find(({ id }) => id === tenantId);
   if (tenant === undefined || is.phase === 'Deleting' || world.alteredVolumes.has(is.id)) return;
+  // What goes once there are enough others is not lost.
+  if (is.replicas.filter(({ state }) => state === 'live').length >= was.copies) return;
   const kept = new Set(keepers(is));
   for (const node of keepers(was).filter((name) => !kept.has(name))) {
     if (isTroubled(world, tenant, node)) continue;
@@ -35,7 +35,7 @@ export function judgeCopies(world: World, { tenantId, kind, before, after }: Vie
 function isTroubled(world: World, tenant: PlaneTenant, node: string): boolean {
   const machine = world.machines.byName.get(node);
   const record = world.plane.store.forTenant(tenant.id).get('nodes', joinId(node))?.record;
-  return machine?.online !== true || record?.schedulable !== true || world.movedNodes.has(node);
+  return machine?.online !== true || record?.schedulable !== true || world.troubledNodes.has(node);
 }
 
 /** As far as its writer is concerned. */
@@ -43,10 +43,5 @@ function admits(world: World, tenant: PlaneTenant, { id }: VolumeRecord, node: s
   const store = world.plane.store.forTenant(tenant.id);
   const writer = store.get('volume-claims', joinId(id))?.record.writer;
   const spec = writer === undefined ? undefined : world.deployment(tenant, writer)?.spec;
-  const residency: Residency = spec?.placement?.residency ?? {};
-  return satisfiesResidency(
-    store.get('nodes', joinId(node))?.record.labels ?? {},
-    residency,
-    DEFAULT_REGIONS,
-  );
+  return admitted(store.get('nodes', joinId(node))?.record.labels ?? {}, spec?.placement?.residency ?? {});
 }

@@ -1,33 +1,16 @@
 import type { AssignedInstance } from '../../../src/core/contract/agent-protocol.ts';
+import type { DeploymentSpec } from '../../../src/core/model/deployment.ts';
 import type { Alteration } from '../../../src/core/model/announcement.ts';
 import { alterationProblem } from '../laws.ts';
 import type { Json } from '../api-client.ts';
-import { joinId } from '../../../src/server/store/keys.ts';
 import type { Container, Machine } from './machines.ts';
 import { type Credential, pathOf, type Values } from './model.ts';
 import { type Answer, CONTROL_PLANE_NODE, type PlaneTenant } from './plane.ts';
-import { strictestAnchor } from './anchors.ts';
+import { judgeMinted } from './law-mint.ts';
 import { isJob, type World } from './world.ts';
 
 const SPEC_WRITE = /^\/api\/v1\/(?:deployments|jobs)(?:\/[^/?]+)?$/;
 const ROLES = { current: '', next: '_NEXT', previous: '_PREVIOUS' } as const;
-
-/** What the code does not keep yet. */
-const AWAITED: ReadonlySet<string> = new Set([
-  'granted namespaces',
-  'router',
-  'no write during a rotation',
-  'no new material against an anchor',
-  'forms',
-  'outside a rotation',
-  'copies',
-  'staged',
-  'promoted',
-  'only what was generated',
-  'given up',
-  'stopping',
-  'never zero valid',
-]);
 
 interface Asked {
   readonly head: number;
@@ -64,7 +47,7 @@ export class Laws {
 
   expect(law: string, holds: boolean, problem: () => string): void {
     this.judged.set(law, (this.judged.get(law) ?? 0) + 1);
-    if (!holds && !AWAITED.has(law)) this.broken ??= `${law}: ${problem()}`;
+    if (!holds) this.broken ??= `${law}: ${problem()}`;
   }
 
   // ── answers ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -126,12 +109,12 @@ export class Laws {
         world.plane.namespaces.includes(namespace),
         () => `${who} was given material`,
       );
-      this.#judgeMint(credential, before, minted, who, machine, assigned.id);
+      if (minted !== undefined) judgeMinted(world, credential, { who, id: assigned.id, before, minted });
       const roles = (suffix: string) => credential.matching(environment, entry.name, suffix);
       const has = (suffix: string) =>
-        Object.keys(credential.values(credential.newest())).some(
-          (key) => environment[`${entry.name}_${key}${suffix}`] !== undefined,
-        );
+        [...credential.versions.values()]
+          .flatMap(({ values }) => Object.keys(values))
+          .some((key) => environment[`${entry.name}_${key}${suffix}`] !== undefined);
       this.#judgeDelivery(who, {
         deployment: assigned.deployment,
         entry: entry.name,
@@ -140,6 +123,26 @@ export class Laws {
         next: has(ROLES.next) ? roles(ROLES.next) : undefined,
         previous: has(ROLES.previous) ? roles(ROLES.previous) : undefined,
       });
+      if (spec !== undefined) this.#judgeComposed(who, spec, entry.name, environment);
+    }
+  }
+
+  /** What is composed goes along in every role, made of the values of that role. */
+  #judgeComposed(who: string, spec: DeploymentSpec, entry: string, environment: Values): void {
+    for (const [variable, template] of Object.entries(spec.composedEnvironment ?? {})) {
+      for (const suffix of Object.values(ROLES)) {
+        const values = (key: string) => environment[`${entry}_${key}${suffix}`];
+        if (!template.includes(`{{secret.${entry.toLowerCase()}.`) || values('user') === undefined) continue;
+        const expected = template.replaceAll(
+          /\{\{secret\.[a-z]+\.([a-z]+)\}\}/g,
+          (_, key: string) => values(key) ?? '',
+        );
+        this.expect(
+          'composed',
+          environment[`${variable}${suffix}`] === expected,
+          () => `${who}: ${variable}${suffix}`,
+        );
+      }
     }
   }
 
@@ -168,53 +171,9 @@ export class Laws {
     }
   }
 
-  /** Others that hold any version of it, or were given one and are about to run. */
-  holders(
-    credential: Credential,
-    except?: { readonly machine: Machine; readonly id: string },
-  ): readonly string[] {
-    const world = this.#world;
-    const reads = (tenant: PlaneTenant, assigned: AssignedInstance) =>
-      tenant === credential.tenant &&
-      world.specOf({ tenant, assigned })?.secrets.some((entry) => pathOf(entry) === credential.path) === true;
-    return world.machines
-      .running()
-      .filter(
-        (one) => this.#isKnown(one) && reads(one.tenant, one.assigned) && one.assigned.id !== except?.id,
-      )
-      .map((one) => one.assigned.id);
-  }
-
   /** The control plane has not given it up: what it cannot know of is nobody's promise. */
-  #isKnown({ tenant, node, assigned }: Container): boolean {
+  isKnown({ tenant, node, assigned }: Container): boolean {
     return this.#world.plane.placed.find(tenant.id, node, assigned.id) !== undefined;
-  }
-
-  #judgeMint(
-    credential: Credential,
-    before: number | undefined,
-    minted: number | undefined,
-    who: string,
-    machine: Machine,
-    id: string,
-  ): void {
-    if (minted === undefined) return;
-    const anchor = strictestAnchor(this.#world, credential);
-    this.expect(
-      'no new material against an anchor',
-      anchor === 'process',
-      () => `${who}: minted ${minted} although ${anchor}`,
-    );
-    const holders = this.holders(credential, { machine, id });
-    this.expect(
-      'one version at a time',
-      holders.length === 0,
-      () => `${who}: minted ${minted} while ${holders.join(', ')} run`,
-    );
-    const was = credential.values(before);
-    const now = credential.values(minted);
-    const others = Object.keys(was).filter((key) => !credential.generated.has(key) && was[key] !== now[key]);
-    this.expect('only what was generated', others.length === 0, () => `${who}: ${others.join(', ')} changed`);
   }
 
   created(container: Container): void {
@@ -236,7 +195,7 @@ export class Laws {
   }
 
   #judgeValid(container: Container): void {
-    if (isJob(container) || !this.#isKnown(container)) return;
+    if (isJob(container) || !this.isKnown(container)) return;
     const world = this.#world;
     for (const entry of world.specOf(container)?.secrets ?? []) {
       const credential = world.model.credential(container.tenant, pathOf(entry));
@@ -284,27 +243,6 @@ export class Laws {
         () => `${said}: ${changed.join(', ')} changed although ${anchor}`,
       );
     this.expect('no write during a rotation', credential.rotation === undefined, () => said);
-  }
-
-  /** After time enough for everything to be as wanted. */
-  judgeSettled(): void {
-    const { plane, machines } = this.#world;
-    for (const container of machines.running()) {
-      const { tenant, node, assigned } = container;
-      if (isJob(container) || !this.#isKnown(container)) continue;
-      const country = this.#world.specOf(container)?.placement?.residency?.country;
-      const labels = plane.store.forTenant(tenant.id).get('nodes', joinId(node))?.record.labels ?? {};
-      if (country === undefined) continue;
-      const status = plane.store
-        .forTenant(tenant.id)
-        .get('deployment-status', joinId(assigned.deployment))?.record;
-      this.expect(
-        'residency',
-        labels['berth.io/country'] === country || status?.phase === 'Degraded',
-        () =>
-          `${tenant.slug}/${assigned.deployment} wants ${country} and runs on ${node} (${labels['berth.io/country']}): ${status?.phase} ${status?.message}`,
-      );
-    }
   }
 }
 

@@ -36,8 +36,13 @@ export class Credential {
     this.path = path;
   }
 
-  newest(): number {
-    return Math.max(0, ...this.versions.keys());
+  /** The newest that is neither in service nor given up; without one, what is in service. */
+  waiting(): number {
+    const current = this.current ?? 0;
+    return Math.max(
+      current,
+      ...[...this.versions.keys()].filter((one) => one > current && !this.dead.has(one)),
+    );
   }
 
   values(version: number | undefined): Values {
@@ -81,26 +86,22 @@ export class Credential {
     if (rotation.parts.size === 0) this.rotation = undefined;
   }
 
+  /** What nobody takes part in any more is over, and what was staged for it is never seen again. */
   aborted(consumers: readonly string[]): void {
     const { rotation } = this;
     if (rotation === undefined) return;
     for (const name of consumers) rotation.parts.delete(name);
     this.current = rotation.old;
-    if (rotation.parts.size === 0) this.#over();
-  }
-
-  /** Takes part no more; what nobody takes part in any more is over. */
-  left(consumer: string): void {
-    const { rotation } = this;
-    if (rotation?.parts.delete(consumer) === true && rotation.parts.size === 0) this.#over();
-  }
-
-  #over(): void {
-    const { rotation } = this;
+    if (rotation.parts.size > 0) return;
     this.rotation = undefined;
-    if (rotation === undefined || this.current === rotation.next) return;
+    if (rotation.next === rotation.old) return;
     this.valid.delete(rotation.next);
     this.dead.add(rotation.next);
+  }
+
+  /** Reads it no more; the rotation is the credential's, and stays. */
+  left(consumer: string): void {
+    this.rotation?.parts.delete(consumer);
   }
 
   /** Versions whose values are exactly those that a container has under this suffix. */

@@ -1,8 +1,9 @@
 import { Dice } from '../openapi-fuzz.ts';
+import { judgeSettled } from './law-settled.ts';
 import { CONTROL_PLANE_NODE, type Parts, SOUND } from './plane.ts';
 import { DEPLOYMENT_STEPS, NAMES, PATHS } from './steps-deployments.ts';
 import { FORM_STEPS } from './steps-forms.ts';
-import { NODE_STEPS } from './steps-nodes.ts';
+import { createVolume, NODE_STEPS } from './steps-nodes.ts';
 import { SECRET_STEPS, writeDocument } from './steps-secrets.ts';
 import { World } from './world.ts';
 
@@ -21,7 +22,8 @@ const ALL: Readonly<Record<string, (world: World) => Promise<unknown>>> = {
 const COMMON: readonly string[] = [
   ...Array<string>(3).fill('create'),
   ...Array<string>(3).fill('scale'),
-  ...Array<string>(10).fill('rotate at a deployment'),
+  ...Array<string>(14).fill('rotate at a deployment'),
+  ...Array<string>(5).fill('rotate the whole credential'),
   ...Array<string>(2).fill('write secret'),
   ...Array<string>(4).fill('time passes'),
   ...Array<string>(2).fill('a container is lost'),
@@ -69,6 +71,10 @@ async function begin(world: World): Promise<void> {
     await world.machines.enrol(bank, name, { 'berth.io/country': country });
   await world.settle();
   if (world.dice.chance(0.3)) return;
+  if (world.dice.chance(0.5)) {
+    await createVolume(world, shop, 'data');
+    await world.settle();
+  }
   for (const path of Object.values(PATHS)) await writeDocument(world, shop, path);
   for (const _ of NAMES.slice(1)) {
     await ALL['create']?.(world);
@@ -116,7 +122,7 @@ async function end(world: World): Promise<void> {
     if (!machine.online) await world.machines.connect(machine);
   }
   await world.advance(SETTLED_MS);
-  world.laws.judgeSettled();
+  judgeSettled(world);
 }
 
 function lawOf(broken: string | undefined): string | undefined {

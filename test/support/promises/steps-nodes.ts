@@ -1,8 +1,15 @@
+import type { PlaneTenant } from './plane.ts';
 import { someTenant } from './steps-deployments.ts';
 import type { World } from './world.ts';
 
 const COUNTRY = 'berth.io/country';
 const GIB = 2 ** 30;
+
+export async function createVolume(world: World, tenant: PlaneTenant, name: string): Promise<void> {
+  const replicas = world.dice.below(3);
+  const body = { name, class: 'replicated', type: 'volume', sizeBytes: GIB, replicas };
+  await world.request(tenant, 'POST', '/api/v1/dvm/volumes', body);
+}
 
 export const NODE_STEPS: Readonly<Record<string, (world: World) => Promise<unknown>>> = {
   'time passes': (world) => world.advance(1000 + world.dice.below(9000)),
@@ -34,6 +41,7 @@ export const NODE_STEPS: Readonly<Record<string, (world: World) => Promise<unkno
     const machine = world.anyMachine(someTenant(world));
     if (machine?.online !== true) return;
     world.note(machine.name);
+    world.troubledNodes.add(machine.name);
     world.machines.cut(machine);
   },
   'nodes come back': async (world) => {
@@ -44,7 +52,7 @@ export const NODE_STEPS: Readonly<Record<string, (world: World) => Promise<unkno
     const machine = world.anyMachine(someTenant(world));
     if (machine?.online !== true) return;
     machine.labels = { ...machine.labels, [COUNTRY]: world.dice.pick(['DE', 'FR', 'US']) };
-    world.movedNodes.add(machine.name);
+    world.troubledNodes.add(machine.name);
     world.note(`${machine.name} is in ${machine.labels[COUNTRY]}`);
     await world.machines.connect(machine);
     await world.settle();
@@ -53,8 +61,9 @@ export const NODE_STEPS: Readonly<Record<string, (world: World) => Promise<unkno
     const tenant = someTenant(world);
     const machine = world.anyMachine(tenant);
     const order = world.dice.pick(['cordon', 'uncordon', 'uncordon', 'drain']);
-    if (machine !== undefined)
-      await world.request(tenant, 'POST', `/api/v1/nodes/${machine.name}/${order}`, {});
+    if (machine === undefined) return;
+    world.troubledNodes.add(machine.name);
+    await world.request(tenant, 'POST', `/api/v1/nodes/${machine.name}/${order}`, {});
   },
   'a namespace is withdrawn': async (world) => {
     const at = world.plane.namespaces.indexOf('resources');
@@ -63,16 +72,7 @@ export const NODE_STEPS: Readonly<Record<string, (world: World) => Promise<unkno
     world.note(`granted: ${world.plane.namespaces.join(', ')}`);
   },
   'create volume': async (world) => {
-    const tenant = someTenant(world);
-    const name = world.dice.pick(['data', 'files']);
-    const body = {
-      name,
-      class: 'replicated',
-      type: 'volume',
-      sizeBytes: GIB,
-      replicas: world.dice.below(3),
-    };
-    await world.request(tenant, 'POST', '/api/v1/dvm/volumes', body);
+    await createVolume(world, someTenant(world), world.dice.pick(['data', 'files']));
     await world.settle();
   },
   'delete volume': async (world) => {
@@ -80,6 +80,14 @@ export const NODE_STEPS: Readonly<Record<string, (world: World) => Promise<unkno
     const volumes = world.volumes(tenant);
     if (volumes.length > 0)
       await world.request(tenant, 'DELETE', `/api/v1/dvm/volumes/${world.dice.pick(volumes).id}`);
+  },
+  'residency of who mounts a volume': async (world) => {
+    const tenant = someTenant(world);
+    const mounting = world.deployments(tenant).filter(({ spec }) => (spec.volumes?.length ?? 0) > 0);
+    if (mounting.length === 0) return;
+    const { spec } = world.dice.pick(mounting);
+    const placement = { residency: { country: world.dice.pick(['DE', 'FR']) } };
+    await world.request(tenant, 'PUT', `/api/v1/deployments/${spec.name}`, { placement });
   },
   'remove a copy': async (world) => {
     const tenant = someTenant(world);

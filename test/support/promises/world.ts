@@ -11,6 +11,8 @@ import { type Credential, Model, type Origin, pathOf } from './model.ts';
 import { type Answer, type Parts, Plane, type PlaneTenant, SOUND } from './plane.ts';
 
 const BEAT_MS = 5000;
+/** Turns of the event loop after which everything is decided, with room to spare. */
+const MAX_ROUNDS = 1000;
 
 /** Everything of one sequence: a control plane, machines of two tenants, what callers may believe, and the laws. */
 export class World {
@@ -22,9 +24,9 @@ export class World {
   dice = new Dice(0);
   readonly told: string[] = [];
   deliveries = 0;
-  /** Volumes that were asked to have other copies, and nodes that are not where they were. */
+  /** Volumes that were asked to have other copies, and nodes that are not as they were. */
   readonly alteredVolumes = new Set<string>();
-  readonly movedNodes = new Set<string>();
+  readonly troubledNodes = new Set<string>();
   readonly backups: { readonly tenant: PlaneTenant; readonly id: string }[] = [];
   /** Changes of the store, and how many of them the agents have looked at. */
   #stored = 0;
@@ -136,7 +138,13 @@ export class World {
 
   /** Agents look again at what was stored since they last looked. */
   async #quieten(): Promise<void> {
-    for (let quiet = 0; quiet < 2; ) {
+    for (let quiet = 0, rounds = 0; quiet < 2; rounds += 1) {
+      this.laws.expect(
+        'rest',
+        rounds < MAX_ROUNDS,
+        () => 'the control plane never stops changing its records',
+      );
+      if (this.laws.broken !== undefined) return;
       const before = this.#stored;
       await new Promise((resolve) => setImmediate(resolve));
       if (this.#stored !== this.#seen) await this.#act();
