@@ -113,6 +113,7 @@ export async function startServer({
   const limits = limitsOf(config);
   const access: AccessDependencies = { store, tokenKey, clock, proven: new ProvenTokens() };
   const credentials = createRegistryCredentials(secrets.store);
+  const references = new SecretReferences(view);
   const credentialWrites = new CredentialWrites(
     secrets.store,
     several?.id,
@@ -183,12 +184,7 @@ export async function startServer({
     limits,
     parseSchedule,
     imageCheck: createImageCheck({ dialer, credentials }),
-    secrets: {
-      store: secrets.store,
-      references: new SecretReferences(view),
-      policy: limits.secretPolicy,
-      writes: credentialWrites,
-    },
+    secrets: { store: secrets.store, references, policy: limits.secretPolicy, writes: credentialWrites },
     residency: {
       enforcement: config.residencyEnforcement,
       regions: config.regions,
@@ -205,8 +201,12 @@ export async function startServer({
     store,
     access,
     journal,
-    secrets: secrets.store,
-    namespaces: config.secrets.namespaces,
+    material: {
+      secrets: secrets.store,
+      references,
+      writes: credentialWrites,
+      policy: limits.secretPolicy,
+    },
     credentials,
     liveness: controllers.liveness,
     ...(several && { others: several.peers }),

@@ -5,7 +5,7 @@ import type {
   InstanceView,
 } from '../model/deployment.ts';
 import { RESIDENCY_LABELS } from '../model/labels.ts';
-import { nextRotationPhase } from '../model/rotation-phase.ts';
+import { isRotating, nextRotationPhase } from '../model/rotation-phase.ts';
 
 /** Spec 2.7: what the typed residency block is stored as. Derived, so that it can never disagree with the block. */
 export function storedLabels(spec: DeploymentSpec): Record<string, string> {
@@ -75,6 +75,7 @@ export function deploymentView({
       rotation: {
         phase: rotation?.phase ?? null,
         next: nextRotationPhase(rotation),
+        ...(isRotating(rotation) && { delivered: rotation?.secrets }),
       },
       ...(canary && { canary }),
       instances: instances ?? [],

@@ -48,6 +48,7 @@ export interface SecretDraft {
 
 /** The fields of a deployment (or job) draft that the secret rules look at. */
 export interface SecretBearingDraft {
+  readonly name?: string;
   readonly environment?: Readonly<Record<string, string>>;
   readonly secrets?: readonly SecretDraft[];
   readonly composedEnvironment?: Readonly<Record<string, string>>;

@@ -51,6 +51,8 @@ export interface CredentialRecord {
   readonly rotation?: CredentialRotation;
   readonly minted?: Readonly<Record<string, MintPolicy>>;
   readonly hooks?: CredentialHooks;
+  /** The version that a container of a `process` credential has had last. */
+  readonly handed?: number;
 }
 
 /** Which versions an instance's container was given, by `<namespace>/<label>`. */

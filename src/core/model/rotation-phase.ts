@@ -4,7 +4,7 @@ import type { RotatedVersions, RotationPhase, RotationState, SecretReference } f
 export const ROTATION_ORDER = ['stage', 'promote', 'retire'] as const;
 export const ROTATION_PHASES: readonly RotationPhase[] = [...ROTATION_ORDER, 'abort'];
 
-export function isOverlapping(versions: RotatedVersions): boolean {
+function isOverlapping(versions: RotatedVersions): boolean {
   return versions.next !== undefined || versions.previous !== undefined;
 }
 
@@ -19,6 +19,10 @@ export function nextRotationPhase(state: RotationState | undefined): (typeof ROT
   const steps = new Set(Object.values(state?.secrets ?? {}).map(stepOf));
   if (steps.has('staged')) return 'promote';
   return steps.has('promoted') ? 'retire' : 'stage';
+}
+
+export function isRotating(state: RotationState | undefined): boolean {
+  return Object.values(state?.secrets ?? {}).some(isOverlapping);
 }
 
 /** The overlap of an entry's document. Records of earlier versions name the entry instead of the path. */

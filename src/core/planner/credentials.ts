@@ -1,7 +1,7 @@
 import type { CredentialRecord, CredentialRotation, MintPolicy } from '../model/credential.ts';
 import type { CredentialHooks } from '../model/rotation-hook.ts';
 import { parseAnchor, type SecretAnchor } from '../model/secret-anchor.ts';
-import { pruned } from './rotation.ts';
+import { type HoldingInstance, holds, isHolding, pruned } from './rotation.ts';
 
 /** A document that Berth has no record of yet: whatever the store holds was written by another hand. */
 export const UNKNOWN: CredentialRecord = { current: 0, known: 0 };
@@ -127,4 +127,19 @@ export function strictestAnchor(
     if (here > rank) [strictest, rank] = [anchor, here];
   }
   return strictest;
+}
+
+/**
+ * `process`: what was generated lives as long as the containers that have it. Once it was handed out and nobody holds it any
+ * more, the next container gets other material; whatever runs at the same time shares one version.
+ */
+export function isSpent(
+  record: CredentialRecord,
+  inService: number,
+  anchor: string | undefined,
+  others: readonly HoldingInstance[],
+): boolean {
+  if (anchor !== 'process' || record.rotation !== undefined || record.minted === undefined) return false;
+  if (record.handed !== inService || record.current !== inService) return false;
+  return !others.some((one) => isHolding(one) && (one.versions === undefined || holds(one, inService)));
 }

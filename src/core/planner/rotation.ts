@@ -212,7 +212,8 @@ export function advanceCredential(
       return all ? { ...record, current: next, rotation: { ...rotation, phase: 'promoted' } } : record;
     }
     case 'retire':
-      if (left) return pruned({ ...rest, current: next, known });
+      // Containers have had it since it was staged.
+      if (left) return pruned({ ...rest, current: next, known, ...(rest.minted && { handed: next }) });
       return { ...record, current: next, rotation: { ...rotation, phase: 'retiring' } };
     case 'abort': {
       if (!left) return { ...record, current: previous, rotation: { ...rotation, phase: 'staged' } };

@@ -31,7 +31,7 @@ import { residencyWarnings } from './deployment-write.ts';
 import { imageAnswer } from './image-answer.ts';
 import { findJob, jobFacts } from './job-stored.ts';
 import { planMaterial } from './secret-material.ts';
-import { claimLabels, secretRejection } from './secret-references.ts';
+import { claimLabels, knownKeys, referenceWarnings, secretRejection } from './secret-references.ts';
 
 /** Shape and kind; as for deployments, the kind is judged before the fields. */
 function shapeRejection(body: unknown): Rejection | undefined {
@@ -88,8 +88,9 @@ async function attemptCreate(
     });
   }
   const workload = jobWorkload(spec);
+  const known = await knownKeys(admission.secrets, tenant, workload);
   const stateful =
-    (await secretRejection(admission.secrets, tenant, draft, workload, undefined)) ??
+    (await secretRejection(admission.secrets, tenant, draft, workload, undefined, known)) ??
     jobFactsRejection(workload, jobFacts(admission, caller, spec.name));
   if (stateful) return asSent(stateful, altered);
   const image = await imageAnswer(admission, caller, spec, undefined);
@@ -114,6 +115,7 @@ async function attemptCreate(
     ...image,
     ...residencyWarnings(admission, caller, workload),
     ...volumeWarnings(tenant, admission.residency, workload),
+    ...referenceWarnings(draft, known),
   ];
   const body = { ...jobView(record, 0, undefined), removed: [], alterations, warnings };
   if (dryRun) {

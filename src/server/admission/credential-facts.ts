@@ -1,18 +1,13 @@
 import type { CredentialRecord } from '../../core/model/credential.ts';
 import type { SecretPolicy } from '../../core/model/secret-limits.ts';
-import { type SecretPath, secretPathText } from '../../core/model/secret-path.ts';
-import type { InstanceObservation } from '../../core/model/instance.ts';
-import { jobOfOwner, jobOwner } from '../../core/model/job.ts';
-import { pinOf } from '../../core/model/rotation-phase.ts';
+import type { SecretPath } from '../../core/model/secret-path.ts';
 import { deliverableVersion, UNKNOWN } from '../../core/planner/credentials.ts';
-import type { HoldingInstance, RotationConsumer } from '../../core/planner/rotation.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { credentialOf, type CredentialWrites, type WriteRefusal } from '../secrets/credential-writes.ts';
 import type { SecretFailure, SecretsStore, SecretValues } from '../secrets/port.ts';
 import type { SecretReferences } from '../secrets/references.ts';
 import type { Stored } from '../store/collection.ts';
-import { joinId } from '../store/keys.ts';
 import type { TenantStore } from '../store/store.ts';
 
 export interface SecretAdmission {
@@ -96,56 +91,4 @@ export async function readCredential(
   const document = await store.read(tenant.tenantId, path, inService);
   if (document.ok) return { ...facts, values: document.values };
   return document.reason === 'missing' ? { ...facts, inService: 0, values: new Map() } : document;
-}
-
-/** A run of a job is over when it ends; a deployment's container is started again as it is. */
-function startsAgain(seen: InstanceObservation | undefined): boolean {
-  return seen?.phase === 'exited' || (seen?.phase === 'failed' && seen.containerId !== undefined);
-}
-
-function holdingInstances(tenant: TenantStore, owner: string, path: string): HoldingInstance[] {
-  const observations = tenant.collection('observations');
-  const deliveries = tenant.collection('secret-deliveries');
-  return tenant
-    .collection('instances')
-    .listUnder(joinId(owner))
-    .map(({ id, record }) => {
-      const seen = observations.get(id)?.record;
-      const given = deliveries.get(id)?.record.versions ?? {};
-      return {
-        id: record.id,
-        phase: seen?.phase ?? ('pending' as const),
-        ...(record.wanted === 'run' && jobOfOwner(owner) === undefined && startsAgain(seen)
-          ? { startsAgain: true }
-          : {}),
-        ...(seen?.secretsVersion === undefined ? {} : { secretsVersion: seen.secretsVersion }),
-        ...(Object.hasOwn(given, path) && given[path] !== undefined ? { versions: given[path] } : {}),
-      };
-    });
-}
-
-/** Everybody who reads the document, with what their containers hold of it. */
-export function rotationConsumers(
-  { references }: SecretAdmission,
-  tenant: TenantStore,
-  path: SecretPath,
-): RotationConsumer[] {
-  const text = secretPathText(path);
-  const found = new Map<string, RotationConsumer>();
-  for (const { deployment, job } of references.consumers(tenant.tenantId, path.label)) {
-    const owner = job === undefined ? (deployment ?? '') : jobOwner(job);
-    if (found.has(owner)) continue;
-    const instances = holdingInstances(tenant, owner, text);
-    const record = job === undefined ? tenant.get('deployments', joinId(owner))?.record : undefined;
-    const entry = record?.spec.secrets.find(({ vault_path }) => vault_path === text);
-    const pin = entry === undefined ? undefined : pinOf(record?.rotation, entry);
-    found.set(owner, {
-      name: job ?? owner,
-      ...(job !== undefined && { job: true }),
-      ...(pin && { pin }),
-      secretsVersion: record?.spec.secretsVersion ?? 0,
-      instances,
-    });
-  }
-  return [...found.values()];
 }

@@ -31,7 +31,7 @@ import { addSupersededCanary, canaryWarnings } from './canary-stored.ts';
 import { imageAnswer } from './image-answer.ts';
 import { scaledWarnings, withinStoredPolicy } from './scaled-replicas.ts';
 import { type PlannedMaterial, planMaterial } from './secret-material.ts';
-import { claimLabels, secretRejection } from './secret-references.ts';
+import { claimLabels, knownKeys, referenceWarnings, secretRejection } from './secret-references.ts';
 
 export interface DeploymentWrite {
   readonly admitted: AdmittedDraft;
@@ -127,10 +127,12 @@ export async function admitSpec(
 ): Promise<AdmittedSpec | Rejection> {
   const { tenant } = caller;
   const spec = specOfDraft(draft);
+  const known = isJudged(judged, SECRET_FIELDS)
+    ? await knownKeys(admission.secrets, tenant, spec)
+    : undefined;
   const stateful =
-    (isJudged(judged, SECRET_FIELDS)
-      ? await secretRejection(admission.secrets, tenant, draft, spec, before)
-      : undefined) ?? deploymentFactsRejection(spec, deploymentFacts(admission, caller, spec.name), judged);
+    (known && (await secretRejection(admission.secrets, tenant, draft, spec, before, known))) ??
+    deploymentFactsRejection(spec, deploymentFacts(admission, caller, spec.name), judged);
   if (stateful) return asSent(stateful, alterations);
   const image = await imageAnswer(admission, caller, spec, before);
   if (isRejection(image)) return image;
@@ -138,7 +140,8 @@ export async function admitSpec(
   if (isRejection(material)) return material;
   const guard = checkNothingPersists(spec.secrets);
   if (guard) return guard;
-  return { spec, warnings: [...image, ...warnings(admission, caller, spec)], material };
+  const missing = known === undefined ? [] : referenceWarnings(draft, known);
+  return { spec, warnings: [...image, ...warnings(admission, caller, spec), ...missing], material };
 }
 
 /** What a spec relied on, in the transaction that stores it; then its material, which cannot be taken back. */

@@ -25,7 +25,7 @@ import { isFailedRollout, phaseField, transitionInvalid } from './rotate-secrets
 import { awaitHooks, type HookWait } from './rotation-hooks.ts';
 import { materialRejection, movedDeployment, planMoves, readMove, rotationOf } from './rotation-moves.ts';
 import type { SentMaterial } from './secret-material.ts';
-import { secretPathRejection } from './write-secret.ts';
+import { secretPathRejection, versionsOf } from './write-secret.ts';
 
 export const rotateCredentialBody = shape({
   type: 'object',
@@ -178,10 +178,6 @@ function waitAnswer(
   const id = credentialId(path);
   include(transaction.expect('credentials', id, stored).put('credentials', id, record));
   return { answer, transaction };
-}
-
-export function versionsOf({ phase, next, previous }: CredentialRotation) {
-  return phase === 'staged' ? { phase, next } : { phase, previous };
 }
 
 function tooMany(phase: RotationPhase, path: SecretPath, count: number): Rejection {

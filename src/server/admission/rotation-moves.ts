@@ -20,20 +20,19 @@ import {
 import { received } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
+import { checkStagedCollisions } from '../../core/rules/secrets/collision.ts';
 import { rotationRejection } from '../../core/rules/secrets/rotation.ts';
 import { secretWriteRules } from '../../core/rules/secrets/write.ts';
+import { rotationConsumers } from '../secrets/credential-holders.ts';
 import { credentialId, type CredentialWrite } from '../secrets/credential-writes.ts';
 import type { SecretValues } from '../secrets/port.ts';
+import { joinId } from '../store/keys.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { undeliverableStage } from './stage-deliverable.ts';
 import { type Admission, type Caller, specHash } from './admission.ts';
-import {
-  type CredentialFacts,
-  readCredential,
-  rotationConsumers,
-  secretFailureRejection,
-} from './credential-facts.ts';
+import { type CredentialFacts, readCredential, secretFailureRejection } from './credential-facts.ts';
 import { plannedMaterial, rotationInProgress, sentValues, type SentMaterial } from './secret-material.ts';
+import { knownKeys } from './secret-references.ts';
 
 /** One credential, and the deployments that the request takes through the phase. */
 export interface Move {
@@ -70,7 +69,7 @@ export async function readMove(
 ): Promise<Omit<Move, 'moving'> | Rejection> {
   const facts = await readCredential(admission.secrets, caller.tenant, caller, path);
   if ('ok' in facts) return secretFailureRejection(facts, 'phase');
-  return { facts, consumers: rotationConsumers(admission.secrets, caller.tenant, path) };
+  return { facts, consumers: rotationConsumers(admission.secrets.references, caller.tenant, path) };
 }
 
 export function materialRejection(
@@ -258,7 +257,35 @@ export async function planMoves(
     decided.rotations.set(text, rotation);
     decided.records.set(text, advanceCredential({ ...facts.record, rotation }, phase, after, facts.newest));
   }
-  return applyMoves(admission, caller, moves, decided);
+  const collision = phase === 'stage' ? await stagedCollision(admission, caller, moves, material) : undefined;
+  return collision ?? applyMoves(admission, caller, moves, decided);
+}
+
+/** The names that the rotation adds, in every deployment that it takes along. */
+async function stagedCollision(
+  { secrets }: Admission,
+  { tenant }: Caller,
+  moves: readonly Move[],
+  material: SentMaterial,
+): Promise<Rejection | undefined> {
+  const staged = new Map(
+    moves.map(({ facts }) => [
+      secretPathText(facts.path),
+      [
+        ...facts.values.keys(),
+        ...Object.keys(material.values ?? {}),
+        ...generatedKeys(material.generate).keys(),
+      ],
+    ]),
+  );
+  for (const name of new Set(moves.flatMap(({ moving }) => moving))) {
+    const spec = tenant.get('deployments', joinId(name))?.record.spec;
+    if (spec === undefined) continue;
+    const known = new Map([...(await knownKeys(secrets, tenant, spec)).keys, ...staged]);
+    const rejection = checkStagedCollisions(spec, known, new Set(staged.keys()));
+    if (rejection) return rejection;
+  }
+  return undefined;
 }
 
 async function applyMoves(

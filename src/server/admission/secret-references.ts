@@ -1,9 +1,12 @@
 import type { DeploymentDraft } from '../../core/contract/deployment-body.ts';
 import type { SecretBearingDraft } from '../../core/contract/secret-draft.ts';
+import type { Warning } from '../../core/model/announcement.ts';
 import type { DeploymentSpec } from '../../core/model/deployment.ts';
 import { type SecretPath, secretPathText, splitSecretPath } from '../../core/model/secret-path.ts';
 import type { VolumeType } from '../../core/model/volume.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
+import type { KnownKeys } from '../../core/rules/secrets/collision.ts';
+import { missingReferenceWarnings } from '../../core/rules/secrets/missing.ts';
 import { statefulSecretRules } from '../../core/rules/secrets/list.ts';
 import { checkSplitAcross } from '../../core/rules/secrets/path.ts';
 import { sideBySide } from '../secrets/side-by-side.ts';
@@ -16,18 +19,24 @@ function paths(spec: Pick<DeploymentSpec, 'secrets'>): readonly SecretPath[] {
   return spec.secrets.flatMap(({ vault_path }) => splitSecretPath(vault_path) ?? []);
 }
 
+export interface KnownDocuments {
+  readonly keys: KnownKeys;
+  /** False: the store was away, so that nothing is said of what is not in `keys`. */
+  readonly isComplete: boolean;
+}
+
 /** Keys that the stored documents hold. A store that is away knows none: the delivery compares again and fails closed. */
-async function knownKeys(
+export async function knownKeys(
   { store }: SecretAdmission,
   tenant: TenantStore,
   spec: DeploymentSpec,
-): Promise<ReadonlyMap<string, readonly string[]>> {
+): Promise<KnownDocuments> {
   const asked = new Map(paths(spec).map((path) => [secretPathText(path), path]));
   const found = await sideBySide(store, asked, (path) => store.metadata(tenant.tenantId, path));
   const known = new Map<string, readonly string[]>();
   for (const [path, metadata] of found.ok ? found.answers : [])
     if (metadata.exists) known.set(path, metadata.keys);
-  return known;
+  return { keys: known, isComplete: found.ok };
 }
 
 function namespacesElsewhere(
@@ -43,6 +52,14 @@ function namespacesElsewhere(
   return namespaceOf;
 }
 
+/** What is referenced and not there yet. */
+export function referenceWarnings(
+  draft: DeploymentDraft,
+  { keys, isComplete }: KnownDocuments,
+): readonly Warning[] {
+  return isComplete ? missingReferenceWarnings(draft as SecretBearingDraft, keys) : [];
+}
+
 /** The rules of a deployment's secrets that need stored state. */
 export async function secretRejection(
   secrets: SecretAdmission,
@@ -50,6 +67,7 @@ export async function secretRejection(
   draft: DeploymentDraft,
   spec: DeploymentSpec,
   previous: DeploymentSpec | undefined,
+  known?: KnownDocuments,
 ): Promise<Rejection | undefined> {
   if (spec.secrets.length === 0 && (previous?.secrets.length ?? 0) === 0) return undefined;
   const volumeTypeOf = new Map<string, VolumeType>();
@@ -60,7 +78,7 @@ export async function secretRejection(
   const facts = {
     namespaceOf: namespacesElsewhere(secrets, tenant, spec),
     volumeTypeOf,
-    knownKeys: await knownKeys(secrets, tenant, spec),
+    knownKeys: (known ?? (await knownKeys(secrets, tenant, spec))).keys,
     ...(previous === undefined ? {} : { update: { previous, next: spec } }),
   };
   for (const rule of statefulSecretRules) {

@@ -3,7 +3,7 @@ import { generatedKeys, type SecretWriteDraft } from '../../core/contract/secret
 import { shape } from '../../core/contract/shape.ts';
 import type { Alteration } from '../../core/model/announcement.ts';
 import { isDnsLabel, type SecretPath, secretPathText } from '../../core/model/secret-path.ts';
-import { type MintPolicy, nextOfCredential } from '../../core/model/credential.ts';
+import { type CredentialRotation, type MintPolicy, nextOfCredential } from '../../core/model/credential.ts';
 import { mintedAfter, strictestAnchor, writtenCredential } from '../../core/planner/credentials.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
@@ -11,11 +11,11 @@ import type { Rejection } from '../../core/rejections/rejection.ts';
 import { secretWriteRules } from '../../core/rules/secrets/write.ts';
 import { REGISTRY_NAMESPACE } from '../registry/credentials.ts';
 import type { SecretValues } from '../secrets/port.ts';
+import { credentialOf } from '../secrets/credential-writes.ts';
 import { joinId } from '../store/keys.ts';
 import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
 import { hookViews } from './rotation-hooks.ts';
-import { credentialOf } from '../secrets/credential-writes.ts';
 import { type CredentialFacts, readCredential, secretFailureRejection } from './credential-facts.ts';
 import { overwritesAnchored, plannedMaterial, rotationInProgress, sentValues } from './secret-material.ts';
 
@@ -188,6 +188,18 @@ export async function writeSecret(
   });
 }
 
+/** What Berth itself knows of the document; nothing, where another hand wrote it and nothing was rotated. */
+function credentialView({ tenant }: Caller, path: SecretPath): Readonly<Record<string, unknown>> {
+  const record = credentialOf(tenant, path)?.record;
+  if (record === undefined || record.current === 0) return {};
+  const { current, rotation, refused } = record;
+  return { current, ...(rotation && { rotation: versionsOf(rotation) }), ...(refused && { refused }) };
+}
+
+export function versionsOf({ phase, next, previous }: CredentialRotation) {
+  return phase === 'staged' ? { phase, next } : { phase, previous };
+}
+
 export async function readSecretMetadata(
   admission: Admission,
   caller: Caller,
@@ -221,6 +233,7 @@ export async function readSecretMetadata(
       nextPhase: nextOfCredential(record?.rotation),
       ...(record?.hooks && { hooks: record.hooks }),
       ...(runs.length > 0 && { hookRuns: runs }),
+      ...credentialView(caller, path),
     },
   };
 }

@@ -27,7 +27,21 @@ const status = {
     healthy: integer,
     updated: integer,
     secretsVersion: integer,
-    rotation: { type: 'object', properties: { phase: { type: ['string', 'null'] }, next: text } },
+    rotation: {
+      type: 'object',
+      properties: {
+        phase: { type: ['string', 'null'] },
+        next: text,
+        delivered: {
+          type: 'object',
+          description: 'By path, while it lasts: the versions that containers are given.',
+          additionalProperties: {
+            type: 'object',
+            properties: { current: integer, next: integer, previous: integer },
+          },
+        },
+      },
+    },
     canary: {
       type: 'object',
       description: 'While one runs; its instances are in no other count.',

@@ -10,7 +10,7 @@ import type { AccessDependencies } from '../access/authenticate.ts';
 import type { Clock } from '../clock.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { RegistryCredentialSource } from '../registry/credentials.ts';
-import type { SecretsStore } from '../secrets/port.ts';
+import type { MaterialOptions } from './material.ts';
 import type { Stored } from '../store/collection.ts';
 import type { Store } from '../store/store.ts';
 import { Assignments } from './assignments.ts';
@@ -37,9 +37,8 @@ export interface DispatchOptions {
   readonly store: Store;
   readonly access: AccessDependencies;
   readonly journal: Journal;
-  readonly secrets: SecretsStore;
-  /** Of secret paths, that the policy grants. */
-  readonly namespaces: readonly string[];
+  /** What containers are given, and who holds it. */
+  readonly material: Omit<MaterialOptions, 'journal'>;
   readonly credentials: RegistryCredentialSource;
   readonly regions: readonly Region[];
   readonly timers: {
@@ -96,7 +95,7 @@ export class Dispatch {
   readonly #relay: Relay;
 
   constructor(options: DispatchOptions) {
-    const { store, journal, log, secrets, credentials, others } = options;
+    const { store, journal, log, credentials, others } = options;
     this.#others = others;
     this.#liveness = options.liveness ?? NO_LIVENESS;
     // First, so that the listeners below find it up to date with the change they are told of.
@@ -118,8 +117,7 @@ export class Dispatch {
     this.#resolver = new Resolver({
       store,
       placed: this.placed,
-      secrets,
-      namespaces: options.namespaces,
+      ...options.material,
       credentials,
       journal,
       log,

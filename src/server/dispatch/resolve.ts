@@ -6,37 +6,29 @@ import type { TenantId } from '../../core/model/ids.ts';
 import { jobOfOwner } from '../../core/model/job.ts';
 import { parseImageReference } from '../../core/model/image-reference.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
-import { secretPathText, splitSecretPath } from '../../core/model/secret-path.ts';
 import type { Journal } from '../journal/journal.ts';
 import {
   CredentialStoreDeniedError,
   CredentialStoreUnavailableError,
   type RegistryCredentialSource,
 } from '../registry/credentials.ts';
-import type { SecretsStore } from '../secrets/port.ts';
-import { credentialId, credentialOf } from '../secrets/credential-writes.ts';
-import { type ResolvedEnvironment, resolveEnvironment } from '../secrets/resolve.ts';
 import type { Stored } from '../store/collection.ts';
 import { joinId } from '../store/keys.ts';
 import type { Store, TenantStore } from '../store/store.ts';
 import { Transaction } from '../store/transaction.ts';
+import { deliverMaterial, type MaterialOptions } from './material.ts';
 import type { PlacedInstances } from './placed-instances.ts';
 import type { AgentSession } from './session.ts';
 
 /** Answers under way for one session; an agent makes a few containers at a time. */
 const MAX_RESOLVING = 64;
-/** A rotation that moves meanwhile makes the answer outdated. */
-const MAX_ATTEMPTS = 8;
 const CREDENTIALS_DEADLINE_MS = 3000;
 /** Deployments whose last failure is remembered, so that a retry does not publish it again. */
 const MAX_REMEMBERED = 10_000;
 
-export interface ResolverOptions {
+export interface ResolverOptions extends MaterialOptions {
   readonly store: Store;
   readonly placed: PlacedInstances;
-  readonly secrets: SecretsStore;
-  /** Granted to tenants now. */
-  readonly namespaces: readonly string[];
   readonly credentials: RegistryCredentialSource;
   readonly journal: Journal;
   readonly log: Logger;
@@ -105,7 +97,7 @@ export class Resolver {
     const { stored, spec } = found;
     const instance = stored.record;
     const [resolved, registry] = await Promise.all([
-      this.#delivered(tenantId, stored, spec),
+      deliverMaterial(this.#options, this.#options.store.forTenant(tenantId), stored, spec),
       this.#registry(tenantId, spec),
     ]);
     if (!resolved.ok) return this.#failed(tenantId, instance, resolved);
@@ -138,48 +130,6 @@ export class Resolver {
       .forTenant(tenantId)
       .get('specs', joinId(instance.deployment, instance.specHash))?.record;
     return spec === undefined ? undefined : { stored, spec };
-  }
-
-  /**
-   * What the container is given, once it is recorded that it has it: a rotation that ends meanwhile would otherwise not know
-   * of this holder. Whoever takes no part also touches the credential, so that a phase that was decided without it fails.
-   */
-  async #delivered(
-    tenantId: TenantId,
-    instance: Stored<InstanceRecord>,
-    spec: DeploymentSpec,
-  ): Promise<ResolvedEnvironment> {
-    const { store, secrets, namespaces } = this.#options;
-    const tenant = store.forTenant(tenantId);
-    for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
-      const rotation = rotationOf(tenant, instance.record);
-      const held = new Map(
-        spec.secrets.flatMap(({ vault_path }) => {
-          const path = splitSecretPath(vault_path);
-          return path === undefined
-            ? []
-            : [[vault_path, { path, stored: credentialOf(tenant, path) }] as const];
-        }),
-      );
-      const resolved = await resolveEnvironment(secrets, tenantId, spec, {
-        rotation,
-        namespaces,
-        credential: (path) => held.get(secretPathText(path))?.stored?.record,
-      });
-      if (!resolved.ok || held.size === 0) return resolved;
-      const transaction = tenant.transaction().expect('instances', instance.id, instance);
-      for (const [text, { path, stored }] of held) {
-        transaction.expect('credentials', credentialId(path), stored);
-        const isApart =
-          resolved.versions[text]?.next === undefined && resolved.versions[text]?.previous === undefined;
-        if (stored?.record.rotation !== undefined && isApart)
-          transaction.put('credentials', credentialId(path), stored.record);
-      }
-      transaction.put('secret-deliveries', instance.id, { versions: resolved.versions });
-      if ((await tenant.commit(transaction)).ok) return resolved;
-      if (tenant.get('instances', instance.id)?.modRevision !== instance.modRevision) break;
-    }
-    return { ok: false, reason: 'unavailable', message: 'the credentials changed meanwhile; ask again' };
   }
 
   async #registry(
@@ -230,16 +180,6 @@ export class Resolver {
     }
     return { ok: false, reason, message };
   }
-}
-
-/** Of a deployment, the phase that it stands in; of a job's run that a rotation asked for, the versions of that rotation. */
-function rotationOf(tenant: TenantStore, { deployment, once }: InstanceRecord): RotationState | undefined {
-  const job = jobOfOwner(deployment);
-  if (job === undefined) return tenant.get('deployments', joinId(deployment))?.record.rotation;
-  const runs = tenant.get('job-status', joinId(job))?.record.runs ?? [];
-  const hook = runs.find(({ id }) => id === once?.runId)?.hook;
-  if (hook === undefined) return undefined;
-  return { secrets: { [hook.path]: { current: hook.current, previous: hook.previous } } };
 }
 
 function hasSecrets(spec: DeploymentSpec): boolean {

@@ -189,11 +189,15 @@ export class Plane {
       log,
       pause,
     });
+    const references = new SecretReferences(store.view);
+    const writes = new CredentialWrites(secrets);
     this.resolver = new Resolver({
       store,
       placed,
       secrets,
-      namespaces: policy.namespaces,
+      references,
+      writes,
+      policy,
       credentials,
       journal,
       log,
@@ -214,12 +218,7 @@ export class Plane {
       },
       parseSchedule,
       imageCheck: { check: async () => ({ kind: 'found', digest: 'sha256:0' }) },
-      secrets: {
-        store: secrets,
-        references: new SecretReferences(store.view),
-        policy,
-        writes: new CredentialWrites(secrets),
-      },
+      secrets: { store: secrets, references, policy, writes },
       residency: { enforcement: true, regions: DEFAULT_REGIONS },
       logAlteration: () => undefined,
     };

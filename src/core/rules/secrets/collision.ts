@@ -1,10 +1,15 @@
 import { generatedKeys, type SecretBearingDraft, type SecretDraft } from '../../contract/secret-draft.ts';
+import { splitSecretPath } from '../../model/secret-path.ts';
+import { parseTemplate } from '../../model/secret-template.ts';
 import { reject } from '../../rejections/reject.ts';
 import type { Rejection } from '../../rejections/rejection.ts';
 import { memberField, received, redacted } from '../../rejections/redaction.ts';
 
 /** Keys that stored documents are known to hold, by `<namespace>/<label>`. */
 export type KnownKeys = ReadonlyMap<string, readonly string[]>;
+
+/** What containers get beside a variable during a rotation (`planner/delivery.ts`). */
+const OVERLAP_SUFFIXES = ['_NEXT', '_PREVIOUS'] as const;
 
 interface Claim {
   readonly variable: string;
@@ -30,6 +35,50 @@ export function checkCollisions(
     owners.set(claim.variable, claim);
   }
   return undefined;
+}
+
+/** The names that a rotation of these paths adds, against everything that the workload is given beside. */
+export function checkStagedCollisions(
+  spec: SecretBearingDraft,
+  known: KnownKeys,
+  staged: ReadonlySet<string>,
+): Rejection | undefined {
+  const owners = new Map([...claims(spec, known)].map((claim) => [claim.variable, claim.by]));
+  for (const { variable, by } of stagedClaims(spec, known, staged)) {
+    const owner = owners.get(variable);
+    if (owner !== undefined && owner !== by) {
+      return reject('secret_environment_collision', {
+        field: 'phase',
+        received: 'stage',
+        expected: `no other source of ${variable} in ${spec.name ?? 'the deployment'}`,
+        why: `During the rotation ${variable} is delivered by ${by}, and ${owner} delivers it already; one would hide the other.`,
+      });
+    }
+    owners.set(variable, by);
+  }
+  return undefined;
+}
+
+function* stagedClaims(
+  spec: SecretBearingDraft,
+  known: KnownKeys,
+  staged: ReadonlySet<string>,
+): Generator<Pick<Claim, 'variable' | 'by'>> {
+  const labels = new Set<string>();
+  for (const entry of spec.secrets ?? []) {
+    if (!staged.has(entry.vault_path ?? '')) continue;
+    labels.add(splitSecretPath(entry.vault_path ?? '')?.label ?? '');
+    for (const key of entryKeys(entry, known))
+      for (const suffix of OVERLAP_SUFFIXES)
+        yield { variable: `${entry.name}_${key}${suffix}`, by: `the rotation of ${entry.name}, key ${key}` };
+  }
+  for (const [variable, template] of Object.entries(spec.composedEnvironment ?? {})) {
+    const parsed = parseTemplate(template);
+    const isStaged =
+      parsed.ok && parsed.parts.some((part) => typeof part !== 'string' && labels.has(part.resource));
+    for (const suffix of isStaged ? OVERLAP_SUFFIXES : [])
+      yield { variable: `${variable}${suffix}`, by: `the rotation of what ${variable} is composed of` };
+  }
 }
 
 function collision(claim: Claim, owner: Claim): Rejection {
