@@ -54,7 +54,8 @@ const held = (name: string) => agent.of(name)[0];
 
 async function consumer(label: string, more: Json = {}, secret: Json = {}): Promise<string> {
   const name = fresh('app');
-  await deploy(shop.call, name, { secrets: [entry(label, secret)], ...more });
+  const healthCheck = { type: 'exec', command: ['probe'], retries: 3 };
+  await deploy(shop.call, name, { healthCheck, secrets: [entry(label, secret)], ...more });
   await settled(name);
   return name;
 }
@@ -186,7 +187,6 @@ describe('one consumer', () => {
   it('that fails to roll a phase out may ask for it again, or go back', async () => {
     const label = await document();
     const web = await consumer(label, {
-      healthCheck: { type: 'exec', command: ['probe'], retries: 3 },
       update: { progressDeadline: '10s', onFailure: 'leave' },
     });
     agent.sick.set(web, 1);

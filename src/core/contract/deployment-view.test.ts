@@ -56,12 +56,16 @@ describe('a deployment as it is shown', () => {
   });
 
   it.each([
+    [undefined, 'stage', undefined],
     ['stage', 'promote', { current: 1, next: 2 }],
     ['promote', 'retire', { current: 2, previous: 1 }],
-    ['retire', 'stage', { current: 2 }],
+    ['retire', 'stage', undefined],
+    ['abort', 'stage', undefined],
   ] as const)('after %s comes %s', (phase, next, pin) => {
-    const state = { phase, secrets: { 'deployments/web': pin } };
-    expect(view({}, state)['status']).toMatchObject({ rotation: { phase, next } });
+    const delivered = pin && { 'resources/db': pin };
+    const shown = view({}, phase && { phase, ...(delivered && { secrets: delivered }) })['status'];
+    const rotation = { phase: phase ?? null, next, ...(delivered && { delivered }) };
+    expect((shown as { rotation: unknown }).rotation).toEqual(rotation);
   });
 
   it('never shows the status of an older spec or number as that of what was asked for', () => {

@@ -44,6 +44,11 @@ type Deployments = ReadonlyMap<string, Stored<DeploymentRecord>>;
 /** More would not fit into one commit of etcd. */
 const MAX_TOGETHER = 18;
 
+interface Moving {
+  readonly moving: readonly string[];
+  readonly isRetry: boolean;
+}
+
 /** The deployments that the phase moves; for a phase out of order, the one that is due. */
 function movingOf(
   caller: Caller,
@@ -51,7 +56,7 @@ function movingOf(
   rotation: CredentialRotation | undefined,
   consumers: readonly RotationConsumer[],
   deployments: Deployments,
-): readonly string[] | Rejection {
+): Moving | Rejection {
   const within = (step: ReturnType<typeof stepOf>) =>
     consumers
       .filter(({ name, pin }) => deployments.has(name) && stepOf(pin) === step)
@@ -62,17 +67,19 @@ function movingOf(
     const record = deployments.get(name)?.record;
     return record !== undefined && isFailedRollout(caller, record, phase);
   });
-  if (rotation !== undefined && failed.length > 0) return failed;
-  if (phase === 'stage' && (rotation === undefined || (next === 'promote' && idle.length > 0))) return idle;
-  if (phase === 'abort' && rotation !== undefined) return [...staged, ...promoted];
+  if (rotation !== undefined && failed.length > 0) return { moving: failed, isRetry: true };
+  const inOrder = (moving: readonly string[]): Moving => ({ moving, isRetry: false });
+  if (phase === 'stage' && (rotation === undefined || (next === 'promote' && idle.length > 0)))
+    return inOrder(idle);
+  if (phase === 'abort' && rotation !== undefined) return inOrder([...staged, ...promoted]);
   if (phase !== next)
     return transitionInvalid(
       phase,
       next,
       `The next phase of this credential is ${next}${rotation === undefined ? '' : ', or abort'}.`,
     );
-  if (phase === 'retire') return promoted;
-  if (idle.length === 0) return staged;
+  if (phase === 'retire') return inOrder(promoted);
+  if (idle.length === 0) return inOrder(staged);
   const behind = idle.map((workload) => ({ workload, instances: [], why: 'has not taken part in stage' }));
   return rotationRejection(
     {
@@ -113,13 +120,14 @@ async function attempt(
     );
   }
   const deployments = deploymentsOf(caller, consumers);
-  const moving = movingOf(caller, phase, rotation, consumers, deployments);
-  if (isRejection(moving)) return moving;
+  const moved = movingOf(caller, phase, rotation, consumers, deployments);
+  if (isRejection(moved)) return moved;
+  const { moving, isRetry } = moved;
   if (moving.length > MAX_TOGETHER) return tooMany(phase, path, moving.length);
   const material = draft as SentMaterial;
   const malformed = materialRejection(admission, phase, material);
   if (malformed) return malformed;
-  const planned = await planMoves(admission, caller, phase, [{ ...read, moving }], material);
+  const planned = await planMoves(admission, caller, phase, [{ ...read, moving, isRetry }], material);
   if (isRejection(planned)) return planned;
   const transaction = caller.tenant.transaction();
   const retry = draft.retryHook === true;
@@ -127,7 +135,7 @@ async function attempt(
   if (isRejection(wait)) return wait;
   if (wait !== undefined) return waitAnswer(path, facts, wait, transaction);
   const warnings: Warning[] = [...planned.warnings];
-  const moved = moving.flatMap((name) => {
+  const after = moving.flatMap((name) => {
     const stored = deployments.get(name);
     if (stored === undefined) return [];
     const next = movedDeployment(stored.record, phase, planned.rotations, admission.clock.now());
@@ -145,7 +153,7 @@ async function attempt(
     next: nextOfCredential(record.rotation),
     version: record.current,
     ...(record.rotation && { rotation: versionsOf(record.rotation) }),
-    consumers: moved,
+    consumers: after,
     alterations: [],
     warnings,
     removed: [],

@@ -64,13 +64,18 @@ export function isFailedRollout(
   return rotation?.phase === phase && rollout?.state === 'failed' && rollout.specHash === specHash;
 }
 
+interface MovedPaths {
+  readonly paths: readonly string[];
+  readonly isRetry: boolean;
+}
+
 /** The documents that the phase moves here; for a phase out of order, the one that is due. */
 function movedPaths(
   caller: Caller,
   record: DeploymentRecord,
   phase: RotationPhase,
   targets: readonly SecretReference[],
-): readonly string[] | Rejection {
+): MovedPaths | Rejection {
   const { rotation } = record;
   const paths = [...new Set(targets.map(({ vault_path }) => vault_path))];
   const within = (step: ReturnType<typeof stepOf>) =>
@@ -84,9 +89,9 @@ function movedPaths(
     retire: staged.length === 0 ? promoted : [],
     abort: [...staged, ...promoted],
   }[phase];
-  if (inOrder.length > 0) return inOrder;
+  if (inOrder.length > 0) return { paths: inOrder, isRetry: false };
   const again = { stage: staged, promote: promoted, retire: [], abort: [] }[phase];
-  if (again.length > 0 && isFailedRollout(caller, record, phase)) return again;
+  if (again.length > 0 && isFailedRollout(caller, record, phase)) return { paths: again, isRetry: true };
   const why =
     next === 'stage'
       ? 'No rotation is under way; it begins with stage.'
@@ -98,7 +103,7 @@ async function movesOf(
   admission: Admission,
   caller: Caller,
   record: DeploymentRecord,
-  paths: readonly string[],
+  { paths, isRetry }: MovedPaths,
 ): Promise<readonly Move[] | Rejection> {
   const moves: Move[] = [];
   for (const text of paths) {
@@ -107,7 +112,7 @@ async function movesOf(
     const read = await readMove(admission, caller, path);
     if (isRejection(read)) return read;
     if (read.facts.record.hooks !== undefined) return wholeOnly(text, record);
-    moves.push({ ...read, moving: [record.spec.name] });
+    moves.push({ ...read, moving: [record.spec.name], isRetry });
   }
   return moves;
 }
@@ -149,12 +154,12 @@ async function attempt(
   if (isRejection(phase)) return phase;
   const targets = targetsOf(record, draft.secret);
   if (isRejection(targets)) return targets;
-  const paths = movedPaths(caller, record, phase, targets);
-  if (isRejection(paths)) return paths;
+  const moved = movedPaths(caller, record, phase, targets);
+  if (isRejection(moved)) return moved;
   const material = draft as SentMaterial;
   const malformed = severalRejection(material, targets) ?? materialRejection(admission, phase, material);
   if (malformed) return malformed;
-  const moves = await movesOf(admission, caller, record, paths);
+  const moves = await movesOf(admission, caller, record, moved);
   if (isRejection(moves)) return moves;
   const planned = await planMoves(admission, caller, phase, moves, material);
   if (isRejection(planned)) return planned;

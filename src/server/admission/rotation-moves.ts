@@ -39,6 +39,8 @@ export interface Move {
   readonly facts: CredentialFacts;
   readonly consumers: readonly RotationConsumer[];
   readonly moving: readonly string[];
+  /** The rollout of the same phase was given up: nothing is behind that it does not bring along itself. */
+  readonly isRetry?: boolean;
 }
 
 export interface PlannedMoves {
@@ -234,7 +236,7 @@ export async function planMoves(
 ): Promise<PlannedMoves | Rejection> {
   const decided: Decided = { rotations: new Map(), records: new Map(), writes: [], warnings: [] };
   for (const move of moves) {
-    const refused = refusalOf(move, phase);
+    const refused = move.isRetry === true ? undefined : refusalOf(move, phase);
     if (refused) return refused;
     decided.warnings.push(...waitingWarnings(move));
     if (phase === 'stage') {

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Resolve, Resolved } from '../../core/contract/agent-protocol.ts';
-import type { DeploymentSpec, RotationState } from '../../core/model/deployment.ts';
+import type { DeploymentSpec } from '../../core/model/deployment.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import { jobOfOwner } from '../../core/model/job.ts';
 import { parseImageReference } from '../../core/model/image-reference.ts';
@@ -14,7 +14,7 @@ import {
 } from '../registry/credentials.ts';
 import type { Stored } from '../store/collection.ts';
 import { joinId } from '../store/keys.ts';
-import type { Store, TenantStore } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import { Transaction } from '../store/transaction.ts';
 import { deliverMaterial, type MaterialOptions } from './material.ts';
 import type { PlacedInstances } from './placed-instances.ts';
