@@ -66,18 +66,18 @@ async function document(values: Json = { password: 'one' }): Promise<string> {
   return label;
 }
 
-async function accepted(answer: Promise<{ status: number; body: any }>, ...names: readonly string[]) {
+async function accepted(answer: ReturnType<TestTenant['call']>, ...names: readonly string[]) {
   const { status, body } = await answer;
   expect([status, body.code, body.why]).toEqual([200, undefined, undefined]);
   for (const name of names) await settled(name);
   return body;
 }
 
-const refusal = async (answer: Promise<{ body: any }>) => {
+const refusal = async (answer: ReturnType<TestTenant['call']>) => {
   const { code, expected, why } = (await answer).body;
-  return { code, expected, why } as { code: string; expected: string; why: string };
+  return { code, expected, why };
 };
-const codes = (body: any): string[] =>
+const codes = (body: Awaited<ReturnType<TestTenant['call']>>['body']): string[] =>
   body.warnings
     .map(({ code }: { code: string }) => code)
     .filter((code: string) => code.startsWith('secret_'));
