@@ -311,7 +311,7 @@ describe('what is not there', () => {
       secrets: [entry(label)],
       composedEnvironment,
     });
-    expect(codes(made.body)).toEqual(['secret_document_missing']);
+    expect(codes(made.body)).toEqual(['secret_missing']);
     await write(label, { values: { user: 'app' } });
     const path = `/api/v1/deployments/${body.name}`;
     const updated = await shop.call('PUT', path, { composedEnvironment });

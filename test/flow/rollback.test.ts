@@ -178,6 +178,7 @@ describe('a rollback', () => {
     const answer = await rollback('same', { version: 3 });
     expect(answer.status).toBe(200);
     expect(answer.body['warnings']).toEqual([
+      expect.objectContaining({ code: 'secret_missing', field: 'secrets[0].vault_path' }),
       expect.objectContaining({ code: 'nothing_changed', field: 'version' }),
     ]);
     const other = await rollback('same', { version: 2 });

@@ -87,6 +87,8 @@ describe('other consumers', () => {
     expect(refuse(consumer('api', promoted, instance('a', staged, 2)))).toBeUndefined();
     const job = { ...consumer('migrate', undefined, instance('j', { current: 1 })), job: true };
     expect(refuse(job)).toMatchObject({ behind: [{ workload: 'migrate' }] });
+    const left = { ...consumer('former', undefined, instance('f', { current: 1 })), left: true };
+    expect(refuse(left)).toMatchObject({ behind: [{ workload: 'former', instances: ['f'] }] });
   });
 
   it('hold retire back while one has only staged, also when nothing is new', () => {
@@ -123,10 +125,11 @@ describe('the credential', () => {
   it('puts the new version into service with the last one to promote', () => {
     expect(advanceCredential(record, 'promote', [{ pin: promoted }, { pin: staged }], 2)).toEqual(record);
     expect(advanceCredential(record, 'promote', [{ pin: promoted }, {}], 2)).toEqual(record);
-    expect(advanceCredential(record, 'promote', [{ pin: promoted }, { job: true }], 2)).toMatchObject({
-      current: 2,
-      rotation: { phase: 'promoted' },
-    });
+    for (const other of [{ job: true }, { left: true }])
+      expect(advanceCredential(record, 'promote', [{ pin: promoted }, other], 2)).toMatchObject({
+        current: 2,
+        rotation: { phase: 'promoted' },
+      });
   });
 
   it('ends with the last one to retire, and nothing that was written meanwhile comes after it', () => {

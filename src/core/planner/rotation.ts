@@ -20,10 +20,17 @@ export interface RotationConsumer {
   readonly name: string;
   /** A job is never rolled: its next run receives what is in service then. */
   readonly job?: boolean;
+  /** It reads the credential no more; containers from before may still hold it. */
+  readonly left?: boolean;
   readonly pin?: RotatedVersions;
   /** The stored counter. */
   readonly secretsVersion: number;
   readonly instances: readonly HoldingInstance[];
+}
+
+/** A consumer that the phases take along. */
+export function isRolled({ job, left }: Pick<RotationConsumer, 'job' | 'left'>): boolean {
+  return job !== true && left !== true;
 }
 
 /** A container that may be using its credentials. `unknown` counts: a cut-off node may still run it. */
@@ -197,13 +204,13 @@ export function carryRotation(
 export function advanceCredential(
   record: CredentialRecord,
   phase: Exclude<RotationPhase, 'stage'>,
-  after: readonly Pick<RotationConsumer, 'pin' | 'job'>[],
+  after: readonly Pick<RotationConsumer, 'pin' | 'job' | 'left'>[],
   newest: number,
 ): CredentialRecord {
   const { rotation, ...rest } = record;
   if (rotation === undefined) return record;
   const { next, previous } = rotation;
-  const deployments = after.filter(({ job }) => job !== true);
+  const deployments = after.filter(isRolled);
   const left = deployments.every(({ pin }) => pin === undefined);
   const known = Math.max(record.known, newest, next);
   switch (phase) {

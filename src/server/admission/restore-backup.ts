@@ -28,29 +28,6 @@ import { policyRecord } from './scaling-policy.ts';
 import { addCanary, admitCanary } from './start-canary.ts';
 import type { UpdateOptions } from './update-deployment.ts';
 
-/** A backup holds references only: in another tenant or control plane, what they point to may have to be written first. */
-async function missingSecrets(
-  { secrets }: Admission,
-  { tenant }: Caller,
-  spec: DeploymentSpec,
-): Promise<Warning[]> {
-  const warnings: Warning[] = [];
-  for (const [index, { vault_path }] of spec.secrets.entries()) {
-    const path = splitSecretPath(vault_path);
-    if (path === undefined) continue;
-    const metadata = await secrets.store.metadata(tenant.tenantId, path);
-    // A store that is away says nothing of the others either; the delivery asks again and fails closed.
-    if (!metadata.ok) break;
-    if (metadata.exists) continue;
-    warnings.push({
-      code: 'secret_missing',
-      field: `secrets[${index}].vault_path`,
-      why: `${secretPathText(path)} has not been written; ${spec.name} gets no container until it is.`,
-    });
-  }
-  return warnings;
-}
-
 /** Its bounds may be beyond what this control plane or the quota of the tenant allows. */
 function policyRejection(
   admission: Admission,
@@ -185,10 +162,7 @@ export async function restoreBackup(
       dryRun,
       chosenBy: 'id',
       details: { backupId: id, backupCreatedAt: createdAt, backupVersion: version },
-      warnings: [
-        ...(await missingSecrets(admission, caller, content.spec)),
-        ...replacedWarnings(caller, content),
-      ],
+      warnings: replacedWarnings(caller, content),
       policy: content.scalingPolicy,
       endsCanary: true,
     });

@@ -9,7 +9,7 @@ import {
 import type { DeploymentRecord, RotationPhase } from '../../core/model/deployment.ts';
 import { ROTATION_PHASES, stepOf } from '../../core/model/rotation-phase.ts';
 import { type SecretPath, secretPathText } from '../../core/model/secret-path.ts';
-import type { RotationConsumer } from '../../core/planner/rotation.ts';
+import { isRolled, type RotationConsumer } from '../../core/planner/rotation.ts';
 import { isRejection } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { rotationRejection } from '../../core/rules/secrets/rotation.ts';
@@ -93,8 +93,8 @@ function movingOf(
 
 function deploymentsOf({ tenant }: Caller, consumers: readonly RotationConsumer[]): Deployments {
   return new Map(
-    consumers.flatMap(({ name, job }) => {
-      const stored = job === true ? undefined : tenant.get('deployments', joinId(name));
+    consumers.filter(isRolled).flatMap(({ name }) => {
+      const stored = tenant.get('deployments', joinId(name));
       return stored === undefined ? [] : [[name, stored] as const];
     }),
   );

@@ -12,6 +12,7 @@ import {
 } from '../../core/planner/credentials.ts';
 import {
   advanceCredential,
+  isRolled,
   moveRotation,
   pinAfter,
   refuseMove,
@@ -138,7 +139,7 @@ function missingDocument(path: SecretPath): Rejection {
 
 function consumersAfter(move: Move, phase: RotationPhase, rotation: CredentialRotation): RotationConsumer[] {
   return move.consumers.map((consumer) => {
-    if (consumer.job === true || !move.moving.includes(consumer.name)) return consumer;
+    if (!isRolled(consumer) || !move.moving.includes(consumer.name)) return consumer;
     const { pin: _before, ...rest } = consumer;
     const pin = pinAfter(rotation, phase);
     return { ...rest, ...(pin && { pin }) };
@@ -154,7 +155,7 @@ interface Decided {
 
 function refusalOf(move: Move, phase: RotationPhase): Rejection | undefined {
   const { facts, consumers, moving } = move;
-  const movers = consumers.filter(({ name, job }) => job !== true && moving.includes(name));
+  const movers = consumers.filter((one) => isRolled(one) && moving.includes(one.name));
   const refusal = refuseMove(rotationOf(facts, consumers), phase, movers, consumers);
   return refusal && rotationRejection(refusal, phase);
 }
@@ -171,6 +172,7 @@ function waitingWarnings({ facts }: Move): Warning[] {
 function sharedWarnings(move: Move): Warning[] {
   const { apply, revoke } = move.facts.record.hooks ?? {};
   const others = move.consumers
+    .filter(({ left }) => left !== true)
     .filter(({ name, job }) => !move.moving.includes(name) && !(job && (name === apply || name === revoke)))
     .map(({ name }) => name);
   if (others.length === 0) return [];

@@ -33,7 +33,29 @@ function holdingInstances(tenant: TenantStore, owner: string, path: string): Hol
     });
 }
 
-/** Everybody who reads the document, with what their containers hold of it. */
+/** Workloads that read the document no more, with the containers that were given it while they did. */
+function leavers(
+  references: SecretReferences,
+  tenant: TenantStore,
+  path: SecretPath,
+  readers: ReadonlySet<string>,
+): RotationConsumer[] {
+  const owners = new Set<string>();
+  for (const id of references.given(tenant.tenantId, path)) {
+    const owner = tenant.get('instances', id)?.record.deployment;
+    if (owner !== undefined && !readers.has(owner)) owners.add(owner);
+  }
+  return [...owners].map((owner) => ({
+    name: jobOfOwner(owner) ?? owner,
+    left: true,
+    secretsVersion: tenant.get('deployments', joinId(owner))?.record.spec.secretsVersion ?? 0,
+    instances: holdingInstances(tenant, owner, secretPathText(path)).filter(
+      ({ versions }) => versions !== undefined,
+    ),
+  }));
+}
+
+/** Everybody who reads the document or did, with what their containers hold of it. */
 export function rotationConsumers(
   references: SecretReferences,
   tenant: TenantStore,
@@ -56,5 +78,5 @@ export function rotationConsumers(
       instances,
     });
   }
-  return [...found.values()];
+  return [...found.values(), ...leavers(references, tenant, path, new Set(found.keys()))];
 }

@@ -126,6 +126,27 @@ describe('references to secrets', () => {
     );
   });
 
+  it('know who was given a document, until the record of it goes', async () => {
+    const kv = createMemoryKv();
+    const tenantId = 't1' as TenantId;
+    const put = (id: string, ...paths: readonly string[]) =>
+      new Transaction(tenantId).put('secret-deliveries', id, {
+        versions: Object.fromEntries(paths.map((path) => [path, { current: 1 }])),
+      });
+    await kv.commit(put('web/1', 'resources/db').toCommit());
+    const view = await StoreView.open(kv, { onProblem: () => undefined });
+    const store = new Store(kv, view);
+    const kept = new SecretReferences(view);
+    const given = (label: string) => [...kept.given(tenantId, { namespace: 'resources', label })].sort();
+    await store.commit(put('web/2', 'resources/db', 'resources/mq'));
+    expect([given('db'), given('mq'), given('other')]).toEqual([['web/1', 'web/2'], ['web/2'], []]);
+    await store.commit(put('web/2', 'resources/mq'));
+    await store.commit(new Transaction(tenantId).delete('secret-deliveries', 'web/1'));
+    expect([given('db'), given('mq')]).toEqual([[], ['web/2']]);
+    view.close();
+    await kv.close();
+  });
+
   it('are right after a lost watch, when additions are told before removals', async () => {
     const memory = createMemoryKv();
     let handlers: WatchHandlers | undefined;

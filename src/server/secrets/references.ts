@@ -1,8 +1,9 @@
 import type { CanaryRecord } from '../../core/model/canary.ts';
+import type { SecretDeliveries } from '../../core/model/credential.ts';
 import type { DeploymentRecord, DeploymentSpec } from '../../core/model/deployment.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import { jobOfOwner, type JobRecord, jobWorkload } from '../../core/model/job.ts';
-import { type SecretPath, splitSecretPath } from '../../core/model/secret-path.ts';
+import { type SecretPath, secretPathText, splitSecretPath } from '../../core/model/secret-path.ts';
 import type { StoreView, ViewChange } from '../store/view.ts';
 
 /** A deployment, or a job. */
@@ -49,9 +50,10 @@ function deploymentOf(reader: string): string {
  */
 type Readings = Map<string, Reading>;
 
-/** Which deployments of a tenant read which path: kept from the view's changes, so that no question walks all deployments. */
+/** Which deployments of a tenant read which path, and which instances were given it: kept from the view's changes, so that no question walks all deployments. */
 export class SecretReferences {
   readonly #tenants = new Map<TenantId, Map<string, Readings>>();
+  readonly #given = new Map<TenantId, Map<string, Set<string>>>();
 
   constructor(view: StoreView) {
     for (const tenantId of view.tenantIds()) {
@@ -59,15 +61,44 @@ export class SecretReferences {
         for (const { record } of view.tenant(tenantId, kind).list())
           this.#add(tenantId, kind, specOf(kind, record));
       }
+      for (const { id, record } of view.tenant(tenantId, 'secret-deliveries').list())
+        this.#give(tenantId, id, record);
     }
     view.onChange((change) => this.#apply(change));
   }
 
-  #apply({ tenantId, kind, before, after }: ViewChange): void {
+  #apply({ tenantId, kind, id, before, after }: ViewChange): void {
+    if (tenantId !== undefined && kind === 'secret-deliveries') {
+      this.#take(tenantId, id, before?.record as SecretDeliveries | undefined);
+      this.#give(tenantId, id, after?.record as SecretDeliveries | undefined);
+      return;
+    }
     const held = KINDS.find((one) => one === kind);
     if (tenantId === undefined || held === undefined) return;
     if (before !== undefined) this.#remove(tenantId, held, specOf(held, before.record));
     if (after !== undefined) this.#add(tenantId, held, specOf(held, after.record));
+  }
+
+  #give(tenantId: TenantId, id: string, record: SecretDeliveries | undefined): void {
+    if (record === undefined) return;
+    const given = this.#given.get(tenantId) ?? new Map<string, Set<string>>();
+    this.#given.set(tenantId, given);
+    for (const path of Object.keys(record.versions)) {
+      const ids = given.get(path);
+      if (ids === undefined) given.set(path, new Set([id]));
+      else ids.add(id);
+    }
+  }
+
+  #take(tenantId: TenantId, id: string, record: SecretDeliveries | undefined): void {
+    const given = this.#given.get(tenantId);
+    if (given === undefined || record === undefined) return;
+    for (const path of Object.keys(record.versions)) {
+      const ids = given.get(path);
+      ids?.delete(id);
+      if (ids?.size === 0) given.delete(path);
+    }
+    if (given.size === 0) this.#given.delete(tenantId);
   }
 
   #labels(tenantId: TenantId): Map<string, Readings> {
@@ -135,6 +166,11 @@ export class SecretReferences {
       }
     }
     return [...listed.values()].sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
+  }
+
+  /** The instances that were given something of the document, whether or not their workload still reads it. */
+  given(tenantId: TenantId, path: SecretPath): ReadonlySet<string> {
+    return this.#given.get(tenantId)?.get(secretPathText(path)) ?? new Set();
   }
 
   /** Every referenced path, by label. */

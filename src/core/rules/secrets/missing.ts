@@ -24,7 +24,7 @@ export function missingReferenceWarnings(draft: SecretBearingDraft, known: Known
     pathOf.set(splitSecretPath(vault_path)?.label ?? '', vault_path);
     if (after.has(vault_path)) continue;
     const why = `There is no document ${vault_path} yet; until it is written no container is created.`;
-    warnings.push({ code: 'secret_document_missing', field: `secrets[${index}].vault_path`, why });
+    warnings.push({ code: 'secret_missing', field: `secrets[${index}].vault_path`, why });
   }
   for (const [variable, template] of Object.entries(draft.composedEnvironment ?? {})) {
     const parsed = parseTemplate(template);
