@@ -9,8 +9,8 @@ function rank(anchor: string): number {
 
 /** Of all who read it; a volume counts while who names it mounts it. Without readers nothing binds. */
 export function strictestAnchor(world: World, { tenant, path }: Credential): string {
-  const anchors = world
-    .consumers(tenant)
+  const jobs = world.plane.store.forTenant(tenant.id).list('jobs');
+  const anchors = [...world.consumers(tenant), ...jobs.map(({ record }) => record)]
     .flatMap(({ spec }) => spec.secrets.filter((entry) => pathOf(entry) === path))
     .map(({ anchor }) => anchor);
   return anchors.toSorted((a, b) => rank(b) - rank(a))[0] ?? 'none';

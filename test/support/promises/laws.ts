@@ -6,7 +6,7 @@ import type { Json } from '../api-client.ts';
 import type { Container, Machine } from './machines.ts';
 import { type Credential, pathOf, type Values } from './model.ts';
 import { type Answer, CONTROL_PLANE_NODE, type PlaneTenant } from './plane.ts';
-import { judgeMinted } from './law-mint.ts';
+import { judgeMint } from './law-mint.ts';
 import { isJob, type World } from './world.ts';
 
 const SPEC_WRITE = /^\/api\/v1\/(?:deployments|jobs)(?:\/[^/?]+)?$/;
@@ -109,7 +109,7 @@ export class Laws {
         world.plane.namespaces.includes(namespace),
         () => `${who} was given material`,
       );
-      if (minted !== undefined) judgeMinted(world, credential, { who, id: assigned.id, before, minted });
+      judgeMint(world, credential, { who, id: assigned.id, before, minted });
       const roles = (suffix: string) => credential.matching(environment, entry.name, suffix);
       const has = (suffix: string) =>
         [...credential.versions.values()]

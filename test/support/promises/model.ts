@@ -29,6 +29,8 @@ export class Credential {
   /** What Berth made; a stage without material makes these anew, and no others. */
   readonly generated = new Set<string>();
   current: number | undefined;
+  /** What was in service when a container was given material last. */
+  handed: number | undefined;
   rotation: Rotation | undefined;
 
   constructor(tenant: PlaneTenant, path: string) {
