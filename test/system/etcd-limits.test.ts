@@ -181,9 +181,9 @@ describe('what is large', () => {
       }));
     const post = (name: string, count: number) =>
       shop.call('POST', '/api/v1/deployments', spec(name, { secrets: secrets(count, name) }));
-    const fitting = await post('some', 35);
+    const fitting = await post('some', 28);
     expect(fitting.status, JSON.stringify(fitting.body)).toBe(201);
-    await expectRefusedWhole('too-many', () => post('too-many', 120));
+    await expectRefusedWhole('too-many', () => post('too-many', 60));
   });
 
   it('is kept in versions and read back: a secret that is written more often than versions are kept', async () => {

@@ -141,5 +141,7 @@ export function isSpent(
 ): boolean {
   if (anchor !== 'process' || record.rotation !== undefined || record.minted === undefined) return false;
   if (record.handed !== inService || record.current !== inService) return false;
-  return !others.some((one) => isHolding(one) && (one.versions === undefined || holds(one, inService)));
+  return !others.some(
+    (one) => isHolding(one) && (one.versions === undefined ? one.isApart !== true : holds(one, inService)),
+  );
 }

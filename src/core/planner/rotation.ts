@@ -11,6 +11,8 @@ export interface HoldingInstance {
   readonly startsAgain?: boolean;
   /** The counter its container carries; absent: it was not reported. */
   readonly secretsVersion?: number;
+  /** It is of a spec that does not read the credential. */
+  readonly isApart?: boolean;
   /** What it was given of the credential; absent: not recorded. */
   readonly versions?: RotatedVersions;
 }

@@ -20,6 +20,7 @@ function holdingInstances(tenant: TenantStore, owner: string, path: string): Hol
     .listUnder(joinId(owner))
     .map(({ id, record }) => {
       const seen = observations.get(id)?.record;
+      const spec = tenant.get('specs', joinId(owner, record.specHash))?.record;
       const given = deliveries.get(id)?.record.versions ?? {};
       return {
         id: record.id,
@@ -28,6 +29,7 @@ function holdingInstances(tenant: TenantStore, owner: string, path: string): Hol
           ? { startsAgain: true }
           : {}),
         ...(seen?.secretsVersion === undefined ? {} : { secretsVersion: seen.secretsVersion }),
+        ...(spec?.secrets.some(({ vault_path }) => vault_path === path) === false ? { isApart: true } : {}),
         ...(Object.hasOwn(given, path) && given[path] !== undefined ? { versions: given[path] } : {}),
       };
     });
