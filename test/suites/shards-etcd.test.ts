@@ -87,14 +87,13 @@ describe('shards on etcd', () => {
     expect(await first.writeQuota(1)).toBe(true);
     expect(first.moves).toEqual([]);
 
-    // From here on the first sees nothing of the store any more, and its lease is taken from it: it believes to own for ever.
+    // From here on the first sees nothing of the store any more, and its lease ends: it believes to own for ever.
     first.view.close();
-    const { lease } = first.membership;
     first.shards.stop();
     const second = await Plane.open('cp_second');
     expect(second.shards.owns(TENANT)).toBe(false);
     await expect(second.writeQuota(2)).rejects.toThrow(ShardNotHeldError);
-    await first.kv.revokeLease(lease ?? '');
+    await first.membership.leave();
     await eventually(
       'the second holds all',
       () => second.shards.count,
@@ -113,8 +112,6 @@ describe('shards on etcd', () => {
   it('are handed over when a process comes, and all of them come back when it leaves', async () => {
     const [, second] = opened;
     if (second === undefined) throw new Error('the test before did not run');
-    // The first one has registered anew by itself and takes part again, blind as it is; it is sent away.
-    await opened[0]?.membership.leave();
     await eventually(
       'it holds all',
       () => second.shards.count,
