@@ -116,17 +116,8 @@ export const volumesRule: FactRule = (spec, facts, judged) => {
   return conflict === undefined ? undefined : volumeResidencyRejection(conflict);
 };
 
-const nodeRule: FactRule = (spec, facts, judged) => {
-  if (spec.nodeId === undefined || !isJudged(judged, ['nodeId'])) return undefined;
-  const isOwn = facts.closedToTenant(spec.nodeId);
-  if (facts.node(spec.nodeId) !== undefined && !isOwn) return undefined;
-  if (facts.nodes().length === 0) {
-    return reject('node_candidates_unresolvable', {
-      field: 'nodeId',
-      received: received(spec.nodeId),
-      why: 'No node is registered under this tenant.',
-    });
-  }
+/** A name that the tenant cannot place on: not its own, or the node of the control plane itself. */
+export function notACandidate(nodeId: string, facts: DeploymentFacts): Rejection {
   const names = facts
     .nodes()
     .map((node) => node.name)
@@ -134,13 +125,26 @@ const nodeRule: FactRule = (spec, facts, judged) => {
     .slice(0, 20);
   return reject('node_not_a_placement_candidate', {
     field: 'nodeId',
-    received: received(spec.nodeId),
+    received: received(nodeId),
     expected:
       names.length === 0 ? 'omit nodeId' : `one of this tenant's nodes (${names.join(', ')}), or omit nodeId`,
-    why: isOwn
+    why: facts.closedToTenant(nodeId)
       ? 'The control plane itself runs on this node, which takes new work from the platform tenant only.'
       : 'The node is not among the nodes that this tenant has enrolled.',
   });
+}
+
+const nodeRule: FactRule = (spec, facts, judged) => {
+  if (spec.nodeId === undefined || !isJudged(judged, ['nodeId'])) return undefined;
+  if (facts.node(spec.nodeId) !== undefined && !facts.closedToTenant(spec.nodeId)) return undefined;
+  if (facts.nodes().length === 0) {
+    return reject('node_candidates_unresolvable', {
+      field: 'nodeId',
+      received: received(spec.nodeId),
+      why: 'No node is registered under this tenant.',
+    });
+  }
+  return notACandidate(spec.nodeId, facts);
 };
 
 function dependenciesOf(spec: DeploymentSpec | undefined): readonly string[] {

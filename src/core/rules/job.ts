@@ -7,7 +7,7 @@ import { received } from '../rejections/redaction.ts';
 import { reject } from '../rejections/reject.ts';
 import type { Rejection } from '../rejections/rejection.ts';
 import { workloadSecretRules } from './deployment.ts';
-import { type DeploymentFacts, volumesRule } from './deployment-facts.ts';
+import { type DeploymentFacts, notACandidate, volumesRule } from './deployment-facts.ts';
 import { commandArgumentsRule, composedLiteralsRule, environmentRule } from './environment.ts';
 import { imageRule } from './image.ts';
 import { nameRule } from './name.ts';
@@ -97,6 +97,7 @@ export interface JobFacts extends DeploymentFacts {
 /** Spec 7.4: a job runs on the node that it names or not at all. */
 function nodeRule({ nodeId }: DeploymentSpec, facts: JobFacts): Rejection | undefined {
   if (nodeId === undefined) return undefined;
+  if (facts.nodes().length > 0 && facts.closedToTenant(nodeId)) return notACandidate(nodeId, facts);
   const reachable = facts.reachable();
   if (reachable.length === 0) {
     return reject('job_node_candidates_unresolvable', {

@@ -48,6 +48,16 @@ async function readyNode(stage: Stage): Promise<string> {
   return name;
 }
 
+/** The machine of the control plane is enrolled, and takes new work from the platform only. */
+const onOwnNode =
+  (fields: Json): Ask =>
+  async (stage) => {
+    const nodeId = stage.plane.config.nodeName;
+    await readyNode(stage);
+    await plantNode(stage, nodeId);
+    return job({ nodeId, ...fields })(stage);
+  };
+
 /** Spec 7.4 and decisions §8: what only jobs have, and that shared rules hold for them too. */
 export const jobCases: readonly Case[] = [
   ...refused('job_invalid', 'kind', {
@@ -135,6 +145,10 @@ export const jobCases: readonly Case[] = [
     'a node of the tenant': async (stage) => job({ nodeId: await readyNode(stage) })(stage),
   }),
   // What a job shares is refused with the codes of deployments.
+  ...refused('node_not_a_placement_candidate', 'nodeId', {
+    "a job on the control plane's own node": onOwnNode({}),
+    "a job with a schedule on the control plane's own node": onOwnNode({ schedule: '0 3 * * *' }),
+  }),
   ...refused('name_required', 'name', { 'a job': job({ name: undefined }) }),
   ...refused('deployment_name_invalid', 'name', { 'a job': job({ name: 'job.x' }) }),
   ...refused('image_required', 'image', { 'a job': job({ image: 'shop/web:latest' }) }),

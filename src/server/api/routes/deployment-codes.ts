@@ -97,7 +97,6 @@ const NOT_OF_JOBS: ReadonlySet<RejectionCode> = new Set<RejectionCode>([
   'healthcheck_duration_invalid',
   'secrets_version_negative',
   'node_candidates_unresolvable',
-  'node_not_a_placement_candidate',
   'depends_on_invalid',
   'depends_on_cycle',
   'ports_invalid',
