@@ -36,7 +36,7 @@ import { TenantClusters } from './placement/tenant-clusters.ts';
 import { createImageCheck } from './registry/check.ts';
 import { createRegistryCredentials } from './registry/credentials.ts';
 import { createDialer } from './registry/dialer.ts';
-import { CredentialWrites } from './secrets/credential-writes.ts';
+import { credentialOf, CredentialWrites } from './secrets/credential-writes.ts';
 import { openSecrets } from './secrets/open.ts';
 import { SecretReferences } from './secrets/references.ts';
 import { openKv } from './store/open.ts';
@@ -112,7 +112,10 @@ export async function startServer({
   });
   const limits = limitsOf(config);
   const access: AccessDependencies = { store, tokenKey, clock, proven: new ProvenTokens() };
-  const credentials = createRegistryCredentials(secrets.store);
+  const credentials = createRegistryCredentials(
+    secrets.store,
+    (tenantId, path) => credentialOf(store.forTenant(tenantId), path)?.record,
+  );
   const references = new SecretReferences(view);
   const credentialWrites = new CredentialWrites(
     secrets.store,

@@ -103,7 +103,7 @@ export async function resolveEnvironment(
 
 /** The version in service: mostly the newest, so that is asked for first. */
 export async function readInService(
-  store: SecretsStore,
+  store: Pick<SecretsStore, 'read' | 'metadata'>,
   tenant: TenantId,
   path: SecretPath,
   record: CredentialRecord,

@@ -26,7 +26,7 @@ import { createRegistryCredentials } from '../../../src/server/registry/credenti
 import { rootKeyFrom } from '../../../src/server/secrets/embedded/root-keys.ts';
 import { createEmbeddedSecrets } from '../../../src/server/secrets/embedded/store.ts';
 import type { SecretsStore } from '../../../src/server/secrets/port.ts';
-import { CredentialWrites } from '../../../src/server/secrets/credential-writes.ts';
+import { credentialOf, CredentialWrites } from '../../../src/server/secrets/credential-writes.ts';
 import { SecretReferences } from '../../../src/server/secrets/references.ts';
 import type { Kv } from '../../../src/server/store/kv.ts';
 import { createMemoryKv } from '../../../src/server/store/memory.ts';
@@ -178,7 +178,10 @@ export class Plane {
     });
     const log = SILENT;
     const { placed, journal, secrets } = this;
-    const credentials = createRegistryCredentials(secrets);
+    const credentials = createRegistryCredentials(
+      secrets,
+      (tenantId, path) => credentialOf(store.forTenant(tenantId), path)?.record,
+    );
     this.reports = new Reports({ store, placed, journal, log, pause });
     this.volumeReports = new VolumeReports({
       store,
