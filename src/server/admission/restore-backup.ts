@@ -4,7 +4,6 @@ import { draftOfBody } from '../../core/contract/deployment-merge.ts';
 import { specOfDraft } from '../../core/contract/deployment-spec.ts';
 import type { BackupContent } from '../../core/model/backup.ts';
 import type { DeploymentSpec } from '../../core/model/deployment.ts';
-import { secretPathText, splitSecretPath } from '../../core/model/secret-path.ts';
 import { canaryAbortedEvent } from '../../core/planner/planned-event.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
