@@ -164,10 +164,17 @@ describe('a credential with hooks', () => {
 
   it('is not promoted while its hook fails, which is told with its output and run again when asked', async () => {
     const { call, database } = await shop('failing');
+    const superuser = 'kept-from-every-answer';
+    const admin = await call('PUT', '/api/v1/secrets/resources/admin', { values: { password: superuser } });
+    expect(admin.status).toBe(201);
+    expect((await call('DELETE', '/api/v1/jobs/db-apply')).status).toBe(200);
+    await job(call, 'db-apply', {
+      secrets: [ENTRY, { ...ENTRY, name: 'ADMIN', vault_path: 'resources/admin' }],
+    });
     await accepted(call, 'stage', 1);
     const { job: works } = database;
     database.job = (_name, env) => {
-      database.output = `could not log in as ${env['DB_user']} with ${env['DB_password']}\n`;
+      database.output = `could not log in as ${env['DB_user']} with ${env['DB_password']} by ${env['ADMIN_password']}\n`;
       return 3;
     };
     const failed = await through(call, 'promote');
@@ -176,7 +183,9 @@ describe('a credential with hooks', () => {
       () => rotate(call, { phase: 'promote' }),
       ({ body }) => body.why.includes('could not log in'),
     );
-    expect(withOutput.body.why).toMatch(/exit code 3.*could not log in as shop_b with \(redacted\)/s);
+    expect(withOutput.body.why).toMatch(
+      /exit code 3.*could not log in as shop_b with \(redacted\) by \(redacted\)/s,
+    );
     const tried = database.runs.length;
     expect((await rotate(call, { phase: 'promote' })).body.code).toBe('rotation_hook_failed');
     expect(database.runs).toHaveLength(tried);
@@ -208,6 +217,18 @@ describe('a credential with hooks', () => {
     await accepted(call, 'stage', 6);
     await accepted(call, 'promote', 7);
     expect(database.clients('web')).toMatchObject([{ DB_user: 'shop_b', DB_user_PREVIOUS: 'shop_a' }]);
+    // A way back that was begun: the old one is not taken away before the new one was made valid again.
+    const undoing = (await rotate(call, { phase: 'abort' })).body.hook.run;
+    await eventually(
+      () => newestRun(call, 'db-apply'),
+      ({ id, state }) => id === undoing && state === 'Succeeded',
+    );
+    const { job: works } = database;
+    database.job = (name, env, roles) => (name === 'db-apply' ? 3 : works(name, env, roles));
+    const refused = await through(call, 'retire');
+    expect([refused.status, refused.body.code]).toEqual([409, 'rotation_hook_failed']);
+    expect(database.runs.at(-1)?.job).toBe('db-apply');
+    expect([...database.roles.keys()].sort()).toEqual(['shop_a', 'shop_b']);
     expect(database.lockedOut).toEqual([]);
   });
 

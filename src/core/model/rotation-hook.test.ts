@@ -10,8 +10,10 @@ describe('what a phase waits for', () => {
     ['stage', both, {}, []],
     ['promote', both, {}, ['applied']],
     ['promote', { revoke: 'db' }, {}, []],
-    ['retire', both, { applied: run('1') }, ['revoked']],
-    ['retire', { apply: 'db' }, { applied: run('1') }, []],
+    ['retire', both, { applied: run('1') }, ['applied', 'revoked']],
+    ['retire', both, {}, ['revoked']],
+    ['retire', { apply: 'db' }, { applied: run('1') }, ['applied']],
+    ['retire', { revoke: 'db' }, { applied: run('1') }, ['revoked']],
     // The way back was begun: what it undid is done again first.
     ['retire', both, { undone: run('2') }, ['applied', 'revoked']],
     ['abort', both, {}, []],

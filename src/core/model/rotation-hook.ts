@@ -51,7 +51,8 @@ export function hooksBefore(
       return apply;
     case 'retire':
       return [
-        ...(asked.undone === undefined ? [] : apply),
+        // After a way back that was begun, what it undid has to be valid again before the old one goes.
+        ...((asked.undone ?? asked.applied) === undefined ? [] : apply),
         ...(hooks.revoke === undefined ? [] : (['revoked'] as const)),
       ];
     case 'abort':

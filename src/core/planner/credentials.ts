@@ -1,10 +1,33 @@
 import type { CredentialRecord, CredentialRotation, MintPolicy } from '../model/credential.ts';
+import type { RotatedVersions } from '../model/deployment.ts';
 import type { CredentialHooks } from '../model/rotation-hook.ts';
+import { stepOf } from '../model/rotation-phase.ts';
 import { parseAnchor, type SecretAnchor } from '../model/secret-anchor.ts';
 import { type HoldingInstance, holds, isHolding, pruned } from './rotation.ts';
 
 /** A document that Berth has no record of yet: whatever the store holds was written by another hand. */
 export const UNKNOWN: CredentialRecord = { current: 0, known: 0 };
+
+/**
+ * A rotation that began before there were records of credentials is known from those who take part; `pins` are of every
+ * deployment that reads the document.
+ */
+export function withPins(
+  record: CredentialRecord,
+  pins: readonly (RotatedVersions | undefined)[],
+): CredentialRecord {
+  const pin = pins.find((one) => one !== undefined);
+  if (pin === undefined || record.current > 0 || record.rotation !== undefined) return record;
+  const { next = pin.current } = pin;
+  const previous = pin.previous ?? pin.current;
+  const isPromoted = pins.every((one) => stepOf(one) === 'promoted');
+  return {
+    ...record,
+    current: isPromoted ? next : previous,
+    known: Math.max(record.known, next, previous),
+    rotation: { phase: isPromoted ? 'promoted' : 'staged', next, previous },
+  };
+}
 
 function isRefused({ refused, writing }: CredentialRecord, version: number): boolean {
   return refused?.includes(version) === true || version === (writing?.expected ?? Number.NaN) + 1;

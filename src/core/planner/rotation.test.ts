@@ -132,6 +132,11 @@ describe('the credential', () => {
       });
   });
 
+  it('does not go back to promoted when a promote is asked for again after a consumer has retired', () => {
+    const before = { ...record, current: 2, rotation: { ...PROMOTED, phase: 'retiring' as const } };
+    expect(advanceCredential(before, 'promote', [{ pin: promoted }], 2)).toEqual(before);
+  });
+
   it('ends with the last one to retire, and nothing that was written meanwhile comes after it', () => {
     const before = { ...record, current: 2, rotation: PROMOTED };
     expect(advanceCredential(before, 'retire', [{ pin: promoted }, {}], 5)).toMatchObject({

@@ -218,7 +218,9 @@ export function advanceCredential(
   switch (phase) {
     case 'promote': {
       const all = deployments.every(({ pin }) => stepOf(pin) === 'promoted');
-      return all ? { ...record, current: next, rotation: { ...rotation, phase: 'promoted' } } : record;
+      // A rollout that is asked for again does not bring back what a consumer has given up.
+      const reached = rotation.phase === 'retiring' ? 'retiring' : 'promoted';
+      return all ? { ...record, current: next, rotation: { ...rotation, phase: reached } } : record;
     }
     case 'retire':
       // Containers have had it since it was staged.

@@ -1,9 +1,10 @@
 import type { CredentialRecord } from '../../core/model/credential.ts';
 import type { SecretPolicy } from '../../core/model/secret-limits.ts';
 import type { SecretPath } from '../../core/model/secret-path.ts';
-import { deliverableVersion, UNKNOWN } from '../../core/planner/credentials.ts';
+import { deliverableVersion } from '../../core/planner/credentials.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
+import { credentialRecord } from '../secrets/credential-holders.ts';
 import { credentialOf, type CredentialWrites, type WriteRefusal } from '../secrets/credential-writes.ts';
 import type { SecretFailure, SecretsStore, SecretValues } from '../secrets/port.ts';
 import type { SecretReferences } from '../secrets/references.ts';
@@ -72,13 +73,13 @@ export interface CredentialFacts {
 }
 
 export async function readCredential(
-  { store, writes }: SecretAdmission,
+  { store, writes, references }: SecretAdmission,
   tenant: TenantStore,
   request: object,
   path: SecretPath,
 ): Promise<CredentialFacts | SecretFailure> {
   const stored = credentialOf(tenant, path);
-  const record = stored?.record ?? UNKNOWN;
+  const record = credentialRecord(references, tenant, path, stored?.record);
   const metadata = await store.metadata(tenant.tenantId, path);
   if (!metadata.ok) return metadata;
   const last = metadata.exists ? metadata.version : (metadata.currentVersion ?? 0);

@@ -9,11 +9,13 @@ import {
   hooksBefore,
   type RotationHooks,
 } from '../../core/model/rotation-hook.ts';
-import { secretPathText } from '../../core/model/secret-path.ts';
+import { secretPathText, splitSecretPath } from '../../core/model/secret-path.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { actorName } from '../journal/journal.ts';
+import { credentialRecord } from '../secrets/credential-holders.ts';
+import { readInService } from '../secrets/resolve.ts';
 import type { Stored } from '../store/collection.ts';
 import { joinId } from '../store/keys.ts';
 import type { TenantStore } from '../store/store.ts';
@@ -188,7 +190,7 @@ async function failedRejection(
   run: Pick<JobRun, 'id' | 'state' | 'message' | 'attempts'>,
 ): Promise<Rejection> {
   const { name } = record.spec;
-  const output = await lastOutput(admission, caller, request, name, run);
+  const output = await lastOutput(admission, caller, request, record, run);
   const said = output === '' ? 'It printed nothing that was kept.' : `Its output ends with: ${output}`;
   return reject('rotation_hook_failed', {
     field: 'phase',
@@ -203,21 +205,34 @@ async function lastOutput(
   { secrets }: Admission,
   { tenant }: Caller,
   { facts, rotation }: HookRequest,
-  job: string,
+  { spec }: JobRecord,
   { id, attempts }: Pick<JobRun, 'id' | 'attempts'>,
 ): Promise<string> {
-  const kept = await tenant.getCold('job-logs', joinId(...jobLogSegments(job, id, attempts)));
+  const kept = await tenant.getCold('job-logs', joinId(...jobLogSegments(spec.name, id, attempts)));
   let text = kept?.record.text.trimEnd() ?? '';
   if (text === '') return '';
+  const own = secretPathText(facts.path);
+  const others = new Set(spec.secrets.map(({ vault_path }) => vault_path).filter((path) => path !== own));
+  const documents = await Promise.all([
+    ...[rotation.next, rotation.previous].map((version) =>
+      secrets.store.read(tenant.tenantId, facts.path, version),
+    ),
+    ...[...others].flatMap((other) => {
+      const path = splitSecretPath(other);
+      const record = path && credentialRecord(secrets.references, tenant, path);
+      return record ? [readInService(secrets.store, tenant.tenantId, path, record)] : [];
+    }),
+  ]);
   const values: string[] = [];
-  for (const version of new Set([rotation.next, rotation.previous])) {
-    const document = await secrets.store.read(tenant.tenantId, facts.path, version);
+  for (const [index, document] of documents.entries()) {
     // What cannot be compared is not shown.
     if (!document.ok) return '';
+    const minted = index < 2 ? facts.record.minted : undefined;
     for (const [key, value] of document.values)
-      if (facts.record.minted?.[key]?.alternate === undefined) values.push(value.reveal());
+      if (minted?.[key]?.alternate === undefined) values.push(value.reveal());
   }
   // The longest first: one value may be a part of another.
-  for (const value of values.sort((a, b) => b.length - a.length)) text = text.replaceAll(value, '(redacted)');
+  for (const value of values.sort((a, b) => b.length - a.length))
+    if (value !== '') text = text.replaceAll(value, '(redacted)');
   return text.length <= SHOWN_OUTPUT ? text : `…${text.slice(-SHOWN_OUTPUT)}`;
 }

@@ -6,7 +6,7 @@ import type { SecretPolicy } from '../../core/model/secret-limits.ts';
 import { type SecretPath, secretPathText, splitSecretPath } from '../../core/model/secret-path.ts';
 import { isSpent, strictestAnchor, writtenCredential } from '../../core/planner/credentials.ts';
 import type { Journal } from '../journal/journal.ts';
-import { rotationConsumers } from '../secrets/credential-holders.ts';
+import { credentialRecord, rotationConsumers } from '../secrets/credential-holders.ts';
 import { credentialId, credentialOf, type CredentialWrites } from '../secrets/credential-writes.ts';
 import type { SecretsStore } from '../secrets/port.ts';
 import type { SecretReferences } from '../secrets/references.ts';
@@ -26,6 +26,7 @@ export interface MaterialOptions {
 interface Held {
   readonly path: SecretPath;
   readonly stored: Stored<CredentialRecord> | undefined;
+  readonly record: CredentialRecord;
 }
 
 /** A rotation that moves meanwhile makes the answer outdated. */
@@ -45,11 +46,11 @@ export async function deliverMaterial(
   const renewed = new Set<string>();
   for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
     const rotation = rotationOf(tenant, instance.record);
-    const held = heldBy(tenant, spec);
+    const held = heldBy(options, tenant, spec);
     const resolved = await resolveEnvironment(secrets, tenant.tenantId, spec, {
       rotation,
       namespaces: policy.namespaces,
-      credential: (path) => held.get(secretPathText(path))?.stored?.record,
+      credential: (path) => held.get(secretPathText(path))?.record,
     });
     if (!resolved.ok || held.size === 0) return resolved;
     const spent = spentOf(options, tenant, instance, held, resolved, renewed);
@@ -75,11 +76,18 @@ function rotationOf(tenant: TenantStore, { deployment, once }: InstanceRecord): 
   return { secrets: { [hook.path]: { current: hook.current, previous: hook.previous } } };
 }
 
-function heldBy(tenant: TenantStore, spec: DeploymentSpec): ReadonlyMap<string, Held> {
+function heldBy(
+  { references }: MaterialOptions,
+  tenant: TenantStore,
+  spec: DeploymentSpec,
+): ReadonlyMap<string, Held> {
   return new Map(
     spec.secrets.flatMap(({ vault_path }) => {
       const path = splitSecretPath(vault_path);
-      return path === undefined ? [] : [[vault_path, { path, stored: credentialOf(tenant, path) }] as const];
+      if (path === undefined) return [];
+      const stored = credentialOf(tenant, path);
+      const record = credentialRecord(references, tenant, path, stored?.record);
+      return [[vault_path, { path, stored, record }] as const];
     }),
   );
 }
@@ -98,11 +106,10 @@ async function recorded(
   resolved: Resolved,
 ): Promise<boolean> {
   const transaction = tenant.transaction().expect('instances', instance.id, instance);
-  for (const [text, { path, stored }] of held) {
+  for (const [text, { path, stored, record }] of held) {
     transaction.expect('credentials', credentialId(path), stored);
     const current = resolved.versions[text]?.current;
-    if (stored === undefined || current === undefined || !isApart(resolved, text)) continue;
-    const { record } = stored;
+    if (current === undefined || !isApart(resolved, text)) continue;
     const isFirst = record.minted !== undefined && record.handed !== current && record.current === current;
     if (record.rotation !== undefined || isFirst)
       transaction.put('credentials', credentialId(path), isFirst ? { ...record, handed: current } : record);

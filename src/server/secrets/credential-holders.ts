@@ -1,11 +1,31 @@
+import type { CredentialRecord } from '../../core/model/credential.ts';
 import type { InstanceObservation } from '../../core/model/instance.ts';
 import { jobOfOwner, jobOwner } from '../../core/model/job.ts';
 import { pinOf } from '../../core/model/rotation-phase.ts';
 import { type SecretPath, secretPathText } from '../../core/model/secret-path.ts';
+import { UNKNOWN, withPins } from '../../core/planner/credentials.ts';
 import type { HoldingInstance, RotationConsumer } from '../../core/planner/rotation.ts';
 import { joinId } from '../store/keys.ts';
 import type { TenantStore } from '../store/store.ts';
+import { credentialOf } from './credential-writes.ts';
 import type { SecretReferences } from './references.ts';
+
+/** What is known of the credential, whether or not it has a record yet. */
+export function credentialRecord(
+  references: SecretReferences,
+  tenant: TenantStore,
+  path: SecretPath,
+  record: CredentialRecord = credentialOf(tenant, path)?.record ?? UNKNOWN,
+): CredentialRecord {
+  if (record.current > 0) return record;
+  const vault_path = secretPathText(path);
+  const pins = references.deployments(tenant.tenantId, path).flatMap((name) => {
+    const stored = tenant.get('deployments', joinId(name))?.record;
+    const entry = stored?.spec.secrets.find((one) => one.vault_path === vault_path);
+    return entry === undefined ? [] : [pinOf(stored?.rotation, entry)];
+  });
+  return withPins(record, pins);
+}
 
 /** A run of a job is over when it ends; a deployment's container is started again as it is. */
 function startsAgain(seen: InstanceObservation | undefined): boolean {

@@ -155,6 +155,15 @@ export class SecretReferences {
     );
   }
 
+  /** Names of the deployments that read the path. */
+  deployments(tenantId: TenantId, { label, namespace }: SecretPath): readonly string[] {
+    const found = new Set<string>();
+    for (const [reader, reading] of this.#tenants.get(tenantId)?.get(label) ?? [])
+      if (reading.namespace === namespace && jobOfOwner(reader) === undefined)
+        found.add(deploymentOf(reader));
+    return [...found];
+  }
+
   consumers(tenantId: TenantId, label: string): readonly SecretConsumer[] {
     const readings = this.#tenants.get(tenantId)?.get(label) ?? new Map<string, Reading>();
     const listed = new Map<string, SecretConsumer>();
