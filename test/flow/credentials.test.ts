@@ -139,6 +139,27 @@ describe('a credential with two consumers', () => {
     for (const name of [web, api, late]) expect(held(name)).toEqual({ DB_password: 'two' });
   });
 
+  it('takes no variable of a name that its rotation delivers, and does so again afterwards', async () => {
+    const label = await document();
+    const [web, other] = [await consumer(label), await consumer(label)];
+    const put = async (name: string, body: Json) => {
+      const answer = await shop.call('PUT', `/api/v1/deployments/${name}`, body);
+      return [answer.status, answer.body.code, answer.body.field];
+    };
+    const environment = { DB_password_PREVIOUS: 'https://example.org' };
+    await accepted(rotate(web, 'stage', { values: { password: 'two' } }), web);
+    const refused = [422, 'secret_environment_collision', 'environment.DB_password_PREVIOUS'];
+    expect(await put(web, { environment })).toEqual(refused);
+    expect(
+      await put(web, { composedEnvironment: { DB_password_NEXT: `x{{secret.${label}.password}}` } }),
+    ).toEqual([422, 'secret_environment_collision', 'composedEnvironment.DB_password_NEXT']);
+    // Whoever takes no part is given no such name.
+    expect(await put(other, { environment })).toEqual([200, undefined, undefined]);
+    expect(await put(web, { replicas: 0 })).toEqual([200, undefined, undefined]);
+    await accepted(rotate(web, 'abort'), web);
+    expect(await put(web, { environment })).toEqual([200, undefined, undefined]);
+  });
+
   it.each(['stage', 'promote'])('goes back from %s', async (last) => {
     const label = await document();
     const [web, api] = [await consumer(label), await consumer(label)];

@@ -31,7 +31,13 @@ import { addSupersededCanary, canaryWarnings } from './canary-stored.ts';
 import { imageAnswer } from './image-answer.ts';
 import { scaledWarnings, withinStoredPolicy } from './scaled-replicas.ts';
 import { type PlannedMaterial, planMaterial } from './secret-material.ts';
-import { claimLabels, knownKeys, referenceWarnings, secretRejection } from './secret-references.ts';
+import {
+  claimLabels,
+  knownKeys,
+  referenceWarnings,
+  rotatingCollision,
+  secretRejection,
+} from './secret-references.ts';
 
 export interface DeploymentWrite {
   readonly admitted: AdmittedDraft;
@@ -132,6 +138,7 @@ export async function admitSpec(
     : undefined;
   const stateful =
     (known && (await secretRejection(admission.secrets, tenant, draft, spec, before, known))) ??
+    (known && rotatingCollision(tenant, draft, spec, known)) ??
     deploymentFactsRejection(spec, deploymentFacts(admission, caller, spec.name), judged);
   if (stateful) return asSent(stateful, alterations);
   const image = await imageAnswer(admission, caller, spec, before);

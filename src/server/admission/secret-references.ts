@@ -2,10 +2,12 @@ import type { DeploymentDraft } from '../../core/contract/deployment-body.ts';
 import type { SecretBearingDraft } from '../../core/contract/secret-draft.ts';
 import type { Warning } from '../../core/model/announcement.ts';
 import type { DeploymentSpec } from '../../core/model/deployment.ts';
+import { pinOf } from '../../core/model/rotation-phase.ts';
 import { type SecretPath, secretPathText, splitSecretPath } from '../../core/model/secret-path.ts';
 import type { VolumeType } from '../../core/model/volume.ts';
+import { carryRotation } from '../../core/planner/rotation.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
-import type { KnownKeys } from '../../core/rules/secrets/collision.ts';
+import { checkStagedCollisions, type KnownKeys } from '../../core/rules/secrets/collision.ts';
 import { missingReferenceWarnings } from '../../core/rules/secrets/missing.ts';
 import { statefulSecretRules } from '../../core/rules/secrets/list.ts';
 import { checkSplitAcross } from '../../core/rules/secrets/path.ts';
@@ -86,6 +88,20 @@ export async function secretRejection(
     if (rejection) return rejection;
   }
   return undefined;
+}
+
+/** A deployment in the middle of a rotation takes no variable of a name that the rotation delivers. */
+export function rotatingCollision(
+  tenant: TenantStore,
+  draft: DeploymentDraft,
+  spec: DeploymentSpec,
+  { keys }: KnownDocuments,
+): Rejection | undefined {
+  const stored = tenant.get('deployments', joinId(spec.name))?.record;
+  const rotation = carryRotation(stored?.rotation, stored?.spec.secrets ?? [], spec.secrets);
+  const rotating = spec.secrets.filter((entry) => pinOf(rotation, entry) !== undefined);
+  const staged = new Set(rotating.map(({ vault_path }) => vault_path));
+  return checkStagedCollisions(draft as SecretBearingDraft, keys, staged, 'write');
 }
 
 /**

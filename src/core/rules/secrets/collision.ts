@@ -37,24 +37,29 @@ export function checkCollisions(
   return undefined;
 }
 
-/** The names that a rotation of these paths adds, against everything that the workload is given beside. */
+/**
+ * The names that a rotation of these paths adds, against everything that the workload is given beside: when it is staged, and
+ * when the workload is written while it takes part.
+ */
 export function checkStagedCollisions(
   spec: SecretBearingDraft,
   known: KnownKeys,
   staged: ReadonlySet<string>,
+  asked: 'stage' | 'write' = 'stage',
 ): Rejection | undefined {
-  const owners = new Map([...claims(spec, known)].map((claim) => [claim.variable, claim.by]));
+  const owners = new Map([...claims(spec, known)].map((claim) => [claim.variable, claim]));
   for (const { variable, by } of stagedClaims(spec, known, staged)) {
     const owner = owners.get(variable);
-    if (owner !== undefined && owner !== by) {
+    if (owner !== undefined && owner.by !== by) {
       return reject('secret_environment_collision', {
-        field: 'phase',
-        received: 'stage',
+        ...(asked === 'stage'
+          ? { field: 'phase', received: 'stage' }
+          : { field: owner.field, received: owner.shown }),
         expected: `no other source of ${variable} in ${spec.name ?? 'the deployment'}`,
-        why: `During the rotation ${variable} is delivered by ${by}, and ${owner} delivers it already; one would hide the other.`,
+        why: `During the rotation ${variable} is delivered by ${by}, and ${owner.by} delivers it already; one would hide the other.`,
       });
     }
-    owners.set(variable, by);
+    owners.set(variable, { variable, by, field: 'secrets', shown: '(a rotation)' });
   }
   return undefined;
 }
