@@ -85,6 +85,7 @@ beforeAll(async () => {
     `/volumes/${volume}`,
     '/recommendations',
     '/secrets',
+    '/secrets/resources/db',
     '/networks',
     '/jobs',
     '/jobs/report',
@@ -167,6 +168,7 @@ describe('every page of a record', () => {
       ['/nodes', 'Enrol a node'],
       ['/volumes', 'New volume'],
       ['/secrets', 'Write a secret'],
+      ['/secrets/resources/db', 'Stage the new credential'],
       ['/jobs/report', 'Run now'],
       ['/backups', 'Take a backup'],
     ] as const) {
@@ -294,8 +296,8 @@ describe('secrets', () => {
     await row.getByText('written').waitFor();
     expect(await page.content()).not.toContain(SECRET);
     await page.getByRole('region', { name: 'Who reads what' }).getByText('job report').waitFor();
-    await page.getByRole('button', { name: 'resources/db', exact: true }).click();
-    await page.getByRole('dialog').getByText('pg', { exact: true }).waitFor();
+    await page.getByRole('link', { name: 'resources/db', exact: true }).click();
+    await page.getByRole('list', { name: 'Consumers' }).getByText('pg', { exact: true }).waitFor();
     await page.goto('about:blank');
     for (const body of await Promise.all(bodies)) expect(body).not.toContain(SECRET);
     expect(complaints).toEqual([]);

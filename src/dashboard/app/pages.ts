@@ -118,6 +118,11 @@ export const PAGES: readonly Page[] = [
     component: lazyRouteComponent(() => import('../features/secrets/secrets-page.tsx'), 'SecretsPage'),
   },
   {
+    path: '/secrets/$namespace/$name',
+    title: 'Secret',
+    component: lazyRouteComponent(() => import('../features/secrets/secret-page.tsx'), 'SecretPage'),
+  },
+  {
     path: '/networks',
     title: 'Networks',
     nav: { group: 'Platform', icon: 'network' },

@@ -3,6 +3,7 @@ import type {
   DeploymentPhase,
   DeploymentSpec,
   InstanceView,
+  RotatedVersions,
   RotationPhase,
 } from '../../core/model/deployment.ts';
 import type { ArchiveChange, EventRecord } from '../../core/model/event.ts';
@@ -29,7 +30,12 @@ export interface Deployment extends DeploymentSpec {
     readonly healthy: number;
     readonly updated: number;
     readonly secretsVersion: number;
-    readonly rotation: { readonly phase: RotationPhase | null; readonly next: RotationPhase };
+    readonly rotation: {
+      readonly phase: RotationPhase | null;
+      readonly next: RotationPhase;
+      /** By path, while it takes part in the rotation of any. */
+      readonly delivered?: Readonly<Record<string, RotatedVersions>>;
+    };
     readonly instances: readonly InstanceView[];
     readonly canary?: {
       readonly image: string;

@@ -14,7 +14,7 @@ import { TimeAgo, useNow } from '../../components/time-ago.tsx';
 import { useToast } from '../../components/toast.tsx';
 import { count, dateTime } from '../../lib/format.ts';
 import { isUnderWay, type Job, jobPath, type Run, useJob } from './job-queries.ts';
-import { RunBadge } from './run-badge.tsx';
+import { RunBadge } from '../../components/run-badge.tsx';
 import { runTime } from './run-time.ts';
 
 function Actions({ job }: { readonly job: Job }) {

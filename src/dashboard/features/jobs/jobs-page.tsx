@@ -8,7 +8,7 @@ import { RowLink } from '../../components/row-link.tsx';
 import { TimeAgo } from '../../components/time-ago.tsx';
 import { dateTime } from '../../lib/format.ts';
 import { type Job, useJobs } from './job-queries.ts';
-import { RunBadge } from './run-badge.tsx';
+import { RunBadge } from '../../components/run-badge.tsx';
 
 const COLUMNS: readonly Column<Job>[] = [
   {

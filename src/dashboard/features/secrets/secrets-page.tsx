@@ -7,34 +7,27 @@ import type { Column } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Page, Panel } from '../../components/page.tsx';
 import { RecordTable } from '../../components/record-table.tsx';
+import { RowLink } from '../../components/row-link.tsx';
 import { count } from '../../lib/format.ts';
 import { useDeployments } from '../deployments/deployment-queries.ts';
 import { GraphView } from './graph-view.tsx';
 import { sourcesOf } from './readers.ts';
-import { SecretDialog } from './secret-dialog.tsx';
-import { type SecretPath, useSecretPaths } from './secret-queries.ts';
+import { secretPage, type SecretPath, useSecretPaths } from './secret-queries.ts';
 import { WriteSecret } from './write-secret.tsx';
 
 /** More than this is not read in a drawing. */
 const MAX_DRAWN = 40;
 
-function columnsOf(
-  onOpen: (path: SecretPath) => void,
-  onWrite: ((path: SecretPath) => void) | undefined,
-): readonly Column<SecretPath>[] {
+function columnsOf(onWrite: ((path: SecretPath) => void) | undefined): readonly Column<SecretPath>[] {
   return [
     {
       title: 'Path',
       width: '30%',
       sortBy: ({ path }) => path,
       cell: (row) => (
-        <button
-          type="button"
-          onClick={() => onOpen(row)}
-          className="font-mono text-xs font-medium hover:text-accent hover:underline"
-        >
-          {row.path}
-        </button>
+        <RowLink to={secretPage(row)}>
+          <span className="font-mono text-xs">{row.path}</span>
+        </RowLink>
       ),
     },
     {
@@ -106,25 +99,14 @@ function Graph({ paths }: { readonly paths: readonly SecretPath[] }) {
   );
 }
 
-type Open =
-  | { readonly kind: 'write'; readonly path?: SecretPath }
-  | { readonly kind: 'look'; readonly path: SecretPath };
-
 export function SecretsPage() {
   const { can } = useSession();
   const { data, error } = useSecretPaths();
-  const [open, setOpen] = useState<Open>();
+  const [open, setOpen] = useState<{ readonly path?: SecretPath }>();
   const mayWrite = can('secrets.write');
-  const columns = useMemo(
-    () =>
-      columnsOf(
-        (path) => setOpen({ kind: 'look', path }),
-        mayWrite ? (path) => setOpen({ kind: 'write', path }) : undefined,
-      ),
-    [mayWrite],
-  );
+  const columns = useMemo(() => columnsOf(mayWrite ? (path) => setOpen({ path }) : undefined), [mayWrite]);
   const write = mayWrite ? (
-    <Button tone="primary" icon="plus" onClick={() => setOpen({ kind: 'write' })}>
+    <Button tone="primary" icon="plus" onClick={() => setOpen({})}>
       Write a secret
     </Button>
   ) : null;
@@ -151,13 +133,12 @@ export function SecretsPage() {
         }
       />
       {data === undefined || data.length === 0 ? null : <Graph paths={data} />}
-      {open?.kind === 'write' ? (
+      {open === undefined ? null : (
         <WriteSecret
           onClose={close}
           {...(open.path === undefined ? {} : { namespace: open.path.namespace, name: open.path.name })}
         />
-      ) : null}
-      {open?.kind === 'look' ? <SecretDialog path={open.path} onClose={close} /> : null}
+      )}
     </Page>
   );
 }

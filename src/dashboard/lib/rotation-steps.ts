@@ -1,4 +1,4 @@
-import type { RotationPhase } from '../../../core/model/deployment.ts';
+import type { RotationPhase } from '../../core/model/deployment.ts';
 
 export type CredentialState = 'in use' | 'valid' | 'not yet' | 'may be revoked';
 
