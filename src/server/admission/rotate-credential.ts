@@ -7,6 +7,7 @@ import {
   nextOfCredential,
 } from '../../core/model/credential.ts';
 import type { DeploymentRecord, RotationPhase } from '../../core/model/deployment.ts';
+import type { CredentialHooks } from '../../core/model/rotation-hook.ts';
 import { ROTATION_PHASES, stepOf } from '../../core/model/rotation-phase.ts';
 import { type SecretPath, secretPathText } from '../../core/model/secret-path.ts';
 import { isRolled, type RotationConsumer } from '../../core/planner/rotation.ts';
@@ -123,7 +124,7 @@ async function attempt(
   const moved = movingOf(caller, phase, rotation, consumers, deployments);
   if (isRejection(moved)) return moved;
   const { moving, isRetry } = moved;
-  if (moving.length > MAX_TOGETHER) return tooMany(phase, path, moving.length);
+  if (moving.length > MAX_TOGETHER) return tooMany(phase, path, moving.length, facts.record.hooks);
   const material = draft as SentMaterial;
   const malformed = materialRejection(admission, phase, material);
   if (malformed) return malformed;
@@ -188,10 +189,18 @@ function waitAnswer(
   return { answer, transaction };
 }
 
-function tooMany(phase: RotationPhase, path: SecretPath, count: number): Rejection {
+function tooMany(
+  phase: RotationPhase,
+  path: SecretPath,
+  count: number,
+  hooks: CredentialHooks | undefined,
+): Rejection {
+  const oneByOne = `${phase} of the deployments one by one: POST /api/v1/deployments/{name}/secrets/rotate`;
   return transitionInvalid(
     phase,
-    `${phase} of the deployments one by one: POST /api/v1/deployments/{name}/secrets/rotate`,
+    hooks === undefined
+      ? oneByOne
+      : `${oneByOne}, after the hooks were removed (PUT /api/v1/secrets/${secretPathText(path)}/hooks with {}) and with their jobs run by hand; or fewer deployments that share it`,
     `${secretPathText(path)} is read by ${count} deployments, and at most ${MAX_TOGETHER} are moved in one commit.`,
   );
 }

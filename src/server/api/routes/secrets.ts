@@ -224,7 +224,7 @@ export function secretRoutes(admission: Admission): Route[] {
       path: '/api/v1/secrets/{namespace}/{name}/hooks',
       summary: 'Replace the jobs that the rotation of a credential runs',
       tag: 'Secrets',
-      permission: 'deploy',
+      permission: 'secrets.write',
       tenant: 'credential',
       body: { shape: hooksBody },
       codes: [
