@@ -3,6 +3,7 @@ import type * as Alterations from '../../src/core/alterations/deployment.ts';
 import type * as Merge from '../../src/core/contract/deployment-merge.ts';
 import type * as Credentials from '../../src/core/planner/credentials.ts';
 import type * as Delivery from '../../src/core/planner/delivery.ts';
+import type * as InstanceStates from '../../src/core/planner/instance-state.ts';
 import type * as Rotation from '../../src/core/planner/rotation.ts';
 import type * as VolumeFacts from '../../src/core/planner/volume-facts.ts';
 import type * as ShellStatus from '../../src/core/rules/shell/status.ts';
@@ -49,6 +50,7 @@ vi.mock('../../src/core/planner/credentials.ts', async (original) =>
   plantable(
     await original<typeof Credentials>(),
     'isDeliverable',
+    'isSpent',
     'strictestAnchor',
     'mintedAfter',
     'beginRotation',
@@ -56,6 +58,9 @@ vi.mock('../../src/core/planner/credentials.ts', async (original) =>
 );
 vi.mock('../../src/core/planner/delivery.ts', async (original) =>
   plantable(await original<typeof Delivery>(), 'planDelivery'),
+);
+vi.mock('../../src/core/planner/instance-state.ts', async (original) =>
+  plantable(await original<typeof InstanceStates>(), 'instanceState'),
 );
 vi.mock('../../src/core/planner/volume-facts.ts', async (original) =>
   plantable(await original<typeof VolumeFacts>(), 'removedBy'),
@@ -115,6 +120,36 @@ const MISTAKES: readonly Mistake[] = [
       instead<typeof Rotation.refuseMove>(
         'refuseMove',
         (real) => (rotation, phase, moving) => real(rotation, phase, moving, moving),
+      ),
+  },
+  {
+    name: 'who reads the credential no more is not asked either',
+    law: /^never zero valid/,
+    from: 790,
+    plant: () =>
+      instead<typeof Rotation.refuseMove>(
+        'refuseMove',
+        (real) => (rotation, phase, moving, all) =>
+          real(
+            rotation,
+            phase,
+            moving,
+            all.filter(({ left }) => left !== true),
+          ),
+      ),
+  },
+  {
+    name: 'generated material outlives its containers',
+    law: /^new material for a new process/,
+    plant: () => instead<typeof Credentials.isSpent>('isSpent', () => () => false),
+  },
+  {
+    name: 'material is made anew while others hold it',
+    law: /^one version at a time/,
+    plant: () =>
+      instead<typeof Credentials.isSpent>(
+        'isSpent',
+        (real) => (record, inService, anchor) => real(record, inService, anchor, []),
       ),
   },
   {
@@ -226,6 +261,17 @@ const MISTAKES: readonly Mistake[] = [
     name: 'any path can be mounted',
     law: /^forms/,
     plant: () => instead<typeof Volumes.volumeMountsRule>('volumeMountsRule', () => () => undefined),
+  },
+  {
+    name: 'what residency no longer allows stays where it is',
+    law: /^residency/,
+    plant: () =>
+      instead<typeof InstanceStates.instanceState>(
+        'instanceState',
+        (real) =>
+          (record, { misplacedOf: _unasked, ...input }) =>
+            real(record, input),
+      ),
   },
   {
     name: "a reader's residency takes copies away",
