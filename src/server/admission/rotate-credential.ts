@@ -24,7 +24,7 @@ import type { CredentialFacts } from './credential-facts.ts';
 import { writeTransaction } from './deployment-write.ts';
 import { isFailedRollout, phaseField, transitionInvalid } from './rotate-secrets.ts';
 import { awaitHooks, type HookWait } from './rotation-hooks.ts';
-import { materialRejection, movedDeployment, planMoves, readMove, rotationOf } from './rotation-moves.ts';
+import { materialRejection, movedDeployment, planMoves, readMove } from './rotation-moves.ts';
 import type { SentMaterial } from './secret-material.ts';
 import { secretPathRejection, versionsOf } from './write-secret.ts';
 
@@ -110,7 +110,7 @@ async function attempt(
   const read = await readMove(admission, caller, path);
   if (isRejection(read)) return read;
   const { facts, consumers } = read;
-  const rotation = rotationOf(facts, consumers);
+  const { rotation } = facts.record;
   const phase = ROTATION_PHASES.find((one) => one === draft.phase);
   if (phase === undefined) {
     const next = nextOfCredential(rotation);

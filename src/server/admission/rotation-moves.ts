@@ -53,18 +53,6 @@ export interface PlannedMoves {
   readonly include: (transaction: Transaction) => void;
 }
 
-/** Rotations that began before there was a record of the credential are known from those who take part. */
-export function rotationOf(
-  { record }: CredentialFacts,
-  consumers: readonly RotationConsumer[],
-): CredentialRotation | undefined {
-  if (record.rotation !== undefined) return record.rotation;
-  const pin = consumers.find((consumer) => consumer.pin !== undefined)?.pin;
-  if (pin === undefined) return undefined;
-  if (pin.next !== undefined) return { phase: 'staged', next: pin.next, previous: pin.current };
-  return { phase: 'staged', next: pin.current, previous: pin.previous ?? pin.current };
-}
-
 export async function readMove(
   admission: Admission,
   caller: Caller,
@@ -156,7 +144,7 @@ interface Decided {
 function refusalOf(move: Move, phase: RotationPhase): Rejection | undefined {
   const { facts, consumers, moving } = move;
   const movers = consumers.filter((one) => isRolled(one) && moving.includes(one.name));
-  const refusal = refuseMove(rotationOf(facts, consumers), phase, movers, consumers);
+  const refusal = refuseMove(facts.record.rotation, phase, movers, consumers);
   return refusal && rotationRejection(refusal, phase);
 }
 
@@ -188,15 +176,15 @@ function decideStage(
   material: SentMaterial,
   decided: Decided,
 ): Rejection | undefined {
-  const { facts, consumers } = move;
+  const { facts } = move;
   const { path, record, versions, newest } = facts;
   const text = secretPathText(path);
   decided.warnings.push(...sharedWarnings(move));
-  const running = rotationOf(facts, consumers);
+  const running = record.rotation;
   if (running !== undefined) {
     if (material.values ?? material.generate) return rotationInProgress(path, 'phase');
     decided.rotations.set(text, running);
-    decided.records.set(text, { ...record, rotation: running });
+    decided.records.set(text, record);
     return undefined;
   }
   if (facts.inService === 0) return missingDocument(path);
@@ -253,13 +241,13 @@ export async function planMoves(
       if (rejection) return rejection;
       continue;
     }
-    const { facts, consumers } = move;
+    const { facts } = move;
     const text = secretPathText(facts.path);
-    const rotation = rotationOf(facts, consumers);
+    const { rotation } = facts.record;
     if (rotation === undefined) continue;
     const after = consumersAfter(move, phase, rotation);
     decided.rotations.set(text, rotation);
-    decided.records.set(text, advanceCredential({ ...facts.record, rotation }, phase, after, facts.newest));
+    decided.records.set(text, advanceCredential(facts.record, phase, after, facts.newest));
   }
   const collision = phase === 'stage' ? await stagedCollision(admission, caller, moves, material) : undefined;
   return collision ?? applyMoves(admission, caller, moves, decided);
