@@ -6,7 +6,7 @@ import type { Identity } from './identity.ts';
 import { type Log, messageOf } from './log.ts';
 import { Loop } from './loop.ts';
 import { Networks } from './networks.ts';
-import { type NodeFacts, nodeFacts } from './node-facts.ts';
+import { AGENT_FEATURES, type NodeFacts, nodeFacts } from './node-facts.ts';
 import { ownership } from './own-labels.ts';
 import { Reporter } from './reporter.ts';
 import { Session, type SessionMessage } from './session.ts';
@@ -144,7 +144,11 @@ export class Agent {
 
   #nodeFacts(info: EngineInfo): NodeFacts {
     const { labels, version, volumeEngines } = this.#options;
-    return { ...nodeFacts(info, labels, version), volumeEngines: volumeEngines.map(({ name }) => name) };
+    return {
+      ...nodeFacts(info, labels, version),
+      volumeEngines: volumeEngines.map(({ name }) => name),
+      features: AGENT_FEATURES,
+    };
   }
 
   /** The engine may have been upgraded or its machine changed since the last session. */

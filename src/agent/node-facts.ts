@@ -1,3 +1,4 @@
+import { CONFINEMENT_FEATURE } from '../core/model/confinement.ts';
 import { formatBytes } from '../core/model/quantity.ts';
 import { LABEL_DOMAIN } from '../core/model/labels.ts';
 import type { NodeCapacity } from '../core/model/node.ts';
@@ -11,7 +12,11 @@ export interface NodeFacts {
   readonly engine: { readonly kind: string; readonly version: string };
   readonly agentVersion: string;
   readonly volumeEngines?: readonly string[];
+  readonly features?: readonly string[];
 }
+
+/** What control planes may ask of this agent and not of an older one. */
+export const AGENT_FEATURES: readonly string[] = [CONFINEMENT_FEATURE];
 
 export function nodeFacts(
   info: EngineInfo,

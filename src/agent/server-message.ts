@@ -115,9 +115,19 @@ function isAssignedContainer(value: unknown): boolean {
     isTexts(one['environment']) &&
     isTexts(one['labels']) &&
     (one['command'] === undefined || isListOf(one['command'], isText)) &&
+    isConfinement(one) &&
     (one['healthCheck'] === undefined || isListOf(check['command'], isText)) &&
     isListOf(one['ports'], (port) => isCount(fields(port)['container'])) &&
     isListOf(one['mounts'], (mount) => isText(fields(mount)['kind']) && isText(fields(mount)['target']))
+  );
+}
+
+function isConfinement({ user, readOnlyRootFilesystem, capabilities }: Fields): boolean {
+  const drop = fields(capabilities)['drop'];
+  return (
+    (user === undefined || isText(user)) &&
+    (readOnlyRootFilesystem === undefined || typeof readOnlyRootFilesystem === 'boolean') &&
+    (drop === undefined || isListOf(drop, isText))
   );
 }
 

@@ -61,6 +61,13 @@ const DEPLOYMENT: readonly Row[] = [
     body: (secretsVersion) => ({ secretsVersion }),
     fits: [5],
   },
+  { field: 'user', code: 'user_invalid', body: (user) => ({ user }), fits: TEXT },
+  {
+    field: 'capabilities.drop',
+    code: 'capability_unknown',
+    body: (drop) => ({ capabilities: { drop } }),
+    fits: [[]],
+  },
   { field: 'nodeId', code: 'node_not_a_placement_candidate', body: (nodeId) => ({ nodeId }), fits: TEXT },
   { field: 'healthCheck.type', code: 'healthcheck_type_unsupported', body: check('type') },
   { field: 'healthCheck.command', code: 'healthcheck_command_missing', body: check('command') },

@@ -148,6 +148,7 @@ describe('enrolment', () => {
       platform: 'linux/amd64',
       agentVersion: '0.1.0',
       volumeEngines: [],
+      features: [],
       lastSeenAt: null,
     });
   });

@@ -283,6 +283,51 @@ describe.each(['docker', 'podman'] as const)('engine on %s', (kind) => {
     expect((await output(id, 'ls', '/sys/class/net')).split('\n').filter(Boolean)).toEqual(['lo']);
   });
 
+  const WRITES = `for f in /x /etc/x /tmp/x /run/x; do if touch $f 2>/dev/null; then echo "$f written"; else echo "$f refused"; fi; done`;
+
+  it('takes away what a workload gives up, and leaves it /tmp and /run', async () => {
+    const id = await run({ user: '1000:1000', readOnlyRoot: true, dropCapabilities: ['ALL'] });
+    const status = await output(id, 'cat', '/proc/self/status');
+    expect(status).toMatch(/Uid:\s+1000\s+1000\s+1000\s+1000/);
+    expect(status).toMatch(/Gid:\s+1000\s+1000\s+1000\s+1000/);
+    for (const set of ['Inh', 'Prm', 'Eff', 'Bnd', 'Amb'])
+      expect(status).toMatch(new RegExp(`Cap${set}:\\s+0{16}`));
+    expect((await output(id, 'sh', '-c', WRITES)).trim().split('\n')).toEqual([
+      '/x refused',
+      '/etc/x refused',
+      '/tmp/x written',
+      '/run/x written',
+    ]);
+    // As the process that the engine itself started, not only what is run beside it.
+    const seen = await output(id, 'sh', '-c', 'cat /proc/[0-9]*/status | grep -E "^(Uid|CapEff)" | sort -u');
+    expect(seen).toMatch(/^CapEff:\s+0{16}\nUid:\s+1000\s+1000\s+1000\s+1000\n$/);
+  });
+
+  it('takes away single capabilities, and all of them from a user other than root', async () => {
+    const id = await run({ dropCapabilities: ['SETUID', 'cap_setgid'] });
+    const mask = (BigInt(`0x${CAPABILITY_MASK}`) & ~0b1100_0000n).toString(16).padStart(16, '0');
+    expect(await output(id, 'cat', '/proc/self/status')).toMatch(new RegExp(`CapEff:\\s+${mask}`));
+    const other = await run({ user: 'nobody' });
+    const status = await output(other, 'cat', '/proc/self/status');
+    expect(status).toMatch(/Uid:\s+65534/);
+    expect(status).toMatch(/CapEff:\s+0{16}/);
+    // Any port is open to it, on either engine.
+    await output(other, 'sh', '-c', 'httpd -p 80 && wget -q -O /dev/null http://127.0.0.1/etc/passwd');
+    await expect(run({ user: 'stranger' })).rejects.toThrow(/stranger/);
+  });
+
+  it('gives no capability to the user of an image', async () => {
+    await buildTestImage(daemon, 'berth.test/nobody:1', { changes: ['USER nobody'] });
+    const id = await run({ image: 'berth.test/nobody:1' });
+    const status = await output(id, 'cat', '/proc/self/status');
+    expect(status).toMatch(/Uid:\s+65534/);
+    expect(status).toMatch(/CapEff:\s+0{16}/);
+    const root = await run({ image: 'berth.test/nobody:1', user: '0' });
+    expect(await output(root, 'cat', '/proc/self/status')).toMatch(
+      new RegExp(`CapEff:\\s+${CAPABILITY_MASK}`),
+    );
+  });
+
   it('mounts what is asked for, and removes anonymous volumes only', async () => {
     const source = join(daemon.folder, 'bound');
     await mkdir(source);

@@ -43,6 +43,7 @@ describe('container body', () => {
         Privileged: false,
         CapDrop: ['ALL'],
         CapAdd: CAP_ADD,
+        ReadonlyRootfs: false,
         SecurityOpt: ['no-new-privileges'],
         PidsLimit: 4096,
         PidMode: '',
@@ -130,6 +131,50 @@ describe('container body', () => {
           '53/udp': [{ HostPort: '53' }],
         },
         LogConfig: { Type: 'k8s-file', Config: { 'max-size': '30m' } },
+      },
+    });
+  });
+
+  const capabilitiesOf = (part: Partial<ContainerSpec>) =>
+    (containerBody({ ...PLAIN, ...part }, 'podman') as { HostConfig: { CapAdd: string[] } }).HostConfig
+      .CapAdd;
+
+  it('leaves out the capabilities that are given up', () => {
+    expect(capabilitiesOf({ dropCapabilities: ['CHOWN', 'cap_setuid', 'NET_RAW'] })).toEqual(
+      CAP_ADD.filter((one) => one !== 'CAP_CHOWN' && one !== 'CAP_SETUID'),
+    );
+    expect(capabilitiesOf({ dropCapabilities: ['ALL'] })).toEqual([]);
+    expect(() => capabilitiesOf({ dropCapabilities: ['CHWON'] })).toThrow(UnsafeSpecError);
+  });
+
+  it('gives capabilities to root alone', () => {
+    for (const user of ['0', '0:0', 'root', 'root:staff', '00'])
+      expect(capabilitiesOf({ user })).toEqual(CAP_ADD);
+    for (const user of ['1000', '1000:0', 'postgres']) {
+      expect(capabilitiesOf({ user })).toEqual([]);
+      expect(containerBody(PLAIN, 'podman', user)).toMatchObject({ HostConfig: { CapAdd: [] } });
+    }
+    expect(containerBody({ ...PLAIN, user: '1000:0' }, 'docker')).toMatchObject({ User: '1000:0' });
+    for (const user of ['', 'a b', '1:2:3', '-1'])
+      expect(() => capabilitiesOf({ user })).toThrow(UnsafeSpecError);
+  });
+
+  it('keeps /tmp and /run writable on a read-only root, unless a volume is there', () => {
+    const body = containerBody(
+      {
+        ...PLAIN,
+        readOnlyRoot: true,
+        mounts: [{ kind: 'bind', source: '/srv/a', target: '/run', readOnly: false }],
+      },
+      'docker',
+    );
+    expect(body).toMatchObject({
+      HostConfig: {
+        ReadonlyRootfs: true,
+        Mounts: [
+          { Type: 'tmpfs', Target: '/tmp', TmpfsOptions: { SizeBytes: 64 * 2 ** 20, Mode: 0o1777 } },
+          { Type: 'bind', Target: '/run' },
+        ],
       },
     });
   });

@@ -1,4 +1,5 @@
 import { posix } from 'node:path';
+import { capabilityName, EVERY_CAPABILITY, isContainerUser } from '../../core/model/confinement.ts';
 import type { ContainerSpec, HealthCheckSpec, MountSpec, PortSpec } from './container.ts';
 import type { EngineKind } from './engine.ts';
 import { UnsafeSpecError } from './errors.ts';
@@ -33,7 +34,11 @@ const NETWORK_MODES: ReadonlySet<string> = new Set([
 ]);
 
 /** The engine's body for a container, from typed fields only. Pure, and the only place that spells a HostConfig. */
-export function containerBody(spec: ContainerSpec, kind: EngineKind): Readonly<Record<string, unknown>> {
+export function containerBody(
+  spec: ContainerSpec,
+  kind: EngineKind,
+  imageUser?: string,
+): Readonly<Record<string, unknown>> {
   if (!NAME.test(spec.name)) throw new UnsafeSpecError('container name');
   const network = spec.network;
   if (network !== undefined && (!NAME.test(network.name) || NETWORK_MODES.has(network.name))) {
@@ -42,6 +47,7 @@ export function containerBody(spec: ContainerSpec, kind: EngineKind): Readonly<R
   return {
     Image: spec.image,
     ...(spec.command === undefined ? {} : { Cmd: spec.command }),
+    ...(spec.user === undefined ? {} : { User: containerUser(spec.user) }),
     Env: spec.env.map(environmentEntry),
     Labels: { ...spec.labels, ...spec.ownLabels },
     ExposedPorts: Object.fromEntries(spec.ports.map((port) => [portKey(port), {}])),
@@ -52,7 +58,7 @@ export function containerBody(spec: ContainerSpec, kind: EngineKind): Readonly<R
     AttachStderr: false,
     OpenStdin: false,
     Tty: false,
-    HostConfig: hostConfig(spec, kind),
+    HostConfig: hostConfig(spec, kind, imageUser),
     ...(network === undefined
       ? {}
       : { NetworkingConfig: { EndpointsConfig: { [network.name]: { Aliases: network.aliases } } } }),
@@ -60,11 +66,16 @@ export function containerBody(spec: ContainerSpec, kind: EngineKind): Readonly<R
 }
 
 /** Security options are spelled out even where they are the engine's default: a daemon's configuration can change defaults. */
-function hostConfig(spec: ContainerSpec, kind: EngineKind): Readonly<Record<string, unknown>> {
+function hostConfig(
+  spec: ContainerSpec,
+  kind: EngineKind,
+  imageUser: string | undefined,
+): Readonly<Record<string, unknown>> {
   return {
     Privileged: false,
     CapDrop: ['ALL'],
-    CapAdd: CAPABILITIES,
+    CapAdd: keptCapabilities(spec.dropCapabilities ?? [], spec.user ?? imageUser ?? '0'),
+    ReadonlyRootfs: spec.readOnlyRoot === true,
     SecurityOpt: ['no-new-privileges'],
     PidsLimit: spec.pidsLimit ?? DEFAULT_PIDS_LIMIT,
     PidMode: '',
@@ -83,10 +94,52 @@ function hostConfig(spec: ContainerSpec, kind: EngineKind): Readonly<Record<stri
     ...(spec.cpu === undefined ? {} : { NanoCpus: Math.round(spec.cpu * 1e9) }),
     // Equal limits leave no swap: a memory limit that spills to disk is none.
     ...(spec.memoryBytes === undefined ? {} : { Memory: spec.memoryBytes, MemorySwap: spec.memoryBytes }),
-    Mounts: spec.mounts.map(mountBody),
+    Mounts: [...writableParts(spec), ...spec.mounts].map(mountBody),
     PortBindings: portBindings(spec.ports),
     LogConfig: LOG_CONFIG[kind],
+    // As in Docker: inside a network of its own any user may listen on any port.
+    ...(kind === 'podman' && { Sysctls: { 'net.ipv4.ip_unprivileged_port_start': '0' } }),
   };
+}
+
+function containerUser(user: string): string {
+  if (!isContainerUser(user)) throw new UnsafeSpecError('user');
+  return user;
+}
+
+/**
+ * A process of a user other than root has no use for capabilities, and Docker gives it none; Podman would hand it every one
+ * that is added. None is added for it, so that both do the same.
+ */
+function keptCapabilities(drop: readonly string[], user: string): readonly string[] {
+  const dropped = new Set(drop.map(knownCapability));
+  if (dropped.has(EVERY_CAPABILITY) || !isRoot(user)) return [];
+  return CAPABILITIES.filter((one) => !dropped.has(one.slice('CAP_'.length)));
+}
+
+function isRoot(user: string): boolean {
+  const [name = ''] = user.split(':');
+  return name === 'root' || Number(name) === 0;
+}
+
+function knownCapability(text: string): string {
+  const name = capabilityName(text);
+  if (name === undefined) throw new UnsafeSpecError('capability');
+  return name;
+}
+
+/** Where programs expect to write whatever else is read-only: in memory, and gone with the container. */
+const WRITABLE = ['/tmp', '/run'];
+const WRITABLE_BYTES = 64 * 2 ** 20;
+
+function writableParts({ readOnlyRoot, mounts }: ContainerSpec): readonly MountSpec[] {
+  if (readOnlyRoot !== true) return [];
+  const taken = new Set(mounts.map(({ target }) => target));
+  return WRITABLE.filter((target) => !taken.has(target)).map((target) => ({
+    kind: 'tmpfs',
+    target,
+    sizeBytes: WRITABLE_BYTES,
+  }));
 }
 
 /** At most 30 MB per container. Podman's file driver cuts by size and keeps no older files. */

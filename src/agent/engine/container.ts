@@ -3,6 +3,11 @@ export interface ContainerSpec {
   readonly name: string;
   readonly image: string;
   readonly command?: readonly string[];
+  /** `uid[:gid]` or names; absent: the user of the image. */
+  readonly user?: string;
+  readonly readOnlyRoot?: boolean;
+  /** Names of capabilities, or `ALL`: none of them is left to the container. */
+  readonly dropCapabilities?: readonly string[];
   readonly env: readonly (readonly [name: string, value: string])[];
   /** The user's labels. */
   readonly labels: Readonly<Record<string, string>>;

@@ -193,13 +193,18 @@ export class DockerEngine implements port.Engine {
 
   async createContainer(spec: ContainerSpec, options: port.CallOptions = {}): Promise<string> {
     const { kind } = await this.#connection.speak(options);
+    // Podman hands what is added also to the user of the image: only that user's name says whether anything may be.
+    const imageUser =
+      kind === 'podman' && spec.user === undefined
+        ? (await this.inspectImage(spec.image, options)).user
+        : undefined;
     try {
       const answer = await this.#connection.call({
         ...options,
         method: 'POST',
         segments: ['containers', 'create'],
         query: { name: spec.name },
-        json: containerBody(spec, kind),
+        json: containerBody(spec, kind, imageUser),
       });
       return fullId(text(fields(answer.body)['Id']) ?? '');
     } catch (error) {

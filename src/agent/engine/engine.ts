@@ -112,6 +112,8 @@ export interface ImageState {
   /** The registry's digest of the repository in the reference; absent for images that were never pulled or pushed. */
   readonly digest?: string;
   readonly platform: string;
+  /** As the image says it; absent: root. */
+  readonly user?: string;
 }
 
 export interface NetworkSpec {

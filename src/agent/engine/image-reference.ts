@@ -30,6 +30,7 @@ export function imageState(image: string, body: unknown): ImageState {
     id: id.startsWith('sha256:') ? id : `sha256:${id}`,
     ...optional('digest', repositoryDigest(image, list(top['RepoDigests']))),
     platform: platform(top),
+    ...optional('user', text(fields(top['Config'])['User']) || undefined),
   };
 }
 

@@ -1,3 +1,4 @@
+import type { Confinement } from '../model/confinement.ts';
 import type { ResourceAmounts } from '../model/deployment.ts';
 import type { InstanceObservation } from '../model/instance.ts';
 import type { NetworkObservation, NetworkSettings } from '../model/network.ts';
@@ -59,7 +60,7 @@ export interface AssignedHealthCheck {
 }
 
 /** Everything a container is made from except secrets, which are asked for when it is about to be created. */
-export interface AssignedContainer {
+export interface AssignedContainer extends Confinement {
   readonly image: string;
   readonly command?: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
@@ -296,6 +297,8 @@ export interface Hello {
   readonly labels: Readonly<Record<string, string>>;
   /** Engines that can keep volumes here, best first; absent: none. */
   readonly volumeEngines?: readonly string[];
+  /** What this agent can do beyond the first release, by name; absent: nothing. */
+  readonly features?: readonly string[];
   /** Of the newest assignment that this agent was given. */
   readonly seen?: StoreMark;
 }

@@ -128,6 +128,30 @@ const volumeMount = shape({
   },
 });
 
+/** What a workload gives up of what containers may do by default. */
+const confinement = {
+  user: {
+    type: 'string',
+    description: 'uid, uid:gid, or names that the image knows; absent: the user of the image.',
+    ownCode: 'user_invalid',
+  },
+  readOnlyRootFilesystem: {
+    type: 'boolean',
+    description: 'Writable are its volumes, and /tmp and /run in memory (64 MiB each).',
+  },
+  capabilities: {
+    type: 'object',
+    fields: {
+      drop: {
+        type: 'list',
+        items: { type: 'string' },
+        description: 'Capabilities of Linux to give up, such as CHOWN; ALL leaves none.',
+        ownCode: 'capability_unknown',
+      },
+    },
+  },
+} as const;
+
 const country = shape({ type: 'string', ownCode: 'residency_country_invalid' });
 
 const placement = shape({
@@ -167,6 +191,7 @@ export const deploymentBody = shape({
     image: { type: 'string', description: 'A pinned reference, never latest.', ownCode: 'image_required' },
     replicas: { type: 'any', schema: { type: 'integer', minimum: 0 } },
     command: strings,
+    ...confinement,
     environment: {
       ...stringMap,
       sensitive: true,

@@ -75,7 +75,17 @@ function lostPorts(before: readonly PortMapping[], after: readonly PortMapping[]
   });
 }
 
-const OPTIONAL_FIELDS = ['command', 'healthCheck', 'resources', 'nodeId', 'ingress', 'update'] as const;
+const OPTIONAL_FIELDS = [
+  'command',
+  'user',
+  'readOnlyRootFilesystem',
+  'capabilities',
+  'healthCheck',
+  'resources',
+  'nodeId',
+  'ingress',
+  'update',
+] as const;
 
 function isBlock(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -118,6 +128,9 @@ export function removedEntries(before: DeploymentSpec, after: DeploymentSpec): s
     ),
     ...lostKeys('dependsOn', before.dependsOn, after.dependsOn),
     ...lostKeys('labels', before.labels, after.labels),
+    ...(after.capabilities?.drop === undefined
+      ? []
+      : lostItems('capabilities.drop', before.capabilities?.drop, after.capabilities.drop, (name) => name)),
     ...lostPorts(before.ports ?? [], after.ports ?? []),
     ...OPTIONAL_FIELDS.flatMap((field) => lostMembers(field, before[field], after[field])),
   ];

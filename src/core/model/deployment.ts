@@ -1,3 +1,4 @@
+import type { Confinement } from './confinement.ts';
 import type { DeploymentId, InstanceId, NodeName, TenantId } from './ids.ts';
 
 export interface HealthCheck {
@@ -68,7 +69,7 @@ export interface UpdatePolicy {
 export type DependencyGate = 'healthy' | 'started';
 
 /** What a tenant asked for, valid and complete, with the alterations applied. */
-export interface DeploymentSpec {
+export interface DeploymentSpec extends Confinement {
   readonly kind: 'Deployment';
   readonly name: string;
   readonly image: string;

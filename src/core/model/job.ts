@@ -1,9 +1,10 @@
+import type { Confinement } from './confinement.ts';
 import type { DeploymentSpec, Placement, Resources, SecretReference, VolumeMount } from './deployment.ts';
 import type { InstanceId, JobId, NodeName, TenantId } from './ids.ts';
 import type { HookDelivery } from './rotation-hook.ts';
 
 /** What a tenant asked for: a container that runs to its end, once or at the times of a schedule. */
-export interface JobSpec {
+export interface JobSpec extends Confinement {
   readonly kind: 'Job';
   readonly name: string;
   readonly image: string;

@@ -33,6 +33,8 @@ export interface NodeRecord {
   readonly agentVersion: string;
   /** Engines that can keep volumes there, best first; absent: none. */
   readonly volumeEngines?: readonly string[];
+  /** What its agent can do beyond the first release, by name; absent: nothing. */
+  readonly features?: readonly string[];
   /** Ed25519 public key, base64 DER (SPKI). Identity is the key; the name is a label on it. */
   readonly publicKey: string;
   /** Raised with every accepted session; a session with an older epoch is refused. */

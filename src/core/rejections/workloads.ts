@@ -26,6 +26,29 @@ export const workloadCodes = entries({
     corrected: '{ "command": ["/bin/web", "--port", "8080"] }',
     origin: 'extension',
   },
+  user_invalid: {
+    status: 422,
+    field: 'user',
+    title: 'The user cannot be read.',
+    cause:
+      '`user` is who runs the program in the container: a number, or a name that `/etc/passwd` of the image knows, with a group after a colon if one is needed. It is a text, so a number stands in quotation marks. A name that the image does not know is not refused here: the container cannot be made, and the status of the deployment says so. To take the user of the image, leave the field out.',
+    accepted:
+      'a text: uid or uid:gid such as "1000" or "1000:1000" (0 to 4294967294), or names such as "postgres" or "postgres:postgres"',
+    failing: '{ "user": "1000:1000:1000" }',
+    corrected: '{ "user": "1000:1000" }',
+    origin: 'extension',
+  },
+  capability_unknown: {
+    status: 422,
+    field: 'capabilities.drop[<i>]',
+    title: 'The list of capabilities to give up names none of Linux, or one twice.',
+    cause:
+      '`capabilities.drop` takes capabilities away from a container; a misspelt name would take nothing away, and nobody would notice. Names are those of Linux, with or without `CAP_`, in either case, and `ALL`. Containers have CHOWN, DAC_OVERRIDE, FOWNER, FSETID, KILL, NET_BIND_SERVICE, SETGID, SETUID and SYS_CHROOT by default; to give up one that they do not have is accepted and changes nothing. None can be added.',
+    accepted: 'names of capabilities of Linux, each once, such as "CHOWN" or "NET_BIND_SERVICE"; or "ALL"',
+    failing: '{ "capabilities": { "drop": ["CHWON"] } }',
+    corrected: '{ "capabilities": { "drop": ["CHOWN"] } }',
+    origin: 'extension',
+  },
   environment_invalid: {
     status: 422,
     field: 'environment.<key>',

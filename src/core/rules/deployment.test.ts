@@ -18,6 +18,8 @@ const VIOLATIONS: readonly (readonly [string, DeploymentDraft])[] = [
   ['image_required', { image: 'nginx' }],
   ['replicas_negative', { replicas: -1 }],
   ['command_invalid', { command: [] }],
+  ['user_invalid', { user: '' }],
+  ['capability_unknown', { capabilities: { drop: ['NONE'] } }],
   ['healthcheck_type_unsupported', { healthCheck: { type: 'http' } }],
   ['plaintext_credential_in_environment', { environment: { DB_PASSWORD: 'hunter2-Zq81xPw0' } }],
   ['secret_name_invalid', { secrets: [{ name: '' }] }],

@@ -7,6 +7,7 @@ import {
   environmentRule,
   healthCheckArgumentsRule,
 } from './environment.ts';
+import { capabilitiesRule, userRule } from './confinement.ts';
 import { healthCheckRule } from './health-check.ts';
 import { imageRule } from './image.ts';
 import { nameRule } from './name.ts';
@@ -41,6 +42,8 @@ export const deploymentRules: readonly Rule<DeploymentInput>[] = [
   reading(['image'], imageRule),
   reading(['replicas'], replicasRule),
   reading(['command'], commandRule),
+  reading(['user'], userRule),
+  reading(['capabilities'], capabilitiesRule),
   reading(['healthCheck'], healthCheckRule),
   reading(['command'], commandArgumentsRule),
   reading(['healthCheck'], healthCheckArgumentsRule),

@@ -6,6 +6,7 @@ import type { ParseSchedule } from '../model/schedule.ts';
 import { received } from '../rejections/redaction.ts';
 import { reject } from '../rejections/reject.ts';
 import type { Rejection } from '../rejections/rejection.ts';
+import { capabilitiesRule, userRule } from './confinement.ts';
 import { workloadSecretRules } from './deployment.ts';
 import { type DeploymentFacts, notACandidate, volumesRule } from './deployment-facts.ts';
 import { commandArgumentsRule, composedLiteralsRule, environmentRule } from './environment.ts';
@@ -76,6 +77,8 @@ export const jobRules: readonly Rule<JobInput>[] = [
   ...shared([
     imageRule,
     commandRule,
+    userRule,
+    capabilitiesRule,
     commandArgumentsRule,
     environmentRule,
     ...workloadSecretRules,

@@ -1,3 +1,4 @@
+import { type Confinement, CONFINEMENT_FEATURE, isConfined } from '../model/confinement.ts';
 import type { DeploymentSpec, Placement, VolumeMount } from '../model/deployment.ts';
 import type { NodeName } from '../model/ids.ts';
 import type { VolumeRecord } from '../model/volume.ts';
@@ -22,6 +23,8 @@ export interface PlacementRequest {
   readonly volumes?: readonly VolumeRequirement[];
   /** `linux/amd64`, …; absent when the image's platforms are not known. */
   readonly imagePlatforms?: readonly string[];
+  /** What the agent has to know; absent: nothing beyond what every agent does. */
+  readonly features?: readonly string[];
   /** Nodes to leave out for now and, in words for people, why each. */
   readonly exclude?: ReadonlyMap<NodeName, string>;
 }
@@ -32,7 +35,8 @@ export interface PlacementFacts {
   readonly exclude?: ReadonlyMap<NodeName, string>;
 }
 
-export type PlaceableSpec = Pick<DeploymentSpec, 'name' | 'placement' | 'resources' | 'nodeId' | 'ports'>;
+export type PlaceableSpec = Pick<DeploymentSpec, 'name' | 'placement' | 'resources' | 'nodeId' | 'ports'> &
+  Confinement;
 
 export function placementRequest(spec: PlaceableSpec, facts: PlacementFacts = {}): PlacementRequest {
   const hostPorts = fixedHostPorts(spec);
@@ -42,6 +46,7 @@ export function placementRequest(spec: PlaceableSpec, facts: PlacementFacts = {}
     ...(spec.placement && { placement: spec.placement }),
     ...(spec.nodeId !== undefined && { nodeId: spec.nodeId }),
     ...(hostPorts.length > 0 && { hostPorts }),
+    ...(isConfined(spec) && { features: [CONFINEMENT_FEATURE] }),
     ...facts,
   };
 }

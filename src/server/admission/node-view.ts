@@ -70,6 +70,7 @@ export function nodeView(tenant: TenantStore, facts: NodeFacts, record: NodeReco
     platform,
     agentVersion,
     volumeEngines: record.volumeEngines ?? [],
+    features: record.features ?? [],
     lastSeenAt: seen ?? liveness?.lastSeenAt ?? null,
     ...(record.draining ? { draining: true } : {}),
   };

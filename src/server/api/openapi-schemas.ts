@@ -343,6 +343,7 @@ export const RECORD_SCHEMAS = {
       platform: text,
       agentVersion: text,
       volumeEngines: { ...texts, description: 'What can keep volumes there, best first.' },
+      features: { ...texts, description: 'What its agent can do beyond the first release.' },
       lastSeenAt: { type: ['string', 'null'], format: 'date-time' },
       nodeToken: { ...text, description: 'Only in the answer that enrolled it.' },
     },

@@ -26,6 +26,7 @@ const MAX_ENTRIES = 5000;
 const MAX_LABELS = 256;
 const MAX_PORTS = 64;
 const MAX_ENGINES = 8;
+const MAX_FEATURES = 32;
 const MAX_COPIES = 256;
 const REASON = /^[a-z][a-z0-9_]{0,63}$/;
 
@@ -117,6 +118,7 @@ function hello(source: Fields): Hello {
     capacity: { cpu: amount(capacity['cpu']), memoryBytes: amount(capacity['memoryBytes']) },
     labels: labels(source['labels']),
     ...optional(source, 'volumeEngines', (engines) => list(engines, MAX_ENGINES).map(reason)),
+    ...optional(source, 'features', (known) => list(known, MAX_FEATURES).map(reason)),
     ...optional(source, 'seen', storeMark),
   };
 }

@@ -24,6 +24,7 @@ const record = {
 } as const;
 const facts = (one: DeploymentSpec | undefined) => ({
   tenantSlug: 'shop',
+  confines: true,
   spec: () => one,
   volume: () => undefined,
   hasStarted: () => false,
@@ -61,6 +62,19 @@ describe('an assigned instance', () => {
     expect(assignedInstance({ ...record, wanted: 'stop' }, facts(undefined))).toMatchObject({
       wanted: 'stop',
     });
+  });
+
+  it('carries what a workload gives up, and is nothing where the agent would ignore it', () => {
+    const confined = { user: '1000', readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } };
+    const asked = facts({ ...spec, ...confined });
+    expect(assignedInstance(record, asked)?.container).toMatchObject(confined);
+    for (const one of [
+      { user: '1000' },
+      { readOnlyRootFilesystem: true },
+      { capabilities: { drop: ['ALL'] } },
+    ])
+      expect(assignedInstance(record, { ...facts({ ...spec, ...one }), confines: false })).toBeUndefined();
+    expect(assignedInstance(record, { ...facts(spec), confines: false })).toBeDefined();
   });
 
   it('takes the name as the id of its router, verbatim', () => {

@@ -4,6 +4,7 @@ import type {
   AssignedInstance,
   AssignedMount,
 } from '../../core/contract/agent-protocol.ts';
+import { isConfined } from '../../core/model/confinement.ts';
 import type { DeploymentSpec, HealthCheck } from '../../core/model/deployment.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
 import { parseDuration } from '../../core/model/quantity.ts';
@@ -11,6 +12,8 @@ import type { VolumeRecord } from '../../core/model/volume.ts';
 
 export interface AssignmentFacts {
   readonly tenantSlug: string;
+  /** Whether the node's agent knows the fields of a confinement. */
+  readonly confines: boolean;
   spec(instance: InstanceRecord): DeploymentSpec | undefined;
   volume(id: string): VolumeRecord | undefined;
   /** Of a job's attempt: its container was seen to run. */
@@ -69,9 +72,13 @@ function mounts(spec: DeploymentSpec, facts: AssignmentFacts): readonly Assigned
 function container(spec: DeploymentSpec, facts: AssignmentFacts): AssignedContainer | undefined {
   const mounted = mounts(spec, facts);
   if (mounted === undefined) return undefined;
+  const { user, readOnlyRootFilesystem, capabilities } = spec;
   return {
     image: spec.image,
     ...(spec.command === undefined ? {} : { command: spec.command }),
+    ...(user === undefined ? {} : { user }),
+    ...(readOnlyRootFilesystem === undefined ? {} : { readOnlyRootFilesystem }),
+    ...(capabilities === undefined ? {} : { capabilities }),
     environment: spec.environment ?? {},
     // Credentials of the registry are asked for by the one that has to pull, whatever this says.
     needsSecrets: (spec.secrets?.length ?? 0) > 0 || Object.keys(spec.composedEnvironment ?? {}).length > 0,
@@ -97,8 +104,8 @@ function onceOf(record: InstanceRecord, facts: AssignmentFacts): Pick<AssignedIn
 }
 
 /**
- * Undefined: the snapshot of the spec or a volume is not there. The instance is then left out, which orders nothing, rather
- * than run without its data.
+ * Undefined: the snapshot of the spec or a volume is not there, or the agent does not know how to confine it. The instance is
+ * then left out, which orders nothing, rather than run without its data or with more rights than it asked for.
  */
 export function assignedInstance(
   record: InstanceRecord,
@@ -118,6 +125,8 @@ export function assignedInstance(
   };
   if (wanted === 'stop') return head;
   const spec = facts.spec(record);
-  const made = spec === undefined ? undefined : container(spec, facts);
+  // An agent that was replaced by an older one since the placement would run it unconfined.
+  const isSafe = spec === undefined || !isConfined(spec) || facts.confines;
+  const made = spec === undefined || !isSafe ? undefined : container(spec, facts);
   return made === undefined ? undefined : { ...head, container: made };
 }

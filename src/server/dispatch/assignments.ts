@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
 import { MAX_FRAME_BYTES } from '../../core/contract/agent-protocol.ts';
+import { CONFINEMENT_FEATURE } from '../../core/model/confinement.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
 import { isKeptByNode, type VolumeRecord } from '../../core/model/volume.ts';
@@ -104,11 +105,12 @@ export class Assignments {
     }
   }
 
-  #facts(tenantId: TenantId): AssignmentFacts {
+  #facts(tenantId: TenantId, node: string): AssignmentFacts {
     const { store } = this.#options;
     const tenant = store.forTenant(tenantId);
     return {
       tenantSlug: store.getGlobal('tenants', tenantId)?.record.slug ?? '',
+      confines: tenant.get('nodes', joinId(node))?.record.features?.includes(CONFINEMENT_FEATURE) ?? false,
       spec: ({ deployment, specHash }) => tenant.get('specs', joinId(deployment, specHash))?.record,
       volume: (id) => tenant.get('volumes', joinId(id))?.record,
       hasStarted: ({ deployment, id }) => isStartedAttempt(tenant, deployment, id),
@@ -131,11 +133,14 @@ export class Assignments {
     if (this.isHeld(session)) return;
     const { tenantId, node, epoch } = session.identity;
     const { placed, log, store } = this.#options;
-    const facts = this.#facts(tenantId);
+    const facts = this.#facts(tenantId, node);
     const instances = placed.on(tenantId, node).flatMap(({ record }) => {
       const assigned = assignedInstance(record, facts);
       if (assigned === undefined)
-        log.warn({ tenantId, node, instance: record.id }, 'an instance has no spec or no volume to run with');
+        log.warn(
+          { tenantId, node, instance: record.id },
+          'an instance has no spec, no volume or no agent to run with',
+        );
       return assigned ?? [];
     });
     const networks = assignedNetworks(store.forTenant(tenantId), node);

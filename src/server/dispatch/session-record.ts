@@ -13,7 +13,15 @@ import type { OpenedStore } from './opened-store.ts';
 
 const MAX_ATTEMPTS = 8;
 const MAX_LABELS = 64;
-const REPORTED = ['labels', 'capacity', 'engine', 'platform', 'agentVersion', 'volumeEngines'] as const;
+const REPORTED = [
+  'labels',
+  'capacity',
+  'engine',
+  'platform',
+  'agentVersion',
+  'volumeEngines',
+  'features',
+] as const;
 const WORDS: Readonly<Record<(typeof REPORTED)[number], string>> = {
   labels: 'labels',
   capacity: 'capacity',
@@ -21,6 +29,7 @@ const WORDS: Readonly<Record<(typeof REPORTED)[number], string>> = {
   platform: 'platform',
   agentVersion: 'agent version',
   volumeEngines: 'volume engines',
+  features: 'features of the agent',
 };
 
 /** Labels that do not hold are left off and announced: a node must not keep a country that its agent no longer claims. */
@@ -88,11 +97,14 @@ export async function recordSession(
     const { labels, refused } = acceptedLabels(hello, regions);
     const described = nodeDescription(hello);
     const facts = isRejection(described) ? {} : described;
-    const { volumeEngines: _before, ...kept } = before;
-    const engines = hello.volumeEngines === undefined ? {} : { volumeEngines: hello.volumeEngines };
+    const { volumeEngines: _engines, features: _features, ...kept } = before;
+    const can = {
+      ...(hello.volumeEngines && { volumeEngines: hello.volumeEngines }),
+      ...(hello.features && { features: hello.features }),
+    };
     const lost = lostOrders(opened?.(), before, hello);
     const held = lost === undefined ? {} : { schedulable: false, ordersHeld: lost.mark };
-    const record: NodeRecord = { ...kept, ...facts, labels, ...engines, ...held, sessionEpoch: hello.epoch };
+    const record: NodeRecord = { ...kept, ...facts, labels, ...can, ...held, sessionEpoch: hello.epoch };
     const transaction = tenant
       .transaction()
       .expect('nodes', stored.id, stored)

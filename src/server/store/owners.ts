@@ -87,6 +87,7 @@ export const TENANT_OWNERS: Ownerships<keyof TenantRecords> = {
         'agentVersion',
         'capacity',
         'engine',
+        'features',
         'labels',
         'ordersHeld',
         'platform',

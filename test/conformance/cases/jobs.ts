@@ -152,6 +152,10 @@ export const jobCases: readonly Case[] = [
   ...refused('name_required', 'name', { 'a job': job({ name: undefined }) }),
   ...refused('deployment_name_invalid', 'name', { 'a job': job({ name: 'job.x' }) }),
   ...refused('image_required', 'image', { 'a job': job({ image: 'shop/web:latest' }) }),
+  ...refused('user_invalid', 'user', { 'a job': job({ user: 'no body' }) }),
+  ...refused('capability_unknown', 'capabilities.drop[0]', {
+    'a job': job({ capabilities: { drop: ['EVERYTHING'] } }),
+  }),
   ...refused('command_invalid', 'command', { 'a job': job({ command: [] }) }),
   ...refused('plaintext_credential_in_environment', 'environment.DB_PASSWORD', {
     'a job': job({ environment: { DB_PASSWORD: 'hunter2-and-more' } }),

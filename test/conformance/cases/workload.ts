@@ -23,6 +23,36 @@ export const workloadCases: readonly Case[] = [
     'no program': post({ command: ['', '--port'] }),
   }),
   ...inside('command_invalid', { argv: post({ command: ['/bin/web', ''] }) }),
+  ...refused('user_invalid', 'user', {
+    'three parts': post({ user: '1000:1000:1000' }),
+    'a number': post({ user: 1000 }),
+    'beyond 32 bits': post({ user: '4294967295' }),
+    empty: post({ user: '' }),
+    'no group': post({ user: '1000:' }),
+    'a line break': post({ user: 'root\nroot' }),
+  }),
+  ...inside('user_invalid', {
+    'uid and gid': post({ user: '1000:1000', readOnlyRootFilesystem: true }),
+    'the largest': post({ user: '4294967294' }),
+    names: post({ user: 'www-data:www-data' }),
+  }),
+  ...refused('capability_unknown', 'capabilities.drop[0]', {
+    misspelt: post({ capabilities: { drop: ['CHWON'] } }),
+  }),
+  ...refused('capability_unknown', 'capabilities.drop[1]', {
+    twice: post({ capabilities: { drop: ['CHOWN', 'cap_chown'] } }),
+  }),
+  ...refused('capability_unknown', 'capabilities.drop', {
+    'no list': post({ capabilities: { drop: 'ALL' } }),
+  }),
+  ...inside('capability_unknown', {
+    all: post({ capabilities: { drop: ['ALL'] } }),
+    'with a prefix': post({ capabilities: { drop: ['CAP_NET_RAW', 'setuid'] } }),
+    none: post({ capabilities: { drop: [] } }),
+  }),
+  ...refused('field_unknown', 'capabilities.add', {
+    'a capability to add': post({ capabilities: { add: ['NET_ADMIN'] } }),
+  }),
   ...refused('environment_invalid', 'environment', {
     space: post({ environment: { 'LOG LEVEL': 'x' } }),
   }),

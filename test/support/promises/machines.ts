@@ -71,6 +71,7 @@ export class Machines {
       const tenant = plane.store.forTenant(id);
       this.#facts.set(id, {
         tenantSlug: slug,
+        confines: true,
         spec: ({ deployment, specHash }) => tenant.get('specs', joinId(deployment, specHash))?.record,
         volume: (volumeId) => tenant.get('volumes', joinId(volumeId))?.record,
         hasStarted: () => false,
@@ -101,6 +102,7 @@ export class Machines {
       engine: { kind: 'docker', version: '28.0.0' },
       agentVersion: '0.0.0',
       volumeEngines: ['btrfs'],
+      features: ['confinement'],
       publicKey: '',
       sessionEpoch: 1,
       createdAt: '',
@@ -152,6 +154,7 @@ export class Machines {
       platform: 'linux/amd64',
       labels: machine.labels,
       volumeEngines: ['btrfs'],
+      features: ['confinement'],
       capacity: CAPACITY,
     });
     if ('code' in record) return;

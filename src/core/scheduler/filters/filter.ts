@@ -20,6 +20,7 @@ export type FilterName =
   | 'volume'
   | 'capacity'
   | 'platform'
+  | 'agent-features'
   | 'host-port'
   | 'excluded'
   | 'quota';

@@ -309,6 +309,19 @@ const TABLE: Readonly<Record<FilterName, readonly Case[]>> = {
       refused: { code: 'platform_mismatch', says: ['linux/arm/v7', 'linux/arm/v6'] },
     },
   ],
+  'agent-features': [
+    { it: 'takes any agent for a workload that wants nothing special' },
+    {
+      it: 'takes an agent that knows how',
+      node: { features: ['confinement', 'other'] },
+      request: { features: ['confinement'] },
+    },
+    {
+      it: 'refuses an agent that would ignore a security field',
+      request: { features: ['confinement'] },
+      refused: { code: 'agent_too_old', says: ['would run the workload without them', 'upgrade the agent'] },
+    },
+  ],
   'host-port': [
     {
       it: 'takes a free port',
@@ -400,6 +413,7 @@ describe('filters', () => {
       'volume',
       'capacity',
       'platform',
+      'agent-features',
       'host-port',
       'excluded',
       'quota',

@@ -1,5 +1,6 @@
 import type { NodeState } from '../node-state.ts';
 import type { PlacementRequest } from '../request.ts';
+import { agentFeatures } from './agent-features.ts';
 import { antiAffinity } from './anti-affinity.ts';
 import { blockedCountries } from './blocked-countries.ts';
 import { capacity } from './capacity.ts';
@@ -33,6 +34,7 @@ export const FILTERS: readonly Filter[] = [
   volume,
   capacity,
   platform,
+  agentFeatures,
   hostPort,
   excluded,
   quota,

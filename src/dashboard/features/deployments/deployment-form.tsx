@@ -18,6 +18,9 @@ export const FORM_PATHS = [
   'image',
   'replicas',
   'command',
+  'user',
+  'readOnlyRootFilesystem',
+  'capabilities',
   'environment',
   'composedEnvironment',
   'secrets',
@@ -189,6 +192,37 @@ function Resources({ part }: { readonly part: FormPart }) {
       <TextField label="Memory requested" {...text('resources.requests.memory')} placeholder="256Mi" />
       <EnteredField label="CPU limit" {...number('resources.limits.cpu')} placeholder="none" hint="Cores" />
       <TextField label="Memory limit" {...text('resources.limits.memory')} placeholder="none" />
+    </div>
+  );
+}
+
+function Confinement({ part }: { readonly part: FormPart }) {
+  const { text, list, set } = useFields(part);
+  const readOnly = valueAt(part.draft, 'readOnlyRootFilesystem');
+  return (
+    <div className="grid gap-4 sm:grid-cols-3">
+      <TextField
+        label="User"
+        {...text('user')}
+        placeholder="that of the image"
+        hint="uid, uid:gid or a name"
+      />
+      <SelectField
+        path="readOnlyRootFilesystem"
+        label="Root file system"
+        value={readOnly === true ? 'true' : ''}
+        options={[
+          ['', 'Read and write'],
+          ['true', 'Read only'],
+        ]}
+        onChange={(value) => set('readOnlyRootFilesystem', value === 'true' ? true : undefined)}
+      />
+      <EnteredField
+        label="Capabilities given up"
+        {...list('capabilities.drop', ',')}
+        placeholder="none"
+        hint="Names such as CHOWN; ALL leaves none."
+      />
     </div>
   );
 }
@@ -386,6 +420,14 @@ export function DeploymentForm({ isNew, ...part }: FormPart & { readonly isNew: 
         draft={draft}
       >
         <Resources part={part} />
+      </Section>
+      <Section
+        title="Rights in the container"
+        note="What it gives up of what containers may do"
+        paths={['user', 'readOnlyRootFilesystem', 'capabilities']}
+        draft={draft}
+      >
+        <Confinement part={part} />
       </Section>
       <Section title="Placement" note="Where it may run" paths={['placement', 'nodeId']} draft={draft}>
         <Placement part={part} />

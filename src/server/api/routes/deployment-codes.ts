@@ -32,6 +32,8 @@ const SHARED: readonly RejectionCode[] = [
   'replicas_negative',
   'replicas_out_of_range',
   'command_invalid',
+  'user_invalid',
+  'capability_unknown',
   ...(Object.keys(healthCheckCodes) as RejectionCode[]),
   'healthcheck_duration_invalid',
   'environment_invalid',
