@@ -195,6 +195,45 @@ export const CONFIG_KEYS = [
     description: 'Deepest nesting of a body.',
   },
   {
+    path: 'limits.streamsPerToken',
+    type: 'integer',
+    default: 100,
+    minimum: 0,
+    description:
+      'Event streams, logs and commands that a token may hold open at once, on each control plane; browser sessions count for their token.',
+  },
+  {
+    path: 'limits.streamsPerTenant',
+    type: 'integer',
+    default: 500,
+    minimum: 0,
+    description:
+      'The same of all tokens of a tenant together; never more than half of the connections that the process may have.',
+  },
+  {
+    path: 'limits.connectionsPerAddress',
+    type: 'integer',
+    default: 1000,
+    minimum: 1,
+    description:
+      'Connections that one address (of IPv6, one /64) may hold at once; sessions of agents are not counted.',
+  },
+  {
+    path: 'limits.connectionsExempt',
+    type: 'strings',
+    default: ['127.0.0.1', '::1'],
+    description:
+      'Addresses and networks (10.0.0.0/8) without that limit: proxies, which stand for many clients and limit them themselves.',
+  },
+  {
+    path: 'limits.reservedDescriptors',
+    type: 'integer',
+    default: 128,
+    minimum: 8,
+    description:
+      'Descriptors that are kept for health, agents and the store when connections take all others; at most a quarter of what the process may have.',
+  },
+  {
     path: 'rateLimit.perSecond',
     type: 'number',
     default: 1000,

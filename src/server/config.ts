@@ -256,7 +256,15 @@ export interface Config {
   readonly registries: { readonly allowPrivate: readonly string[]; readonly insecure: readonly string[] };
   readonly reservedNames: readonly string[];
   readonly maxReplicasPerDeployment: number;
-  readonly limits: { readonly bodyBytes: number; readonly jsonDepth: number };
+  readonly limits: {
+    readonly bodyBytes: number;
+    readonly jsonDepth: number;
+    readonly streamsPerToken: number;
+    readonly streamsPerTenant: number;
+    readonly connectionsPerAddress: number;
+    readonly connectionsExempt: readonly string[];
+    readonly reservedDescriptors: number;
+  };
   readonly rateLimit: { readonly perSecond: number; readonly burst: number };
   readonly sessionsPerSecond: number;
   readonly events: { readonly keepDays: number; readonly keepCount: number };
@@ -380,7 +388,15 @@ export function loadConfig(args: readonly string[], environment: NodeJS.ProcessE
     },
     reservedNames: required('reservedNames'),
     maxReplicasPerDeployment: required('maxReplicasPerDeployment'),
-    limits: { bodyBytes: required('limits.bodyBytes'), jsonDepth: required('limits.jsonDepth') },
+    limits: {
+      bodyBytes: required('limits.bodyBytes'),
+      jsonDepth: required('limits.jsonDepth'),
+      streamsPerToken: required('limits.streamsPerToken'),
+      streamsPerTenant: required('limits.streamsPerTenant'),
+      connectionsPerAddress: required('limits.connectionsPerAddress'),
+      connectionsExempt: required('limits.connectionsExempt'),
+      reservedDescriptors: required('limits.reservedDescriptors'),
+    },
     rateLimit: { perSecond: required('rateLimit.perSecond'), burst: required('rateLimit.burst') },
     sessionsPerSecond: required('agents.sessionsPerSecond'),
     events: { keepDays: required('events.keepDays'), keepCount: required('events.keepCount') },

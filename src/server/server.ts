@@ -16,6 +16,8 @@ import { createHealth } from './api/health.ts';
 import { Metrics } from './api/metrics.ts';
 import { openapiDocument } from './api/openapi.ts';
 import { baseUrlOfHeaders, caDigestOf } from './api/join-address.ts';
+import { addressList } from './api/limits/address-group.ts';
+import { configuredLimits, gaugeLimits } from './api/limits/configured.ts';
 import { addPeerPaths } from './api/peer-paths.ts';
 import { addPublicPaths, metricsRefusal } from './api/public.ts';
 import type { ApiOptions } from './api/served.ts';
@@ -23,7 +25,7 @@ import { reloadCertificate } from './api/tls.ts';
 import { apiRoutes } from './api/routes/index.ts';
 import { bootstrap, readOrCreateKey } from './bootstrap.ts';
 import { systemClock } from './clock.ts';
-import type { Config } from './config.ts';
+import { type Config, ConfigError } from './config.ts';
 import { parseSchedule } from './cron.ts';
 import { createControllers, systemTimers } from './controllers/index.ts';
 import { Dispatch } from './dispatch/dispatch.ts';
@@ -50,6 +52,9 @@ import { agreeOnRootKey, agreeOnTokenKey, hasRootKey } from './shared-keys.ts';
 import { untilDone } from './startup.ts';
 import { VERSION } from './version.ts';
 
+/** What is still being answered has this long when the process stops. */
+const LAST_REQUESTS_MS = 5000;
+
 export interface ServerInput {
   readonly config: Config;
   readonly log: Logger;
@@ -73,6 +78,14 @@ function limitsOf(config: Config): Limits {
     regions: config.regions,
     volumesEnabled: config.volumesEnabled,
   };
+}
+
+function exemptAddresses({ limits: { connectionsExempt } }: Config): (address: string) => boolean {
+  const isExempt = addressList(connectionsExempt);
+  if (isExempt !== undefined) return isExempt;
+  throw new ConfigError(
+    `limits.connectionsExempt holds addresses and networks such as 10.0.0.0/8, not ${connectionsExempt.join(', ')}`,
+  );
 }
 
 /** The composition root: the only file that builds and wires. */
@@ -135,6 +148,13 @@ export async function startServer({
   const journal = new Journal(clock, ids);
   const auditFiles = new AuditFiles(config.audit.dir, log);
   const metrics = new Metrics();
+  const shares = configuredLimits(
+    config.limits,
+    exemptAddresses(config),
+    several === undefined ? [] : [PEER_STREAM_PATH, PEER_QUESTION_PATH],
+    log,
+  );
+  gaugeLimits(metrics, shares);
   const leases = several === undefined && config.volumesEnabled ? new LeaseDesk(clock, log) : undefined;
   const controllers = createControllers({
     store: several?.controllersStore ?? store,
@@ -272,6 +292,7 @@ export async function startServer({
     page: dashboard.page,
     routes,
     limits: { ...config.limits, rate: config.rateLimit },
+    ...shares,
     freshId: () => ids.request(),
     ...(config.baseUrl === undefined ? {} : { baseUrl: config.baseUrl }),
     ...(config.tls === undefined
@@ -315,6 +336,7 @@ export async function startServer({
       scalingView: controllers.scalingView,
       copyAges: controllers.copyAges,
       storeAnswers: async () => (await kv.status()).connected,
+      onProven: (socket) => shares.connections.know(socket),
     });
     addPeerPaths(
       app,
@@ -394,13 +416,17 @@ export async function startServer({
     close: async () => {
       stopReloading();
       dispatch.close();
+      shares.connections.close();
       await leases?.end();
       await eraser.stop();
       const served = app.close();
+      // Node looks for silent connections no more once it stops: they would hold the end up.
+      const cut = setTimeout(() => app.server.closeAllConnections(), LAST_REQUESTS_MS);
       // Before the last requests have ended: others decide for its tenants at once.
       await controllers.stop();
       await several?.leave();
       await served;
+      clearTimeout(cut);
       clusters.close();
       view.close();
       dialer.close();

@@ -19,6 +19,11 @@ interface Place {
 
 const CONFIG: Readonly<Partial<Record<Setting, Readonly<Record<string, unknown>>>>> = {
   'volumes-off': { 'dvm.enabled': false },
+  crowded: {
+    'limits.streamsPerToken': 0,
+    'limits.connectionsPerAddress': 8,
+    'limits.connectionsExempt': [],
+  },
   'slow-down': { 'rateLimit.perSecond': 1, 'rateLimit.burst': 3 },
 };
 

@@ -228,6 +228,8 @@ export interface SpawnOptions {
   /** Kept by the caller, so that a killed control plane can be started again on its data. */
   readonly dataDir: string;
   readonly environment?: Readonly<Record<string, string>>;
+  /** Descriptors that the process may have open; absent: as many as we may. */
+  readonly descriptors?: number;
 }
 
 const BIN = fileURLToPath(new URL('../../bin/berth', import.meta.url));
@@ -248,7 +250,11 @@ export async function spawnControlPlane(options: SpawnOptions): Promise<SpawnedC
     ...options.config,
   });
   const started = performance.now();
-  const child = spawn(BIN, ['server', '--config', file], {
+  const command = [BIN, 'server', '--config', file];
+  if (options.descriptors !== undefined)
+    command.unshift('prlimit', `--nofile=${options.descriptors}:${options.descriptors}`);
+  const [program = BIN, ...args] = command;
+  const child = spawn(program, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       PATH: process.env['PATH'] ?? '',

@@ -224,6 +224,30 @@ export const requestCodes = entries({
     corrected: 'GET /api/v1/events?subject=web\nAccept: text/event-stream',
     origin: 'extension',
   },
+  stream_limit_reached: {
+    status: 429,
+    field: 'Authorization',
+    title: 'The credential, or its tenant, holds too many streams.',
+    cause:
+      'Event streams, logs and commands in containers last as long as their reader wants, and each takes a connection and memory of the control plane: 100 per token and 500 per tenant at once unless configured otherwise (`limits.streamsPerToken`, `limits.streamsPerTenant`), and never more than half of the connections that the process may have. Streams that nobody reads any more are usually those of a program that opens a new one without ending the old.',
+    accepted:
+      'fewer streams at once: one event stream tells of everything in the tenant; wait for Retry-After',
+    failing: 'GET /api/v1/events      with 100 streams of the token open\nAccept: text/event-stream',
+    corrected: 'GET /api/v1/events      after one of them was closed\nAccept: text/event-stream',
+    origin: 'extension',
+  },
+  connection_limit_reached: {
+    status: 429,
+    alsoStatus: 503,
+    field: 'connection',
+    title: 'There are too many connections of this address, or in all.',
+    cause:
+      'One address may hold 1,000 connections at once unless configured otherwise (`limits.connectionsPerAddress`; sessions of agents are not counted, and addresses in `limits.connectionsExempt`, which is where proxies belong, have no limit): 429. With status 503 the process has no more descriptors than it keeps for health, agents and its store (`limits.reservedDescriptors`); its limit is `LimitNOFILE` of its unit.',
+    accepted: 'fewer connections, kept open and used again; wait for Retry-After',
+    failing: 'GET /api/v1/deployments      over the 1,001st connection',
+    corrected: 'GET /api/v1/deployments      over a connection that is open already',
+    origin: 'extension',
+  },
   store_unavailable: {
     status: 503,
     field: 'store',

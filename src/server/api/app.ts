@@ -7,10 +7,12 @@ import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { cameByHttps } from '../access/session.ts';
+import type { Principal } from '../access/principal.ts';
 import type { Caller } from '../admission/admission.ts';
 import { admitRequest, principalOfRequest } from './admit-request.ts';
 import { parseBody } from './body.ts';
 import { idempotencyKeyRejection, requestIdOf, sourceOf } from './headers.ts';
+import { NO_STREAM_LIMITS, StreamCounts } from './limits/streams.ts';
 import { RateLimiter } from './rate-limit.ts';
 import {
   faultRejection,
@@ -31,6 +33,8 @@ const CONNECTION = {
   maxHeaderSize: MAX_HEADER_BYTES,
   headersTimeout: HEADERS_TIMEOUT_MS,
   connectionsCheckingInterval: 1000,
+  /** Of TLS: otherwise it may take two minutes. */
+  handshakeTimeout: HEADERS_TIMEOUT_MS,
   /** Refused by us instead, with a record. */
   requireHostHeader: false,
 } as const;
@@ -72,9 +76,27 @@ function idempotencyOf(route: Route, request: FastifyRequest): Caller['idempoten
   };
 }
 
-function serve(served: Served, route: Route, request: FastifyRequest): Promise<Reply> | Reply {
+/** Until its connection or its answer is over. */
+function takeStream({ streams }: Served, principal: Principal, { raw }: FastifyReply): Rejection | undefined {
+  // Nobody would be told that it is over.
+  if (raw.destroyed) return undefined;
+  const taken = streams.take(principal);
+  if (isRejection(taken)) return taken;
+  raw.once('close', taken);
+  return undefined;
+}
+
+function serve(
+  served: Served,
+  route: Route,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<Reply> | Reply {
   const admitted = admitRequest(served, route, request);
   if (isRejection(admitted)) return admitted;
+  const refused =
+    route.lasts?.(request.headers) === true ? takeStream(served, admitted.principal, reply) : undefined;
+  if (refused) return refused;
   const idempotency = idempotencyOf(route, request);
   if (isRejection(idempotency)) return idempotency;
   const body = bodyOf(served, route, request, admitted.charge);
@@ -158,7 +180,7 @@ function answer(
   const respond = (result: Reply) => deliver(served, route, request, reply, { result, start });
   const failed = (error: unknown) => respond(faultRejection(served, request, error));
   try {
-    const result = serve(served, route, request);
+    const result = serve(served, route, request, reply);
     return result instanceof Promise ? result.then(respond, failed) : respond(result);
   } catch (error) {
     return failed(error);
@@ -201,8 +223,13 @@ function lacksParameter(params: Readonly<Record<string, string>>): boolean {
 }
 
 export function createApp(options: ApiOptions): FastifyInstance {
+  const { connections } = options;
   const serveRoute = options.fresh === undefined ? answer : answerFresh;
-  const served: Served = { options, limiter: new RateLimiter(options.limits.rate, options.access.clock) };
+  const served: Served = {
+    options,
+    limiter: new RateLimiter(options.limits.rate, options.access.clock),
+    streams: options.streams ?? new StreamCounts(NO_STREAM_LIMITS),
+  };
   const app = fastify({
     logger: false,
     bodyLimit: options.limits.bodyBytes,
@@ -225,13 +252,17 @@ export function createApp(options: ApiOptions): FastifyInstance {
       );
     },
   } as Parameters<typeof fastify>[0]) as unknown as FastifyInstance;
+  connections?.follow(app.server);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   app.addHook('onRequest', (request, reply, done) => {
     void reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff');
     if (options.sessions.secure || cameByHttps(request.headers))
       void reply.header(HTTPS_ONLY, HTTPS_ONLY_YEAR);
-    done();
+    const refusal = connections?.refusal(request.raw.socket, request.url);
+    if (connections?.isBeyond(request.raw.socket) === true) void reply.header('connection', 'close');
+    if (refusal) void sendRejection(served, request, reply, refusal);
+    else done();
   });
   app.setNotFoundHandler(missingRoute(served));
   app.setErrorHandler(requestFault(served) as never);

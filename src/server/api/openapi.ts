@@ -13,6 +13,7 @@ const SHARED_CODES: readonly RejectionCode[] = [
   'tenant_forbidden',
   'tenant_not_found',
   'rate_limited',
+  'connection_limit_reached',
   'header_duplicate',
   'query_parameter_unknown',
   'query_parameter_invalid',
@@ -30,7 +31,9 @@ const BODY_CODES: readonly RejectionCode[] = [
 ];
 
 export function codesOf(route: Route): readonly RejectionCode[] {
-  return [...new Set([...SHARED_CODES, ...(route.body === undefined ? [] : BODY_CODES), ...route.codes])];
+  const ofBody = route.body === undefined ? [] : BODY_CODES;
+  const ofStreams: readonly RejectionCode[] = route.lasts === undefined ? [] : ['stream_limit_reached'];
+  return [...new Set([...SHARED_CODES, ...ofBody, ...ofStreams, ...route.codes])];
 }
 
 function responsesOf(route: Route): Record<string, unknown> {

@@ -53,6 +53,8 @@ export interface Route {
     readonly description: string;
     readonly schema?: Readonly<Record<string, unknown>>;
   };
+  /** The answer lasts as long as its reader, or a command, does: it counts as a stream. Absent: never. */
+  readonly lasts?: (headers: IncomingHttpHeaders) => boolean;
   readonly handle: (request: RouteRequest) => Promise<Reply> | Reply;
 }
 

@@ -2,6 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { AccessDependencies } from '../access/authenticate.ts';
 import type { SessionSettings } from '../access/session.ts';
+import type { Connections } from './limits/connections.ts';
+import type { StreamCounts } from './limits/streams.ts';
 import type { ApiMetrics } from './metrics.ts';
 import type { RateLimit, RateLimiter } from './rate-limit.ts';
 import type { Route } from './route.ts';
@@ -14,6 +16,9 @@ export interface ApiOptions {
   /** Asked for a path that no route has, before it is refused. */
   readonly page?: (request: FastifyRequest, reply: FastifyReply) => FastifyReply | undefined;
   readonly limits: { readonly bodyBytes: number; readonly jsonDepth: number; readonly rate: RateLimit };
+  /** Absent: any number. */
+  readonly connections?: Connections;
+  readonly streams?: StreamCounts;
   readonly freshId: () => string;
   /** Configured base URL; absent: from the Host header of each request. */
   readonly baseUrl?: string;
@@ -34,4 +39,5 @@ export interface ApiOptions {
 export interface Served {
   readonly options: ApiOptions;
   readonly limiter: RateLimiter;
+  readonly streams: StreamCounts;
 }

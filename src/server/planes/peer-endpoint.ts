@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { NodeName, TenantId } from '../../core/model/ids.ts';
 import type { ScalingView } from '../../core/model/scaling.ts';
 import type { Dispatch } from '../dispatch/dispatch.ts';
@@ -10,6 +11,8 @@ export interface PeerEndpointOptions {
   readonly proofs: PeerProofs;
   readonly dispatch: () => Dispatch;
   readonly storeAnswers: () => Promise<boolean>;
+  /** Told of the connection of a control plane that proved itself: it is none of anybody's. */
+  readonly onProven: (socket: Socket) => void;
   readonly copyAges: (tenantId: TenantId, node: NodeName) => readonly unknown[];
   readonly scalingView: (tenantId: TenantId, deployment: string) => ScalingView | undefined;
 }
@@ -24,7 +27,7 @@ export class PeerEndpoint {
 
   /** What an agent that is connected here says. */
   async stream(proof: string | undefined, request: ProvenRequest, response: ServerResponse): Promise<void> {
-    const asked = this.#asked<PeerStreamRequest>(proof, request);
+    const asked = this.#asked<PeerStreamRequest>(proof, request, response);
     const stream = asked && this.#options.dispatch().streamHere(asked.tenantId, asked.node, asked.operation);
     if (stream === undefined) {
       notHere(response);
@@ -43,7 +46,7 @@ export class PeerEndpoint {
   }
 
   async question(proof: string | undefined, request: ProvenRequest, response: ServerResponse): Promise<void> {
-    const asked = this.#asked<PeerQuestion>(proof, request);
+    const asked = this.#asked<PeerQuestion>(proof, request, response);
     if (asked === undefined) {
       notHere(response);
       return;
@@ -66,8 +69,10 @@ export class PeerEndpoint {
     }
   }
 
-  #asked<T>(proof: string | undefined, request: ProvenRequest): T | undefined {
-    return this.#options.proofs.holds(proof, request) ? (JSON.parse(request.body) as T) : undefined;
+  #asked<T>(proof: string | undefined, request: ProvenRequest, { socket }: ServerResponse): T | undefined {
+    if (!this.#options.proofs.holds(proof, request)) return undefined;
+    if (socket !== null) this.#options.onProven(socket);
+    return JSON.parse(request.body) as T;
   }
 }
 

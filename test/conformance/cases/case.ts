@@ -20,6 +20,8 @@ export type Setting =
   | 'volumes-off'
   | 'store-closed'
   | 'slow-down'
+  /** No streams, and few connections of one address. */
+  | 'crowded'
   /** The write path has a defect that lets material through; see guarded-write.ts. */
   | 'defect';
 

@@ -1,6 +1,9 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import type { Json } from '../../support/api-client.ts';
 import {
   type Ask,
+  type Asked,
   ask,
   type Case,
   DEPLOYMENTS,
@@ -21,6 +24,20 @@ async function signIn(stage: Stage): Promise<{ readonly cookie: string; readonly
   const answer = await stage.call('POST', '/api/v1/session');
   const [cookie = ''] = (answer.headers['set-cookie']?.[0] ?? '').split(';', 1);
   return { cookie, csrfToken: String(answer.body['csrfToken']) };
+}
+
+const HELD_MS = 2000;
+
+/** Eight connections are held open by somebody, and the request needs one more. */
+async function overNinthConnection({ plane }: Stage): Promise<Asked> {
+  plane.api.close();
+  const { hostname, port } = new URL(plane.url);
+  for (let count = 0; count < 8; count += 1) {
+    const socket = connect(Number(port), hostname);
+    await once(socket, 'connect');
+    setTimeout(() => socket.destroy(), HELD_MS);
+  }
+  return { method: 'GET', path: DEPLOYMENTS };
 }
 
 /** A workload of a deployer, with material for a document that somebody else has written. */
@@ -273,6 +290,24 @@ export const requestCases: readonly Case[] = [
     },
   }),
   ...refused('store_unavailable', 'store', { 'a write': post({}) }, 'store-closed'),
+  ...refused(
+    'stream_limit_reached',
+    'Authorization',
+    {
+      events: ask('GET', '/api/v1/events', { headers: { accept: 'text/event-stream' } }),
+      logs: ask('GET', `${DEPLOYMENTS}/web/logs`),
+      command: ask('POST', `${DEPLOYMENTS}/web/exec`, { body: { command: ['true'] } }),
+      'log of a job': ask('GET', '/api/v1/jobs/nightly/logs'),
+    },
+    'crowded',
+  ),
+  ...inside('stream_limit_reached', { 'events that are read once': ask('GET', '/api/v1/events') }, 'crowded'),
+  ...refused(
+    'connection_limit_reached',
+    'connection',
+    { 'a connection too many': overNinthConnection },
+    'crowded',
+  ),
   ...refused('rate_limited', 'Authorization', { 'the fourth at once': ask('GET', DEPLOYMENTS) }, 'slow-down'),
 ];
 

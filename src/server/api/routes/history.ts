@@ -62,6 +62,9 @@ async function readEvents(
   return from === undefined ? { found } : { found, upTo: from };
 }
 
+const wantsStream = ({ accept }: RouteRequest['headers']): boolean =>
+  accept?.includes('text/event-stream') === true;
+
 async function events(request: RouteRequest): Promise<Reply> {
   const { query, headers } = request;
   const { kind, subject, since } = query;
@@ -73,8 +76,7 @@ async function events(request: RouteRequest): Promise<Reply> {
     ...(subject === undefined ? {} : { subject }),
     ...(sinceMs === undefined ? {} : { since: sinceMs }),
   };
-  if (headers.accept?.includes('text/event-stream'))
-    return eventStream(request, (event) => matchesFilter(filter, event));
+  if (wantsStream(headers)) return eventStream(request, (event) => matchesFilter(filter, event));
   const page = pageRequest(query);
   if (isRejection(page)) return page;
   const { found, upTo } = await readEvents(request, filter, page.after, page.limit + 1);
@@ -113,6 +115,7 @@ export function historyRoutes(): Route[] {
         },
       },
       codes: [],
+      lasts: wantsStream,
       success: {
         status: 200,
         description: 'Events.',

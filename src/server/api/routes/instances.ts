@@ -123,6 +123,7 @@ export function instanceRoutes(admission: Admission, dispatch: Dispatch): Route[
         instance: { description: 'One instance only.', schema: { type: 'string' } },
       },
       codes: ['deployment_not_found', 'instance_not_found', 'agent_unreachable'],
+      lasts: () => true,
       success: {
         status: 200,
         description:
@@ -154,6 +155,7 @@ export function instanceRoutes(admission: Admission, dispatch: Dispatch): Route[
         'exec_unavailable',
         'agent_unreachable',
       ],
+      lasts: () => true,
       success: {
         status: 200,
         description: 'Exit code and output, each cut at 1 MiB.',

@@ -91,6 +91,7 @@ function readRoutes(dispatch: Dispatch): Route[] {
       summary: 'What a run printed: live while it runs, the kept end of it afterwards',
       query: JOB_LOG_QUERY,
       codes: ['job_not_found', 'job_run_not_found', 'agent_unreachable', 'query_parameter_invalid'],
+      lasts: () => true,
       success: { status: 200, description: 'Lines as text; with follow=true, server-sent events.' },
       handle: (request) => jobLogs(dispatch, request),
     }),

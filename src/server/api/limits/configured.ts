@@ -1,0 +1,55 @@
+import type { Logger } from 'pino';
+import type { Metrics } from '../metrics.ts';
+import { Connections } from './connections.ts';
+import { StreamCounts } from './streams.ts';
+
+export interface ConfiguredLimits {
+  readonly connections: Connections;
+  readonly streams: StreamCounts;
+}
+
+/** As in the configuration. */
+interface LimitSettings {
+  readonly streamsPerToken: number;
+  readonly streamsPerTenant: number;
+  readonly connectionsPerAddress: number;
+  readonly reservedDescriptors: number;
+}
+
+/** What anybody may take of this process. */
+export function configuredLimits(
+  limits: LimitSettings,
+  isExempt: (address: string) => boolean,
+  peerPaths: readonly string[],
+  log: Logger,
+): ConfiguredLimits {
+  const connections = new Connections(
+    { perAddress: limits.connectionsPerAddress, isExempt, reserved: limits.reservedDescriptors },
+    log,
+    peerPaths,
+  );
+  const streams = new StreamCounts({
+    perToken: limits.streamsPerToken,
+    perTenant: () => Math.min(limits.streamsPerTenant, Math.floor(connections.descriptors.forRequests / 2)),
+  });
+  return { connections, streams };
+}
+
+/** How near each limit is, and what it refused. */
+export function gaugeLimits(metrics: Metrics, { connections, streams }: ConfiguredLimits): void {
+  const { descriptors } = connections;
+  metrics.gauge('berth_connections', 'Connections to this process.', () => connections.count);
+  metrics.gauge(
+    'berth_connections_refused',
+    'Connections and requests refused for the number of connections.',
+    () => connections.refused,
+  );
+  metrics.gauge('berth_descriptors_used', 'Descriptors in use, as estimated.', () => descriptors.used);
+  metrics.gauge(
+    'berth_descriptors_for_requests',
+    'Descriptors that requests may take; the rest is reserved or used otherwise.',
+    () => descriptors.forRequests,
+  );
+  metrics.gauge('berth_streams', 'Event streams, logs and commands under way.', () => streams.open);
+  metrics.gauge('berth_streams_refused', 'Streams refused for their number.', () => streams.refused);
+}
