@@ -25,6 +25,22 @@ describe('depth', () => {
   });
 });
 
+describe('members', () => {
+  it.each([
+    ['[1,2,3,4]', 4],
+    ['{"a":[1,2],"b":{"c":",,,,,[[["},"d":1}', 6],
+    ['[[],[],[]]', 6],
+    ['{"a":{"a":{}}}', 3],
+  ])('%s has %i of them', (text, members) => {
+    expect(scanJson(text, 32, members)).toBeUndefined();
+    expect(scanJson(text, 32, members - 1)).toBe('too_many');
+  });
+
+  it('are counted before the rest is read', () => {
+    expect(scanJson(`[${'1,'.repeat(10)}${'['.repeat(100)}`, 32, 5)).toBe('too_many');
+  });
+});
+
 describe('keys', () => {
   it.each([
     ['{"a":1,"a":2}', 'duplicate_key'],

@@ -1,7 +1,8 @@
-export type ScanProblem = 'too_deep' | 'duplicate_key' | 'prototype_key';
+export type ScanProblem = 'too_deep' | 'too_many' | 'duplicate_key' | 'prototype_key';
 
 const QUOTE = 34;
 const BACKSLASH = 92;
+const COMMA = 44;
 
 /** Index of the closing quote of the string that starts at `open`; the text's length when it never closes. */
 function closingQuote(text: string, open: number): number {
@@ -24,12 +25,25 @@ function nextSolid(text: string, from: number): number {
 /**
  * One pass before JSON.parse, because the parser recurses (a deep body would exhaust the stack) and keeps only the
  * last of two equal keys (a silent alteration). Broken JSON is left to the parser.
+ *
+ * It also counts members, of lists and objects together, by their commas and brackets: a short text can hold so many that reading them
+ * takes long.
  */
-export function scanJson(text: string, maxDepth: number): ScanProblem | undefined {
+export function scanJson(
+  text: string,
+  maxDepth: number,
+  maxMembers = Number.POSITIVE_INFINITY,
+): ScanProblem | undefined {
   const keys: (Set<string> | undefined)[] = [];
+  let members = 0;
   for (let index = 0; index < text.length; index += 1) {
     const char = text.charCodeAt(index);
-    if (char === 123 /* { */ || char === 91 /* [ */) {
+    const opens = char === 123 /* { */ || char === 91; /* [ */
+    if (opens || char === COMMA) {
+      members += 1;
+      if (members > maxMembers) return 'too_many';
+    }
+    if (opens) {
       if (keys.length === maxDepth) return 'too_deep';
       keys.push(char === 123 ? new Set() : undefined);
     } else if (char === 125 /* } */ || char === 93 /* ] */) {

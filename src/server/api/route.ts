@@ -20,6 +20,8 @@ export interface RouteBody {
   readonly optional?: boolean;
   /** The handler checks the shape itself, because its first rule comes before the shape. */
   readonly unchecked?: boolean;
+  /** Of lists and objects together, where more are taken than in other bodies. */
+  readonly maxMembers?: number;
 }
 
 /** How the tenant acted for is found; every way ends in a comparison with the credential. */

@@ -16,6 +16,8 @@ import { DRY_RUN, updateOptions } from './deployments.ts';
 const BACKUP = { $ref: '#/components/schemas/Backup' } as const;
 const SUMMARY = { $ref: '#/components/schemas/BackupSummary' } as const;
 const PATH = '/api/v1/backups';
+/** A backup holds every archived version: what was exported is taken back. */
+const MAX_BACKUP_MEMBERS = 60_000;
 
 async function list({ store, query }: RouteRequest): Promise<Reply> {
   const page = pageRequest(query);
@@ -119,7 +121,7 @@ export function backupRoutes(admission: Admission): Route[] {
       method: 'POST',
       path: `${PATH}/import`,
       summary: 'Store an exported document as a new backup of this tenant',
-      body: { shape: backupDocumentShape, unchecked: true },
+      body: { shape: backupDocumentShape, unchecked: true, maxMembers: MAX_BACKUP_MEMBERS },
       codes: ['backup_invalid', ...restored, 'idempotency_key_conflict'],
       success: { status: 201, description: 'The backup.', schema: BACKUP },
       handle: async ({ caller, body }) => writeReply(await importBackup(admission, caller, body)),
