@@ -213,6 +213,8 @@ async function pullUnlessRefused(
     throw before.error;
   refusals.delete(image);
   await engine.pull(image, optional('credentials', known)).catch((error: unknown) => {
+    if (error instanceof ImagePullError && error.reason === 'not-found' && image.includes('@'))
+      throw gonePull(image, error);
     if (!(error instanceof ImagePullError) || error.reason !== 'unauthorized') throw error;
     const told = refusedPull(image, known !== undefined, error);
     if (refusals.size >= MAX_REFUSALS) refusals.clear();
@@ -229,6 +231,14 @@ function refusedPull(image: string, known: boolean, error: ImagePullError): Imag
     ? `refuses the credential stored at ${path}`
     : `wants a credential, and none is stored at ${path}`;
   return new ImagePullError(`${image}: the registry ${what} (${error.message})`, error.status);
+}
+
+/** A registry removes what no tag names any more; only what was written again can run then. */
+function gonePull(image: string, error: ImagePullError): ImagePullError {
+  return new ImagePullError(
+    `${image} is not found in the registry and not on this node: push that image again, or write the deployment or job with its image again, which takes what the tag is now (${error.message})`,
+    error.status,
+  );
 }
 
 /** A registry may want credentials although the container needs no secrets; without an answer the pull tells whether it does. */

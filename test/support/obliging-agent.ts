@@ -107,6 +107,13 @@ export class ObligingAgent {
     return { ...seen, role, usedBytes, copies, shrinkable: true };
   }
 
+  /** What it is told to run the instances of a deployment from. */
+  images(deployment: string): readonly string[] {
+    return this.#instances.flatMap(({ deployment: own, container }) =>
+      own === deployment && container !== undefined ? [container.image] : [],
+    );
+  }
+
   #containers(): readonly unknown[] {
     return this.#instances.map(({ id, deployment, container }) => ({
       id: id.padEnd(64, '0'),

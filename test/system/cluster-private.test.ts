@@ -87,6 +87,69 @@ describe('a private registry', () => {
   });
 });
 
+describe('a tag that moves', () => {
+  const healthCheck = { type: 'exec', command: ['test -e /build'], interval: '200ms' };
+  const image = (): string => `${registry.host}/shop/moving:1`;
+  const push = async (build: string): Promise<string> => {
+    const files = [{ path: 'build', data: Buffer.from(build) }];
+    return (await pushImage(registry, 'shop/moving:1', { files })).digest;
+  };
+  /** What each running container says of itself, and what it was started from. */
+  const builds = async (): Promise<readonly string[]> => {
+    const running = (await cluster.containers('moving')).filter(({ status }) => status === 'running');
+    return Promise.all(
+      running.map(async ({ id, image: reference, labels }) => {
+        const answer = await cluster.exec(shop, 'moving', ['cat', '/build'], labels['berth.io/instance']);
+        expect(reference, id).toContain('@sha256:');
+        return String(answer.body.stdout);
+      }),
+    );
+  };
+
+  it('after admission changes nothing for the instances that come later', async () => {
+    const first = await push('one');
+    const { body } = await cluster.deploy(shop, { name: 'moving', image: image(), healthCheck });
+    expect(body.imageDigest).toBe(first);
+    await cluster.phase(shop, 'moving', 'Running');
+    await push('two');
+    await cluster.update(shop, 'moving', { replicas: 2 });
+    await cluster.status(shop, 'moving', 'has two', ({ healthy }) => healthy === 2);
+    await expect.poll(builds, { timeout: 20_000 }).toEqual(['one', 'one']);
+  });
+
+  it('is taken as it is by a write that names it, and left as it was by a rollback', async () => {
+    const { body } = await cluster.update(shop, 'moving', { image: image() });
+    expect(body.warnings.map(({ code }: { code: string }) => code)).toEqual(['image_tag_moved']);
+    const isNew = ({ phase, healthy }: { phase: string; healthy: number }) =>
+      phase === 'Running' && healthy === 2;
+    await cluster.status(shop, 'moving', 'runs two', isNew);
+    // The old ones may still be stopping.
+    await expect.poll(builds, { timeout: 20_000 }).toEqual(['two', 'two']);
+    await shop.call('POST', '/api/v1/deployments/moving/rollback', { version: 1 });
+    await cluster.status(shop, 'moving', 'runs one', ({ phase }) => phase === 'Running');
+    await expect.poll(builds, { timeout: 20_000 }).toEqual(['one']);
+    await cluster.remove(shop, 'moving');
+  }, 90_000);
+
+  it('is what a job found at its creation, in every run', async () => {
+    const digest = await push('three');
+    const job = { name: 'told', image: image(), command: ['cat', '/build'] };
+    expect((await shop.call('POST', '/api/v1/jobs', job)).body.imageDigest).toBe(digest);
+    await push('four');
+    const ended = async () => (await shop.call('GET', '/api/v1/jobs/told')).body.status.phase;
+    await expect.poll(ended, { timeout: 30_000 }).toBe('Succeeded');
+    await shop.call('POST', '/api/v1/jobs/told/run');
+    const runs = async () => (await shop.call('GET', '/api/v1/jobs/told')).body.status.runs;
+    const states = async () => (await runs()).map(({ state }: { state: string }) => state);
+    await expect.poll(states, { timeout: 30_000 }).toEqual(['Succeeded', 'Succeeded']);
+    for (const { id } of await runs()) {
+      const logs = await shop.call('GET', `/api/v1/jobs/told/logs?run=${id}`);
+      expect(JSON.stringify(logs.body)).toContain('three');
+    }
+    await shop.call('DELETE', '/api/v1/jobs/told');
+  }, 90_000);
+});
+
 describe('the health check that never returned', () => {
   it('is told as unhealthy, in words, and the rollout keeps the old instances', async () => {
     const { message } = await cluster.status(

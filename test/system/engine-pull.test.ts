@@ -16,6 +16,7 @@ import {
   TEST_REGISTRY_PORT,
   type TestEngine,
 } from '../support/engine.ts';
+import { machineArchitecture, pushImage } from '../support/registry.ts';
 import { ensurePackages } from '../support/packages.ts';
 
 /** A password whose base64 holds both letters that differ in the URL's alphabet. Its bcrypt hash is of the lowest cost. */
@@ -67,6 +68,21 @@ describe.each(['docker', 'podman'] as const)('pulls on %s', (kind) => {
     await engine.pull(exact, { credentials });
     expect((await engine.inspectImage(exact)).digest).toBe(digest);
     await engine.removeImage(exact);
+  });
+
+  it('fetches an index by its digest, and what was pulled by a tag is there by that digest', async () => {
+    const auth = { username: credentials.username, password: PASSWORD };
+    const target = { host: address, port: TEST_REGISTRY_PORT, auth, stop: async () => {} };
+    const platforms = [`linux/${machineArchitecture()}`, 'linux/s390x'];
+    const { digest } = await pushImage(target, 'shop/many:1.0', { platforms, busybox: false });
+    const exact = `${address}/shop/many@${digest}`;
+    await engine.pull(exact, { credentials });
+    expect((await engine.inspectImage(exact)).digest).toBe(digest);
+    await engine.removeImage(exact);
+    expect(await engine.imageExists(exact)).toBe(false);
+    await engine.pull(`${address}/shop/many:1.0`, { credentials });
+    expect(await engine.imageExists(exact)).toBe(true);
+    await engine.removeImage(`${address}/shop/many:1.0`);
   });
 
   it('says why it cannot, and never the password', async () => {

@@ -418,20 +418,50 @@ describe('sharing', () => {
     expect(registry.seen).toHaveLength(2);
   });
 
-  it('keeps what was found for 60 s, and nothing else', async () => {
+  it.each([
+    ['a digest for 60 s', `x@${FAKE_DIGEST}`, 60_000],
+    ['a tag for 1 s', 'x:1', 1000],
+  ])('keeps what was found of %s, and nothing else', async (_what, name, keptMs) => {
     let now = 0;
     const check = imageCheck({}, { clock: () => now });
-    for (const at of [0, 1, 59_999]) {
+    for (const at of [0, 1, keptMs - 1]) {
       now = at;
-      await askFake(check, 'ok');
+      await ask(check, `${registry.host}/ok/${name}`);
     }
     expect(registry.seen).toHaveLength(1);
-    now = 60_000;
-    await askFake(check, 'ok');
+    now = keptMs;
+    await ask(check, `${registry.host}/ok/${name}`);
     expect(registry.seen).toHaveLength(2);
     registry.seen.length = 0;
     for (const behaviour of ['s500', 's500', 's429', 's429']) await askFake(check, behaviour);
     expect(registry.seen).toHaveLength(4);
+  });
+
+  it('asks again what a tag is, but does not wait for a registry that was silent a moment ago', async () => {
+    let now = 0;
+    const check = imageCheck({}, { clock: () => now });
+    const again = (name: string) =>
+      check.check({
+        tenantId: 'a' as TenantId,
+        reference: reference(`${registry.host}/${name}:1`),
+        platforms: [],
+        again: true,
+      });
+    for (const _ of [1, 2]) expect((await again('ok/x')).kind).toBe('found');
+    expect(registry.seen).toHaveLength(2);
+    for (const _ of [1, 2]) expect((await again('s500/x')).kind).toBe('unreachable');
+    expect((await again('ok/x')).kind).toBe('unreachable');
+    expect(registry.seen).toHaveLength(3);
+    now = 10_000;
+    expect((await again('ok/x')).kind).toBe('found');
+    // One that answers is not silent any more, whoever asked.
+    await again('s500/x');
+    await check.check({
+      tenantId: 'a' as TenantId,
+      reference: reference(`${registry.host}/ok/y:1`),
+      platforms: [],
+    });
+    expect((await again('ok/x')).kind).toBe('found');
   });
 
   it('one tenant has at most four requests under way and holds up no other', async () => {

@@ -19,6 +19,7 @@ const SERVER_OWNED = new Set([
   'tenantId',
   'revision',
   'specHash',
+  'imageDigest',
   'createdAt',
   'updatedAt',
   'status',
@@ -87,6 +88,7 @@ async function describeDeployment(
         .join(', '),
     ],
     ['revision', `${textOf(record, 'revision')}, spec ${textOf(record, 'specHash').slice(0, 19)}`],
+    ['runs', textOf(record, 'imageDigest')],
     [
       'rotation',
       `secretsVersion ${textOf(record, 'secretsVersion') || '0'}, next phase: ${textOf(record, 'status.rotation.next')}`,
@@ -154,6 +156,7 @@ async function describeJob(session: Session, client: Client, name: string, forma
   const head = [
     ['phase', `${textOf(record, 'status.phase')}  ${textOf(record, 'status.message')}`],
     ['next run', textOf(record, 'status.nextRunAt')],
+    ['runs', textOf(record, 'imageDigest')],
     ['created', `${age(textOf(record, 'createdAt'), now)} ago`],
   ] as const;
   terminal.out(`${style.bold(`job/${name}`)}\n${rows(head)}\n${style.bold('Spec')}\n`);

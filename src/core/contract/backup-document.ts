@@ -1,5 +1,6 @@
 import type { BackupContent, BackupRecord } from '../model/backup.ts';
 import { BACKUP_REVISIONS } from '../model/backup.ts';
+import { pinOf, type Pinned } from '../model/spec-snapshot.ts';
 import { received, redacted } from '../rejections/redaction.ts';
 import { reject } from '../rejections/reject.ts';
 import type { Rejection } from '../rejections/rejection.ts';
@@ -23,6 +24,7 @@ const revision = shape({
     by: text,
     spec: { type: 'any', schema: { $ref: '#/components/schemas/DeploymentDescription' } },
     specHash: text,
+    imageDigest: text,
   },
 });
 
@@ -42,6 +44,7 @@ const ADDED = {
     fields: {
       replicas: { type: 'integer' },
       spec: { type: 'any', schema: { $ref: '#/components/schemas/DeploymentDescription' } },
+      imageDigest: text,
     },
   }),
 } as const;
@@ -50,6 +53,7 @@ const content = shape({
   type: 'object',
   fields: {
     spec: { type: 'any', schema: { $ref: '#/components/schemas/DeploymentDescription' } },
+    imageDigest: text,
     scalingPolicy: { type: 'any', schema: { type: ['object', 'null'] } },
     canary: { type: 'any', schema: { type: ['object', 'null'] } },
     revisions: { type: 'list', items: revision },
@@ -107,6 +111,9 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Absent where the registry could not be asked. */
+const OPTIONAL: ReadonlySet<string> = new Set(['imageDigest']);
+
 /** A shape lets fields be absent; a document that was exported has them all. */
 function missingField(expected: Shape, value: unknown, path: string): string | undefined {
   if (expected.type === 'list' && Array.isArray(value)) {
@@ -118,7 +125,10 @@ function missingField(expected: Shape, value: unknown, path: string): string | u
   if (expected.type !== 'object' || !isObject(value)) return undefined;
   for (const [key, field] of Object.entries(expected.fields)) {
     const at = path === '' ? key : `${path}.${key}`;
-    if (!Object.hasOwn(value, key)) return at;
+    if (!Object.hasOwn(value, key)) {
+      if (OPTIONAL.has(key)) continue;
+      return at;
+    }
     const missing = missingField(field, value[key], at);
     if (missing !== undefined) return missing;
   }
@@ -141,6 +151,7 @@ const ID = /^bak_[0-9a-z]{1,40}$/;
 const TIME = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3])(?::[0-5]\d){2}\.\d{3}Z$/;
 const ACTOR = /^[A-Za-z0-9_-]{1,64}$/;
 const DIGEST = /^[0-9a-f]{64}$/;
+const IMAGE_DIGEST = /^sha256:[0-9a-f]{64}$/;
 
 interface TextForm {
   readonly field: string;
@@ -149,18 +160,27 @@ interface TextForm {
   readonly expected: string;
 }
 
+function pinForm(path: string, { imageDigest }: Pinned): readonly TextForm[] {
+  if (imageDigest === undefined) return [];
+  const expected = 'sha256: and 64 hexadecimal digits';
+  return [{ field: `${path}.imageDigest`, value: imageDigest, form: IMAGE_DIGEST, expected }];
+}
+
 /** Every text outside the specs has a closed form, so that a document made by hand carries nothing but a backup. */
 function textForms({ backup: { id, createdAt, content: inside } }: BackupDocument): TextForm[] {
   const time = 'a time such as 2026-01-31T12:00:00.000Z';
   return [
     { field: 'backup.id', value: id, form: ID, expected: 'bak_…' },
     { field: 'backup.createdAt', value: createdAt, form: TIME, expected: time },
-    ...inside.revisions.flatMap(({ at, by, specHash }, index) => {
+    ...pinForm('backup.content', inside),
+    ...(inside.canary === null ? [] : pinForm('backup.content.canary', inside.canary)),
+    ...inside.revisions.flatMap(({ at, by, specHash, imageDigest }, index) => {
       const path = `backup.content.revisions[${index}]`;
       return [
         { field: `${path}.at`, value: at, form: TIME, expected: time },
         { field: `${path}.by`, value: by, form: ACTOR, expected: 'the id of a token, or system' },
         { field: `${path}.specHash`, value: specHash, form: DIGEST, expected: '64 hexadecimal digits' },
+        ...pinForm(path, pinOf(imageDigest)),
       ];
     }),
   ];

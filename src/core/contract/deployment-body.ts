@@ -176,6 +176,7 @@ export const SERVER_OWNED = [
   'tenantId',
   'revision',
   'specHash',
+  'imageDigest',
   'createdAt',
   'updatedAt',
   'status',

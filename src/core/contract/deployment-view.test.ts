@@ -25,6 +25,7 @@ function view(spec: Partial<DeploymentSpec> = {}, rotation?: RotationState, stat
     tenantId: 't',
     spec: { ...SPEC, ...spec },
     specHash: 'h',
+    imageDigest: 'sha256:d',
     version: 1,
     createdAt: 'c',
     updatedAt: 'u',

@@ -5,6 +5,7 @@ import type {
   InstanceView,
 } from '../model/deployment.ts';
 import { RESIDENCY_LABELS } from '../model/labels.ts';
+import { pinOf } from '../model/spec-snapshot.ts';
 import { isRotating, nextRotationPhase } from '../model/rotation-phase.ts';
 
 /** Spec 2.7: what the typed residency block is stored as. Derived, so that it can never disagree with the block. */
@@ -66,6 +67,7 @@ export function deploymentView({
     tenantId: record.tenantId,
     revision,
     specHash: record.specHash,
+    ...pinOf(record.imageDigest),
     createdAt: record.createdAt,
     updatedAt: record.updatedAt,
     storedLabels: storedLabels(spec),

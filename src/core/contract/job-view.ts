@@ -6,6 +6,7 @@ import {
   type JobStatus,
   jobWorkload,
 } from '../model/job.ts';
+import { pinOf } from '../model/spec-snapshot.ts';
 import { storedLabels } from './deployment-view.ts';
 
 export type JobPhase = JobRun['state'] | 'Scheduled';
@@ -49,6 +50,7 @@ export function jobView(
     tenantId: record.tenantId,
     revision,
     specHash: record.specHash,
+    ...pinOf(record.imageDigest),
     createdAt: record.createdAt,
     updatedAt: record.createdAt,
     storedLabels: storedLabels(jobWorkload(spec)),

@@ -15,11 +15,14 @@ export const BACKUP_CONTENT_BYTES = 384 * 1024;
 export interface BackupCanary {
   readonly replicas: number;
   readonly spec: DeploymentSpec;
+  readonly imageDigest?: string;
 }
 
 /** Spec 2.8. Secrets are references by the type of the spec; of volumes only the mounts are kept, never bytes. */
 export interface BackupContent {
   readonly spec: DeploymentSpec;
+  /** What the image was, so that a restore runs the same bytes; absent: the registry could not be asked. */
+  readonly imageDigest?: string;
   /** Null: the deployment has none. */
   readonly scalingPolicy: ScalingPolicy | null;
   readonly canary: BackupCanary | null;

@@ -5,6 +5,7 @@ export interface CanaryRecord {
   /** Whole. `replicas` and `update` in it are those of the deployment. */
   readonly spec: DeploymentSpec;
   readonly specHash: string;
+  readonly imageDigest?: string;
   readonly replicas: number;
   /** Of the spec it was started beside: when the deployment gets another one, the comparison is over. */
   readonly stableSpecHash: string;

@@ -107,11 +107,22 @@ export interface RotatedVersions {
   readonly previous?: number;
 }
 
+export interface SeenImage {
+  readonly image: string;
+  readonly digest: string;
+  /** The version that ran it. */
+  readonly version: number;
+}
+
 export interface DeploymentRecord {
   readonly id: DeploymentId;
   readonly tenantId: TenantId;
   readonly spec: DeploymentSpec;
   readonly specHash: string;
+  /** Of the manifest or index that the registry had for `image` when it was written; absent: it could not be asked. */
+  readonly imageDigest?: string;
+  /** What the images of this deployment were when they were last seen, newest first: tells a tag that moves. */
+  readonly seenImages?: readonly SeenImage[];
   /** Number of the newest archive version; counts every accepted change. */
   readonly version: number;
   readonly createdAt: string;

@@ -54,4 +54,6 @@ export interface ArchiveRecord<Spec> {
   readonly by: string;
   readonly spec: Spec;
   readonly specHash: string;
+  /** What the image was; absent: the registry could not be asked. */
+  readonly imageDigest?: string;
 }

@@ -63,6 +63,13 @@ export function parseImageReference(text: string): ParsedImageReference {
   return { ok: true, reference };
 }
 
+/** The same repository by its digest, as it was written otherwise; what names a digest already stays as it is. */
+export function pinnedImage(image: string, digest: string | undefined): string {
+  if (digest === undefined || image.includes('@')) return image;
+  const colon = image.indexOf(':', image.lastIndexOf('/') + 1);
+  return `${colon === -1 ? image : image.slice(0, colon)}@${digest}`;
+}
+
 /** The full spelling; parsing it gives the same reference again. */
 export function imageReferenceText(reference: ImageReference): string {
   const tag = reference.tag === undefined ? '' : `:${reference.tag}`;

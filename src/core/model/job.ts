@@ -32,6 +32,8 @@ export interface JobRecord {
   readonly spec: JobSpec;
   /** Of the workload: what its containers are made from. */
   readonly specHash: string;
+  /** As of a deployment: every run runs these bytes. */
+  readonly imageDigest?: string;
   readonly createdAt: string;
 }
 

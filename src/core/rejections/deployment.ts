@@ -88,7 +88,7 @@ export const deploymentCodes = entries({
     field: 'image',
     title: 'The registry confirms that it holds no manifest for this reference.',
     cause:
-      'The control plane asks the registry for the manifest of the exact reference before it stores anything. Only a confirmed 404 (manifest or repository unknown, or an index without a child for the platforms of your nodes) is refused. A registry that is unreachable, slower than 3 s or answers 5xx does not refuse the write: the deployment is stored with the warning `registry_unreachable`. Answers are cached for 60 s per reference.',
+      'The control plane asks the registry for the manifest of the exact reference before it stores anything. Only a confirmed 404 (manifest or repository unknown, or an index without a child for the platforms of your nodes) is refused. A registry that is unreachable, slower than 3 s or answers 5xx does not refuse the write: the deployment is stored with the warning `registry_unreachable`. An answer about a digest is kept for 60 s, one about a tag for 1 s.',
     accepted:
       'a reference whose manifest is already in the registry; push the image first, then send the same request',
     failing: '{ "name": "web", "image": "registry.internal:5000/shop/web:1.4.3-not-pushed" }',

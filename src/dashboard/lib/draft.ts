@@ -69,6 +69,7 @@ const NOT_WRITTEN = [
   'updatedAt',
   'status',
   'storedLabels',
+  'imageDigest',
   'secretsVersion',
 ] as const;
 

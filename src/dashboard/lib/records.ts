@@ -17,6 +17,8 @@ export interface Deployment extends DeploymentSpec {
   readonly tenantId: string;
   readonly revision: number;
   readonly specHash: string;
+  /** What runs; absent: the registry could not be asked. */
+  readonly imageDigest?: string;
   readonly createdAt: string;
   readonly updatedAt: string;
   readonly storedLabels: Readonly<Record<string, string>>;

@@ -1,4 +1,5 @@
 import type { CanaryRecord } from '../../core/model/canary.ts';
+import { pinOf } from '../../core/model/spec-snapshot.ts';
 import { joinId } from '../store/keys.ts';
 import type { TenantStore } from '../store/store.ts';
 
@@ -20,8 +21,15 @@ export function canarySummary(
   name: string,
   canary: CanaryRecord,
 ): Record<string, unknown> {
-  const { spec, specHash, replicas, createdAt } = canary;
-  return { image: spec.image, specHash, replicas, ...counts(tenant, name, canary), createdAt };
+  const { spec, specHash, imageDigest, replicas, createdAt } = canary;
+  return {
+    image: spec.image,
+    ...pinOf(imageDigest),
+    specHash,
+    replicas,
+    ...counts(tenant, name, canary),
+    createdAt,
+  };
 }
 
 /** A canary as its own routes answer it. Counts are 0 until a controller has looked. */
@@ -30,6 +38,7 @@ export function canaryView(tenant: TenantStore, name: string, canary: CanaryReco
   return {
     deployment: name,
     image: spec.image,
+    ...pinOf(canary.imageDigest),
     replicas,
     specHash,
     stableSpecHash,

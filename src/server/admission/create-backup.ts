@@ -10,6 +10,7 @@ import type { CanaryRecord } from '../../core/model/canary.ts';
 import type { DeploymentRecord, DeploymentSpec } from '../../core/model/deployment.ts';
 import type { ArchiveRecord } from '../../core/model/event.ts';
 import { policyOf } from '../../core/model/scaling.ts';
+import { pinOf } from '../../core/model/spec-snapshot.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import { actorName, archiveId } from '../journal/journal.ts';
@@ -24,8 +25,8 @@ export const backupBody = shape({
   fields: { deploymentName: { type: 'string', description: 'Name or typed id of a deployment.' } },
 });
 
-function canaryOf({ replicas, spec }: CanaryRecord): BackupCanary {
-  return { replicas, spec };
+function canaryOf({ replicas, spec, imageDigest }: CanaryRecord): BackupCanary {
+  return { replicas, spec, ...pinOf(imageDigest) };
 }
 
 async function history(
@@ -96,6 +97,7 @@ export async function createBackup(
       createdBy: actorName(caller),
       content: {
         spec,
+        ...pinOf(stored.record.imageDigest),
         scalingPolicy: policy === undefined ? null : policyOf(policy.record),
         canary,
         revisions,

@@ -6,6 +6,7 @@ import { checkBody } from '../../core/contract/shape.ts';
 import type { Alteration } from '../../core/model/announcement.ts';
 import type { JobId } from '../../core/model/ids.ts';
 import { jobOwner, type JobRecord, type JobSpec, jobWorkload } from '../../core/model/job.ts';
+import { snapshotOf } from '../../core/model/spec-snapshot.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
@@ -18,17 +19,10 @@ import { claimVolumes } from '../placement/volume-claims.ts';
 import { volumeWarnings } from '../placement/volume-residency.ts';
 import { joinId } from '../store/keys.ts';
 import type { Transaction } from '../store/transaction.ts';
-import {
-  type Admission,
-  type Attempt,
-  type Caller,
-  commitAttempts,
-  type Outcome,
-  specHash,
-} from './admission.ts';
+import { type Admission, type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import type { Body } from './deployment-draft.ts';
 import { residencyWarnings } from './deployment-write.ts';
-import { imageAnswer } from './image-answer.ts';
+import { digestAlterations, identityOf, imageAnswer } from './image-answer.ts';
 import { findJob, jobFacts } from './job-stored.ts';
 import { planMaterial } from './secret-material.ts';
 import { claimLabels, knownKeys, referenceWarnings, secretRejection } from './secret-references.ts';
@@ -93,7 +87,7 @@ async function attemptCreate(
     (await secretRejection(admission.secrets, tenant, draft, workload, undefined, known)) ??
     jobFactsRejection(workload, jobFacts(admission, caller, spec.name));
   if (stateful) return asSent(stateful, altered);
-  const image = await imageAnswer(admission, caller, spec, undefined);
+  const image = await imageAnswer(admission, caller, spec.image, { sent: true });
   if (isRejection(image)) return image;
   const material = await planMaterial(admission.secrets, caller, draft, workload);
   if (isRejection(material)) return material;
@@ -104,15 +98,15 @@ async function attemptCreate(
     id: admission.ids.next('job') as JobId,
     tenantId: tenant.tenantId,
     spec,
-    specHash: specHash(workload),
+    ...identityOf(tenant, jobOwner(spec.name), workload, image.imageDigest),
     createdAt: admission.clock.now().toISOString(),
   };
-  const alterations = [...altered, ...material.alterations];
+  const alterations = [...digestAlterations(altered, spec.image, record, undefined), ...material.alterations];
   // As for deployments: the registry and the secrets store were asked meanwhile.
   const moved = jobFactsRejection(workload, jobFacts(admission, caller, spec.name));
   if (moved) return moved;
   const warnings = [
-    ...image,
+    ...image.warnings,
     ...residencyWarnings(admission, caller, workload),
     ...volumeWarnings(tenant, admission.residency, workload),
     ...referenceWarnings(draft, known),
@@ -143,7 +137,7 @@ function createTransaction(admission: Admission, caller: Caller, record: JobReco
     .transaction()
     .expect('jobs', id, undefined)
     .put('jobs', id, record)
-    .put('specs', joinId(jobOwner(spec.name), hash), jobWorkload(spec));
+    .put('specs', joinId(jobOwner(spec.name), hash), snapshotOf({ ...record, spec: jobWorkload(spec) }));
   if (spec.schedule === undefined) {
     const runId = admission.ids.next('run');
     const { createdAt: at } = record;

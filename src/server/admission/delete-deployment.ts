@@ -1,3 +1,4 @@
+import { pinOf } from '../../core/model/spec-snapshot.ts';
 import { joinId } from '../store/keys.ts';
 import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { findDeployment, storedDeploymentView } from './deployment-stored.ts';
@@ -36,6 +37,7 @@ export async function deleteDeployment(
       change: 'deleted',
       spec: record.spec,
       specHash: record.specHash,
+      ...pinOf(record.imageDigest),
     });
     admission.journal.event(transaction, caller.tenant.tenantId, {
       kind: 'deployment.deleted',

@@ -6,6 +6,7 @@ import { fieldDifferences } from '../../core/contract/diff.ts';
 import type { Alteration, Warning } from '../../core/model/announcement.ts';
 import { canonicalJson } from '../../core/model/canonical.ts';
 import type { DeploymentRecord, DeploymentSpec } from '../../core/model/deployment.ts';
+import { pinOf, type Pinned, snapshotOf } from '../../core/model/spec-snapshot.ts';
 import type { ScalingPolicy } from '../../core/model/scaling.ts';
 import type { ArchiveChange } from '../../core/model/event.ts';
 import type { DeploymentId } from '../../core/model/ids.ts';
@@ -24,11 +25,11 @@ import { volumeWarnings } from '../placement/volume-residency.ts';
 import type { Stored } from '../store/collection.ts';
 import { joinId } from '../store/keys.ts';
 import type { Transaction } from '../store/transaction.ts';
-import { type Accepted, type Admission, type Attempt, type Caller, specHash } from './admission.ts';
+import { type Accepted, type Admission, type Attempt, type Caller } from './admission.ts';
 import type { AdmittedDraft } from './deployment-draft.ts';
 import { deploymentFacts, storedDeploymentView } from './deployment-stored.ts';
 import { addSupersededCanary, canaryWarnings } from './canary-stored.ts';
-import { imageAnswer } from './image-answer.ts';
+import { digestAlterations, identityOf, imageAnswer, seenAfter } from './image-answer.ts';
 import { scaledWarnings, withinStoredPolicy } from './scaled-replicas.ts';
 import { type PlannedMaterial, planMaterial } from './secret-material.ts';
 import {
@@ -47,6 +48,8 @@ export interface DeploymentWrite {
   readonly dryRun: boolean;
   /** What the operation has to say beside what every write says. */
   readonly warnings?: readonly Warning[];
+  /** What the image of the spec was when an earlier version ran it. */
+  readonly wantedDigest?: string;
   /** Of the event: where the spec came from. */
   readonly details?: Readonly<Record<string, unknown>>;
   /** The policy that this write stores too, or null for none; absent: the stored one holds. */
@@ -82,17 +85,20 @@ export function residencyWarnings(admission: Admission, caller: Caller, spec: De
 function nextRecord(
   admission: Admission,
   caller: Caller,
-  spec: DeploymentSpec,
+  { spec, imageDigest }: AdmittedSpec,
   previous: DeploymentRecord | undefined,
   version: number,
 ): DeploymentRecord {
+  const identity = identityOf(caller.tenant, spec.name, spec, imageDigest);
+  const seenImages = seenAfter(previous?.seenImages, spec.image, identity.imageDigest, version);
   const now = admission.clock.now().toISOString();
   const rotation = carryRotation(previous?.rotation, previous?.spec.secrets ?? [], spec.secrets);
   return {
     id: previous?.id ?? (admission.ids.next('deployment') as DeploymentId),
     tenantId: caller.tenant.tenantId,
     spec,
-    specHash: specHash(spec),
+    ...identity,
+    ...(seenImages.length === 0 ? {} : { seenImages }),
     version,
     createdAt: previous?.createdAt ?? now,
     updatedAt: now,
@@ -114,7 +120,7 @@ const EVENT_OF_CHANGE: Readonly<Record<Exclude<ArchiveChange, 'deleted'>, string
   restored: 'deployment.restored',
 };
 
-export interface AdmittedSpec {
+export interface AdmittedSpec extends Pinned {
   readonly spec: DeploymentSpec;
   readonly warnings: readonly Warning[];
   readonly material: PlannedMaterial;
@@ -123,14 +129,24 @@ export interface AdmittedSpec {
 /** What the stateful rules of secrets read; an update without one of them does not ask the secrets store. */
 const SECRET_FIELDS = ['environment', 'secrets', 'composedEnvironment', 'volumes'] as const;
 
+export interface SpecTerms {
+  /** It runs beside the stable one. */
+  readonly beside?: boolean;
+  /** The bytes that an earlier version ran. */
+  readonly wantedDigest?: string;
+  /** False: the image is that of the stable spec, and so are its bytes. */
+  readonly imageSent?: boolean;
+}
+
 /** Every rule that needs stored state or another program: facts, the registry's answer, the secrets store. */
 export async function admitSpec(
   admission: Admission,
   caller: Caller,
   { draft, alterations, judged }: AdmittedDraft,
-  before: DeploymentSpec | undefined,
-  terms: { readonly beside?: boolean } = {},
+  previous: Pick<DeploymentRecord, 'spec' | 'imageDigest' | 'seenImages'> | undefined,
+  terms: SpecTerms = {},
 ): Promise<AdmittedSpec | Rejection> {
+  const before = previous?.spec;
   const { tenant } = caller;
   const spec = specOfDraft(draft);
   const known = isJudged(judged, SECRET_FIELDS)
@@ -141,14 +157,23 @@ export async function admitSpec(
     (known && rotatingCollision(tenant, draft, spec, known)) ??
     deploymentFactsRejection(spec, deploymentFacts(admission, caller, spec.name), judged);
   if (stateful) return asSent(stateful, alterations);
-  const image = await imageAnswer(admission, caller, spec, before);
+  const image = await imageAnswer(admission, caller, spec.image, {
+    ...(previous && { before: { ...previous, image: previous.spec.image } }),
+    sent: terms.imageSent ?? isJudged(judged, ['image']),
+    ...(terms.wantedDigest === undefined ? {} : { wanted: terms.wantedDigest }),
+  });
   if (isRejection(image)) return image;
   const material = await planMaterial(admission.secrets, caller, draft, spec, terms);
   if (isRejection(material)) return material;
   const guard = checkNothingPersists(spec.secrets);
   if (guard) return guard;
   const missing = known === undefined ? [] : referenceWarnings(draft, known);
-  return { spec, warnings: [...image, ...warnings(admission, caller, spec), ...missing], material };
+  return {
+    spec,
+    ...pinOf(image.imageDigest),
+    warnings: [...image.warnings, ...warnings(admission, caller, spec), ...missing],
+    material,
+  };
 }
 
 /** What a spec relied on, in the transaction that stores it; then its material, which cannot be taken back. */
@@ -184,18 +209,27 @@ export async function attemptDeploymentWrite(
   const { tenant } = caller;
   const before = previous?.record.spec;
   const scaled = withinStoredPolicy(tenant, admitted, said.policy);
-  const admittedSpec = await admitSpec(admission, caller, scaled.admitted, before);
+  const admittedSpec = await admitSpec(
+    admission,
+    caller,
+    scaled.admitted,
+    previous?.record,
+    said.wantedDigest === undefined ? {} : { wantedDigest: said.wantedDigest },
+  );
   if (isRejection(admittedSpec)) return admittedSpec;
   const { spec, material } = admittedSpec;
   const record = nextRecord(
     admission,
     caller,
-    spec,
+    admittedSpec,
     previous?.record,
     nextVersion(caller, spec.name, previous?.record),
   );
   const announced = {
-    alterations: [...scaled.admitted.alterations, ...material.alterations],
+    alterations: [
+      ...digestAlterations(scaled.admitted.alterations, spec.image, record, previous?.record),
+      ...material.alterations,
+    ],
     warnings: [
       ...admittedSpec.warnings,
       ...scaledWarnings(scaled.policy, spec, before),
@@ -206,7 +240,7 @@ export async function attemptDeploymentWrite(
     ...(before === undefined ? {} : { removed: removedEntries(before, spec) }),
   };
   const answer = accepted(caller, record, previous, announced);
-  if (dryRun) return { answer: withPlan(admission, caller, answer, before, record) };
+  if (dryRun) return { answer: withPlan(admission, caller, answer, previous?.record, record) };
 
   // The registry and the secrets store were asked meanwhile: what the guards below hold must still be what the rules saw.
   const moved = deploymentFactsRejection(
@@ -275,11 +309,11 @@ function withPlan(
   admission: Admission,
   caller: Caller,
   answer: Accepted,
-  before: DeploymentSpec | undefined,
-  { spec, specHash: hash }: DeploymentRecord,
+  before: DeploymentRecord | undefined,
+  after: DeploymentRecord,
 ): Accepted {
-  const placement = planPlacement(admission.clusters, caller.tenant, spec, hash);
-  const diff = before === undefined ? {} : { diff: fieldDifferences(before, spec) };
+  const placement = planPlacement(admission.clusters, caller.tenant, after.spec, after.specHash);
+  const diff = before === undefined ? {} : { diff: fieldDifferences(snapshotOf(before), snapshotOf(after)) };
   return { status: 200, body: { ...answer.body, plan: { ...placement, ...diff } } };
 }
 
@@ -300,7 +334,7 @@ export function writeTransaction(
     .transaction()
     .expect('deployments', id, previous)
     .put('deployments', id, record)
-    .put('specs', joinId(name, record.specHash), record.spec);
+    .put('specs', joinId(name, record.specHash), snapshotOf(record));
   if (previous === undefined) transaction.put('deployment-ids', record.id, { name });
   else if (!endsCanary) addSupersededCanary(admission, caller, previous.record, record, transaction);
   admission.journal.archive(transaction, caller, {
@@ -308,6 +342,7 @@ export function writeTransaction(
     change,
     spec: record.spec,
     specHash: record.specHash,
+    ...pinOf(record.imageDigest),
   });
   if (change !== 'deleted') {
     admission.journal.event(transaction, tenant.tenantId, {
@@ -317,6 +352,7 @@ export function writeTransaction(
       details: {
         version: record.version,
         specHash: record.specHash,
+        ...pinOf(record.imageDigest),
         replicas: record.spec.replicas,
         ...details,
       },

@@ -39,6 +39,7 @@ export async function promoteCanary(
     const { update: _started, ...promoted } = canary.record.spec;
     const attempt = await readmitSpec(admission, caller, {
       spec: { ...promoted, replicas: spec.replicas, ...(spec.update && { update: spec.update }) },
+      ...(canary.record.imageDigest === undefined ? {} : { wantedDigest: canary.record.imageDigest }),
       previous: stored,
       change: 'updated',
       dryRun: false,

@@ -108,12 +108,15 @@ function policyRejection(
   );
 }
 
-function canaryRejection(admission: Admission, { spec, canary }: BackupContent): Rejection | undefined {
+function canaryRejection(
+  admission: Admission,
+  { spec, imageDigest, canary }: BackupContent,
+): Rejection | undefined {
   if (canary === null) return undefined;
   const at = 'backup.content.canary';
   const inexact = inexactSpec(canary.spec, `${at}.spec`);
   if (inexact) return inexact;
-  const isSame = specHash(spec) === specHash(canary.spec);
+  const isSame = specHash(spec) === specHash(canary.spec) && imageDigest === canary.imageDigest;
   const refused =
     canaryDraftRejection(canary, admission.limits.maxReplicasPerDeployment) ??
     canarySpecRejection('spec', spec, canary.spec, isSame);

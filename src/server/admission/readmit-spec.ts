@@ -13,6 +13,8 @@ import { attemptDeploymentWrite } from './deployment-write.ts';
 export interface Readmission {
   /** A whole spec as it was stored once: what it does not hold is cleared, not kept. */
   readonly spec: DeploymentSpec;
+  /** What its image was then; absent: not known, and what it is now is asked. */
+  readonly wantedDigest?: string;
   /** What it replaces; absent: the deployment is made anew. */
   readonly previous: Stored<DeploymentRecord> | undefined;
   readonly change: 'rolled-back' | 'restored' | 'updated';
@@ -42,6 +44,7 @@ export async function readmitSpec(
   if (isRejection(admitted)) return admitted;
   const unchanged =
     previous !== undefined &&
+    (said.wantedDigest ?? previous.record.imageDigest) === previous.record.imageDigest &&
     canonicalJson(specOfDraft(admitted.draft)) === canonicalJson(previous.record.spec);
   const nothing = {
     code: 'nothing_changed',

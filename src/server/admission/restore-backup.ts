@@ -4,6 +4,7 @@ import { draftOfBody } from '../../core/contract/deployment-merge.ts';
 import { specOfDraft } from '../../core/contract/deployment-spec.ts';
 import type { BackupContent } from '../../core/model/backup.ts';
 import type { DeploymentSpec } from '../../core/model/deployment.ts';
+import { pinOf, type Pinned } from '../../core/model/spec-snapshot.ts';
 import { canaryAbortedEvent } from '../../core/planner/planned-event.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
@@ -11,14 +12,7 @@ import type { Rejection } from '../../core/rejections/rejection.ts';
 import { scalingPolicyRejection } from '../../core/rules/scaling-policy.ts';
 import { joinId } from '../store/keys.ts';
 import type { Transaction } from '../store/transaction.ts';
-import {
-  type Accepted,
-  type Admission,
-  type Caller,
-  commitAttempts,
-  type Outcome,
-  specHash,
-} from './admission.ts';
+import { type Accepted, type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { backupNotFound, findBackup } from './backup-stored.ts';
 import { type AdmittedSpec, completeWrite } from './deployment-write.ts';
 import { revisionRejection } from './if-match.ts';
@@ -94,12 +88,21 @@ async function addRestored(
   const admitted = await admitCanary(
     admission,
     caller,
-    { spec: restored, specHash: specHash(restored) },
-    { field: 'spec', changes: wholeSpec(restored, canary.spec), replicas: canary.replicas },
+    { spec: restored, ...stableIdentity(answer) },
+    {
+      field: 'spec',
+      changes: wholeSpec(restored, canary.spec),
+      replicas: canary.replicas,
+      ...(canary.imageDigest === undefined ? {} : { wantedDigest: canary.imageDigest }),
+    },
   );
   if (isRejection(admitted)) return { ...admitted, field: `canary.${admitted.field}` };
   addCanary(admission, caller, admitted.record, transaction);
   return completeWrite(admission, caller, ownLabels(admitted.admitted, restored), restored, [], transaction);
+}
+
+function stableIdentity({ body }: Accepted): { readonly specHash: string } & Pinned {
+  return { specHash: body['specHash'] as string, ...pinOf(body['imageDigest'] as string | undefined) };
 }
 
 /** The labels of the stable spec are claimed by its own write; a commit takes each key once. */
@@ -156,6 +159,7 @@ export async function restoreBackup(
     if (refused) return refused;
     const attempt = await readmitSpec(admission, caller, {
       spec: content.spec,
+      ...(content.imageDigest === undefined ? {} : { wantedDigest: content.imageDigest }),
       previous,
       change: 'restored',
       dryRun,

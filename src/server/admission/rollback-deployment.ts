@@ -62,6 +62,7 @@ export async function rollbackDeployment(
     if (archived === undefined) return archiveVersionNotFound('version', version);
     return readmitSpec(admission, caller, {
       spec: archived.spec,
+      ...(archived.imageDigest === undefined ? {} : { wantedDigest: archived.imageDigest }),
       previous: stored,
       change: 'rolled-back',
       dryRun,

@@ -4,6 +4,7 @@ import type { Alteration } from '../../core/model/announcement.ts';
 import type { CanaryRecord } from '../../core/model/canary.ts';
 import { canonicalJson } from '../../core/model/canonical.ts';
 import type { DeploymentRecord, DeploymentSpec } from '../../core/model/deployment.ts';
+import { pinOf, snapshotOf } from '../../core/model/spec-snapshot.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
@@ -12,17 +13,11 @@ import { actorName } from '../journal/journal.ts';
 import type { Stored } from '../store/collection.ts';
 import { joinId } from '../store/keys.ts';
 import type { Transaction } from '../store/transaction.ts';
-import {
-  type Admission,
-  type Attempt,
-  type Caller,
-  commitAttempts,
-  type Outcome,
-  specHash,
-} from './admission.ts';
+import { type Admission, type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { canaryView } from './canary-view.ts';
 import { type AdmittedDraft, admitDraft, type Body, shapeRejection } from './deployment-draft.ts';
 import { findDeployment, storedDeploymentView } from './deployment-stored.ts';
+import { digestAlterations, identityOf } from './image-answer.ts';
 import { type AdmittedSpec, admitSpec, completeWrite, deploymentNotFound } from './deployment-write.ts';
 
 /** Fields that are the deployment's own while a canary runs: no container is made from them. */
@@ -64,6 +59,8 @@ export interface CanaryWish {
   readonly replicas: number;
   /** The deployment as a GET shows it: keys of the server that differ from it are announced. */
   readonly view?: Body;
+  /** What its image was, of one that is restored. */
+  readonly wantedDigest?: string;
 }
 
 export interface AdmittedCanary {
@@ -76,8 +73,8 @@ export interface AdmittedCanary {
 export async function admitCanary(
   admission: Admission,
   caller: Caller,
-  stable: Pick<DeploymentRecord, 'spec' | 'specHash'>,
-  { field, changes, replicas, view }: CanaryWish,
+  stable: Pick<DeploymentRecord, 'spec' | 'specHash' | 'imageDigest' | 'seenImages'>,
+  { field, changes, replicas, view, wantedDigest }: CanaryWish,
 ): Promise<AdmittedCanary | Rejection> {
   const malformed = shapeRejection(changes) ?? nameRejection(changes, stable.spec.name);
   if (malformed) return malformed.code === 'name_mismatch' ? malformed : inBody(field, malformed);
@@ -93,17 +90,21 @@ export async function admitCanary(
     admission.limits,
   );
   if (isRejection(draft)) return inBody(field, draft);
-  const admitted = await admitSpec(admission, caller, draft, stable.spec, { beside: true });
+  const admitted = await admitSpec(admission, caller, draft, stable, {
+    beside: true,
+    imageSent: Object.hasOwn(taken, 'image'),
+    ...(wantedDigest === undefined ? {} : { wantedDigest }),
+  });
   if (isRejection(admitted)) return inBody(field, admitted);
   const { spec } = admitted;
-  const hash = specHash(spec);
-  const refused = canarySpecRejection(field, stable.spec, spec, hash === stable.specHash);
+  const identity = identityOf(caller.tenant, spec.name, spec, admitted.imageDigest, stable);
+  const refused = canarySpecRejection(field, stable.spec, spec, identity.specHash === stable.specHash);
   if (refused) return refused;
   const within = field === 'spec' ? 'spec.' : '';
   return {
     record: {
       spec,
-      specHash: hash,
+      ...identity,
       replicas,
       stableSpecHash: stable.specHash,
       createdAt: admission.clock.now().toISOString(),
@@ -112,7 +113,10 @@ export async function admitCanary(
     admitted,
     alterations: [
       ...keptFields(changes, stable.spec),
-      ...draft.alterations.map((one) => ({ ...one, field: `${within}${one.field}` })),
+      ...digestAlterations(draft.alterations, spec.image, identity, stable).map((one) => ({
+        ...one,
+        field: `${within}${one.field}`,
+      })),
       ...admitted.material.alterations.map((one) => ({ ...one, field: `${within}${one.field}` })),
     ],
   };
@@ -128,13 +132,15 @@ export function addCanary(
   const { name, image } = record.spec;
   const subject = { kind: 'Deployment', name } as const;
   const { tenantId } = caller.tenant;
-  transaction.put('canaries', joinId(name), record).put('specs', joinId(name, record.specHash), record.spec);
+  transaction
+    .put('canaries', joinId(name), record)
+    .put('specs', joinId(name, record.specHash), snapshotOf(record));
   const { replicas, specHash: hash, stableSpecHash } = record;
   admission.journal.event(transaction, tenantId, {
     kind: 'deployment.canary_started',
     subject,
     message: `a canary of ${name} with ${replicas} instances of ${image} starts beside the stable ones`,
-    details: { image, replicas, specHash: hash, stableSpecHash },
+    details: { image, ...pinOf(record.imageDigest), replicas, specHash: hash, stableSpecHash },
   });
   admission.journal.audit(transaction, tenantId, caller, 'deployment.canary-started', subject);
 }

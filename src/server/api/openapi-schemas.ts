@@ -16,6 +16,12 @@ const warnings = {
   items: { type: 'object', properties: { code: text, field: text, why: text } },
 } as const;
 
+const imageDigest = {
+  ...text,
+  description:
+    'What the registry had for the image when it was written: it is what runs. Absent: it could not be asked.',
+} as const;
+
 const status = {
   type: 'object',
   properties: {
@@ -47,6 +53,7 @@ const status = {
       description: 'While one runs; its instances are in no other count.',
       properties: {
         image: text,
+        imageDigest,
         specHash: text,
         replicas: integer,
         placed: integer,
@@ -78,6 +85,7 @@ const scalingPolicyRecord = {
 const canary = {
   deployment: text,
   image: text,
+  imageDigest,
   replicas: integer,
   specHash: text,
   stableSpecHash: text,
@@ -98,6 +106,7 @@ const owned = {
   tenantId: text,
   revision: integer,
   specHash: text,
+  imageDigest,
   createdAt: time,
   updatedAt: time,
   storedLabels: textMap,
@@ -286,6 +295,7 @@ export const RECORD_SCHEMAS = {
       by: text,
       spec: { type: 'object' },
       specHash: text,
+      imageDigest,
     },
   },
   ArchiveDifference: {

@@ -1,4 +1,11 @@
 import type { DeploymentRecord, DeploymentSpec, VolumeMount } from '../../core/model/deployment.ts';
+import {
+  pinOf,
+  runIdentity,
+  snapshotOf,
+  specOfSnapshot,
+  type SpecSnapshot,
+} from '../../core/model/spec-snapshot.ts';
 import type { InstancePlan } from '../../core/planner/instances.ts';
 import { carryRotation } from '../../core/planner/rotation.ts';
 import { claimVolumes, otherWriter } from '../placement/volume-claims.ts';
@@ -24,7 +31,7 @@ export function addRollback(
   if (deployment === undefined || rollback === undefined || rollout === undefined) return false;
   const snapshot = facts.planned.specs.get(rollback.specHash);
   if (snapshot === undefined || takesForeignVolume(tenant, snapshot)) return false;
-  const record = rolledBackRecord(deps, deployment.record, snapshot);
+  const record = rolledBackRecord(deps, deployment.record, snapshot, facts.planned.specs);
   // With the residency that stays, it may be the very spec that failed.
   if (record.specHash === deployment.record.specHash) return false;
   const terms = deps.clusters.residencyTerms;
@@ -33,7 +40,7 @@ export function addRollback(
   const subject = { kind: 'Deployment', name } as const;
   transaction
     .put('deployments', id, record)
-    .put('specs', joinId(name, record.specHash), record.spec)
+    .put('specs', joinId(name, record.specHash), snapshotOf(record))
     .put('rollouts', id, {
       deploymentId: record.id,
       specHash: record.specHash,
@@ -50,6 +57,7 @@ export function addRollback(
     change: 'rolled-back',
     spec: record.spec,
     specHash: record.specHash,
+    ...pinOf(record.imageDigest),
   });
   deps.journal.event(transaction, tenant.tenantId, {
     kind: 'deployment.rolled_back',
@@ -73,10 +81,11 @@ export function addRollback(
 function rolledBackRecord(
   deps: ControllerDeps,
   current: DeploymentRecord,
-  snapshot: DeploymentSpec,
+  snapshot: SpecSnapshot,
+  specs: ReadonlyMap<string, SpecSnapshot>,
 ): DeploymentRecord {
   const { replicas, update, secretsVersion } = current.spec;
-  const { update: _replaced, ...restored } = snapshot;
+  const { update: _replaced, ...restored } = specOfSnapshot(snapshot);
   const residency = current.spec.placement?.residency;
   const spec: DeploymentSpec = {
     ...restored,
@@ -86,10 +95,11 @@ function rolledBackRecord(
     ...(update && { update }),
   };
   const rotation = carryRotation(current.rotation, current.spec.secrets, spec.secrets);
+  const { imageDigest: _failed, ...record } = current;
   return {
-    ...current,
+    ...record,
     spec,
-    specHash: deps.hashSpec(spec),
+    ...runIdentity(spec, snapshot.imageDigest, deps.hashSpec, (hash) => specs.get(hash)),
     version: current.version + 1,
     updatedAt: deps.clock.now().toISOString(),
     ...(rotation && { rotation }),

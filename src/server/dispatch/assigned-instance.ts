@@ -6,15 +6,17 @@ import type {
 } from '../../core/contract/agent-protocol.ts';
 import { isConfined } from '../../core/model/confinement.ts';
 import type { DeploymentSpec, HealthCheck } from '../../core/model/deployment.ts';
+import { pinnedImage } from '../../core/model/image-reference.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
 import { parseDuration } from '../../core/model/quantity.ts';
+import type { SpecSnapshot } from '../../core/model/spec-snapshot.ts';
 import type { VolumeRecord } from '../../core/model/volume.ts';
 
 export interface AssignmentFacts {
   readonly tenantSlug: string;
   /** Whether the node's agent knows the fields of a confinement. */
   readonly confines: boolean;
-  spec(instance: InstanceRecord): DeploymentSpec | undefined;
+  spec(instance: InstanceRecord): SpecSnapshot | undefined;
   volume(id: string): VolumeRecord | undefined;
   /** Of a job's attempt: its container was seen to run. */
   hasStarted(instance: InstanceRecord): boolean;
@@ -69,12 +71,13 @@ function mounts(spec: DeploymentSpec, facts: AssignmentFacts): readonly Assigned
   return assigned;
 }
 
-function container(spec: DeploymentSpec, facts: AssignmentFacts): AssignedContainer | undefined {
+function container(spec: SpecSnapshot, facts: AssignmentFacts): AssignedContainer | undefined {
   const mounted = mounts(spec, facts);
   if (mounted === undefined) return undefined;
   const { user, readOnlyRootFilesystem, capabilities } = spec;
   return {
-    image: spec.image,
+    // In the field that every agent knows: an older one pulls and runs the same bytes.
+    image: pinnedImage(spec.image, spec.imageDigest),
     ...(spec.command === undefined ? {} : { command: spec.command }),
     ...(user === undefined ? {} : { user }),
     ...(readOnlyRootFilesystem === undefined ? {} : { readOnlyRootFilesystem }),

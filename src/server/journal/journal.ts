@@ -1,6 +1,7 @@
 import type { ArchiveChange, EventSubject } from '../../core/model/event.ts';
 import type { DeploymentSpec } from '../../core/model/deployment.ts';
 import type { TenantId } from '../../core/model/ids.ts';
+import { pinOf } from '../../core/model/spec-snapshot.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
@@ -107,6 +108,7 @@ export class Journal {
       readonly change: ArchiveChange;
       readonly spec: DeploymentSpec;
       readonly specHash: string;
+      readonly imageDigest?: string;
     },
   ): void {
     transaction.putCold('archives', archiveId(version.spec.name, version.number), {
@@ -116,6 +118,7 @@ export class Journal {
       by: actorName(actor),
       spec: version.spec,
       specHash: version.specHash,
+      ...pinOf(version.imageDigest),
     });
     const oldest = version.number - ARCHIVE_VERSIONS;
     if (oldest > 0) transaction.deleteCold('archives', archiveId(version.spec.name, oldest));

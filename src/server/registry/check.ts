@@ -18,6 +18,8 @@ export interface ImageCheckRequest {
   readonly reference: ImageReference;
   /** `os/architecture[/variant]`, each of which an index must have an image for; empty = none is asked for. */
   readonly platforms: readonly string[];
+  /** What the tag is now: no kept answer will do. A registry that was unreachable a moment ago is not waited for again. */
+  readonly again?: boolean;
 }
 
 export interface ImageCheck {
@@ -38,6 +40,11 @@ export interface ImageCheckOptions {
   readonly unreachableAfterMs?: number;
 }
 
+/** How long a question that is asked again takes an unreachable registry for still unreachable. */
+const SILENT_MS = 10_000;
+/** A tag is what it is now: kept just long enough that many writes at once do not ask one by one. */
+const TAG_MS = 1000;
+
 export function createImageCheck(options: ImageCheckOptions): ImageCheck {
   const clock = options.clock ?? (() => performance.now());
   const timeoutMs = options.timeoutMs ?? 3000;
@@ -47,7 +54,15 @@ export function createImageCheck(options: ImageCheckOptions): ImageCheck {
     ttlMs: options.foundForMs ?? 60_000,
     maxEntries: options.maxCached ?? 4096,
   });
+  const silent = createFoundCache<ImageOutcome>({
+    clock,
+    ttlMs: SILENT_MS,
+    maxEntries: options.maxCached ?? 4096,
+  });
   const flights = new Map<string, Promise<ImageOutcome>>();
+  const foundForMs = options.foundForMs ?? 60_000;
+  const keptMs = ({ digest }: ImageReference): number =>
+    digest === undefined ? Math.min(TAG_MS, foundForMs) : foundForMs;
 
   async function ask(request: ImageCheckRequest): Promise<ImageOutcome> {
     const { tenantId, reference } = request;
@@ -82,8 +97,11 @@ export function createImageCheck(options: ImageCheckOptions): ImageCheck {
     try {
       const outcome = await ask(request);
       // Only what was found is kept: after image_not_found the user pushes and tries again at once.
-      if (outcome.kind === 'found') cache.put(key, outcome);
-      if (outcome.kind === 'unreachable') await delay(pace(performance.now() - start, stepMs, timeoutMs));
+      if (outcome.kind === 'found') cache.put(key, outcome, keptMs(request.reference));
+      if (outcome.kind === 'unreachable') {
+        silent.put(silenceKey(request), outcome);
+        await delay(pace(performance.now() - start, stepMs, timeoutMs));
+      } else silent.delete(silenceKey(request));
       return outcome;
     } finally {
       flights.delete(key);
@@ -93,13 +111,17 @@ export function createImageCheck(options: ImageCheckOptions): ImageCheck {
   return {
     async check(request) {
       const key = JSON.stringify([request.tenantId, request.reference, request.platforms.toSorted()]);
-      const cached = cache.get(key);
+      const cached = request.again === true ? silent.get(silenceKey(request)) : cache.get(key);
       if (cached !== undefined) return cached;
       const flight = flights.get(key) ?? fly(key, request);
       flights.set(key, flight);
       return flight;
     },
   };
+}
+
+function silenceKey({ tenantId, reference }: ImageCheckRequest): string {
+  return JSON.stringify([tenantId, reference.registry]);
 }
 
 /**

@@ -6,7 +6,8 @@ export interface FoundCacheOptions {
 
 export interface FoundCache<V> {
   get(key: string): V | undefined;
-  put(key: string, value: V): void;
+  put(key: string, value: V, ttlMs?: number): void;
+  delete(key: string): void;
 }
 
 /** Bounded; the entry that was used longest ago goes first. Use does not lengthen an entry's life. */
@@ -21,11 +22,12 @@ export function createFoundCache<V>(options: FoundCacheOptions): FoundCache<V> {
       entries.set(key, entry);
       return entry.value;
     },
-    put(key, value) {
+    put(key, value, ttlMs = options.ttlMs) {
       entries.delete(key);
-      entries.set(key, { value, until: options.clock() + options.ttlMs });
+      entries.set(key, { value, until: options.clock() + ttlMs });
       const oldest = entries.size > options.maxEntries ? entries.keys().next().value : undefined;
       if (oldest !== undefined) entries.delete(oldest);
     },
+    delete: (key) => void entries.delete(key),
   };
 }

@@ -11,6 +11,7 @@ import type { NodeLiveness, NodeRecord } from '../../core/model/node.ts';
 import type { RolloutRecord } from '../../core/model/rollout.ts';
 import type { ScalingPolicyRecord } from '../../core/model/scaling.ts';
 import type { SessionRecord } from '../../core/model/session.ts';
+import type { SpecSnapshot } from '../../core/model/spec-snapshot.ts';
 import type { Quota, Tenant, TokenRecord } from '../../core/model/tenant.ts';
 import type { SeenVolume } from '../../core/contract/volume-seen.ts';
 import type { VolumeClaims, VolumeRecord } from '../../core/model/volume.ts';
@@ -98,7 +99,7 @@ export interface TenantRecords {
   /** name */
   canaries: CanaryRecord;
   /** deployment or job owner / specHash: what an instance runs, kept while one does. */
-  specs: DeploymentSpec;
+  specs: SpecSnapshot;
   /** deployment / instance id */
   instances: InstanceRecord;
   /** deployment / instance id */

@@ -205,6 +205,12 @@ export function DeploymentPage() {
         <RolloutProgress status={status} />
         <p className="mt-4 border-t pt-3 text-xs text-muted">
           Image <code className="font-mono text-ink">{deployment.image}</code>
+          {deployment.imageDigest === undefined ? null : (
+            <>
+              {' runs as '}
+              <code className="break-all font-mono text-ink">{deployment.imageDigest}</code>
+            </>
+          )}
         </p>
       </Panel>
       <Detail deployment={deployment} instances={instances} readAt={dataUpdatedAt} />
