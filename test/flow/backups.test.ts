@@ -248,7 +248,10 @@ describe('a restore', () => {
     expect(answer.body['id']).not.toBe(old.body['id']);
     expect(answer.body).toMatchObject({
       secretsVersion: 0,
-      alterations: [{ field: 'secretsVersion', from: '1', to: '0' }],
+      alterations: [
+        { field: 'secretsVersion', from: '1', to: '0' },
+        { field: 'imageDigest', from: '(absent)', to: answer.body['imageDigest'] },
+      ],
     });
     const archive = await home.api.get('/api/v1/archives/deployments/revived', viewer());
     expect(archive.list.map(({ version, change }) => `${String(version)} ${String(change)}`)).toEqual([

@@ -116,7 +116,8 @@ function canaryRejection(
   const at = 'backup.content.canary';
   const inexact = inexactSpec(canary.spec, `${at}.spec`);
   if (inexact) return inexact;
-  const isSame = specHash(spec) === specHash(canary.spec) && imageDigest === canary.imageDigest;
+  const isSame =
+    specHash(spec) === specHash(canary.spec) && imageDigest === (canary.imageDigest ?? imageDigest);
   const refused =
     canaryDraftRejection(canary, admission.limits.maxReplicasPerDeployment) ??
     canarySpecRejection('spec', spec, canary.spec, isSame);
