@@ -26,11 +26,11 @@ async function byHand(engine: DockerEngine, n: number): Promise<string> {
     assigned,
     container,
     secrets: {},
-    bindRoots: [],
+    heldFolder: '',
     volume: () => ({ kind: 'waits' as const, reason: '', message: '' }),
   };
   // Of another node, so that the agent does not look at it.
-  const spec = await containerSpec({ ...source, owner: { ...owner, node: 'hand' } });
+  const spec = containerSpec({ ...source, owner: { ...owner, node: 'hand' } });
   const id = await engine.createContainer(spec);
   await engine.start(id);
   return id;

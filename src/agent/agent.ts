@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import type { AgentMessage, Farewell, Welcome } from '../core/contract/agent-protocol.ts';
 import { checkBindSource } from './bind-roots.ts';
+import { Binds } from './binds.ts';
 import type { Engine, EngineInfo } from './engine/engine.ts';
 import type { Identity } from './identity.ts';
 import { type Log, messageOf } from './log.ts';
@@ -40,6 +41,7 @@ export class Agent {
   readonly #options: AgentOptions;
   readonly #session: Session;
   readonly #loop: Loop;
+  readonly #binds: Binds;
   readonly #networks: Networks;
   readonly #reporter: Reporter;
   readonly #streams: Streams;
@@ -66,12 +68,13 @@ export class Agent {
       },
     });
     this.#networks = new Networks({ engine, onChange: () => this.#reporter.nodeChanged(), log });
+    this.#binds = new Binds(options);
     this.#loop = new Loop({
       engine,
       engineKind: info.kind,
       cpus: info.cpus,
       node: identity.nodeName,
-      bindRoots: options.bindRoots,
+      binds: this.#binds,
       volume: (id) => this.#volumes.mountState(id),
       onAssigned: ({ volumes = [] }) => this.#volumes.assign(volumes),
       send,
@@ -134,7 +137,7 @@ export class Agent {
     const stop = new AbortController();
     const all = AbortSignal.any([signal, stop.signal]);
     this.#meter.run(all);
-    await this.#volumes.load();
+    await Promise.all([this.#volumes.load(), this.#binds.load()]);
     const looping = this.#loop.run(all);
     const farewell = await this.#session.run(signal);
     stop.abort();

@@ -15,6 +15,23 @@ export async function checkBindSource(
   bindRoots: readonly string[],
   tenantSlug: string,
 ): Promise<string> {
+  const { path, folder } = await openBindSource(source, bindRoots, tenantSlug);
+  await folder.close();
+  return path;
+}
+
+/** Open: whatever becomes of its name, this is the folder that was checked. To be closed by the caller. */
+export interface OpenBind {
+  readonly folder: FileHandle;
+  /** Without links. */
+  readonly path: string;
+}
+
+export async function openBindSource(
+  source: string,
+  bindRoots: readonly string[],
+  tenantSlug: string,
+): Promise<OpenBind> {
   const root = bindRoots.find((one) => source.startsWith(`${one}/${tenantSlug}/`));
   if (root === undefined) {
     const allowed = bindRoots.map((one) => `${one}/${tenantSlug}/`).join(', ');
@@ -28,23 +45,22 @@ export async function checkBindSource(
   const realRoot = await realpath(root).catch(() => {
     throw new BindNotAllowedError(`bind of ${source} is not allowed: bind root ${root} does not exist`);
   });
-  await openBelow(realRoot, parts, source);
-  return `${realRoot}/${parts.join('/')}`;
+  return { folder: await openBelow(realRoot, parts, source), path: `${realRoot}/${parts.join('/')}` };
 }
 
 const FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
-async function openBelow(root: string, parts: readonly string[], source: string): Promise<void> {
+async function openBelow(root: string, parts: readonly string[], source: string): Promise<FileHandle> {
   let folder: FileHandle = await open(root, FOLDER);
-  try {
-    for (const part of parts) {
-      const below = await openChild(folder, part, source);
-      await folder.close();
-      folder = below;
+  for (const part of parts) {
+    const above = folder;
+    try {
+      folder = await openChild(above, part, source);
+    } finally {
+      await above.close();
     }
-  } finally {
-    await folder.close();
   }
+  return folder;
 }
 
 /** `/proc/self/fd/N/child` is Node's way to openat(2). */

@@ -5,7 +5,7 @@ import type {
   AssignedMount,
 } from '../core/contract/agent-protocol.ts';
 import { parseMemory } from '../core/model/quantity.ts';
-import { checkBindSource } from './bind-roots.ts';
+import { heldPath } from './binds.ts';
 import type { ContainerSpec, HealthCheckSpec, MountSpec } from './engine/container.ts';
 import { UnsafeSpecError } from './engine/errors.ts';
 import { optional } from './engine/fields.ts';
@@ -23,12 +23,13 @@ export interface SpecSource {
   /** From `resolve`; empty when the container needs none. */
   readonly secrets: Readonly<Record<string, string>>;
   readonly owner: Ownership;
-  readonly bindRoots: readonly string[];
+  /** Where its binds are held. */
+  readonly heldFolder: string;
   readonly volume: (volumeId: string) => MountState;
 }
 
 /** The assignment in the engine port's typed words. What the server should never ask for is refused here once more. */
-export async function containerSpec(source: SpecSource): Promise<ContainerSpec> {
+export function containerSpec(source: SpecSource): ContainerSpec {
   const { container, owner, assigned } = source;
   const memory = container.limits?.memory;
   const memoryBytes = memory === undefined ? undefined : parseMemory(memory);
@@ -48,10 +49,14 @@ export async function containerSpec(source: SpecSource): Promise<ContainerSpec> 
     // The engine keeps the container running while the agent is away, also over its own restart. `on-failure` would not:
     // a clean end and a restart of the engine would both leave the container down until the agent is back.
     // A job's container is never started again, whoever ends it.
-    restart: assigned.once === undefined ? { name: 'unless-stopped' } : { name: 'no' },
+    // One with binds is started again by the agent alone, which checks its folders first.
+    restart:
+      assigned.once === undefined && container.mounts.every(({ kind }) => kind !== 'bind')
+        ? { name: 'unless-stopped' }
+        : { name: 'no' },
     ...optional('cpu', container.limits?.cpu),
     ...optional('memoryBytes', memoryBytes),
-    mounts: await Promise.all(container.mounts.map((mount) => mountSpec(mount, source))),
+    mounts: container.mounts.map((mount) => mountSpec(mount, source)),
     ports: container.ports.map(({ container: port, host }) => ({
       container: port,
       host: host ?? 0,
@@ -68,15 +73,15 @@ function healthCheckSpec({ command, ...rest }: AssignedHealthCheck): HealthCheck
   return { test, ...rest };
 }
 
-async function mountSpec(mount: AssignedMount, { bindRoots, owner, volume }: SpecSource): Promise<MountSpec> {
+function mountSpec(mount: AssignedMount, { heldFolder, assigned, volume }: SpecSource): MountSpec {
   const { target, readOnly } = mount;
   switch (mount.kind) {
     case 'bind': {
-      const source = await checkBindSource(mount.source ?? '', bindRoots, owner.tenantSlug);
+      const source = heldPath(heldFolder, assigned.id, mount.volumeId);
       return { kind: 'bind', source, target, readOnly };
     }
     case 'volume': {
-      // Planned only when it was ready; from then to here nothing was awaited but checks of paths.
+      // Planned only when it was ready; from then to here nothing was awaited but checks of binds.
       const state = volume(mount.volumeId);
       if (state.kind !== 'ready') throw new StepError(state.reason, state.message, QUICK_BACK_OFF);
       return { kind: 'bind', source: state.source, target, readOnly };

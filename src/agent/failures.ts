@@ -77,6 +77,7 @@ const REASONS: Readonly<Record<InstanceStep['kind'], string>> = {
   resolve: 'secret_unresolved',
   create: 'container_create_failed',
   start: 'container_start_failed',
+  takeOver: 'container_update_failed',
   stop: 'container_stop_failed',
   end: 'container_stop_failed',
   remove: 'container_remove_failed',

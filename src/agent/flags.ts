@@ -126,6 +126,8 @@ FILES
     DATA-DIR/identity.json   address, node name and token of the node, mode 0600
     DATA-DIR/settings.json   flags that are remembered
     DATA-DIR/node.key        its private key, mode 0600; never leaves the machine
+    DATA-DIR/binds           folders of the host that containers mount, held by the agent
+    DATA-DIR/bound           what it starts again by itself: containers with binds
     DATA-DIR/volumes         the bytes of volumes, one folder each; watchdog.log tells
                              whose lease ran out
 

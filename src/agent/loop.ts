@@ -1,4 +1,5 @@
 import type { AgentMessage, Assignment, Resolved, Verdict } from '../core/contract/agent-protocol.ts';
+import type { Binds } from './binds.ts';
 import type { Engine, EngineKind } from './engine/engine.ts';
 import { EngineUnavailableError } from './engine/errors.ts';
 import { problemOf } from './failures.ts';
@@ -10,10 +11,13 @@ import { observationOf, type Sight } from './observation.ts';
 import { Observer } from './observe.ts';
 import type { Ownership } from './own-labels.ts';
 import {
+  aloneDueMs,
   awaitedVolume,
   currentContainer,
   nextDueMs,
+  type LonelyView,
   type NodeView,
+  planAlone,
   planAsk,
   planInstance,
   RESOLVED_FRESH_MS,
@@ -27,13 +31,15 @@ import type { InstanceObservation } from '../core/model/instance.ts';
 const MAX_STEPS_IN_A_ROW = 40;
 const PULLS_AT_ONCE = 3;
 const MAX_KNOWN_IMAGES = 1_000;
+/** Without a session for so long, it goes by what it remembers: one that comes at once brings newer orders. */
+const ALONE_AFTER_MS = 5_000;
 
 export interface LoopOptions {
   readonly engine: Engine;
   readonly engineKind: EngineKind;
   readonly cpus: number;
   readonly node: string;
-  readonly bindRoots: readonly string[];
+  readonly binds: Binds;
   readonly volume: NodeView['volume'];
   /** Before anything is done by it. */
   readonly onAssigned: (assignment: Assignment) => void;
@@ -51,7 +57,8 @@ export interface LoopOptions {
 /**
  * Brings the node to what is assigned. Each instance goes its own way, one step after the other; all share the gates.
  * Woken by assignments, by the engine's events and by a pass every ten seconds, and idle otherwise. Without a session the
- * loop rests: nothing is started or stopped on old orders, and the engine's restart policy keeps running what runs.
+ * loop rests: nothing is made or stopped on old orders, and the engine's restart policy keeps running what runs; what has
+ * none is kept running here (`planAlone`).
  */
 export class Loop {
   readonly observer: Observer;
@@ -67,6 +74,8 @@ export class Loop {
   readonly #timers = new Map<string, NodeJS.Timeout>();
   readonly #gates: Readonly<Record<StepKind, Gate>>;
   #epoch: number | undefined;
+  #aloneSinceMs = performance.now();
+  #over = false;
 
   constructor(options: LoopOptions) {
     this.#options = options;
@@ -91,7 +100,11 @@ export class Loop {
 
   /** Runs until `signal`; steps under way end by themselves, what they leave half done the next start completes. */
   async run(signal: AbortSignal): Promise<void> {
-    signal.addEventListener('abort', () => this.end(), { once: true });
+    const end = (): void => {
+      this.#over = true;
+      this.end();
+    };
+    signal.addEventListener('abort', end, { once: true });
     await this.observer.run(signal);
   }
 
@@ -104,12 +117,14 @@ export class Loop {
   /** The session is gone. */
   end(): void {
     this.#epoch = undefined;
+    this.#aloneSinceMs = performance.now();
     this.state.end();
     this.#resolver.lost();
     this.#material.clear();
     this.#refusals.clear();
     for (const timer of this.#timers.values()) clearTimeout(timer);
     this.#timers.clear();
+    for (const id of this.#options.binds.instanceIds) this.#wake(id);
   }
 
   /** False: it is older than that which is in force, and nothing of it is an order. */
@@ -174,12 +189,14 @@ export class Loop {
 
   observation(instanceId: string): InstanceObservation {
     const installId = this.state.owner?.installId;
+    const { binds } = this.#options;
     return observationOf({
       instanceId,
       assigned: this.state.assigned.get(instanceId),
       containers: (this.observer.byInstance.get(instanceId) ?? []).filter(
         (one) => one.installId === installId,
       ),
+      restartsOf: (containerId) => binds.restartsOf(instanceId, containerId),
       memory: this.state.remembered(instanceId),
       activity: this.state.activity.get(instanceId),
       awaited: this.#awaited(instanceId),
@@ -232,12 +249,7 @@ export class Loop {
 
   #ended(instanceId: string, ending: Ending): void {
     const activity = this.state.activity.get(instanceId);
-    if (
-      activity === 'stop' ||
-      activity === 'end' ||
-      activity === 'remove' ||
-      !this.state.assigned.has(instanceId)
-    )
+    if (activity === 'stop' || activity === 'end' || activity === 'remove' || !this.#isKept(instanceId))
       return;
     this.state.memory.set(instanceId, withEnding(this.state.remembered(instanceId), ending));
     this.#options.onChange(instanceId);
@@ -246,27 +258,64 @@ export class Loop {
   #pass(): void {
     this.state.foreignNames.clear();
     if (this.state.images.size > MAX_KNOWN_IMAGES) this.state.images.clear();
-    for (const id of [...this.state.assigned.keys(), ...this.state.condemned]) this.#wake(id);
+    const { assigned, condemned } = this.state;
+    for (const id of new Set([...assigned.keys(), ...condemned, ...this.#options.binds.instanceIds]))
+      this.#wake(id);
     this.#ask();
+    this.#releaseBinds();
+  }
+
+  /** What a killed agent left behind. Before the orders are known, anything may be wanted. */
+  #releaseBinds(): void {
+    if (this.#view() === undefined) return;
+    const { assigned } = this.state;
+    const isWanted = (id: string): boolean =>
+      this.#lanes.has(id) || this.observer.byInstance.has(id) || assigned.get(id)?.wanted === 'run';
+    void this.#options.binds.sweep(isWanted);
+  }
+
+  #isKept(instanceId: string): boolean {
+    return this.state.assigned.has(instanceId) || this.#options.binds.record(instanceId) !== undefined;
   }
 
   #view(): NodeView | undefined {
     const { owner, synced } = this.state;
     if (this.#epoch === undefined || !synced || owner === undefined) return undefined;
     if (this.observer.problem !== undefined || !this.observer.looked) return undefined;
-    const { volume, engineKind } = this.#options;
-    return this.state.view(this.observer, volume, engineKind, owner.installId, performance.now());
+    const { volume, binds, engineKind } = this.#options;
+    const { installId } = owner;
+    return this.state.view(this.observer, volume, binds.folder, engineKind, installId, performance.now());
+  }
+
+  #lonelyView(): LonelyView | undefined {
+    if (this.#epoch !== undefined || this.#over) return undefined;
+    if (this.observer.problem !== undefined || !this.observer.looked) return undefined;
+    const { volume, binds } = this.#options;
+    const { memory } = this.state;
+    return {
+      nowMs: performance.now(),
+      fromMs: this.#aloneSinceMs + ALONE_AFTER_MS,
+      containers: this.observer.byInstance,
+      memory,
+      volume,
+      heldFolder: binds.folder,
+    };
   }
 
   #next(instanceId: string): InstanceStep | undefined {
     const view = this.#view();
-    return view === undefined ? undefined : planInstance(view, instanceId);
+    if (view !== undefined) return planInstance(view, instanceId);
+    const record = this.#options.binds.record(instanceId);
+    const lonely = record === undefined ? undefined : this.#lonelyView();
+    return record === undefined || lonely === undefined ? undefined : planAlone(lonely, record);
   }
 
-  #bench(): Workbench | undefined {
-    const { owner } = this.state;
-    if (owner === undefined || this.#epoch === undefined) return undefined;
-    const { engine, bindRoots, volume, send } = this.#options;
+  /** Without a session: for what the instance's record says. */
+  #bench(instanceId?: string): Workbench | undefined {
+    const { engine, binds, volume, send } = this.#options;
+    const remembered = instanceId === undefined ? undefined : binds.record(instanceId)?.owner;
+    const owner = this.#epoch === undefined ? remembered : this.state.owner;
+    if (owner === undefined) return undefined;
     const { observer, state } = this;
     return {
       engine,
@@ -274,14 +323,14 @@ export class Loop {
       state,
       owner,
       resolver: this.#resolver,
-      bindRoots,
+      binds,
       volume,
       material: this.#material,
       pulls: this.#pulls,
       refusals: this.#refusals,
       network: this.#network,
       send,
-      epoch: this.#epoch,
+      epoch: this.#epoch ?? 0,
     };
   }
 
@@ -333,7 +382,7 @@ export class Loop {
   /** Orders may have changed while the step waited at the gate. From here to the engine's call nothing is awaited. */
   async #takeIfStillNext(instanceId: string, kind: InstanceStep['kind']): Promise<void> {
     const step = this.#next(instanceId);
-    const bench = this.#bench();
+    const bench = this.#bench(instanceId);
     if (step === undefined || step.kind !== kind || bench === undefined) return;
     this.state.activity.set(instanceId, kind);
     this.#options.onChange(instanceId);
@@ -355,7 +404,7 @@ export class Loop {
     if (error instanceof EngineUnavailableError) this.observer.suspect(error.message);
     const { failure, backOff } = problemOf(kind, error);
     const memory = withFailure(this.state.remembered(instanceId), failure, backOff, performance.now());
-    if (this.state.assigned.has(instanceId) || this.state.condemned.has(instanceId)) {
+    if (this.#isKept(instanceId) || this.state.condemned.has(instanceId)) {
       this.state.memory.set(instanceId, memory);
     }
     this.#options.log.warn('a step failed', {
@@ -370,10 +419,16 @@ export class Loop {
 
   /** Steps that come with time, not with a change. A failure has set its own timer. */
   #wakeWhenDue(instanceId: string): void {
+    if (this.state.remembered(instanceId).failure !== undefined) return;
     const view = this.#view();
-    if (view === undefined || this.state.remembered(instanceId).failure !== undefined) return;
-    const dueMs = nextDueMs(view, instanceId);
+    const dueMs = view === undefined ? this.#aloneDueMs(instanceId) : nextDueMs(view, instanceId);
     if (dueMs !== undefined) this.#wakeAt(instanceId, dueMs);
+  }
+
+  #aloneDueMs(instanceId: string): number | undefined {
+    const record = this.#options.binds.record(instanceId);
+    const view = record === undefined ? undefined : this.#lonelyView();
+    return record === undefined || view === undefined ? undefined : aloneDueMs(view, record);
   }
 
   #dropStaleMaterial(instanceId: string): void {
@@ -407,6 +462,7 @@ function gates(cpus: number): Readonly<Record<StepKind, Gate>> {
     resolve: questions,
     create: work,
     start: work,
+    takeOver: work,
     stop: stops,
     end: stops,
     remove: work,

@@ -62,6 +62,7 @@ export class NodeState {
   view(
     observer: Observer,
     volume: NodeView['volume'],
+    heldFolder: string,
     engineKind: EngineKind,
     installId: string,
     nowMs: number,
@@ -79,6 +80,7 @@ export class NodeState {
       networkReady: this.networkReady,
       images: this.images,
       volume,
+      heldFolder,
       // Joined only when a name is chosen.
       get takenNames() {
         const foreign = [...foreignNames].map((name) => [name, ''] as const);

@@ -24,6 +24,8 @@ const RUNNING: ObservedContainer = {
   status: 'running',
   oomKilled: false,
   restarts: 2,
+  restartsItself: true,
+  binds: [],
   ports: [],
 };
 

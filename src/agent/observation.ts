@@ -16,6 +16,8 @@ export interface Sight {
   /** The step under way. */
   readonly activity: InstanceStep['kind'] | undefined;
   readonly nowMs: number;
+  /** How often the agent started it again, beside the engine. */
+  readonly restartsOf?: (containerId: string) => number;
   /** The volume that it waits for. */
   readonly awaited: { readonly reason: string; readonly message: string } | undefined;
 }
@@ -35,7 +37,7 @@ export function observationOf(sight: Sight): InstanceObservation {
     specHash: seen.specHash,
     secretsVersion: seen.secretsVersion,
     ...optional('exitCode', seen.exitCode),
-    restarts: seen.restarts,
+    restarts: seen.restarts + (sight.restartsOf?.(seen.id) ?? 0),
     ...trouble(sight, seen),
     ...optional('startedAt', seen.startedAt),
     ...optional('healthySince', seen.healthySince),
@@ -49,6 +51,7 @@ const PHASE_OF_STEP: Readonly<Record<InstanceStep['kind'], ContainerPhase>> = {
   resolve: 'creating',
   create: 'creating',
   start: 'starting',
+  takeOver: 'running',
   stop: 'running',
   end: 'running',
   remove: 'exited',

@@ -16,6 +16,8 @@ export interface ObservedContainer {
   readonly oomKilled: boolean;
   readonly health?: ContainerHealth;
   readonly restarts: number;
+  readonly restartsItself: boolean;
+  readonly binds: readonly string[];
   readonly startedAt?: string;
   readonly finishedAt?: string;
   readonly healthySince?: string;
@@ -45,6 +47,8 @@ export function observedContainer(
     oomKilled: state.oomKilled,
     ...optional('health', state.health),
     restarts: state.restartCount,
+    restartsItself: state.restartsItself,
+    binds: state.binds,
     ...optional('startedAt', state.startedAt),
     ...optional('finishedAt', state.finishedAt),
     ...optional('healthySince', healthy ? (before?.healthySince ?? now.toISOString()) : undefined),

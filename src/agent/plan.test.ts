@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { AssignedInstance } from '../core/contract/agent-protocol.ts';
+import type { BindRecord } from './bind-record.ts';
 import type { ContainerStatus } from './engine/container.ts';
 import { type InstanceMemory, NO_MEMORY, withFailure } from './memory.ts';
 import type { ObservedContainer } from './observed-container.ts';
-import { currentContainer, type NodeView, planAsk, planInstance } from './plan.ts';
+import { currentContainer, type NodeView, planAlone, planAsk, planInstance } from './plan.ts';
 import type { Step } from './step.ts';
 
 const OURS = 'install-a';
@@ -38,6 +39,8 @@ function container(instanceId: string, more: Partial<ObservedContainer> = {}): O
     status: 'running',
     oomKilled: false,
     restarts: 0,
+    restartsItself: false,
+    binds: [],
     ports: [],
     ...more,
   };
@@ -62,6 +65,7 @@ function viewOf({ assigned: wanted = [], containers = [], memory = {}, more = {}
     askedAtMs: new Map(),
     networkReady: true,
     images: new Set([IMAGE]),
+    heldFolder: '/held',
     volume: () => ({ kind: 'waits', reason: 'volume_not_ready', message: '' }),
     takenNames: new Map(containers.map((one) => [one.name, one.instanceId])),
     ...more,
@@ -371,6 +375,10 @@ function carriedOut(view: NodeView, step: Step, count: number): NodeView {
       const made = { id: `new-${count}`, name: step.name, specHash, attempt, status: 'created' as const };
       return withContainers([...all, container(step.instanceId, made)]);
     }
+    case 'takeOver':
+      return withContainers(
+        all.map((one) => (one.id === step.containerId ? { ...one, restartsItself: false } : one)),
+      );
     case 'start':
       return put(step.containerId, 'running');
     case 'end':
@@ -498,5 +506,61 @@ describe('a container with a volume', () => {
     if (made === undefined) throw new Error('no container');
     const tmpfs = { ...wanted, container: { ...made, mounts: [{ ...mounts[0], kind: 'tmpfs' as const }] } };
     expect(planInstance(viewOf({ assigned: [tmpfs] }), 'a')?.kind).toBe('create');
+  });
+});
+
+describe('a container with binds', () => {
+  const mount = { volumeId: 'vol_1', kind: 'bind', source: '/srv/a', target: '/a', readOnly: false } as const;
+  const wanted = assigned('i1');
+  const bound = {
+    ...wanted,
+    ...(wanted.container === undefined ? {} : { container: { ...wanted.container, mounts: [mount] } }),
+  };
+  const held = { binds: ['/held/i1/vol_1'] };
+  const step = (more: Partial<ObservedContainer>): string | undefined =>
+    planInstance(viewOf({ assigned: [bound], containers: [container('i1', more)] }), 'i1')?.kind;
+
+  it('is taken from the engine, which would start it by names', () => {
+    for (const status of ['running', 'restarting', 'exited', 'created', 'paused'] as const)
+      expect(step({ status, restartsItself: true, binds: ['/srv/a'] })).toBe('takeOver');
+  });
+
+  it('is left alone while it runs, and started by what is held', () => {
+    expect(step({ binds: ['/srv/a'] })).toBeUndefined();
+    expect(step({ status: 'exited', ...held })).toBe('start');
+    expect(step({ status: 'created', ...held })).toBe('start');
+  });
+
+  it('is made anew when it has names instead', () => {
+    for (const status of ['exited', 'created'] as const)
+      expect(step({ status, binds: ['/srv/a'] })).toBe('remove');
+  });
+
+  it('is started without a session by what is remembered of it, and by nothing else', () => {
+    const owner = { node: 'n', installId: OURS, tenantId: 't', tenantSlug: 's' };
+    const record: BindRecord = {
+      instanceId: 'i1',
+      owner,
+      specHash: 'h1',
+      attempt: 0,
+      once: false,
+      binds: [{ volumeId: 'vol_1', source: '/srv/a', path: '/srv/a' }],
+      volumeIds: [],
+      restarts: 0,
+    };
+    const alone = (more: Partial<ObservedContainer>, other: Partial<BindRecord> = {}, fromMs = 0) =>
+      planAlone(
+        { ...viewOf({ containers: [container('i1', { status: 'exited', ...held, ...more })] }), fromMs },
+        { ...record, ...other },
+      )?.kind;
+    expect(alone({})).toBe('start');
+    expect(alone({}, {}, 1_000_001)).toBeUndefined();
+    expect(alone({ status: 'running' })).toBeUndefined();
+    expect(alone({ status: 'created' })).toBeUndefined();
+    expect(alone({ binds: ['/srv/a'] })).toBeUndefined();
+    expect(alone({ specHash: 'h2' })).toBeUndefined();
+    expect(alone({ installId: 'other' })).toBeUndefined();
+    expect(alone({}, { once: true })).toBeUndefined();
+    expect(alone({}, { volumeIds: ['vol_2'] })).toBeUndefined();
   });
 });

@@ -1,5 +1,7 @@
 import type { AssignedContainer, AssignedInstance, AssignedOnce } from '../core/contract/agent-protocol.ts';
 import { backOffMs } from './back-off.ts';
+import type { BindRecord } from './bind-record.ts';
+import { bindsOf, isHeld } from './binds.ts';
 import { chooseName } from './container-name.ts';
 import type { EngineKind } from './engine/engine.ts';
 import { type InstanceMemory, NO_MEMORY, recentEndings } from './memory.ts';
@@ -24,6 +26,8 @@ export interface NodeView {
   /** Name → instance that holds or will hold it; an empty text for containers that are not ours. */
   readonly takenNames: ReadonlyMap<string, string>;
   readonly volume: (volumeId: string) => MountState;
+  /** Where folders of the host are held for containers. */
+  readonly heldFolder: string;
 }
 
 /** Long enough for a pull to end between `resolve` and `create`, short enough that a rotation is not missed. */
@@ -101,13 +105,21 @@ function planKept(
   const target = { instanceId: assigned.id, containerId: kept.id };
   const awaited = awaitedVolume(view, container);
   if (awaited !== undefined) return planWithout(awaited, kept);
+  const binds = bindsOf(container);
+  // The engine would start it through names that may lead elsewhere by then.
+  if (binds.length > 0 && kept.restartsItself && kept.status !== 'dead' && kept.status !== 'removing')
+    return { kind: 'takeOver', ...target };
+  const held = isHeld(view.heldFolder, assigned.id, binds, kept);
   switch (kept.status) {
     case 'created':
+      if (!held) return { kind: 'remove', ...target };
       if (!view.networkReady) return { kind: 'ensureNetwork', instanceId: assigned.id };
       // A start that keeps failing may be due to what the container was made with, e.g. a network that is gone.
       return isWornOut(view, assigned.id) ? { kind: 'remove', ...target } : { kind: 'start', ...target };
     case 'exited':
       if (view.nowMs < restartAtMs(view, assigned.id)) return undefined;
+      // It is down already: made anew, it gets what was checked. A running one is left as it is.
+      if (!held) return { kind: 'remove', ...target };
       if (!view.networkReady) return { kind: 'ensureNetwork', instanceId: assigned.id };
       return { kind: 'start', ...target };
     case 'dead':
@@ -119,6 +131,41 @@ function planKept(
     case 'removing':
       return undefined;
   }
+}
+
+/** What is known without a session: what ran here by the last orders, and what its containers do. */
+export interface LonelyView
+  extends Pick<NodeView, 'nowMs' | 'containers' | 'memory' | 'volume' | 'heldFolder'> {
+  /** Before that a session may still come, with newer orders. */
+  readonly fromMs: number;
+}
+
+/**
+ * Without a session nothing is made or ended. Containers that the engine may not start again are started by what the agent
+ * remembers of them, as the engine would have: after they ended, and after a restart of the machine.
+ */
+export function planAlone(view: LonelyView, record: BindRecord): InstanceStep | undefined {
+  const kept = remembered(view, record);
+  if (kept === undefined || view.nowMs < aloneAtMs(view, record.instanceId)) return undefined;
+  return { kind: 'start', instanceId: record.instanceId, containerId: kept.id };
+}
+
+export function aloneDueMs(view: LonelyView, record: BindRecord): number | undefined {
+  return remembered(view, record) === undefined ? undefined : aloneAtMs(view, record.instanceId);
+}
+
+function remembered(view: LonelyView, record: BindRecord): ObservedContainer | undefined {
+  const { instanceId, owner, once, volumeIds, binds } = record;
+  const mine = (view.containers.get(instanceId) ?? []).filter((one) => one.installId === owner.installId);
+  const kept = currentContainer(record, mine);
+  const ready = volumeIds.every((id) => view.volume(id).kind === 'ready');
+  const startable = kept?.status === 'exited' && isHeld(view.heldFolder, instanceId, binds, kept);
+  return !once && ready && startable ? kept : undefined;
+}
+
+function aloneAtMs(view: LonelyView, instanceId: string): number {
+  const failedUntilMs = view.memory.get(instanceId)?.failure?.retryAtMs ?? -Infinity;
+  return Math.max(view.fromMs, restartAtMs(view, instanceId), failedUntilMs);
 }
 
 /** From what this agent did or sees: a container that ended at once may still be known as created. */
@@ -230,7 +277,7 @@ function checkAtMs(
 const RESTART_BACK_OFF = { baseMs: 100, capMs: 60_000 };
 
 /** What the engine's restart policy leaves down is started again here, at the engine's own pace. */
-function restartAtMs(view: NodeView, instanceId: string): number {
+function restartAtMs(view: Pick<NodeView, 'memory' | 'nowMs'>, instanceId: string): number {
   const endings = recentEndings(view.memory.get(instanceId) ?? NO_MEMORY, view.nowMs);
   const last = endings.at(-1);
   return last === undefined ? -Infinity : last.atMs + backOffMs(endings.length, RESTART_BACK_OFF);

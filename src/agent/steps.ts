@@ -1,5 +1,6 @@
 import type { AgentMessage, AssignedContainer, AssignedInstance } from '../core/contract/agent-protocol.ts';
 import { parseImageReference } from '../core/model/image-reference.ts';
+import type { Binds } from './binds.ts';
 import { secondName } from './container-name.ts';
 import { containerSpec, type SpecSource, STOP_GRACE_S } from './container-spec.ts';
 import type { Engine, RegistryCredentials } from './engine/engine.ts';
@@ -30,7 +31,7 @@ export interface Workbench {
   readonly state: NodeState;
   readonly owner: Ownership;
   readonly resolver: Resolver;
-  readonly bindRoots: readonly string[];
+  readonly binds: Binds;
   readonly volume: SpecSource['volume'];
   /** By instance, from `resolve` to `create`. */
   readonly material: Map<string, Material>;
@@ -83,8 +84,9 @@ export const EXECUTORS: Executors = {
     }
   },
 
-  start: async ({ instanceId, containerId }, { engine, observer, state }) => {
+  start: async ({ instanceId, containerId }, { engine, observer, state, binds }) => {
     await orGone(observer, containerId, async () => {
+      await binds.holdAgain(instanceId);
       if (state.assigned.get(instanceId)?.once !== undefined && !(await isUnstarted(observer, containerId)))
         return;
       const container = state.assigned.get(instanceId)?.container;
@@ -96,6 +98,7 @@ export const EXECUTORS: Executors = {
         state.networkReady = false;
         throw error;
       });
+      await binds.started(instanceId, containerId, known?.status === 'exited');
       // Reported at once; the engine's event brings the rest (ports, health) a moment later, where there is any.
       const before = observer.get(containerId);
       if (state.assigned.get(instanceId)?.once !== undefined)
@@ -109,7 +112,20 @@ export const EXECUTORS: Executors = {
     });
   },
 
-  stop: async ({ containerId }, { engine, observer }) => {
+  takeOver: async ({ instanceId, containerId }, { engine, observer, state, owner, binds }) => {
+    const assigned = state.assigned.get(instanceId);
+    if (assigned !== undefined) await binds.adopt(assigned, owner);
+    await orGone(observer, containerId, async () => {
+      const done = await engine.neverRestart(containerId);
+      const before = observer.get(containerId);
+      if (!done) binds.warnOfPolicy(before?.name ?? containerId);
+      // Where that cannot be, it ends with the container's life: the next one is made without.
+      if (before !== undefined) observer.put({ ...before, restartsItself: false });
+    });
+  },
+
+  stop: async ({ instanceId, containerId }, { engine, observer, state, binds }) => {
+    if (state.assigned.get(instanceId)?.wanted !== 'run') await binds.forget(instanceId);
     await orGone(observer, containerId, async () => {
       await engine.stop(containerId, STOP_GRACE_S);
       const before = observer.get(containerId);
@@ -126,7 +142,7 @@ export const EXECUTORS: Executors = {
     });
   },
 
-  remove: async ({ containerId }, { engine, observer }) => {
+  remove: async ({ instanceId, containerId }, { engine, observer, state, binds }) => {
     await orGone(observer, containerId, async () => {
       const force = observer.get(containerId)?.status === 'dead';
       try {
@@ -139,6 +155,8 @@ export const EXECUTORS: Executors = {
         throw new StepError('container_remove_failed', error.message, QUICK_BACK_OFF);
       }
     });
+    const isLast = !observer.byInstance.has(instanceId);
+    if (isLast && state.assigned.get(instanceId)?.wanted !== 'run') await binds.release(instanceId);
   },
 
   healthcheckNow: async ({ instanceId, containerId }, { engine, observer, state }) => {
@@ -271,23 +289,35 @@ async function create(
   container: AssignedContainer,
   bench: Workbench,
 ): Promise<void> {
-  const { engine, observer, owner, bindRoots, volume, material, state } = bench;
+  const { engine, observer, owner, binds, volume, material, state } = bench;
   const secrets = material.get(assigned.id)?.environment;
   if (container.needsSecrets && secrets === undefined) return forgetSecrets(assigned.id, bench);
-  const spec = await containerSpec({
+  await binds.hold(assigned, owner);
+  const spec = containerSpec({
     name,
     assigned,
     container,
     secrets: secrets ?? {},
     owner,
-    bindRoots,
+    heldFolder: binds.folder,
     volume,
   });
   try {
     const id = await engine.createContainer(spec);
     const { id: instanceId, specHash, secretsVersion, attempt } = assigned;
     const labels = { instanceId, installId: owner.installId, specHash, secretsVersion, attempt };
-    observer.put({ id, name, ...labels, status: 'created', oomKilled: false, restarts: 0, ports: [] });
+    const { restart, mounts } = spec;
+    observer.put({
+      id,
+      name,
+      ...labels,
+      status: 'created',
+      oomKilled: false,
+      restarts: 0,
+      restartsItself: restart.name !== 'no',
+      binds: mounts.flatMap((mount) => (mount.kind === 'bind' ? mount.source : [])),
+      ports: [],
+    });
     forgetSecrets(instanceId, bench);
   } catch (error) {
     if (error instanceof EngineConflictError) return await settleName(name, assigned, bench);

@@ -123,7 +123,8 @@ describe('frames that are not quite right', () => {
       const state = new NodeState();
       state.begin({ node: 'n', installId: 'i', tenantId: 't', tenantSlug: 's' });
       state.assign(message);
-      const running = { status: 'running', oomKilled: false, restarts: 0, ports: [] } as const;
+      const state9 = { status: 'running', oomKilled: false, restarts: 0, ports: [] } as const;
+      const running = { ...state9, restartsItself: true, binds: [] };
       const named = { id: 'c9', name: 'other', instanceId: 'ins_9', installId: 'i' };
       const other = { ...running, ...named, specHash: 'h', secretsVersion: 0, attempt: 0 };
       const view = {
@@ -133,6 +134,7 @@ describe('frames that are not quite right', () => {
         installId: 'i',
         containers: new Map([['ins_9', [other]]]),
         takenNames: new Map<string, string>(),
+        heldFolder: '/held',
         volume: () => ({ kind: 'ready' }) as never,
       };
       for (const id of state.assigned.keys()) planInstance(view, id);

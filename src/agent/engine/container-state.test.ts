@@ -12,6 +12,11 @@ const DOCKER = {
   Name: '/web',
   Image: `sha256:${IMAGE_ID}`,
   RestartCount: 2,
+  HostConfig: { RestartPolicy: { Name: 'unless-stopped', MaximumRetryCount: 0 } },
+  Mounts: [
+    { Type: 'bind', Source: '/srv/a', Destination: '/a' },
+    { Type: 'volume', Name: 'v', Source: '/var/lib/docker/volumes/v/_data', Destination: '/b' },
+  ],
   State: {
     Status: 'running',
     OOMKilled: false,
@@ -51,6 +56,8 @@ describe('container state', () => {
       pid: 42,
       health: { status: 'unhealthy', failingStreak: 3, lastExitCode: 1, commandNotFound: false },
       restartCount: 2,
+      restartsItself: true,
+      binds: ['/srv/a'],
       networks: [
         { name: 'net', ip: '10.0.0.2', aliases: ['web'] },
         { name: 'other', aliases: [] },

@@ -33,6 +33,11 @@ export function containerState(body: unknown): ContainerState {
     ...optional('pid', pid === 0 ? undefined : pid),
     ...optional('health', containerHealth(state['Health'] ?? state['Healthcheck'])),
     restartCount: number(top['RestartCount']) ?? 0,
+    restartsItself: restartsItself(fields(fields(top['HostConfig'])['RestartPolicy'])['Name']),
+    binds: list(top['Mounts'])
+      .map(fields)
+      .filter((mount) => mount['Type'] === 'bind')
+      .flatMap((mount) => nonEmpty(mount['Source']) ?? []),
     networks: Object.entries(fields(network['Networks'])).map(([name, value]) =>
       attachment(name, fields(value)),
     ),
@@ -107,6 +112,11 @@ export function containerStatus(value: unknown): ContainerStatus {
   const status = STATUSES.get(value);
   if (status === undefined) throw new EngineError(`unknown container status ${JSON.stringify(value)}`, 0);
   return status;
+}
+
+/** Engines write an empty text or `no` where there is no policy. */
+function restartsItself(policy: unknown): boolean {
+  return policy === 'always' || policy === 'unless-stopped' || policy === 'on-failure';
 }
 
 function containerName(value: unknown): string {

@@ -89,6 +89,10 @@ export interface ContainerState {
   readonly pid?: number;
   readonly health?: ContainerHealth;
   readonly restartCount: number;
+  /** The engine itself starts it again. */
+  readonly restartsItself: boolean;
+  /** Paths of the host that are mounted in it. */
+  readonly binds: readonly string[];
   readonly networks: readonly NetworkAttachment[];
   readonly ports: readonly PublishedPort[];
 }

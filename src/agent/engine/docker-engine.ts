@@ -224,6 +224,18 @@ export class DockerEngine implements port.Engine {
     await this.#container(id, 'stop', { ...options, deadlineMs }, { t: timeoutS });
   }
 
+  async neverRestart(id: string, options: port.CallOptions = {}): Promise<boolean> {
+    // Podman 4 takes limits only, and passes over the rest without a word.
+    if ((await this.#connection.speak(options)).kind === 'podman') return false;
+    await this.#connection.call({
+      ...options,
+      method: 'POST',
+      segments: ['containers', fullId(id), 'update'],
+      json: { RestartPolicy: { Name: 'no', MaximumRetryCount: 0 } },
+    });
+    return true;
+  }
+
   async kill(id: string, signal = 'SIGKILL', options: port.CallOptions = {}): Promise<void> {
     await this.#container(id, 'kill', options, { signal });
   }

@@ -41,6 +41,8 @@ export interface Engine {
   /** The engine kills what has not ended after `timeoutS`; the deadline is extended by that time. */
   stop(id: string, timeoutS: number, options?: CallOptions): Promise<void>;
   kill(id: string, signal?: string, options?: CallOptions): Promise<void>;
+  /** From now on the engine does not start it by itself. False: this engine cannot change that of a container that is there. */
+  neverRestart(id: string, options?: CallOptions): Promise<boolean>;
   /** Anonymous volumes go with the container, named ones stay. */
   remove(id: string, options?: CallOptions & { readonly force?: boolean }): Promise<void>;
   /** By full id or exact name. */

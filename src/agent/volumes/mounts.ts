@@ -43,6 +43,28 @@ export async function mountDevice(
   await run('mount', ['-t', type, '-o', all, device, mountPoint]);
 }
 
+/**
+ * The folder behind a descriptor, with what is mounted in it, whatever its name leads to by now: the path is one of the kernel's
+ * own, and must not be resolved to a name by the program. Nothing that is mounted or unmounted here later shows there, or there here.
+ */
+export async function mountOpen(descriptor: number, mountPoint: string): Promise<void> {
+  const source = `/proc/${process.pid}/fd/${descriptor}`;
+  await run('mount', ['--no-canonicalize', '--rbind', '--make-rprivate', source, mountPoint]);
+}
+
+/** In memory: gone with the machine's run, and not there for whoever does not share this process's view of mounts. */
+export async function mountTmpfs(mountPoint: string, sizeBytes: number): Promise<void> {
+  const options = `nodev,nosuid,noexec,mode=0700,size=${sizeBytes}`;
+  await run('mount', ['-t', 'tmpfs', '-o', options, 'berth', mountPoint]);
+}
+
+/** Cut off between two calls, a mount may still be shared with what it was made from: unmounted so, that would go as well. */
+export async function detachPrivate(mountPoint: string): Promise<void> {
+  if ((await mountAt(mountPoint)) === undefined) return;
+  await run('mount', ['--no-canonicalize', '--make-rprivate', mountPoint]);
+  await detach(mountPoint);
+}
+
 /** Lazily: nothing on the host can hold it up, and from now on nobody can reach it by its path. */
 export async function detach(mountPoint: string, timeoutMs?: number): Promise<void> {
   for (let left = 16; left > 0 && (await mountAt(mountPoint)) !== undefined; left -= 1) {

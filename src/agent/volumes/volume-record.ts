@@ -1,6 +1,7 @@
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fields, nonEmpty, number } from '../engine/fields.ts';
+import { isPlainId } from '../plain-id.ts';
 import { writeWhole } from '../whole-file.ts';
 
 /** What must outlive the agent: under which epoch this node acts on a volume, and by which engine its bytes are kept. */
@@ -14,7 +15,6 @@ export interface VolumeRecord {
 }
 
 const FILE = 'volume.json';
-const ID = /^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,127}$/;
 
 export class VolumeRecords {
   readonly folder: string;
@@ -23,15 +23,14 @@ export class VolumeRecords {
     this.folder = join(dataDir, 'volumes');
   }
 
-  /** Ids become names of folders and arguments of programs: only plain ones do. */
   place(id: string): { readonly id: string; readonly folder: string } {
-    if (!ID.test(id) || id.includes('..')) throw new Error('the id of a volume is not plain');
+    if (!isPlainId(id)) throw new Error('the id of a volume is not plain');
     return { id, folder: join(this.folder, id) };
   }
 
   async all(): Promise<readonly VolumeRecord[]> {
     const names = await readdir(this.folder).catch(() => []);
-    const records = await Promise.all(names.filter((name) => ID.test(name)).map((id) => this.read(id)));
+    const records = await Promise.all(names.filter(isPlainId).map((id) => this.read(id)));
     return records.filter((record) => record !== undefined);
   }
 

@@ -79,7 +79,7 @@ const FROZEN = {
       residency_region_undeclared resources_invalid rotation_hook_invalid scaling_policy_invalid secret_environment_collision
       secret_entries_too_many secret_generate_alternate_invalid secret_name_duplicate tenant_name_invalid token_invalid
       update_invalid user_invalid volume_class_unknown
-      volume_host_path_invalid volume_name_invalid volume_size_invalid volume_type_unknown
+      volume_binds_nested volume_host_path_invalid volume_name_invalid volume_size_invalid volume_type_unknown
     429: rate_limited stream_limit_reached
     429/503: connection_limit_reached
     500: internal_error

@@ -213,12 +213,26 @@ export const infrastructureCodes = entries({
     field: 'hostPath',
     title: 'The host path of a bind volume is missing, not allowed or out of place.',
     cause:
-      'A bind shows a directory of the host to a container. The agent permits only directories under its own `bindRoots`, and checks again when it mounts; the root directory, relative paths and `..` elements are refused everywhere. Volumes of another type have no host path.',
+      'A bind shows a directory of the host to a container. The agent permits only directories under its own `bindRoots`, and checks again at every start; the root directory, relative paths and `..` elements are refused everywhere. Volumes of another type have no host path.',
     accepted: 'an absolute path without .. elements, for type bind only',
     failing:
       '{ "name": "media", "class": "ephemeral", "type": "bind", "sizeBytes": 1073741824, "hostPath": "../etc" }',
     corrected:
       '{ "name": "media", "class": "ephemeral", "type": "bind", "sizeBytes": 1073741824, "hostPath": "/srv/berth/media" }',
+    origin: 'extension',
+  },
+  volume_binds_nested: {
+    status: 422,
+    field: 'volumes',
+    title: 'One bind lies inside another.',
+    cause:
+      'Whoever has the outer folder decides what the name of the inner one leads to, and could give another container a folder of the host that way. The host paths of all binds of one workload therefore lie side by side. The agent refuses the same between workloads of one node.',
+    accepted:
+      'binds whose host paths are not inside one another; or one volume for both, with paths below its mount',
+    failing:
+      'POST /api/v1/deployments      vol_01jdouter is /srv/berth/shop/media, vol_01jdinner is /srv/berth/shop/media/raw\n\n{ "name": "encoder", "image": "registry.internal:5000/shop/encoder:1.0.0", "volumes": [ { "volumeId": "vol_01jdouter", "mountPath": "/media" }, { "volumeId": "vol_01jdinner", "mountPath": "/raw" } ] }',
+    corrected:
+      'POST /api/v1/deployments      vol_01jdouter is /srv/berth/shop/media\n\n{ "name": "encoder", "image": "registry.internal:5000/shop/encoder:1.0.0", "volumes": [ { "volumeId": "vol_01jdouter", "mountPath": "/media" } ] }',
     origin: 'extension',
   },
   volume_in_use: {

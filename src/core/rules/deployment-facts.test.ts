@@ -107,8 +107,32 @@ describe('volumes', () => {
       'volume_primary_mismatch',
       'nodeId',
     ],
+    [
+      { volumes: [mount('vol_1'), mount('vol_2')] },
+      { volumes: { vol_1: { hostPath: '/srv/shop/a' }, vol_2: { hostPath: '/srv/shop/a/b' } } },
+      'volume_binds_nested',
+      'volumes[1].volumeId',
+    ],
+    [
+      { volumes: [mount('vol_1', true), mount('vol_2', true)] },
+      { volumes: { vol_1: { hostPath: '/srv/shop/a/b' }, vol_2: { hostPath: '/srv/shop/a' } } },
+      'volume_binds_nested',
+      'volumes[1].volumeId',
+    ],
   ])('refuses %j in %j', (spec, world, code, field) => {
     expect(refuse(spec, world)).toEqual([code, field]);
+  });
+
+  it.each([
+    ['/srv/shop/a', '/srv/shop/ab'],
+    ['/srv/shop/a', '/srv/shop/a'],
+    ['/srv/shop/a', undefined],
+  ])('accepts binds side by side: %j and %j', (one, other) => {
+    const world = {
+      vol_1: { hostPath: one },
+      vol_2: other === undefined ? {} : { hostPath: other },
+    };
+    expect(refuse({ volumes: [mount('vol_1'), mount('vol_2')] }, { volumes: world })).toBeUndefined();
   });
 
   it('binds only writers to the primary', () => {

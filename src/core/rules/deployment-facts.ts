@@ -62,6 +62,30 @@ function mountRejection(
   return undefined;
 }
 
+/** Whoever has the outer one decides what the name of the inner one leads to. The same folder twice harms nobody. */
+function nestedRejection(
+  { volumes = [] }: DeploymentSpec,
+  facts: DeploymentFacts,
+  index: number,
+): Rejection | undefined {
+  const pathOf = (mount: Mount | undefined): string | undefined =>
+    mount === undefined ? undefined : facts.volume(mount.volumeId)?.hostPath;
+  const path = pathOf(volumes[index]);
+  if (path === undefined) return undefined;
+  for (const other of volumes.slice(0, index)) {
+    const otherPath = pathOf(other);
+    if (otherPath === undefined) continue;
+    if (!path.startsWith(`${otherPath}/`) && !otherPath.startsWith(`${path}/`)) continue;
+    return reject('volume_binds_nested', {
+      field: `volumes[${index}].volumeId`,
+      received: received(volumes[index]?.volumeId),
+      expected: `a bind beside ${otherPath}, or no bind of its own`,
+      why: `It is ${path}, and ${other.volumeId} is ${otherPath}: one lies inside the other.`,
+    });
+  }
+  return undefined;
+}
+
 function writerRejection(
   spec: DeploymentSpec,
   facts: DeploymentFacts,
@@ -104,6 +128,7 @@ export const volumesRule: FactRule = (spec, facts, judged) => {
   for (const [index, mount] of (spec.volumes ?? []).entries()) {
     const rejection =
       (ofMount ? mountRejection(spec, facts, mount, `volumes[${index}].volumeId`) : undefined) ??
+      (ofMount ? nestedRejection(spec, facts, index) : undefined) ??
       (!mount.readOnly && (ofMount || (isJudged(judged, ['replicas']) && spec.replicas > 1))
         ? writerRejection(spec, facts, mount, `volumes[${index}].readOnly`)
         : undefined) ??

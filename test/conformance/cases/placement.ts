@@ -13,6 +13,17 @@ function mounted(fields: Json, more: Json = {}, mount: Json = {}): Ask {
   };
 }
 
+function binds(...paths: readonly string[]): Ask {
+  return async (stage) => {
+    const volumes: Json[] = [];
+    for (const hostPath of paths) {
+      const volumeId = await plantVolume(stage, { class: 'ephemeral', type: 'bind', hostPath });
+      volumes.push({ volumeId, mountPath: `/data/${volumes.length}` });
+    }
+    return post({ volumes })(stage);
+  };
+}
+
 const mount = (entry: unknown) => post({ volumes: [entry] });
 const VOLUME = 'vol_01jd';
 
@@ -109,6 +120,14 @@ export const placementCases: readonly Case[] = [
     },
     'readers in numbers': mounted({}, { replicas: 5 }, { readOnly: true }),
     'none at all': mounted({}, { replicas: 0 }),
+  }),
+  ...refused('volume_binds_nested', 'volumes[1].volumeId', {
+    'one inside the other': binds('/srv/a', '/srv/a/b'),
+    'the other way round': binds('/srv/a/b', '/srv/a'),
+  }),
+  ...inside('volume_binds_nested', {
+    'side by side': binds('/srv/a', '/srv/ab'),
+    'the same folder': binds('/srv/a', '/srv/a'),
   }),
   ...refused('volume_primary_mismatch', 'nodeId', {
     'another node': async (stage) => {

@@ -195,6 +195,7 @@ export class SimulatedAgent {
         ...reservedNames,
       ]),
       volume: (id) => this.#around.volumes.state(id),
+      heldFolder: '/held',
     };
   }
 

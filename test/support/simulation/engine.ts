@@ -76,6 +76,8 @@ export class SimulatedEngine {
         status: 'created',
         oomKilled: false,
         restarts: 0,
+        restartsItself: true,
+        binds: [],
         ports: [],
       },
       image: container?.image ?? '',

@@ -73,6 +73,7 @@ const SHARED: readonly RejectionCode[] = [
   'volume_access_mode_conflict',
   'volume_primary_mismatch',
   'volume_residency_conflict',
+  'volume_binds_nested',
   'residency_label_handwritten',
   'residency_label_conflict',
   'label_reserved',
