@@ -34,6 +34,16 @@ import {
   type VolumeEngine,
   type VolumePlace,
 } from '../../src/agent/volumes/volume-engine.ts';
+import { LONG_TIER } from '../support/fault-tier.ts';
+import {
+  batchOfModes,
+  batchTooLarge,
+  hostileBatches,
+  hostileStreams,
+  streamOfModes,
+  streamTooLarge,
+} from '../support/hostile-copies.ts';
+import { HostileStage } from '../support/hostile-stage.ts';
 import { ensurePackages } from '../support/packages.ts';
 
 const MIB = 2 ** 20;
@@ -281,6 +291,36 @@ describe.each(ENGINES.map((make) => [make().name, make] as const))('volume engin
     await expect(volume.writable(2, true)).rejects.toThrow(NothingKeptError);
     writeFileSync(join(await volume.writable(1), 'file'), 'mine');
     expect(existsSync(join(await volume.writable(2, true), 'file'))).toBe(true);
+  });
+
+  it('fails for a copy that is not one, touches nothing else, and takes the next', async () => {
+    const stage = await HostileStage.make(make());
+    try {
+      const before = stage.untouched();
+      const hostile =
+        name === 'btrfs' ? hostileStreams(stage.outside) : hostileBatches(stage.work, stage.outside);
+      for (const { what, stream, fails } of hostile) {
+        const { outcome } = await stage.receive(stream);
+        if (fails === true) expect(outcome, what).not.toBe('received');
+        expect(stage.untouched(), what).toEqual(before);
+        expect(stage.hostBytes(), what).toBeLessThan(MIB);
+      }
+      const good = name === 'btrfs' ? streamOfModes : () => batchOfModes(stage.work);
+      expect((await stage.receive(good)).outcome).toBe('received');
+    } finally {
+      await stage.end();
+    }
+  });
+
+  it.runIf(LONG_TIER)('holds a copy that is larger than the volume to its own size', async () => {
+    const stage = await HostileStage.make(make());
+    try {
+      const large = name === 'btrfs' ? streamTooLarge : () => batchTooLarge(stage.work);
+      expect((await stage.receive(large)).outcome).toMatch(/no space left/i);
+      expect(stage.hostBytes()).toBeLessThan(MIB);
+    } finally {
+      await stage.end();
+    }
   });
 
   it('gives back the room of a copy that is dropped', async () => {

@@ -8,11 +8,13 @@ import {
   renameAside,
   writeTakenAt,
 } from './copy-folder.ts';
+import { btrfs, BtrfsExchange, isReadOnly, subvolume } from './btrfs-exchange.ts';
 import { BTRFS } from './filesystem.ts';
 import { Image, type Measurement } from './image.ts';
 import type { Mount } from './mounts.ts';
 import { missingParts } from './missing.ts';
-import { feed, outputOf, run } from './program.ts';
+import { outputOf } from './program.ts';
+import { Receiving } from './receiving.ts';
 import {
   compareCopies,
   type Copy,
@@ -29,7 +31,6 @@ import {
   type VolumePlace,
 } from './volume-engine.ts';
 
-const SUBVOLUME_TIMEOUT_MS = 60_000;
 /** A stream that only says which snapshot it makes from which: 106 bytes and the name. */
 const EMPTY_STREAM_BYTES = 200;
 
@@ -37,6 +38,17 @@ const EMPTY_STREAM_BYTES = 200;
 export class BtrfsEngine implements VolumeEngine {
   readonly name = 'btrfs';
   readonly leastIntervalMs = 0;
+  readonly #receiving: Receiving;
+
+  constructor({ heldMs }: { readonly heldMs?: number } = {}) {
+    // It searches the file system for the parent, which the kernel lets nobody without sys_admin do.
+    const capabilities = ['sys_admin'] as const;
+    this.#receiving = new Receiving({ program: 'btrfs', trial: ['--version'], capabilities, heldMs });
+  }
+
+  async cannotReceive(): Promise<string | undefined> {
+    return await this.#receiving.problem();
+  }
 
   async missing(): Promise<string | undefined> {
     return await missingParts(['btrfs', 'mkfs.btrfs'], 'btrfs');
@@ -46,7 +58,7 @@ export class BtrfsEngine implements VolumeEngine {
     const image = new Image(folder, BTRFS);
     const mount = await image.open(sizeBytes, id);
     await mkdir(join(image.mountPoint, 'copies'), { recursive: true, mode: 0o700 });
-    return new BtrfsVolume(image, mount);
+    return new BtrfsVolume(image, mount, new BtrfsExchange(image.mountPoint, folder, this.#receiving));
   }
 
   async close({ folder }: VolumePlace): Promise<boolean> {
@@ -65,7 +77,10 @@ class BtrfsVolume implements OpenVolume, SnapshotCopies {
   /** Copies that are being made: not complete yet, and not to be taken for remains. */
   readonly #unfinished = new Set<string>();
 
-  constructor(image: Image, mount: Mount) {
+  readonly #exchange: BtrfsExchange;
+
+  constructor(image: Image, mount: Mount, exchange: BtrfsExchange) {
+    this.#exchange = exchange;
     this.#image = image;
     this.mount = mount;
     this.image = image.file;
@@ -170,8 +185,7 @@ class BtrfsVolume implements OpenVolume, SnapshotCopies {
     }
     this.#unfinished.add(copyText(copy));
     try {
-      await feed('btrfs', ['--quiet', 'receive', '--chroot', this.#copies], stream);
-      if (!(await isReadOnly(this.#copy(copy)))) throw new Error(`copy ${copyText(copy)} is incomplete`);
+      await this.#exchange.receive(this.#copy(copy), parent && this.#copy(parent), stream);
       await btrfs('filesystem', 'sync', this.#top);
       await writeTakenAt(this.#copies, copy, copy.takenAt);
     } catch (error) {
@@ -216,19 +230,6 @@ class BtrfsVolume implements OpenVolume, SnapshotCopies {
   #copy(copy: CopyName): string {
     return join(this.#copies, copyText(copy));
   }
-}
-
-async function btrfs(...args: string[]): Promise<string> {
-  return await run('btrfs', args, SUBVOLUME_TIMEOUT_MS);
-}
-
-async function subvolume(...args: string[]): Promise<void> {
-  await btrfs('subvolume', ...args);
-}
-
-async function isReadOnly(path: string): Promise<boolean> {
-  const printed = await btrfs('property', 'get', '-ts', path, 'ro').catch(() => '');
-  return printed.includes('ro=true');
 }
 
 async function generationOf(path: string): Promise<string> {

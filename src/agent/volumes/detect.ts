@@ -12,8 +12,14 @@ export async function detectVolumeEngines(log: Log, only?: string): Promise<read
   for (const engine of ENGINES) {
     if (only !== undefined && engine.name !== only) continue;
     const missing = await engine.missing();
-    if (missing === undefined) found.push(engine);
-    else log.info('an engine for replicated volumes does not work here', { engine: engine.name, missing });
+    if (missing !== undefined) {
+      log.info('an engine for replicated volumes does not work here', { engine: engine.name, missing });
+      continue;
+    }
+    found.push(engine);
+    const problem = await engine.cannotReceive?.();
+    if (problem !== undefined)
+      log.warn('copies of volumes cannot be received here', { engine: engine.name, problem });
   }
   return found;
 }

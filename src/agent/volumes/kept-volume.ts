@@ -383,6 +383,8 @@ export class KeptVolume {
     const volume = await this.#opened(engine, order);
     await volume.copies?.demote();
     await this.received();
+    const unsafe = await engine.cannotReceive?.();
+    if (unsafe !== undefined) throw new Refusal('receive_unsafe', unsafe);
   }
 
   /** Later leases move the deadline; it is looked at again when it comes. */

@@ -4,6 +4,7 @@ import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { type Confinement, confinedWords } from './confinement.ts';
 
 const FOLDERS = ['/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 const DEFAULT_TIMEOUT_MS = 30_000;
@@ -18,9 +19,14 @@ export const PROGRAMS = {
   umount: 'mount',
   mknod: 'coreutils',
   cp: 'coreutils',
+  rm: 'coreutils',
   sync: 'coreutils',
+  find: 'findutils',
   fallocate: 'util-linux',
   fsfreeze: 'util-linux',
+  unshare: 'util-linux',
+  pivot_root: 'util-linux',
+  setpriv: 'util-linux',
   btrfs: 'btrfs-progs',
   'mkfs.btrfs': 'btrfs-progs',
   'mkfs.ext4': 'e2fsprogs',
@@ -108,22 +114,52 @@ export async function outputOf(
   return { stream, stop };
 }
 
-/** Feeds the program; resolves when it has taken all and ended well. When the source fails, the program is killed. */
+export interface FeedOptions {
+  /** Absent: for what this machine wrote itself. */
+  readonly confinement?: Confinement;
+  /** Without taking a byte that is there, or without an end after the last one, for this long, it is killed. */
+  readonly heldMs: number;
+  /** Ends it. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Feeds the program; resolves when it has taken all and ended well. When the source fails, the program is killed, and when it
+ * does not go on, so that nobody who wrote its input can keep us waiting.
+ */
 export async function feed(
   program: Program,
   args: readonly string[],
   source: AsyncIterable<Uint8Array>,
+  { confinement, heldMs, signal }: FeedOptions,
 ): Promise<void> {
-  const child = spawn(await pathOf(program), [...args], {
-    stdio: ['pipe', 'ignore', 'pipe'],
-    env: ENVIRONMENT,
-  });
+  const path = await pathOf(program);
+  const [command, words] =
+    confinement === undefined
+      ? [path, args]
+      : [await pathOf('unshare'), confinedWords(path, args, confinement)];
+  const child = spawn(command, words, { stdio: ['pipe', 'ignore', 'pipe'], env: ENVIRONMENT });
   const ended = outcome(program, child);
   ended.catch(() => {});
   let failure: unknown;
+  let held: NodeJS.Timeout | undefined;
+  const stop = (why: string): void => {
+    failure = new ProgramError(program, undefined, why);
+    child.kill('SIGKILL');
+  };
+  const watch = (): void => {
+    held = setTimeout(() => stop(`it did not go on for ${heldMs} ms`), heldMs);
+  };
+  const abort = (): void => stop('it was ended');
+  signal?.addEventListener('abort', abort, { once: true });
+  if (signal?.aborted === true) abort();
   async function* guarded(): AsyncGenerator<Uint8Array> {
     try {
-      yield* source;
+      for await (const chunk of source) {
+        watch();
+        yield chunk;
+        clearTimeout(held);
+      }
     } catch (error) {
       // Before its input is closed: an early end must not look like the end.
       failure = error;
@@ -133,15 +169,20 @@ export async function feed(
   }
   try {
     await pipeline(guarded(), child.stdin);
+    clearTimeout(held);
+    watch();
+    await ended;
   } catch (error) {
     child.kill('SIGKILL');
     // Its own words say more than that its input was closed.
     await ended.catch((words: unknown) => {
       throw failure ?? words;
     });
-    throw error;
+    throw failure ?? error;
+  } finally {
+    clearTimeout(held);
+    signal?.removeEventListener('abort', abort);
   }
-  await ended;
 }
 
 function outcome(program: Program, child: ChildProcess): Promise<void> {

@@ -1,4 +1,5 @@
-import { chmod, mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { chmod, mkdir, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   divergedIn,
@@ -8,10 +9,13 @@ import {
   renameAside,
   writeTakenAt,
 } from './copy-folder.ts';
+import { COPY } from './confinement.ts';
 import { commonImage, type Image, type Measurement, sync } from './image.ts';
 import { missingParts } from './missing.ts';
 import type { Mount } from './mounts.ts';
 import { run } from './program.ts';
+import { Receiving } from './receiving.ts';
+import { oldRsync } from './rsync-version.ts';
 import { Mirror } from './rsync-mirror.ts';
 import { readParts, RSYNC, TREE_TIMEOUT_MS } from './rsync-parts.ts';
 import {
@@ -35,6 +39,8 @@ const LEAST_INTERVAL_MS = 5_000;
 /** Beside the bytes of its files a copy lists them: more than the volume twice over is none of this volume's. */
 const SPOOL_TIMES = 2;
 const SPOOL_EXTRA_BYTES = 64 * 2 ** 20;
+/** Its own limit for parts of it that wait for each other. */
+const REPLAY = [...RSYNC, '--timeout=600', '--read-batch=-', `${COPY}/`];
 
 /**
  * For nodes whose kernel has no btrfs. A copy is what rsync finds changed against a mirror on the same node, the second time
@@ -43,6 +49,15 @@ const SPOOL_EXTRA_BYTES = 64 * 2 ** 20;
 export class RsyncEngine implements VolumeEngine {
   readonly name = 'rsync';
   readonly leastIntervalMs = LEAST_INTERVAL_MS;
+  readonly #receiving: Receiving;
+
+  constructor({ heldMs }: { readonly heldMs?: number } = {}) {
+    this.#receiving = new Receiving({ program: 'rsync', trial: ['--version'], unfit: oldRsync, heldMs });
+  }
+
+  async cannotReceive(): Promise<string | undefined> {
+    return await this.#receiving.problem();
+  }
 
   async missing(): Promise<string | undefined> {
     return await missingParts(['rsync', 'cp', 'fsfreeze', 'mkfs.ext4', 'resize2fs'], 'ext4');
@@ -54,7 +69,7 @@ export class RsyncEngine implements VolumeEngine {
     // Should the agent before this one have been killed while it was frozen.
     await run('fsfreeze', ['--unfreeze', image.mountPoint]).catch(() => {});
     await mkdir(join(image.mountPoint, 'copies'), { recursive: true, mode: 0o700 });
-    return new RsyncVolume(image, mount, folder);
+    return new RsyncVolume(image, mount, folder, this.#receiving);
   }
 
   async close({ folder }: VolumePlace): Promise<boolean> {
@@ -70,8 +85,13 @@ class RsyncVolume implements OpenVolume, SnapshotCopies {
   readonly #copies: string;
   readonly #spool: string;
   readonly #mirror: Mirror;
+  readonly #folder: string;
+  readonly #receiving: Receiving;
+  #replay: { readonly stop: AbortController; readonly ended: Promise<void> } | undefined;
 
-  constructor(image: Image, mount: Mount, folder: string) {
+  constructor(image: Image, mount: Mount, folder: string, receiving: Receiving) {
+    this.#folder = folder;
+    this.#receiving = receiving;
     this.#image = image;
     this.mount = mount;
     this.image = image.file;
@@ -98,6 +118,7 @@ class RsyncVolume implements OpenVolume, SnapshotCopies {
   }
 
   async writable(epoch: number, mustExist = false): Promise<string> {
+    await this.#endReplay();
     const path = this.#data(epoch);
     const received = await this.#received();
     const newest = received.at(-1);
@@ -164,29 +185,49 @@ class RsyncVolume implements OpenVolume, SnapshotCopies {
     if (parent !== undefined && !have.some((one) => isSameCopy(one, parent))) {
       throw new ParentMissingError(`copy ${copyText(parent)} is not here`);
     }
-    const incoming = join(this.#copies, 'incoming');
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    const stop = new AbortController();
+    this.#replay = { stop, ended };
     try {
-      const { sizeBytes } = await this.measure();
-      const parts = await readParts(stream, this.#spool, SPOOL_TIMES * sizeBytes + SPOOL_EXTRA_BYTES);
-      await rm(incoming, { recursive: true, force: true });
-      if (parent === undefined) await mkdir(incoming);
-      else await run('cp', ['--archive', '--link', this.#copy(parent), incoming], TREE_TIMEOUT_MS);
-      for (const part of parts) {
-        await run('rsync', [...RSYNC, `--read-batch=${part}`, `${incoming}/`], TREE_TIMEOUT_MS);
-      }
-      await run('sync', ['--file-system', this.#copies], TREE_TIMEOUT_MS);
-      await rm(this.#copy(copy), { recursive: true, force: true });
-      await rename(incoming, this.#copy(copy));
-      await sync(this.#copies);
-      await writeTakenAt(this.#copies, copy, copy.takenAt);
+      await this.#build(copy, parent, stream, stop.signal);
     } finally {
-      await rm(this.#spool, { recursive: true, force: true });
-      await rm(incoming, { recursive: true, force: true });
+      await remove(this.#spool);
+      await remove(this.#incoming);
+      this.#replay = undefined;
+      end();
     }
     // What the present primary built on is not known here: what was written alone is kept.
     for (const epoch of await numbered(this.#top, 'aside')) {
       await renameAside(this.#top, `aside-${epoch}`, `diverged-${epoch}`);
     }
+  }
+
+  async #build(
+    copy: Copy,
+    parent: CopyName | undefined,
+    stream: AsyncIterable<Uint8Array>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { sizeBytes } = await this.measure();
+    const parts = await readParts(stream, this.#spool, SPOOL_TIMES * sizeBytes + SPOOL_EXTRA_BYTES);
+    await remove(this.#incoming);
+    if (parent === undefined) await mkdir(this.#incoming);
+    else await run('cp', ['--archive', '--link', this.#copy(parent), this.#incoming], TREE_TIMEOUT_MS);
+    for (const part of parts) {
+      await this.#receiving.run(REPLAY, createReadStream(part), this.#incoming, this.#folder, signal);
+    }
+    await run('sync', ['--file-system', this.#copies], TREE_TIMEOUT_MS);
+    signal.throwIfAborted();
+    await remove(this.#copy(copy));
+    await rename(this.#incoming, this.#copy(copy));
+    await sync(this.#copies);
+    await writeTakenAt(this.#copies, copy, copy.takenAt);
+  }
+
+  /** Trees share files: nobody may be at the one while the other becomes what containers write. */
+  async #endReplay(): Promise<void> {
+    this.#replay?.stop.abort();
+    await this.#replay?.ended;
   }
 
   async drop(copy: CopyName): Promise<void> {
@@ -196,11 +237,15 @@ class RsyncVolume implements OpenVolume, SnapshotCopies {
 
   async #removeReceived(copy: CopyName): Promise<void> {
     await removeTakenAt(this.#copies, copy);
-    await rm(this.#copy(copy), { recursive: true, force: true });
+    await remove(this.#copy(copy));
   }
 
   async diverged(): Promise<readonly Diverged[]> {
     return await divergedIn(this.#top);
+  }
+
+  get #incoming(): string {
+    return join(this.#copies, 'incoming');
   }
 
   #data(epoch: number): string {
@@ -210,4 +255,9 @@ class RsyncVolume implements OpenVolume, SnapshotCopies {
   #copy(copy: CopyName): string {
     return join(this.#copies, copyText(copy));
   }
+}
+
+/** Names need not be text: they are a tenant's. */
+async function remove(path: string): Promise<void> {
+  await run('rm', ['--recursive', '--force', '--', path], TREE_TIMEOUT_MS);
 }

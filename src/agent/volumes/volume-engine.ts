@@ -34,6 +34,8 @@ export interface VolumeEngine {
   readonly leastIntervalMs: number;
   /** What is missing here, in words with the package to install; undefined: the engine works. */
   missing(): Promise<string | undefined>;
+  /** Why copies from other nodes cannot be taken in here; undefined: they can. Absent: the engine takes none. */
+  cannotReceive?(): Promise<string | undefined>;
   open(place: VolumePlace, sizeBytes: number): Promise<OpenVolume>;
   /** Unmounts and keeps the bytes. False: a container still has it. */
   close(place: VolumePlace): Promise<boolean>;

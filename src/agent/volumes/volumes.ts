@@ -10,6 +10,7 @@ import { KeptVolume, type VolumeTools } from './kept-volume.ts';
 import { LeaseLink } from './lease-link.ts';
 import { Leases } from './leases.ts';
 import type { MountState } from './mount-state.ts';
+import { ReceiveUnsafeError } from './receiving.ts';
 import { compareCopies, type Copy, copyText, ParentMissingError } from './volume-engine.ts';
 import { VolumeRecords } from './volume-record.ts';
 import { ensureWatchdog } from './watchdog-process.ts';
@@ -224,6 +225,7 @@ export class Volumes {
       const have = (await copies.list()).map(copyText);
       if (error instanceof ParentMissingError)
         throw new CopyRefusedError('parent_missing', error.message, have);
+      if (error instanceof ReceiveUnsafeError) throw new CopyRefusedError('receive_unsafe', error.message);
       if (parent === undefined && /no space left/i.test(messageOf(error))) {
         // A whole copy does not fit beside an old one.
         for (const old of await copies.list()) await copies.drop(old);

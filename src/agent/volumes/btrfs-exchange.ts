@@ -1,0 +1,86 @@
+import { lstat, mkdir, symlink } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { COPY } from './confinement.ts';
+import { run } from './program.ts';
+import type { Receiving } from './receiving.ts';
+
+const SUBVOLUME_TIMEOUT_MS = 60_000;
+const CLEAR_TIMEOUT_MS = 3_600_000;
+/** Of every subvolume's top folder. */
+const SUBVOLUME_INODE = 256;
+
+/**
+ * Where streams of another node are unpacked. A stream says itself which names it makes, links among them, so it gets a folder
+ * that holds nothing but the parent it builds on, and what the agent goes on with is a snapshot of what it made.
+ */
+export class BtrfsExchange {
+  readonly #folder: string;
+  readonly #place: string;
+  readonly #receiving: Receiving;
+
+  /** `place`: the volume's own folder on the host. */
+  constructor(top: string, place: string, receiving: Receiving) {
+    this.#folder = join(top, 'exchange');
+    this.#place = place;
+    this.#receiving = receiving;
+  }
+
+  /** Makes `copy`, a read-only snapshot of what the stream makes under the same name; `parent` is another one. */
+  async receive(copy: string, parent: string | undefined, stream: AsyncIterable<Uint8Array>): Promise<void> {
+    const names = [copy, ...(parent === undefined ? [] : [parent])].map((path) => basename(path));
+    await this.#clear(names);
+    await mkdir(this.#folder, { mode: 0o700 });
+    try {
+      // The kernel names a parent from the top of the file system, of which only this folder is seen.
+      for (const name of [basename(this.#folder), 'copies']) await symlink('.', join(this.#folder, name));
+      if (parent !== undefined)
+        await subvolume('snapshot', '-r', parent, join(this.#folder, basename(parent)));
+      await this.#receiving.run(['--quiet', 'receive', '-m', COPY, COPY], stream, this.#folder, this.#place);
+      const made = join(this.#folder, basename(copy));
+      if (!(await isSubvolume(made)) || !(await isReadOnly(made)))
+        throw new Error(`copy ${basename(copy)} is incomplete`);
+      await subvolume('snapshot', '-r', made, copy);
+    } finally {
+      await this.#clear(names);
+    }
+  }
+
+  /** `names`: what is expected there, gone at once; anything else takes longer. */
+  async #clear(names: readonly string[]): Promise<void> {
+    for (const name of names) {
+      const path = join(this.#folder, name);
+      if (await isSubvolume(path)) await subvolume('delete', path).catch(() => {});
+    }
+    await this.#remove().catch(async () => {
+      const writable = ['btrfs', 'property', 'set', '-f', '-ts', '{}', 'ro', 'false', ';'];
+      const tops = ['-type', 'd', '-inum', String(SUBVOLUME_INODE), '-exec', ...writable];
+      await run('find', [this.#folder, ...tops], CLEAR_TIMEOUT_MS);
+      await this.#remove();
+    });
+  }
+
+  async #remove(): Promise<void> {
+    await run('rm', ['--recursive', '--force', '--', this.#folder], CLEAR_TIMEOUT_MS);
+  }
+}
+
+/** Never what a link leads to. */
+export async function isSubvolume(path: string): Promise<boolean> {
+  return await lstat(path).then(
+    (found) => found.isDirectory() && found.ino === SUBVOLUME_INODE,
+    () => false,
+  );
+}
+
+export async function isReadOnly(path: string): Promise<boolean> {
+  const printed = await btrfs('property', 'get', '-ts', path, 'ro').catch(() => '');
+  return printed.includes('ro=true');
+}
+
+export async function subvolume(...args: string[]): Promise<void> {
+  await btrfs('subvolume', ...args);
+}
+
+export async function btrfs(...args: string[]): Promise<string> {
+  return await run('btrfs', args, SUBVOLUME_TIMEOUT_MS);
+}
