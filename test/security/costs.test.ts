@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import { Transaction } from '../../src/server/store/transaction.ts';
 import { attack } from '../support/attack.ts';
+import { rawExchange } from '../support/raw-exchange.ts';
 import { type ControlPlane, startControlPlane, type TestTenant } from '../support/server-under-test.ts';
 
 const EVENTS = 3000;
@@ -55,4 +56,26 @@ attack('deployer', 'YAML that takes long to read', async () => {
   const long = await send(`name: "${'a'.repeat(65 * 1024)}"\n`);
   expect([long.status, long.body['code']]).toEqual([413, 'body_too_large']);
   expect(await untilRefused(() => send(`name: "${'a'.repeat(60 * 1024)}"\n`), 100)).toBeLessThan(10);
+});
+
+attack('anybody', 'long bodies that never end, held in memory without a credential', async () => {
+  // All but the last bytes: what is answered was not waited for.
+  const said = (path: string, length: string, body: string) =>
+    rawExchange(
+      plane.url,
+      `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer nobody\r\n${length}\r\n\r\n${body}`,
+      { untilClosed: true, limitMs: 3000 },
+    );
+  const long = 'a'.repeat(200_000);
+  const chunk = `${long.length.toString(16)}\r\n${long}\r\n`;
+  const answers = await Promise.all([
+    said('/api/v1/deployments', 'Content-Length: 1000000', long),
+    said('/api/v1/deployments', 'Transfer-Encoding: chunked', chunk),
+    said('/api/v1/nothing', 'Content-Length: 1000000', long),
+  ]);
+  expect(answers.map(({ status, body, closed }) => [status, body['code'], closed])).toEqual([
+    [401, 'unauthenticated', true],
+    [401, 'unauthenticated', true],
+    [404, 'route_not_found', true],
+  ]);
 });

@@ -11,6 +11,7 @@ import type { Principal } from '../access/principal.ts';
 import type { Caller } from '../admission/admission.ts';
 import { admitRequest, principalOfRequest } from './admit-request.ts';
 import { parseBody } from './body.ts';
+import { bringsLongBody, strangerRejection } from './early-refusal.ts';
 import { idempotencyKeyRejection, requestIdOf, sourceOf } from './headers.ts';
 import { NO_STREAM_LIMITS, StreamCounts } from './limits/streams.ts';
 import { RateLimiter } from './rate-limit.ts';
@@ -213,6 +214,21 @@ async function answerFresh(
   return answer(served, route, request, reply);
 }
 
+/** What is refused without its body: the connection ends, since the body is still on its way. */
+function beforeBody(
+  served: Served,
+  routes: ReadonlyMap<string, Route>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply | undefined {
+  if (request.is404) return missingRoute(served)(request, reply.header('connection', 'close'));
+  const route = routes.get(`${request.method} ${request.routeOptions.url ?? ''}`);
+  const stranger = route && strangerRejection(served, request);
+  if (route === undefined || stranger === undefined) return undefined;
+  noteRefusal(served, route, request, stranger);
+  return sendRejection(served, request, reply.header('connection', 'close'), stranger);
+}
+
 function fastifyPath(path: string): string {
   return path.replaceAll(/\{([A-Za-z]+)\}/g, ':$1');
 }
@@ -252,6 +268,9 @@ export function createApp(options: ApiOptions): FastifyInstance {
       );
     },
   } as Parameters<typeof fastify>[0]) as unknown as FastifyInstance;
+  const byPath = new Map(
+    options.routes.map((route) => [`${route.method} ${fastifyPath(route.path)}`, route]),
+  );
   connections?.follow(app.server);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
@@ -262,7 +281,7 @@ export function createApp(options: ApiOptions): FastifyInstance {
     const refusal = connections?.refusal(request.raw.socket, request.url);
     if (connections?.isBeyond(request.raw.socket) === true) void reply.header('connection', 'close');
     if (refusal) void sendRejection(served, request, reply, refusal);
-    else done();
+    else if (!bringsLongBody(request) || beforeBody(served, byPath, request, reply) === undefined) done();
   });
   app.setNotFoundHandler(missingRoute(served));
   app.setErrorHandler(requestFault(served) as never);

@@ -1,0 +1,22 @@
+import type { FastifyRequest } from 'fastify';
+import { isRejection } from '../../core/rejections/reject.ts';
+import type { Rejection } from '../../core/rejections/rejection.ts';
+import { principalOfRequest } from './admit-request.ts';
+import type { Served } from './served.ts';
+
+/** Shorter ones are read in one go, and who sends them is asked once. */
+const SHORT_BYTES = 64 * 1024;
+
+/** Whether a body comes that is held in memory for a while: a long one, or one that does not say how long it is. */
+export function bringsLongBody({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
+  const length = headers['content-length'];
+  return length === undefined ? headers['transfer-encoding'] !== undefined : Number(length) > SHORT_BYTES;
+}
+
+/** Nothing is held in memory for a stranger: a long body is read only for who has a credential. */
+export function strangerRejection(served: Served, request: FastifyRequest): Rejection | undefined {
+  // While it starts nobody is known; the handler says so.
+  if (!served.options.ready()) return undefined;
+  const principal = principalOfRequest(served, request, false);
+  return isRejection(principal) ? principal : undefined;
+}
