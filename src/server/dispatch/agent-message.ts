@@ -28,6 +28,11 @@ const MAX_PORTS = 64;
 const MAX_ENGINES = 8;
 const MAX_FEATURES = 32;
 const MAX_COPIES = 256;
+/** Members of all lists and objects of a message: a whole report of as many containers and volumes as a node may have. */
+const MAX_PARTS = 300_000;
+/** Of an answer, which is read as it is. */
+const MAX_VALUE_PARTS = 50_000;
+const MAX_DEPTH = 32;
 const REASON = /^[a-z][a-z0-9_]{0,63}$/;
 
 class Malformed extends Error {}
@@ -76,6 +81,25 @@ function oneOf<T extends string>(value: unknown, allowed: readonly T[]): T {
   const found = allowed.find((one) => one === value);
   if (found === undefined) throw new Malformed();
   return found;
+}
+
+/** Level by level, so that depth is counted and not walked into. */
+function bounded(value: unknown, maxParts: number): void {
+  let parts = 0;
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > MAX_DEPTH) throw new Malformed();
+    const next: unknown[] = [];
+    for (const one of level) {
+      if (typeof one !== 'object' || one === null) continue;
+      for (const member of Object.values(one)) {
+        parts += 1;
+        if (parts > maxParts) throw new Malformed();
+        next.push(member);
+      }
+    }
+    level = next;
+  }
 }
 
 /** `{key: decoded}` when the field is there, nothing otherwise: absent and undefined are not the same on the wire. */
@@ -291,6 +315,7 @@ function resolve(source: Fields): Resolve {
 }
 
 function data(source: Fields): StreamData {
+  bounded(source['value'], MAX_VALUE_PARTS);
   return {
     type: 'data',
     streamId: text(source['streamId'], 128),
@@ -326,6 +351,7 @@ const DECODERS: { readonly [K in AgentMessage['type']]: (source: Fields) => Agen
 export function decodeAgentMessage(frame: string): AgentMessage | undefined {
   try {
     const source = fields(JSON.parse(frame));
+    bounded(source, MAX_PARTS);
     const { type } = source;
     return typeof type === 'string' && Object.hasOwn(DECODERS, type)
       ? DECODERS[type as AgentMessage['type']](source)

@@ -9,6 +9,7 @@ import {
 import type { NodeRecord } from '../../core/model/node.ts';
 import type { RejectionCode } from '../../core/rejections/catalogue.ts';
 import { decodeAgentMessage } from './agent-message.ts';
+import { SMALL_BYTES } from './inbox.ts';
 import { sayFarewell, sendText } from './session.ts';
 
 const NONCE_BYTES = 32;
@@ -80,7 +81,8 @@ export function challengeAgent(
     };
     const onClose = (): void => settle(undefined);
     const onMessage = (data: Buffer, isBinary: boolean): void => {
-      const message = isBinary ? undefined : decodeAgentMessage(data.toString('utf8'));
+      const isReadable = !isBinary && data.length <= SMALL_BYTES;
+      const message = isReadable ? decodeAgentMessage(data.toString('utf8')) : undefined;
       if (message?.type !== 'hello') {
         settle(undefined, { code: 'body_malformed', message: 'a hello was expected', retry: true });
         return;

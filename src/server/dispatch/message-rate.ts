@@ -1,6 +1,11 @@
 import type { Clock } from '../clock.ts';
 
-/** A token bucket for the messages of one session. */
+export interface Rate {
+  readonly perSecond: number;
+  readonly burst: number;
+}
+
+/** A token bucket for what one session sends. */
 export class MessageRate {
   readonly #perSecond: number;
   readonly #burst: number;
@@ -8,7 +13,7 @@ export class MessageRate {
   #tokens: number;
   #at: number;
 
-  constructor(limit: { readonly perSecond: number; readonly burst: number }, clock: Clock) {
+  constructor(limit: Rate, clock: Clock) {
     this.#perSecond = limit.perSecond;
     this.#burst = limit.burst;
     this.#clock = clock;
@@ -17,11 +22,22 @@ export class MessageRate {
   }
 
   take(): boolean {
-    const now = this.#clock.monotonicMs();
-    this.#tokens = Math.min(this.#burst, this.#tokens + ((now - this.#at) / 1000) * this.#perSecond);
-    this.#at = now;
+    this.#refill();
     if (this.#tokens < 1) return false;
     this.#tokens -= 1;
     return true;
+  }
+
+  /** What has come already is paid for, if need be later. Answers in how many ms it is. */
+  spend(amount: number): number {
+    this.#refill();
+    this.#tokens -= amount;
+    return this.#tokens >= 0 ? 0 : (-this.#tokens / this.#perSecond) * 1000;
+  }
+
+  #refill(): void {
+    const now = this.#clock.monotonicMs();
+    this.#tokens = Math.min(this.#burst, this.#tokens + ((now - this.#at) / 1000) * this.#perSecond);
+    this.#at = now;
   }
 }

@@ -11,6 +11,7 @@ import type { AccessDependencies } from '../access/authenticate.ts';
 import type { Store } from '../store/store.ts';
 import { type AdmittedNode, admitNode } from './admit-node.ts';
 import { type CopyRequest, copyRejection, readCopyRequest, relayPath } from './copy-request.ts';
+import { MessageRate } from './message-rate.ts';
 import { nodeKey } from './placed-instances.ts';
 import type { AgentStream } from './streams.ts';
 import { refuseUpgrade } from './upgrade-refusal.ts';
@@ -27,6 +28,12 @@ const MAX_RELAYS_OF_TENANT = 64;
 /** A node that is deleted, or is the primary no more, sends on no longer than this. */
 const CHECK_MS = 900;
 const END_OF_COPY = 'end';
+/** A copy comes in pieces of some 64 KiB; who sends more pieces than these is waited for, and small ones are gathered by the sender. */
+const PIECES = { perSecond: 4000, burst: 16_000 };
+/** Agents send a piece in one frame; some proxies cut it. */
+const MAX_FRAGMENTS = 16;
+/** Nobody has to ping here. */
+const MAX_PINGS = 100;
 
 export interface RelayOptions {
   readonly store: Store;
@@ -72,6 +79,8 @@ export class Relay {
     maxPayload: MAX_FRAME_BYTES,
     perMessageDeflate: false,
     clientTracking: false,
+    maxFragments: MAX_FRAGMENTS,
+    autoPong: false,
   });
   readonly #awaited = new Map<string, Awaited>();
   /** One stream per copy: a newer one of the same primary takes the place of one that hangs. */
@@ -100,7 +109,10 @@ export class Relay {
       this.#options.log.info({ code, field }, 'copy of a volume refused');
       refuseUpgrade(socket, taken, this.#options.baseUrl(request));
     } else {
-      this.#server.handleUpgrade(request, socket, head, taken);
+      this.#server.handleUpgrade(request, socket, head, (connection) => {
+        answerPings(connection);
+        taken(connection);
+      });
     }
     return true;
   }
@@ -212,7 +224,7 @@ export class Relay {
       if ('ok' in first) return first;
       receiver = first;
       receiver.on('error', () => {});
-      const moving = pass(sender, source, receiver);
+      const moving = pass(sender, source, receiver, new MessageRate(PIECES, this.#options.access.clock));
       const early = await Promise.race([moving.then(() => undefined), ended]);
       if (early !== undefined) return early;
       return (
@@ -227,8 +239,22 @@ export class Relay {
   }
 }
 
+function answerPings(connection: WebSocket): void {
+  let pings = 0;
+  connection.on('ping', () => {
+    pings += 1;
+    if (pings > MAX_PINGS) connection.terminate();
+    else connection.pong();
+  });
+}
+
 /** Byte by byte to the mark of the end, which alone says that nothing is missing. */
-async function pass(sender: WebSocket, source: Duplex, receiver: WebSocket): Promise<void> {
+async function pass(
+  sender: WebSocket,
+  source: Duplex,
+  receiver: WebSocket,
+  pieces: MessageRate,
+): Promise<void> {
   let timer = setTimeout(() => sender.terminate(), STALLED_MS);
   const left = (): void => void source.destroy(new Error('the receiving node ended the connection'));
   // A frame that the receiver does not take is waited for only as long as there is a sender.
@@ -244,6 +270,8 @@ async function pass(sender: WebSocket, source: Duplex, receiver: WebSocket): Pro
         receiver.send(item as Buffer | string, { binary: typeof item !== 'string' }, done);
       });
       if (item === END_OF_COPY) return;
+      const owedMs = pieces.spend(1);
+      if (owedMs > 1) await after(owedMs);
     }
     throw new Error('the sending node ended the connection');
   } finally {

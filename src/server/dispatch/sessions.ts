@@ -12,8 +12,10 @@ import { joinId } from '../store/keys.ts';
 import type { ViewChange } from '../store/view.ts';
 import { AcceptRate } from './accept-rate.ts';
 import { type AdmittedNode, admitNode } from './admit-node.ts';
-import { decodeAgentMessage } from './agent-message.ts';
 import { challengeAgent } from './handshake.ts';
+import { Inbox } from './inbox.ts';
+import { Inflow } from './inflow.ts';
+import { LargeMessages } from './large-messages.ts';
 import type { Liveness } from './liveness.ts';
 import { nodeKey } from './placed-instances.ts';
 import { AgentSession, sayFarewell } from './session.ts';
@@ -24,6 +26,8 @@ import { refuseUpgrade } from './upgrade-refusal.ts';
 export const SESSION_PATH = '/agent/v1/session';
 const SWEEP_MS = 500;
 const DISPLACED_ANSWER_MS = 1000;
+/** Agents send a message in one frame; some proxies cut it. */
+const MAX_FRAGMENTS = 64;
 
 export interface SessionTimers {
   readonly heartbeatMs: number;
@@ -66,7 +70,11 @@ export class Sessions {
     perMessageDeflate: false,
     clientTracking: false,
     autoPong: false,
+    maxFragments: MAX_FRAGMENTS,
+    // A turn of the loop for each: what came together does not hold up what came from others.
+    allowSynchronousEvents: false,
   });
+  readonly #large: LargeMessages;
   readonly #accepts: AcceptRate;
   readonly #byNode = new Map<string, AgentSession>();
   readonly #byToken = new Map<string, AgentSession>();
@@ -83,6 +91,7 @@ export class Sessions {
     this.#handlers = handlers;
     const { clock } = options.access;
     this.#accepts = new AcceptRate(options.acceptsPerSecond, clock);
+    this.#large = new LargeMessages(options.log);
     this.#unsubscribe = options.store.view.onChange((change) => this.#onChange(change));
     this.#sweptMs = clock.monotonicMs();
     this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS);
@@ -106,7 +115,10 @@ export class Sessions {
       return;
     }
     this.#server.handleUpgrade(request, socket, head, (connection) => {
-      this.#converse(connection, admitted).catch((error: unknown) => {
+      const inflow = new Inflow(connection, socket, this.#options.access.clock, () =>
+        sayFarewell(connection, 'rate_limited', 'too many messages', true),
+      );
+      this.#converse(connection, inflow, admitted).catch((error: unknown) => {
         this.#options.log.error({ err: error, node: admitted.node.name }, 'agent session failed');
         sayFarewell(connection, 'store_unavailable', 'the control plane cannot open a session now', true);
       });
@@ -147,7 +159,11 @@ export class Sessions {
     };
   }
 
-  async #converse(socket: WebSocket, { tenantId, tokenId, node }: AdmittedNode): Promise<void> {
+  async #converse(
+    socket: WebSocket,
+    inflow: Inflow,
+    { tenantId, tokenId, node }: AdmittedNode,
+  ): Promise<void> {
     this.#pending.add(socket);
     socket.on('error', () => socket.terminate());
     socket.once('close', () => this.#pending.delete(socket));
@@ -172,10 +188,15 @@ export class Sessions {
     this.#register(session);
     // Answered by hand, so that a flood of pings is a flood of messages like any other.
     socket.on('ping', () => {
+      if (!session.open) return;
       if (session.rate.take()) socket.pong();
       else session.farewell('rate_limited', 'too many pings', true);
     });
-    socket.on('message', (data: Buffer, isBinary) => this.#onFrame(session, data, isBinary));
+    const inbox = new Inbox(inflow, this.#large, (message) => this.#onMessage(session, message));
+    socket.on('message', (data: Buffer, isBinary) => {
+      if (isBinary) this.#onMessage(session, undefined);
+      else if (this.#speaks(session)) inbox.take(data);
+    });
     socket.once('close', () => this.#unregister(session));
     session.send(this.#welcome(session));
     this.#handlers.onOpened(session);
@@ -227,16 +248,19 @@ export class Sessions {
     this.#options.log.info({ tenantId, node }, 'agent disconnected');
   }
 
-  #onFrame(session: AgentSession, data: Buffer, isBinary: boolean): void {
-    // Messages of a displaced session are of an older epoch and count for nothing.
-    if (this.#byNode.get(session.key) !== session) return;
+  /** Messages of a displaced session are of an older epoch, and those after a farewell are too late: they count for nothing. */
+  #speaks(session: AgentSession): boolean {
+    return session.open && this.#byNode.get(session.key) === session;
+  }
+
+  #onMessage(session: AgentSession, message: AgentMessage | undefined): void {
+    if (!this.#speaks(session)) return;
     session.heard();
-    const message = isBinary ? undefined : decodeAgentMessage(data.toString('utf8'));
     if (message === undefined || message.type === 'hello') {
       session.farewell('body_malformed', 'a message was not understood', true);
       return;
     }
-    // Data of an open stream is bounded by its credit; everything else by the rate.
+    // Data of an open stream is bounded by its credit and by what a connection may send; everything else by the rate.
     if (message.type === 'data' && session.streams.data(message)) return;
     if (!session.rate.take()) {
       session.farewell('rate_limited', 'too many messages', true);
@@ -334,6 +358,7 @@ export class Sessions {
     this.#unsubscribe();
     for (const socket of this.#pending) socket.terminate();
     this.release();
+    this.#large.close();
     this.#server.close();
   }
 }

@@ -12,6 +12,8 @@ const CREDIT_STEP_BYTES = WINDOW_BYTES / 4;
 /** Beyond it the agent does not honour the window, and the stream is cut rather than buffered for. */
 const MAX_QUEUED_BYTES = 4 * WINDOW_BYTES;
 const MAX_STREAMS = 64;
+/** What a piece takes beside its bytes, so that very many small ones are not free. */
+const PIECE_BYTES = 16;
 
 export type StreamItem = Omit<StreamData, 'type' | 'streamId'>;
 
@@ -49,9 +51,10 @@ export class AgentStream {
   }
 
   take(item: StreamItem): void {
-    if (this.#end !== undefined) return;
+    const bytes = sizeOf(item);
+    if (this.#end !== undefined || bytes === 0) return;
     this.#queue.push(item);
-    this.#queuedBytes += sizeOf(item);
+    this.#queuedBytes += bytes + PIECE_BYTES;
     if (this.#queuedBytes > MAX_QUEUED_BYTES)
       this.cancel('protocol_violated', 'the agent sent more than it was granted');
     this.#wake();
@@ -89,7 +92,7 @@ export class AgentStream {
         const item = this.#queue.shift();
         if (item !== undefined) {
           const bytes = sizeOf(item);
-          this.#queuedBytes -= bytes;
+          this.#queuedBytes -= bytes + PIECE_BYTES;
           yield item;
           this.#giveCredit(bytes);
         } else if (this.#end !== undefined) {
