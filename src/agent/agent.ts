@@ -14,7 +14,7 @@ import { Session, type SessionMessage } from './session.ts';
 import { Streams } from './streams.ts';
 import { UsageMeter } from './usage.ts';
 import { PlainEngine } from './volumes/plain-engine.ts';
-import { RelayLink } from './volumes/relay-link.ts';
+import { RelayLink, relayProof } from './volumes/relay-link.ts';
 import type { VolumeEngine } from './volumes/volume-engine.ts';
 import { Volumes } from './volumes/volumes.ts';
 
@@ -110,7 +110,11 @@ export class Agent {
       engines: options.volumeEngines,
       plain: new PlainEngine(),
       copyIntervalMs: options.copyIntervalMs,
-      link: new RelayLink(identity, () => this.#session.server),
+      link: new RelayLink(
+        identity,
+        () => this.#session.server,
+        (path) => relayProof(key, path, this.#session.epoch ?? 0, identity.nodeName),
+      ),
       leaseHost: () => new URL(this.#session.server).hostname.replace(/^\[|\]$/g, ''),
       bindSource: async (path) => {
         const { owner } = this.#loop.state;

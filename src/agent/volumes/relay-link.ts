@@ -1,6 +1,8 @@
+import { type KeyObject, sign } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { createWebSocketStream, WebSocket } from 'ws';
+import { PROOF_HEADER, relayText } from '../../core/contract/agent-protocol.ts';
 import { dialer } from '../dial.ts';
 import { fields, list, nonEmpty, text } from '../engine/fields.ts';
 import { readJson } from '../enrol.ts';
@@ -24,11 +26,17 @@ type Failure = Extract<SendOutcome, { readonly ok: false }>;
 export class RelayLink implements CopyLink {
   readonly #identity: Identity;
   readonly #server: () => string;
+  readonly #prove: ((path: string) => string) | undefined;
 
-  /** `server`: the control plane that the session is with. */
-  constructor(identity: Identity, server: () => string = () => identity.server) {
+  /** `server`: the control plane that the session is with; `prove`: `relayProof` of that session. */
+  constructor(
+    identity: Identity,
+    server: () => string = () => identity.server,
+    prove?: (path: string) => string,
+  ) {
     this.#identity = identity;
     this.#server = server;
+    this.#prove = prove;
   }
 
   async send(copy: OutgoingCopy, stream: Readable, signal: AbortSignal): Promise<SendOutcome> {
@@ -89,7 +97,10 @@ export class RelayLink implements CopyLink {
     const { nodeToken, caDigest } = this.#identity;
     const address = new URL(`${this.#server()}${path}`);
     const socket = new WebSocket(address.href.replace(/^http/, 'ws'), {
-      headers: { Authorization: `Bearer ${nodeToken}` },
+      headers: {
+        Authorization: `Bearer ${nodeToken}`,
+        ...(this.#prove && { [PROOF_HEADER]: this.#prove(`${address.pathname}${address.search}`) }),
+      },
       createConnection: dialer(address, caDigest) as never,
       handshakeTimeout: HANDSHAKE_DEADLINE_MS,
       maxPayload: MAX_FRAME_BYTES,
@@ -103,6 +114,10 @@ export class RelayLink implements CopyLink {
     socket.on('error', () => {});
     return socket;
   }
+}
+
+export function relayProof(key: KeyObject, path: string, epoch: number, node: string): string {
+  return sign(null, Buffer.from(relayText(path, epoch, node)), key).toString('base64');
 }
 
 class StallGuard {

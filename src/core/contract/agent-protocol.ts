@@ -389,6 +389,17 @@ export interface StreamEnd {
 
 export type AgentMessage = Hello | Report | Ask | Resolve | StreamData | StreamEnd;
 
+/** The word in `features` of an agent that signs what it asks of relays; nothing else is taken from its node then. */
+export const RELAY_PROOF_FEATURE = 'relay_proof';
+
+/** In this header of a request for a relay: base64 of the Ed25519 signature over `relayText`. */
+export const PROOF_HEADER = 'berth-proof';
+
+/** `path` with its query, `epoch` of the newest session: good for one relay of one session. */
+export function relayText(path: string, epoch: number, node: string): string {
+  return `berth-relay-v${PROTOCOL_VERSION}|${path}|${epoch}|${node}`;
+}
+
 export function signedText(nonce: string, epoch: number, node: string): string {
   return `berth-session-v${PROTOCOL_VERSION}|${nonce}|${epoch}|${node}`;
 }

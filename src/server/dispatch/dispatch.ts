@@ -15,6 +15,7 @@ import type { Stored } from '../store/collection.ts';
 import type { Store } from '../store/store.ts';
 import { Assignments } from './assignments.ts';
 import { JobLogs } from './job-logs.ts';
+import { KeyedRate } from './keyed-rate.ts';
 import type { LeaseDesk } from './lease-desk.ts';
 import { type Liveness, NO_LIVENESS } from './liveness.ts';
 import { NetworkReports } from './networks.ts';
@@ -32,6 +33,10 @@ import { VolumeReports } from './volume-reports.ts';
 import { NO_VOLUME_SIGNS, type VolumeSigns } from './volume-signs.ts';
 
 const HELLO_DEADLINE_MS = 10_000;
+/** Of facts that a node changes by itself: its engine, what it says of its machine, a network. */
+const EVENTS = { perSecond: 6 / 60, burst: 20 };
+/** Of one container: what starts, fails and is tried again stays below; what goes on changing is stored as it is every few seconds. */
+const CHANGES = { perSecond: 1 / 3, burst: 60 };
 
 export interface DispatchOptions {
   readonly store: Store;
@@ -112,8 +117,10 @@ export class Dispatch {
       signs: this.#volumeSigns,
       log,
     });
-    this.#reports = new Reports({ store, placed: this.placed, journal, log });
-    this.#networks = new NetworkReports({ store, journal, log });
+    const events = new KeyedRate(EVENTS, this.#clock);
+    const changes = new KeyedRate(CHANGES, this.#clock);
+    this.#reports = new Reports({ store, placed: this.placed, journal, events, changes, log });
+    this.#networks = new NetworkReports({ store, journal, events, log });
     this.#resolver = new Resolver({
       store,
       placed: this.placed,
@@ -125,6 +132,7 @@ export class Dispatch {
     this.#sessions = new Sessions(
       {
         ...options,
+        events,
         liveness: this.#liveness,
         ...(others && {
           controlPlane: others.self,

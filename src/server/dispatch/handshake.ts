@@ -27,7 +27,7 @@ export const STALE: Refusal = {
   retry: true,
 };
 
-function signatureFits(publicKey: string, text: string, signature: string): boolean {
+export function signatureFits(publicKey: string, text: string, signature: string): boolean {
   try {
     const key = createPublicKey({ key: Buffer.from(publicKey, 'base64'), format: 'der', type: 'spki' });
     return verify(null, Buffer.from(text), key, Buffer.from(signature, 'base64'));

@@ -35,6 +35,11 @@ export class MessageRate {
     return this.#tokens >= 0 ? 0 : (-this.#tokens / this.#perSecond) * 1000;
   }
 
+  get isFull(): boolean {
+    this.#refill();
+    return this.#tokens >= this.#burst;
+  }
+
   #refill(): void {
     const now = this.#clock.monotonicMs();
     this.#tokens = Math.min(this.#burst, this.#tokens + ((now - this.#at) / 1000) * this.#perSecond);

@@ -4,6 +4,7 @@ import type { NetworkObservation, NetworkSettings } from '../../core/model/netwo
 import type { Journal } from '../journal/journal.ts';
 import { joinId } from '../store/keys.ts';
 import type { Store, TenantStore } from '../store/store.ts';
+import type { KeyedRate } from './keyed-rate.ts';
 import type { AgentSession } from './session.ts';
 import { expectSession } from './session-guard.ts';
 
@@ -18,6 +19,7 @@ export function assignedNetworks(tenant: TenantStore, node: string): readonly Ne
 interface NetworkReportsOptions {
   readonly store: Store;
   readonly journal: Journal;
+  readonly events: KeyedRate;
   readonly log: Logger;
 }
 
@@ -46,6 +48,7 @@ export class NetworkReports {
 
   async #store(session: AgentSession, networks: readonly NetworkObservation[]): Promise<void> {
     const { tenantId, node } = session.identity;
+    const { events } = this.#options;
     const tenant = this.#options.store.forTenant(tenantId);
     for (const seen of networks) {
       const id = joinId(seen.name);
@@ -54,6 +57,9 @@ export class NetworkReports {
       if (stored?.record.nodeId !== node) continue;
       const known = tenant.get('network-observations', id)?.record;
       if (known?.state === seen.state && known.message === seen.message) continue;
+      // Brought again by the next report.
+      if (known !== undefined && known.state !== seen.state && !events.take(`${session.key}/${seen.name}`))
+        continue;
       const transaction = expectSession(tenant, session.identity, tenant.transaction());
       if (transaction === undefined) return;
       transaction.expect('networks', id, stored).put('network-observations', id, seen);

@@ -3,7 +3,12 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
 import { createWebSocketStream, type WebSocket, WebSocketServer } from 'ws';
-import type { StreamOperation } from '../../core/contract/agent-protocol.ts';
+import {
+  PROOF_HEADER,
+  RELAY_PROOF_FEATURE,
+  relayText,
+  type StreamOperation,
+} from '../../core/contract/agent-protocol.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
@@ -11,6 +16,7 @@ import type { AccessDependencies } from '../access/authenticate.ts';
 import type { Store } from '../store/store.ts';
 import { type AdmittedNode, admitNode } from './admit-node.ts';
 import { type CopyRequest, copyRejection, readCopyRequest, relayPath } from './copy-request.ts';
+import { signatureFits } from './handshake.ts';
 import { MessageRate } from './message-rate.ts';
 import { nodeKey } from './placed-instances.ts';
 import type { AgentStream } from './streams.ts';
@@ -95,7 +101,7 @@ export class Relay {
     const path = relayPath(request.url ?? '');
     if (path === undefined) return false;
     socket.on('error', () => socket.destroy());
-    const admitted = admitNode(this.#options, request);
+    const admitted = this.#admit(request);
     // Only for a node: nobody else gets a way through to the other control planes.
     const passes = !isRejection(admitted) && path.kind === 'relay';
     if (passes && this.#isElsewhere(path.relayId, request, socket, head)) return true;
@@ -115,6 +121,23 @@ export class Relay {
       });
     }
     return true;
+  }
+
+  /** As a session asks for: the token alone is not the node. Agents of the first release do not sign; theirs has to do. */
+  #admit(request: IncomingMessage): AdmittedNode | Rejection {
+    const admitted = admitNode(this.#options, request);
+    if (isRejection(admitted) || admitted.node.features?.includes(RELAY_PROOF_FEATURE) !== true)
+      return admitted;
+    const { publicKey, sessionEpoch, name } = admitted.node;
+    const proof = request.headers[PROOF_HEADER];
+    const text = relayText(request.url ?? '', sessionEpoch, name);
+    if (typeof proof === 'string' && signatureFits(publicKey, text, proof)) return admitted;
+    return reject('unauthenticated', {
+      field: PROOF_HEADER,
+      received: proof === undefined ? '(absent)' : '(redacted)',
+      expected: "a signature by the node's key over this path and the epoch of its newest session",
+      why: `The request does not prove the key of ${name}.`,
+    });
   }
 
   /** The receiver dials the control plane that it is connected to; the copy may wait at another one, which its id names. */

@@ -11,12 +11,14 @@ import type { Store } from '../store/store.ts';
 import { Transaction } from '../store/transaction.ts';
 import type { PlacedInstances } from './placed-instances.ts';
 import { BatchWriter } from './batch-writer.ts';
+import type { KeyedRate } from './keyed-rate.ts';
 import type { AgentSession, SessionIdentity } from './session.ts';
 import { expectSession } from './session-guard.ts';
 
 /** Puts of one commit; etcd takes 128 guards by default, and each put has two: its instance and its session. */
 const BATCH = 60;
 const CONFLICT_PAUSE_MS = 20;
+const HELD_MS = 500;
 
 interface Pending {
   readonly session: SessionIdentity;
@@ -37,6 +39,10 @@ export interface ReportsOptions {
   readonly store: Store;
   readonly placed: PlacedInstances;
   readonly journal: Journal;
+  /** How often events are made of what a node changes by itself; absent: always. */
+  readonly events?: KeyedRate;
+  /** How often what is seen of one container is stored; absent: always. */
+  readonly changes?: KeyedRate;
   readonly log: Logger;
   /** Absent: real time passes. */
   readonly pause?: (ms: number) => Promise<void>;
@@ -51,6 +57,9 @@ export class Reports {
   readonly #pending = new Map<string, Pending>();
   readonly #usage = new Map<string, Map<string, MeasuredUsage>>();
   readonly #writer: BatchWriter;
+  /** The newest of those that change all the time, until it is their turn. */
+  readonly #held = new Map<string, Pending>();
+  #release: NodeJS.Timeout | undefined;
 
   constructor(options: ReportsOptions) {
     this.#options = options;
@@ -70,10 +79,40 @@ export class Reports {
       // A node speaks of what was assigned to it and of nothing else.
       if (stored === undefined || !this.#isNews(tenantId, stored, observation)) continue;
       const key = tenantKey(tenantId, 'observations', stored.id);
-      this.#pending.set(key, { session: session.identity, observation });
+      this.#note(key, { session: session.identity, observation });
     }
     if (report.usage !== undefined) this.#measured(session, report.usage);
-    if (report.engineProblem !== session.engineProblem) this.#tellEngine(session, report.engineProblem);
+    // Every report says it again: what is not told now is told when it lasts.
+    if (report.engineProblem !== session.engineProblem && this.#mayTell(session))
+      this.#tellEngine(session, report.engineProblem);
+    this.#writer.write();
+  }
+
+  #mayTell(session: AgentSession): boolean {
+    return this.#options.events?.take(session.key) ?? true;
+  }
+
+  #mayStore(key: string): boolean {
+    return this.#options.changes?.take(key) ?? true;
+  }
+
+  #note(key: string, pending: Pending): void {
+    if (!this.#held.has(key) && this.#mayStore(key)) {
+      this.#pending.set(key, pending);
+      return;
+    }
+    this.#held.set(key, pending);
+    this.#release ??= setTimeout(() => this.#releaseHeld(), HELD_MS).unref();
+  }
+
+  #releaseHeld(): void {
+    this.#release = undefined;
+    for (const [key, pending] of this.#held) {
+      if (!this.#mayStore(key)) continue;
+      this.#held.delete(key);
+      this.#pending.set(key, pending);
+    }
+    if (this.#held.size > 0) this.#release = setTimeout(() => this.#releaseHeld(), HELD_MS).unref();
     this.#writer.write();
   }
 
@@ -100,7 +139,8 @@ export class Reports {
   }
 
   #isNews(tenantId: TenantId, { id }: Stored<InstanceRecord>, observation: InstanceObservation): boolean {
-    const pending = this.#pending.get(tenantKey(tenantId, 'observations', id))?.observation;
+    const key = tenantKey(tenantId, 'observations', id);
+    const pending = (this.#held.get(key) ?? this.#pending.get(key))?.observation;
     const known = pending ?? this.#options.store.forTenant(tenantId).get('observations', id)?.record;
     return known === undefined || canonicalJson(known) !== canonicalJson(observation);
   }
@@ -168,6 +208,7 @@ export class Reports {
   }
 
   close(): void {
+    clearTimeout(this.#release);
     this.#writer.close();
   }
 }

@@ -9,7 +9,9 @@ import type { Journal } from '../journal/journal.ts';
 import { joinId } from '../store/keys.ts';
 import type { Store } from '../store/store.ts';
 import { type Refusal, STALE } from './handshake.ts';
+import type { KeyedRate } from './keyed-rate.ts';
 import type { OpenedStore } from './opened-store.ts';
+import { nodeKey } from './placed-instances.ts';
 
 const MAX_ATTEMPTS = 8;
 const MAX_LABELS = 64;
@@ -51,6 +53,8 @@ function acceptedLabels(
 export interface SessionRecordDependencies {
   readonly store: Store;
   readonly journal: Journal;
+  /** How often events are made of what a node changes by itself; absent: always. */
+  readonly events?: KeyedRate;
   readonly regions: readonly Region[];
   /** Id of this process among several on one store. */
   readonly controlPlane?: string;
@@ -77,12 +81,13 @@ function isSame(one: OrdersMark | undefined, other: OrdersMark): boolean {
  * answer the same challenge epoch, one is stored and the other is stale, on whichever control plane they are.
  */
 export async function recordSession(
-  { store, journal, regions, controlPlane, opened }: SessionRecordDependencies,
+  { store, journal, events, regions, controlPlane, opened }: SessionRecordDependencies,
   tenantId: TenantId,
   known: NodeRecord,
   hello: Hello,
 ): Promise<NodeRecord | Refusal> {
   const tenant = store.forTenant(tenantId);
+  const tells = events?.take(nodeKey(tenantId, known.name)) ?? true;
   for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
     const stored = tenant.get('nodes', joinId(known.name));
     if (stored === undefined)
@@ -115,7 +120,7 @@ export async function recordSession(
     const changed = REPORTED.filter(
       (field) => canonicalJson(record[field] ?? null) !== canonicalJson(before[field] ?? null),
     );
-    if (changed.length > 0) {
+    if (changed.length > 0 && tells) {
       journal.event(transaction, tenantId, {
         kind: 'node.updated',
         subject,
@@ -134,7 +139,7 @@ export async function recordSession(
         details: { told: lost.mark.revision, found: lost.found },
       });
     }
-    if (refused.length > 0) {
+    if (refused.length > 0 && tells) {
       journal.event(transaction, tenantId, {
         kind: 'node.labels_refused',
         subject,

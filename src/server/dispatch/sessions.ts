@@ -15,6 +15,7 @@ import { type AdmittedNode, admitNode } from './admit-node.ts';
 import { challengeAgent } from './handshake.ts';
 import { Inbox } from './inbox.ts';
 import { Inflow } from './inflow.ts';
+import { KeyedRate } from './keyed-rate.ts';
 import { LargeMessages } from './large-messages.ts';
 import type { Liveness } from './liveness.ts';
 import { nodeKey } from './placed-instances.ts';
@@ -28,6 +29,8 @@ const SWEEP_MS = 500;
 const DISPLACED_ANSWER_MS = 1000;
 /** Agents send a message in one frame; some proxies cut it. */
 const MAX_FRAGMENTS = 64;
+/** Of one node: one that dials all the time leaves the turns of the others alone. */
+const DIALS = { perSecond: 1, burst: 60 };
 
 export interface SessionTimers {
   readonly heartbeatMs: number;
@@ -76,6 +79,7 @@ export class Sessions {
   });
   readonly #large: LargeMessages;
   readonly #accepts: AcceptRate;
+  readonly #dials: KeyedRate;
   readonly #byNode = new Map<string, AgentSession>();
   readonly #byToken = new Map<string, AgentSession>();
   readonly #toReview = new Set<AgentSession>();
@@ -91,6 +95,7 @@ export class Sessions {
     this.#handlers = handlers;
     const { clock } = options.access;
     this.#accepts = new AcceptRate(options.acceptsPerSecond, clock);
+    this.#dials = new KeyedRate(DIALS, clock);
     this.#large = new LargeMessages(options.log);
     this.#unsubscribe = options.store.view.onChange((change) => this.#onChange(change));
     this.#sweptMs = clock.monotonicMs();
@@ -145,18 +150,19 @@ export class Sessions {
     }
     const admitted = admitNode(this.#options, request);
     if (isRejection(admitted)) return admitted;
+    if (!this.#dials.take(nodeKey(admitted.tenantId, admitted.node.name)))
+      return tooManySessions(
+        `at most ${DIALS.burst} new sessions of one node, then one a second`,
+        'This node has connected again and again.',
+        1,
+      );
     const wait = this.#accepts.retryAfterSeconds();
     if (wait === undefined) return admitted;
-    const { acceptsPerSecond } = this.#options;
-    return {
-      ...reject('rate_limited', {
-        field: 'path',
-        received: SESSION_PATH,
-        expected: `at most ${acceptsPerSecond} new sessions per second`,
-        why: `Many agents connect at once; come back in ${wait} s.`,
-      }),
-      retryAfterSeconds: wait,
-    };
+    return tooManySessions(
+      `at most ${this.#options.acceptsPerSecond} new sessions per second`,
+      `Many agents connect at once; come back in ${wait} s.`,
+      wait,
+    );
   }
 
   async #converse(
@@ -361,4 +367,11 @@ export class Sessions {
     this.#large.close();
     this.#server.close();
   }
+}
+
+function tooManySessions(expected: string, why: string, retryAfterSeconds: number): Rejection {
+  return {
+    ...reject('rate_limited', { field: 'path', received: SESSION_PATH, expected, why }),
+    retryAfterSeconds,
+  };
 }
