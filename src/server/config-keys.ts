@@ -234,6 +234,28 @@ export const CONFIG_KEYS = [
       'Descriptors that are kept for health, agents and the store when connections take all others; at most a quarter of what the process may have.',
   },
   {
+    path: 'limits.unreadBytesPerToken',
+    type: 'integer',
+    default: 16_777_216,
+    minimum: 1,
+    description:
+      'Bytes of answers to a token that it has not read yet; as long as there are more, further requests are refused.',
+  },
+  {
+    path: 'limits.unreadBytesPerTenant',
+    type: 'integer',
+    default: 67_108_864,
+    minimum: 1,
+    description: 'The same of all tokens of a tenant together.',
+  },
+  {
+    path: 'limits.sendTimeout',
+    type: 'duration',
+    default: '30s',
+    minimum: 1000,
+    description: 'A connection that takes nothing of its answer for this long is ended.',
+  },
+  {
     path: 'rateLimit.perSecond',
     type: 'number',
     default: 1000,

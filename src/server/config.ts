@@ -264,6 +264,9 @@ export interface Config {
     readonly connectionsPerAddress: number;
     readonly connectionsExempt: readonly string[];
     readonly reservedDescriptors: number;
+    readonly unreadBytesPerToken: number;
+    readonly unreadBytesPerTenant: number;
+    readonly sendTimeoutMs: number;
   };
   readonly rateLimit: { readonly perSecond: number; readonly burst: number };
   readonly sessionsPerSecond: number;
@@ -396,6 +399,9 @@ export function loadConfig(args: readonly string[], environment: NodeJS.ProcessE
       connectionsPerAddress: required('limits.connectionsPerAddress'),
       connectionsExempt: required('limits.connectionsExempt'),
       reservedDescriptors: required('limits.reservedDescriptors'),
+      unreadBytesPerToken: required('limits.unreadBytesPerToken'),
+      unreadBytesPerTenant: required('limits.unreadBytesPerTenant'),
+      sendTimeoutMs: required('limits.sendTimeout'),
     },
     rateLimit: { perSecond: required('rateLimit.perSecond'), burst: required('rateLimit.burst') },
     sessionsPerSecond: required('agents.sessionsPerSecond'),

@@ -305,7 +305,8 @@ export async function startServer({
     ...(several && { fresh: () => several.barrier.pass() }),
   };
   const app = createApp(api);
-  const openapi = JSON.stringify(openapiDocument(routes, VERSION));
+  // As bytes: readers that take their time share them.
+  const openapi = Buffer.from(JSON.stringify(openapiDocument(routes, VERSION)));
   addPublicPaths(app, {
     health: createHealth({
       version: VERSION,

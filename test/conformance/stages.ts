@@ -24,6 +24,7 @@ const CONFIG: Readonly<Partial<Record<Setting, Readonly<Record<string, unknown>>
     'limits.connectionsPerAddress': 8,
     'limits.connectionsExempt': [],
   },
+  impatient: { 'limits.unreadBytesPerToken': 1 },
   'slow-down': { 'rateLimit.perSecond': 1, 'rateLimit.burst': 3 },
 };
 

@@ -80,7 +80,7 @@ const FROZEN = {
       secret_entries_too_many secret_generate_alternate_invalid secret_name_duplicate tenant_name_invalid token_invalid
       update_invalid user_invalid volume_class_unknown
       volume_binds_nested volume_host_path_invalid volume_name_invalid volume_size_invalid volume_type_unknown
-    429: rate_limited stream_limit_reached
+    429: answers_unread rate_limited stream_limit_reached
     429/503: connection_limit_reached
     500: internal_error
     503: agent_unreachable exec_unavailable secrets_sealed secrets_store_forbidden secrets_store_unavailable

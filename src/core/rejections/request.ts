@@ -236,6 +236,17 @@ export const requestCodes = entries({
     corrected: 'GET /api/v1/events      after one of them was closed\nAccept: text/event-stream',
     origin: 'extension',
   },
+  answers_unread: {
+    status: 429,
+    field: 'Authorization',
+    title: 'Answers to the credential, or its tenant, were not read.',
+    cause:
+      'An answer is in memory of the control plane until its reader has taken it. A token may have 16 MiB of answers under way and a tenant 64 MiB unless configured otherwise (`limits.unreadBytesPerToken`, `limits.unreadBytesPerTenant`); a connection that takes nothing for 30 s (`limits.sendTimeout`) is ended. Pages of lists are at most 4 MiB; the `Link` header names the next one.',
+    accepted: 'fewer long answers at once, each read to its end; wait for Retry-After',
+    failing: 'GET /api/v1/deployments      while many other answers to the token are not read',
+    corrected: 'GET /api/v1/deployments      after they were read',
+    origin: 'extension',
+  },
   connection_limit_reached: {
     status: 429,
     alsoStatus: 503,

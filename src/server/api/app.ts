@@ -14,6 +14,7 @@ import { parseBody } from './body.ts';
 import { bringsLongBody, strangerRejection } from './early-refusal.ts';
 import { idempotencyKeyRejection, requestIdOf, sourceOf } from './headers.ts';
 import { NO_STREAM_LIMITS, StreamCounts } from './limits/streams.ts';
+import { NO_UNREAD_LIMITS, UnreadAnswers } from './limits/unread.ts';
 import { RateLimiter } from './rate-limit.ts';
 import {
   faultRejection,
@@ -77,6 +78,11 @@ function idempotencyOf(route: Route, request: FastifyRequest): Caller['idempoten
   };
 }
 
+/** Known once the request was admitted. */
+interface Asked {
+  principal?: Principal;
+}
+
 /** Until its connection or its answer is over. */
 function takeStream({ streams }: Served, principal: Principal, { raw }: FastifyReply): Rejection | undefined {
   // Nobody would be told that it is over.
@@ -92,9 +98,13 @@ function serve(
   route: Route,
   request: FastifyRequest,
   reply: FastifyReply,
+  asked: Asked,
 ): Promise<Reply> | Reply {
   const admitted = admitRequest(served, route, request);
   if (isRejection(admitted)) return admitted;
+  const unread = served.unread.refusal(admitted.principal);
+  if (unread) return unread;
+  asked.principal = admitted.principal;
   const refused =
     route.lasts?.(request.headers) === true ? takeStream(served, admitted.principal, reply) : undefined;
   if (refused) return refused;
@@ -150,10 +160,16 @@ function deliver(
   route: Route,
   request: FastifyRequest,
   reply: FastifyReply,
-  { result, start }: { readonly result: Reply; readonly start: number },
+  { result, start, principal }: Asked & { readonly result: Reply; readonly start: number },
 ): FastifyReply | Promise<FastifyReply> {
   if ('stream' in result)
-    return sendStream(request, reply, result, () => !isRejection(principalOfRequest(served, request, false)));
+    return sendStream(
+      request,
+      reply,
+      result,
+      () => !isRejection(principalOfRequest(served, request, false)),
+      (bytes) => principal !== undefined && served.unread.hold(reply.raw, principal, bytes),
+    );
   const status = isRejection(result) ? statusOf(result) : result.status;
   served.options.metrics.request(route, status, (performance.now() - start) / 1000);
   if (isRejection(result)) {
@@ -167,7 +183,9 @@ function deliver(
     );
   }
   const headers = reply.hasHeader(STALE) ? { ...result.headers, [STALE]: 'true' } : result.headers;
-  return send(reply, result.status, result.body, headers);
+  send(reply, result.status, result.body, headers);
+  if (principal !== undefined) served.unread.follow(reply.raw, principal);
+  return reply;
 }
 
 /** A read that is answered from the view takes no turn of the event loop: it is answered at once. */
@@ -178,10 +196,11 @@ function answer(
   reply: FastifyReply,
 ): FastifyReply | Promise<FastifyReply> {
   const start = performance.now();
-  const respond = (result: Reply) => deliver(served, route, request, reply, { result, start });
+  const asked: Asked = {};
+  const respond = (result: Reply) => deliver(served, route, request, reply, { ...asked, result, start });
   const failed = (error: unknown) => respond(faultRejection(served, request, error));
   try {
-    const result = serve(served, route, request, reply);
+    const result = serve(served, route, request, reply, asked);
     return result instanceof Promise ? result.then(respond, failed) : respond(result);
   } catch (error) {
     return failed(error);
@@ -245,6 +264,7 @@ export function createApp(options: ApiOptions): FastifyInstance {
     options,
     limiter: new RateLimiter(options.limits.rate, options.access.clock),
     streams: options.streams ?? new StreamCounts(NO_STREAM_LIMITS),
+    unread: options.unread ?? new UnreadAnswers(NO_UNREAD_LIMITS),
   };
   const app = fastify({
     logger: false,
@@ -282,6 +302,11 @@ export function createApp(options: ApiOptions): FastifyInstance {
     if (connections?.isBeyond(request.raw.socket) === true) void reply.header('connection', 'close');
     if (refusal) void sendRejection(served, request, reply, refusal);
     else if (!bringsLongBody(request) || beforeBody(served, byPath, request, reply) === undefined) done();
+  });
+  // What the framework sends: answers of routes go past it, and are followed by `deliver`.
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    served.unread.hangUpLate(reply.raw);
+    done();
   });
   app.setNotFoundHandler(missingRoute(served));
   app.setErrorHandler(requestFault(served) as never);

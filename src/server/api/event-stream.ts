@@ -6,6 +6,8 @@ import type { RouteRequest, StreamReply, StreamSink } from './route.ts';
 const KEEP_ALIVE_MS = 15_000;
 /** A reader this far behind is dropped; it resumes from its last event id without a loss. */
 const MAX_PENDING = 10_000;
+/** So many events that are looked through for what a reader missed count as one more request. */
+const READ_PER_REQUEST = 32;
 
 function frame(event: EventRecord): string {
   return `id: ${event.id}\nevent: ${event.kind}\ndata: ${JSON.stringify(event)}\n\n`;
@@ -13,18 +15,21 @@ function frame(event: EventRecord): string {
 
 interface Missed {
   readonly events: readonly EventRecord[];
+  /** Roughly, in bytes. */
+  readonly size: number;
   /** The watch goes on after it. */
   readonly revision: number;
 }
 
 /** What came after the reader's last event. Events are ordered by commit; those of one commit by their ids. */
-async function readMissed({ store, headers }: RouteRequest): Promise<Missed> {
+async function readMissed({ store, headers, charge }: RouteRequest): Promise<Missed> {
   const last = headers['last-event-id'];
   if (typeof last !== 'string' || last === '') {
     const { revision } = await store.rangeCold('events', '', { limit: 1 });
-    return { events: [], revision };
+    return { events: [], size: 0, revision };
   }
-  const { entries, revision } = await store.rangeCold('events');
+  const { entries, revision, length } = await store.rangeCold('events');
+  charge(entries.length / READ_PER_REQUEST);
   const seen = entries.find(({ id }) => id === encodeURIComponent(last));
   const events = entries
     .filter(
@@ -35,7 +40,7 @@ async function readMissed({ store, headers }: RouteRequest): Promise<Missed> {
     )
     .sort((a, b) => a.createRevision - b.createRevision || (a.id < b.id ? -1 : 1))
     .map(({ record }) => record);
-  return { events, revision };
+  return { events, size: (length * events.length) / Math.max(1, entries.length), revision };
 }
 
 async function pump(
@@ -48,6 +53,8 @@ async function pump(
   let wake: () => void = () => undefined;
   let lost = false;
   const missed = await readMissed(request);
+  // They are kept until the reader took them: one that opens many streams and reads none is sent away.
+  if (missed.size > 0 && !sink.hold(missed.size)) return;
   const onBatch = (batch: KvChangeBatch): void => {
     for (const { key, entry } of batch.changes) if (entry) pending.push(decodeRecord(key, entry.value));
     wake();

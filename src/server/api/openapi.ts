@@ -14,6 +14,7 @@ const SHARED_CODES: readonly RejectionCode[] = [
   'tenant_not_found',
   'rate_limited',
   'connection_limit_reached',
+  'answers_unread',
   'header_duplicate',
   'query_parameter_unknown',
   'query_parameter_invalid',

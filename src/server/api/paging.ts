@@ -1,10 +1,15 @@
 import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
-import type { JsonReply } from './route.ts';
+import type { Stored } from '../store/collection.ts';
+import { type JsonReply, JsonText } from './route.ts';
 
 const DEFAULT_LIMIT = 500;
 const MAX_LIMIT = 1000;
+/** A page ends before it is longer than this: it is in memory until its reader has taken it. One record is always shown. */
+const MAX_PAGE_BYTES = 4 * 2 ** 20;
+const FIRST_SLICE = 16;
+const LARGEST_SLICE = 512;
 
 export interface PageRequest {
   readonly limit: number;
@@ -61,7 +66,10 @@ export function nextPage(
   return { link: `<${path}?${next.toString()}>; rel="next"` };
 }
 
-/** One more than the page was read: if it is there, there is a next page. */
+/**
+ * One more than the page was read: if it is there, there is a next page. A page that would be too long ends early. `upTo`: where to go on
+ * after what was read, if not all was looked at.
+ */
 export function pageReply<T>(
   page: PageRequest,
   path: string,
@@ -69,9 +77,49 @@ export function pageReply<T>(
   read: readonly T[],
   idOf: (item: T) => string,
   view: (item: T) => unknown,
+  upTo?: string,
 ): JsonReply {
-  const shown = read.slice(0, page.limit);
-  const last = shown.at(-1);
-  if (read.length <= page.limit || last === undefined) return { status: 200, body: shown.map(view) };
-  return { status: 200, body: shown.map(view), headers: nextPage(path, query, idOf(last)) };
+  const shown: string[] = [];
+  let bytes = 2;
+  let last: T | undefined;
+  for (const item of read) {
+    if (shown.length === page.limit) break;
+    const text = JSON.stringify(view(item));
+    bytes += Buffer.byteLength(text) + 1;
+    if (bytes > MAX_PAGE_BYTES && last !== undefined) break;
+    shown.push(text);
+    last = item;
+  }
+  const body = new JsonText(`[${shown.join(',')}]`);
+  const after = last !== undefined && shown.length < read.length ? idOf(last) : upTo;
+  if (after === undefined) return { status: 200, body };
+  return { status: 200, body, headers: nextPage(path, query, after) };
+}
+
+interface Slice<T> {
+  readonly entries: readonly Stored<T>[];
+  /** Length of the records as they are stored. */
+  readonly length: number;
+}
+
+/** What a page needs of records that are not in memory, read in slices: hardly more than what fits into the page. */
+export async function readPage<T>(
+  page: PageRequest,
+  range: (options: { readonly limit: number; readonly after?: string }) => Promise<Slice<T>>,
+): Promise<readonly Stored<T>[]> {
+  const found: Stored<T>[] = [];
+  const wanted = page.limit + 1;
+  let after = page.after;
+  let length = 0;
+  for (let slice = FIRST_SLICE; found.length < wanted && length <= MAX_PAGE_BYTES; ) {
+    const limit = Math.min(slice, wanted - found.length);
+    const read = await range({ limit, ...(after === undefined ? {} : { after }) });
+    found.push(...read.entries);
+    length += read.length;
+    if (read.entries.length < limit) break;
+    after = found.at(-1)?.id;
+    const fitting = Math.ceil(((MAX_PAGE_BYTES - length) * found.length) / Math.max(1, length));
+    slice = Math.max(1, Math.min(LARGEST_SLICE, fitting));
+  }
+  return found;
 }

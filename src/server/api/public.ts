@@ -16,7 +16,7 @@ export interface PublicOptions {
   /** Absent: anybody may. */
   readonly mayReadMetrics?: (authorization: string | undefined) => Rejection | undefined;
   readonly refusals: ApiOptions;
-  readonly openapi: () => string;
+  readonly openapi: () => Buffer;
   readonly baseUrl: (request: FastifyRequest) => string;
 }
 

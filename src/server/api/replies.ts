@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CATALOGUE } from '../../core/rejections/catalogue.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
+import { JsonText } from './route.ts';
 import type { Served } from './served.ts';
 
 const HOST = /^[A-Za-z0-9.:[\]_-]{1,255}$/;
@@ -37,7 +38,7 @@ export function send(
   body: unknown,
   headers: Readonly<Record<string, string>> = {},
 ): FastifyReply {
-  const text = JSON.stringify(body) as string | undefined;
+  const text = body instanceof JsonText ? body.text : (JSON.stringify(body) as string | undefined);
   if (text === undefined) {
     return reply
       .code(status)

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { isRejection } from '../../core/rejections/reject.ts';
 import { duplicateHeader, idempotencyKeyRejection, requestIdOf } from './headers.ts';
 import { createHealth, type HealthParts } from './health.ts';
-import { booleanParameter, integerParameter, pageReply, pageRequest } from './paging.ts';
+import { booleanParameter, integerParameter, pageReply, pageRequest, readPage } from './paging.ts';
+import { JsonText } from './route.ts';
 import { RateLimiter } from './rate-limit.ts';
 
 describe('headers that decide', () => {
@@ -143,7 +144,7 @@ describe('paging', () => {
         (id) => id,
         (id) => id,
       );
-      seen.push(...(reply.body as string[]));
+      seen.push(...(JSON.parse((reply.body as JsonText).text) as string[]));
       const link = /^<(\/api\/v1\/x\?[^>]*)>; rel="next"$/.exec(reply.headers?.['link'] ?? '')?.[1];
       if (link === undefined) break;
       query = Object.fromEntries(new URL(link, 'http://x').searchParams);
@@ -161,7 +162,54 @@ describe('paging', () => {
       (id) => id,
       (id) => id,
     );
-    expect(reply).toEqual({ status: 200, body: ['a', 'b'] });
+    expect(reply).toEqual({ status: 200, body: new JsonText('["a","b"]') });
+  });
+
+  it('ends a page before it is too long, but shows one record at least', () => {
+    const all = ['a', 'b', 'c'].map((name) => ({ name, text: 'x'.repeat(3 * 2 ** 20) }));
+    const shown = (from: number, each = all) => {
+      const reply = pageReply(
+        { limit: 9 },
+        '/x',
+        {},
+        each.slice(from),
+        ({ name }) => name,
+        (one) => one,
+      );
+      return [(JSON.parse((reply.body as JsonText).text) as unknown[]).length, reply.headers !== undefined];
+    };
+    expect([shown(0), shown(1), shown(2)]).toEqual([
+      [1, true],
+      [1, true],
+      [1, false],
+    ]);
+    const large = all.map(({ name, text }) => ({ name, text: text + text }));
+    expect([shown(0, large), shown(2, large)]).toEqual([
+      [1, true],
+      [1, false],
+    ]);
+  });
+
+  it('reads records that are not in memory in slices, hardly more than a page holds', async () => {
+    const stored = Array.from({ length: 900 }, (_, index) => ({
+      id: String(index).padStart(3, '0'),
+      record: index,
+      modRevision: 1,
+      createRevision: 1,
+    }));
+    const asked: number[] = [];
+    const reader = (each: number) => (options: { limit: number; after?: string }) => {
+      const { limit, after = '' } = options;
+      asked.push(limit);
+      const entries = stored.filter(({ id }) => id > after).slice(0, limit);
+      return Promise.resolve({ entries, length: entries.length * each });
+    };
+    expect((await readPage({ limit: 500 }, reader(300))).map(({ record }) => record)).toEqual(
+      stored.slice(0, 501).map(({ record }) => record),
+    );
+    expect(asked.splice(0)).toEqual([16, 485]);
+    expect((await readPage({ limit: 500 }, reader(2 ** 18))).length).toBeLessThan(20);
+    expect((await readPage({ limit: 1000, after: '889' }, reader(300))).length).toBe(10);
   });
 
   it('reads integers and booleans', () => {

@@ -76,6 +76,15 @@ export interface RouteRequest {
   readonly charge: (requests: number) => void;
 }
 
+/** A body that is JSON already. */
+export class JsonText {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
 export interface JsonReply {
   readonly status: number;
   readonly body: unknown;
@@ -92,6 +101,8 @@ export interface StreamReply {
 export interface StreamSink {
   write(text: string): boolean;
   drained(): Promise<void>;
+  /** Before so many bytes are kept for the reader; false: it has to come back when it has read other things. */
+  hold(bytes: number): boolean;
   readonly signal: AbortSignal;
 }
 

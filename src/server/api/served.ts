@@ -4,6 +4,7 @@ import type { AccessDependencies } from '../access/authenticate.ts';
 import type { SessionSettings } from '../access/session.ts';
 import type { Connections } from './limits/connections.ts';
 import type { StreamCounts } from './limits/streams.ts';
+import type { UnreadAnswers } from './limits/unread.ts';
 import type { ApiMetrics } from './metrics.ts';
 import type { RateLimit, RateLimiter } from './rate-limit.ts';
 import type { Route } from './route.ts';
@@ -19,6 +20,7 @@ export interface ApiOptions {
   /** Absent: any number. */
   readonly connections?: Connections;
   readonly streams?: StreamCounts;
+  readonly unread?: UnreadAnswers;
   readonly freshId: () => string;
   /** Configured base URL; absent: from the Host header of each request. */
   readonly baseUrl?: string;
@@ -40,4 +42,5 @@ export interface Served {
   readonly options: ApiOptions;
   readonly limiter: RateLimiter;
   readonly streams: StreamCounts;
+  readonly unread: UnreadAnswers;
 }

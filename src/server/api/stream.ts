@@ -10,6 +10,7 @@ export async function sendStream(
   reply: FastifyReply,
   result: StreamReply,
   credentialHolds: () => boolean,
+  hold: (bytes: number) => boolean,
 ): Promise<FastifyReply> {
   const response = reply.raw;
   const controller = new AbortController();
@@ -44,7 +45,7 @@ export async function sendStream(
       controller.signal.addEventListener('abort', done, { once: true });
     });
   try {
-    await result.stream({ write: (text) => response.write(text), drained, signal: controller.signal });
+    await result.stream({ write: (text) => response.write(text), drained, hold, signal: controller.signal });
   } finally {
     response.end();
   }

@@ -77,12 +77,18 @@ export class TenantStore {
     kind: K,
     under = '',
     options: RangeOptions = {},
-  ): Promise<{ readonly entries: Stored<ColdRecords[K]>[]; readonly revision: number }> {
+  ): Promise<{
+    readonly entries: Stored<ColdRecords[K]>[];
+    readonly revision: number;
+    /** Of all values, in characters. */
+    readonly length: number;
+  }> {
     const base = coldKey(this.tenantId, kind, '');
     const after = options.after === undefined ? {} : { after: base + options.after };
     const { entries, revision } = await this.#store.kv.range(base + under, { ...options, ...after });
     return {
       revision,
+      length: entries.reduce((sum, { value }) => sum + value.length, 0),
       entries: entries.map(({ key, value, modRevision, createRevision }) => ({
         id: key.slice(base.length),
         record: decodeRecord<ColdRecords[K]>(key, value),

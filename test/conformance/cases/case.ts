@@ -22,6 +22,8 @@ export type Setting =
   | 'slow-down'
   /** No streams, and few connections of one address. */
   | 'crowded'
+  /** A token waits as long as it has read less than it was answered. */
+  | 'impatient'
   /** The write path has a defect that lets material through; see guarded-write.ts. */
   | 'defect';
 

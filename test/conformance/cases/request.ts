@@ -1,6 +1,9 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { joinId } from '../../../src/server/store/keys.ts';
+import { Transaction } from '../../../src/server/store/transaction.ts';
 import type { Json } from '../../support/api-client.ts';
+import { eventually } from '../../support/node-flow.ts';
 import {
   type Ask,
   type Asked,
@@ -37,6 +40,36 @@ async function overNinthConnection({ plane }: Stage): Promise<Asked> {
     await once(socket, 'connect');
     setTimeout(() => socket.destroy(), HELD_MS);
   }
+  return { method: 'GET', path: DEPLOYMENTS };
+}
+
+/** Somebody asks for more with the same token than a connection takes by itself, and reads nothing. */
+async function besideUnread(stage: Stage): Promise<Asked> {
+  const { plane, tenant } = stage;
+  const name = await stored(stage, { environment: { TEXT: 'x'.repeat(48 * 1024) } });
+  const { record } = plane.store.forTenant(tenant.id).get('deployments', joinId(name)) ?? {};
+  if (record === undefined) throw new Error('the deployment of the case is not stored');
+  for (let count = 0; count < 80; count += 16) {
+    const transaction = new Transaction(tenant.id);
+    for (let at = count; at < count + 16; at += 1) {
+      const spec = { ...record.spec, name: `${name}-${at}` };
+      transaction.put('deployments', joinId(spec.name), {
+        ...record,
+        id: `${record.id}${at}` as never,
+        spec,
+      });
+    }
+    await plane.store.commit(transaction);
+  }
+  const { hostname, port, host } = new URL(plane.url);
+  const socket = connect(Number(port), hostname).pause();
+  const authorization = `Authorization: Bearer ${tenant.tokens['tenant-admin']}`;
+  socket.write(`GET ${DEPLOYMENTS} HTTP/1.1\r\nHost: ${host}\r\n${authorization}\r\n\r\n`);
+  setTimeout(() => socket.destroy(), HELD_MS);
+  await eventually(
+    async () => /^berth_unread_bytes [1-9]/m.test((await plane.api.send('GET', '/metrics')).text),
+    (isHeld) => isHeld,
+  );
   return { method: 'GET', path: DEPLOYMENTS };
 }
 
@@ -308,6 +341,7 @@ export const requestCases: readonly Case[] = [
     { 'a connection too many': overNinthConnection },
     'crowded',
   ),
+  ...refused('answers_unread', 'Authorization', { 'while others wait': besideUnread }, 'impatient'),
   ...refused('rate_limited', 'Authorization', { 'the fourth at once': ask('GET', DEPLOYMENTS) }, 'slow-down'),
 ];
 

@@ -2,10 +2,12 @@ import type { Logger } from 'pino';
 import type { Metrics } from '../metrics.ts';
 import { Connections } from './connections.ts';
 import { StreamCounts } from './streams.ts';
+import { UnreadAnswers } from './unread.ts';
 
 export interface ConfiguredLimits {
   readonly connections: Connections;
   readonly streams: StreamCounts;
+  readonly unread: UnreadAnswers;
 }
 
 /** As in the configuration. */
@@ -14,6 +16,9 @@ interface LimitSettings {
   readonly streamsPerTenant: number;
   readonly connectionsPerAddress: number;
   readonly reservedDescriptors: number;
+  readonly unreadBytesPerToken: number;
+  readonly unreadBytesPerTenant: number;
+  readonly sendTimeoutMs: number;
 }
 
 /** What anybody may take of this process. */
@@ -32,11 +37,16 @@ export function configuredLimits(
     perToken: limits.streamsPerToken,
     perTenant: () => Math.min(limits.streamsPerTenant, Math.floor(connections.descriptors.forRequests / 2)),
   });
-  return { connections, streams };
+  const unread = new UnreadAnswers({
+    bytesPerToken: limits.unreadBytesPerToken,
+    bytesPerTenant: limits.unreadBytesPerTenant,
+    sendTimeoutMs: limits.sendTimeoutMs,
+  });
+  return { connections, streams, unread };
 }
 
 /** How near each limit is, and what it refused. */
-export function gaugeLimits(metrics: Metrics, { connections, streams }: ConfiguredLimits): void {
+export function gaugeLimits(metrics: Metrics, { connections, streams, unread }: ConfiguredLimits): void {
   const { descriptors } = connections;
   metrics.gauge('berth_connections', 'Connections to this process.', () => connections.count);
   metrics.gauge(
@@ -52,4 +62,15 @@ export function gaugeLimits(metrics: Metrics, { connections, streams }: Configur
   );
   metrics.gauge('berth_streams', 'Event streams, logs and commands under way.', () => streams.open);
   metrics.gauge('berth_streams_refused', 'Streams refused for their number.', () => streams.refused);
+  metrics.gauge('berth_unread_bytes', 'Bytes of answers that readers have not taken.', () => unread.bytes);
+  metrics.gauge(
+    'berth_unread_refused',
+    'Requests refused for answers that were not read.',
+    () => unread.refused,
+  );
+  metrics.gauge(
+    'berth_unread_ended',
+    'Connections ended because nobody read their answer.',
+    () => unread.ended,
+  );
 }

@@ -2,6 +2,7 @@ import { reject } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
 import type { TenantId } from '../../../core/model/ids.ts';
 import type { Principal } from '../../access/principal.ts';
+import { Tally } from './tally.ts';
 
 export interface StreamLimits {
   readonly perToken: number;
@@ -15,21 +16,6 @@ export const NO_STREAM_LIMITS: StreamLimits = {
 };
 
 const RETRY_SECONDS = 5;
-
-/** A number per key; keys without one are not kept. */
-export class Tally {
-  readonly #counts = new Map<string, number>();
-
-  of(key: string): number {
-    return this.#counts.get(key) ?? 0;
-  }
-
-  add(key: string, by: number): void {
-    const count = this.of(key) + by;
-    if (count <= 0) this.#counts.delete(key);
-    else this.#counts.set(key, count);
-  }
-}
 
 /**
  * Answers that last as long as their reader wants: events, logs, commands. Counted for the credential and its own tenant, in this

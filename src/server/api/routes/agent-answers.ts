@@ -5,10 +5,13 @@ import { isRejection, reject } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
 import { parseVolumeMeasurement } from '../../dispatch/agent-message.ts';
 import type { Dispatch } from '../../dispatch/dispatch.ts';
+import { sizeOf } from '../../dispatch/streams.ts';
 import type { Reply } from '../route.ts';
 
 const DEADLINE_MS = 10_000;
 const MAX_CONTAINERS = 10_000;
+/** What an agent lists is held until its reader has taken it. */
+const MAX_LISTED_BYTES = 4 * 2 ** 20;
 
 export function agentUnreachable(node: string, why = `The agent of ${node} is not connected.`): Rejection {
   return {
@@ -37,16 +40,19 @@ async function listed(
     DEADLINE_MS,
   );
   const found: unknown[] = [];
+  let bytes = 0;
   try {
-    for await (const { value } of stream) {
+    for await (const item of stream) {
+      const { value } = item;
+      bytes += sizeOf(item);
       found.push(...(Array.isArray(value) ? value : value === undefined ? [] : [value]));
-      if (found.length > MAX_CONTAINERS) break;
+      if (found.length > MAX_CONTAINERS || bytes > MAX_LISTED_BYTES) break;
     }
   } finally {
     clearTimeout(timer);
   }
   const problem = stream.end?.error;
-  if (problem !== undefined && found.length <= MAX_CONTAINERS)
+  if (problem !== undefined && found.length <= MAX_CONTAINERS && bytes <= MAX_LISTED_BYTES)
     return agentUnreachable(node, `The agent of ${node} did not answer: ${problem.message}.`);
   return found.slice(0, MAX_CONTAINERS);
 }

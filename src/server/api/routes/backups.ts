@@ -7,7 +7,7 @@ import { backupBody, createBackup } from '../../admission/create-backup.ts';
 import { deleteBackup } from '../../admission/delete-backup.ts';
 import { exportBackup, importBackup } from '../../admission/import-backup.ts';
 import { restoreBackup, restoreBody, restoreBodyRejection } from '../../admission/restore-backup.ts';
-import { pageReply, pageRequest } from '../paging.ts';
+import { pageReply, pageRequest, readPage } from '../paging.ts';
 import { LIST_QUERY, type Reply, type Route, type RouteRequest, route } from '../route.ts';
 import { guardedReply, writeReply } from '../write-reply.ts';
 import { DEPLOYMENT_CODES } from './deployment-codes.ts';
@@ -22,7 +22,7 @@ const MAX_BACKUP_MEMBERS = 60_000;
 async function list({ store, query }: RouteRequest): Promise<Reply> {
   const page = pageRequest(query);
   if (isRejection(page)) return page;
-  const { entries } = await store.rangeCold('backup-summaries', '', { ...page, limit: page.limit + 1 });
+  const entries = await readPage(page, (options) => store.rangeCold('backup-summaries', '', options));
   return pageReply(
     page,
     PATH,

@@ -3,7 +3,7 @@ import { isRejection } from '../../../core/rejections/reject.ts';
 import type { EventRecord } from '../../../core/model/event.ts';
 import type { Stored } from '../../store/collection.ts';
 import { joinId } from '../../store/keys.ts';
-import { invalidParameter, nextPage, pageReply, pageRequest } from '../paging.ts';
+import { invalidParameter, pageReply, pageRequest, readPage } from '../paging.ts';
 import { LIST_QUERY, type Reply, type Route, type RouteRequest, route } from '../route.ts';
 import { eventStream } from '../event-stream.ts';
 
@@ -80,12 +80,6 @@ async function events(request: RouteRequest): Promise<Reply> {
   const page = pageRequest(query);
   if (isRejection(page)) return page;
   const { found, upTo } = await readEvents(request, filter, page.after, page.limit + 1);
-  if (upTo !== undefined && found.length <= page.limit)
-    return {
-      status: 200,
-      body: found.map(({ record }) => record),
-      headers: nextPage('/api/v1/events', query, upTo),
-    };
   return pageReply(
     page,
     '/api/v1/events',
@@ -93,6 +87,7 @@ async function events(request: RouteRequest): Promise<Reply> {
     found,
     ({ id }) => id,
     ({ record }) => record,
+    upTo,
   );
 }
 
@@ -142,7 +137,7 @@ export function historyRoutes(): Route[] {
         if (isRejection(page)) return page;
         const name = params['name'] ?? '';
         const under = `${joinId(name)}/`;
-        const { entries } = await store.rangeCold('archives', under, { ...page, limit: page.limit + 1 });
+        const entries = await readPage(page, (options) => store.rangeCold('archives', under, options));
         if (
           entries.length === 0 &&
           (await store.rangeCold('archives', under, { limit: 1 })).entries.length === 0
@@ -175,7 +170,7 @@ export function historyRoutes(): Route[] {
       handle: async ({ store, query }) => {
         const page = pageRequest(query);
         if (isRejection(page)) return page;
-        const { entries } = await store.rangeCold('audit', '', { ...page, limit: page.limit + 1 });
+        const entries = await readPage(page, (options) => store.rangeCold('audit', '', options));
         return pageReply(
           page,
           '/api/v1/audit',
