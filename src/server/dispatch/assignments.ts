@@ -33,6 +33,11 @@ interface DirtyNode {
   readonly node: string;
 }
 
+/** Of a frame, for what is said beside the orders. */
+const FRAME_HEAD = 1024;
+/** Instead of a digest: said once in the log, until it fits again. */
+const TOO_LARGE = 'too large';
+
 /** Keeps every connected agent told of its whole assignment. Level-triggered: what is sent is what is stored now. */
 export class Assignments {
   readonly #options: AssignmentsOptions;
@@ -132,25 +137,12 @@ export class Assignments {
   push(session: AgentSession): void {
     if (this.isHeld(session)) return;
     const { tenantId, node, epoch } = session.identity;
-    const { placed, log, store } = this.#options;
-    const facts = this.#facts(tenantId, node);
-    const instances = placed.on(tenantId, node).flatMap(({ record }) => {
-      const assigned = assignedInstance(record, facts);
-      if (assigned === undefined)
-        log.warn(
-          { tenantId, node, instance: record.id },
-          'an instance has no spec, no volume or no agent to run with',
-        );
-      return assigned ?? [];
-    });
-    const networks = assignedNetworks(store.forTenant(tenantId), node);
-    const volumes = this.#options.volumes.assigned(tenantId, node);
-    const kept = volumes.length === 0 ? '' : `,"volumes":${JSON.stringify(volumes)}`;
-    const text = `"instances":${JSON.stringify(instances)},"networks":${JSON.stringify(networks)}${kept}`;
-    const digest = hash('sha256', text);
+    const text = this.#text(tenantId, node);
+    const digest = text === undefined ? TOO_LARGE : hash('sha256', text);
     if (digest === session.assignmentDigest) return;
-    if (text.length > MAX_FRAME_BYTES - 1024) {
-      log.error({ tenantId, node, bytes: text.length }, 'the assignment is larger than a frame');
+    if (text === undefined) {
+      session.assignmentDigest = TOO_LARGE;
+      this.#options.log.error({ tenantId, node }, 'the assignment is larger than a frame');
       return;
     }
     session.generation += 1;
@@ -160,6 +152,36 @@ export class Assignments {
     session.sendText(
       `{"type":"assignment","epoch":${epoch},"generation":${session.generation},${asOf}${text}}`,
     );
+  }
+
+  /**
+   * Undefined: it is larger than a frame. That is seen on the way there: many replicas of a large spec would be hundreds of megabytes, and
+   * everybody would wait for them to be written down, at every change.
+   */
+  #text(tenantId: TenantId, node: string): string | undefined {
+    const { placed, log, store } = this.#options;
+    const facts = this.#facts(tenantId, node);
+    const instances: string[] = [];
+    let length = FRAME_HEAD;
+    for (const { record } of placed.on(tenantId, node)) {
+      const assigned = assignedInstance(record, facts);
+      if (assigned === undefined) {
+        log.warn(
+          { tenantId, node, instance: record.id },
+          'an instance has no spec, no volume or no agent to run with',
+        );
+        continue;
+      }
+      const text = JSON.stringify(assigned);
+      length += Buffer.byteLength(text) + 1;
+      if (length > MAX_FRAME_BYTES) return undefined;
+      instances.push(text);
+    }
+    const networks = assignedNetworks(store.forTenant(tenantId), node);
+    const volumes = this.#options.volumes.assigned(tenantId, node);
+    const kept = volumes.length === 0 ? '' : `,"volumes":${JSON.stringify(volumes)}`;
+    const text = `"instances":[${instances.join(',')}],"networks":${JSON.stringify(networks)}${kept}`;
+    return Buffer.byteLength(text) > MAX_FRAME_BYTES - FRAME_HEAD ? undefined : text;
   }
 
   close(): void {

@@ -1,0 +1,46 @@
+import { afterAll, beforeAll, expect } from 'vitest';
+import { attack } from '../support/attack.ts';
+import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
+import { deploy, NodeFlow } from '../support/node-flow.ts';
+
+const REPLICAS = 100;
+const WORKLOADS = 3;
+const CHANGES = 20;
+
+let plane: ControlPlane;
+let flow: NodeFlow;
+
+beforeAll(async () => {
+  plane = await startControlPlane();
+  flow = new NodeFlow(plane);
+});
+afterAll(async () => {
+  flow.close();
+  await plane.close();
+});
+
+attack(
+  'deployer',
+  'so many replicas of large workloads that the orders for a node are megabytes',
+  async () => {
+    const tenant = await plane.tenant('shop');
+    await flow.connected('berlin-1', tenant);
+    const environment = Object.fromEntries(
+      Array.from({ length: 60 }, (_, at) => [`V${at}`, 'x'.repeat(1000)]),
+    );
+    for (let at = 0; at < WORKLOADS; at += 1)
+      await deploy(tenant.call, `large-${at}`, { replicas: REPLICAS, environment });
+    for (let at = 0; at < WORKLOADS; at += 1) await flow.instances(tenant, `large-${at}`, REPLICAS);
+    await deploy(tenant.call, 'small');
+    await flow.instances(tenant, 'small', 1);
+    const used = process.cpuUsage();
+    for (let at = 1; at <= CHANGES; at += 1) {
+      await tenant.call('PUT', '/api/v1/deployments/small', { replicas: 1 + (at % 2) });
+      await flow.instances(tenant, 'small', 1 + (at % 2));
+    }
+    const { user, system } = process.cpuUsage(used);
+    const each = (user + system) / 1000 / CHANGES;
+    console.log(`${each.toFixed(0)} ms of processor time for a change on that node`);
+    expect(each).toBeLessThan(60);
+  },
+);
