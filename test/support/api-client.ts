@@ -1,5 +1,6 @@
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { performance } from 'node:perf_hooks';
+import { assertDocumented } from './answer-judge.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -79,6 +80,11 @@ export class ApiClient {
     const memories = [];
     for (const observer of this.#observers) memories.push(await observer.before(method, path, options));
     const answer = await this.send(method, path, options);
+    assertDocumented(method, path, {
+      status: answer.status,
+      contentType: answer.headers['content-type'],
+      text: answer.text,
+    });
     for (const [index, observer] of this.#observers.entries())
       await observer.after(method, path, options, answer, memories[index]);
     return answer;

@@ -6,6 +6,7 @@ import pino from 'pino';
 import { loadConfig } from '../../src/server/config.ts';
 import { startServer } from '../../src/server/server.ts';
 import type { Store } from '../../src/server/store/store.ts';
+import { assertDocumented } from './answer-judge.ts';
 
 export interface Answer {
   readonly status: number;
@@ -65,6 +66,11 @@ export async function startControlPlane(
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
       const text = await response.text();
+      assertDocumented(method, path, {
+        status: response.status,
+        contentType: response.headers.get('content-type') ?? undefined,
+        text,
+      });
       const json = response.headers.get('content-type')?.startsWith('application/json') ?? false;
       return {
         status: response.status,

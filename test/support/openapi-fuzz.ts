@@ -31,14 +31,7 @@ interface Document {
 interface RawOperation {
   readonly parameters: readonly { readonly name: string; readonly in: string }[];
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> };
-  readonly responses: Readonly<
-    Record<string, { readonly content?: Readonly<Record<string, { readonly schema: Schema }>> }>
-  >;
-}
-
-function codesIn(schema: Schema | undefined): readonly string[] {
-  const parts = schema?.allOf ?? [];
-  return parts.flatMap((part) => (part.properties?.['code']?.enum ?? []) as readonly string[]);
+  readonly responses: Readonly<Record<string, { readonly 'x-codes'?: readonly string[] }>>;
 }
 
 export function operationsOf(document: unknown): readonly Operation[] {
@@ -55,12 +48,7 @@ export function operationsOf(document: unknown): readonly Operation[] {
         yaml: content?.['application/yaml'] !== undefined,
         platform: path.startsWith('/api/v1/tenants') || path.startsWith('/api/v1/audit'),
         success: Number(answers.find(([status]) => Number(status) < 400)?.[0] ?? 200),
-        codes: new Map(
-          answers.map(([status, answer]) => [
-            Number(status),
-            new Set(codesIn(answer.content?.['application/json']?.schema)),
-          ]),
-        ),
+        codes: new Map(answers.map(([status, answer]) => [Number(status), new Set(answer['x-codes'])])),
       };
     }),
   );

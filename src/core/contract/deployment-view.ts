@@ -1,3 +1,5 @@
+import type { deployment } from './answers/deployment.ts';
+import { type Answer, exactly } from './shape.ts';
 import type {
   DeploymentRecord,
   DeploymentSpec,
@@ -20,6 +22,9 @@ export function storedLabels(spec: DeploymentSpec): Record<string, string> {
   return labels;
 }
 
+type Deployment = Answer<typeof deployment>;
+const asDeployment = exactly<Deployment>();
+
 export interface DeploymentViewInput {
   readonly record: DeploymentRecord;
   readonly revision: number;
@@ -27,7 +32,7 @@ export interface DeploymentViewInput {
   readonly status?: DeploymentStatus;
   readonly instances?: readonly InstanceView[];
   /** While one runs. */
-  readonly canary?: Readonly<Record<string, unknown>>;
+  readonly canary?: Deployment['status']['canary'];
 }
 
 const NOTHING_SEEN = { placed: 0, running: 0, healthy: 0, updated: 0 };
@@ -58,10 +63,10 @@ export function deploymentView({
   status,
   instances,
   canary,
-}: DeploymentViewInput): Record<string, unknown> {
+}: DeploymentViewInput): Deployment {
   const { spec, rotation } = record;
   const { specHash: _judged, canary: _seen, ...observed } = currentStatus(record, status);
-  return {
+  return asDeployment({
     ...spec,
     id: record.id,
     tenantId: record.tenantId,
@@ -77,10 +82,10 @@ export function deploymentView({
       rotation: {
         phase: rotation?.phase ?? null,
         next: nextRotationPhase(rotation),
-        ...(isRotating(rotation) && { delivered: rotation?.secrets }),
+        ...(rotation?.secrets && isRotating(rotation) && { delivered: rotation.secrets }),
       },
       ...(canary && { canary }),
       instances: instances ?? [],
     },
-  };
+  });
 }

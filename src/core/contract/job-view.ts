@@ -1,3 +1,5 @@
+import type { job } from './answers/job.ts';
+import { type Answer, exactly } from './shape.ts';
 import {
   isFinished,
   type JobRecord,
@@ -9,6 +11,9 @@ import {
 import { pinOf } from '../model/spec-snapshot.ts';
 import { storedLabels } from './deployment-view.ts';
 
+type Job = Answer<typeof job>;
+const asJob = exactly<Job>();
+
 export type JobPhase = JobRun['state'] | 'Scheduled';
 
 /** The job in one word: that of its newest run; a scheduled job whose run has ended waits for the next slot. */
@@ -18,7 +23,7 @@ export function jobPhase(spec: JobSpec, status: JobStatus | undefined): JobPhase
   return isFinished(last) && spec.schedule !== undefined ? 'Scheduled' : last.state;
 }
 
-function runView({ attempt, ...run }: JobRun): Record<string, unknown> {
+function runView({ attempt, ...run }: JobRun): Job['status']['runs'][number] {
   return {
     ...run,
     ...(attempt && { nodeId: attempt.nodeId, instanceId: attempt.instanceId }),
@@ -40,11 +45,11 @@ export function jobView(
   revision: number,
   status: JobStatus | undefined,
   shownRuns = Infinity,
-): Record<string, unknown> {
+): Job {
   const { spec } = record;
   // Of an earlier job of the same name.
   const own = status?.jobId === record.id ? status : undefined;
-  return {
+  return asJob({
     ...spec,
     id: record.id,
     tenantId: record.tenantId,
@@ -60,5 +65,5 @@ export function jobView(
       nextRunAt: own?.nextRunAt ?? null,
       runs: (own?.runs ?? []).toReversed().slice(0, shownRuns).map(runView),
     },
-  };
+  });
 }

@@ -18,10 +18,16 @@ interface Described {
   readonly sensitive?: boolean;
   /** What a value of another type is refused with; absent: `field_type_invalid`. Of a list or map, also for its items. */
   readonly ownCode?: RejectionCode;
+  /** Of a field of an answer: it may be absent. Fields of bodies may be absent whatever this says. */
+  readonly optional?: true;
+  /** Of a value of an answer. */
+  readonly nullable?: true;
+  /** Under which the OpenAPI document has it, once. */
+  readonly named?: string;
 }
 
 type ShapeBody =
-  | { readonly type: 'string'; readonly values?: readonly string[] }
+  | { readonly type: 'string'; readonly values?: readonly string[]; readonly format?: 'date-time' | 'uri' }
   | { readonly type: 'integer' | 'number' | 'boolean' }
   /** The rule of the field owns every wrong type, because the specification gives it a code of its own. */
   | { readonly type: 'any'; readonly schema: Readonly<Record<string, unknown>> }
@@ -52,6 +58,50 @@ export type Draft<S> = S extends { type: 'string'; values: readonly (infer V)[] 
             : S extends { type: 'object'; fields: infer F }
               ? { readonly [K in keyof F]?: Draft<F[K]> | undefined }
               : unknown;
+
+type OptionalKeys<F> = { [K in keyof F]: F[K] extends { readonly optional: true } ? K : never }[keyof F];
+
+type Held<S> = S extends { type: 'string'; values: readonly (infer V)[] }
+  ? V
+  : S extends { type: 'string' }
+    ? string
+    : S extends { type: 'integer' | 'number' }
+      ? number
+      : S extends { type: 'boolean' }
+        ? boolean
+        : S extends { type: 'list'; items: infer I }
+          ? readonly Answer<I>[]
+          : S extends { type: 'map'; items: infer I }
+            ? Readonly<Record<string, Answer<I>>>
+            : S extends { type: 'object'; fields: infer F }
+              ? { readonly [K in Exclude<keyof F, OptionalKeys<F>>]: Answer<F[K]> } & {
+                  readonly [K in OptionalKeys<F>]?: Answer<F[K]>;
+                }
+              : unknown;
+
+/** What an answer of this shape holds: every field but the optional ones is there. */
+export type Answer<S> = S extends { nullable: true } ? Held<S> | null : Held<S>;
+
+type Plain = string | number | boolean | null | undefined;
+
+/** V, where every field that the answer does not know can hold nothing. */
+type Exact<V, A> = unknown extends A
+  ? V
+  : V extends Plain
+    ? V
+    : V extends readonly (infer VI)[]
+      ? A extends readonly (infer AI)[]
+        ? readonly Exact<VI, AI>[]
+        : V
+      : { [K in keyof V]: K extends keyof NonNullable<A> ? Exact<V[K], NonNullable<A>[K]> : never };
+
+/**
+ * Takes values that are answers of the type and nothing more: what the shape does not know is an error of types, however deep it is
+ * and wherever it was spread from.
+ */
+export function exactly<A>() {
+  return <const V extends A>(value: V & Exact<V, A>): A => value;
+}
 
 /** Keeps literal types, so that `Draft` can read them. */
 export function shape<const S extends Shape>(value: S): S {
@@ -210,33 +260,60 @@ export function checkBody(
   return check(expected, body, '', { sensitive: false, nullClears: options.nullClears ?? false });
 }
 
-/** The shape as JSON Schema 2020-12, for the OpenAPI document. */
-export function jsonSchema(source: Shape): Record<string, unknown> {
-  const described = {
-    ...(source.description === undefined ? {} : { description: source.description }),
-    ...(source.example === undefined ? {} : { examples: [source.example] }),
+/** What the schema is of: fields of a body may be absent, fields of an answer are there unless they are optional. */
+export interface SchemaUse {
+  readonly of: 'body' | 'answer';
+  /** Takes what has a name: it is described there, and referred to here. */
+  readonly name?: (name: string, shape: Shape) => void;
+}
+
+function describedAs({ description, example, nullable }: Shape, schema: Record<string, unknown>) {
+  return {
+    ...schema,
+    ...(nullable && typeof schema['type'] === 'string' ? { type: [schema['type'], 'null'] } : {}),
+    ...(description === undefined ? {} : { description }),
+    ...(example === undefined ? {} : { examples: [example] }),
   };
+}
+
+function objectSchema({ fields, others }: Extract<ShapeBody, { readonly type: 'object' }>, use: SchemaUse) {
+  const required =
+    use.of === 'body' ? [] : Object.keys(fields).filter((key) => fields[key]?.optional !== true);
+  return {
+    type: 'object',
+    properties: Object.fromEntries(
+      Object.entries(fields).map(([key, field]) => [key, jsonSchema(field, use)]),
+    ),
+    ...(required.length === 0 ? {} : { required }),
+    additionalProperties: others === undefined ? false : jsonSchema(others, use),
+  };
+}
+
+/** The shape as JSON Schema 2020-12, for the OpenAPI document. */
+export function jsonSchema(source: Shape, use: SchemaUse = { of: 'body' }): Record<string, unknown> {
+  const { named, nullable } = source;
+  if (named !== undefined && use.name !== undefined) {
+    use.name(named, source);
+    const reference = { $ref: `#/components/schemas/${named}` };
+    return nullable ? { anyOf: [reference, { type: 'null' }] } : reference;
+  }
   switch (source.type) {
     case 'any':
-      return { ...source.schema, ...described };
-    case 'string':
-      return { type: 'string', ...(source.values ? { enum: source.values } : {}), ...described };
+      return describedAs(source, source.schema);
+    case 'string': {
+      const { values, format } = source;
+      const closed = values === undefined ? {} : { enum: nullable ? [...values, null] : values };
+      return describedAs(source, { type: 'string', ...closed, ...(format === undefined ? {} : { format }) });
+    }
     case 'list':
-      return { type: 'array', items: jsonSchema(source.items), ...described };
+      return describedAs(source, { type: 'array', items: jsonSchema(source.items, use) });
     case 'map':
-      return { type: 'object', additionalProperties: jsonSchema(source.items), ...described };
+      return describedAs(source, { type: 'object', additionalProperties: jsonSchema(source.items, use) });
     case 'object':
-      return {
-        type: 'object',
-        properties: Object.fromEntries(
-          Object.entries(source.fields).map(([key, field]) => [key, jsonSchema(field)]),
-        ),
-        additionalProperties: source.others === undefined ? false : jsonSchema(source.others),
-        ...described,
-      };
+      return describedAs(source, objectSchema(source, use));
     case 'integer':
     case 'number':
     case 'boolean':
-      return { type: source.type, ...described };
+      return describedAs(source, { type: source.type });
   }
 }

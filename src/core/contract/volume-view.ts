@@ -1,6 +1,11 @@
+import type { volume } from './answers/volume.ts';
+import { type Answer, exactly } from './shape.ts';
 import { jobOfOwner } from '../model/job.ts';
 import type { VolumeClaims, VolumeRecord } from '../model/volume.ts';
 import type { SeenVolume } from './volume-seen.ts';
+
+type Volume = Omit<Answer<typeof volume>, 'revision'>;
+const asVolume = exactly<Volume>();
 
 export type VolumeConsumer = ({ readonly deployment: string } | { readonly job: string }) & {
   readonly readOnly: boolean;
@@ -29,9 +34,9 @@ export function volumeView(
   record: VolumeRecord,
   claims: VolumeClaims | undefined,
   primary: SeenVolume | undefined,
-): Record<string, unknown> {
+): Volume {
   const copies = new Map(primary?.copies?.map((copy) => [copy.nodeId, copy]));
-  return {
+  return asVolume({
     id: record.id,
     tenantId: record.tenantId,
     name: record.name,
@@ -60,5 +65,5 @@ export function volumeView(
     epoch: record.epoch,
     createdAt: record.createdAt,
     consumers: consumersOf(claims),
-  };
+  });
 }

@@ -1,3 +1,5 @@
+import type { canary as canaryAnswer, deployment } from '../../core/contract/answers/deployment.ts';
+import type { Answer } from '../../core/contract/shape.ts';
 import type { CanaryRecord } from '../../core/model/canary.ts';
 import { pinOf } from '../../core/model/spec-snapshot.ts';
 import { joinId } from '../store/keys.ts';
@@ -20,7 +22,7 @@ export function canarySummary(
   tenant: TenantStore,
   name: string,
   canary: CanaryRecord,
-): Record<string, unknown> {
+): NonNullable<Answer<typeof deployment>['status']['canary']> {
   const { spec, specHash, imageDigest, replicas, createdAt } = canary;
   return {
     image: spec.image,
@@ -33,7 +35,11 @@ export function canarySummary(
 }
 
 /** A canary as its own routes answer it. Counts are 0 until a controller has looked. */
-export function canaryView(tenant: TenantStore, name: string, canary: CanaryRecord) {
+export function canaryView(
+  tenant: TenantStore,
+  name: string,
+  canary: CanaryRecord,
+): Omit<Answer<typeof canaryAnswer>, 'revision'> {
   const { spec, specHash, replicas, stableSpecHash, createdAt, createdBy } = canary;
   return {
     deployment: name,

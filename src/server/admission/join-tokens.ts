@@ -1,3 +1,5 @@
+import type { joinToken } from '../../core/contract/answers/node.ts';
+import type { Answer } from '../../core/contract/shape.ts';
 import { type Draft, shape } from '../../core/contract/shape.ts';
 import type { TokenId } from '../../core/model/ids.ts';
 import { parseDuration } from '../../core/model/quantity.ts';
@@ -41,8 +43,14 @@ export function joinTokenView({
   createdAt,
   createdBy,
   expiresAt,
-}: TokenRecord): Record<string, unknown> {
-  return { id, ...(nodeName === undefined ? {} : { nodeName }), createdAt, createdBy, expiresAt };
+}: TokenRecord): Answer<typeof joinToken> {
+  return {
+    id,
+    ...(nodeName === undefined ? {} : { nodeName }),
+    createdAt,
+    createdBy,
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+  };
 }
 
 /** The token comes through standard input: arguments and variables of a process can be read by others on the machine. */

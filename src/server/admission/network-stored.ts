@@ -1,3 +1,5 @@
+import type { network } from '../../core/contract/answers/volume.ts';
+import { type Answer, exactly } from '../../core/contract/shape.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { NetworkRecord } from '../../core/model/network.ts';
 import { received } from '../../core/rejections/redaction.ts';
@@ -49,8 +51,11 @@ function networkStatus(
     : { phase: 'Failed', message: seen.message ?? `it could not be made on ${nodeId}` };
 }
 
-export function networkView(tenant: TenantStore, record: NetworkRecord): Record<string, unknown> {
-  return { ...record, status: networkStatus(tenant, record) };
+type Network = Answer<typeof network>;
+const asNetwork = exactly<Network>();
+
+export function networkView(tenant: TenantStore, record: NetworkRecord): Network {
+  return asNetwork({ ...record, status: networkStatus(tenant, record) });
 }
 
 export function removeNetwork(

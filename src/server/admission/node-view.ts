@@ -1,3 +1,5 @@
+import type { node } from '../../core/contract/answers/node.ts';
+import { type Answer, exactly } from '../../core/contract/shape.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
 import type { NodeRecord } from '../../core/model/node.ts';
 import type { TenantId } from '../../core/model/ids.ts';
@@ -9,6 +11,9 @@ import type { Stored } from '../store/collection.ts';
 import { joinId } from '../store/keys.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { Admission } from './admission.ts';
+
+type Node = Answer<typeof node>;
+const asNode = exactly<Node>();
 
 /** What the records alone do not say of a node. */
 export interface NodeFacts {
@@ -50,11 +55,11 @@ function requested(
 }
 
 /** Decisions §5, "Record". Never the key material: neither the public key nor the token's id. */
-export function nodeView(tenant: TenantStore, facts: NodeFacts, record: NodeRecord): Record<string, unknown> {
+export function nodeView(tenant: TenantStore, facts: NodeFacts, record: NodeRecord): Node {
   const { name, tenantId, claims, schedulable, labels, capacity, engine, platform, agentVersion } = record;
   const liveness = tenant.get('node-liveness', joinId(name))?.record;
   const seen = facts.lastSeenAt(tenantId, name);
-  return {
+  return asNode({
     id: name,
     name,
     tenantId,
@@ -73,5 +78,5 @@ export function nodeView(tenant: TenantStore, facts: NodeFacts, record: NodeReco
     features: record.features ?? [],
     lastSeenAt: seen ?? liveness?.lastSeenAt ?? null,
     ...(record.draining ? { draining: true } : {}),
-  };
+  });
 }

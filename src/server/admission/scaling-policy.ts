@@ -1,3 +1,5 @@
+import type { scalingPolicy } from '../../core/contract/answers/deployment.ts';
+import type { Answer } from '../../core/contract/shape.ts';
 import { type ScalingPolicyDraft, withDefaults } from '../../core/contract/scaling-policy-body.ts';
 import type { Warning } from '../../core/model/announcement.ts';
 import { policyOf, type ScalingPolicy, type ScalingPolicyRecord } from '../../core/model/scaling.ts';
@@ -20,7 +22,10 @@ export function scalingPolicyNotFound(nameOrId: string): Rejection {
   });
 }
 
-export function scalingPolicyView(name: string, record: ScalingPolicyRecord): Record<string, unknown> {
+export function scalingPolicyView(
+  name: string,
+  record: ScalingPolicyRecord,
+): Omit<Answer<typeof scalingPolicy>, 'revision' | 'status'> {
   return { deployment: name, ...policyOf(record), createdAt: record.createdAt, updatedAt: record.updatedAt };
 }
 

@@ -1,3 +1,5 @@
+import type { tenant as tenantAnswer } from '../../core/contract/answers/access.ts';
+import { type Answer, exactly } from '../../core/contract/shape.ts';
 import { checkBody, type Draft, shape } from '../../core/contract/shape.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import { PLATFORM_SLUG, type Quota, type Tenant } from '../../core/model/tenant.ts';
@@ -38,8 +40,11 @@ export const quotaBody = shape({
   },
 });
 
-export function tenantView(tenant: Tenant, quota: Quota | undefined): Record<string, unknown> {
-  return { ...tenant, quota: quota ?? {} };
+type TenantAnswer = Answer<typeof tenantAnswer>;
+const asTenant = exactly<TenantAnswer>();
+
+export function tenantView(tenant: Tenant, quota: Quota | undefined): TenantAnswer {
+  return asTenant({ ...tenant, quota: quota ?? {} });
 }
 
 /** A tenant is shown with its quota, so its revision is that of whichever of the two changed last. */

@@ -1,3 +1,5 @@
+import type { token as tokenAnswer } from '../../core/contract/answers/access.ts';
+import { type Answer, exactly } from '../../core/contract/shape.ts';
 import { type Draft, shape } from '../../core/contract/shape.ts';
 import type { TokenId } from '../../core/model/ids.ts';
 import { parseDuration } from '../../core/model/quantity.ts';
@@ -30,8 +32,11 @@ export const tokenBody = shape({
 });
 
 /** Never the hash: a token is listed by its id. */
-export function tokenView({ hash: _hash, ...token }: TokenRecord): Record<string, unknown> {
-  return token;
+type Token = Answer<typeof tokenAnswer>;
+const asToken = exactly<Token>();
+
+export function tokenView({ hash: _hash, ...token }: TokenRecord): Token {
+  return asToken(token);
 }
 
 function invalid(field: string, value: unknown, expected: string, why: string): Rejection {

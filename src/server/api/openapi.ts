@@ -1,9 +1,11 @@
-import { jsonSchema, type Shape } from '../../core/contract/shape.ts';
+import { jsonSchema, type SchemaUse, type Shape } from '../../core/contract/shape.ts';
 import { deploymentBody } from '../../core/contract/deployment-body.ts';
 import { jobBody } from '../../core/contract/job-body.ts';
+import { rolesThatMay } from '../../core/model/permission.ts';
 import { CATALOGUE, type RejectionCode } from '../../core/rejections/catalogue.ts';
 import type { Route } from './route.ts';
-import { RECORD_SCHEMAS } from './openapi-schemas.ts';
+
+type Schema = Readonly<Record<string, unknown>>;
 
 /** What every route under /api/v1 can answer, whatever it does. */
 const SHARED_CODES: readonly RejectionCode[] = [
@@ -16,6 +18,7 @@ const SHARED_CODES: readonly RejectionCode[] = [
   'connection_limit_reached',
   'answers_unread',
   'header_duplicate',
+  'header_invalid',
   'query_parameter_unknown',
   'query_parameter_invalid',
   'store_unavailable',
@@ -37,7 +40,39 @@ export function codesOf(route: Route): readonly RejectionCode[] {
   return [...new Set([...SHARED_CODES, ...ofBody, ...ofStreams, ...route.codes])];
 }
 
-function responsesOf(route: Route): Record<string, unknown> {
+/** Answers by status: a dry run stores nothing, so that what would be 201 is 200. */
+export function successesOf({ success, query }: Route): Readonly<Record<number, string>> {
+  const dry = success.status === 201 && query?.['dryRun'] !== undefined;
+  return {
+    [success.status]: success.description,
+    ...success.also,
+    ...(dry ? { 200: 'What would be stored, and the plan; nothing was.' } : {}),
+  };
+}
+
+const text = { type: 'string' } as const;
+
+function header(description: string, schema: Schema = text): Schema {
+  return { description, schema };
+}
+
+const RETRY_AFTER = { 'Retry-After': header('Seconds after which to ask again.', { type: 'integer' }) };
+
+function successHeaders({ query, method, success }: Route): Record<string, Schema> {
+  const isList = success.answer?.type === 'list';
+  return {
+    'X-Request-Id': header('As in the log and the audit.'),
+    ...(isList && query?.['cursor'] !== undefined
+      ? { Link: header('The next page, rel="next"; absent on the last one.') }
+      : {}),
+    ...(isList ? {} : { ETag: header('Revision of the record, for If-Match; absent where there is none.') }),
+    ...(method === 'POST'
+      ? { 'Idempotency-Replayed': header('true: the answer to the first request with this key.') }
+      : {}),
+  };
+}
+
+function responsesOf(route: Route, use: SchemaUse): Record<string, unknown> {
   const byStatus = new Map<number, RejectionCode[]>();
   for (const code of codesOf(route)) {
     const entry = CATALOGUE[code];
@@ -45,62 +80,85 @@ function responsesOf(route: Route): Record<string, unknown> {
       byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
     }
   }
-  const { status, description, schema } = route.success;
-  const responses: Record<string, unknown> = {
-    [status]: {
-      description,
-      ...(schema === undefined ? {} : { content: { 'application/json': { schema } } }),
-    },
+  const { answer, media = [] } = route.success;
+  const content = {
+    ...(answer === undefined ? {} : { 'application/json': { schema: jsonSchema(answer, use) } }),
+    ...Object.fromEntries(media.map((type) => [type, { schema: text }])),
   };
+  const responses: Record<string, unknown> = {};
+  for (const [status, description] of Object.entries(successesOf(route))) {
+    responses[status] = {
+      description,
+      headers: successHeaders(route),
+      ...(Object.keys(content).length === 0 ? {} : { content }),
+    };
+  }
   for (const [failure, codes] of [...byStatus].sort(([a], [b]) => a - b)) {
     responses[failure] = {
       description: `Rejected: ${codes.join(', ')}`,
-      content: {
-        'application/json': {
-          schema: {
-            allOf: [{ $ref: '#/components/schemas/Rejection' }, { properties: { code: { enum: codes } } }],
-          },
-        },
-      },
+      ...(failure === 429 || failure === 503 ? { headers: RETRY_AFTER } : {}),
+      content: { 'application/json': { schema: { $ref: '#/components/schemas/Rejection' } } },
+      'x-codes': codes,
     };
   }
   return responses;
 }
 
-function operationOf(route: Route): Record<string, unknown> {
-  const inPath = [...route.path.matchAll(/\{([A-Za-z]+)\}/g)].map((match) => match[1] ?? '');
-  const tenantHeader = {
-    name: 'X-Tenant-ID',
+function headerParameters({ method, tenant, codes }: Route): readonly Schema[] {
+  const optional = (name: string, description: string, schema: Schema = text) => ({
+    name,
     in: 'header',
-    required: route.tenant.startsWith('header'),
-    description: "Tenant id or slug; must agree with the credential unless it is a platform administrator's.",
-    schema: { type: 'string' },
-  };
+    required: false,
+    description,
+    schema,
+  });
+  return [
+    {
+      ...optional(
+        'X-Tenant-ID',
+        "Tenant id or slug; must agree with the credential unless it is a platform administrator's.",
+      ),
+      required: tenant.startsWith('header'),
+    },
+    ...(method === 'POST'
+      ? [
+          optional('Idempotency-Key', 'The same key again answers as the first time, for a day.', {
+            ...text,
+            minLength: 1,
+            maxLength: 255,
+          }),
+        ]
+      : []),
+    ...(codes.includes('revision_mismatch')
+      ? [optional('If-Match', 'Only this revision of the record: its ETag.')]
+      : []),
+  ];
+}
+
+function permissionWords({ permission }: Route): string {
+  const wanted = typeof permission === 'string' ? [permission] : permission;
+  const roles = rolesThatMay(wanted);
+  return `Needs the permission ${wanted.join(' or ')}${roles.length === 0 ? '' : `: ${roles.join(', ')}`}.`;
+}
+
+function operationOf(route: Route, use: SchemaUse): Record<string, unknown> {
+  const inPath = [...route.path.matchAll(/\{([A-Za-z]+)\}/g)].map((match) => match[1] ?? '');
   return {
     summary: route.summary,
+    description: `${route.summary}. ${permissionWords(route)}`,
     tags: [route.tag],
     operationId: `${route.method.toLowerCase()}${route.path.replaceAll(/\/api\/v1|[{}]/g, '').replaceAll(/[/-]+(.)/g, (_, letter: string) => letter.toUpperCase())}`,
     'x-permission': route.permission,
     parameters: [
-      ...inPath.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
-      ...Object.entries(route.query ?? {}).map(([name, { description, schema }]) => ({
+      ...inPath.map((name) => ({ name, in: 'path', required: true, schema: text })),
+      ...Object.entries(route.query ?? {}).map(([name, { description, schema, required = false }]) => ({
         name,
         in: 'query',
-        required: false,
+        required,
         description,
         schema,
       })),
-      tenantHeader,
-      ...(route.method === 'POST'
-        ? [
-            {
-              name: 'Idempotency-Key',
-              in: 'header',
-              required: false,
-              schema: { type: 'string', maxLength: 255 },
-            },
-          ]
-        : []),
+      ...headerParameters(route),
     ],
     ...(route.body === undefined
       ? {}
@@ -115,7 +173,7 @@ function operationOf(route: Route): Record<string, unknown> {
             },
           },
         }),
-    responses: responsesOf(route),
+    responses: responsesOf(route, use),
     security: [{ token: [] }],
   };
 }
@@ -128,11 +186,43 @@ const DESCRIPTIONS: ReadonlyMap<Shape, { readonly $ref: string }> = new Map<Shap
   ],
 );
 
+const REJECTION = {
+  type: 'object',
+  description: 'Why nothing was stored, and how to fix it.',
+  properties: {
+    code: { type: 'string', enum: Object.keys(CATALOGUE) },
+    field: text,
+    received: text,
+    expected: text,
+    why: text,
+    doc: { type: 'string', format: 'uri' },
+  },
+  required: ['code', 'field', 'received', 'expected', 'why', 'doc'],
+  additionalProperties: false,
+} as const;
+
+/** What has a name among answers is described once, with all that it refers to. */
+class NamedAnswers {
+  readonly schemas: Record<string, Schema> = {};
+  readonly use: SchemaUse = { of: 'answer', name: (name, shape) => this.#take(name, shape) };
+
+  #take(name: string, shape: Shape): void {
+    if (Object.hasOwn(this.schemas, name)) return;
+    const { named: _n, nullable: _c, optional: _o, ...described } = shape;
+    this.schemas[name] = {};
+    this.schemas[name] = jsonSchema(described, this.use);
+  }
+}
+
 /** OpenAPI 3.1, from the same route table, shapes and catalogue that the server uses. */
 export function openapiDocument(routes: readonly Route[], version: string): Record<string, unknown> {
   const paths: Record<string, Record<string, unknown>> = {};
+  const answers = new NamedAnswers();
   for (const route of routes) {
-    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operationOf(route) };
+    paths[route.path] = {
+      ...paths[route.path],
+      [route.method.toLowerCase()]: operationOf(route, answers.use),
+    };
   }
   return {
     openapi: '3.1.0',
@@ -143,29 +233,17 @@ export function openapiDocument(routes: readonly Route[], version: string): Reco
         'Multi-tenant container deployment control plane. Every rejection carries a stable code; clients branch on it and never on the text.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
+    servers: [{ url: '/' }],
     paths,
     components: {
       securitySchemes: {
         token: { type: 'http', scheme: 'bearer', bearerFormat: 'berth_<kind>_<id>_<secret>_<checksum>' },
       },
       schemas: {
-        ...RECORD_SCHEMAS,
+        ...answers.schemas,
         DeploymentDescription: jsonSchema(deploymentBody),
         JobDescription: jsonSchema(jobBody),
-        Rejection: {
-          type: 'object',
-          description: 'Why nothing was stored, and how to fix it.',
-          properties: {
-            code: { type: 'string', enum: Object.keys(CATALOGUE) },
-            field: { type: 'string' },
-            received: { type: 'string' },
-            expected: { type: 'string' },
-            why: { type: 'string' },
-            doc: { type: 'string', format: 'uri' },
-          },
-          required: ['code', 'field', 'received', 'expected', 'why', 'doc'],
-          additionalProperties: false,
-        },
+        Rejection: REJECTION,
       },
     },
   };

@@ -11,6 +11,7 @@ import type { TenantStore } from '../store/store.ts';
 export interface QueryParameter {
   readonly description: string;
   readonly schema: Readonly<Record<string, unknown>>;
+  readonly required?: true;
 }
 
 export interface RouteBody {
@@ -53,7 +54,12 @@ export interface Route {
   readonly success: {
     readonly status: number;
     readonly description: string;
-    readonly schema?: Readonly<Record<string, unknown>>;
+    /** Absent: the answer is a stream, or there is none. */
+    readonly answer?: Shape;
+    /** Other statuses with the same answer. */
+    readonly also?: Readonly<Record<number, string>>;
+    /** Of an answer that is, or may be, no JSON. */
+    readonly media?: readonly string[];
   };
   /** The answer lasts as long as its reader, or a command, does: it counts as a stream. Absent: never. */
   readonly lasts?: (headers: IncomingHttpHeaders) => boolean;

@@ -7,7 +7,7 @@ function event(id: string, kind: string, subject: Event['subject']['kind']): Eve
     id,
     at: '2026-11-15T03:00:00.000Z',
     kind,
-    tenantId: 't' as Event['tenantId'],
+    tenantId: 't',
     subject: { kind: subject, name: 'x' },
     message: '',
     details: {},

@@ -1,3 +1,10 @@
+import {
+  tenant as tenantAnswer,
+  tenantWritten,
+  token,
+  tokenWritten,
+} from '../../../core/contract/answers/access.ts';
+import { listOf } from '../../../core/contract/answers/words.ts';
 import type { Draft } from '../../../core/contract/shape.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import type { Admission } from '../../admission/admission.ts';
@@ -15,9 +22,6 @@ import { pageReply, pageRequest } from '../paging.ts';
 import { LIST_QUERY, type Route, route } from '../route.ts';
 import { guardedReply, writeReply } from '../write-reply.ts';
 
-const TENANT = { $ref: '#/components/schemas/Tenant' } as const;
-const TOKEN = { $ref: '#/components/schemas/Token' } as const;
-
 function tenantRoutes(admission: Admission): Route[] {
   const view = (tenant: Parameters<typeof tenantView>[0]) =>
     tenantView(tenant, admission.store.forTenant(tenant.id).get('quota', 'quota')?.record);
@@ -31,7 +35,7 @@ function tenantRoutes(admission: Admission): Route[] {
       tenant: 'platform',
       query: LIST_QUERY,
       codes: [],
-      success: { status: 200, description: 'Tenants, by slug.', schema: { type: 'array', items: TENANT } },
+      success: { status: 200, description: 'Tenants, by slug.', answer: listOf(tenantAnswer) },
       handle: ({ query }) => {
         const page = pageRequest(query);
         if (isRejection(page)) return page;
@@ -60,7 +64,7 @@ function tenantRoutes(admission: Admission): Route[] {
       tenant: 'platform',
       body: { shape: tenantBody },
       codes: ['tenant_name_invalid', 'tenant_already_exists'],
-      success: { status: 201, description: 'The tenant.', schema: TENANT },
+      success: { status: 201, description: 'The tenant.', answer: tenantWritten },
       handle: async ({ caller, body }) =>
         writeReply(await createTenant(admission, caller, body as Draft<typeof tenantBody>)),
     }),
@@ -72,7 +76,7 @@ function tenantRoutes(admission: Admission): Route[] {
       permission: 'read',
       tenant: 'path',
       codes: ['tenant_not_found'],
-      success: { status: 200, description: 'The tenant.', schema: TENANT },
+      success: { status: 200, description: 'The tenant.', answer: tenantAnswer },
       handle: ({ tenant }) => ({
         status: 200,
         body: view(tenant),
@@ -87,7 +91,7 @@ function tenantRoutes(admission: Admission): Route[] {
       permission: 'tenants.manage',
       tenant: 'platform',
       codes: ['tenant_not_found', 'tenant_in_use', 'revision_mismatch', 'header_invalid'],
-      success: { status: 200, description: 'Deleted.', schema: TENANT },
+      success: { status: 200, description: 'Deleted.', answer: tenantWritten },
       handle: (request) =>
         guardedReply(request, (ifMatch) =>
           deleteTenant(admission, request.caller, request.params['tenant'] ?? '', ifMatch),
@@ -102,7 +106,7 @@ function tenantRoutes(admission: Admission): Route[] {
       tenant: 'platform',
       body: { shape: quotaBody, unchecked: true },
       codes: ['tenant_not_found', 'quota_invalid', 'field_unknown', 'revision_mismatch', 'header_invalid'],
-      success: { status: 200, description: 'The tenant with its quota.', schema: TENANT },
+      success: { status: 200, description: 'The tenant with its quota.', answer: tenantWritten },
       handle: (request) =>
         guardedReply(request, (ifMatch) =>
           setQuota(admission, request.caller, request.params['tenant'] ?? '', request.body, ifMatch),
@@ -122,7 +126,7 @@ function tokenRoutes(admission: Admission, tokenKey: Buffer): Route[] {
       tenant: 'credential',
       query: LIST_QUERY,
       codes: [],
-      success: { status: 200, description: 'Tokens, by id.', schema: { type: 'array', items: TOKEN } },
+      success: { status: 200, description: 'Tokens, by id.', answer: listOf(token) },
       handle: ({ tenant, query }) => {
         const page = pageRequest(query);
         if (isRejection(page)) return page;
@@ -151,7 +155,7 @@ function tokenRoutes(admission: Admission, tokenKey: Buffer): Route[] {
       tenant: 'credential',
       body: { shape: tokenBody },
       codes: ['token_invalid'],
-      success: { status: 201, description: 'The token.', schema: TOKEN },
+      success: { status: 201, description: 'The token.', answer: tokenWritten },
       handle: async ({ caller, body }) =>
         writeReply(await createToken(admission, tokenKey, caller, body as Draft<typeof tokenBody>)),
     }),
@@ -163,7 +167,7 @@ function tokenRoutes(admission: Admission, tokenKey: Buffer): Route[] {
       permission: 'tokens.manage',
       tenant: 'credential',
       codes: ['token_not_found', 'revision_mismatch', 'header_invalid'],
-      success: { status: 200, description: 'Revoked.', schema: TOKEN },
+      success: { status: 200, description: 'Revoked.', answer: tokenWritten },
       handle: (request) =>
         guardedReply(request, (ifMatch) =>
           revokeToken(admission, request.caller, request.params['id'] ?? '', ifMatch),

@@ -1,3 +1,5 @@
+import { deploymentWritten } from '../../../core/contract/answers/deployment.ts';
+import { archive, archiveDifference } from '../../../core/contract/answers/history.ts';
 import { fieldDifferences } from '../../../core/contract/diff.ts';
 import type { Draft } from '../../../core/contract/shape.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
@@ -62,7 +64,7 @@ export function archiveRoutes(admission: Admission): Route[] {
       success: {
         status: 200,
         description: 'Stored as a new version; what was lost is listed in removed.',
-        schema: { $ref: '#/components/schemas/DeploymentWritten' },
+        answer: deploymentWritten,
       },
       handle: async (request) => {
         const options = updateOptions(request);
@@ -84,7 +86,7 @@ export function archiveRoutes(admission: Admission): Route[] {
       success: {
         status: 200,
         description: 'The version.',
-        schema: { $ref: '#/components/schemas/Archive' },
+        answer: archive,
       },
       handle: oneVersion,
     }),
@@ -96,14 +98,14 @@ export function archiveRoutes(admission: Admission): Route[] {
       permission: 'read',
       tenant: 'credential',
       query: {
-        from: { description: 'The older version.', schema: version },
-        to: { description: 'The newer version.', schema: version },
+        from: { description: 'The older version.', schema: version, required: true },
+        to: { description: 'The newer version.', schema: version, required: true },
       },
       codes: ['archive_version_not_found'],
       success: {
         status: 200,
         description: 'Differences; absent is null, lists are compared whole.',
-        schema: { $ref: '#/components/schemas/ArchiveDifference' },
+        answer: archiveDifference,
       },
       handle: difference,
     }),

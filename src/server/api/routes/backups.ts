@@ -1,3 +1,12 @@
+import { deploymentWritten } from '../../../core/contract/answers/deployment.ts';
+import {
+  backup,
+  backupDeleted,
+  backupDocument,
+  backupSummary,
+  backupWritten,
+} from '../../../core/contract/answers/history.ts';
+import { listOf } from '../../../core/contract/answers/words.ts';
 import { backupDocumentShape } from '../../../core/contract/backup-document.ts';
 import type { Draft } from '../../../core/contract/shape.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
@@ -13,8 +22,6 @@ import { guardedReply, writeReply } from '../write-reply.ts';
 import { DEPLOYMENT_CODES } from './deployment-codes.ts';
 import { DRY_RUN, updateOptions } from './deployments.ts';
 
-const BACKUP = { $ref: '#/components/schemas/Backup' } as const;
-const SUMMARY = { $ref: '#/components/schemas/BackupSummary' } as const;
 const PATH = '/api/v1/backups';
 /** A backup holds every archived version: what was exported is taken back. */
 const MAX_BACKUP_MEMBERS = 60_000;
@@ -73,7 +80,7 @@ function readRoutes(): Route[] {
       success: {
         status: 200,
         description: 'Backups; the next page is in the Link header.',
-        schema: { type: 'array', items: SUMMARY },
+        answer: listOf(backupSummary),
       },
       handle: list,
     }),
@@ -82,7 +89,7 @@ function readRoutes(): Route[] {
       path: `${PATH}/{id}`,
       summary: 'Read a backup with its contents',
       codes: ['backup_not_found'],
-      success: { status: 200, description: 'The backup.', schema: BACKUP },
+      success: { status: 200, description: 'The backup.', answer: backup },
       handle: read,
     }),
     route({
@@ -93,7 +100,7 @@ function readRoutes(): Route[] {
       success: {
         status: 200,
         description: 'The document, with its digest.',
-        schema: { $ref: '#/components/schemas/BackupDocument' },
+        answer: backupDocument,
       },
       handle: readExport,
     }),
@@ -112,7 +119,7 @@ export function backupRoutes(admission: Admission): Route[] {
       summary: 'Copy the configuration of a deployment as it is now; no volume bytes are read',
       body: { shape: backupBody },
       codes: ['name_required', 'deployment_not_found', 'idempotency_key_conflict', 'header_invalid'],
-      success: { status: 201, description: 'The backup.', schema: BACKUP },
+      success: { status: 201, description: 'The backup.', answer: backupWritten },
       handle: async ({ caller, body }) =>
         writeReply(await createBackup(admission, caller, body as Draft<typeof backupBody>)),
     }),
@@ -122,8 +129,14 @@ export function backupRoutes(admission: Admission): Route[] {
       path: `${PATH}/import`,
       summary: 'Store an exported document as a new backup of this tenant',
       body: { shape: backupDocumentShape, unchecked: true, maxMembers: MAX_BACKUP_MEMBERS },
-      codes: ['backup_invalid', ...restored, 'idempotency_key_conflict'],
-      success: { status: 201, description: 'The backup.', schema: BACKUP },
+      codes: [
+        'backup_invalid',
+        'scaling_policy_invalid',
+        'canary_invalid',
+        ...restored,
+        'idempotency_key_conflict',
+      ],
+      success: { status: 201, description: 'The backup.', answer: backupWritten },
       handle: async ({ caller, body }) => writeReply(await importBackup(admission, caller, body)),
     }),
     route({
@@ -137,7 +150,8 @@ export function backupRoutes(admission: Admission): Route[] {
       success: {
         status: 200,
         description: 'The deployment; 201 when it was created.',
-        schema: { $ref: '#/components/schemas/DeploymentWritten' },
+        answer: deploymentWritten,
+        also: { 201: 'It was created.' },
       },
       handle: (request) => restore(admission, request),
     }),
@@ -147,7 +161,11 @@ export function backupRoutes(admission: Admission): Route[] {
       path: `${PATH}/{id}`,
       summary: 'Delete a backup',
       codes: ['backup_not_found', 'revision_mismatch', 'header_invalid'],
-      success: { status: 200, description: 'Deleted; what it was, without its contents.', schema: SUMMARY },
+      success: {
+        status: 200,
+        description: 'Deleted; what it was, without its contents.',
+        answer: backupDeleted,
+      },
       handle: (request) =>
         guardedReply(request, (ifMatch) =>
           deleteBackup(admission, request.caller, request.params['id'] ?? '', ifMatch),

@@ -1,3 +1,8 @@
+import {
+  canary as canaryAnswer,
+  canaryWritten,
+  deploymentWritten,
+} from '../../../core/contract/answers/deployment.ts';
 import { type CanaryDraft, canaryBody } from '../../../core/contract/canary-body.ts';
 import { shape } from '../../../core/contract/shape.ts';
 import type { Admission } from '../../admission/admission.ts';
@@ -42,7 +47,7 @@ export function canaryRoutes(admission: Admission): Route[] {
       summary: 'The canary that runs beside a deployment',
       permission: 'read',
       codes: ['deployment_not_found', 'canary_not_found'],
-      success: { status: 200, description: 'The canary.', schema: { $ref: '#/components/schemas/Canary' } },
+      success: { status: 200, description: 'The canary.', answer: canaryAnswer },
       handle: read,
     }),
     route({
@@ -56,7 +61,7 @@ export function canaryRoutes(admission: Admission): Route[] {
       success: {
         status: 201,
         description: 'Started; what the server changed is announced.',
-        schema: { $ref: '#/components/schemas/CanaryWritten' },
+        answer: canaryWritten,
       },
       handle: async ({ caller, params, body }) =>
         writeReply(await startCanary(admission, caller, params['name'] ?? '', body as CanaryDraft)),
@@ -72,7 +77,7 @@ export function canaryRoutes(admission: Admission): Route[] {
       success: {
         status: 200,
         description: 'Stored as a new version.',
-        schema: { $ref: '#/components/schemas/DeploymentWritten' },
+        answer: deploymentWritten,
       },
       handle: async ({ caller, params }) =>
         writeReply(await promoteCanary(admission, caller, params['name'] ?? '')),
@@ -88,7 +93,7 @@ export function canaryRoutes(admission: Admission): Route[] {
       success: {
         status: 200,
         description: 'The canary that was aborted.',
-        schema: { $ref: '#/components/schemas/CanaryWritten' },
+        answer: canaryWritten,
       },
       handle: async ({ caller, params }) =>
         writeReply(await abortCanary(admission, caller, params['name'] ?? '')),

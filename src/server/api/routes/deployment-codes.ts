@@ -58,6 +58,7 @@ const SHARED: readonly RejectionCode[] = [
   'secret_compose_template_empty',
   'secret_compose_template_malformed',
   'secret_environment_collision',
+  'secret_rotation_in_progress',
   'secret_material_would_persist',
   'secret_generate_would_persist',
   'secrets_sealed',

@@ -1,3 +1,6 @@
+import { deployment, deploymentWritten } from '../../../core/contract/answers/deployment.ts';
+import { explanation } from '../../../core/contract/answers/placement.ts';
+import { listOf } from '../../../core/contract/answers/words.ts';
 import { deploymentBody } from '../../../core/contract/deployment-body.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
@@ -50,7 +53,7 @@ export function deploymentRoutes(admission: Admission): Route[] {
       success: {
         status: 200,
         description: 'Deployments; the next page is in the Link header.',
-        schema: { type: 'array', items: { $ref: '#/components/schemas/Deployment' } },
+        answer: listOf(deployment),
       },
       handle: ({ store, query }) => {
         const page = pageRequest(query);
@@ -79,7 +82,7 @@ export function deploymentRoutes(admission: Admission): Route[] {
       success: {
         status: 201,
         description: 'Stored; what the server changed is announced.',
-        schema: { $ref: '#/components/schemas/DeploymentWritten' },
+        answer: deploymentWritten,
       },
       handle: async (request) => {
         const dryRun = booleanParameter(request.query, 'dryRun');
@@ -98,7 +101,7 @@ export function deploymentRoutes(admission: Admission): Route[] {
       success: {
         status: 200,
         description: 'The stored deployment with its status.',
-        schema: { $ref: '#/components/schemas/Deployment' },
+        answer: deployment,
       },
       handle: ({ store, params }) => {
         const name = params['name'] ?? '';
@@ -124,7 +127,7 @@ export function deploymentRoutes(admission: Admission): Route[] {
       success: {
         status: 200,
         description: 'Stored; what was lost is listed in removed.',
-        schema: { $ref: '#/components/schemas/DeploymentWritten' },
+        answer: deploymentWritten,
       },
       handle: (request) => update(admission, request, request.params['name']),
     }),
@@ -141,7 +144,7 @@ export function deploymentRoutes(admission: Admission): Route[] {
       success: {
         status: 200,
         description: 'Stored; what was lost is listed in removed.',
-        schema: { $ref: '#/components/schemas/DeploymentWritten' },
+        answer: deploymentWritten,
       },
       handle: (request) => update(admission, request, undefined),
     }),
@@ -157,7 +160,7 @@ export function deploymentRoutes(admission: Admission): Route[] {
         status: 200,
         description:
           'Every node with every filter: what is required, what the node reports, and why it fits or not.',
-        schema: { type: 'object' },
+        answer: explanation,
       },
       handle: ({ store, params }) => {
         const name = params['name'] ?? '';
@@ -177,7 +180,7 @@ export function deploymentRoutes(admission: Admission): Route[] {
       success: {
         status: 200,
         description: 'Deleted; the last stored record.',
-        schema: { $ref: '#/components/schemas/DeploymentWritten' },
+        answer: deploymentWritten,
       },
       handle: async (request) => {
         const ifMatch = parseIfMatch(request.headers['if-match']);

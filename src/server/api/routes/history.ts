@@ -1,3 +1,5 @@
+import { archive, auditLine, event } from '../../../core/contract/answers/history.ts';
+import { listOf } from '../../../core/contract/answers/words.ts';
 import { deploymentNotFound } from '../../admission/deployment-write.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import type { EventRecord } from '../../../core/model/event.ts';
@@ -114,7 +116,8 @@ export function historyRoutes(): Route[] {
       success: {
         status: 200,
         description: 'Events.',
-        schema: { type: 'array', items: { $ref: '#/components/schemas/Event' } },
+        answer: listOf(event),
+        media: ['text/event-stream'],
       },
       handle: events,
     }),
@@ -130,7 +133,7 @@ export function historyRoutes(): Route[] {
       success: {
         status: 200,
         description: 'Versions, oldest first.',
-        schema: { type: 'array', items: { $ref: '#/components/schemas/Archive' } },
+        answer: listOf(archive),
       },
       handle: async ({ store, params, query }) => {
         const page = pageRequest(query);
@@ -165,7 +168,7 @@ export function historyRoutes(): Route[] {
       success: {
         status: 200,
         description: 'Audit records.',
-        schema: { type: 'array', items: { $ref: '#/components/schemas/Audit' } },
+        answer: listOf(auditLine),
       },
       handle: async ({ store, query }) => {
         const page = pageRequest(query);

@@ -12,7 +12,7 @@ import { type FollowSource, LogFollower, type LogRange } from './log-follow.ts';
 import { eventForm, type LogForm, type LogSource, pump, textForm } from './log-lines.ts';
 
 const KEEP_ALIVE_MS = 15_000;
-const MAX_TAIL = 100_000;
+export const MAX_TAIL = 100_000;
 const DEFAULT_TAIL = 1000;
 const MAX_SINCE_MS = 366 * 24 * 3_600_000;
 

@@ -1,5 +1,7 @@
+import { execution, instance } from '../../../core/contract/answers/deployment.ts';
+import { listOf } from '../../../core/contract/answers/words.ts';
 import type { InstanceUsage } from '../../../core/contract/agent-protocol.ts';
-import type { Draft } from '../../../core/contract/shape.ts';
+import { type Answer, type Draft, exactly } from '../../../core/contract/shape.ts';
 import type { InstanceRecord } from '../../../core/model/instance.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
@@ -13,16 +15,18 @@ import type { TenantStore } from '../../store/store.ts';
 import { pageReply, pageRequest } from '../paging.ts';
 import { LIST_QUERY, type Reply, type Route, type RouteRequest, route } from '../route.ts';
 import { execBody, runCommand } from './instance-exec.ts';
-import { instanceNotFound, streamLogs } from './instance-logs.ts';
+import { instanceNotFound, MAX_TAIL, streamLogs } from './instance-logs.ts';
 import type { FollowSource } from './log-follow.ts';
+
+const asInstance = exactly<Answer<typeof instance>>();
 
 /** The record as wanted, with what the node's agent last saw and measured. */
 export function instanceView(
   store: TenantStore,
   { id, record }: Stored<InstanceRecord>,
   usage?: InstanceUsage,
-): Record<string, unknown> {
-  const { tenantId: _own, ...wanted } = record;
+): Answer<typeof instance> {
+  const { tenantId: _own, once: _terms, ...wanted } = record;
   const {
     phase,
     id: _same,
@@ -30,14 +34,14 @@ export function instanceView(
     secretsVersion: observedSecretsVersion,
     ...seen
   } = store.get('observations', id)?.record ?? { phase: 'pending' as const };
-  return {
+  return asInstance({
     ...wanted,
     state: record.wanted === 'stop' && phase !== 'removed' ? 'stopping' : phase,
     ...seen,
     ...(observedSpecHash === undefined ? {} : { observedSpecHash }),
     ...(observedSecretsVersion === undefined ? {} : { observedSecretsVersion }),
     ...(usage && { usage: { cpuPercent: usage.cpuPercent, memoryBytes: usage.memoryBytes } }),
-  };
+  });
 }
 
 interface Chosen {
@@ -99,7 +103,7 @@ export function instanceRoutes(admission: Admission, dispatch: Dispatch): Route[
       success: {
         status: 200,
         description: 'Instances, by id.',
-        schema: { type: 'array', items: { $ref: '#/components/schemas/Instance' } },
+        answer: listOf(instance),
       },
       handle: (request) => list(dispatch, request),
     }),
@@ -117,7 +121,7 @@ export function instanceRoutes(admission: Admission, dispatch: Dispatch): Route[
         },
         tail: {
           description: 'Lines per instance from the end; 1000 unless since is given.',
-          schema: { type: 'integer', minimum: 0 },
+          schema: { type: 'integer', minimum: 0, maximum: MAX_TAIL },
         },
         since: { description: 'A duration back from now, e.g. 10m.', schema: { type: 'string' } },
         instance: { description: 'One instance only.', schema: { type: 'string' } },
@@ -128,6 +132,7 @@ export function instanceRoutes(admission: Admission, dispatch: Dispatch): Route[
         status: 200,
         description:
           'Lines as text, with the id of the instance before each when there are several; server-sent events with follow.',
+        media: ['text/plain', 'text/event-stream'],
       },
       handle: (request) => {
         const chosen = instancesOf(request, request.query['instance']);
@@ -159,7 +164,7 @@ export function instanceRoutes(admission: Admission, dispatch: Dispatch): Route[
       success: {
         status: 200,
         description: 'Exit code and output, each cut at 1 MiB.',
-        schema: { type: 'object' },
+        answer: execution,
       },
       handle: (request) => {
         const { instance } = request.body as Draft<typeof execBody>;

@@ -1,3 +1,5 @@
+import { job as jobAnswer, jobWritten } from '../../../core/contract/answers/job.ts';
+import { listOf } from '../../../core/contract/answers/words.ts';
 import { jobBody } from '../../../core/contract/job-body.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import type { Admission, Outcome } from '../../admission/admission.ts';
@@ -14,8 +16,6 @@ import { DRY_RUN } from './deployments.ts';
 import { JOB_LOG_QUERY, jobLogs } from './job-logs.ts';
 
 const PATH = '/api/v1/jobs';
-const JOB = { $ref: '#/components/schemas/Job' } as const;
-const WRITTEN = { $ref: '#/components/schemas/JobWritten' } as const;
 
 /** The order is stored beside the job: its revision is not that of the commit. */
 function orderReply(outcome: Outcome): Reply {
@@ -73,7 +73,7 @@ function readRoutes(dispatch: Dispatch): Route[] {
       success: {
         status: 200,
         description: 'Jobs; the next page is in the Link header.',
-        schema: { type: 'array', items: JOB },
+        answer: listOf(jobAnswer),
       },
       handle: list,
     }),
@@ -82,7 +82,7 @@ function readRoutes(dispatch: Dispatch): Route[] {
       path: `${PATH}/{name}`,
       summary: 'Read one job with its runs, newest first',
       codes: ['job_not_found'],
-      success: { status: 200, description: 'The stored job with its status.', schema: JOB },
+      success: { status: 200, description: 'The stored job with its status.', answer: jobAnswer },
       handle: read,
     }),
     route({
@@ -92,7 +92,11 @@ function readRoutes(dispatch: Dispatch): Route[] {
       query: JOB_LOG_QUERY,
       codes: ['job_not_found', 'job_run_not_found', 'agent_unreachable', 'query_parameter_invalid'],
       lasts: () => true,
-      success: { status: 200, description: 'Lines as text; with follow=true, server-sent events.' },
+      success: {
+        status: 200,
+        description: 'Lines as text; with follow=true, server-sent events.',
+        media: ['text/plain', 'text/event-stream'],
+      },
       handle: (request) => jobLogs(dispatch, request),
     }),
   ];
@@ -110,7 +114,11 @@ export function jobRoutes(admission: Admission, dispatch: Dispatch): Route[] {
       query: DRY_RUN,
       body: { shape: jobBody, yaml: true, unchecked: true },
       codes: JOB_CODES,
-      success: { status: 201, description: 'Stored; what the server changed is announced.', schema: WRITTEN },
+      success: {
+        status: 201,
+        description: 'Stored; what the server changed is announced.',
+        answer: jobWritten,
+      },
       handle: (request) => create(admission, request),
     }),
     route({
@@ -119,7 +127,7 @@ export function jobRoutes(admission: Admission, dispatch: Dispatch): Route[] {
       path: `${PATH}/{name}/run`,
       summary: 'Run a job now, beside its schedule if it has one',
       codes: ['job_not_found', 'job_already_running', 'idempotency_key_conflict', 'header_invalid'],
-      success: { status: 200, description: 'The job; `run` is the id of the new run.', schema: WRITTEN },
+      success: { status: 200, description: 'The job; `run` is the id of the new run.', answer: jobWritten },
       handle: async ({ caller, params }) => orderReply(await runJob(admission, caller, params['name'] ?? '')),
     }),
     route({
@@ -128,7 +136,7 @@ export function jobRoutes(admission: Admission, dispatch: Dispatch): Route[] {
       path: `${PATH}/{name}/cancel`,
       summary: 'End the run that is under way; it is not tried again',
       codes: ['job_not_found', 'job_not_running', 'idempotency_key_conflict', 'header_invalid'],
-      success: { status: 200, description: 'The job; `run` is the id of the run.', schema: WRITTEN },
+      success: { status: 200, description: 'The job; `run` is the id of the run.', answer: jobWritten },
       handle: async ({ caller, params }) =>
         orderReply(await cancelJob(admission, caller, params['name'] ?? '')),
     }),
@@ -138,7 +146,7 @@ export function jobRoutes(admission: Admission, dispatch: Dispatch): Route[] {
       path: `${PATH}/{name}`,
       summary: 'Delete a job with its runs and their logs; a run under way is ended',
       codes: ['job_not_found', 'revision_mismatch', 'header_invalid'],
-      success: { status: 200, description: 'Deleted; the last stored record.', schema: WRITTEN },
+      success: { status: 200, description: 'Deleted; the last stored record.', answer: jobWritten },
       handle: (request) => remove(admission, request),
     }),
   ];

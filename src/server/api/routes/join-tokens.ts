@@ -1,3 +1,5 @@
+import { joinToken, joinTokenCreated } from '../../../core/contract/answers/node.ts';
+import { listOf } from '../../../core/contract/answers/words.ts';
 import type { Draft } from '../../../core/contract/shape.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import {
@@ -11,8 +13,6 @@ import type { NodeAdmission } from '../../admission/node-view.ts';
 import { pageReply, pageRequest } from '../paging.ts';
 import { LIST_QUERY, type Route, type RouteRequest, route } from '../route.ts';
 import { plainReply } from './nodes.ts';
-
-const JOIN_TOKEN = { $ref: '#/components/schemas/JoinToken' } as const;
 
 export function joinTokenRoutes(
   nodes: NodeAdmission,
@@ -31,7 +31,7 @@ export function joinTokenRoutes(
       success: {
         status: 201,
         description: 'The token and the line to paste on the host.',
-        schema: JOIN_TOKEN,
+        answer: joinTokenCreated,
       },
       handle: async (request) =>
         plainReply(
@@ -55,7 +55,7 @@ export function joinTokenRoutes(
       success: {
         status: 200,
         description: 'Join tokens, by id.',
-        schema: { type: 'array', items: JOIN_TOKEN },
+        answer: listOf(joinToken),
       },
       handle: ({ caller, query }) => {
         const page = pageRequest(query);

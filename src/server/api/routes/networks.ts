@@ -1,3 +1,5 @@
+import { network, networkWritten } from '../../../core/contract/answers/volume.ts';
+import { listOf } from '../../../core/contract/answers/words.ts';
 import { networkBody } from '../../../core/contract/network-body.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import { createNetwork } from '../../admission/create-network.ts';
@@ -13,7 +15,6 @@ import { booleanParameter, pageReply, pageRequest } from '../paging.ts';
 import { LIST_QUERY, type Reply, type Route, type RouteRequest, route } from '../route.ts';
 import { writeReply } from '../write-reply.ts';
 
-const NETWORK = { $ref: '#/components/schemas/Network' } as const;
 const PATH = '/api/v1/networks';
 
 function list({ store, query }: RouteRequest): Reply {
@@ -67,7 +68,7 @@ export function networkRoutes(networks: NetworkAdmission): Route[] {
       success: {
         status: 200,
         description: 'Networks; the next page is in the Link header.',
-        schema: { type: 'array', items: NETWORK },
+        answer: listOf(network),
       },
       handle: list,
     }),
@@ -78,7 +79,7 @@ export function networkRoutes(networks: NetworkAdmission): Route[] {
       summary: 'Read one network',
       permission: 'read',
       codes: ['network_not_found'],
-      success: { status: 200, description: 'The network.', schema: NETWORK },
+      success: { status: 200, description: 'The network.', answer: network },
       handle: read,
     }),
     route({
@@ -107,7 +108,7 @@ export function networkRoutes(networks: NetworkAdmission): Route[] {
         'idempotency_key_conflict',
         'header_invalid',
       ],
-      success: { status: 201, description: 'The network.', schema: NETWORK },
+      success: { status: 201, description: 'The network.', answer: networkWritten },
       handle: (request) => create(networks, request),
     }),
     route({
@@ -123,7 +124,7 @@ export function networkRoutes(networks: NetworkAdmission): Route[] {
         'revision_mismatch',
         'header_invalid',
       ],
-      success: { status: 200, description: 'Deleted; the last stored record.', schema: NETWORK },
+      success: { status: 200, description: 'Deleted; the last stored record.', answer: networkWritten },
       handle: (request) => remove(networks, request),
     }),
   ];

@@ -1,3 +1,13 @@
+import { container } from '../../../core/contract/answers/deployment.ts';
+import {
+  claimReleased,
+  node,
+  nodeEnrolled,
+  nodeMode,
+  nodeWritten,
+} from '../../../core/contract/answers/node.ts';
+import { regions } from '../../../core/contract/answers/placement.ts';
+import { listOf } from '../../../core/contract/answers/words.ts';
 import type { Draft } from '../../../core/contract/shape.ts';
 import type { RejectionCode } from '../../../core/rejections/catalogue.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
@@ -12,8 +22,6 @@ import { booleanParameter, pageReply, pageRequest } from '../paging.ts';
 import { LIST_QUERY, type Reply, type Route, type RouteRequest, route } from '../route.ts';
 import { guardedReply, writeReply } from '../write-reply.ts';
 import { readContainers } from './agent-answers.ts';
-
-const NODE = { $ref: '#/components/schemas/Node' } as const;
 
 /** The record as it is, without a revision in it: that is in the ETag alone. */
 export function plainReply(outcome: Outcome): Reply {
@@ -39,7 +47,7 @@ function readRoutes(nodes: NodeAdmission, dispatch: Dispatch): Route[] {
       success: {
         status: 200,
         description: 'Nodes; the next page is in the Link header.',
-        schema: { type: 'array', items: NODE },
+        answer: listOf(node),
       },
       handle: ({ store, query }) => {
         const page = pageRequest(query);
@@ -63,7 +71,7 @@ function readRoutes(nodes: NodeAdmission, dispatch: Dispatch): Route[] {
       permission: 'read',
       tenant: 'credential',
       codes: ['node_not_found'],
-      success: { status: 200, description: 'The node.', schema: NODE },
+      success: { status: 200, description: 'The node.', answer: node },
       handle: (request) => {
         const stored = request.store.get('nodes', joinId(nameOf(request)));
         if (stored === undefined) return nodeNotFound(nameOf(request));
@@ -85,7 +93,7 @@ function readRoutes(nodes: NodeAdmission, dispatch: Dispatch): Route[] {
       success: {
         status: 200,
         description: 'Containers, without their environment.',
-        schema: { type: 'array', items: { type: 'object' } },
+        answer: listOf(container),
       },
       handle: (request) => {
         const name = nameOf(request);
@@ -105,7 +113,7 @@ function modeRoute(nodes: NodeAdmission, mode: NodeMode, summary: string, descri
     permission: 'nodes.manage',
     tenant: 'credential',
     codes: ['node_not_found', 'idempotency_key_conflict', 'header_invalid'],
-    success: { status: 200, description, schema: NODE },
+    success: { status: 200, description, answer: nodeMode },
     handle: async (request) => plainReply(await setNodeMode(nodes, request.caller, nameOf(request), mode)),
   });
 }
@@ -136,8 +144,9 @@ function writeRoutes(nodes: NodeAdmission): Route[] {
       codes: ENROL_CODES,
       success: {
         status: 201,
-        description: 'The node and its token; 200 when the machine had enrolled before.',
-        schema: NODE,
+        description: 'The node and its token.',
+        answer: nodeEnrolled,
+        also: { 200: 'The machine had enrolled before.' },
       },
       handle: async ({ caller, body }) =>
         plainReply(await enrolNode(nodes, caller, body as Draft<typeof nodeBody>)),
@@ -156,7 +165,7 @@ function writeRoutes(nodes: NodeAdmission): Route[] {
         },
       },
       codes: ['node_not_found', 'node_in_use', 'revision_mismatch', 'header_invalid'],
-      success: { status: 200, description: 'Deleted; the last stored record.', schema: NODE },
+      success: { status: 200, description: 'Deleted; the last stored record.', answer: nodeWritten },
       handle: (request) => {
         const force = booleanParameter(request.query, 'force');
         if (isRejection(force)) return force;
@@ -184,7 +193,7 @@ function writeRoutes(nodes: NodeAdmission): Route[] {
       tenant: 'platform',
       body: { shape: claimBody },
       codes: ['node_not_found', 'tenant_not_found', 'node_in_use'],
-      success: { status: 200, description: 'The node with its claims.', schema: NODE },
+      success: { status: 200, description: 'The node with its claims.', answer: nodeWritten },
       handle: async (request) =>
         plainReply(
           await addClaim(nodes, request.caller, nameOf(request), request.body as Draft<typeof claimBody>),
@@ -208,7 +217,7 @@ function writeRoutes(nodes: NodeAdmission): Route[] {
       success: {
         status: 200,
         description: 'Released; the node goes to the second claimant, or ends with its last claim.',
-        schema: { type: 'object' },
+        answer: claimReleased,
       },
       handle: (request) =>
         guardedReply(
@@ -229,7 +238,7 @@ function regionsRoute({ admission }: NodeAdmission): Route {
     permission: 'read',
     tenant: 'credential',
     codes: [],
-    success: { status: 200, description: 'Enforcement and regions.', schema: { type: 'object' } },
+    success: { status: 200, description: 'Enforcement and regions.', answer: regions },
     handle: () => ({
       status: 200,
       body: { enforcement: admission.residency.enforcement, regions: admission.residency.regions },

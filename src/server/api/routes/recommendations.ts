@@ -1,3 +1,5 @@
+import { recommendation, volumeWritten } from '../../../core/contract/answers/volume.ts';
+import { listOf } from '../../../core/contract/answers/words.ts';
 import type { Draft } from '../../../core/contract/shape.ts';
 import { applyBody } from '../../../core/contract/volume-body.ts';
 import { RECOMMENDATION_PRIORITIES, RECOMMENDATION_TYPES } from '../../../core/model/recommendation.ts';
@@ -58,7 +60,7 @@ export function recommendationRoutes(recommendations: RecommendationAdmission): 
       success: {
         status: 200,
         description: 'Recommendations; the next page is in the Link header.',
-        schema: { type: 'array', items: { $ref: '#/components/schemas/Recommendation' } },
+        answer: listOf(recommendation),
       },
       handle: whileEnabled(volumes, (request) => list(recommendations, request)),
     }),
@@ -84,7 +86,7 @@ export function recommendationRoutes(recommendations: RecommendationAdmission): 
       success: {
         status: 200,
         description: 'The volume as it is wanted now.',
-        schema: { $ref: '#/components/schemas/Volume' },
+        answer: volumeWritten,
       },
       handle: whileEnabled(volumes, async ({ caller, params, body }) => {
         const sent = body as Draft<typeof applyBody> | undefined;

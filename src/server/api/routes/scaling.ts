@@ -1,3 +1,4 @@
+import { scalingPolicy, scalingPolicyWritten } from '../../../core/contract/answers/deployment.ts';
 import { type ScalingPolicyDraft, scalingPolicyBody } from '../../../core/contract/scaling-policy-body.ts';
 import type { TenantId } from '../../../core/model/ids.ts';
 import type { ScalingView } from '../../../core/model/scaling.ts';
@@ -22,7 +23,6 @@ export type ScalingViews = (
 ) => Promise<ScalingView | undefined> | ScalingView | undefined;
 
 const PATH = '/api/v1/deployments/{name}/scaling-policy';
-const WRITTEN = { $ref: '#/components/schemas/ScalingPolicyWritten' } as const;
 
 async function read({ store, params }: RouteRequest, views: ScalingViews): Promise<Reply> {
   const nameOrId = params['name'] ?? '';
@@ -52,7 +52,7 @@ export function scalingRoutes(admission: Admission, views: ScalingViews): Route[
       success: {
         status: 200,
         description: 'The policy; its status is null until the control plane has looked.',
-        schema: { $ref: '#/components/schemas/ScalingPolicy' },
+        answer: scalingPolicy,
       },
       handle: (request) => read(request, views),
     }),
@@ -63,7 +63,12 @@ export function scalingRoutes(admission: Admission, views: ScalingViews): Route[
       permission: 'deploy',
       body: { shape: scalingPolicyBody },
       codes: ['deployment_not_found', 'scaling_policy_invalid', 'revision_mismatch', 'header_invalid'],
-      success: { status: 200, description: 'Stored (201 when there was none).', schema: WRITTEN },
+      success: {
+        status: 200,
+        description: 'Stored.',
+        answer: scalingPolicyWritten,
+        also: { 201: 'There was none.' },
+      },
       handle: async ({ headers, caller, params, body }) => {
         const ifMatch = parseIfMatch(headers['if-match']);
         if (isRejection(ifMatch)) return ifMatch;
@@ -77,7 +82,7 @@ export function scalingRoutes(admission: Admission, views: ScalingViews): Route[
       summary: 'Delete the scaling policy of a deployment; its number of instances stays',
       permission: 'deploy',
       codes: ['deployment_not_found', 'scaling_policy_not_found', 'revision_mismatch', 'header_invalid'],
-      success: { status: 200, description: 'Deleted; the last stored policy.', schema: WRITTEN },
+      success: { status: 200, description: 'Deleted; the last stored policy.', answer: scalingPolicyWritten },
       handle: async ({ headers, caller, params }) => {
         const ifMatch = parseIfMatch(headers['if-match']);
         if (isRejection(ifMatch)) return ifMatch;

@@ -1,3 +1,13 @@
+import { deploymentWritten } from '../../../core/contract/answers/deployment.ts';
+import {
+  credentialHooked,
+  credentialRotated,
+  referencedSecret,
+  secret,
+  secretConsumer,
+  secretWritten,
+} from '../../../core/contract/answers/secret.ts';
+import { listOf } from '../../../core/contract/answers/words.ts';
 import type { SecretWriteDraft } from '../../../core/contract/secret-draft.ts';
 import type { Draft } from '../../../core/contract/shape.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
@@ -108,7 +118,7 @@ export function secretRoutes(admission: Admission): Route[] {
       success: {
         status: 200,
         description: 'Referenced paths, by name.',
-        schema: { type: 'array', items: { $ref: '#/components/schemas/Secret' } },
+        answer: listOf(referencedSecret),
       },
       handle: (request) => listReferenced(admission, request),
     }),
@@ -123,7 +133,7 @@ export function secretRoutes(admission: Admission): Route[] {
       success: {
         status: 200,
         description: 'Consumers.',
-        schema: { type: 'array', items: { type: 'object' } },
+        answer: listOf(secretConsumer),
       },
       handle: ({ store, params }) => {
         const name = params['name'] ?? '';
@@ -146,8 +156,9 @@ export function secretRoutes(admission: Admission): Route[] {
       codes: [...WRITE_CODES, 'secret_rotation_in_progress', 'anchored_secret_overwritten'],
       success: {
         status: 200,
-        description: 'Metadata only: path, keys, version. 201 when the document is new.',
-        schema: { $ref: '#/components/schemas/Secret' },
+        description: 'Metadata only: path, keys, version.',
+        answer: secretWritten,
+        also: { 201: 'The document is new.' },
       },
       handle: (request) =>
         guardedReply(
@@ -182,7 +193,7 @@ export function secretRoutes(admission: Admission): Route[] {
       success: {
         status: 200,
         description: 'Keys and versions, never values.',
-        schema: { $ref: '#/components/schemas/Secret' },
+        answer: secret,
       },
       handle: async (request) =>
         versionReply(await readSecretMetadata(admission, request.caller, pathOf(request))),
@@ -207,7 +218,7 @@ export function secretRoutes(admission: Admission): Route[] {
         status: 200,
         description:
           'The phase, the version in service and the deployments that were moved; with `hook`, what the phase waits for.',
-        schema: { $ref: '#/components/schemas/CredentialRotated' },
+        answer: credentialRotated,
       },
       handle: async (request) =>
         writeReply(
@@ -241,7 +252,7 @@ export function secretRoutes(admission: Admission): Route[] {
       success: {
         status: 200,
         description: 'The hooks as stored.',
-        schema: { $ref: '#/components/schemas/CredentialHooked' },
+        answer: credentialHooked,
       },
       handle: (request) =>
         guardedReply(
@@ -276,7 +287,7 @@ export function secretRoutes(admission: Admission): Route[] {
       success: {
         status: 200,
         description: 'The deployment, with the rotation in its status.',
-        schema: { $ref: '#/components/schemas/DeploymentWritten' },
+        answer: deploymentWritten,
       },
       handle: async ({ caller, params, body }) =>
         writeReply(

@@ -1,3 +1,5 @@
+import type { Answer } from '../../../core/contract/shape.ts';
+import { session, sessionEnded } from '../../../core/contract/answers/access.ts';
 import { PERMISSIONS } from '../../../core/model/permission.ts';
 import { isRejection, reject } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
@@ -14,10 +16,8 @@ import { closeSession, openSession } from '../../admission/sessions.ts';
 import { RateLimiter } from '../rate-limit.ts';
 import { type Reply, type Route, type RouteRequest, route } from '../route.ts';
 
-const SESSION = { $ref: '#/components/schemas/Session' } as const;
-
 /** Who calls and what they may do; the dashboard shows only what would not be refused. */
-function whoCalls({ principal, tenant }: RouteRequest): Record<string, unknown> {
+function whoCalls({ principal, tenant }: RouteRequest): Answer<typeof session> {
   return {
     tokenId: principal.tokenId,
     role: principal.role,
@@ -88,7 +88,7 @@ export function sessionRoutes(
       permission: 'read',
       tenant: 'credential',
       codes: [],
-      success: { status: 201, description: 'Opened; the cookie is in Set-Cookie.', schema: SESSION },
+      success: { status: 201, description: 'Opened; the cookie is in Set-Cookie.', answer: session },
       handle: async (request) => {
         if (request.headers.authorization === undefined) return tokenRequired();
         const wait = signIns().retryAfterSeconds(request.principal.tokenId);
@@ -114,7 +114,7 @@ export function sessionRoutes(
       permission: 'read',
       tenant: 'credential',
       codes: [],
-      success: { status: 200, description: 'The caller.', schema: SESSION },
+      success: { status: 200, description: 'The caller.', answer: session },
       handle: current,
     }),
     route({
@@ -128,7 +128,7 @@ export function sessionRoutes(
       success: {
         status: 200,
         description: 'Ended; false when there was none.',
-        schema: { type: 'object', properties: { ended: { type: 'boolean' } } },
+        answer: sessionEnded,
       },
       handle: async (request) => {
         const id = idOf(request);

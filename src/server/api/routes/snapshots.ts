@@ -1,3 +1,5 @@
+import { snapshot } from '../../../core/contract/answers/volume.ts';
+import { listOf } from '../../../core/contract/answers/words.ts';
 import { received } from '../../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../../core/rejections/reject.ts';
 import { type VolumeAdmission, volumeNotFound } from '../../admission/volume-stored.ts';
@@ -28,7 +30,7 @@ export function snapshotRoutes(volumes: VolumeAdmission): Route[] {
       success: {
         status: 200,
         description: 'Snapshot records.',
-        schema: { type: 'array', items: { type: 'object' } },
+        answer: listOf(snapshot),
       },
       handle: whileEnabled(volumes, (request) => {
         const page = pageRequest(request.query);
@@ -57,7 +59,7 @@ export function snapshotRoutes(volumes: VolumeAdmission): Route[] {
       summary: 'Read a snapshot record',
       permission: 'read',
       codes: ['volume_binding_unavailable', 'volume_not_found', 'volume_snapshot_not_found'],
-      success: { status: 200, description: 'The snapshot.', schema: { type: 'object' } },
+      success: { status: 200, description: 'The snapshot.', answer: snapshot },
       handle: whileEnabled(
         volumes,
         (request) =>

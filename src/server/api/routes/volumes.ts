@@ -1,3 +1,5 @@
+import { volume, volumeWritten } from '../../../core/contract/answers/volume.ts';
+import { listOf } from '../../../core/contract/answers/words.ts';
 import { replicaBody, volumeBody, type VolumeDraft } from '../../../core/contract/volume-body.ts';
 import type { Draft } from '../../../core/contract/shape.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
@@ -16,7 +18,6 @@ import { booleanParameter, pageReply, pageRequest } from '../paging.ts';
 import { LIST_QUERY, type Reply, type Route, type RouteRequest, route } from '../route.ts';
 import { guardedReply, writeReply } from '../write-reply.ts';
 
-const VOLUME = { $ref: '#/components/schemas/Volume' } as const;
 const PATH = '/api/v1/dvm/volumes';
 
 /** Off: every route of volumes says so, whatever it is asked (decisions §7). */
@@ -81,7 +82,7 @@ function recordRoutes(volumes: VolumeAdmission): Route[] {
       success: {
         status: 200,
         description: 'Volumes; the next page is in the Link header.',
-        schema: { type: 'array', items: VOLUME },
+        answer: listOf(volume),
       },
       handle: whileEnabled(volumes, (request) => list(volumes, request)),
     }),
@@ -113,7 +114,7 @@ function recordRoutes(volumes: VolumeAdmission): Route[] {
       success: {
         status: 201,
         description: 'The volume; it can be mounted once it is Ready.',
-        schema: VOLUME,
+        answer: volumeWritten,
       },
       handle: whileEnabled(volumes, (request) => create(volumes, request)),
     }),
@@ -124,7 +125,7 @@ function recordRoutes(volumes: VolumeAdmission): Route[] {
       summary: 'Read one volume',
       permission: 'read',
       codes: ['volume_binding_unavailable', 'volume_not_found'],
-      success: { status: 200, description: 'The volume.', schema: VOLUME },
+      success: { status: 200, description: 'The volume.', answer: volume },
       handle: whileEnabled(volumes, (request) => read(volumes, request)),
     }),
     route({
@@ -137,7 +138,7 @@ function recordRoutes(volumes: VolumeAdmission): Route[] {
       success: {
         status: 200,
         description: 'Deleting; the record goes when every node has removed its bytes.',
-        schema: VOLUME,
+        answer: volumeWritten,
       },
       handle: whileEnabled(volumes, (request) => remove(volumes, request)),
     }),
@@ -166,7 +167,7 @@ function replicaRoutes(volumes: VolumeAdmission): Route[] {
       success: {
         status: 201,
         description: 'The volume; the copy is live when it has caught up.',
-        schema: VOLUME,
+        answer: volumeWritten,
       },
       handle: whileEnabled(volumes, async ({ caller, params, body }) =>
         writeReply(
@@ -186,7 +187,7 @@ function replicaRoutes(volumes: VolumeAdmission): Route[] {
         'revision_mismatch',
         'header_invalid',
       ],
-      success: { status: 200, description: 'The volume without the copy.', schema: VOLUME },
+      success: { status: 200, description: 'The volume without the copy.', answer: volumeWritten },
       handle: whileEnabled(volumes, (request) =>
         guardedReply(request, (ifMatch) =>
           removeReplica(

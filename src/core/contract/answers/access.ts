@@ -1,0 +1,66 @@
+import { shape } from '../shape.ts';
+import { ROLES } from '../../model/tenant.ts';
+import { announced, integer, number, optional, revision, text, texts, time, flag } from './words.ts';
+
+const quota = shape({
+  type: 'object',
+  named: 'Quota',
+  description: 'What is absent has no limit.',
+  fields: { containers: optional(integer), cpu: optional(number), memoryBytes: optional(integer) },
+});
+
+const tenantFields = { id: text, slug: text, name: text, createdAt: time, quota } as const;
+
+export const tenant = shape({ type: 'object', named: 'Tenant', fields: tenantFields });
+
+export const tenantWritten = shape({
+  type: 'object',
+  named: 'TenantWritten',
+  fields: { ...tenantFields, revision, ...announced },
+});
+
+const tokenFields = {
+  id: text,
+  kind: { type: 'string', values: ['pat', 'join', 'node'] },
+  tenantId: text,
+  role: { type: 'string', values: ROLES },
+  name: text,
+  createdAt: time,
+  createdBy: text,
+  expiresAt: optional(time),
+  revokedAt: optional(time),
+  nodeName: { ...text, optional: true, description: 'Of a token of a node, or of one that enrols a node.' },
+} as const;
+
+export const token = shape({ type: 'object', named: 'Token', fields: tokenFields });
+
+export const tokenWritten = shape({
+  type: 'object',
+  named: 'TokenWritten',
+  fields: {
+    ...tokenFields,
+    token: { ...text, optional: true, description: 'Only in the answer that created it.' },
+    revision,
+    ...announced,
+  },
+});
+
+export const session = shape({
+  type: 'object',
+  named: 'Session',
+  description: 'Who calls, for which tenant, and what the role permits.',
+  fields: {
+    tokenId: text,
+    role: { type: 'string', values: ROLES },
+    permissions: texts,
+    tenant: { type: 'object', fields: { id: text, slug: text, name: text } },
+    expiresAt: { ...time, optional: true, description: 'Of a session.' },
+    csrfToken: {
+      ...text,
+      optional: true,
+      description: 'Of a session: to be sent as X-CSRF-Token with every write.',
+    },
+  },
+});
+
+export const sessionEnded = shape({ type: 'object', named: 'SessionEnded', fields: { ended: flag } });

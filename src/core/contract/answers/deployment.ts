@@ -1,0 +1,217 @@
+import { shape } from '../shape.ts';
+import { placementPlan } from './placement.ts';
+import {
+  announced,
+  flag,
+  freeMap,
+  imageDigest,
+  integer,
+  listOf,
+  nullable,
+  number,
+  optional,
+  revision,
+  text,
+  textMap,
+  time,
+} from './words.ts';
+import { deploymentSpec, deploymentSpecFields } from './workload.ts';
+
+/** What the server owns of a workload. */
+export const ownedFields = {
+  id: text,
+  tenantId: text,
+  revision,
+  specHash: text,
+  imageDigest,
+  createdAt: time,
+  updatedAt: time,
+  storedLabels: textMap,
+} as const;
+
+const counts = { placed: integer, running: integer, healthy: integer } as const;
+
+const deploymentStatus = shape({
+  type: 'object',
+  named: 'DeploymentStatus',
+  fields: {
+    phase: {
+      type: 'string',
+      values: ['Pending', 'Waiting', 'Progressing', 'Running', 'Degraded', 'Stopped'],
+    },
+    since: { ...time, optional: true, description: 'When the phase was entered.' },
+    message: text,
+    desired: integer,
+    ...counts,
+    updated: integer,
+    secretsVersion: integer,
+    rotation: {
+      type: 'object',
+      fields: {
+        phase: nullable({ type: 'string', values: ['stage', 'promote', 'retire', 'abort'] }),
+        next: { type: 'string', values: ['stage', 'promote', 'retire'] },
+        delivered: {
+          type: 'map',
+          optional: true,
+          description: 'By path, while it lasts: the versions that containers are given.',
+          items: {
+            type: 'object',
+            fields: { current: integer, next: optional(integer), previous: optional(integer) },
+          },
+        },
+      },
+    },
+    canary: {
+      type: 'object',
+      optional: true,
+      description: 'While one runs; its instances are in no other count.',
+      fields: {
+        image: text,
+        imageDigest,
+        specHash: text,
+        replicas: integer,
+        ...counts,
+        message: text,
+        createdAt: time,
+      },
+    },
+    instances: listOf({
+      type: 'object',
+      fields: {
+        id: text,
+        nodeId: text,
+        specHash: text,
+        state: text,
+        health: optional(text),
+        message: optional(text),
+        canary: optional(flag),
+      },
+    }),
+  },
+});
+
+const deploymentFields = { ...deploymentSpecFields, ...ownedFields, status: deploymentStatus } as const;
+
+export const deployment = shape({
+  type: 'object',
+  named: 'Deployment',
+  description: 'The stored description, with what the server owns.',
+  fields: deploymentFields,
+});
+
+export const deploymentWritten = shape({
+  type: 'object',
+  named: 'DeploymentWritten',
+  fields: { ...deploymentFields, ...announced, plan: optional(placementPlan) },
+});
+
+const policyFields = {
+  deployment: text,
+  minReplicas: integer,
+  maxReplicas: integer,
+  targetCpuPercent: number,
+  cooldown: text,
+  createdAt: time,
+  updatedAt: time,
+  revision,
+} as const;
+
+export const scalingPolicy = shape({
+  type: 'object',
+  named: 'ScalingPolicy',
+  fields: {
+    ...policyFields,
+    status: {
+      type: 'object',
+      nullable: true,
+      description: 'Null until the control plane has looked.',
+      fields: {
+        state: { type: 'string', values: ['active', 'paused'] },
+        message: text,
+        replicas: integer,
+        cpuPercent: optional(number),
+        measured: integer,
+      },
+    },
+  },
+});
+
+export const scalingPolicyWritten = shape({
+  type: 'object',
+  named: 'ScalingPolicyWritten',
+  fields: { ...policyFields, ...announced },
+});
+
+const canaryFields = {
+  deployment: text,
+  image: text,
+  imageDigest,
+  replicas: integer,
+  specHash: text,
+  stableSpecHash: text,
+  createdAt: time,
+  createdBy: text,
+  status: { type: 'object', fields: { ...counts, message: text } },
+  spec: deploymentSpec,
+  revision,
+} as const;
+
+export const canary = shape({ type: 'object', named: 'Canary', fields: canaryFields });
+
+export const canaryWritten = shape({
+  type: 'object',
+  named: 'CanaryWritten',
+  fields: { ...canaryFields, ...announced },
+});
+
+export const instance = shape({
+  type: 'object',
+  named: 'Instance',
+  description: 'As it is wanted, and as the agent of its node last saw it.',
+  fields: {
+    id: text,
+    deployment: text,
+    nodeId: text,
+    specHash: text,
+    secretsVersion: integer,
+    wanted: { type: 'string', values: ['run', 'stop'] },
+    canary: optional(flag),
+    attempt: integer,
+    createdAt: time,
+    state: text,
+    health: { type: 'string', optional: true, values: ['starting', 'healthy', 'unhealthy'] },
+    reason: optional(text),
+    message: optional(text),
+    containerId: optional(text),
+    containerName: optional(text),
+    observedSpecHash: optional(text),
+    observedSecretsVersion: optional(integer),
+    exitCode: optional(integer),
+    restarts: optional(integer),
+    startedAt: { ...text, optional: true, description: 'By the clock of the node.' },
+    healthySince: { ...text, optional: true, description: 'By the clock of the node.' },
+    ports: optional(listOf({ type: 'object', fields: { container: integer, host: integer } })),
+    usage: {
+      type: 'object',
+      optional: true,
+      description: 'What the agent measured last; per cent of one core.',
+      fields: { cpuPercent: number, memoryBytes: integer },
+    },
+  },
+});
+
+export const execution = shape({
+  type: 'object',
+  named: 'Execution',
+  fields: {
+    exitCode: { ...nullable(integer), description: 'Null when the command was ended.' },
+    stdout: text,
+    stderr: text,
+    truncated: optional(flag),
+    timedOut: optional(flag),
+    instance: optional(text),
+  },
+});
+
+/** As the agent of a node describes it: what Berth did not start may be in any state. */
+export const container = shape({ ...freeMap, named: 'Container' });

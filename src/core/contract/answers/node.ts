@@ -1,0 +1,85 @@
+import { shape } from '../shape.ts';
+import { drainFields } from './placement.ts';
+import {
+  allOptional,
+  announced,
+  flag,
+  integer,
+  nullable,
+  number,
+  optional,
+  text,
+  textMap,
+  texts,
+  time,
+} from './words.ts';
+
+const capacity = shape({ type: 'object', fields: { cpu: number, memoryBytes: integer } });
+
+const nodeFields = {
+  id: text,
+  name: text,
+  tenantId: text,
+  claims: texts,
+  status: { type: 'string', values: ['ready', 'failed'] },
+  schedulable: flag,
+  draining: optional(flag),
+  controlPlane: flag,
+  labels: textMap,
+  capacity,
+  requested: capacity,
+  engine: { type: 'object', fields: { kind: text, version: text } },
+  platform: text,
+  agentVersion: text,
+  volumeEngines: { ...texts, description: 'What can keep volumes there, best first.' },
+  features: { ...texts, description: 'What its agent can do beyond the first release.' },
+  lastSeenAt: nullable(time),
+} as const;
+
+export const node = shape({ type: 'object', named: 'Node', fields: nodeFields });
+
+export const nodeWritten = shape({
+  type: 'object',
+  named: 'NodeWritten',
+  fields: { ...nodeFields, ...announced },
+});
+
+export const nodeEnrolled = shape({
+  type: 'object',
+  named: 'NodeEnrolled',
+  fields: { ...nodeFields, nodeToken: { ...text, description: 'Only in this answer.' }, ...announced },
+});
+
+export const nodeMode = shape({
+  type: 'object',
+  named: 'NodeMode',
+  description: 'With movable and blocked instances when it was drained.',
+  fields: { ...nodeFields, ...allOptional(drainFields), ...announced },
+});
+
+export const claimReleased = shape({
+  type: 'object',
+  named: 'ClaimReleased',
+  fields: { name: text, tenantId: text, released: flag, deleted: flag, ...announced },
+});
+
+const joinTokenFields = {
+  id: text,
+  nodeName: optional(text),
+  createdAt: time,
+  createdBy: text,
+  expiresAt: optional(time),
+} as const;
+
+export const joinToken = shape({ type: 'object', named: 'JoinToken', fields: joinTokenFields });
+
+export const joinTokenCreated = shape({
+  type: 'object',
+  named: 'JoinTokenCreated',
+  fields: {
+    ...joinTokenFields,
+    token: { ...text, description: 'Only in this answer.' },
+    command: { ...text, description: 'The line to paste on the host.' },
+    ...announced,
+  },
+});

@@ -1,0 +1,94 @@
+import { shape } from '../shape.ts';
+import { flag, free, freeMap, integer, listOf, optional, text, texts, warnings } from './words.ts';
+
+const reason = shape({
+  type: 'object',
+  named: 'PlacementReason',
+  description: 'Why a node cannot take it.',
+  fields: { filter: text, code: text, required: text, reported: text, message: text },
+});
+
+const refusedNode = shape({
+  type: 'object',
+  fields: { node: text, reasons: listOf(reason) },
+});
+
+const chosen = shape({ type: 'object', fields: { node: text, why: text } });
+
+export const fieldChange = shape({
+  type: 'object',
+  named: 'FieldChange',
+  fields: { field: text, from: free, to: free },
+});
+
+/** What a dry run would do. */
+export const placementPlan = shape({
+  type: 'object',
+  named: 'PlacementPlan',
+  fields: {
+    instances: { ...listOf(chosen), description: 'One entry per new instance that has a place.' },
+    unplaced: {
+      type: 'object',
+      optional: true,
+      description: 'New instances without a place, and every node with every reason.',
+      fields: { count: integer, summary: text, nodes: listOf(refusedNode) },
+    },
+    waitingFor: texts,
+    diff: optional(listOf(fieldChange)),
+  },
+});
+
+export const explanation = shape({
+  type: 'object',
+  named: 'Explanation',
+  fields: {
+    deployment: text,
+    instances: listOf({ type: 'object', fields: { id: text, node: text, current: flag } }),
+    nodes: listOf({
+      type: 'object',
+      fields: {
+        node: text,
+        fits: flag,
+        outcomes: listOf({
+          type: 'object',
+          fields: { filter: text, passed: flag, required: text, reported: text },
+        }),
+        reasons: listOf(reason),
+      },
+    }),
+    chosen: optional(chosen),
+    pin: {
+      type: 'object',
+      optional: true,
+      description: 'nodeId alone keeps it from a node, and no node fits.',
+      fields: {
+        nodeId: text,
+        fitWithout: texts,
+        message: text,
+        clearedBy: { type: 'object', fields: { method: text, path: text, body: optional(freeMap) } },
+      },
+    },
+    summary: text,
+    waitingFor: texts,
+    misplaced: listOf({ type: 'object', fields: { id: text, node: text, reasons: listOf(reason) } }),
+    warnings,
+  },
+});
+
+/** Where the instances of a drained node go. */
+export const drainFields = {
+  movable: listOf({ type: 'object', fields: { instance: text, deployment: text, to: text } }),
+  blocked: listOf({
+    type: 'object',
+    fields: { instance: text, deployment: text, why: text, nodes: listOf(refusedNode) },
+  }),
+} as const;
+
+export const regions = shape({
+  type: 'object',
+  named: 'Regions',
+  fields: {
+    enforcement: flag,
+    regions: listOf({ type: 'object', fields: { name: text, countries: texts } }),
+  },
+});

@@ -1,0 +1,91 @@
+import { shape } from '../shape.ts';
+import { flag, integer, listOf, number, optional, text, textMap, texts } from './words.ts';
+
+const amounts = shape({
+  type: 'object',
+  fields: { cpu: optional(number), memory: optional(text) },
+});
+
+/** What deployments and jobs have in common, as it is stored. */
+export const workloadFields = {
+  name: text,
+  image: text,
+  command: optional(texts),
+  user: optional(text),
+  readOnlyRootFilesystem: optional(flag),
+  capabilities: { type: 'object', optional: true, fields: { drop: optional(texts) } },
+  environment: optional(textMap),
+  secrets: listOf({
+    type: 'object',
+    fields: { name: text, vault_path: text, anchor: text, rotation: { type: 'string', values: ['restart'] } },
+  }),
+  composedEnvironment: optional(textMap),
+  volumes: optional(listOf({ type: 'object', fields: { volumeId: text, mountPath: text, readOnly: flag } })),
+  placement: {
+    type: 'object',
+    optional: true,
+    fields: {
+      residency: {
+        type: 'object',
+        optional: true,
+        fields: { country: optional(text), region: optional(text), blockedCountries: optional(texts) },
+      },
+      constraints: optional(textMap),
+      antiAffinity: optional(texts),
+    },
+  },
+  resources: {
+    type: 'object',
+    optional: true,
+    fields: { requests: optional(amounts), limits: optional(amounts) },
+  },
+  nodeId: optional(text),
+  labels: optional(textMap),
+} as const;
+
+export const deploymentSpecFields = {
+  kind: { type: 'string', values: ['Deployment'] },
+  ...workloadFields,
+  replicas: integer,
+  secretsVersion: integer,
+  healthCheck: {
+    type: 'object',
+    optional: true,
+    fields: {
+      type: { type: 'string', values: ['exec'] },
+      command: texts,
+      interval: optional(text),
+      timeout: optional(text),
+      retries: optional(integer),
+      startPeriod: optional(text),
+    },
+  },
+  dependsOn: { type: 'map', optional: true, items: { type: 'string', values: ['healthy', 'started'] } },
+  ports: optional(listOf({ type: 'object', fields: { container: integer, host: optional(integer) } })),
+  ingress: { type: 'object', optional: true, fields: { host: text, port: integer } },
+  update: {
+    type: 'object',
+    optional: true,
+    fields: {
+      maxSurge: optional(integer),
+      maxUnavailable: optional(integer),
+      progressDeadline: optional(text),
+      onFailure: { type: 'string', optional: true, values: ['rollback', 'leave'] },
+    },
+  },
+} as const;
+
+export const deploymentSpec = shape({
+  type: 'object',
+  named: 'DeploymentSpec',
+  description: 'As it is stored: references to secrets, never material.',
+  fields: deploymentSpecFields,
+});
+
+export const jobSpecFields = {
+  kind: { type: 'string', values: ['Job'] },
+  ...workloadFields,
+  schedule: optional(text),
+  timeout: optional(text),
+  retries: optional(integer),
+} as const;
