@@ -25,7 +25,7 @@ const KILL_MS = 30_000;
 const STOPS = inTier({ usual: 1, long: 5 });
 /** An owner is stopped at least for so long, and in any case until another one has done its work. */
 const STOPPED_MS = inTier({ usual: 0, long: 15_000 });
-const PAIRS = 1000;
+const PAIRS = inTier({ usual: 400, long: 1000 });
 const TAKEOVER_LIMIT_MS = 10_000;
 const NODES = 3;
 const SHARDS = 64;
