@@ -130,6 +130,7 @@ export class Agent {
       containerOf: (id) => this.#containerOf(id),
       networkContainers: (name) => this.#networks.containers(name),
       send,
+      queuedBytes: () => this.#session.bufferedBytes,
       measureVolume: (id) => this.#volumes.measureNow(id),
       receive: (operation, aborted) => this.#volumes.receive(operation, aborted),
       log,

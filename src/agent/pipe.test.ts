@@ -64,4 +64,24 @@ describe('a pipe', () => {
     await next;
     expect(sent).toHaveLength(2);
   });
+
+  it('waits while what matters more would be queued behind it, and has a window of its own', async () => {
+    const sent: Payload[] = [];
+    let crowded = true;
+    const pipe = new Pipe((payload) => void sent.push(payload), {
+      windowBytes: CREDIT / 2,
+      isCrowded: () => crowded,
+    });
+    const first = pipe.write({ text: 'x'.repeat(CREDIT / 2) });
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    expect(sent).toHaveLength(0);
+    crowded = false;
+    await first;
+    const second = pipe.write({ text: 'x' });
+    await Promise.resolve();
+    expect(sent).toHaveLength(1);
+    pipe.grant(1);
+    await second;
+    expect(sent).toHaveLength(2);
+  });
 });

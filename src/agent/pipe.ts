@@ -1,10 +1,18 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { StreamData } from '../core/contract/agent-protocol.ts';
 
 export type Payload = Omit<StreamData, 'type' | 'streamId'>;
 
-const INITIAL_CREDIT_BYTES = 256 * 1024;
+const WINDOW_BYTES = 256 * 1024;
 const CHUNK_BYTES = 32 * 1024;
 const GATHER_MS = 20;
+const CROWDED_MS = 10;
+
+export interface PipeOptions {
+  readonly windowBytes: number;
+  /** What matters more would be queued behind it. */
+  readonly isCrowded: () => boolean;
+}
 
 /**
  * The sending end of one stream. No more is in flight than the reader granted; a `write` waits for credit, and with it the
@@ -14,15 +22,20 @@ const GATHER_MS = 20;
 export class Pipe {
   readonly #send: (payload: Payload) => void;
   readonly #end = new AbortController();
-  #credit = INITIAL_CREDIT_BYTES;
+  readonly #windowBytes: number;
+  readonly #isCrowded: () => boolean;
+  #credit: number;
   #waiting: (() => void) | undefined;
   #gathered = '';
   #channel: StreamData['channel'];
   #timer: NodeJS.Timeout | undefined;
   #flushing: Promise<void> = Promise.resolve();
 
-  constructor(send: (payload: Payload) => void) {
+  constructor(send: (payload: Payload) => void, options: Partial<PipeOptions> = {}) {
     this.#send = send;
+    this.#windowBytes = options.windowBytes ?? WINDOW_BYTES;
+    this.#credit = this.#windowBytes;
+    this.#isCrowded = options.isCrowded ?? (() => false);
   }
 
   get signal(): AbortSignal {
@@ -36,17 +49,18 @@ export class Pipe {
   }
 
   grant(bytes: number): void {
-    this.#credit = Math.min(this.#credit + bytes, INITIAL_CREDIT_BYTES);
+    this.#credit = Math.min(this.#credit + bytes, this.#windowBytes);
     this.#waiting?.();
   }
 
   async write(payload: Payload): Promise<void> {
     const bytes = sizeOf(payload);
     // Readers give credit back in pieces, so all of it may never be there at once: a large value goes at half of it.
-    const needed = Math.min(bytes, INITIAL_CREDIT_BYTES / 2);
+    const needed = Math.min(bytes, this.#windowBytes / 2);
     while (this.#credit < needed && !this.signal.aborted) {
       await new Promise<void>((resolve) => (this.#waiting = resolve));
     }
+    while (this.#isCrowded() && !this.signal.aborted) await pause(CROWDED_MS);
     this.signal.throwIfAborted();
     this.#credit -= bytes;
     this.#send(payload);

@@ -6,6 +6,13 @@ import type {
   StreamRequest,
   VolumeMeasurement,
 } from '../core/contract/agent-protocol.ts';
+import {
+  budgetUsedUp,
+  purposeOf,
+  servedByAgent,
+  STREAM_BUDGETS,
+  type StreamPurpose,
+} from '../core/contract/stream-budgets.ts';
 import type { ContainerSummary } from './engine/container.ts';
 import type { Engine } from './engine/engine.ts';
 import { ExecTimeoutError } from './engine/errors.ts';
@@ -15,7 +22,6 @@ import { type Payload, Pipe } from './pipe.ts';
 import { cpuPercent } from './usage.ts';
 import { CopyRefusedError } from './volumes/volumes.ts';
 
-const MAX_STREAMS = 32;
 const CONTAINERS_BYTES = 32 * 1024;
 const LONGEST_EXEC_MS = 3_600_000;
 
@@ -25,16 +31,18 @@ export interface StreamSource {
   readonly containerOf: (instanceId: string) => string | undefined;
   readonly networkContainers: (name: string) => Promise<readonly string[]>;
   readonly send: (message: AgentMessage) => boolean;
+  /** What was sent and has not left the machine. */
+  readonly queuedBytes: () => number;
   readonly measureVolume: (volumeId: string) => Promise<VolumeMeasurement>;
   /** Takes in a copy of a volume. */
   readonly receive: (operation: Operation<'volume-receive'>, signal: AbortSignal) => Promise<void>;
   readonly log: Log;
 }
 
-/** The questions of people, answered over the session: a bounded number at once, none faster than its reader. */
+/** The questions of people, answered over the session: a bounded number of each purpose at once, none faster than its reader. */
 export class Streams {
   readonly #source: StreamSource;
-  readonly #open = new Map<string, Pipe>();
+  readonly #open = new Map<string, { readonly pipe: Pipe; readonly purpose: StreamPurpose }>();
 
   constructor(source: StreamSource) {
     this.#source = source;
@@ -43,14 +51,26 @@ export class Streams {
   open({ streamId, operation }: StreamRequest): void {
     const { send } = this.#source;
     if (this.#open.has(streamId)) return;
-    if (this.#open.size >= MAX_STREAMS) {
-      const message = `this node serves at most ${MAX_STREAMS} streams at once`;
+    const purpose = purposeOf(operation);
+    const most = servedByAgent(purpose);
+    if (this.#openFor(purpose) >= most) {
+      const message = budgetUsedUp(purpose, most);
       send({ type: 'end', streamId, error: { reason: 'too_many_streams', message } });
       return;
     }
-    const pipe = new Pipe((payload) => void send({ type: 'data', streamId, ...payload }));
-    this.#open.set(streamId, pipe);
+    const { windowBytes, queuedBytes } = STREAM_BUDGETS[purpose];
+    const pipe = new Pipe((payload) => void send({ type: 'data', streamId, ...payload }), {
+      windowBytes,
+      isCrowded: () => this.#source.queuedBytes() > queuedBytes,
+    });
+    this.#open.set(streamId, { pipe, purpose });
     void this.#answer(streamId, operation, pipe);
+  }
+
+  #openFor(purpose: StreamPurpose): number {
+    let count = 0;
+    for (const one of this.#open.values()) if (one.purpose === purpose) count += 1;
+    return count;
   }
 
   async #answer(streamId: string, operation: StreamOperation, pipe: Pipe): Promise<void> {
@@ -65,16 +85,16 @@ export class Streams {
   }
 
   credit(streamId: string, bytes: number): void {
-    this.#open.get(streamId)?.grant(bytes);
+    this.#open.get(streamId)?.pipe.grant(bytes);
   }
 
   cancel(streamId: string): void {
-    this.#open.get(streamId)?.abort();
+    this.#open.get(streamId)?.pipe.abort();
   }
 
   /** The session is gone, and with it every reader. */
   end(): void {
-    for (const pipe of this.#open.values()) pipe.abort();
+    for (const { pipe } of this.#open.values()) pipe.abort();
   }
 
   async #receive(operation: Operation<'volume-receive'>, pipe: Pipe): Promise<void> {

@@ -129,7 +129,8 @@ export class JobLogs {
 
   async #read(session: AgentSession, { id }: InstanceRecord): Promise<JobLog> {
     const tail = new LogTail(JOB_LOG_BYTES);
-    const stream = session.stream({ kind: 'logs', instanceId: id, follow: false, tail: MAX_LINES });
+    const operation = { kind: 'logs', instanceId: id, follow: false, tail: MAX_LINES } as const;
+    const stream = session.stream(operation, 'kept logs');
     const timer = setTimeout(() => stream.cancel('late', 'the log took too long to read'), READ_MS);
     try {
       for await (const { text, base64 } of stream)

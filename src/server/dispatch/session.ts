@@ -1,5 +1,6 @@
 import { WebSocket } from 'ws';
 import type { ServerMessage, StreamOperation } from '../../core/contract/agent-protocol.ts';
+import type { StreamPurpose } from '../../core/contract/stream-budgets.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { Clock } from '../clock.ts';
 import { MessageRate } from './message-rate.ts';
@@ -92,8 +93,8 @@ export class AgentSession {
     });
   }
 
-  stream(operation: StreamOperation): AgentStream {
-    return this.streams.open(operation, (message) => this.send(message));
+  stream(operation: StreamOperation, purpose?: StreamPurpose): AgentStream {
+    return this.streams.open(operation, (message) => this.send(message), purpose);
   }
 
   farewell(code: string, message: string, retry: boolean): void {

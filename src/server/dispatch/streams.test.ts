@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { ServerMessage } from '../../core/contract/agent-protocol.ts';
+import type { ServerMessage, StreamOperation } from '../../core/contract/agent-protocol.ts';
+import type { StreamPurpose } from '../../core/contract/stream-budgets.ts';
 import { AgentStreams } from './streams.ts';
 
 function opened(answers = true) {
@@ -46,11 +47,11 @@ describe('streams', () => {
   it('fail when the agent is away, when it has too many, and when the session ends', async () => {
     expect(opened(false).open().end).toMatchObject({ error: { reason: 'agent_unreachable' } });
     const { streams, open } = opened();
-    const all = Array.from({ length: 65 }, open);
-    expect(all[64]?.end).toMatchObject({ error: { reason: 'too_many_streams' } });
-    expect(all[63]?.end).toBeUndefined();
+    const all = Array.from({ length: 17 }, open);
+    expect(all[16]?.end).toMatchObject({ error: { reason: 'too_many_streams' } });
+    expect(all[15]?.end).toBeUndefined();
     streams.closeAll();
-    expect(all[63]?.end).toMatchObject({ error: { reason: 'agent_unreachable' } });
+    expect(all[15]?.end).toMatchObject({ error: { reason: 'agent_unreachable' } });
     for await (const _item of all[0] ?? []) throw new Error('nothing was sent');
   });
 
@@ -61,5 +62,22 @@ describe('streams', () => {
       streams.data({ type: 'data', streamId: 's1', text: 'x'.repeat(256 * 1024) });
     expect(stream.end).toMatchObject({ error: { reason: 'protocol_violated' } });
     expect(sent.at(-1)).toEqual({ type: 'cancel', streamId: 's1' });
+  });
+
+  it('of one purpose leave those of the others alone, and make room when they end', () => {
+    const streams = new AgentStreams();
+    const ask = (operation: StreamOperation, purpose?: StreamPurpose) =>
+      streams.open(operation, () => true, purpose).end?.error?.message;
+    const follow = { kind: 'logs', instanceId: 'ins_1', follow: true } as const;
+    const read = { ...follow, follow: false };
+    const followed = Array.from({ length: 24 }, () => streams.open(follow, () => true));
+    expect(ask(follow)).toContain('at most 24 followed logs');
+    for (let count = 0; count < 16; count += 1) ask(read);
+    expect(ask(read)).toContain('at most 16 logs');
+    expect(ask(read, 'kept logs')).toBeUndefined();
+    expect(ask({ kind: 'exec', instanceId: 'ins_1', command: ['true'], timeoutMs: 1000 })).toBeUndefined();
+    expect(ask({ kind: 'containers' })).toBeUndefined();
+    followed[0]?.cancel();
+    expect(ask(follow)).toBeUndefined();
   });
 });

@@ -4,14 +4,19 @@ import type {
   StreamEnd,
   StreamOperation,
 } from '../../core/contract/agent-protocol.ts';
+import {
+  budgetUsedUp,
+  purposeOf,
+  STREAM_BUDGETS,
+  type StreamPurpose,
+} from '../../core/contract/stream-budgets.ts';
 
-/** What an agent may have under way to a reader that has not taken it yet. */
+/** The largest that any agent starts with, whatever it is granted. */
 const WINDOW_BYTES = 256 * 1024;
-/** Credit is given back in pieces of this size, not per line. */
-const CREDIT_STEP_BYTES = WINDOW_BYTES / 4;
+/** Credit is given back in this many pieces, not per line. */
+const CREDIT_STEPS = 4;
 /** Beyond it the agent does not honour the window, and the stream is cut rather than buffered for. */
 const MAX_QUEUED_BYTES = 4 * WINDOW_BYTES;
-const MAX_STREAMS = 64;
 /** What a piece takes beside its bytes, so that very many small ones are not free. */
 const PIECE_BYTES = 16;
 
@@ -32,21 +37,28 @@ export class AgentStream {
   readonly #id: string;
   readonly #send: (message: ServerMessage) => boolean;
   readonly #forget: () => void;
+  readonly #windowBytes: number;
   readonly #queue: StreamItem[] = [];
   #queuedBytes = 0;
   #owedBytes = 0;
   #end: Omit<StreamEnd, 'type' | 'streamId'> | undefined;
   #wake: () => void = () => undefined;
 
-  constructor(id: string, send: (message: ServerMessage) => boolean, forget: () => void) {
+  constructor(
+    id: string,
+    send: (message: ServerMessage) => boolean,
+    forget: () => void,
+    windowBytes = WINDOW_BYTES,
+  ) {
     this.#id = id;
+    this.#windowBytes = windowBytes;
     this.#send = send;
     this.#forget = forget;
   }
 
   begin(operation: StreamOperation): void {
     const sent = this.#send({ type: 'request', streamId: this.#id, operation });
-    if (sent) this.#send({ type: 'credit', streamId: this.#id, bytes: WINDOW_BYTES });
+    if (sent) this.#send({ type: 'credit', streamId: this.#id, bytes: this.#windowBytes });
     else this.finish(failed('agent_unreachable', 'the agent is not connected'));
   }
 
@@ -80,7 +92,7 @@ export class AgentStream {
 
   #giveCredit(bytes: number): void {
     this.#owedBytes += bytes;
-    if (this.#owedBytes < CREDIT_STEP_BYTES || this.#end !== undefined) return;
+    if (this.#owedBytes < this.#windowBytes / CREDIT_STEPS || this.#end !== undefined) return;
     this.#send({ type: 'credit', streamId: this.#id, bytes: this.#owedBytes });
     this.#owedBytes = 0;
   }
@@ -109,26 +121,40 @@ export class AgentStream {
   }
 }
 
-/** The open streams of one session. */
+/** The open streams of one session: each purpose has its own budget, so that followed logs stop neither copies nor commands. */
 export class AgentStreams {
   readonly #open = new Map<string, AgentStream>();
+  readonly #openFor = new Map<StreamPurpose, number>();
   #count = 0;
 
-  get full(): boolean {
-    return this.#open.size >= MAX_STREAMS;
-  }
-
-  open(operation: StreamOperation, send: (message: ServerMessage) => boolean): AgentStream {
+  open(
+    operation: StreamOperation,
+    send: (message: ServerMessage) => boolean,
+    purpose = purposeOf(operation),
+  ): AgentStream {
     this.#count += 1;
     const id = `s${this.#count}`;
-    const stream = new AgentStream(id, send, () => this.#open.delete(id));
-    if (this.full) {
-      stream.finish(failed('too_many_streams', `the agent already serves ${MAX_STREAMS} streams`));
+    const { streams, windowBytes } = STREAM_BUDGETS[purpose];
+    const forget = (): void => {
+      if (this.#open.delete(id)) this.#add(purpose, -1);
+    };
+    const stream = new AgentStream(id, send, forget, windowBytes);
+    if (this.openFor(purpose) >= streams) {
+      stream.finish(failed('too_many_streams', budgetUsedUp(purpose, streams)));
       return stream;
     }
     this.#open.set(id, stream);
+    this.#add(purpose, 1);
     stream.begin(operation);
     return stream;
+  }
+
+  openFor(purpose: StreamPurpose): number {
+    return this.#openFor.get(purpose) ?? 0;
+  }
+
+  #add(purpose: StreamPurpose, by: 1 | -1): void {
+    this.#openFor.set(purpose, this.openFor(purpose) + by);
   }
 
   /** False: it belongs to no open stream, was cancelled a moment ago, and is dropped. */
