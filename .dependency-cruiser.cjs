@@ -23,7 +23,7 @@ module.exports = {
     only('secrets', 'server/secrets', 'core|server/(store|config|clock)'),
     only('registry', 'server/registry', 'core|server/(store|secrets)'),
     only('placement', 'server/placement', 'core|server/(store|clock)'),
-    only('admission', 'server/admission', 'core|server/(store|secrets|registry|journal|access|placement|clock|ids)'),
+    only('admission', 'server/admission', 'core|server/(store|secrets|registry|journal|access|placement|clock|ids|memory-brake)'),
     only('controllers', 'server/controllers', 'core|server/(store|journal|placement|clock|cron|ids)'),
     only('dispatch', 'server/dispatch', 'core|server/(store|secrets|registry|journal|access|clock|ids)'),
     only('planes', 'server/planes', 'core|server/(store|dispatch|clock)'),

@@ -1,6 +1,6 @@
 import { DEFAULT_REGIONS } from '../core/scheduler/regions.ts';
 
-type KeyType = 'string' | 'integer' | 'number' | 'boolean' | 'duration' | 'strings' | 'regions';
+type KeyType = 'string' | 'integer' | 'number' | 'boolean' | 'duration' | 'strings' | 'regions' | 'amounts';
 
 export interface ConfigKey {
   /** Dotted path in berth.yaml; the variable is BERTH_ + the path in upper snake case. */
@@ -254,6 +254,28 @@ export const CONFIG_KEYS = [
     default: '30s',
     minimum: 1000,
     description: 'A connection that takes nothing of its answer for this long is ended.',
+  },
+  {
+    path: 'limits.heapShare',
+    type: 'number',
+    default: 0.8,
+    minimum: 0,
+    description:
+      'Share of the heap from which on writes that add are refused with memory_low; from a tenth below it on, those of tenants that have most stored. The heap may take half of the memory of the machine or of its control group, unless NODE_OPTIONS sets --max-old-space-size.',
+  },
+  {
+    path: 'quotas.records',
+    type: 'amounts',
+    default: {},
+    description:
+      'Records of each kind that a tenant may have whose quota does not say it, such as {deployments: 5000}; a kind that is left out keeps its built-in limit.',
+  },
+  {
+    path: 'quotas.bytes',
+    type: 'amounts',
+    default: {},
+    description:
+      'Bytes of each kind, likewise. The built-in limits of what is held in memory are a 32nd of the heap at most.',
   },
   {
     path: 'rateLimit.perSecond',

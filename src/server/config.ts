@@ -5,6 +5,7 @@ import { parse } from 'yaml';
 import { nearest } from '../core/contract/nearest.ts';
 import { isCountry } from '../core/model/countries.ts';
 import { parseDuration } from '../core/model/quantity.ts';
+import { type KindAmounts, QUOTA_KINDS } from '../core/model/quota.ts';
 import type { Region, UnstatedCountry } from '../core/model/region.ts';
 import { CONFIG_KEYS, type ConfigKey } from './config-keys.ts';
 
@@ -39,6 +40,20 @@ function checkRegions(key: ConfigKey, value: unknown, source: string): readonly 
     if (!codes.every(isCountry) || countries.some((country) => String(country).length !== 2)) throw bad;
     return { name, countries: codes };
   });
+}
+
+function checkAmounts(key: ConfigKey, value: unknown, source: string): KindAmounts {
+  const bad = typeError(
+    key,
+    source,
+    `an object of kind (${QUOTA_KINDS.join(', ')}) and a number of 0 or more`,
+  );
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw bad;
+  for (const [kind, amount] of Object.entries(value)) {
+    if (!(QUOTA_KINDS as readonly string[]).includes(kind)) throw bad;
+    if (!Number.isSafeInteger(amount) || (amount as number) < 0) throw bad;
+  }
+  return value;
 }
 
 /** Undefined when the text is not JSON: then it is no list either, and is refused as such. */
@@ -86,6 +101,8 @@ function convert(key: ConfigKey, value: unknown, source: string): unknown {
         throw typeError(key, source, 'a list of texts');
       return list;
     }
+    case 'amounts':
+      return checkAmounts(key, fromText ? jsonText(value) : value, source);
     case 'regions':
       return checkRegions(key, fromText ? jsonText(value) : value, source);
   }
@@ -267,7 +284,9 @@ export interface Config {
     readonly unreadBytesPerToken: number;
     readonly unreadBytesPerTenant: number;
     readonly sendTimeoutMs: number;
+    readonly heapShare: number;
   };
+  readonly quotas: { readonly records: KindAmounts; readonly bytes: KindAmounts };
   readonly rateLimit: { readonly perSecond: number; readonly burst: number };
   readonly sessionsPerSecond: number;
   readonly events: { readonly keepDays: number; readonly keepCount: number };
@@ -402,7 +421,9 @@ export function loadConfig(args: readonly string[], environment: NodeJS.ProcessE
       unreadBytesPerToken: required('limits.unreadBytesPerToken'),
       unreadBytesPerTenant: required('limits.unreadBytesPerTenant'),
       sendTimeoutMs: required('limits.sendTimeout'),
+      heapShare: required('limits.heapShare'),
     },
+    quotas: { records: required('quotas.records'), bytes: required('quotas.bytes') },
     rateLimit: { perSecond: required('rateLimit.perSecond'), burst: required('rateLimit.burst') },
     sessionsPerSecond: required('agents.sessionsPerSecond'),
     events: { keepDays: required('events.keepDays'), keepCount: required('events.keepCount') },

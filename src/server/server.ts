@@ -5,12 +5,15 @@ import { join } from 'node:path';
 import type { Server as TlsServer } from 'node:tls';
 import type { Logger } from 'pino';
 import { DEFAULT_SECRET_POLICY } from '../core/model/secret-limits.ts';
+import { defaultStock } from '../core/model/quota.ts';
 import type { Limits } from '../core/rules/rule.ts';
 import type { NodeName } from '../core/model/ids.ts';
 import { type Admission, specHash } from './admission/admission.ts';
 import { type AccessDependencies, ProvenTokens } from './access/authenticate.ts';
+import { Room } from './admission/room.ts';
 import { TenantEraser } from './admission/erase-tenants.ts';
 import { createApp } from './api/app.ts';
+import { bodyBudget } from './api/body-budget.ts';
 import { createDashboard } from './api/dashboard.ts';
 import { createHealth } from './api/health.ts';
 import { Metrics } from './api/metrics.ts';
@@ -32,6 +35,7 @@ import { Dispatch } from './dispatch/dispatch.ts';
 import { LeaseDesk } from './dispatch/lease-desk.ts';
 import { OpenedStore } from './dispatch/opened-store.ts';
 import { createIds } from './ids.ts';
+import { MemoryBrake, processHeap } from './memory-brake.ts';
 import { AuditFiles } from './journal/audit-files.ts';
 import { Journal } from './journal/journal.ts';
 import { TenantClusters } from './placement/tenant-clusters.ts';
@@ -49,7 +53,7 @@ import { PeerEndpoint } from './planes/peer-endpoint.ts';
 import { PEER_QUESTION_PATH, PEER_STREAM_PATH } from './planes/peer-words.ts';
 import { Several } from './planes/several.ts';
 import { agreeOnRootKey, agreeOnTokenKey, hasRootKey } from './shared-keys.ts';
-import { untilDone } from './startup.ts';
+import { requireHeap, untilDone } from './startup.ts';
 import { VERSION } from './version.ts';
 
 /** What is still being answered has this long when the process stops. */
@@ -101,7 +105,12 @@ export async function startServer({
   const ids = createIds(clock);
   const tokenKey = readOrCreateKey(config.tokenKeyFile);
   const { kv, sound } = await openKv(config.store, join(config.dataDir, 'store'), readFile);
-  const view = new StoreView(kv, { onProblem: (problem) => log.warn({ problem }, 'store view') });
+  const heap = processHeap();
+  const brake = new MemoryBrake(heap, config.limits.heapShare);
+  const view = new StoreView(kv, {
+    onProblem: (problem) => log.warn({ problem }, 'store view'),
+    onPage: (read) => requireHeap(kv, brake, read),
+  });
   const store = new Store(kv, view);
   const several =
     config.store.kind === 'sqlite'
@@ -149,7 +158,10 @@ export async function startServer({
   const auditFiles = new AuditFiles(config.audit.dir, log);
   const metrics = new Metrics();
   const shares = configuredLimits(
-    config.limits,
+    {
+      ...config.limits,
+      streamsOf: (tenantId) => store.forTenant(tenantId).get('quota', 'quota')?.record.streams,
+    },
     exemptAddresses(config),
     several === undefined ? [] : [PEER_STREAM_PATH, PEER_QUESTION_PATH],
     log,
@@ -199,6 +211,7 @@ export async function startServer({
   });
   const admission: Admission = {
     store,
+    room: new Room({ store, defaults: defaultStock(config.quotas, heap.limitBytes()), brake }),
     eraser,
     clock,
     ids,
@@ -258,6 +271,11 @@ export async function startServer({
       () => several.controllersStore.refused,
     );
   }
+  metrics.gauge(
+    'berth_heap_share',
+    'What lives in the heap, as a share of its limit; see limits.heapShare.',
+    () => brake.share,
+  );
   metrics.gauge('berth_tenant_erasures', 'Deleted tenants of which something is left.', () => eraser.waiting);
   metrics.gauge(
     'berth_audit_records',
@@ -291,7 +309,7 @@ export async function startServer({
     sessions,
     page: dashboard.page,
     routes,
-    limits: { ...config.limits, rate: config.rateLimit },
+    limits: { ...config.limits, bodyBudget: bodyBudget(heap.limitBytes()), rate: config.rateLimit },
     ...shares,
     freshId: () => ids.request(),
     ...(config.baseUrl === undefined ? {} : { baseUrl: config.baseUrl }),
@@ -415,6 +433,7 @@ export async function startServer({
     url: `${config.tls === undefined ? 'http' : 'https'}://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`,
     store,
     close: async () => {
+      heap.close();
       stopReloading();
       dispatch.close();
       shares.connections.close();

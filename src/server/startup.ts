@@ -1,5 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as turn } from 'node:timers/promises';
 import { ConfigError } from './config.ts';
+import type { MemoryBrake } from './memory-brake.ts';
+import { HOT_PREFIX } from './store/keys.ts';
+import type { Kv } from './store/kv.ts';
 
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 5000;
@@ -19,4 +23,23 @@ export async function untilDone(
     }
     await delay(pause, undefined, { signal });
   }
+}
+
+/** Beyond it the process would end without a word, in the middle of a collection. */
+const FULL_HEAP = 0.92;
+/** Above what the records alone need: for requests, and for the store to grow. */
+const SPARE = 1.6;
+const MIB = 2 ** 20;
+
+/** Ends a start for which there is too little memory with what it would need. `read`: bytes of live records so far. */
+export async function requireHeap(kv: Kv, brake: MemoryBrake, read: number): Promise<void> {
+  // What the collector found is told in a turn of its own.
+  await turn();
+  if (brake.share < FULL_HEAP) return;
+  const { records, bytes } = await kv.size(HOT_PREFIX);
+  const has = Math.round(brake.limitBytes / MIB);
+  const needs = Math.ceil((has * SPARE * bytes) / Math.max(1, read));
+  throw new ConfigError(
+    `the store has ${records} live records of ${Math.round(bytes / MIB)} MiB, and the heap of ${has} MiB was full after ${Math.round(read / MIB)} MiB of them. Start it with NODE_OPTIONS=--max-old-space-size=${needs}, on a machine with that much memory; then delete what is not needed.`,
+  );
 }

@@ -25,6 +25,7 @@ const CONFIG: Readonly<Partial<Record<Setting, Readonly<Record<string, unknown>>
     'limits.connectionsExempt': [],
   },
   impatient: { 'limits.unreadBytesPerToken': 1 },
+  'memory-low': { 'limits.heapShare': 0 },
   'slow-down': { 'rateLimit.perSecond': 1, 'rateLimit.burst': 3 },
 };
 

@@ -96,6 +96,32 @@ export function kvContract(name: string, open: () => Promise<OpenedKv>): void {
         expect(await keys('', { after: `${root}k\uffff` })).toEqual(['k😀', 'k\u{10ffff}']);
       });
 
+      it('ends a little after so many bytes and says whether there are more', async () => {
+        for (const key of ['p/1', 'p/2', 'p/3', 'p/4']) await put(key, 'x'.repeat(100));
+        const seen: string[] = [];
+        let after: string | undefined;
+        for (let page = 0; page < 10; page += 1) {
+          const { entries, more } = await kv.range(`${root}p/`, {
+            bytes: 150,
+            ...(after === undefined ? {} : { after }),
+          });
+          seen.push(...keysOf(entries));
+          if (more !== true) break;
+          after = entries.at(-1)?.key;
+        }
+        expect(seen).toEqual(['p/1', 'p/2', 'p/3', 'p/4']);
+      });
+
+      it('counts entries and bytes under a prefix', async () => {
+        await put('p/1', 'x'.repeat(100));
+        await put('p/2', 'ä');
+        await put('q/1');
+        expect(await kv.size(`${root}p/`)).toEqual({ records: 2, bytes: 102 });
+        await remove('p/1');
+        expect(await kv.size(`${root}p/`)).toEqual({ records: 1, bytes: 2 });
+        expect(await kv.size(`${root}none/`)).toEqual({ records: 0, bytes: 0 });
+      });
+
       it('limits, continues after a key and reverses', async () => {
         for (const key of ['p/1', 'p/2', 'p/3', 'p/4', 'q']) await put(key);
         expect(await keys('p/', { limit: 2 })).toEqual(['p/1', 'p/2']);

@@ -1,4 +1,5 @@
 import type { TenantId, TokenId } from './ids.ts';
+import type { KindAmounts } from './quota.ts';
 
 export const PLATFORM_SLUG = 'platform';
 
@@ -9,11 +10,20 @@ export interface Tenant {
   readonly createdAt: string;
 }
 
-/** Unset = no limit. A quota that is reached stops new containers and shrinks nothing (spec §3, rule 4). */
+/**
+ * What a tenant may place, store and follow. Unset = no limit for containers, cpu and memory, and the platform's default for the rest.
+ * A quota that is reached stops what would add and shrinks nothing (spec §3, rule 4).
+ */
 export interface Quota {
   readonly containers?: number;
   readonly cpu?: number;
   readonly memoryBytes?: number;
+  /** Stored records by kind. */
+  readonly records?: KindAmounts;
+  /** Their bytes. */
+  readonly bytes?: KindAmounts;
+  /** Event streams and followed logs at a time. */
+  readonly streams?: number;
 }
 
 export type Role = 'platform-admin' | 'tenant-admin' | 'deployer' | 'secret-writer' | 'viewer' | 'node';

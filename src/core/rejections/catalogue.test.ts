@@ -64,7 +64,7 @@ const FROZEN = {
     405: method_not_allowed
     409: agent_session_stale anchored_secret_overwritten canary_already_exists deployment_already_exists idempotency_key_conflict job_already_exists
       job_already_running job_not_running
-      network_already_exists network_in_use node_already_enrolled node_in_use rotation_hook_failed rotation_rollout_incomplete
+      network_already_exists network_in_use node_already_enrolled node_in_use quota_exceeded rotation_hook_failed rotation_rollout_incomplete
       rotation_whole_credential
       secret_rotation_in_progress
       tenant_already_exists tenant_in_use volume_already_exists volume_in_use volume_not_replicated
@@ -73,7 +73,7 @@ const FROZEN = {
     413: body_too_large
     415: content_type_unsupported
     422: backup_invalid canary_invalid capability_unknown command_invalid depends_on_cycle depends_on_invalid environment_invalid
-      field_type_invalid field_unknown healthcheck_duration_invalid ingress_invalid job_invalid label_reserved
+      field_too_large field_type_invalid field_unknown healthcheck_duration_invalid ingress_invalid job_invalid label_reserved
       labels_invalid name_mismatch network_driver_unsupported network_name_invalid node_invalid node_name_invalid
       placement_invalid ports_invalid quota_invalid residency_country_invalid residency_label_conflict residency_label_handwritten
       residency_region_undeclared resources_invalid rotation_hook_invalid scaling_policy_invalid secret_environment_collision
@@ -83,7 +83,7 @@ const FROZEN = {
     429: answers_unread rate_limited stream_limit_reached
     429/503: connection_limit_reached
     500: internal_error
-    503: agent_unreachable exec_unavailable secrets_sealed secrets_store_forbidden secrets_store_unavailable
+    503: agent_unreachable exec_unavailable memory_low secrets_sealed secrets_store_forbidden secrets_store_unavailable
       secrets_store_unusable store_unavailable
   `,
 } as const;

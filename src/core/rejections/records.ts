@@ -196,11 +196,23 @@ export const recordCodes = entries({
     field: 'computed',
     title: 'The quota is malformed.',
     cause:
-      'A quota bounds what a tenant may place: a number of containers, cpu cores and bytes of memory. A kind that is left out is not bounded. Reaching a quota stops new containers and does not shrink existing ones, so a quota below the present use is accepted.',
+      'A quota bounds what a tenant may place (a number of containers, cpu cores and bytes of memory), what it may store (records and bytes of each kind) and how many streams it may follow. What is left out is not bounded for containers, cpu and memory, and takes the default of the platform for the rest. Reaching a quota stops what would add and shrinks nothing, so a quota below the present use is accepted.',
     accepted:
-      'containers an integer from 0, cpu a number from 0, memoryBytes an integer from 0; each optional',
+      'containers an integer from 0, cpu a number from 0, memoryBytes an integer from 0, records and bytes objects of kind and integer, streams an integer from 0; each optional',
     failing: '{ "containers": -1, "memoryBytes": "16Gi" }',
     corrected: '{ "containers": 50, "cpu": 16, "memoryBytes": 17179869184 }',
+    origin: 'extension',
+  },
+  quota_exceeded: {
+    status: 409,
+    field: 'computed',
+    title: 'The tenant has as much stored as it may.',
+    cause:
+      'Records of a tenant take memory and disk that it shares with others, so there is a limit of number and bytes for every kind: the quota of the tenant, or the default of the platform. `received` counts what is stored and what the request adds, `field` names the limit. Deletions and updates that shrink are always accepted. `GET /api/v1/tenants/{tenant}` and `berth tenant quota` show what is used.',
+    accepted:
+      'a request that fits; delete what is not needed, or let a platform administrator raise the quota',
+    failing: 'POST /api/v1/deployments      with as many deployments as the quota allows',
+    corrected: 'POST /api/v1/deployments      after one was deleted, or the quota raised',
     origin: 'extension',
   },
   token_invalid: {

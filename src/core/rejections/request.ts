@@ -272,6 +272,18 @@ export const requestCodes = entries({
       'POST /api/v1/deployments      the unchanged body, after /healthz says "store": { "connected": true }',
     origin: 'extension',
   },
+  memory_low: {
+    status: 503,
+    field: 'server',
+    title: 'The control plane has too little memory left to store more.',
+    cause:
+      'Everything that is alive is held in memory. Before it runs out, writes that add are refused: first those of tenants that have more stored than others, then all, and large bodies that come at the same time as many others. Reads, deletions, what agents report and what runs are not affected. Nothing was stored.',
+    accepted:
+      'the same request later, after records were deleted or the control plane was given more memory; Retry-After says when to try',
+    failing: 'POST /api/v1/deployments      while the control plane is short of memory',
+    corrected: 'POST /api/v1/deployments      the unchanged body, once it has room again',
+    origin: 'extension',
+  },
   internal_error: {
     status: 500,
     field: 'server',

@@ -61,6 +61,18 @@ export const workloadCodes = entries({
     corrected: '{ "environment": { "LOG_LEVEL": "info" } }',
     origin: 'extension',
   },
+  field_too_large: {
+    status: 422,
+    field: 'computed',
+    title: 'A field is larger than a spec may hold.',
+    cause:
+      'Specs are read whole, again and again, by the control plane and by agents, and every version of them is kept: a field that is sent without bounds would take memory from every tenant. A field of a deployment or job may be 65,536 bytes as JSON, a list or map may have 1,024 entries, and all fields together may be 262,144 bytes. Files and large data belong in the image, in a volume or in a secret.',
+    accepted:
+      'at most 65,536 bytes of JSON in one field, 1,024 entries in a list or map, and 262,144 bytes in all',
+    failing: '{ "labels": { "notes": "<70,000 bytes of text>" } }',
+    corrected: '{ "labels": { "notes": "see the runbook" } }',
+    origin: 'extension',
+  },
   ports_invalid: {
     status: 422,
     field: 'ports[<i>].<field>',

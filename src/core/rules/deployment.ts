@@ -14,6 +14,7 @@ import { nameRule } from './name.ts';
 import { placementRules } from './placement.ts';
 import { replicasRule } from './replicas.ts';
 import { type DeploymentInput, type Rule, reading } from './rule.ts';
+import { sizesRule } from './sizes.ts';
 import { secretRules } from './secrets/list.ts';
 import { volumeMountsRule } from './volumes.ts';
 import { commandRule, dependsOnRule, ingressRule, portsRule, resourcesRule, updateRule } from './workload.ts';
@@ -41,6 +42,7 @@ export const deploymentRules: readonly Rule<DeploymentInput>[] = [
   reading(['name'], ({ draft, limits }) => nameRule(draft.name, limits.reservedNames)),
   reading(['image'], imageRule),
   reading(['replicas'], replicasRule),
+  sizesRule,
   reading(['command'], commandRule),
   reading(['user'], userRule),
   reading(['capabilities'], capabilitiesRule),

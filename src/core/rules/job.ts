@@ -14,6 +14,7 @@ import { imageRule } from './image.ts';
 import { nameRule } from './name.ts';
 import { placementRules } from './placement.ts';
 import type { DeploymentInput, Limits, Rule } from './rule.ts';
+import { sizesRule } from './sizes.ts';
 import { volumeMountsRule } from './volumes.ts';
 import { commandRule, resourcesRule } from './workload.ts';
 
@@ -76,6 +77,7 @@ export const jobRules: readonly Rule<JobInput>[] = [
   ({ draft, limits }) => nameRule(draft.name, limits.reservedNames),
   ...shared([
     imageRule,
+    sizesRule,
     commandRule,
     userRule,
     capabilitiesRule,

@@ -15,6 +15,7 @@ import type { Stored } from '../store/collection.ts';
 import type { IdempotentAnswer } from '../store/records.ts';
 import type { Store, TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
+import type { Room } from './room.ts';
 import type { TenantEraser } from './erase-tenants.ts';
 import type { SecretAdmission } from './credential-facts.ts';
 
@@ -29,6 +30,8 @@ export interface Admission {
   readonly parseSchedule: ParseSchedule;
   readonly imageCheck: ImageCheck;
   readonly secrets: SecretAdmission;
+  /** Absent: no quota and no brake, for parts of the server that are tried by themselves. */
+  readonly room?: Room;
   readonly eraser: Pick<TenantEraser, 'eraseAll' | 'problemOf'>;
   readonly residency: {
     readonly enforcement: boolean;
@@ -139,8 +142,13 @@ async function attemptAndCommit(
     if (gone) return gone;
     if (idempotency !== undefined)
       transaction.include(remembered(admission, caller, idempotency, stored, answer).toCommit());
+    const growth = admission.room?.growth(transaction.toCommit()) ?? [];
+    const crowded = await admission.room?.refusal(growth);
+    if (crowded) return crowded;
     const committed = await tenant.commit(transaction);
-    if (committed.ok) return { ...answer, revision: committed.revision };
+    if (!committed.ok) continue;
+    admission.room?.committed(growth);
+    return { ...answer, revision: committed.revision };
   }
   return reject('store_unavailable', {
     field: 'store',

@@ -2,6 +2,7 @@ import type { tenant as tenantAnswer } from '../../core/contract/answers/access.
 import { type Answer, exactly } from '../../core/contract/shape.ts';
 import { checkBody, type Draft, shape } from '../../core/contract/shape.ts';
 import type { TenantId } from '../../core/model/ids.ts';
+import { QUOTA_KINDS, QUOTA_MEASURES } from '../../core/model/quota.ts';
 import { PLATFORM_SLUG, type Quota, type Tenant } from '../../core/model/tenant.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
@@ -31,12 +32,29 @@ export const tenantBody = shape({
   },
 });
 
+const amountsByKind = shape({
+  type: 'object',
+  fields: Object.fromEntries(
+    QUOTA_KINDS.map((kind) => [kind, { type: 'any', schema: { type: 'integer', minimum: 0 } }] as const),
+  ),
+});
+
 export const quotaBody = shape({
   type: 'object',
   fields: {
     containers: { type: 'any', schema: { type: 'integer', minimum: 0 } },
     cpu: { type: 'any', schema: { type: 'number', minimum: 0 } },
     memoryBytes: { type: 'any', schema: { type: 'integer', minimum: 0 } },
+    records: {
+      ...amountsByKind,
+      description: 'Stored records by kind; absent: the default of the platform.',
+    },
+    bytes: { ...amountsByKind, description: 'Their bytes by kind; absent: the default of the platform.' },
+    streams: {
+      type: 'any',
+      schema: { type: 'integer', minimum: 0 },
+      description: 'Event streams and followed logs at a time.',
+    },
   },
 });
 
@@ -174,6 +192,49 @@ function inUse(admission: Admission, tenant: Tenant, asked: string): Rejection |
   });
 }
 
+function amount(field: string, value: unknown): number | Rejection {
+  const whole = field === 'cpu' || Number.isSafeInteger(value);
+  if (typeof value === 'number' && Number.isFinite(value) && value >= 0 && whole) return value;
+  return reject('quota_invalid', {
+    field,
+    received: received(value),
+    why: `${field} must be a number of 0 or more${field === 'cpu' ? '' : ', without fractions'}, or absent.`,
+  });
+}
+
+const isSet = (value: unknown): boolean => value !== undefined && value !== null;
+
+function quotaOf(body: Readonly<Record<string, unknown>>): Quota | Rejection {
+  const quota: Record<string, unknown> = {};
+  for (const field of ['containers', 'cpu', 'memoryBytes', 'streams'] as const) {
+    if (!isSet(body[field])) continue;
+    const value = amount(field, body[field]);
+    if (isRejection(value)) return value;
+    quota[field] = value;
+  }
+  for (const measure of QUOTA_MEASURES) {
+    if (!isSet(body[measure])) continue;
+    const amounts: Record<string, number> = {};
+    for (const [kind, asked] of Object.entries(body[measure] as Readonly<Record<string, unknown>>)) {
+      if (!isSet(asked)) continue;
+      const value = amount(`${measure}.${kind}`, asked);
+      if (isRejection(value)) return value;
+      amounts[kind] = value;
+    }
+    quota[measure] = amounts;
+  }
+  return quota;
+}
+
+/** The names of what a quota sets. */
+function setLimits({ records = {}, bytes = {}, ...others }: Quota): readonly string[] {
+  return [
+    ...Object.keys(others),
+    ...Object.keys(records).map((kind) => `records.${kind}`),
+    ...Object.keys(bytes).map((kind) => `bytes.${kind}`),
+  ];
+}
+
 export async function setQuota(
   admission: Admission,
   caller: Caller,
@@ -185,20 +246,8 @@ export async function setQuota(
     return tenantNotFound(admission.store, 'tenant', idOrSlug);
   const malformed = checkBody(quotaBody, body, { nullClears: true });
   if (malformed) return malformed;
-  const quota: Record<string, number> = {};
-  for (const field of ['containers', 'cpu', 'memoryBytes'] as const) {
-    const value = (body as Record<string, unknown>)[field];
-    if (value === undefined || value === null) continue;
-    const whole = field === 'cpu' || Number.isSafeInteger(value);
-    if (typeof value !== 'number' || !Number.isFinite(value) || value < 0 || !whole) {
-      return reject('quota_invalid', {
-        field,
-        received: received(value),
-        why: `${field} must be a number of 0 or more, or absent for no limit.`,
-      });
-    }
-    quota[field] = value;
-  }
+  const quota = quotaOf(body as Readonly<Record<string, unknown>>);
+  if (isRejection(quota)) return quota;
   return commitAttempts(admission, caller, () => {
     const tenant = findTenant(admission.store, idOrSlug);
     if (tenant === undefined) return tenantNotFound(admission.store, 'tenant', idOrSlug);
@@ -212,9 +261,9 @@ export async function setQuota(
       kind: 'Tenant',
       name: tenant.slug,
     });
-    const removed = Object.keys(before?.record ?? {})
-      .filter((field) => quota[field] === undefined)
-      .map((field) => `quota[${field}]`);
+    const removed = setLimits(before?.record ?? {})
+      .filter((limit) => !setLimits(quota).includes(limit))
+      .map((limit) => `quota[${limit}]`);
     return {
       answer: { status: 200, body: { ...tenantView(tenant, quota), ...ANNOUNCED, removed } },
       transaction,

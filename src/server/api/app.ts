@@ -11,6 +11,7 @@ import type { Principal } from '../access/principal.ts';
 import type { Caller } from '../admission/admission.ts';
 import { admitRequest, principalOfRequest } from './admit-request.ts';
 import { parseBody } from './body.ts';
+import { BodyBudget, bodyBudget } from './body-budget.ts';
 import { bringsLongBody, strangerRejection } from './early-refusal.ts';
 import { idempotencyKeyRejection, requestIdOf, sourceOf } from './headers.ts';
 import { NO_STREAM_LIMITS, StreamCounts } from './limits/streams.ts';
@@ -266,6 +267,10 @@ export function createApp(options: ApiOptions): FastifyInstance {
     streams: options.streams ?? new StreamCounts(NO_STREAM_LIMITS),
     unread: options.unread ?? new UnreadAnswers(NO_UNREAD_LIMITS),
   };
+  const bodies = new BodyBudget(
+    options.limits.bodyBudget ?? bodyBudget(Number.POSITIVE_INFINITY),
+    options.limits.bodyBytes,
+  );
   const app = fastify({
     logger: false,
     bodyLimit: options.limits.bodyBytes,
@@ -300,8 +305,13 @@ export function createApp(options: ApiOptions): FastifyInstance {
       void reply.header(HTTPS_ONLY, HTTPS_ONLY_YEAR);
     const refusal = connections?.refusal(request.raw.socket, request.url);
     if (connections?.isBeyond(request.raw.socket) === true) void reply.header('connection', 'close');
-    if (refusal) void sendRejection(served, request, reply, refusal);
-    else if (!bringsLongBody(request) || beforeBody(served, byPath, request, reply) === undefined) done();
+    if (refusal) return void sendRejection(served, request, reply, refusal);
+    if (bringsLongBody(request) && beforeBody(served, byPath, request, reply) !== undefined) return;
+    const crowded = bodies.admit(request.raw, reply.raw);
+    if (crowded === undefined) return done();
+    // The body stays unread: nobody knows where the next request starts.
+    void reply.header('connection', 'close');
+    sendRejection(served, request, reply, crowded);
   });
   // What the framework sends: answers of routes go past it, and are followed by `deliver`.
   app.addHook('onSend', (_request, reply, _payload, done) => {

@@ -25,6 +25,9 @@ const SHARED_CODES: readonly RejectionCode[] = [
   'internal_error',
 ];
 
+/** What a write can answer that adds to what is stored. */
+const WRITE_CODES: readonly RejectionCode[] = ['memory_low', 'quota_exceeded'];
+
 const BODY_CODES: readonly RejectionCode[] = [
   'body_malformed',
   'body_too_large',
@@ -37,7 +40,8 @@ const BODY_CODES: readonly RejectionCode[] = [
 export function codesOf(route: Route): readonly RejectionCode[] {
   const ofBody = route.body === undefined ? [] : BODY_CODES;
   const ofStreams: readonly RejectionCode[] = route.lasts === undefined ? [] : ['stream_limit_reached'];
-  return [...new Set([...SHARED_CODES, ...ofBody, ...ofStreams, ...route.codes])];
+  const ofWrites = route.method === 'POST' || route.method === 'PUT' ? WRITE_CODES : [];
+  return [...new Set([...SHARED_CODES, ...ofWrites, ...ofBody, ...ofStreams, ...route.codes])];
 }
 
 /** Answers by status: a dry run stores nothing, so that what would be 201 is 200. */

@@ -16,7 +16,13 @@ export interface ApiOptions {
   readonly routes: readonly Route[];
   /** Asked for a path that no route has, before it is refused. */
   readonly page?: (request: FastifyRequest, reply: FastifyReply) => FastifyReply | undefined;
-  readonly limits: { readonly bodyBytes: number; readonly jsonDepth: number; readonly rate: RateLimit };
+  readonly limits: {
+    readonly bodyBytes: number;
+    /** Of all bodies at a time; absent: as many as a large heap takes. */
+    readonly bodyBudget?: number;
+    readonly jsonDepth: number;
+    readonly rate: RateLimit;
+  };
   /** Absent: any number. */
   readonly connections?: Connections;
   readonly streams?: StreamCounts;

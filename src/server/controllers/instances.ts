@@ -17,6 +17,8 @@ import type { KeyedQueue } from './queue.ts';
 
 /** While some are being written the next ones gather: a start places many deployments, each with a commit of its own. */
 const COMMITS_AT_ONCE = 128;
+/** Of a record: its spec is held, parsed, until the commit is done. */
+const HEAVY_BYTES = 64 * 1024;
 
 /** Unplaced deployments are tried again so long after room may have appeared: many changes make one attempt. */
 const STIR_MS = 50;
@@ -68,9 +70,20 @@ export class InstancesController implements Controller {
     this.#settle = settleMs === undefined ? {} : { settleMs };
     this.#queue = lookQueue(
       deps,
-      { name: this.name, what: 'a deployment', concurrency: COMMITS_AT_ONCE },
+      {
+        name: this.name,
+        what: 'a deployment',
+        concurrency: COMMITS_AT_ONCE,
+        isHeavy: (key) => this.#isHeavy(key),
+      },
       (key) => this.#converge(key),
     );
+  }
+
+  #isHeavy(key: string): boolean {
+    const slash = key.indexOf('/');
+    const held = this.#deps.store.view.tenant(key.slice(0, slash) as TenantId, 'deployments');
+    return (held.get(key.slice(slash + 1))?.bytes ?? 0) > HEAVY_BYTES;
   }
 
   get depth(): number {

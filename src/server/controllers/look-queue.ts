@@ -4,10 +4,15 @@ import { KeyedQueue } from './queue.ts';
 /** The queue of a controller that looks at one record per key; a fault is counted, told and tried again. */
 export function lookQueue(
   { timers, clock, metrics, log }: ControllerDeps,
-  controller: { readonly name: string; readonly what: string; readonly concurrency?: number },
+  controller: {
+    readonly name: string;
+    readonly what: string;
+    readonly concurrency?: number;
+    readonly isHeavy?: (key: string) => boolean;
+  },
   work: (key: string) => Promise<void>,
 ): KeyedQueue {
-  const { name, what, concurrency } = controller;
+  const { name, what, concurrency, isHeavy } = controller;
   return new KeyedQueue(
     {
       work,
@@ -17,6 +22,7 @@ export function lookQueue(
       },
       timers,
       ...(concurrency !== undefined && { concurrency }),
+      ...(isHeavy && { isHeavy }),
     },
     () => clock.monotonicMs(),
   );

@@ -6,6 +6,8 @@ export interface QueueOptions {
   readonly onFault: (key: string, fault: unknown) => void;
   readonly timers: Timers;
   readonly concurrency?: number;
+  /** A look takes much memory: few of these are worked on at the same time. */
+  readonly isHeavy?: (key: string) => boolean;
   readonly firstRetryMs?: number;
   readonly maxRetryMs?: number;
 }
@@ -17,6 +19,7 @@ interface Delayed {
 
 /** Commits of that many keys share the store's disk writes. */
 const CONCURRENCY = 64;
+const HEAVY_CONCURRENCY = 2;
 const FIRST_RETRY_MS = 50;
 const MAX_RETRY_MS = 30_000;
 /** Starts per turn of the event loop: work that needs no I/O must not keep requests from being served. */
@@ -29,7 +32,10 @@ const STARTS_PER_TURN = 64;
 export class KeyedQueue {
   readonly #options: QueueOptions;
   readonly #waiting = new Set<string>();
+  /** Of what waits: apart, so that nothing has to be searched behind them. */
+  readonly #heavy = new Set<string>();
   readonly #working = new Set<string>();
+  #heavyWorking = 0;
   readonly #again = new Set<string>();
   readonly #delayed = new Map<string, Delayed>();
   readonly #failures = new Map<string, number>();
@@ -44,7 +50,7 @@ export class KeyedQueue {
   }
 
   get depth(): number {
-    return this.#waiting.size + this.#working.size;
+    return this.#waiting.size + this.#heavy.size + this.#working.size;
   }
 
   add(key: string): void {
@@ -52,13 +58,18 @@ export class KeyedQueue {
     this.#delayed.get(key)?.cancel();
     this.#delayed.delete(key);
     if (this.#working.has(key)) this.#again.add(key);
-    else this.#waiting.add(key);
+    else this.#wait(key);
     this.#schedule();
+  }
+
+  #wait(key: string): void {
+    if (this.#options.isHeavy?.(key) === true) this.#heavy.add(key);
+    else this.#waiting.add(key);
   }
 
   /** The earlier of two times wins. */
   addAfter(key: string, ms: number): void {
-    if (this.#stopped || this.#waiting.has(key) || this.#again.has(key)) return;
+    if (this.#stopped || this.#waiting.has(key) || this.#heavy.has(key) || this.#again.has(key)) return;
     const dueMs = this.#now() + ms;
     const known = this.#delayed.get(key);
     if (known !== undefined && known.dueMs <= dueMs) return;
@@ -76,6 +87,7 @@ export class KeyedQueue {
     for (const { cancel } of this.#delayed.values()) cancel();
     this.#delayed.clear();
     this.#waiting.clear();
+    this.#heavy.clear();
     this.#again.clear();
     await this.idle();
   }
@@ -96,6 +108,18 @@ export class KeyedQueue {
     this.#pumping = false;
     const limit = this.#options.concurrency ?? CONCURRENCY;
     let started = 0;
+    for (const key of this.#heavy) {
+      if (this.#heavyWorking >= HEAVY_CONCURRENCY || this.#working.size >= limit) break;
+      this.#heavy.delete(key);
+      // Added as a light one before or after it became heavy: once is enough.
+      this.#waiting.delete(key);
+      this.#working.add(key);
+      this.#heavyWorking += 1;
+      void this.#run(key).finally(() => {
+        this.#heavyWorking -= 1;
+        if (this.#heavy.size > 0) this.#schedule();
+      });
+    }
     for (const key of this.#waiting) {
       if (this.#working.size >= limit) return;
       if (started === STARTS_PER_TURN) {
@@ -104,6 +128,7 @@ export class KeyedQueue {
       }
       started += 1;
       this.#waiting.delete(key);
+      this.#heavy.delete(key);
       this.#working.add(key);
       void this.#run(key);
     }
@@ -118,8 +143,8 @@ export class KeyedQueue {
       this.#retry(key);
     }
     this.#working.delete(key);
-    if (this.#again.delete(key)) this.#waiting.add(key);
-    if (this.#waiting.size > 0) this.#schedule();
+    if (this.#again.delete(key)) this.#wait(key);
+    if (this.#waiting.size > 0 || this.#heavy.size > 0) this.#schedule();
     if (this.depth === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }
 

@@ -76,6 +76,22 @@ describe('the journal', () => {
     expect(actorName({ requestId: 'x' })).toBe('system');
   });
 
+  it('keeps fewer versions of large specs, also after many small ones', async () => {
+    const write = async (number: number, bytes: number): Promise<void> => {
+      const transaction = tenant.transaction();
+      const spec = { name: 'web', environment: { A: 'x'.repeat(bytes) } } as unknown as DeploymentSpec;
+      journal.archive(transaction, { requestId: 'r' }, { number, change: 'updated', spec, specHash: 'h' });
+      await tenant.commit(transaction);
+    };
+    for (let number = 1; number <= 60; number += 1) await write(number, 10);
+    expect(await recorded('archives')).toHaveLength(60);
+    for (let number = 61; number <= 80; number += 1) await write(number, 250_000);
+    const kept = await recorded('archives');
+    expect(kept.length).toBeLessThanOrEqual(20);
+    expect(kept.length).toBeGreaterThanOrEqual(16);
+    expect(kept.at(-1)?.id).toBe(archiveId('web', 80));
+  });
+
   it('keeps archive versions in numerical order', async () => {
     for (const number of [10, 9, 100, 1]) {
       const transaction = tenant.transaction();

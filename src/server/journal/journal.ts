@@ -25,8 +25,17 @@ export interface PublishedEvent {
 
 const VERSION_DIGITS = 9;
 
-/** Bounded history (decisions §8). */
+/** Bounded history (decisions §8), of large specs in bytes too. */
 const ARCHIVE_VERSIONS = 100;
+const ARCHIVE_BYTES = 4 * 1024 * 1024;
+const FEWEST_VERSIONS = 16;
+/** Where specs grew, many are one too many at once: the next writes remove the rest. */
+const REMOVED_AT_ONCE = 20;
+
+/** How many versions of this size are kept. */
+function versionsKept(bytes: number): number {
+  return Math.min(ARCHIVE_VERSIONS, Math.max(FEWEST_VERSIONS, Math.floor(ARCHIVE_BYTES / bytes)));
+}
 
 export function archiveId(deployment: string, version: number): string {
   return joinId(deployment, String(version).padStart(VERSION_DIGITS, '0'));
@@ -120,7 +129,12 @@ export class Journal {
       specHash: version.specHash,
       ...pinOf(version.imageDigest),
     });
-    const oldest = version.number - ARCHIVE_VERSIONS;
-    if (oldest > 0) transaction.deleteCold('archives', archiveId(version.spec.name, oldest));
+    const remove = (old: number): void => {
+      if (old > 0) transaction.deleteCold('archives', archiveId(version.spec.name, old));
+    };
+    remove(version.number - ARCHIVE_VERSIONS);
+    const kept = versionsKept(JSON.stringify(version.spec).length);
+    if (kept === ARCHIVE_VERSIONS) return;
+    for (let more = 0; more < REMOVED_AT_ONCE; more += 1) remove(version.number - kept - more);
   }
 }

@@ -6,6 +6,8 @@ export interface Stored<T> {
   readonly record: T;
   readonly modRevision: number;
   readonly createRevision: number;
+  /** Of its text in the store; known of records of the view. */
+  readonly bytes?: number;
 }
 
 export interface Page {
@@ -17,6 +19,12 @@ export interface Page {
 export class Collection<T> {
   readonly #byId = new Map<string, Stored<T>>();
   readonly #ids = new SortedIds();
+  #bytes = 0;
+
+  /** Of all records, as text. */
+  get bytes(): number {
+    return this.#bytes;
+  }
 
   get size(): number {
     return this.#byId.size;
@@ -26,9 +34,11 @@ export class Collection<T> {
     return this.#byId.get(id);
   }
 
-  set(stored: Stored<T>): void {
+  /** `replaced`: bytes of the record of this id until now. */
+  set(stored: Stored<T>, replaced = 0): void {
     const { size } = this.#byId;
     this.#byId.set(stored.id, stored);
+    this.#bytes += (stored.bytes ?? 0) - replaced;
     // One lookup tells whether the id is new: a start sets hundreds of thousands of them.
     if (this.#byId.size > size) this.#ids.insert(stored.id);
   }
@@ -38,6 +48,7 @@ export class Collection<T> {
     if (existing === undefined) return undefined;
     this.#byId.delete(id);
     this.#ids.delete(id);
+    this.#bytes -= existing.bytes ?? 0;
     return existing;
   }
 

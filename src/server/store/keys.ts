@@ -56,6 +56,12 @@ export function tenantPrefixes(tenantId: TenantId): readonly string[] {
   return [`${TENANT}${tenantId}/`, `c/${tenantId}/`];
 }
 
+/** Absent for platform-wide records. */
+export function tenantOfKey(key: string): TenantId | undefined {
+  const from = key.startsWith(TENANT) ? TENANT.length : key.startsWith('c/') ? 2 : 0;
+  return from === 0 ? undefined : (key.slice(from, key.indexOf('/', from)) as TenantId);
+}
+
 export interface HotKey {
   /** Absent for platform-wide records. */
   readonly tenantId?: TenantId;

@@ -22,12 +22,16 @@ export interface RangeOptions {
   readonly after?: string;
   /** Descending key order. */
   readonly reverse?: boolean;
+  /** Ends a little after the values together reach this many bytes; `more` then says whether any are left. */
+  readonly bytes?: number;
 }
 
 export interface RangeResult {
   readonly entries: readonly KvEntry[];
   /** The revision the result is a snapshot of. */
   readonly revision: number;
+  /** Ended by `bytes`, with more to come. */
+  readonly more?: boolean;
 }
 
 /** The commit is applied only if every guarded key is at the given modRevision; 0 = the key must not exist. */
@@ -100,6 +104,8 @@ export interface Kv {
   get(key: string): Promise<KvEntry | undefined>;
   /** Entries whose key starts with `prefix`, in key order (binary order of UTF-8), as one snapshot. */
   range(prefix: string, options?: RangeOptions): Promise<RangeResult>;
+  /** How many entries are under `prefix`, and the bytes of their values. */
+  size(prefix: string): Promise<{ readonly records: number; readonly bytes: number }>;
   /** Resolves after the write is durable. All or nothing; under one revision. An empty commit is refused by the types' users. */
   commit(commit: Commit): Promise<CommitResult>;
   /** The newest revision, linearizable: at least that of every commit acknowledged by any process before this call. */

@@ -10,7 +10,9 @@ import {
   KvUnavailableError,
   type LeaseId,
   type RangeOptions,
+  type RangeResult,
 } from './kv.ts';
+import { cutAtBytes, sizeByPages } from './pages.ts';
 import { createWatchers, type HistorySlice } from './watchers.ts';
 
 interface Step {
@@ -130,19 +132,24 @@ export function createMemoryKv(): Kv {
     if (closed) throw new KvUnavailableError('the store is closed', true);
   }
 
+  async function range(prefix: string, options: RangeOptions = {}): Promise<RangeResult> {
+    checkOpen();
+    const revision = options.revision ?? head;
+    if (revision < floor) throw new KvCompactedError(`revision ${revision} is compacted up to ${floor}`);
+    if (revision > head) throw new RangeError(`revision ${revision} is not yet written (newest is ${head})`);
+    const entries = select(prefix, options, revision);
+    return options.bytes === undefined
+      ? { entries, revision }
+      : { ...cutAtBytes(entries, options.bytes), revision };
+  }
+
   return {
     async get(key) {
       checkOpen();
       return current.get(key);
     },
-    async range(prefix, options = {}) {
-      checkOpen();
-      const revision = options.revision ?? head;
-      if (revision < floor) throw new KvCompactedError(`revision ${revision} is compacted up to ${floor}`);
-      if (revision > head)
-        throw new RangeError(`revision ${revision} is not yet written (newest is ${head})`);
-      return { entries: select(prefix, options, revision), revision };
-    },
+    range,
+    size: (prefix) => sizeByPages({ range }, prefix),
     async commit(commit) {
       checkOpen();
       checkCommit(commit);

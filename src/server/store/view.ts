@@ -1,7 +1,10 @@
 import type { TenantId } from '../../core/model/ids.ts';
+import type { Stock } from '../../core/model/quota.ts';
 import { Collection, type Stored } from './collection.ts';
 import { globalKey, HOT_PREFIX, parseHotKey, tenantKey } from './keys.ts';
 import type { Kv, KvChangeBatch, KvEntry, Watch } from './kv.ts';
+import { LargeRecords } from './large-records.ts';
+import { snapshotPages } from './pages.ts';
 import { decodeRecord, type GlobalRecords, type TenantRecords } from './records.ts';
 
 /** A hot record changed; `after` is absent when it was deleted. */
@@ -17,7 +20,13 @@ export type ViewListener = (change: ViewChange) => void;
 
 export interface ViewOptions {
   readonly onProblem: (problem: string) => void;
+  /** Called while the store is read for the first time, with the bytes read so far; what it throws ends the reading. */
+  readonly onPage?: (bytes: number) => Promise<void> | void;
 }
+
+/** Records that are not stored under their tenant, and count for it all the same. */
+const OF_TENANTS: ReadonlySet<string> = new Set<keyof GlobalRecords>(['tokens', 'sessions']);
+const NONE: Stock = { records: 0, bytes: 0 };
 
 const RELIST_DELAY_MS = 200;
 
@@ -31,9 +40,12 @@ export class StoreView {
   readonly #global = new Map<string, Collection<unknown>>();
   readonly #tenants = new Map<TenantId, Map<string, Collection<unknown>>>();
   readonly #listeners = new Set<ViewListener>();
+  readonly #large = new LargeRecords();
+  readonly #ofTenants = new Map<string, Stock>();
   readonly #waiting: { revision: number; wake: () => void }[] = [];
   #watch: Watch | undefined;
   #revision = 0;
+  #isLoaded = false;
   #closed = false;
 
   /** Empty until `load` has succeeded. */
@@ -56,20 +68,45 @@ export class StoreView {
   async #list(): Promise<void> {
     // First: nothing newer than the snapshot may come in between, so the snapshot is the truth whatever revisions it has.
     this.#watch?.close();
+    // Nothing is held at the start, when there is most to read: it is taken in page by page, and nothing is compared.
+    if (!this.#isLoaded) return this.#first();
     const { entries, revision } = await this.#kv.range(HOT_PREFIX);
     if (this.#closed) return;
     // Of a store that was set back to an older state: its revisions say nothing about what is held.
     const isSetBack = revision < this.#revision;
     if (isSetBack)
       this.#options.onProblem(`the store was set back from revision ${this.#revision} to ${revision}`);
-    // Nothing is held at the start, when there is most to read: then nothing is compared.
     const gone = new Set(this.#heldKeys());
     for (const entry of entries) {
-      if (gone.size > 0) gone.delete(entry.key);
+      gone.delete(entry.key);
       this.#put(entry, isSetBack);
     }
     for (const key of gone) this.#remove(key);
     if (isSetBack) this.#revision = revision;
+    this.#follow(revision);
+  }
+
+  /** Nobody reads the view yet, so that it may be half of the store meanwhile; the whole as text beside it could be too much to hold. */
+  async #first(): Promise<void> {
+    // Of an attempt that ended half-way.
+    const gone = new Set(this.#heldKeys());
+    let [revision, bytes] = [0, 0];
+    for await (const page of snapshotPages(this.#kv, HOT_PREFIX)) {
+      if (this.#closed) return;
+      ({ revision } = page);
+      for (const entry of page.entries) {
+        if (gone.size > 0) gone.delete(entry.key);
+        this.#put(entry);
+        bytes += entry.value.length;
+      }
+      await this.#options.onPage?.(bytes);
+    }
+    for (const key of gone) this.#remove(key);
+    this.#isLoaded = true;
+    this.#follow(revision);
+  }
+
+  #follow(revision: number): void {
     this.#advance(revision);
     this.#watch = this.#kv.watch(HOT_PREFIX, revision, {
       onBatch: (batch) => this.#apply(batch),
@@ -145,13 +182,12 @@ export class StoreView {
     const collection = this.#collection(key.tenantId, key.kind);
     const before = collection.get(key.id);
     if (before !== undefined && before.modRevision >= entry.modRevision && !isSetBack) return;
-    const after: Stored<unknown> = {
-      id: key.id,
-      record: decodeRecord(entry.key, entry.value),
-      modRevision: entry.modRevision,
-      createRevision: entry.createRevision,
-    };
-    collection.set(after);
+    const after = this.#stored(key.id, entry);
+    collection.set(after, before?.bytes);
+    if (key.tenantId === undefined && OF_TENANTS.has(key.kind)) {
+      this.#count(key.kind, before, -1);
+      this.#count(key.kind, after, 1);
+    }
     this.#tell({ ...key, ...(before === undefined ? {} : { before }), after });
   }
 
@@ -159,7 +195,55 @@ export class StoreView {
     const key = parseHotKey(fullKey);
     if (key === undefined) return;
     const before = this.#collection(key.tenantId, key.kind).delete(key.id);
-    if (before !== undefined) this.#tell({ ...key, before });
+    if (before === undefined) return;
+    if (key.tenantId === undefined && OF_TENANTS.has(key.kind)) this.#count(key.kind, before, -1);
+    this.#tell({ ...key, before });
+  }
+
+  #stored(id: string, { key, value, modRevision, createRevision }: KvEntry): Stored<unknown> {
+    const bytes = Buffer.byteLength(value);
+    if (!this.#large.isLarge(bytes))
+      return { id, record: decodeRecord(key, value), modRevision, createRevision, bytes };
+    const read = this.#large.hold(key, value);
+    return {
+      id,
+      get record() {
+        return read();
+      },
+      modRevision,
+      createRevision,
+      bytes,
+    };
+  }
+
+  #count(kind: string, stored: Stored<unknown> | undefined, sign: 1 | -1): void {
+    const { tenantId } = (stored?.record ?? {}) as { readonly tenantId?: TenantId };
+    if (tenantId === undefined) return;
+    const key = `${tenantId}/${kind}`;
+    const { records, bytes } = this.#ofTenants.get(key) ?? NONE;
+    this.#ofTenants.set(key, { records: records + sign, bytes: bytes + sign * (stored?.bytes ?? 0) });
+  }
+
+  /** What is held under a key of the store. */
+  stored(fullKey: string): Stored<unknown> | undefined {
+    const key = parseHotKey(fullKey);
+    if (key === undefined) return undefined;
+    const kinds = key.tenantId === undefined ? this.#global : this.#tenants.get(key.tenantId);
+    return kinds?.get(key.kind)?.get(key.id);
+  }
+
+  /** What a tenant has of a kind, wherever it is stored; kept as records change. */
+  stock(tenantId: TenantId, kind: keyof TenantRecords | 'tokens' | 'sessions'): Stock {
+    if (OF_TENANTS.has(kind)) return this.#ofTenants.get(`${tenantId}/${kind}`) ?? NONE;
+    const held = this.#tenants.get(tenantId)?.get(kind);
+    return held === undefined ? NONE : { records: held.size, bytes: held.bytes };
+  }
+
+  /** Of everything that is held for a tenant. */
+  bytesOf(tenantId: TenantId): number {
+    let bytes = 0;
+    for (const held of this.#tenants.get(tenantId)?.values() ?? []) bytes += held.bytes;
+    return bytes;
   }
 
   #tell(change: ViewChange): void {

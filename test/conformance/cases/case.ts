@@ -24,6 +24,8 @@ export type Setting =
   | 'crowded'
   /** A token waits as long as it has read less than it was answered. */
   | 'impatient'
+  /** Every use of the heap is too much. */
+  | 'memory-low'
   /** The write path has a defect that lets material through; see guarded-write.ts. */
   | 'defect';
 

@@ -322,6 +322,7 @@ export const requestCases: readonly Case[] = [
       return { method: 'GET', path: '/api/v1/archives/deployments/broken' };
     },
   }),
+  ...refused('memory_low', 'server', { 'a write that adds': post({}) }, 'memory-low'),
   ...refused('store_unavailable', 'store', { 'a write': post({}) }, 'store-closed'),
   ...refused(
     'stream_limit_reached',
@@ -352,6 +353,26 @@ const platform =
     path,
     options: { token: stage.plane.adminToken, ...(body === undefined ? {} : { body }) },
   });
+
+const quota =
+  (body: Json): Ask =>
+  async (stage) =>
+    platform(
+      'PUT',
+      `/api/v1/tenants/${(await stage.plane.tenant(stage.fresh('of'))).slug}/quota`,
+      body,
+    )(stage);
+
+/** By a tenant of its own that has this quota. */
+const atQuota =
+  (limits: Json, path: string, fields: Json): Ask =>
+  async (stage) => {
+    const tenant = await stage.plane.tenant(stage.fresh('full'));
+    const set = await platform('PUT', `/api/v1/tenants/${tenant.slug}/quota`, limits)(stage);
+    await stage.call(set.method, set.path, set.options);
+    const body = { name: stage.fresh(), image: stage.image, ...fields };
+    return { method: 'POST', path, options: { body, token: tenant.tokens['tenant-admin'] } };
+  };
 
 export const recordCases: readonly Case[] = [
   ...refused('tenant_not_found', 'tenant', {
@@ -402,6 +423,35 @@ export const recordCases: readonly Case[] = [
         containers: 0,
         cpu: 0.5,
       })(stage),
+  }),
+  ...refused('quota_invalid', 'records.deployments', { negative: quota({ records: { deployments: -1 } }) }),
+  ...refused('quota_invalid', 'bytes.jobs', { text: quota({ bytes: { jobs: '1Mi' } }) }),
+  ...refused('quota_invalid', 'streams', { fraction: quota({ streams: 0.5 }) }),
+  ...inside('quota_invalid', {
+    'all of it': quota({ records: { jobs: 1 }, bytes: { jobs: 9 }, streams: 0 }),
+  }),
+  ...refused('quota_exceeded', 'quota.records.deployments', {
+    'one deployment too many': atQuota({ records: { deployments: 0 } }, DEPLOYMENTS, {}),
+  }),
+  ...refused('quota_exceeded', 'quota.bytes.deployments', {
+    'more than the bytes': atQuota({ bytes: { deployments: 2000 } }, DEPLOYMENTS, {
+      environment: { A: 'x '.repeat(1000) },
+    }),
+  }),
+  ...refused('quota_exceeded', 'quota.records.jobs', {
+    'one job too many': atQuota({ records: { jobs: 0 } }, '/api/v1/jobs', { kind: 'Job' }),
+  }),
+  ...refused('quota_exceeded', 'quota.records.tokens', {
+    'one token too many': atQuota({ records: { tokens: 0 } }, '/api/v1/tokens', {
+      image: undefined,
+      role: 'viewer',
+    }),
+  }),
+  ...refused('quota_exceeded', 'quota.bytes.archives', {
+    'no room for its history': atQuota({ bytes: { archives: 10 } }, DEPLOYMENTS, {}),
+  }),
+  ...inside('quota_exceeded', {
+    'the last one': atQuota({ records: { deployments: 1 } }, DEPLOYMENTS, {}),
   }),
   ...refused('token_invalid', 'role', {
     'another word': ask('POST', '/api/v1/tokens', { body: { name: 'ci', role: 'root' } }),

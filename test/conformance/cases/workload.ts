@@ -53,6 +53,34 @@ export const workloadCases: readonly Case[] = [
   ...refused('field_unknown', 'capabilities.add', {
     'a capability to add': post({ capabilities: { add: ['NET_ADMIN'] } }),
   }),
+  ...refused('field_too_large', 'environment', {
+    '64 KiB and its quotes': post({ environment: { A: 'x'.repeat(65_536) } }),
+    '1,025 variables': post({
+      environment: Object.fromEntries(Array.from({ length: 1025 }, (_, at) => [`V${at}`, 'x'])),
+    }),
+  }),
+  ...refused('field_too_large', 'labels', { 'a long text': post({ labels: { notes: 'x'.repeat(70_000) } }) }),
+  ...refused('field_too_large', 'command', {
+    'a long argument': post({ command: ['/bin/web', 'x '.repeat(35_000)] }),
+  }),
+  ...refused('field_too_large', 'healthCheck.command', {
+    '1,025 words': post({ healthCheck: { type: 'exec', command: Array.from({ length: 1025 }, () => 'x') } }),
+  }),
+  ...refused('field_too_large', 'body', {
+    'five large fields': post({
+      command: ['/bin/web', 'x '.repeat(30_000)],
+      environment: { A: 'x '.repeat(30_000) },
+      composedEnvironment: { B: 'x '.repeat(30_000) },
+      labels: { a: 'x '.repeat(30_000) },
+      healthCheck: { type: 'exec', command: ['x '.repeat(30_000)] },
+    }),
+  }),
+  ...inside('field_too_large', {
+    '1,024 variables': post({
+      environment: Object.fromEntries(Array.from({ length: 1024 }, (_, at) => [`V${at}`, 'x'])),
+    }),
+    '64 KiB': post({ environment: { A: 'x '.repeat(32_764) } }),
+  }),
   ...refused('environment_invalid', 'environment', {
     space: post({ environment: { 'LOG LEVEL': 'x' } }),
   }),

@@ -1,17 +1,49 @@
 import { shape } from '../shape.ts';
+import { QUOTA_KINDS, type QuotaKind } from '../../model/quota.ts';
 import { ROLES } from '../../model/tenant.ts';
 import { announced, integer, number, optional, revision, text, texts, time, flag } from './words.ts';
+
+function byKind<const Item>(item: Item): Readonly<Record<QuotaKind, Item>> {
+  return Object.fromEntries(QUOTA_KINDS.map((kind) => [kind, item])) as Record<QuotaKind, Item>;
+}
+
+const limits = { type: 'object', optional: true, fields: byKind(optional(integer)) } as const;
 
 const quota = shape({
   type: 'object',
   named: 'Quota',
-  description: 'What is absent has no limit.',
-  fields: { containers: optional(integer), cpu: optional(number), memoryBytes: optional(integer) },
+  description:
+    'What is absent has no limit; of records, bytes and streams, the limit of the platform (`usage` shows it).',
+  fields: {
+    containers: optional(integer),
+    cpu: optional(number),
+    memoryBytes: optional(integer),
+    records: limits,
+    bytes: limits,
+    streams: optional(integer),
+  },
 });
+
+const used = {
+  type: 'object',
+  fields: byKind({ type: 'object', fields: { used: integer, limit: integer } } as const),
+} as const;
 
 const tenantFields = { id: text, slug: text, name: text, createdAt: time, quota } as const;
 
-export const tenant = shape({ type: 'object', named: 'Tenant', fields: tenantFields });
+export const tenant = shape({
+  type: 'object',
+  named: 'Tenant',
+  fields: {
+    ...tenantFields,
+    usage: {
+      type: 'object',
+      optional: true,
+      description: 'What is stored and what may be; where a single tenant is read.',
+      fields: { records: used, bytes: used },
+    },
+  },
+});
 
 export const tenantWritten = shape({
   type: 'object',

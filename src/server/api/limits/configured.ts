@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { TenantId } from '../../../core/model/ids.ts';
 import type { Metrics } from '../metrics.ts';
 import { Connections } from './connections.ts';
 import { StreamCounts } from './streams.ts';
@@ -19,6 +20,8 @@ interface LimitSettings {
   readonly unreadBytesPerToken: number;
   readonly unreadBytesPerTenant: number;
   readonly sendTimeoutMs: number;
+  /** Of a tenant whose quota says it. */
+  readonly streamsOf?: (tenantId: TenantId) => number | undefined;
 }
 
 /** What anybody may take of this process. */
@@ -35,7 +38,11 @@ export function configuredLimits(
   );
   const streams = new StreamCounts({
     perToken: limits.streamsPerToken,
-    perTenant: () => Math.min(limits.streamsPerTenant, Math.floor(connections.descriptors.forRequests / 2)),
+    perTenant: (tenantId) =>
+      Math.min(
+        limits.streamsOf?.(tenantId) ?? limits.streamsPerTenant,
+        Math.floor(connections.descriptors.forRequests / 2),
+      ),
   });
   const unread = new UnreadAnswers({
     bytesPerToken: limits.unreadBytesPerToken,

@@ -6,8 +6,10 @@ import {
 } from '../../../core/contract/answers/access.ts';
 import { listOf } from '../../../core/contract/answers/words.ts';
 import type { Draft } from '../../../core/contract/shape.ts';
+import type { TenantId } from '../../../core/model/ids.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import type { Admission } from '../../admission/admission.ts';
+import type { Usage } from '../../admission/room.ts';
 import {
   createTenant,
   deleteTenant,
@@ -21,6 +23,11 @@ import { createToken, revokeToken, tokenBody, tokenView } from '../../admission/
 import { pageReply, pageRequest } from '../paging.ts';
 import { LIST_QUERY, type Route, route } from '../route.ts';
 import { guardedReply, writeReply } from '../write-reply.ts';
+
+async function usageOf(admission: Admission, tenantId: TenantId): Promise<{ readonly usage?: Usage }> {
+  const usage = await admission.room?.usage(tenantId);
+  return usage === undefined ? {} : { usage };
+}
 
 function tenantRoutes(admission: Admission): Route[] {
   const view = (tenant: Parameters<typeof tenantView>[0]) =>
@@ -77,9 +84,9 @@ function tenantRoutes(admission: Admission): Route[] {
       tenant: 'path',
       codes: ['tenant_not_found'],
       success: { status: 200, description: 'The tenant.', answer: tenantAnswer },
-      handle: ({ tenant }) => ({
+      handle: async ({ tenant }) => ({
         status: 200,
-        body: view(tenant),
+        body: { ...view(tenant), ...(await usageOf(admission, tenant.id)) },
         headers: { etag: `"${tenantRevision(admission.store, tenant.id)}"` },
       }),
     }),

@@ -31,6 +31,7 @@ const SHARED: readonly RejectionCode[] = [
   'registry_credential_store_unavailable',
   'replicas_negative',
   'replicas_out_of_range',
+  'field_too_large',
   'command_invalid',
   'user_invalid',
   'capability_unknown',

@@ -9,6 +9,7 @@ import { groupCommits } from './group-commit.ts';
 import { keySpaceUnder } from './key-space.ts';
 import { METHODS } from './messages.ts';
 import { Progress } from './progress.ts';
+import { sizeByPages } from '../pages.ts';
 import { readEntry, readHead, readRange } from './range.ts';
 import { sharedRead } from './shared-read.ts';
 import { compactTo, SpaceRecovery } from './space.ts';
@@ -69,6 +70,10 @@ export async function openEtcdKv(options: EtcdOptions): Promise<Kv> {
   return {
     get: (key) => read(() => readEntry(cluster, keys, key)),
     range: (prefix, rangeOptions = {}) => read(() => readRange(cluster, keys, prefix, rangeOptions)),
+    size: (prefix) =>
+      read(() =>
+        sizeByPages({ range: (under, paged = {}) => readRange(cluster, keys, under, paged) }, prefix),
+      ),
     commit: (commit) =>
       write(() => {
         checkCommit(commit);

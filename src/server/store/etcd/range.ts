@@ -7,6 +7,8 @@ const SORT_DESCENDING = { sortOrder: 2, sortTarget: 0 };
 
 /** Keeps one answer to some megabytes at the record sizes Berth has; etcd builds a whole answer in memory. */
 const PAGE_ENTRIES = 2_000;
+/** Where the answer is bounded in bytes: the first page tells how large the records are, and the next may be of another kind. */
+const BOUNDED_PAGE = { first: 64, most: 500 } as const;
 const RESTARTS_AFTER_COMPACTION = 3;
 
 export function entryOf(kv: WireKeyValue, keys: KeySpace): KvEntry {
@@ -42,8 +44,10 @@ async function readPages(
   start: Bounds,
   options: RangeOptions,
 ): Promise<RangeResult> {
-  const { limit = Number.POSITIVE_INFINITY, reverse = false } = options;
+  const { limit = Number.POSITIVE_INFINITY, reverse = false, bytes: most } = options;
   const entries: KvEntry[] = [];
+  let bytes = 0;
+  let page: number = most === undefined ? PAGE_ENTRIES : BOUNDED_PAGE.first;
   let bounds = start;
   let { revision } = options;
   for (;;) {
@@ -55,7 +59,7 @@ async function readPages(
       {
         key: bounds.first,
         rangeEnd: bounds.end,
-        limit: Math.min(limit - entries.length, PAGE_ENTRIES),
+        limit: Math.min(limit - entries.length, page),
         ...(revision === undefined ? {} : { revision }),
         ...(reverse ? SORT_DESCENDING : {}),
       },
@@ -63,9 +67,19 @@ async function readPages(
     );
     // The first page fixes the revision and the others are read at it: together they are one snapshot.
     revision ??= answer.header.revision.toNumber();
-    for (const kv of answer.kvs) entries.push(entryOf(kv, keys));
+    for (const kv of answer.kvs) {
+      entries.push(entryOf(kv, keys));
+      bytes += kv.value.length;
+    }
     const last = answer.kvs.at(-1);
     if (!answer.more || !last || entries.length >= limit) return { entries, revision };
+    if (most !== undefined) {
+      if (bytes >= most) return { entries, revision, more: true };
+      page = Math.max(
+        1,
+        Math.min(BOUNDED_PAGE.most, Math.floor(((most - bytes) * entries.length) / (bytes + 1))),
+      );
+    }
     bounds = boundsAfter(bounds, last.key, reverse);
   }
 }

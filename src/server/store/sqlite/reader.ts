@@ -8,6 +8,7 @@ import {
   type RangeOptions,
   type RangeResult,
 } from '../kv.ts';
+import { cutAtBytes } from '../pages.ts';
 import type { HistorySlice } from '../watchers.ts';
 import { DamageError } from './fault.ts';
 import { decodeMeta, deletionSum, type Meta, prepareReader, rowSum, selectMeta } from './schema.ts';
@@ -20,6 +21,7 @@ export interface Reader {
   meta(): Meta;
   get(key: string): KvEntry | undefined;
   range(prefix: string, options: RangeOptions): RangeResult;
+  size(prefix: string): { readonly records: number; readonly bytes: number };
   history(afterRevision: number, maxRevisions: number): HistorySlice;
   close(): void;
 }
@@ -55,6 +57,10 @@ export function openReader(database: string): Reader {
       up: prepare(`${past} ORDER BY key LIMIT :limit`),
       down: prepare(`${past} ORDER BY key DESC LIMIT :limit`),
     },
+    // The length of a value is in the row's header: long values are not read for it.
+    size: prepare(
+      'SELECT count(*), coalesce(sum(octet_length(value)), 0) FROM current WHERE key >= :from AND key < :to',
+    ),
     history: prepare(
       'SELECT rev, key, value, create_rev, sum FROM log WHERE rev > ? AND rev <= ? ORDER BY seq',
     ),
@@ -87,12 +93,20 @@ export function openReader(database: string): Reader {
           throw new RangeError(`revision ${revision} is not yet written (newest is ${head})`);
         const order = options.reverse === true ? 'down' : 'up';
         const limits = { ...bounds, ':limit': options.limit ?? -1 };
-        const rows =
+        const [statement, parameters] =
           revision === head
-            ? statements.now[order].all(limits)
-            : statements.past[order].all({ ...limits, ':revision': revision });
+            ? [statements.now[order], limits]
+            : [statements.past[order], { ...limits, ':revision': revision }];
+        if (options.bytes !== undefined)
+          return { ...cutAtBytes(decoded(statement.iterate(parameters) as never), options.bytes), revision };
+        const rows = statement.all(parameters);
         return { entries: (rows as unknown as Row[]).map(decodeRow), revision };
       });
+    },
+
+    size(prefix) {
+      const [records, bytes] = statements.size.get(keyBounds(prefix, {})) as unknown as [number, number];
+      return { records, bytes };
     },
 
     history(afterRevision, maxRevisions) {
@@ -108,6 +122,10 @@ export function openReader(database: string): Reader {
       db.close();
     },
   };
+}
+
+function* decoded(rows: Iterable<Row>): Generator<KvEntry> {
+  for (const row of rows) yield decodeRow(row);
 }
 
 function keyBounds(prefix: string, { after, reverse = false }: RangeOptions): Record<string, SQLInputValue> {

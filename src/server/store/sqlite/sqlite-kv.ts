@@ -124,6 +124,7 @@ export async function beginSqliteKv(options: SqliteKvOptions): Promise<SqliteKv>
   return {
     get: async (key) => read((from) => from.get(key)),
     range: async (prefix, rangeOptions = {}) => read((from) => from.range(prefix, rangeOptions)),
+    size: async (prefix) => read((from) => from.size(prefix)),
     commit(commit) {
       try {
         checkCommit(commit);

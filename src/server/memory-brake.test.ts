@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import { type Heap, MemoryBrake, processHeap } from './memory-brake.ts';
+
+class TestHeap implements Heap {
+  used = 0;
+  collections = 0;
+  #listener = (): void => undefined;
+  usedBytes = () => this.used;
+  limitBytes = () => 1000;
+  onCollected = (listener: () => void) => void (this.#listener = listener);
+  collect = () => void (this.collections += 1);
+  collected(live: number): void {
+    this.used = live;
+    this.#listener();
+  }
+}
+
+describe('the brake', () => {
+  it('counts what lives, not the garbage', () => {
+    const heap = new TestHeap();
+    const brake = new MemoryBrake(heap, 0.8);
+    heap.collected(300);
+    heap.used = 900;
+    expect([brake.share, brake.pressure()]).toEqual([0.3, 'none']);
+  });
+
+  it('adds what was written since by estimate, never beyond what is used', () => {
+    const heap = new TestHeap();
+    const brake = new MemoryBrake(heap, 0.8);
+    heap.collected(300);
+    heap.used = 720;
+    brake.added(52);
+    expect([brake.share, brake.pressure()]).toEqual([0.716, 'tight']);
+    brake.added(52);
+    expect(brake.share).toBe(0.72);
+    brake.added(-1000);
+    expect(brake.share).toBe(0.72);
+  });
+
+  it('lets go later than it takes hold', () => {
+    const heap = new TestHeap();
+    const brake = new MemoryBrake(heap, 0.8);
+    const at = (live: number) => {
+      heap.collected(live);
+      return brake.pressure();
+    };
+    expect([690, 710, 660, 640, 660, 800, 760, 740, 660, 640].map(at)).toEqual([
+      'none',
+      'tight',
+      'tight',
+      'none',
+      'none',
+      'full',
+      'full',
+      'tight',
+      'tight',
+      'none',
+    ]);
+  });
+
+  it('asks for a collection under pressure, now and then', () => {
+    const heap = new TestHeap();
+    let now = 0;
+    const brake = new MemoryBrake(heap, 0.8, () => now);
+    heap.collected(100);
+    brake.pressure();
+    heap.collected(900);
+    for (; now < 25_000; now += 1000) brake.pressure();
+    expect(heap.collections).toBe(3);
+  });
+
+  it('is told by the heap of this process when it was collected', async () => {
+    const heap = processHeap();
+    const collected = new Promise<void>((resolve) => heap.onCollected(resolve));
+    heap.collect();
+    await collected;
+    expect(heap.usedBytes()).toBeLessThan(heap.limitBytes());
+    heap.close();
+  });
+});

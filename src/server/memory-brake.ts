@@ -1,0 +1,115 @@
+import { constants, PerformanceObserver } from 'node:perf_hooks';
+import { getHeapStatistics } from 'node:v8';
+
+/** `tight`: those who hold most take no more; `full`: nobody does. */
+export type Pressure = 'none' | 'tight' | 'full';
+
+export interface Heap {
+  usedBytes(): number;
+  limitBytes(): number;
+  /** Called after every collection of the whole heap. */
+  onCollected(listener: () => void): void;
+  /** Asks for one. */
+  collect(): void;
+}
+
+/** Below the share at which nobody adds any more: where it gets tight, and how far it has to fall for each to end. */
+const TIGHT_BELOW = 0.1;
+const ENDS_BELOW = 0.05;
+/** What a record takes in the heap, in bytes of its text: twice for deployments, and parsed. */
+const HEAP_PER_BYTE = 8;
+/** Without a collection nobody knows what deletions gave back; one of a large heap takes a second, though. */
+const COLLECT_EVERY_MS = 10_000;
+
+/**
+ * Whether there is memory for more. What lives in the heap is known after each collection; until the next one what was written since is
+ * added by estimate. What the heap uses now, garbage included, is never less than what lives in it.
+ */
+export class MemoryBrake {
+  readonly #heap: Heap;
+  readonly #nowMs: () => number;
+  readonly #fullAt: number;
+  #live = Number.POSITIVE_INFINITY;
+  #addedBytes = 0;
+  #pressure: Pressure = 'none';
+  #collectedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(heap: Heap, share: number, nowMs: () => number = () => performance.now()) {
+    this.#heap = heap;
+    this.#fullAt = share;
+    this.#nowMs = nowMs;
+    heap.onCollected(() => {
+      this.#live = heap.usedBytes();
+      this.#addedBytes = 0;
+    });
+  }
+
+  /** Bytes of text that are now held in memory. */
+  added(bytes: number): void {
+    this.#addedBytes += Math.max(0, bytes);
+  }
+
+  get limitBytes(): number {
+    return this.#heap.limitBytes();
+  }
+
+  /** An upper bound of what lives in the heap, as a share of its limit. */
+  get share(): number {
+    const live = Math.min(this.#heap.usedBytes(), this.#live + this.#addedBytes * HEAP_PER_BYTE);
+    return live / this.#heap.limitBytes();
+  }
+
+  pressure(): Pressure {
+    const { share } = this;
+    const was = this.#pressure;
+    const tightAt = this.#fullAt - TIGHT_BELOW;
+    if (share >= this.#fullAt - (was === 'full' ? ENDS_BELOW : 0)) this.#pressure = 'full';
+    else if (share >= tightAt - (was === 'none' ? 0 : ENDS_BELOW)) this.#pressure = 'tight';
+    else this.#pressure = 'none';
+    if (this.#pressure !== 'none') this.#measure();
+    return this.#pressure;
+  }
+
+  /** Not more often than now and then: under pressure the heap is large. */
+  #measure(): void {
+    const now = this.#nowMs();
+    if (now - this.#collectedAtMs < COLLECT_EVERY_MS) return;
+    this.#collectedAtMs = now;
+    this.#heap.collect();
+  }
+}
+
+interface GcEntry {
+  readonly detail?: { readonly kind?: number };
+}
+
+const MAJOR: ReadonlySet<number> = new Set([constants.NODE_PERFORMANCE_GC_MAJOR]);
+
+/** The heap of this process. */
+export function processHeap(): Heap & { close(): void } {
+  const listeners = new Set<() => void>();
+  const observer = new PerformanceObserver((list) => {
+    const isWhole = list.getEntries().some((entry) => MAJOR.has((entry as GcEntry).detail?.kind ?? 0));
+    if (isWhole) for (const listener of listeners) listener();
+  });
+  observer.observe({ entryTypes: ['gc'] });
+  return {
+    usedBytes: () => getHeapStatistics().used_heap_size,
+    limitBytes: () => getHeapStatistics().heap_size_limit,
+    onCollected: (listener) => void listeners.add(listener),
+    collect: () => void collectGarbage(),
+    close: () => observer.disconnect(),
+  };
+}
+
+/** Through the inspector, which needs no flag at the start; loaded when it is first needed. */
+async function collectGarbage(): Promise<void> {
+  const { Session } = await import('node:inspector/promises');
+  const session = new Session();
+  session.connect();
+  try {
+    await session.post('HeapProfiler.collectGarbage');
+  } finally {
+    session.disconnect();
+  }
+}

@@ -1,0 +1,139 @@
+import type { TenantId } from '../../core/model/ids.ts';
+import type { QuotaKind, Stock } from '../../core/model/quota.ts';
+import { coldKey, isHot, parseKey, tenantOfKey } from './keys.ts';
+import type { Commit } from './kv.ts';
+import type { ColdRecords, TenantRecords } from './records.ts';
+import type { SecretKind } from './owners.ts';
+import type { Store } from './store.ts';
+
+interface Counted {
+  /** Records of this kind in the view; of `tokens`, by the tenant that they name. */
+  readonly hot?: keyof TenantRecords | 'tokens';
+  /** More of the view whose bytes count, not their number. */
+  readonly alsoBytesOf?: readonly (keyof TenantRecords)[];
+  /** Kept in the store alone: what is there is counted when it is first asked for, then kept up by the writes of this process. */
+  readonly cold?: keyof ColdRecords | SecretKind;
+}
+
+/** What a quota counts as what. The copies of specs that instances run are left out: they go with the instances. */
+const COUNTED: Readonly<Record<QuotaKind, Counted>> = {
+  deployments: { hot: 'deployments', alsoBytesOf: ['canaries', 'scaling-policies'] },
+  jobs: { hot: 'jobs' },
+  networks: { hot: 'networks' },
+  volumes: { hot: 'volumes' },
+  nodes: { hot: 'nodes' },
+  tokens: { hot: 'tokens' },
+  secrets: { hot: 'credentials', cold: 'secret-docs' },
+  backups: { cold: 'backups' },
+  archives: { cold: 'archives' },
+  idempotency: { cold: 'idempotency' },
+};
+
+const KIND_OF = new Map<string, { readonly kind: QuotaKind; readonly counts: boolean }>();
+for (const [kind, { hot, alsoBytesOf = [], cold }] of Object.entries(COUNTED) as [QuotaKind, Counted][]) {
+  if (hot !== undefined) KIND_OF.set(hot, { kind, counts: true });
+  for (const also of alsoBytesOf) KIND_OF.set(also, { kind, counts: false });
+  if (cold !== undefined) KIND_OF.set(cold, { kind, counts: hot === undefined });
+}
+
+/** What a commit adds of one kind of one tenant; negative: it takes away. */
+export interface Growth extends Stock {
+  readonly tenantId: TenantId;
+  readonly kind: QuotaKind;
+  /** Of those bytes, what is held in memory. */
+  readonly heldBytes: number;
+}
+
+interface ColdCount {
+  /** Too much rather than too little: what is removed or written over is known from the next count on. */
+  stock: Stock;
+  readonly countedAtMs: number;
+}
+
+/** A count is taken anew at most this often, however often it is asked for. */
+const RECOUNT_MS = 2_000;
+/** Other control planes write too: their part is known after this long. */
+const TRUSTED_MS = 600_000;
+const NONE: Stock = { records: 0, bytes: 0 };
+
+/** What each tenant has stored, by the kinds that quotas name. */
+export class StoreUsage {
+  readonly #store: Store;
+  readonly #nowMs: () => number;
+  readonly #cold = new Map<string, ColdCount>();
+
+  constructor(store: Store, nowMs: () => number = () => performance.now()) {
+    this.#store = store;
+    this.#nowMs = nowMs;
+  }
+
+  /** Of what is in memory, at once; of the rest as it was last counted. */
+  async of(tenantId: TenantId, kind: QuotaKind, exact = false): Promise<Stock> {
+    const { hot, alsoBytesOf = [], cold } = COUNTED[kind];
+    const { view } = this.#store;
+    const held = hot === undefined ? NONE : view.stock(tenantId, hot);
+    const stored = cold === undefined ? NONE : await this.#coldStock(tenantId, cold, exact);
+    const also = alsoBytesOf.reduce((sum, other) => sum + view.stock(tenantId, other).bytes, 0);
+    return {
+      records: hot === undefined ? stored.records : held.records,
+      bytes: held.bytes + also + stored.bytes,
+    };
+  }
+
+  async #coldStock(tenantId: TenantId, kind: string, exact: boolean): Promise<Stock> {
+    const key = `${tenantId}/${kind}`;
+    const known = this.#cold.get(key);
+    const ageMs = known === undefined ? Number.POSITIVE_INFINITY : this.#nowMs() - known.countedAtMs;
+    if (known !== undefined && ageMs <= (exact ? RECOUNT_MS : TRUSTED_MS)) return known.stock;
+    const stock = await this.#store.kv.size(coldKey(tenantId, kind, ''));
+    this.#cold.set(key, { stock, countedAtMs: this.#nowMs() });
+    return stock;
+  }
+
+  /** By tenant and kind, without those that stay as they are. Keys that nobody has in memory are taken for new ones. */
+  growth(commit: Commit): readonly Growth[] {
+    const found = new Map<string, { -readonly [K in keyof Growth]: Growth[K] }>();
+    const add = (key: string, value: string | undefined): void => {
+      const parsed = parseKey(key);
+      const counted = parsed && KIND_OF.get(parsed.kind);
+      if (parsed === undefined || counted === undefined) return;
+      const before = this.#heldBytes(key);
+      const tenantId = tenantOfKey(key) ?? tenantNamed(value);
+      if (tenantId === undefined) return;
+      const bytes = (value === undefined ? 0 : Buffer.byteLength(value)) - (before ?? 0);
+      const records = (value === undefined ? 0 : 1) - (before === undefined ? 0 : 1);
+      const id = `${tenantId}/${counted.kind}`;
+      const growth = found.get(id) ?? { tenantId, kind: counted.kind, records: 0, bytes: 0, heldBytes: 0 };
+      if (counted.counts) growth.records += records;
+      growth.bytes += bytes;
+      if (isHot(key)) growth.heldBytes += bytes;
+      found.set(id, growth);
+    };
+    for (const { key, value } of commit.puts ?? []) add(key, value);
+    for (const key of commit.deletes ?? []) add(key, undefined);
+    return [...found.values()];
+  }
+
+  #heldBytes(key: string): number | undefined {
+    return this.#store.view.stored(key)?.bytes;
+  }
+
+  /** After a commit of this process. */
+  committed(growth: readonly Growth[]): void {
+    for (const { tenantId, kind, records, bytes, heldBytes } of growth) {
+      const { hot, cold } = COUNTED[kind];
+      const known = cold && this.#cold.get(`${tenantId}/${cold}`);
+      if (known === undefined) continue;
+      known.stock = {
+        records: known.stock.records + (hot === undefined ? Math.max(0, records) : 0),
+        bytes: known.stock.bytes + Math.max(0, bytes - heldBytes),
+      };
+    }
+  }
+}
+
+/** Tokens are stored platform-wide and say whose they are. */
+function tenantNamed(value: string | undefined): TenantId | undefined {
+  if (value === undefined) return undefined;
+  return (JSON.parse(value) as { readonly tenantId?: TenantId }).tenantId;
+}
