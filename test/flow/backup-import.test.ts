@@ -96,7 +96,10 @@ describe('a backup in another control plane', () => {
   });
 
   it('fits the requests of etcd with the largest history, also with the answer kept for its key', async () => {
-    const note = (letter: string) => ({ environment: { NOTE: `${letter} `.repeat(50_000) } });
+    const note = (letter: string) => ({
+      command: ['/bin/web', `${letter} `.repeat(25_000)],
+      environment: { NOTE: `${letter} `.repeat(25_000) },
+    });
     await accepted(home.api.post('/api/v1/deployments', { name: 'large', image, ...note('a') }, deployer()));
     for (const letter of ['b', 'c', 'd'])
       await accepted(home.api.put('/api/v1/deployments/large', note(letter), deployer()));

@@ -128,7 +128,10 @@ describe('a backup', () => {
     expect([versions.length, versions[0], versions.at(-1)]).toEqual([100, 4, 103]);
     expect(many.body['warnings']).toEqual([]);
 
-    const note = (letter: string) => ({ environment: { NOTE: `${letter} `.repeat(50_000) } });
+    const note = (letter: string) => ({
+      command: ['/bin/web', `${letter} `.repeat(25_000)],
+      environment: { NOTE: `${letter} `.repeat(25_000) },
+    });
     await accepted(
       home.api.post('/api/v1/deployments', { name: 'large', image, ...note('a') }, { token, laws: false }),
     );

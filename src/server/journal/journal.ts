@@ -29,8 +29,9 @@ const VERSION_DIGITS = 9;
 const ARCHIVE_VERSIONS = 100;
 const ARCHIVE_BYTES = 4 * 1024 * 1024;
 const FEWEST_VERSIONS = 16;
-/** Where specs grew, many are one too many at once: the next writes remove the rest. */
+/** Where specs grew, many are one too many at once: so many writes remove them, so many each. */
 const REMOVED_AT_ONCE = 20;
+const REMOVED_IN = 5;
 
 /** How many versions of this size are kept. */
 function versionsKept(bytes: number): number {
@@ -135,6 +136,7 @@ export class Journal {
     remove(version.number - ARCHIVE_VERSIONS);
     const kept = versionsKept(JSON.stringify(version.spec).length);
     if (kept === ARCHIVE_VERSIONS) return;
-    for (let more = 0; more < REMOVED_AT_ONCE; more += 1) remove(version.number - kept - more);
+    const from = version.number - kept - (version.number % REMOVED_IN) * REMOVED_AT_ONCE;
+    for (let more = 0; more < REMOVED_AT_ONCE; more += 1) remove(from - more);
   }
 }
