@@ -139,6 +139,47 @@ export async function pushImage(
   return { digest: sha256(index), reference, children };
 }
 
+interface ArtifactLayer {
+  readonly type: string;
+  readonly data: Buffer;
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+/** Something beside images: a manifest with these layers, or an index of what was pushed already. Under its digest without a revision. */
+export async function pushArtifact(
+  registry: Registry,
+  repository: string,
+  artifact: { readonly revision?: string; readonly artifactType?: string } & (
+    | { readonly layers: readonly ArtifactLayer[] }
+    | { readonly manifests: readonly object[] }
+  ),
+): Promise<Descriptor> {
+  const { revision, artifactType } = artifact;
+  const type = 'layers' in artifact ? MANIFEST : INDEX;
+  const content =
+    'layers' in artifact
+      ? await layeredContent(registry, repository, artifact.layers)
+      : { manifests: artifact.manifests };
+  const body = Buffer.from(
+    JSON.stringify({ schemaVersion: 2, mediaType: type, ...(artifactType && { artifactType }), ...content }),
+  );
+  await putManifest(registry, repository, revision ?? sha256(body), type, body);
+  return descriptor(type, body);
+}
+
+async function layeredContent(registry: Registry, repository: string, layers: readonly ArtifactLayer[]) {
+  const config = Buffer.from('{}');
+  await pushBlob(registry, repository, config);
+  for (const { data } of layers) await pushBlob(registry, repository, data);
+  return {
+    config: descriptor('application/vnd.oci.empty.v1+json', config),
+    layers: layers.map(({ type, data, annotations }) => ({
+      ...descriptor(type, data),
+      ...(annotations && { annotations }),
+    })),
+  };
+}
+
 export async function deleteManifest(registry: Registry, repository: string, digest: string): Promise<void> {
   await send(registry, 'DELETE', `/v2/${repository}/manifests/${digest}`, 202);
 }

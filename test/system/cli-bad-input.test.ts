@@ -174,6 +174,11 @@ const ROWS: Readonly<Record<string, Row>> = {
   'tenant list': { valid: [], wrong: format() },
   'tenant create': { valid: ['acme'], wrong: [['Not A Slug'], 'tenant_name_invalid', 1] },
   'tenant delete': { valid: ['nobody', '-y'], missing: 'tenant_not_found' },
+  'tenant image-policy': {
+    valid: ['nobody', '--none'],
+    missing: 'tenant_not_found',
+    wrong: [['platform', '--require', 'x'], 'expected images=key file', 2],
+  },
   'tenant quota': {
     valid: ['nobody', '--cpu', '1'],
     missing: 'tenant_not_found',

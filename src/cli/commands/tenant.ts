@@ -9,6 +9,7 @@ import { outputFormat, printRecord } from '../output.ts';
 import { deleteCommand, listCommand } from '../record-commands.ts';
 import { resourceOf } from '../resources/index.ts';
 import { wholeNumber } from './run.ts';
+import { imagePolicyCommand } from './tenant-image-policy.ts';
 
 const SLUG: Parameter = { term: '<tenant>', description: 'Slug or UUID of the tenant.' };
 const CONTEXT = REMOTE_OPTIONS.slice(0, 1);
@@ -73,6 +74,7 @@ export const tenant: CommandBody = {
       ],
       examples: [{ line: 'berth tenant delete acme', what: 'after its deployments and nodes are gone' }],
     }),
+    imagePolicyCommand(SLUG),
     {
       name: 'quota',
       summary: "Show or replace a tenant's quota",

@@ -10,6 +10,7 @@ export type Permission =
   | 'volumes.manage'
   | 'exec'
   | 'tokens.manage'
+  | 'policy.manage'
   | 'audit.read'
   | 'tenants.manage'
   | 'node.session'
@@ -24,6 +25,7 @@ const TENANT_ADMIN: readonly Permission[] = [
   'volumes.manage',
   'exec',
   'tokens.manage',
+  'policy.manage',
   'audit.read',
 ];
 

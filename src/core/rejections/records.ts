@@ -213,6 +213,18 @@ export const recordCodes = entries({
       'a request that fits; delete what is not needed, or let a platform administrator raise the quota',
     failing: 'POST /api/v1/deployments      with as many deployments as the quota allows',
     corrected: 'POST /api/v1/deployments      after one was deleted, or the quota raised',
+  image_policy_invalid: {
+    status: 422,
+    field: 'computed',
+    title: 'The policy about signatures of images is malformed.',
+    cause:
+      'A policy says which images of the tenant have to be signed, and by which keys. Images are named in the spelling that they are compared in: `*`, a registry with a repository, or a place with everything below it, which ends in `/*`; there are no other patterns. Keys are public keys in PEM; a private key is refused, and nothing of it is shown.',
+    accepted:
+      'signatures: at most 32 entries of images and 1 to 8 keys (ECDSA P-256, P-384, P-521, Ed25519, RSA from 2048 bits)',
+    failing:
+      'PUT /api/v1/tenants/shop/image-policy\n\n{ "signatures": [{ "images": "registry.example.com/*/web", "keys": ["-----BEGIN PUBLIC KEY-----…"] }] }',
+    corrected:
+      'PUT /api/v1/tenants/shop/image-policy\n\n{ "signatures": [{ "images": "registry.example.com/acme/*", "keys": ["-----BEGIN PUBLIC KEY-----…"] }] }',
     origin: 'extension',
   },
   token_invalid: {

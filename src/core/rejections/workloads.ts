@@ -2,6 +2,43 @@ import { entries } from './entry.ts';
 
 /** What deployments and jobs declare beyond the codes of spec §7: extensions of decisions §1. */
 export const workloadCodes = entries({
+  image_unsigned: {
+    status: 422,
+    field: 'image',
+    title: 'The policy of the tenant wants this image signed, and the registry has no signature of it.',
+    cause:
+      'The policy (`GET /api/v1/tenants/{tenant}/image-policy`) covers this image. The control plane looked for signatures of the digest that the registry has for it: as cosign stores them beside the image (`sha256-….sig`), and among what refers to it. There is none. A signature of another tag, of an earlier push or of one platform of an index is not a signature of these bytes.',
+    accepted:
+      'an image signed by one of the keys that the rejection names: cosign sign --key <key> <image>@<digest>',
+    failing: 'POST /api/v1/deployments      with an image that the policy covers and nobody signed',
+    corrected:
+      'POST /api/v1/deployments      the same body, after cosign sign --key cosign.key <image>@<digest>',
+    origin: 'extension',
+  },
+  image_signature_invalid: {
+    status: 422,
+    field: 'image',
+    title: 'None of the signatures of this image is one that the policy of the tenant accepts.',
+    cause:
+      'The registry has signatures beside the image, but none of them was made over this very digest by a key of the policy: they are by other keys, of other images, or were damaged. The rejection names the digest and the fingerprints of the keys that were tried. At most 16 signatures are looked at, the newest.',
+    accepted:
+      'an image signed by one of the keys that the rejection names: cosign sign --key <key> <image>@<digest>',
+    failing: 'POST /api/v1/deployments      with an image that was signed by another key',
+    corrected:
+      'POST /api/v1/deployments      the same body, after cosign sign --key cosign.key <image>@<digest>',
+    origin: 'extension',
+  },
+  image_signature_unverifiable: {
+    status: 503,
+    field: 'image',
+    title: 'The policy of the tenant wants this image signed, and the registry cannot be asked.',
+    cause:
+      'Without a policy an unreachable registry is let through with a warning. Under one, what cannot be verified is not run: the registry did not answer, asked for other credentials, or answered with more than is read. What runs already keeps running, can be scaled by the field `replicas` alone, and can be stopped.',
+    accepted: 'the same request, once the registry answers',
+    failing: 'POST /api/v1/deployments      while the registry of an image that the policy covers is away',
+    corrected: 'POST /api/v1/deployments      the unchanged body, once the registry answers',
+    origin: 'extension',
+  },
   deployment_already_exists: {
     status: 409,
     field: 'name',

@@ -160,6 +160,7 @@ export async function admitSpec(
   const image = await imageAnswer(admission, caller, spec.image, {
     ...(previous && { before: { ...previous, image: previous.spec.image } }),
     sent: terms.imageSent ?? isJudged(judged, ['image']),
+    stops: spec.replicas === 0,
     ...(terms.wantedDigest === undefined ? {} : { wanted: terms.wantedDigest }),
   });
   if (isRejection(image)) return image;

@@ -9,6 +9,7 @@ import type { ImageOutcome } from '../registry/outcome.ts';
 import { joinId } from '../store/keys.ts';
 import type { TenantStore } from '../store/store.ts';
 import { type Admission, type Caller, specHash } from './admission.ts';
+import { demandsOf, signatureRejection, unverifiable } from './image-signatures.ts';
 
 export interface ImageTerms {
   /** What runs now; absent: nothing does. */
@@ -17,6 +18,8 @@ export interface ImageTerms {
   readonly sent: boolean;
   /** The bytes that are asked for again: those of an earlier version, of a backup or of a canary. */
   readonly wanted?: string;
+  /** Nothing is to run. */
+  readonly stops?: boolean;
 }
 
 export interface ImageAnswer extends Pinned {
@@ -31,15 +34,21 @@ export async function imageAnswer(
   admission: Admission,
   caller: Caller,
   image: string,
-  { before, sent, wanted }: ImageTerms,
+  { before, sent, wanted, stops }: ImageTerms,
 ): Promise<ImageAnswer | Rejection> {
   const isSame = before?.image === image;
   const kept: ImageAnswer = { ...pinOf(before?.imageDigest), warnings: [] };
   const parsed = parseImageReference(image);
   if (!parsed.ok) throw new Error('the image rule has already established that the reference can be parsed');
   const { digest } = parsed.reference;
-  if (isSame && (wanted === undefined ? !sent || digest !== undefined : wanted === before?.imageDigest))
-    return kept;
+  const demanded = demandsOf(caller.tenant, parsed.reference).length > 0;
+  // What is pinned was admitted. Without a digest nodes pull what they find: under a policy that is looked at again, unless it stops.
+  const isPinned = before?.imageDigest !== undefined || !demanded || stops === true;
+  const isSettled =
+    wanted === undefined
+      ? (!sent && isPinned) || (digest !== undefined && !demanded)
+      : wanted === before?.imageDigest;
+  if (isSame && isSettled) return kept;
   const outcome = await admission.imageCheck.check({
     tenantId: caller.tenant.tenantId,
     reference:
@@ -50,11 +59,14 @@ export async function imageAnswer(
     again: isSame,
   });
   if (outcome.kind === 'found') {
+    const refused = await signatureRejection(admission, caller, image, parsed.reference, outcome.digest);
+    if (refused) return refused;
     const moved = wanted === undefined ? movedWarnings(image, outcome.digest, before?.seenImages) : [];
     return { imageDigest: outcome.digest, warnings: moved };
   }
+  if (demanded && outcome.kind === 'unreachable') return unverifiable(image, outcome.why);
   // An unchanged image was checked when it was written; it stays what it was seen to be.
-  if (isSame && wanted === undefined) return kept;
+  if (isSame && wanted === undefined && !demanded) return kept;
   return notSeen(image, outcome, wanted);
 }
 

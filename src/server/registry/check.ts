@@ -10,8 +10,9 @@ import {
 import type { Dialer } from './dialer.ts';
 import { createFoundCache } from './found-cache.ts';
 import { inspectImage } from './inspect.ts';
-import type { ImageOutcome } from './outcome.ts';
+import type { ImageOutcome, SignatureOutcome } from './outcome.ts';
 import { type CredentialAnswer, createRegistrySession } from './session.ts';
+import { readSignatures, SignaturesUnreadableError } from './signatures.ts';
 
 export interface ImageCheckRequest {
   readonly tenantId: TenantId;
@@ -24,6 +25,9 @@ export interface ImageCheckRequest {
 
 export interface ImageCheck {
   check(request: ImageCheckRequest): Promise<ImageOutcome>;
+  signatures(
+    request: Pick<ImageCheckRequest, 'tenantId' | 'reference'> & { readonly digest: string },
+  ): Promise<SignatureOutcome>;
 }
 
 export interface ImageCheckOptions {
@@ -44,6 +48,8 @@ export interface ImageCheckOptions {
 const SILENT_MS = 10_000;
 /** A tag is what it is now: kept just long enough that many writes at once do not ask one by one. */
 const TAG_MS = 1000;
+/** For all signatures of an image together. */
+const SIGNATURES_MS = 5000;
 
 export function createImageCheck(options: ImageCheckOptions): ImageCheck {
   const clock = options.clock ?? (() => performance.now());
@@ -64,9 +70,10 @@ export function createImageCheck(options: ImageCheckOptions): ImageCheck {
   const keptMs = ({ digest }: ImageReference): number =>
     digest === undefined ? Math.min(TAG_MS, foundForMs) : foundForMs;
 
-  async function ask(request: ImageCheckRequest): Promise<ImageOutcome> {
-    const { tenantId, reference } = request;
-    const signal = AbortSignal.timeout(timeoutMs);
+  function converse(
+    { tenantId, reference }: Pick<ImageCheckRequest, 'tenantId' | 'reference'>,
+    signal = AbortSignal.timeout(timeoutMs),
+  ) {
     const credentials = readCredentials(options.credentials(tenantId, reference.registry), signal);
     // Not always awaited; a fault of the source must not surface as an unhandled rejection then.
     credentials.catch(() => {});
@@ -83,7 +90,12 @@ export function createImageCheck(options: ImageCheckOptions): ImageCheck {
         timeoutMs,
         signal,
       });
-    const outcome = await inspectImage(session, reference, request.platforms);
+    return { session, credentials };
+  }
+
+  async function ask(request: ImageCheckRequest): Promise<ImageOutcome> {
+    const { session, credentials } = converse(request);
+    const outcome = await inspectImage(session, request.reference, request.platforms);
     // A manifest that was seen is proof. Anything else might have been another answer with the credentials.
     if (outcome.kind === 'found' || (await credentials).available) return outcome;
     return {
@@ -109,6 +121,18 @@ export function createImageCheck(options: ImageCheckOptions): ImageCheck {
   }
 
   return {
+    async signatures(request) {
+      const { session } = converse(request, AbortSignal.timeout(SIGNATURES_MS));
+      const { registry } = request.reference;
+      const silentWhy = `the registry ${registry} did not say which signatures it has`;
+      if (session === undefined) return { kind: 'unreadable', why: silentWhy };
+      try {
+        return { kind: 'read', signatures: await readSignatures(session, request.reference, request.digest) };
+      } catch (error) {
+        if (!(error instanceof SignaturesUnreadableError)) throw error;
+        return { kind: 'unreadable', why: `${silentWhy} (${error.message})` };
+      }
+    },
     async check(request) {
       const key = JSON.stringify([request.tenantId, request.reference, request.platforms.toSorted()]);
       const cached = request.again === true ? silent.get(silenceKey(request)) : cache.get(key);

@@ -41,7 +41,11 @@ export interface SessionOptions {
 
 /** One conversation with one registry about one repository. Its authorisation goes to that registry's origin only. */
 export interface RegistrySession {
-  request(method: 'GET' | 'HEAD', path: string): Promise<SessionAnswer>;
+  request(
+    method: 'GET' | 'HEAD',
+    path: string,
+    bounds?: Pick<DialRequest, 'maxBytes'>,
+  ): Promise<SessionAnswer>;
 }
 
 const MAX_REDIRECTS = 2;
@@ -55,12 +59,22 @@ export function createRegistrySession(options: SessionOptions): RegistrySession 
   const common = { key: options.tenantId, timeoutMs: options.timeoutMs, signal: options.signal };
   let authorization: string | undefined;
 
-  async function follow(method: 'GET' | 'HEAD', path: string): Promise<SessionAnswer> {
+  async function follow(
+    method: 'GET' | 'HEAD',
+    path: string,
+    bounds: Pick<DialRequest, 'maxBytes'>,
+  ): Promise<SessionAnswer> {
     let url = new URL(path, registry);
     for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
       const own = url.origin === registry.origin;
       const headers = { accept: ACCEPT, ...(own && authorization !== undefined ? { authorization } : {}) };
-      const request: DialRequest = { ...common, method, headers, ...(hop === 0 ? {} : { sentBy: registry }) };
+      const request: DialRequest = {
+        ...common,
+        ...bounds,
+        method,
+        headers,
+        ...(hop === 0 ? {} : { sentBy: registry }),
+      };
       const answer = await dialer.request(url, request);
       if (!answer.ok) return { ok: false, obstacle: 'silent' };
       if (!REDIRECTS.has(answer.status)) return answer;
@@ -109,8 +123,8 @@ export function createRegistrySession(options: SessionOptions): RegistrySession 
   }
 
   return {
-    async request(method, path) {
-      let answer = await follow(method, path);
+    async request(method, path, bounds = {}) {
+      let answer = await follow(method, path, bounds);
       // A challenge from where a redirect led is no business of this registry's credentials.
       if (
         answer.ok &&
@@ -120,7 +134,7 @@ export function createRegistrySession(options: SessionOptions): RegistrySession 
       ) {
         const obstacle = await authorise(answer);
         if (obstacle !== undefined) return { ok: false, obstacle };
-        answer = await follow(method, path);
+        answer = await follow(method, path, bounds);
       }
       if (!answer.ok || !isRefusal(answer)) return answer;
       if (answer.url.origin !== registry.origin) return { ok: false, obstacle: 'silent' };

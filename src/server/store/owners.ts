@@ -116,6 +116,7 @@ export const TENANT_OWNERS: Ownerships<keyof TenantRecords> = {
   // `writing` is committed before a remote store is written, for a request that may still be refused.
   credentials: { owner: 'requests', unasked: { updates: ['writing', 'refused'] } },
   'secret-deliveries': written('agents', ...OF_WORKLOAD),
+  'image-policy': ASKED,
   quota: ASKED,
 };
 

@@ -4,6 +4,7 @@ import type { CredentialRecord, SecretDeliveries } from '../../core/model/creden
 import type { DeploymentRecord, DeploymentSpec, DeploymentStatus } from '../../core/model/deployment.ts';
 import type { ArchiveRecord, AuditRecord, EventRecord } from '../../core/model/event.ts';
 import type { TenantId } from '../../core/model/ids.ts';
+import type { ImagePolicy } from '../../core/model/image-policy.ts';
 import type { InstanceObservation, InstanceRecord } from '../../core/model/instance.ts';
 import type { NetworkObservation, NetworkRecord } from '../../core/model/network.ts';
 import type { JobLog, JobOrders, JobRecord, JobStatus } from '../../core/model/job.ts';
@@ -129,6 +130,8 @@ export interface TenantRecords {
   credentials: CredentialRecord;
   /** deployment or job owner / instance id: written by dispatch before the material is sent, gone with the instance */
   'secret-deliveries': SecretDeliveries;
+  /** the one record: `image-policy` */
+  'image-policy': ImagePolicy;
   /** the one record: `quota` */
   quota: Quota;
 }

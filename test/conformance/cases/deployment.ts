@@ -1,10 +1,34 @@
-import { ask, type Case, DEPLOYMENTS, inside, post, put, refused, stored } from './case.ts';
+import { type SigningKey, signingKey, signSimply } from '../../support/cosign.ts';
+import { pushImage } from '../../support/registry.ts';
+import { ask, type Case, DEPLOYMENTS, inside, post, put, refused, type Stage, stored } from './case.ts';
 
 const LONG = 'a'.repeat(63);
 const DIGEST = `sha256:${'0'.repeat(64)}`;
 const unknownImage =
   (reference: (host: string) => string) => (stage: Parameters<ReturnType<typeof post>>[0]) =>
     post({ image: reference(stage.registry.host) })(stage);
+
+const KEY = signingKey();
+
+/** Images below `signed` have to be signed by the key. */
+async function demandSignatures({ call, tenant, registry }: Stage): Promise<void> {
+  const signatures = [`${registry.host}/signed/*`, '127.0.0.1:1/signed/*'].map((images) => ({
+    images,
+    keys: [KEY.pem],
+  }));
+  const path = `/api/v1/tenants/${tenant.slug}/image-policy`;
+  const answer = await call('PUT', path, { body: { signatures } });
+  if (answer.status !== 200) throw new Error(answer.text);
+}
+
+/** An image that the policy covers, signed by this key or by none. */
+async function demanded(stage: Stage, repository: string, key?: SigningKey): Promise<string> {
+  await demandSignatures(stage);
+  const { registry } = stage;
+  const { digest, reference } = await pushImage(registry, `${repository}:1`, { busybox: false });
+  if (key !== undefined) await signSimply(registry, { repository, beside: digest, key });
+  return reference;
+}
 
 /** Spec 7.1. */
 export const deploymentCases: readonly Case[] = [
@@ -131,6 +155,27 @@ export const deploymentCases: readonly Case[] = [
     'what was pushed': post({}),
     'an unreachable registry': post({ image: '127.0.0.1:1/shop/web:1' }),
     'an unchanged image': put({ image: '127.0.0.1:1/shop/web:2' }, { replicas: 2 }),
+  }),
+  ...refused('image_unsigned', 'image', {
+    'nobody signed it': async (stage) => post({ image: await demanded(stage, 'signed/none') })(stage),
+    'by an update': async (stage) => put({}, { image: await demanded(stage, 'signed/update') })(stage),
+  }),
+  ...refused('image_signature_invalid', 'image', {
+    'by another key': async (stage) =>
+      post({ image: await demanded(stage, 'signed/other', signingKey()) })(stage),
+  }),
+  ...refused('image_signature_unverifiable', 'image', {
+    'the registry is away': async (stage) => {
+      await demandSignatures(stage);
+      return post({ image: '127.0.0.1:1/signed/web:1' })(stage);
+    },
+  }),
+  ...inside('image_unsigned', {
+    'signed by the key': async (stage) => post({ image: await demanded(stage, 'signed/good', KEY) })(stage),
+    'an image that no entry covers': async (stage) => {
+      await demandSignatures(stage);
+      return post({})(stage);
+    },
   }),
   ...refused(
     'registry_credential_store_unavailable',

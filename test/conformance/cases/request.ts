@@ -4,6 +4,7 @@ import { joinId } from '../../../src/server/store/keys.ts';
 import { Transaction } from '../../../src/server/store/transaction.ts';
 import type { Json } from '../../support/api-client.ts';
 import { eventually } from '../../support/node-flow.ts';
+import { signingKey } from '../../support/cosign.ts';
 import {
   type Ask,
   type Asked,
@@ -19,6 +20,19 @@ import {
   stored,
   withSecret,
 } from './case.ts';
+
+const POLICY_KEY = signingKey().pem;
+
+/** A policy of entries that are right but for what is given. */
+function imagePolicy(...entries: readonly Json[]): Ask {
+  const signatures = entries.map((entry) => ({
+    images: 'registry.example.com/acme/*',
+    keys: [POLICY_KEY],
+    ...entry,
+  }));
+  return (stage) =>
+    ask('PUT', `/api/v1/tenants/${stage.tenant.slug}/image-policy`, { body: { signatures } })(stage);
+}
 
 const raw = (text: string | Buffer) => ask('POST', DEPLOYMENTS, { raw: text });
 
@@ -452,6 +466,27 @@ export const recordCases: readonly Case[] = [
   }),
   ...inside('quota_exceeded', {
     'the last one': atQuota({ records: { deployments: 1 } }, DEPLOYMENTS, {}),
+  ...refused('image_policy_invalid', 'signatures[0].images', {
+    'a wildcard in the middle': imagePolicy({ images: 'registry.example.com/*/web' }),
+    'with a tag': imagePolicy({ images: 'registry.example.com/acme/web:1' }),
+    'a short name': imagePolicy({ images: 'nginx' }),
+    number: imagePolicy({ images: 5 }),
+    absent: imagePolicy({ images: undefined }),
+  }),
+  ...refused('image_policy_invalid', 'signatures[0].keys', {
+    none: imagePolicy({ keys: [] }),
+    'too many': imagePolicy({ keys: Array.from({ length: 9 }, () => POLICY_KEY) }),
+  }),
+  ...refused('image_policy_invalid', 'signatures[0].keys[0]', {
+    'no key': imagePolicy({ keys: ['hello'] }),
+    'cut off': imagePolicy({ keys: [POLICY_KEY.slice(0, 60)] }),
+  }),
+  ...refused('image_policy_invalid', 'signatures', {
+    'too many': imagePolicy(...Array.from({ length: 33 }, () => ({}))),
+  }),
+  ...inside('image_policy_invalid', {
+    'one key for one place': imagePolicy({}),
+    'no entries': imagePolicy(),
   }),
   ...refused('token_invalid', 'role', {
     'another word': ask('POST', '/api/v1/tokens', { body: { name: 'ci', role: 'root' } }),

@@ -220,7 +220,10 @@ export class Plane {
         volumesEnabled: true,
       },
       parseSchedule,
-      imageCheck: { check: async () => ({ kind: 'found', digest: 'sha256:0' }) },
+      imageCheck: {
+        check: async () => ({ kind: 'found', digest: 'sha256:0' }),
+        signatures: async () => ({ kind: 'read', signatures: [] }),
+      },
       secrets: { store: secrets, references, policy, writes },
       residency: { enforcement: true, regions: DEFAULT_REGIONS },
       logAlteration: () => undefined,

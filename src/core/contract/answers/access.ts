@@ -51,6 +51,31 @@ export const tenantWritten = shape({
   fields: { ...tenantFields, revision, ...announced },
 });
 
+const imagePolicyFields = {
+  signatures: {
+    type: 'list',
+    description: 'Images that have to be signed; every entry that covers an image has to be met.',
+    items: {
+      type: 'object',
+      named: 'SignatureDemand',
+      fields: {
+        images: text,
+        keys: texts,
+        fingerprints: { ...texts, description: 'Of the keys, in their order.' },
+      },
+    },
+  },
+  revision,
+} as const;
+
+export const imagePolicy = shape({ type: 'object', named: 'ImagePolicy', fields: imagePolicyFields });
+
+export const imagePolicyWritten = shape({
+  type: 'object',
+  named: 'ImagePolicyWritten',
+  fields: { ...imagePolicyFields, ...announced },
+});
+
 const tokenFields = {
   id: text,
   kind: { type: 'string', values: ['pat', 'join', 'node'] },

@@ -1,4 +1,6 @@
 import {
+  imagePolicy,
+  imagePolicyWritten,
   tenant as tenantAnswer,
   tenantWritten,
   token,
@@ -10,6 +12,12 @@ import type { TenantId } from '../../../core/model/ids.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import type { Admission } from '../../admission/admission.ts';
 import type { Usage } from '../../admission/room.ts';
+import {
+  imagePolicyBody,
+  imagePolicyView,
+  setImagePolicy,
+  storedImagePolicy,
+} from '../../admission/image-policy.ts';
 import {
   createTenant,
   deleteTenant,
@@ -103,6 +111,44 @@ function tenantRoutes(admission: Admission): Route[] {
         guardedReply(request, (ifMatch) =>
           deleteTenant(admission, request.caller, request.params['tenant'] ?? '', ifMatch),
         ),
+    }),
+    route({
+      method: 'GET',
+      path: '/api/v1/tenants/{tenant}/image-policy',
+      summary: 'Read which images have to be signed, and by whom',
+      tag: 'Tenants',
+      permission: 'read',
+      tenant: 'path',
+      codes: ['tenant_not_found'],
+      success: { status: 200, description: 'The policy; empty where none is set.', answer: imagePolicy },
+      handle: ({ store }) => {
+        const stored = storedImagePolicy(store);
+        const revision = stored?.modRevision ?? 0;
+        return {
+          status: 200,
+          body: { ...imagePolicyView(stored?.record), revision },
+          headers: { etag: `"${revision}"` },
+        };
+      },
+    }),
+    route({
+      method: 'PUT',
+      path: '/api/v1/tenants/{tenant}/image-policy',
+      summary: 'Replace which images have to be signed, and by whom',
+      tag: 'Tenants',
+      permission: 'policy.manage',
+      tenant: 'path',
+      body: { shape: imagePolicyBody, unchecked: true },
+      codes: [
+        'tenant_not_found',
+        'image_policy_invalid',
+        'field_unknown',
+        'revision_mismatch',
+        'header_invalid',
+      ],
+      success: { status: 200, description: 'The policy.', answer: imagePolicyWritten },
+      handle: (request) =>
+        guardedReply(request, (ifMatch) => setImagePolicy(admission, request.caller, request.body, ifMatch)),
     }),
     route({
       method: 'PUT',
