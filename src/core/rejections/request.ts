@@ -18,7 +18,7 @@ export const requestCodes = entries({
     field: 'body',
     title: 'The body is larger than the limit.',
     cause:
-      'Bodies are held in memory while they are checked, so their size is bounded (1 MiB unless configured otherwise, and 20,000 members of lists and objects, 60,000 in a backup; YAML, which is slow to read, 64 KiB and a number of parts). Descriptions of workloads are small; files that a workload needs belong in its image or on a volume.',
+      'Bodies are held in memory while they are checked, so their size is bounded (1 MiB unless configured otherwise, and 20,000 members of lists and objects, 40,000 in a backup; YAML, which is slow to read, 64 KiB and a number of parts). Descriptions of workloads are small; files that a workload needs belong in its image or on a volume.',
     accepted: 'a body of at most 1 MiB (1,048,576 bytes), or the configured limit',
     failing: 'POST /api/v1/deployments\nContent-Length: 5000000',
     corrected: 'POST /api/v1/deployments\nContent-Length: 2048',

@@ -84,7 +84,8 @@ export function pageReply<T>(
   let last: T | undefined;
   for (const item of read) {
     if (shown.length === page.limit) break;
-    const text = JSON.stringify(view(item));
+    const seen = view(item);
+    const text = seen instanceof JsonText ? seen.text : JSON.stringify(seen);
     bytes += Buffer.byteLength(text) + 1;
     if (bytes > MAX_PAGE_BYTES && last !== undefined) break;
     shown.push(text);

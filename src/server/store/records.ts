@@ -175,6 +175,13 @@ export function encodeRecord(record: object): string {
   return text === '{}' ? EMPTY : VERSION_MEMBER + text.slice(1);
 }
 
+/** As it was written, for whoever passes it on as it is: a large one takes long to read and to write again. */
+export function recordText(key: string, text: string): string {
+  if (text === EMPTY) return '{}';
+  if (text.startsWith(VERSION_MEMBER)) return `{${text.slice(VERSION_MEMBER.length)}`;
+  return JSON.stringify(decodeRecord(key, text));
+}
+
 export function decodeRecord<T>(key: string, text: string): T {
   if (text === EMPTY) return {} as T;
   const current = text.startsWith(VERSION_MEMBER);

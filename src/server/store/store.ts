@@ -2,7 +2,13 @@ import type { TenantId } from '../../core/model/ids.ts';
 import type { Collection, Page, Stored } from './collection.ts';
 import { coldKey, isHot } from './keys.ts';
 import type { CommitResult, Kv, RangeOptions, WatchHandlers, Watch } from './kv.ts';
-import { type ColdRecords, decodeRecord, type GlobalRecords, type TenantRecords } from './records.ts';
+import {
+  type ColdRecords,
+  decodeRecord,
+  type GlobalRecords,
+  recordText,
+  type TenantRecords,
+} from './records.ts';
 import { Transaction } from './transaction.ts';
 import type { StoreView } from './view.ts';
 
@@ -40,6 +46,13 @@ export class Store {
   }
 }
 
+interface ColdRange<T> {
+  readonly entries: Stored<T>[];
+  readonly revision: number;
+  /** Of all values, in characters. */
+  readonly length: number;
+}
+
 /** Bound to one tenant: an unscoped read of a tenant's record is not expressible outside the store. */
 export class TenantStore {
   readonly tenantId: TenantId;
@@ -73,16 +86,25 @@ export class TenantStore {
   }
 
   /** Cold records whose id starts with `under`, in id order. `after` is an id. */
-  async rangeCold<K extends keyof ColdRecords>(
+  rangeCold<K extends keyof ColdRecords>(
     kind: K,
     under = '',
     options: RangeOptions = {},
-  ): Promise<{
-    readonly entries: Stored<ColdRecords[K]>[];
-    readonly revision: number;
-    /** Of all values, in characters. */
-    readonly length: number;
-  }> {
+  ): Promise<ColdRange<ColdRecords[K]>> {
+    return this.#rangeCold(kind, under, options, decodeRecord<ColdRecords[K]>);
+  }
+
+  /** The records as JSON, for lists that show them as they are. */
+  rangeColdText(kind: keyof ColdRecords, under = '', options: RangeOptions = {}): Promise<ColdRange<string>> {
+    return this.#rangeCold(kind, under, options, recordText);
+  }
+
+  async #rangeCold<T>(
+    kind: keyof ColdRecords,
+    under: string,
+    options: RangeOptions,
+    read: (key: string, text: string) => T,
+  ): Promise<ColdRange<T>> {
     const base = coldKey(this.tenantId, kind, '');
     const after = options.after === undefined ? {} : { after: base + options.after };
     const { entries, revision } = await this.#store.kv.range(base + under, { ...options, ...after });
@@ -91,7 +113,7 @@ export class TenantStore {
       length: entries.reduce((sum, { value }) => sum + value.length, 0),
       entries: entries.map(({ key, value, modRevision, createRevision }) => ({
         id: key.slice(base.length),
-        record: decodeRecord<ColdRecords[K]>(key, value),
+        record: read(key, value),
         modRevision,
         createRevision,
       })),

@@ -24,7 +24,7 @@ import { DRY_RUN, updateOptions } from './deployments.ts';
 
 const PATH = '/api/v1/backups';
 /** A backup holds every archived version: what was exported is taken back. */
-const MAX_BACKUP_MEMBERS = 60_000;
+const MAX_BACKUP_MEMBERS = 40_000;
 
 async function list({ store, query }: RouteRequest): Promise<Reply> {
   const page = pageRequest(query);

@@ -6,7 +6,7 @@ import type { EventRecord } from '../../../core/model/event.ts';
 import type { Stored } from '../../store/collection.ts';
 import { joinId } from '../../store/keys.ts';
 import { invalidParameter, pageReply, pageRequest, readPage } from '../paging.ts';
-import { LIST_QUERY, type Reply, type Route, type RouteRequest, route } from '../route.ts';
+import { JsonText, LIST_QUERY, type Reply, type Route, type RouteRequest, route } from '../route.ts';
 import { eventStream } from '../event-stream.ts';
 
 interface EventFilter {
@@ -140,7 +140,7 @@ export function historyRoutes(): Route[] {
         if (isRejection(page)) return page;
         const name = params['name'] ?? '';
         const under = `${joinId(name)}/`;
-        const entries = await readPage(page, (options) => store.rangeCold('archives', under, options));
+        const entries = await readPage(page, (options) => store.rangeColdText('archives', under, options));
         if (
           entries.length === 0 &&
           (await store.rangeCold('archives', under, { limit: 1 })).entries.length === 0
@@ -152,7 +152,7 @@ export function historyRoutes(): Route[] {
           query,
           entries,
           ({ id }) => id,
-          ({ record }) => record,
+          ({ record }) => new JsonText(record),
         );
       },
     }),
@@ -173,14 +173,14 @@ export function historyRoutes(): Route[] {
       handle: async ({ store, query }) => {
         const page = pageRequest(query);
         if (isRejection(page)) return page;
-        const entries = await readPage(page, (options) => store.rangeCold('audit', '', options));
+        const entries = await readPage(page, (options) => store.rangeColdText('audit', '', options));
         return pageReply(
           page,
           '/api/v1/audit',
           query,
           entries,
           ({ id }) => id,
-          ({ record }) => record,
+          ({ record }) => new JsonText(record),
         );
       },
     }),
