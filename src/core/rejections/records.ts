@@ -213,6 +213,8 @@ export const recordCodes = entries({
       'a request that fits; delete what is not needed, or let a platform administrator raise the quota',
     failing: 'POST /api/v1/deployments      with as many deployments as the quota allows',
     corrected: 'POST /api/v1/deployments      after one was deleted, or the quota raised',
+    origin: 'extension',
+  },
   image_policy_invalid: {
     status: 422,
     field: 'computed',

@@ -466,6 +466,7 @@ export const recordCases: readonly Case[] = [
   }),
   ...inside('quota_exceeded', {
     'the last one': atQuota({ records: { deployments: 1 } }, DEPLOYMENTS, {}),
+  }),
   ...refused('image_policy_invalid', 'signatures[0].images', {
     'a wildcard in the middle': imagePolicy({ images: 'registry.example.com/*/web' }),
     'with a tag': imagePolicy({ images: 'registry.example.com/acme/web:1' }),
