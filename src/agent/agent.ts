@@ -34,6 +34,7 @@ export interface AgentOptions {
   readonly log: Log;
   readonly onFirstWelcome: (facts: NodeFacts) => void;
   readonly onServers: (servers: readonly string[]) => void;
+  readonly onAnchors: (anchors: readonly string[]) => void;
 }
 
 /** Joins the parts: the session's messages go to loop and streams, what they see goes through the reporter back. */
@@ -61,6 +62,7 @@ export class Agent {
       log,
       facts: () => this.#readFacts(),
       onServers: options.onServers,
+      onAnchors: options.onAnchors,
       handlers: {
         onWelcome: (welcome) => this.#begin(welcome),
         onMessage: (message) => this.#take(message),
@@ -114,6 +116,7 @@ export class Agent {
         identity,
         () => this.#session.server,
         (path) => relayProof(key, path, this.#session.epoch ?? 0, identity.nodeName),
+        this.#session.pins,
       ),
       leaseHost: () => new URL(this.#session.server).hostname.replace(/^\[|\]$/g, ''),
       bindSource: async (path) => {

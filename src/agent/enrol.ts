@@ -5,6 +5,7 @@ import { dialer, WrongCertificateError } from './dial.ts';
 import { fields, nonEmpty } from './engine/fields.ts';
 import { type Identity, publicKeyText } from './identity.ts';
 import { messageOf } from './log.ts';
+import { Pins } from './pins.ts';
 import type { NodeFacts } from './node-facts.ts';
 import { retryAfterMs } from './retry-after.ts';
 
@@ -98,7 +99,7 @@ async function register(
         'Content-Length': Buffer.byteLength(body),
         Connection: 'close',
       },
-      createConnection: dialer(url, caDigest) as never,
+      createConnection: dialer(url, new Pins(caDigest)) as never,
       signal: AbortSignal.timeout(REQUEST_DEADLINE_MS),
     });
     outgoing.once('response', resolve);

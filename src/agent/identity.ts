@@ -17,6 +17,8 @@ export interface Identity {
   readonly nodeName: string;
   readonly nodeToken: string;
   readonly caDigest?: string;
+  /** Told by a control plane that was proven: public keys by which it is known from then on. */
+  readonly anchors?: readonly string[];
 }
 
 const IDENTITY = 'identity.json';
@@ -57,6 +59,7 @@ export async function readIdentity(dataDir: string): Promise<Identity | undefine
   const caDigest = nonEmpty(stored['caDigest']);
   const moreServers = texts(stored['moreServers']);
   const learnedServers = texts(stored['learnedServers']);
+  const anchors = texts(stored['anchors']);
   return {
     server,
     nodeName,
@@ -64,6 +67,7 @@ export async function readIdentity(dataDir: string): Promise<Identity | undefine
     ...(caDigest === undefined ? {} : { caDigest }),
     ...(moreServers.length === 0 ? {} : { moreServers }),
     ...(learnedServers.length === 0 ? {} : { learnedServers }),
+    ...(anchors.length === 0 ? {} : { anchors }),
   };
 }
 

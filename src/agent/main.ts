@@ -81,6 +81,7 @@ async function runAgent(config: AgentConfig): Promise<number> {
       setTimeout(() => process.exit(0), SHUTDOWN_MS).unref();
     });
   }
+  const keep = keeper(config.dataDir, identity, log);
   const volumeEngines = await detectVolumeEngines(log, config.volumeEngine);
   const agent = new Agent({
     ...found,
@@ -93,11 +94,8 @@ async function runAgent(config: AgentConfig): Promise<number> {
     bindRoots: config.bindRoots,
     version: version(),
     log,
-    onServers: (learnedServers) => {
-      writeIdentity(config.dataDir, { ...identity, learnedServers }).catch((error: unknown) =>
-        log.warn('the addresses of the control planes could not be kept', { reason: messageOf(error) }),
-      );
-    },
+    onServers: (learnedServers) => keep({ learnedServers }),
+    onAnchors: (anchors) => keep({ anchors }),
     onFirstWelcome: (facts) => {
       // A compiled program needs no compiler in memory: some 25 MiB. Written now, since a killed process writes nothing.
       flushCompileCache();
@@ -112,11 +110,26 @@ async function runAgent(config: AgentConfig): Promise<number> {
   return EXIT_DISMISSED;
 }
 
+/** What a control plane told is kept for the next start: one write after the other. */
+function keeper(dataDir: string, known: Identity, log: Log): (changes: Partial<Identity>) => void {
+  let identity = known;
+  let written = Promise.resolve();
+  return (changes) => {
+    identity = { ...identity, ...changes };
+    const next = identity;
+    written = written
+      .then(() => writeIdentity(dataDir, next))
+      .catch((error: unknown) =>
+        log.warn('what the control plane told could not be kept', { reason: messageOf(error) }),
+      );
+  };
+}
+
 async function storedIdentity(config: AgentConfig, log: Log): Promise<Identity | undefined> {
   const stored = await readIdentity(config.dataDir);
   if (stored === undefined) return undefined;
   const [server = stored.server, ...moreServers] = config.servers;
-  const { moreServers: before = [], learnedServers = [], ...kept } = stored;
+  const { moreServers: before = [], learnedServers = [], anchors, ...kept } = stored;
   const moved = ![stored.server, ...before, ...learnedServers].includes(server);
   if (config.join !== undefined && moved) return undefined;
   if (config.nameGiven && config.name !== stored.nodeName) {
@@ -134,6 +147,8 @@ async function storedIdentity(config: AgentConfig, log: Log): Promise<Identity |
     moreServers: config.servers.length === 0 ? before : moreServers,
     // What was learned from a control plane elsewhere does not count for this one.
     ...(moved ? {} : { learnedServers }),
+    // Another digest than at the last start is a new beginning.
+    ...(moved || anchors === undefined || caDigest !== stored.caDigest ? {} : { anchors }),
     ...(caDigest === undefined ? {} : { caDigest }),
   };
 }

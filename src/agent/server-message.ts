@@ -34,7 +34,9 @@ const SHAPES: { readonly [K in ServerMessage['type']]: (message: Fields) => bool
     isCount(m['heartbeatMs']) &&
     isCount(m['silenceMs']) &&
     (m['usageMs'] === undefined || isCount(m['usageMs'])) &&
-    (m['servers'] === undefined || isListOf(m['servers'], isText)),
+    (m['servers'] === undefined || isListOf(m['servers'], isText)) &&
+    (m['anchors'] === undefined || isListOf(m['anchors'], isText)),
+  anchors: (m) => isListOf(m['anchors'], isText),
   assignment: (m) =>
     isCount(m['epoch']) &&
     isCount(m['generation']) &&

@@ -28,6 +28,7 @@ import { readJson } from './enrol.ts';
 import type { Identity } from './identity.ts';
 import { type Log, messageOf } from './log.ts';
 import type { NodeFacts } from './node-facts.ts';
+import { Pins } from './pins.ts';
 import { retryAfterMs } from './retry-after.ts';
 import { decodeServerMessage } from './server-message.ts';
 
@@ -57,6 +58,8 @@ export interface SessionOptions {
   readonly random?: () => number;
   /** The control plane told of other addresses than those that were known. */
   readonly onServers?: (servers: readonly string[]) => void;
+  /** It told of other keys by which it is known. */
+  readonly onAnchors?: (anchors: readonly string[]) => void;
 }
 
 /** Why a connection ended, and how long the server asked to wait. */
@@ -72,6 +75,7 @@ interface Ending {
 export class Session {
   readonly #options: SessionOptions;
   readonly #addresses: Addresses;
+  readonly pins: Pins;
   #socket: WebSocket | undefined;
   #welcome: Welcome | undefined;
   /** In memory: an agent that is started anew takes the control plane at its word. */
@@ -80,6 +84,7 @@ export class Session {
   constructor(options: SessionOptions) {
     this.#options = options;
     this.#addresses = new Addresses(options.identity, options.random);
+    this.pins = new Pins(options.identity.caDigest, options.identity.anchors);
   }
 
   /** Of the live session. */
@@ -131,7 +136,7 @@ export class Session {
     const address = new URL(`${this.#addresses.current}/agent/v1/session`);
     const socket = new WebSocket(address.href.replace(/^http/, 'ws'), {
       headers: { Authorization: `Bearer ${identity.nodeToken}` },
-      createConnection: dialer(address, identity.caDigest) as never,
+      createConnection: dialer(address, this.pins) as never,
       handshakeTimeout: HANDSHAKE_DEADLINE_MS,
       maxPayload: MAX_FRAME_BYTES,
       perMessageDeflate: false,
@@ -193,13 +198,24 @@ export class Session {
       silence.setLimit(message.silenceMs);
       this.#welcome = message;
       if (this.#addresses.learn(message.servers ?? [])) this.#options.onServers?.(this.#addresses.learned);
+      this.#learn(message.anchors ?? []);
       handlers.onWelcome(message);
+    } else if (message.type === 'anchors') {
+      if (this.#welcome !== undefined) this.#learn(message.anchors);
     } else if (this.#welcome !== undefined && !isStale(message, this.#welcome.epoch)) {
       if (message.type === 'assignment') this.#seen = message.asOf ?? this.#seen;
       handlers.onMessage(message);
     } else {
       log.warn('a message of another session was passed over', { type: message.type });
     }
+  }
+
+  #learn(anchors: readonly string[]): void {
+    if (!this.pins.learn(anchors)) return;
+    this.#options.log.info('the control plane is known by these keys from now on', {
+      anchors: this.pins.anchors.length,
+    });
+    this.#options.onAnchors?.(this.pins.anchors);
   }
 
   async #answer(socket: WebSocket, { nonce, epoch }: Challenge): Promise<void> {

@@ -72,6 +72,12 @@ export const CONFIG_KEYS = [
   },
   { path: 'tls.key', type: 'string', flag: '--tls-key', description: 'Private key (PEM).' },
   {
+    path: 'tls.next',
+    type: 'string',
+    description:
+      'Certificates (PEM) of which one will be shown later, or will have signed what is: told to agents ahead, so that they accept it. Reloaded when the file changes, which may appear later.',
+  },
+  {
     path: 'store.kind',
     type: 'string',
     default: 'sqlite',

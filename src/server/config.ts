@@ -241,7 +241,7 @@ export interface Config {
   readonly advertiseUrl?: string;
   readonly nodeName: string;
   readonly logLevel: string;
-  readonly tls?: { readonly cert: string; readonly key: string };
+  readonly tls?: { readonly cert: string; readonly key: string; readonly next?: string };
   readonly store:
     | { readonly kind: 'sqlite' }
     | {
@@ -374,7 +374,9 @@ export function loadConfig(args: readonly string[], environment: NodeJS.ProcessE
       'error',
       'silent',
     ]),
-    ...(cert === undefined || key === undefined ? {} : { tls: { cert, key } }),
+    ...(cert === undefined || key === undefined
+      ? {}
+      : { tls: { cert, key, ...optional('next', 'tls.next') } }),
     store:
       kind === 'sqlite'
         ? { kind }

@@ -25,6 +25,7 @@ import { addPeerPaths } from './api/peer-paths.ts';
 import { addPublicPaths, metricsRefusal } from './api/public.ts';
 import type { ApiOptions } from './api/served.ts';
 import { reloadCertificate } from './api/tls.ts';
+import { TlsAnchors } from './api/tls-anchors.ts';
 import { apiRoutes } from './api/routes/index.ts';
 import { bootstrap, readOrCreateKey } from './bootstrap.ts';
 import { systemClock } from './clock.ts';
@@ -233,6 +234,7 @@ export async function startServer({
   let opened: OpenedStore | undefined;
   const baseUrl = (headers: IncomingHttpHeaders): string =>
     baseUrlOfHeaders(headers, config.baseUrl, config.tls !== undefined);
+  const anchors = config.tls && new TlsAnchors(config.tls, readFile, log);
   const dispatch = new Dispatch({
     store,
     access,
@@ -252,6 +254,7 @@ export async function startServer({
     regions: config.regions,
     timers: config.timers,
     acceptsPerSecond: config.sessionsPerSecond,
+    ...(anchors && { anchors: () => anchors.keys }),
     baseUrl: (request) => baseUrl(request.headers),
     log,
   });
@@ -376,7 +379,13 @@ export async function startServer({
           config.tls,
           readFile,
           log,
-          async (certificate) => several?.renewed(certificate),
+          async (certificate) => {
+            if (anchors?.read() === true) dispatch.tellAnchors();
+            await several?.renewed(certificate);
+          },
+          () => {
+            if (anchors?.read() === true) dispatch.tellAnchors();
+          },
         );
   const loaded = untilDone(
     async () => {

@@ -8,6 +8,7 @@ import { fields, list, nonEmpty, text } from '../engine/fields.ts';
 import { readJson } from '../enrol.ts';
 import type { Identity } from '../identity.ts';
 import { messageOf } from '../log.ts';
+import { Pins } from '../pins.ts';
 import type { CopyLink, OutgoingCopy, SendOutcome } from './copy-link.ts';
 
 const HANDSHAKE_DEADLINE_MS = 10_000;
@@ -27,16 +28,19 @@ export class RelayLink implements CopyLink {
   readonly #identity: Identity;
   readonly #server: () => string;
   readonly #prove: ((path: string) => string) | undefined;
+  readonly #pins: Pins;
 
   /** `server`: the control plane that the session is with; `prove`: `relayProof` of that session. */
   constructor(
     identity: Identity,
     server: () => string = () => identity.server,
     prove?: (path: string) => string,
+    pins = new Pins(identity.caDigest),
   ) {
     this.#identity = identity;
     this.#server = server;
     this.#prove = prove;
+    this.#pins = pins;
   }
 
   async send(copy: OutgoingCopy, stream: Readable, signal: AbortSignal): Promise<SendOutcome> {
@@ -94,14 +98,14 @@ export class RelayLink implements CopyLink {
   }
 
   #dial(path: string, guard: StallGuard, signal: AbortSignal): WebSocket {
-    const { nodeToken, caDigest } = this.#identity;
+    const { nodeToken } = this.#identity;
     const address = new URL(`${this.#server()}${path}`);
     const socket = new WebSocket(address.href.replace(/^http/, 'ws'), {
       headers: {
         Authorization: `Bearer ${nodeToken}`,
         ...(this.#prove && { [PROOF_HEADER]: this.#prove(`${address.pathname}${address.search}`) }),
       },
-      createConnection: dialer(address, caDigest) as never,
+      createConnection: dialer(address, this.#pins) as never,
       handshakeTimeout: HANDSHAKE_DEADLINE_MS,
       maxPayload: MAX_FRAME_BYTES,
       perMessageDeflate: false,

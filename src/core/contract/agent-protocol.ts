@@ -40,6 +40,14 @@ export interface Welcome {
   readonly usageMs?: number;
   /** Where the control planes of this store are found; the agent redials to any of them. */
   readonly servers?: readonly string[];
+  /** By which the control plane is known, in place of those told before: base64 of public keys in SPKI form. Absent: without TLS. */
+  readonly anchors?: readonly string[];
+}
+
+/** The same while the session goes on, e.g. ahead of a renewal; only to agents that say they know it. */
+export interface Anchors {
+  readonly type: 'anchors';
+  readonly anchors: readonly string[];
 }
 
 export interface AssignedMount {
@@ -272,6 +280,7 @@ export interface Farewell {
 export type ServerMessage =
   | Challenge
   | Welcome
+  | Anchors
   | Assignment
   | Lease
   | Verdict
@@ -391,6 +400,9 @@ export type AgentMessage = Hello | Report | Ask | Resolve | StreamData | StreamE
 
 /** The word in `features` of an agent that signs what it asks of relays; nothing else is taken from its node then. */
 export const RELAY_PROOF_FEATURE = 'relay_proof';
+
+/** The word in `features` of an agent that remembers `anchors`. */
+export const ANCHORS_FEATURE = 'anchors';
 
 /** In this header of a request for a relay: base64 of the Ed25519 signature over `relayText`. */
 export const PROOF_HEADER = 'berth-proof';

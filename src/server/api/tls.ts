@@ -7,10 +7,11 @@ const POLL_MS = 2000;
 /** A renewed certificate is taken up without a restart; one that cannot be used is reported and the old one stays. */
 export function reloadCertificate(
   server: Server,
-  files: { readonly cert: string; readonly key: string },
+  files: { readonly cert: string; readonly key: string; readonly next?: string },
   readFile: (path: string) => string,
   log: Logger,
   onReloaded: (certificate: string) => Promise<void> = () => Promise.resolve(),
+  onNext: () => void = () => undefined,
 ): () => void {
   const reload = (): void => {
     try {
@@ -26,7 +27,9 @@ export function reloadCertificate(
   };
   for (const file of [files.cert, files.key])
     watchFile(file, { interval: POLL_MS, persistent: false }, reload);
+  if (files.next !== undefined) watchFile(files.next, { interval: POLL_MS, persistent: false }, onNext);
   return () => {
+    if (files.next !== undefined) unwatchFile(files.next, onNext);
     for (const file of [files.cert, files.key]) unwatchFile(file, reload);
   };
 }

@@ -52,6 +52,8 @@ export interface DispatchOptions {
     readonly usageMs?: number;
   };
   readonly acceptsPerSecond: number;
+  /** Keys by which agents know the control plane; absent: without TLS. */
+  readonly anchors?: () => readonly string[];
   readonly baseUrl: (request: IncomingMessage) => string;
   readonly log: Logger;
   /** Absent: nobody judges silence. */
@@ -296,6 +298,11 @@ export class Dispatch {
 
   get sessions(): number {
     return this.#sessions.size;
+  }
+
+  /** The certificate was renewed, or what comes after it is known. */
+  tellAnchors(): void {
+    this.#sessions.tellAnchors();
   }
 
   /** Sends every agent to another control plane. */

@@ -20,6 +20,7 @@ export interface SessionIdentity {
   readonly tokenId: string;
   readonly publicKey: string;
   readonly epoch: number;
+  readonly remembersAnchors?: boolean;
 }
 
 /** One welcomed connection of one node. */

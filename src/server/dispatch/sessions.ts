@@ -2,7 +2,12 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { type AgentMessage, MAX_FRAME_BYTES, type Welcome } from '../../core/contract/agent-protocol.ts';
+import {
+  type AgentMessage,
+  ANCHORS_FEATURE,
+  MAX_FRAME_BYTES,
+  type Welcome,
+} from '../../core/contract/agent-protocol.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { TokenRecord } from '../../core/model/tenant.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
@@ -50,6 +55,8 @@ export interface SessionsOptions extends SessionRecordDependencies {
   readonly acceptsPerSecond: number;
   /** Where else agents find a control plane of this store. */
   readonly addresses?: () => readonly string[];
+  /** Keys by which agents know the control plane; absent: without TLS. */
+  readonly anchors?: () => readonly string[];
   readonly baseUrl: (request: IncomingMessage) => string;
   readonly log: Logger;
 }
@@ -184,7 +191,14 @@ export class Sessions {
     this.#pending.delete(socket);
     const session = new AgentSession(
       socket,
-      { tenantId, tokenId, node: node.name, publicKey: node.publicKey, epoch: record.sessionEpoch },
+      {
+        tenantId,
+        tokenId,
+        node: node.name,
+        publicKey: node.publicKey,
+        epoch: record.sessionEpoch,
+        remembersAnchors: record.features?.includes(ANCHORS_FEATURE) === true,
+      },
       this.#options.access.clock,
     );
     if (!session.open || this.#closing) {
@@ -211,7 +225,7 @@ export class Sessions {
   }
 
   #welcome({ identity: { tenantId, epoch } }: AgentSession): Welcome {
-    const { store, timers, addresses } = this.#options;
+    const { store, timers, addresses, anchors } = this.#options;
     return {
       type: 'welcome',
       epoch,
@@ -223,6 +237,7 @@ export class Sessions {
       silenceMs: Math.round((timers.failedAfterMs * 2) / 3),
       ...(timers.usageMs === undefined ? {} : { usageMs: timers.usageMs }),
       ...(addresses && { servers: addresses() }),
+      ...(anchors && { anchors: anchors() }),
     };
   }
 
@@ -347,6 +362,13 @@ export class Sessions {
         session.ping();
       }
     }
+  }
+
+  /** The control plane is to be known by other keys, or will be. */
+  tellAnchors(): void {
+    const anchors = this.#options.anchors?.() ?? [];
+    for (const session of this.#byNode.values())
+      if (session.identity.remembersAnchors) session.send({ type: 'anchors', anchors });
   }
 
   /** The agents are to come back, here or to another control plane. */
