@@ -237,6 +237,7 @@ export const deploymentBody = shape({
     },
   },
   ignored: [...SERVER_OWNED, ...RESPONSE_ONLY],
+  nullClears: true,
 });
 
 export type DeploymentDraft = Draft<typeof deploymentBody>;

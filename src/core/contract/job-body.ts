@@ -39,6 +39,7 @@ export const jobBody = shape({
     },
   },
   ignored: deploymentBody.ignored,
+  nullClears: true,
 });
 
 export type JobDraft = Draft<typeof jobBody>;

@@ -37,6 +37,8 @@ type ShapeBody =
       readonly type: 'object';
       readonly fields: Fields;
       readonly ignored?: readonly string[];
+      /** Of a body: `null` is the same as absent, or clears the field in an update; at its top level only. */
+      readonly nullClears?: true;
       /** Objects under any other key: the client chooses the keys. What is no object stays an unknown field. */
       readonly others?: Shape;
     };
@@ -252,12 +254,9 @@ function checkType(expected: Shape, value: unknown, path: string, context: Conte
 }
 
 /** The first thing in the body that does not fit; nothing: the body is a `Draft` of the shape. */
-export function checkBody(
-  expected: Shape,
-  body: unknown,
-  options: { readonly nullClears?: boolean } = {},
-): Rejection | undefined {
-  return check(expected, body, '', { sensitive: false, nullClears: options.nullClears ?? false });
+export function checkBody(expected: Shape, body: unknown): Rejection | undefined {
+  const nullClears = expected.type === 'object' && expected.nullClears === true;
+  return check(expected, body, '', { sensitive: false, nullClears });
 }
 
 /** What the schema is of: fields of a body may be absent, fields of an answer are there unless they are optional. */
@@ -276,13 +275,25 @@ function describedAs({ description, example, nullable }: Shape, schema: Record<s
   };
 }
 
-function objectSchema({ fields, others }: Extract<ShapeBody, { readonly type: 'object' }>, use: SchemaUse) {
+function orNull(schema: Record<string, unknown>): Record<string, unknown> {
+  const { type, enum: values } = schema;
+  if (typeof type !== 'string') return { anyOf: [schema, { type: 'null' }] };
+  return { ...schema, type: [type, 'null'], ...(Array.isArray(values) ? { enum: [...values, null] } : {}) };
+}
+
+function objectSchema(
+  { fields, others, nullClears }: Extract<ShapeBody, { readonly type: 'object' }>,
+  use: SchemaUse,
+) {
   const required =
     use.of === 'body' ? [] : Object.keys(fields).filter((key) => fields[key]?.optional !== true);
   return {
     type: 'object',
     properties: Object.fromEntries(
-      Object.entries(fields).map(([key, field]) => [key, jsonSchema(field, use)]),
+      Object.entries(fields).map(([key, field]) => {
+        const schema = jsonSchema(field, use);
+        return [key, nullClears ? orNull(schema) : schema];
+      }),
     ),
     ...(required.length === 0 ? {} : { required }),
     additionalProperties: others === undefined ? false : jsonSchema(others, use),

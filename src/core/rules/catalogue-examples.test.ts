@@ -46,7 +46,7 @@ function deploymentRejection(code: RejectionCode, fragment: Body): Rejection | u
   const name = code === 'name_required' ? {} : { name: 'web' };
   const body: Body = { ...name, image: 'registry.internal:5000/shop/web:1.4.2', replicas: 1, ...fragment };
   return (
-    checkBody(deploymentBody, body, { nullClears: true }) ??
+    checkBody(deploymentBody, body) ??
     firstRejection(deploymentRules, { draft: draftOfBody(body), limits: LIMITS })
   );
 }

@@ -40,7 +40,7 @@ function shapeRejection(body: unknown): Rejection | undefined {
       });
     }
   }
-  return checkBody(jobBody, body, { nullClears: true });
+  return checkBody(jobBody, body);
 }
 
 /** The same write path as a deployment's: shape, alterations, rules, facts, the registry's answer, one guarded commit. */

@@ -29,7 +29,7 @@ export function shapeRejection(body: unknown): Rejection | undefined {
       });
     }
   }
-  const rejection = checkBody(deploymentBody, body, { nullClears: true });
+  const rejection = checkBody(deploymentBody, body);
   return rejection === undefined ? undefined : (healthCheckTypeRejection(body, rejection) ?? rejection);
 }
 

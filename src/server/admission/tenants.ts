@@ -41,6 +41,7 @@ const amountsByKind = shape({
 
 export const quotaBody = shape({
   type: 'object',
+  nullClears: true,
   fields: {
     containers: { type: 'any', schema: { type: 'integer', minimum: 0 } },
     cpu: { type: 'any', schema: { type: 'number', minimum: 0 } },
@@ -244,7 +245,7 @@ export async function setQuota(
 ): Promise<Outcome> {
   if (findTenant(admission.store, idOrSlug) === undefined)
     return tenantNotFound(admission.store, 'tenant', idOrSlug);
-  const malformed = checkBody(quotaBody, body, { nullClears: true });
+  const malformed = checkBody(quotaBody, body);
   if (malformed) return malformed;
   const quota = quotaOf(body as Readonly<Record<string, unknown>>);
   if (isRejection(quota)) return quota;

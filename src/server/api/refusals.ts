@@ -96,6 +96,8 @@ export function requestFault(
   reply: FastifyReply,
 ) => FastifyReply {
   return (error, request, reply) => {
+    // A method that no route has is that first, whatever the framework wants of its body.
+    if (request.is404) return missingRoute(served)(request, reply);
     if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
       const limit = served.options.limits.bodyBytes;
       return sendRejection(

@@ -161,6 +161,7 @@ export const requestCases: readonly Case[] = [
     PATCH: ask('PATCH', `${DEPLOYMENTS}/web`, { body: {} }),
     'DELETE of the list': ask('DELETE', DEPLOYMENTS),
     'DELETE of a public path': ask('DELETE', '/healthz'),
+    QUERY: ask('QUERY', DEPLOYMENTS),
   }),
   ...refused('unauthenticated', 'Authorization', {
     'no credential': ask('GET', DEPLOYMENTS, { token: null }),
@@ -324,7 +325,11 @@ export const requestCases: readonly Case[] = [
   ...refused('query_parameter_invalid', 'dryRun', {
     'another word': ask('POST', `${DEPLOYMENTS}?dryRun=yes`, { body: {} }),
   }),
-  ...refused('query_parameter_invalid', 'since', { 'no time': ask('GET', '/api/v1/events?since=yesterday') }),
+  ...refused('query_parameter_invalid', 'since', {
+    'no time': ask('GET', '/api/v1/events?since=yesterday'),
+    'a year alone': ask('GET', '/api/v1/events?since=2026'),
+    'in words': ask('GET', '/api/v1/events?since=31%20Jan%202026'),
+  }),
   ...inside('query_parameter_invalid', {
     '1,000': ask('GET', `${DEPLOYMENTS}?limit=1000`),
     '1': ask('GET', `${DEPLOYMENTS}?limit=1`),

@@ -9,6 +9,13 @@ import { invalidParameter, pageReply, pageRequest, readPage } from '../paging.ts
 import { JsonText, LIST_QUERY, type Reply, type Route, type RouteRequest, route } from '../route.ts';
 import { eventStream } from '../event-stream.ts';
 
+/** RFC 3339; `Date.parse` takes much more, and what it makes of it depends on the clock of the machine. */
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/i;
+
+function timeOf(text: string): number {
+  return TIME.test(text) ? Date.parse(text) : Number.NaN;
+}
+
 interface EventFilter {
   readonly kind?: string;
   readonly subject?: string;
@@ -70,7 +77,7 @@ const wantsStream = ({ accept }: RouteRequest['headers']): boolean =>
 async function events(request: RouteRequest): Promise<Reply> {
   const { query, headers } = request;
   const { kind, subject, since } = query;
-  const sinceMs = since === undefined ? undefined : Date.parse(since);
+  const sinceMs = since === undefined ? undefined : timeOf(since);
   if (since !== undefined && Number.isNaN(sinceMs))
     return invalidParameter('since', since, 'an RFC 3339 time such as 2026-01-31T12:00:00Z');
   const filter: EventFilter = {
