@@ -17,6 +17,7 @@ import { type IfMatch, revisionRejection } from './if-match.ts';
 
 export const imagePolicyBody = shape({
   type: 'object',
+  nullClears: true,
   fields: {
     signatures: {
       type: 'list',
@@ -141,7 +142,7 @@ export async function setImagePolicy(
   body: unknown,
   ifMatch: IfMatch | undefined,
 ): Promise<Outcome> {
-  const malformed = checkBody(imagePolicyBody, body, { nullClears: true });
+  const malformed = checkBody(imagePolicyBody, body);
   if (malformed) return malformed;
   const policy = policyOf(body as SentPolicy);
   if (isRejection(policy)) return policy;
