@@ -13,6 +13,8 @@ const started = {
 };
 
 const DASHBOARD = 'test/system/dashboard*.test.ts';
+/** Measures what one tenant has to wait for another: nothing else may run meanwhile. */
+const ALONE = 'test/security/cost-fuzz.test.ts';
 
 export default defineConfig({
   test: {
@@ -35,6 +37,7 @@ export default defineConfig({
           ...started,
           name: 'flow',
           include: ['test/{flow,conformance,faults,security}/**/*.test.ts'],
+          exclude: [ALONE],
           sequence: { groupOrder: 1 },
           retry: process.env['CI'] === 'true' ? 1 : 0,
         },
@@ -62,6 +65,16 @@ export default defineConfig({
             process.env['BERTH_SCREENSHOTS'] === '1' ? [] : ['test/system/dashboard-pictures*.test.ts'],
           sequence: { groupOrder: 3 },
           retry: process.env['CI'] === 'true' ? 2 : 0,
+        },
+      },
+      {
+        test: {
+          ...started,
+          name: 'alone',
+          maxWorkers: 1,
+          include: [ALONE],
+          sequence: { groupOrder: 4 },
+          retry: process.env['CI'] === 'true' ? 1 : 0,
         },
       },
     ],

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Answer } from '../support/api-client.ts';
 import { inTier } from '../support/fault-tier.ts';
-import { BodyMaker, Dice, type Operation, operationsOf } from '../support/openapi-fuzz.ts';
+import { ACCEPTED, BodyMaker, Dice, type Operation, operationsOf } from '../support/openapi-fuzz.ts';
 import { type ControlPlane, startControlPlane, type TestTenant } from '../support/server-under-test.ts';
 
 /**
@@ -44,22 +44,6 @@ interface Sent {
 function isEndless(path: string): boolean {
   return path.includes('follow=');
 }
-
-const WEB = { name: 'web', image: 'localhost:1/shop/web:1.0.0' };
-
-/** What is accepted, by path: a body that is wrong in one place reaches further than one that is wrong in many. */
-const ACCEPTED: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
-  '/api/v1/deployments': WEB,
-  '/api/v1/deployments/{name}': WEB,
-  '/api/v1/secrets/{namespace}/{name}': { values: { password: 'one' } },
-  '/api/v1/tokens': { name: 'ci', role: 'viewer' },
-  '/api/v1/tenants': { slug: 'other' },
-  '/api/v1/join-tokens': {},
-  '/api/v1/backups': { deployment: 'web' },
-  '/api/v1/jobs': { ...WEB, kind: 'Job' },
-  '/api/v1/networks': { name: 'web' },
-  '/api/v1/dvm/volumes': { name: 'web', class: 'ephemeral', type: 'volume', sizeBytes: 2 ** 27 },
-};
 
 function bodyFor(operation: Operation, maker: BodyMaker, dice: Dice): unknown {
   const made = maker.value(operation.body ?? {});

@@ -54,12 +54,15 @@ export async function eventKinds(call: Caller, subject: string, words: readonly 
   return kinds.filter((kind) => words.some((word) => kind.startsWith(word)));
 }
 
+/** A process of its own shows its store to nobody. */
+type Plane = Pick<ControlPlane, 'url' | 'as'> & Partial<Pick<ControlPlane, 'store'>>;
+
 /** Enrolled and connected agents of one control plane. */
 export class NodeFlow {
-  readonly #plane: ControlPlane;
+  readonly #plane: Plane;
   readonly #agents: ScriptedAgent[] = [];
 
-  constructor(plane: ControlPlane) {
+  constructor(plane: Plane) {
     this.#plane = plane;
   }
 
@@ -114,7 +117,9 @@ export class NodeFlow {
 
   /** The instances of a deployment, once there are so many that are to run. */
   async instances(tenant: TestTenant, name: string, count: number): Promise<readonly InstanceRecord[]> {
-    const instances = this.#plane.store.forTenant(tenant.id as TenantId).collection('instances');
+    const { store } = this.#plane;
+    if (store === undefined) throw new Error('the store of another process cannot be read');
+    const instances = store.forTenant(tenant.id as TenantId).collection('instances');
     const read = async () =>
       instances.listUnder(joinId(name)).flatMap(({ record }) => (record.wanted === 'run' ? [record] : []));
     return eventually(read, (found) => found.length === count);

@@ -54,6 +54,38 @@ export function operationsOf(document: unknown): readonly Operation[] {
   );
 }
 
+/** Follows references, and joins what a schema is put together from. */
+export function resolverOf(document: unknown): (schema: Schema) => Schema {
+  const { schemas } = (document as Document).components;
+  const resolved = (schema: Schema): Schema => {
+    const name = schema.$ref?.split('/').at(-1);
+    const known = name === undefined ? schema : (schemas[name] ?? {});
+    if (known.allOf === undefined) return known;
+    const parts = known.allOf.map(resolved);
+    return {
+      ...known,
+      properties: Object.assign({}, ...parts.map((part) => part.properties ?? {}), known.properties ?? {}),
+    };
+  };
+  return resolved;
+}
+
+const WEB = { name: 'web', image: 'localhost:1/shop/web:1.0.0' };
+
+/** What is accepted, by path: a body that is wrong in one place reaches further than one that is wrong in many. */
+export const ACCEPTED: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  '/api/v1/deployments': WEB,
+  '/api/v1/deployments/{name}': WEB,
+  '/api/v1/secrets/{namespace}/{name}': { values: { password: 'one' } },
+  '/api/v1/tokens': { name: 'ci', role: 'viewer' },
+  '/api/v1/tenants': { slug: 'other' },
+  '/api/v1/join-tokens': {},
+  '/api/v1/backups': { deploymentName: 'web' },
+  '/api/v1/jobs': { ...WEB, kind: 'Job' },
+  '/api/v1/networks': { name: 'web' },
+  '/api/v1/dvm/volumes': { name: 'web', class: 'ephemeral', type: 'volume', sizeBytes: 2 ** 27 },
+};
+
 /** Reproducible from its seed (mulberry32). */
 export class Dice {
   #state: number;
@@ -178,11 +210,11 @@ const ANYTHING = [
 /** Bodies near a schema: mostly of its form with unusual values, now and then of another form. */
 export class BodyMaker {
   readonly #dice: Dice;
-  readonly #schemas: Readonly<Record<string, Schema>>;
+  readonly #resolved: (schema: Schema) => Schema;
 
   constructor(document: unknown, dice: Dice) {
     this.#dice = dice;
-    this.#schemas = (document as Document).components.schemas;
+    this.#resolved = resolverOf(document);
   }
 
   text(): string {
@@ -237,16 +269,5 @@ export class BodyMaker {
     const kind = this.#dice.below(3);
     if (kind === 0) return this.text();
     return kind === 1 ? this.#dice.pick(NUMBERS) : this.#dice.pick(ANYTHING);
-  }
-
-  #resolved(schema: Schema): Schema {
-    const name = schema.$ref?.split('/').at(-1);
-    const known = name === undefined ? schema : (this.#schemas[name] ?? {});
-    if (known.allOf === undefined) return known;
-    const parts = known.allOf.map((part) => this.#resolved(part));
-    return {
-      ...known,
-      properties: Object.assign({}, ...parts.map((part) => part.properties ?? {}), known.properties ?? {}),
-    };
   }
 }

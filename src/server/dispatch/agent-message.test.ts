@@ -81,6 +81,13 @@ describe('messages of agents', () => {
     expect(decode(message)).toBeUndefined();
   });
 
+  it('say of an instance what they said last', () => {
+    const said = (phase: string) => ({ id: 'ins_1', phase });
+    const other = { id: 'ins_2', phase: 'running' };
+    const message = decode({ ...report, observations: [said('starting'), other, said('running')] });
+    expect(message).toMatchObject({ observations: [said('running'), other] });
+  });
+
   it('keep nothing that is not known, and clean what people will read', () => {
     const observed = {
       id: 'ins_1',

@@ -281,13 +281,19 @@ function network(value: unknown): NetworkObservation {
   };
 }
 
+/** Of an instance that is named more than once, what was said last. */
+function newest(observations: readonly InstanceObservation[]): readonly InstanceObservation[] {
+  const byId = new Map(observations.map((one) => [one.id, one]));
+  return byId.size === observations.length ? observations : [...byId.values()];
+}
+
 function report(source: Fields): Report {
   return {
     type: 'report',
     epoch: integer(source['epoch']),
     generation: integer(source['generation']),
     full: source['full'] === true,
-    observations: list(source['observations']).map(observation),
+    observations: newest(list(source['observations']).map(observation)),
     ...optional(source, 'engineProblem', words),
     ...optional(source, 'usage', (entries) => list(entries).map(usage)),
     ...optional(source, 'beat', integer),
