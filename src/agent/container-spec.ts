@@ -32,7 +32,8 @@ export interface SpecSource {
 export function containerSpec(source: SpecSource): ContainerSpec {
   const { container, owner, assigned } = source;
   const memory = container.limits?.memory;
-  const memoryBytes = memory === undefined ? undefined : parseMemory(memory);
+  const { bounds } = container;
+  const memoryBytes = memory === undefined ? bounds?.memoryBytes : parseMemory(memory);
   if (memory !== undefined && memoryBytes === undefined) throw new UnsafeSpecError(`memory limit ${memory}`);
   return {
     name: source.name,
@@ -56,6 +57,9 @@ export function containerSpec(source: SpecSource): ContainerSpec {
         : { name: 'no' },
     ...optional('cpu', container.limits?.cpu),
     ...optional('memoryBytes', memoryBytes),
+    ...optional('pidsLimit', bounds?.pids),
+    ...optional('cpuWeight', bounds?.cpuWeight),
+    ...optional('logBytes', bounds?.logBytes),
     mounts: container.mounts.map((mount) => mountSpec(mount, source)),
     ports: container.ports.map(({ container: port, host }) => ({
       container: port,

@@ -118,10 +118,15 @@ function isAssignedContainer(value: unknown): boolean {
     isTexts(one['labels']) &&
     (one['command'] === undefined || isListOf(one['command'], isText)) &&
     isConfinement(one) &&
+    (one['bounds'] === undefined || isBounds(fields(one['bounds']))) &&
     (one['healthCheck'] === undefined || isListOf(check['command'], isText)) &&
     isListOf(one['ports'], (port) => isCount(fields(port)['container'])) &&
     isListOf(one['mounts'], (mount) => isText(fields(mount)['kind']) && isText(fields(mount)['target']))
   );
+}
+
+function isBounds({ memoryBytes, pids, cpuWeight, logBytes }: Fields): boolean {
+  return [memoryBytes, pids, cpuWeight, logBytes].every(isCount);
 }
 
 function isConfinement({ user, readOnlyRootFilesystem, capabilities }: Fields): boolean {

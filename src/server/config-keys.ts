@@ -1,3 +1,4 @@
+import { PLATFORM_CONTAINER_DEFAULTS } from '../core/model/container-defaults.ts';
 import { DEFAULT_REGIONS } from '../core/scheduler/regions.ts';
 
 type KeyType = 'string' | 'integer' | 'number' | 'boolean' | 'duration' | 'strings' | 'regions' | 'amounts';
@@ -185,6 +186,33 @@ export const CONFIG_KEYS = [
     default: 100,
     minimum: 0,
     description: 'Largest value of replicas.',
+  },
+  {
+    path: 'containers.memory',
+    type: 'string',
+    default: PLATFORM_CONTAINER_DEFAULTS.memory,
+    description:
+      "Memory limit of containers whose workload has none: a part of the node's memory such as 90%, or an amount such as 512Mi. A tenant may have its own, as of the next three.",
+  },
+  {
+    path: 'containers.pids',
+    type: 'integer',
+    default: PLATFORM_CONTAINER_DEFAULTS.pids,
+    minimum: 16,
+    description: 'Most processes and threads of a container.',
+  },
+  {
+    path: 'containers.cpuWeight',
+    type: 'integer',
+    default: PLATFORM_CONTAINER_DEFAULTS.cpuWeight,
+    minimum: 1,
+    description: 'Share of a busy processor that a container gets, relative to others; 1 to 10000.',
+  },
+  {
+    path: 'containers.logSize',
+    type: 'string',
+    default: PLATFORM_CONTAINER_DEFAULTS.logSize,
+    description: "What is kept of a container's output on its node, such as 30M.",
   },
   {
     path: 'limits.bodyBytes',

@@ -2,6 +2,11 @@ import { existsSync, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parse } from 'yaml';
+import {
+  ACCEPTED_CONTAINER_DEFAULTS,
+  type ContainerDefaultField,
+  type ContainerDefaults,
+} from '../core/model/container-defaults.ts';
 import { nearest } from '../core/contract/nearest.ts';
 import { isCountry } from '../core/model/countries.ts';
 import { parseDuration } from '../core/model/quantity.ts';
@@ -287,6 +292,7 @@ export interface Config {
     readonly heapShare: number;
   };
   readonly quotas: { readonly records: KindAmounts; readonly bytes: KindAmounts };
+  readonly containerDefaults: ContainerDefaults;
   readonly rateLimit: { readonly perSecond: number; readonly burst: number };
   readonly sessionsPerSecond: number;
   readonly events: { readonly keepDays: number; readonly keepCount: number };
@@ -335,6 +341,21 @@ function advertised(url: string | undefined): { readonly advertiseUrl?: string }
 function oneOf<T extends string>(path: string, value: string, allowed: readonly T[]): T {
   if ((allowed as readonly string[]).includes(value)) return value as T;
   throw new ConfigError(`${path} must be one of: ${allowed.join(', ')}; not ${value}`);
+}
+
+function containerDefaults(required: <T>(path: string) => T): ContainerDefaults {
+  const read = <K extends ContainerDefaultField>(field: K): ContainerDefaults[K] => {
+    const value = required<ContainerDefaults[K]>(`containers.${field}`);
+    const { fits, form } = ACCEPTED_CONTAINER_DEFAULTS[field];
+    if (!fits(value)) throw new ConfigError(`containers.${field} must be ${form}; not ${value}`);
+    return value;
+  };
+  return {
+    memory: read('memory'),
+    pids: read('pids'),
+    cpuWeight: read('cpuWeight'),
+    logSize: read('logSize'),
+  };
 }
 
 export function loadConfig(args: readonly string[], environment: NodeJS.ProcessEnv): Config {
@@ -426,6 +447,7 @@ export function loadConfig(args: readonly string[], environment: NodeJS.ProcessE
       heapShare: required('limits.heapShare'),
     },
     quotas: { records: required('quotas.records'), bytes: required('quotas.bytes') },
+    containerDefaults: containerDefaults(required),
     rateLimit: { perSecond: required('rateLimit.perSecond'), burst: required('rateLimit.burst') },
     sessionsPerSecond: required('agents.sessionsPerSecond'),
     events: { keepDays: required('events.keepDays'), keepCount: required('events.keepCount') },

@@ -107,6 +107,11 @@ function bareRequest(code: RejectionCode, body: Json, stage: Stage): Asked {
     return { ...send('POST', '/api/v1/tenants'), options: { body, token: stage.plane.adminToken } };
   if (has('containers'))
     return { ...send('PUT', '/api/v1/tenants/shop/quota'), options: { body, token: stage.plane.adminToken } };
+  if (has('pids'))
+    return {
+      ...send('PUT', '/api/v1/tenants/shop/container-defaults'),
+      options: { body, token: stage.plane.adminToken },
+    };
   if (has('minReplicas')) return send('PUT', `${WEB}/scaling-policy`);
   if (code.startsWith('network_'))
     return send(

@@ -100,6 +100,16 @@ const RECORDS: Readonly<Record<string, () => Promise<Guarded>>> = {
       options: asPlatform(),
     };
   },
+  'the defaults of containers': async () => {
+    const read = await tenantRecord();
+    return {
+      write: 'PUT',
+      path: `${read}/container-defaults`,
+      read,
+      body: { pids: 512 },
+      options: asPlatform(),
+    };
+  },
   'a tenant': async () => {
     const path = await tenantRecord();
     // The quota is part of what is shown, so a change of it is a change of the tenant.

@@ -87,6 +87,7 @@ describe('assignments', () => {
             startPeriodMs: 500,
           },
           limits: { memory: '512Mi' },
+          bounds: { memoryBytes: Math.floor(0.9 * 8 * 2 ** 30), pids: 4096, cpuWeight: 100, logBytes: 30e6 },
           ports: [{ container: 8080, host: 18080 }],
           labels: {
             team: 'shop',

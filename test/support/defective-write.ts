@@ -1,3 +1,4 @@
+import { PLATFORM_CONTAINER_DEFAULTS } from '../../src/core/model/container-defaults.ts';
 import type { AddressInfo } from 'node:net';
 import pino from 'pino';
 import { deploymentBody, type DeploymentDraft } from '../../src/core/contract/deployment-body.ts';
@@ -79,6 +80,7 @@ export async function admissionOn(plane: ControlPlane): Promise<Admission> {
       writes: new CredentialWrites(secrets),
     },
     residency: { enforcement: config.residencyEnforcement, regions: config.regions },
+    containerDefaults: PLATFORM_CONTAINER_DEFAULTS,
     logAlteration: () => undefined,
   };
 }

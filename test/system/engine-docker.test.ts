@@ -79,7 +79,7 @@ const GOLDEN_HOST_CONFIG = {
   KernelMemory: 0,
   KernelMemoryTCP: 0,
   Links: null,
-  LogConfig: { Config: { 'max-file': '3', 'max-size': '10m' }, Type: 'json-file' },
+  LogConfig: { Config: { 'max-file': '3', 'max-size': '10000000' }, Type: 'json-file' },
   MaskedPaths: [
     '/proc/asound',
     '/proc/acpi',

@@ -58,7 +58,7 @@ describe('container body', () => {
         RestartPolicy: { Name: 'no', MaximumRetryCount: 0 },
         Mounts: [],
         PortBindings: {},
-        LogConfig: { Type: 'json-file', Config: { 'max-size': '10m', 'max-file': '3' } },
+        LogConfig: { Type: 'json-file', Config: { 'max-size': '10000000', 'max-file': '3' } },
       },
     });
   });
@@ -80,6 +80,8 @@ describe('container body', () => {
         cpu: 0.1,
         memoryBytes: 1024,
         pidsLimit: 10,
+        cpuWeight: 50,
+        logBytes: 6_000_000,
         mounts: [
           { kind: 'bind', source: '/srv/a', target: '/a', readOnly: true },
           { kind: 'volume', source: 'vol_1', target: '/b', readOnly: false },
@@ -111,6 +113,7 @@ describe('container body', () => {
       HostConfig: {
         NetworkMode: 'tenant-a',
         PidsLimit: 10,
+        CpuShares: 512,
         NanoCpus: 100_000_000,
         Memory: 1024,
         MemorySwap: 1024,
@@ -130,7 +133,7 @@ describe('container body', () => {
           '80/tcp': [{ HostPort: '8080' }, { HostPort: '8081' }],
           '53/udp': [{ HostPort: '53' }],
         },
-        LogConfig: { Type: 'k8s-file', Config: { 'max-size': '30m' } },
+        LogConfig: { Type: 'k8s-file', Config: { 'max-size': '6000000' } },
       },
     });
   });

@@ -21,7 +21,11 @@ const CAPABILITIES = [
 ] as const;
 
 const DEFAULT_PIDS_LIMIT = 4096;
+const DEFAULT_LOG_BYTES = 30e6;
+const LOG_FILES = 3;
 const DEFAULT_STOP_TIMEOUT_S = 10;
+/** Shares of the engine's interface that a weight of 100 stands for: what an engine takes by itself. */
+const EQUAL_SHARES = 1024;
 const NAME = /^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,127}$/;
 /** Words that engines take as a network mode, not as the name of a network. */
 const NETWORK_MODES: ReadonlySet<string> = new Set([
@@ -92,11 +96,14 @@ function hostConfig(
       MaximumRetryCount: spec.restart.name === 'on-failure' ? spec.restart.maxRetries : 0,
     },
     ...(spec.cpu === undefined ? {} : { NanoCpus: Math.round(spec.cpu * 1e9) }),
+    ...(spec.cpuWeight === undefined
+      ? {}
+      : { CpuShares: Math.max(2, Math.round((spec.cpuWeight * EQUAL_SHARES) / 100)) }),
     // Equal limits leave no swap: a memory limit that spills to disk is none.
     ...(spec.memoryBytes === undefined ? {} : { Memory: spec.memoryBytes, MemorySwap: spec.memoryBytes }),
     Mounts: [...writableParts(spec), ...spec.mounts].map(mountBody),
     PortBindings: portBindings(spec.ports),
-    LogConfig: LOG_CONFIG[kind],
+    LogConfig: LOG_CONFIG[kind](spec.logBytes ?? DEFAULT_LOG_BYTES),
     // As in Docker: inside a network of its own any user may listen on any port.
     ...(kind === 'podman' && { Sysctls: { 'net.ipv4.ip_unprivileged_port_start': '0' } }),
   };
@@ -142,10 +149,13 @@ function writableParts({ readOnlyRoot, mounts }: ContainerSpec): readonly MountS
   }));
 }
 
-/** At most 30 MB per container. Podman's file driver cuts by size and keeps no older files. */
+/** Podman's file driver cuts by size and keeps no older files. */
 const LOG_CONFIG = {
-  docker: { Type: 'json-file', Config: { 'max-size': '10m', 'max-file': '3' } },
-  podman: { Type: 'k8s-file', Config: { 'max-size': '30m' } },
+  docker: (bytes: number) => ({
+    Type: 'json-file',
+    Config: { 'max-size': String(Math.floor(bytes / LOG_FILES)), 'max-file': String(LOG_FILES) },
+  }),
+  podman: (bytes: number) => ({ Type: 'k8s-file', Config: { 'max-size': String(bytes) } }),
 } as const;
 
 function environmentEntry([name, value]: readonly [string, string]): string {

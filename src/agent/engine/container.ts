@@ -21,6 +21,10 @@ export interface ContainerSpec {
   readonly cpu?: number;
   readonly memoryBytes?: number;
   readonly pidsLimit?: number;
+  /** Relative to other containers, 1 to 10,000; absent: the engine's own. */
+  readonly cpuWeight?: number;
+  /** Of all its files. */
+  readonly logBytes?: number;
   readonly mounts: readonly MountSpec[];
   readonly ports: readonly PortSpec[];
   readonly stopTimeoutS?: number;

@@ -24,6 +24,7 @@ const SERVER_OWNED = new Set([
   'updatedAt',
   'status',
   'storedLabels',
+  'containerDefaults',
 ]);
 
 export const describe: CommandBody = {
@@ -93,6 +94,7 @@ async function describeDeployment(
       'rotation',
       `secretsVersion ${textOf(record, 'secretsVersion') || '0'}, next phase: ${textOf(record, 'status.rotation.next')}`,
     ],
+    ['bounded by', boundsText(mapOf(record, 'containerDefaults'))],
     ['scaling', policy === undefined ? '' : `${policyText(policy)}  ${sightText(policy)}`],
     ['canary', Object.keys(running).length === 0 ? '' : canaryText({ ...running, status: running })],
     [
@@ -120,6 +122,13 @@ async function describeDeployment(
   await printEvents(session, client, `Deployment/${textOf(record, 'name')}`, now);
   terminal.out(`\n${session.next(nextCommand(record))}\n`);
   return EXIT.ok;
+}
+
+/** `memory 90%, pids 4096, …`: what the platform or the tenant adds to the spec. */
+function boundsText(defaults: Readonly<Record<string, unknown>>): string {
+  return Object.entries(defaults)
+    .map(([field, value]) => `${field} ${String(value)}`)
+    .join(', ');
 }
 
 /** What a person would type now. */

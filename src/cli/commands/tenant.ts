@@ -1,10 +1,11 @@
 import { parseMemory } from '../../core/model/quantity.ts';
 import { segment } from '../client.ts';
 import { type CommandBody, OUTPUT_OPTION, type Parameter, REMOTE_OPTIONS } from '../command.ts';
+import { rows } from '../describing.ts';
 import type { OptionValues } from '../option-values.ts';
 import { EXIT } from '../exit-code.ts';
 import { usage } from '../failure.ts';
-import { textOf, textsOf } from '../fields.ts';
+import { mapOf, textOf, textsOf } from '../fields.ts';
 import { outputFormat, printRecord } from '../output.ts';
 import { deleteCommand, listCommand } from '../record-commands.ts';
 import { resourceOf } from '../resources/index.ts';
@@ -112,8 +113,79 @@ export const tenant: CommandBody = {
         return EXIT.ok;
       },
     },
+    {
+      name: 'defaults',
+      summary: 'Show or replace what bounds the containers of a tenant',
+      description: [
+        'Without flags, shows what new containers are bounded by where their workload does not say. With flags, replaces it whole: what is not given is that of the platform. Containers that run keep what they were made with.',
+      ],
+      parameters: [SLUG],
+      options: [
+        {
+          flags: '--memory <amount>',
+          description: 'Memory limit of workloads without one, e.g. 512Mi or 90%.',
+        },
+        { flags: '--pids <n>', description: 'Most processes and threads.' },
+        { flags: '--cpu-weight <n>', description: 'Share of a busy processor, 1 to 10000.' },
+        { flags: '--log-size <amount>', description: 'What is kept of the output, e.g. 30M.' },
+        { flags: '--none', description: 'Those of the platform.' },
+        OUTPUT_OPTION,
+        ...CONTEXT,
+      ],
+      examples: [
+        { line: 'berth tenant defaults acme', what: 'what applies, and what of it is set for this tenant' },
+        {
+          line: 'berth tenant defaults acme --memory 512Mi --pids 1024',
+          what: 'these two, the rest as the platform has it',
+        },
+      ],
+      run: async (session, { parameters: [slug = ''], options }) => {
+        const format = outputFormat(options);
+        const client = session.client(options);
+        const path = `/api/v1/tenants/${segment(slug)}`;
+        const body = defaultsOf(options);
+        const record =
+          body === undefined
+            ? await client.record({ path })
+            : await client.record({ method: 'PUT', path: `${path}/container-defaults`, body });
+        if (format !== 'table') {
+          await printRecord(session.terminal, resourceOf('tenants'), record, format, session.now());
+          return EXIT.ok;
+        }
+        const set = mapOf(record, 'containerDefaults.set');
+        const effective = mapOf(record, 'containerDefaults.effective');
+        session.terminal.out(
+          rows(
+            Object.entries(effective).map(([field, value]) => [
+              field,
+              `${String(value)}${Object.hasOwn(set, field) ? '' : '  (platform)'}`,
+            ]),
+          ),
+        );
+        return EXIT.ok;
+      },
+    },
   ],
 };
+
+function defaultsOf(options: OptionValues): Readonly<Record<string, string | number>> | undefined {
+  const memory = options.text('memory');
+  const pids = options.text('pids');
+  const cpuWeight = options.text('cpuWeight');
+  const logSize = options.text('logSize');
+  const isGiven = [memory, pids, cpuWeight, logSize].some((value) => value !== undefined);
+  if (options.flag('none')) {
+    if (isGiven) throw usage('--none goes back to what the platform has; do not give a value with it');
+    return {};
+  }
+  if (!isGiven) return undefined;
+  return {
+    ...(memory === undefined ? {} : { memory }),
+    ...(pids === undefined ? {} : { pids: wholeNumber('--pids', pids) }),
+    ...(cpuWeight === undefined ? {} : { cpuWeight: wholeNumber('--cpu-weight', cpuWeight) }),
+    ...(logSize === undefined ? {} : { logSize }),
+  };
+}
 
 function quotaOf(options: OptionValues): Readonly<Record<string, number>> | undefined {
   const containers = options.text('containers');

@@ -1,3 +1,4 @@
+import { PLATFORM_CONTAINER_DEFAULTS } from '../model/container-defaults.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { deploymentBody } from '../contract/deployment-body.ts';
@@ -35,7 +36,11 @@ function recordOf(spec: DeploymentSpec): DeploymentRecord {
 }
 
 function update(stored: DeploymentSpec, body: Body) {
-  const storedView = deploymentView({ record: recordOf(stored), revision: 7 });
+  const storedView = deploymentView({
+    record: recordOf(stored),
+    revision: 7,
+    defaults: PLATFORM_CONTAINER_DEFAULTS,
+  });
   return alterDeployment({
     draft: mergeDraft(stored, body),
     body,
@@ -221,7 +226,9 @@ describe('the law: stored = sent + announced alterations', () => {
         fc.pre(body.secretsVersion === undefined || (body.secretsVersion ?? 0) >= 0);
         const stored = { ...specOfDraft(create(body).draft), secretsVersion };
         const view = JSON.parse(
-          JSON.stringify(deploymentView({ record: recordOf(stored), revision: 7 })),
+          JSON.stringify(
+            deploymentView({ record: recordOf(stored), revision: 7, defaults: PLATFORM_CONTAINER_DEFAULTS }),
+          ),
         ) as Body;
         const again = update(stored, view);
         expect(again.alterations).toEqual([]);

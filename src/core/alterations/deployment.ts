@@ -179,11 +179,14 @@ const countryCase: Step = (draft) => {
   return { draft: { ...draft, placement: { ...draft.placement, residency: next } }, alterations };
 };
 
+/** What others change: a difference says nothing of what the client wanted. */
+const NOT_COMPARED: ReadonlySet<string> = new Set(['status', 'containerDefaults']);
+
 /** A GET body sent back is accepted; a server-owned key is not taken, and that is said when it differs. */
 const serverOwned: Step = (draft, { body, storedView }) => {
   const alterations: Alteration[] = [];
   for (const key of SERVER_OWNED) {
-    if (!Object.hasOwn(body, key) || key === 'status') continue;
+    if (!Object.hasOwn(body, key) || NOT_COMPARED.has(key)) continue;
     const stored = storedView?.[key];
     if (canonicalJson(stored ?? null) === canonicalJson(body[key])) continue;
     alterations.push({

@@ -1,3 +1,4 @@
+import type { ContainerBounds } from '../model/container-defaults.ts';
 import type { Confinement } from '../model/confinement.ts';
 import type { ResourceAmounts } from '../model/deployment.ts';
 import type { InstanceObservation } from '../model/instance.ts';
@@ -76,6 +77,8 @@ export interface AssignedContainer extends Confinement {
   readonly needsSecrets: boolean;
   readonly healthCheck?: AssignedHealthCheck;
   readonly limits?: ResourceAmounts;
+  /** What bounds it where `limits` do not; absent: what the agent takes by itself. */
+  readonly bounds?: ContainerBounds;
   readonly ports: readonly { readonly container: number; readonly host?: number }[];
   readonly labels: Readonly<Record<string, string>>;
   readonly mounts: readonly AssignedMount[];

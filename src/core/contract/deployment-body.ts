@@ -181,6 +181,7 @@ export const SERVER_OWNED = [
   'updatedAt',
   'status',
   'storedLabels',
+  'containerDefaults',
 ] as const;
 const RESPONSE_ONLY = ['alterations', 'warnings', 'removed', 'plan'] as const;
 

@@ -1,3 +1,4 @@
+import { PLATFORM_CONTAINER_DEFAULTS } from '../model/container-defaults.ts';
 import { describe, expect, it } from 'vitest';
 import type {
   DeploymentRecord,
@@ -31,7 +32,12 @@ function view(spec: Partial<DeploymentSpec> = {}, rotation?: RotationState, stat
     updatedAt: 'u',
     ...(rotation === undefined ? {} : { rotation }),
   } as DeploymentRecord;
-  return deploymentView({ record, revision: 9, ...(status === undefined ? {} : { status }) });
+  return deploymentView({
+    record,
+    revision: 9,
+    defaults: PLATFORM_CONTAINER_DEFAULTS,
+    ...(status === undefined ? {} : { status }),
+  });
 }
 
 describe('a deployment as it is shown', () => {

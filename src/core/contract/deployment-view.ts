@@ -1,5 +1,6 @@
 import type { deployment } from './answers/deployment.ts';
 import { type Answer, exactly } from './shape.ts';
+import { appliedDefaults, type ContainerDefaults } from '../model/container-defaults.ts';
 import type {
   DeploymentRecord,
   DeploymentSpec,
@@ -31,6 +32,7 @@ export interface DeploymentViewInput {
   /** Absent until a controller has looked at the deployment. */
   readonly status?: DeploymentStatus;
   readonly instances?: readonly InstanceView[];
+  readonly defaults: ContainerDefaults;
   /** While one runs. */
   readonly canary?: Deployment['status']['canary'];
 }
@@ -63,6 +65,7 @@ export function deploymentView({
   status,
   instances,
   canary,
+  defaults,
 }: DeploymentViewInput): Deployment {
   const { spec, rotation } = record;
   const { specHash: _judged, canary: _seen, ...observed } = currentStatus(record, status);
@@ -76,6 +79,7 @@ export function deploymentView({
     createdAt: record.createdAt,
     updatedAt: record.updatedAt,
     storedLabels: storedLabels(spec),
+    containerDefaults: appliedDefaults(defaults, spec.resources),
     status: {
       ...observed,
       secretsVersion: spec.secretsVersion,

@@ -229,6 +229,18 @@ export const recordCodes = entries({
       'PUT /api/v1/tenants/shop/image-policy\n\n{ "signatures": [{ "images": "registry.example.com/acme/*", "keys": ["-----BEGIN PUBLIC KEY-----…"] }] }',
     origin: 'extension',
   },
+  container_defaults_invalid: {
+    status: 422,
+    field: 'computed',
+    title: 'What is to bound containers by default cannot be used.',
+    cause:
+      'These bound every new container of a tenant where its workload does not: `memory` where it has no limit of its own, `pids` (processes and threads), `cpuWeight` (share of a busy processor) and `logSize` (what is kept of its output). The body replaces all four; one that is left out is that of the platform. Containers that run keep what they were made with.',
+    accepted:
+      'memory "1%" to "100%" of the node, or an amount of at least 16Mi; pids from 16 to 4194304; cpuWeight from 1 to 10000; logSize from 1M to 1T; each optional',
+    failing: '{ "memory": "150%", "pids": 4 }',
+    corrected: '{ "memory": "512Mi", "pids": 1024 }',
+    origin: 'extension',
+  },
   token_invalid: {
     status: 422,
     field: 'computed',

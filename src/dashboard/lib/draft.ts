@@ -70,6 +70,7 @@ const NOT_WRITTEN = [
   'status',
   'storedLabels',
   'imageDigest',
+  'containerDefaults',
   'secretsVersion',
 ] as const;
 

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { canonicalJson } from '../../core/model/canonical.ts';
+import type { ContainerDefaults } from '../../core/model/container-defaults.ts';
 import type { DeploymentSpec } from '../../core/model/deployment.ts';
 import type { ParseSchedule } from '../../core/model/schedule.ts';
 import type { Region, UnstatedCountry } from '../../core/model/region.ts';
@@ -27,6 +28,8 @@ export interface Admission {
   readonly journal: Journal;
   readonly clusters: TenantClusters;
   readonly limits: Limits;
+  /** What containers are bounded by where neither workload nor tenant says otherwise. */
+  readonly containerDefaults: ContainerDefaults;
   readonly parseSchedule: ParseSchedule;
   readonly imageCheck: ImageCheck;
   readonly secrets: SecretAdmission;

@@ -47,7 +47,7 @@ export async function deleteDeployment(
     });
     admission.journal.audit(transaction, caller.tenant.tenantId, caller, 'deployment.deleted', subject);
     const body = {
-      ...storedDeploymentView(caller.tenant, stored),
+      ...storedDeploymentView(admission, caller.tenant, stored),
       alterations: [],
       warnings: [],
       removed: [],

@@ -7,6 +7,7 @@ import { residencyConflict } from '../placement/volume-residency.ts';
 import type { Admission, Caller } from './admission.ts';
 import { canarySummary } from './canary-view.ts';
 import type { Stored } from '../store/collection.ts';
+import { containerDefaultsOf } from '../store/container-defaults.ts';
 import { joinId } from '../store/keys.ts';
 import type { TenantStore } from '../store/store.ts';
 
@@ -43,6 +44,7 @@ function instanceViews(tenant: TenantStore, name: string): InstanceView[] {
 }
 
 export function storedDeploymentView(
+  { containerDefaults }: Pick<Admission, 'containerDefaults'>,
   tenant: TenantStore,
   stored: Stored<DeploymentRecord>,
 ): Record<string, unknown> {
@@ -54,6 +56,7 @@ export function storedDeploymentView(
     revision: stored.modRevision,
     ...(status === undefined ? {} : { status }),
     instances: instanceViews(tenant, name),
+    defaults: containerDefaultsOf(tenant, containerDefaults),
     ...(canary && { canary: canarySummary(tenant, name, canary.record) }),
   });
 }

@@ -23,6 +23,7 @@ import { stopFirstWarnings } from '../placement/stop-first.ts';
 import { claimVolumes } from '../placement/volume-claims.ts';
 import { volumeWarnings } from '../placement/volume-residency.ts';
 import type { Stored } from '../store/collection.ts';
+import { containerDefaultsOf } from '../store/container-defaults.ts';
 import { joinId } from '../store/keys.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { type Accepted, type Admission, type Attempt, type Caller } from './admission.ts';
@@ -240,7 +241,7 @@ export async function attemptDeploymentWrite(
     ],
     ...(before === undefined ? {} : { removed: removedEntries(before, spec) }),
   };
-  const answer = accepted(caller, record, previous, announced);
+  const answer = accepted(admission, caller, record, previous, announced);
   if (dryRun) return { answer: withPlan(admission, caller, answer, previous?.record, record) };
 
   // The registry and the secrets store were asked meanwhile: what the guards below hold must still be what the rules saw.
@@ -289,6 +290,7 @@ function guardDependencies(
 }
 
 function accepted(
+  admission: Admission,
   caller: Caller,
   record: DeploymentRecord,
   previous: Stored<DeploymentRecord> | undefined,
@@ -300,8 +302,12 @@ function accepted(
 ): Accepted {
   const view =
     previous === undefined
-      ? deploymentView({ record, revision: 0 })
-      : storedDeploymentView(caller.tenant, { ...previous, record });
+      ? deploymentView({
+          record,
+          revision: 0,
+          defaults: containerDefaultsOf(caller.tenant, admission.containerDefaults),
+        })
+      : storedDeploymentView(admission, caller.tenant, { ...previous, record });
   return { status: previous === undefined ? 201 : 200, body: { ...view, removed: [], ...announced } };
 }
 

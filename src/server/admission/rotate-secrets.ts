@@ -168,7 +168,7 @@ async function attempt(
     details: { phase, secrets: targets.map((entry) => entry.name) },
   });
   planned.include(transaction);
-  const view = storedDeploymentView(caller.tenant, { ...stored, record: next });
+  const view = storedDeploymentView(admission, caller.tenant, { ...stored, record: next });
   const alterations = [
     {
       field: 'secretsVersion',

@@ -170,7 +170,7 @@ async function attempt(
     field,
     changes,
     replicas: draft.replicas ?? 1,
-    view: storedDeploymentView(tenant, stored),
+    view: storedDeploymentView(admission, tenant, stored),
   });
   if (isRejection(canary)) return canary;
   const { record, admitted } = canary;

@@ -66,10 +66,11 @@ export function tenantView(tenant: Tenant, quota: Quota | undefined): TenantAnsw
   return asTenant({ ...tenant, quota: quota ?? {} });
 }
 
-/** A tenant is shown with its quota, so its revision is that of whichever of the two changed last. */
+/** A tenant is shown with its quota and defaults, so its revision is that of whichever changed last. */
 export function tenantRevision(store: Store, id: TenantId): number {
   const quota = store.forTenant(id).get('quota', 'quota')?.modRevision ?? 0;
-  return Math.max(store.getGlobal('tenants', id)?.modRevision ?? 0, quota);
+  const defaults = store.forTenant(id).get('container-defaults', 'defaults')?.modRevision ?? 0;
+  return Math.max(store.getGlobal('tenants', id)?.modRevision ?? 0, quota, defaults);
 }
 
 const ANNOUNCED = { alterations: [], warnings: [], removed: [] } as const;

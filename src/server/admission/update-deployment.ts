@@ -62,7 +62,7 @@ export async function updateDeployment(
       {
         secretsVersion: stored.record.spec.secretsVersion,
         spec: stored.record.spec,
-        view: storedDeploymentView(caller.tenant, stored),
+        view: storedDeploymentView(admission, caller.tenant, stored),
       },
       admission.limits,
     );

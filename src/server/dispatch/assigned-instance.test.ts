@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { PLATFORM_CONTAINER_DEFAULTS } from '../../core/model/container-defaults.ts';
 import type { DeploymentSpec } from '../../core/model/deployment.ts';
 import type { InstanceId, NodeName, TenantId } from '../../core/model/ids.ts';
 import { assignedInstance, ingressLabels } from './assigned-instance.ts';
@@ -25,6 +26,8 @@ const record = {
 const facts = (one: DeploymentSpec | undefined) => ({
   tenantSlug: 'shop',
   confines: true,
+  defaults: PLATFORM_CONTAINER_DEFAULTS,
+  nodeMemoryBytes: 10 * 2 ** 30,
   spec: () => one,
   volume: () => undefined,
   hasStarted: () => false,
@@ -43,6 +46,7 @@ describe('an assigned instance', () => {
         image: 'r.example/web:1',
         environment: {},
         needsSecrets: false,
+        bounds: { memoryBytes: 9 * 2 ** 30, pids: 4096, cpuWeight: 100, logBytes: 30_000_000 },
         ports: [],
         labels: {},
         mounts: [],

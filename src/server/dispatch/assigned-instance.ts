@@ -4,6 +4,7 @@ import type {
   AssignedInstance,
   AssignedMount,
 } from '../../core/contract/agent-protocol.ts';
+import { type ContainerDefaults, containerBounds } from '../../core/model/container-defaults.ts';
 import { isConfined } from '../../core/model/confinement.ts';
 import type { DeploymentSpec, HealthCheck } from '../../core/model/deployment.ts';
 import { pinnedImage } from '../../core/model/image-reference.ts';
@@ -16,6 +17,8 @@ export interface AssignmentFacts {
   readonly tenantSlug: string;
   /** Whether the node's agent knows the fields of a confinement. */
   readonly confines: boolean;
+  readonly defaults: ContainerDefaults;
+  readonly nodeMemoryBytes: number;
   spec(instance: InstanceRecord): SpecSnapshot | undefined;
   volume(id: string): VolumeRecord | undefined;
   /** Of a job's attempt: its container was seen to run. */
@@ -87,6 +90,7 @@ function container(spec: SpecSnapshot, facts: AssignmentFacts): AssignedContaine
     needsSecrets: (spec.secrets?.length ?? 0) > 0 || Object.keys(spec.composedEnvironment ?? {}).length > 0,
     ...(spec.healthCheck === undefined ? {} : { healthCheck: healthCheck(spec.healthCheck) }),
     ...(spec.resources?.limits === undefined ? {} : { limits: spec.resources.limits }),
+    bounds: containerBounds(facts.defaults, facts.nodeMemoryBytes, spec.resources),
     ports: spec.ports ?? [],
     labels: { ...spec.labels, ...ingressLabels(spec, facts.tenantSlug) },
     mounts: mounted,

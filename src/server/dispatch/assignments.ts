@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
 import { MAX_FRAME_BYTES } from '../../core/contract/agent-protocol.ts';
+import type { ContainerDefaults } from '../../core/model/container-defaults.ts';
 import { CONFINEMENT_FEATURE } from '../../core/model/confinement.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
@@ -8,6 +9,7 @@ import { isKeptByNode, type VolumeRecord } from '../../core/model/volume.ts';
 import type { NetworkRecord } from '../../core/model/network.ts';
 import type { NodeRecord } from '../../core/model/node.ts';
 import { jobOfOwner, jobOwner } from '../../core/model/job.ts';
+import { containerDefaultsOf } from '../store/container-defaults.ts';
 import { joinId } from '../store/keys.ts';
 import type { Store, TenantStore } from '../store/store.ts';
 import type { ViewChange } from '../store/view.ts';
@@ -25,6 +27,7 @@ export interface AssignmentsOptions {
   readonly session: (tenantId: TenantId, node: string) => AgentSession | undefined;
   /** Absent, or undefined: agents are not told where the store stands. */
   readonly opened?: () => OpenedStore | undefined;
+  readonly containerDefaults: ContainerDefaults;
   readonly log: Logger;
 }
 
@@ -75,6 +78,8 @@ export class Assignments {
         tenantId,
         this.#options.store.forTenant(tenantId).collection('instances').listUnder(deployment),
       );
+    } else if (kind === 'container-defaults') {
+      this.#markAll(tenantId, this.#options.store.forTenant(tenantId).list('instances'));
     } else if (kind === 'volumes') {
       const record = (after ?? before)?.record as VolumeRecord;
       // What lives in memory concerns whoever mounts it.
@@ -113,9 +118,12 @@ export class Assignments {
   #facts(tenantId: TenantId, node: string): AssignmentFacts {
     const { store } = this.#options;
     const tenant = store.forTenant(tenantId);
+    const record = tenant.get('nodes', joinId(node))?.record;
     return {
       tenantSlug: store.getGlobal('tenants', tenantId)?.record.slug ?? '',
-      confines: tenant.get('nodes', joinId(node))?.record.features?.includes(CONFINEMENT_FEATURE) ?? false,
+      confines: record?.features?.includes(CONFINEMENT_FEATURE) ?? false,
+      defaults: containerDefaultsOf(tenant, this.#options.containerDefaults),
+      nodeMemoryBytes: record?.capacity.memoryBytes ?? 0,
       spec: ({ deployment, specHash }) => tenant.get('specs', joinId(deployment, specHash))?.record,
       volume: (id) => tenant.get('volumes', joinId(id))?.record,
       hasStarted: ({ deployment, id }) => isStartedAttempt(tenant, deployment, id),

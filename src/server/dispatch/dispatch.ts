@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
 import type { AgentMessage, Ask, Report, StreamOperation } from '../../core/contract/agent-protocol.ts';
 import type { SeenVolume } from '../../core/contract/volume-seen.ts';
+import type { ContainerDefaults } from '../../core/model/container-defaults.ts';
 import type { NodeName, TenantId } from '../../core/model/ids.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
 import type { Region } from '../../core/model/region.ts';
@@ -46,6 +47,8 @@ export interface DispatchOptions {
   readonly material: Omit<MaterialOptions, 'journal'>;
   readonly credentials: RegistryCredentialSource;
   readonly regions: readonly Region[];
+  /** What containers are bounded by where neither workload nor tenant says otherwise. */
+  readonly containerDefaults: ContainerDefaults;
   readonly timers: {
     readonly heartbeatMs: number;
     readonly failedAfterMs: number;
@@ -177,6 +180,7 @@ export class Dispatch {
       volumes: this.volumes,
       session: (tenantId, node) => this.#sessions.of(tenantId, node),
       ...(options.opened && { opened: options.opened }),
+      containerDefaults: options.containerDefaults,
       log,
     });
   }

@@ -118,6 +118,7 @@ export const TENANT_OWNERS: Ownerships<keyof TenantRecords> = {
   'secret-deliveries': written('agents', ...OF_WORKLOAD),
   'image-policy': ASKED,
   quota: ASKED,
+  'container-defaults': ASKED,
 };
 
 export const COLD_OWNERS: Ownerships<keyof ColdRecords | SecretKind> = {

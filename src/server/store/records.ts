@@ -1,6 +1,7 @@
 import type { BackupRecord, BackupSummary } from '../../core/model/backup.ts';
 import type { CanaryRecord } from '../../core/model/canary.ts';
 import type { CredentialRecord, SecretDeliveries } from '../../core/model/credential.ts';
+import type { ContainerDefaults } from '../../core/model/container-defaults.ts';
 import type { DeploymentRecord, DeploymentSpec, DeploymentStatus } from '../../core/model/deployment.ts';
 import type { ArchiveRecord, AuditRecord, EventRecord } from '../../core/model/event.ts';
 import type { TenantId } from '../../core/model/ids.ts';
@@ -134,6 +135,8 @@ export interface TenantRecords {
   'image-policy': ImagePolicy;
   /** the one record: `quota` */
   quota: Quota;
+  /** the one record, `defaults`: what the tenant has of its own */
+  'container-defaults': Partial<ContainerDefaults>;
 }
 
 export interface IdempotentAnswer {

@@ -36,6 +36,11 @@ function imagePolicy(...entries: readonly Json[]): Ask {
 
 const raw = (text: string | Buffer) => ask('POST', DEPLOYMENTS, { raw: text });
 
+const defaults =
+  (body: Json): Ask =>
+  (stage) =>
+    platform('PUT', `/api/v1/tenants/${stage.tenant.slug}/container-defaults`, body)(stage);
+
 /** As a browser does it: the token once, then the cookie. */
 async function signIn(stage: Stage): Promise<{ readonly cookie: string; readonly csrfToken: string }> {
   const answer = await stage.call('POST', '/api/v1/session');
@@ -398,6 +403,7 @@ export const recordCases: readonly Case[] = [
     read: platform('GET', '/api/v1/tenants/nobody'),
     delete: platform('DELETE', '/api/v1/tenants/nobody'),
     quota: platform('PUT', '/api/v1/tenants/nobody/quota', { containers: 1 }),
+    defaults: platform('PUT', '/api/v1/tenants/nobody/container-defaults', {}),
   }),
   ...refused('tenant_not_found', 'X-Tenant-ID', {
     'acting for it': (stage) => ({
@@ -435,6 +441,18 @@ export const recordCases: readonly Case[] = [
       platform('PUT', `/api/v1/tenants/${stage.tenant.slug}/quota`, { containers: '1' })(stage),
     fraction: (stage) =>
       platform('PUT', `/api/v1/tenants/${stage.tenant.slug}/quota`, { containers: 1.5 })(stage),
+  }),
+  ...refused('container_defaults_invalid', 'memory', {
+    'more than the node': defaults({ memory: '150%' }),
+    'a number': defaults({ memory: 512 }),
+  }),
+  ...refused('container_defaults_invalid', 'pids', { 'too few': defaults({ pids: 4 }) }),
+  ...refused('container_defaults_invalid', 'cpuWeight', { '0': defaults({ cpuWeight: 0 }) }),
+  ...refused('container_defaults_invalid', 'logSize', { 'no unit': defaults({ logSize: '30' }) }),
+  ...inside('container_defaults_invalid', {
+    all: defaults({ memory: '512Mi', pids: 16, cpuWeight: 10_000, logSize: '1M' }),
+    none: defaults({}),
+    cleared: defaults({ memory: null }),
   }),
   ...inside('quota_invalid', {
     zero: async (stage) =>

@@ -1,3 +1,4 @@
+import { PLATFORM_CONTAINER_DEFAULTS } from '../../../src/core/model/container-defaults.ts';
 import type { WebSocket } from 'ws';
 import { awaitedVolume, RESOLVED_FRESH_MS } from '../../../src/agent/plan.ts';
 import type { AssignedInstance, Resolved, ServerMessage } from '../../../src/core/contract/agent-protocol.ts';
@@ -72,6 +73,8 @@ export class Machines {
       this.#facts.set(id, {
         tenantSlug: slug,
         confines: true,
+        defaults: PLATFORM_CONTAINER_DEFAULTS,
+        nodeMemoryBytes: CAPACITY.memoryBytes,
         spec: ({ deployment, specHash }) => tenant.get('specs', joinId(deployment, specHash))?.record,
         volume: (volumeId) => tenant.get('volumes', joinId(volumeId))?.record,
         hasStarted: () => false,

@@ -1,3 +1,4 @@
+import { PLATFORM_CONTAINER_DEFAULTS } from '../../../src/core/model/container-defaults.ts';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import type { NodeName, TenantId, TokenId } from '../../../src/core/model/ids.ts';
@@ -226,6 +227,7 @@ export class Plane {
       },
       secrets: { store: secrets, references, policy, writes },
       residency: { enforcement: true, regions: DEFAULT_REGIONS },
+      containerDefaults: PLATFORM_CONTAINER_DEFAULTS,
       logAlteration: () => undefined,
     };
     this.routes = apiRoutes({

@@ -1,3 +1,4 @@
+import { PLATFORM_CONTAINER_DEFAULTS } from '../../../src/core/model/container-defaults.ts';
 import type { Logger } from 'pino';
 import type { WebSocket } from 'ws';
 import {
@@ -105,6 +106,7 @@ export class SimulatedPlane {
       pause,
     });
     this.#assignments = new Assignments({
+      containerDefaults: PLATFORM_CONTAINER_DEFAULTS,
       store,
       placed: this.#placed,
       volumes: this.#volumes,

@@ -1,7 +1,18 @@
 import { shape } from '../shape.ts';
 import { QUOTA_KINDS, type QuotaKind } from '../../model/quota.ts';
 import { ROLES } from '../../model/tenant.ts';
-import { announced, integer, number, optional, revision, text, texts, time, flag } from './words.ts';
+import {
+  announced,
+  containerDefaults,
+  integer,
+  number,
+  optional,
+  revision,
+  text,
+  texts,
+  time,
+  flag,
+} from './words.ts';
 
 function byKind<const Item>(item: Item): Readonly<Record<QuotaKind, Item>> {
   return Object.fromEntries(QUOTA_KINDS.map((kind) => [kind, item])) as Record<QuotaKind, Item>;
@@ -29,7 +40,19 @@ const used = {
   fields: byKind({ type: 'object', fields: { used: integer, limit: integer } } as const),
 } as const;
 
-const tenantFields = { id: text, slug: text, name: text, createdAt: time, quota } as const;
+const tenantFields = {
+  id: text,
+  slug: text,
+  name: text,
+  createdAt: time,
+  quota,
+  containerDefaults: {
+    type: 'object',
+    optional: true,
+    description: 'What bounds its containers: what is set for it, and what applies.',
+    fields: { set: containerDefaults, effective: containerDefaults },
+  },
+} as const;
 
 export const tenant = shape({
   type: 'object',

@@ -2,6 +2,7 @@ import { shape } from '../shape.ts';
 import { placementPlan } from './placement.ts';
 import {
   announced,
+  containerDefaults,
   flag,
   freeMap,
   imageDigest,
@@ -90,7 +91,12 @@ const deploymentStatus = shape({
   },
 });
 
-const deploymentFields = { ...deploymentSpecFields, ...ownedFields, status: deploymentStatus } as const;
+const deploymentFields = {
+  ...deploymentSpecFields,
+  ...ownedFields,
+  containerDefaults,
+  status: deploymentStatus,
+} as const;
 
 export const deployment = shape({
   type: 'object',

@@ -64,3 +64,16 @@ export const revision = {
   ...integer,
   description: 'Of the store, when it was last written; also its ETag.',
 } as const;
+
+/** What bounds containers; of a workload, without what it bounds itself. */
+export const containerDefaults = shape({
+  type: 'object',
+  named: 'ContainerDefaults',
+  description: 'What bounds a container where its workload does not.',
+  fields: {
+    memory: optional(text),
+    pids: optional(integer),
+    cpuWeight: optional(integer),
+    logSize: optional(text),
+  },
+});

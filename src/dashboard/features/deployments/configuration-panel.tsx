@@ -18,7 +18,11 @@ export function ConfigurationPanel({ deployment }: { readonly deployment: Deploy
   return (
     <Panel
       title="Configuration"
-      note={`Revision ${deployment.revision}, spec ${deployment.specHash.slice(0, 12)}`}
+      note={`Revision ${deployment.revision}, spec ${deployment.specHash.slice(0, 12)}; bounded by ${Object.entries(
+        deployment.containerDefaults,
+      )
+        .map(([field, value]) => `${field} ${value}`)
+        .join(', ')}`}
     >
       {text === undefined ? (
         <Loading />

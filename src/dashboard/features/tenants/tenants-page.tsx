@@ -10,6 +10,7 @@ import { RecordTable } from '../../components/record-table.tsx';
 import { TimeAgo } from '../../components/time-ago.tsx';
 import { useToast } from '../../components/toast.tsx';
 import { bytes, cores, count } from '../../lib/format.ts';
+import { EditDefaults } from './edit-defaults.tsx';
 import { CreateTenant, EditQuota } from './tenant-dialogs.tsx';
 import { type TenantView, useRereadTenants, useTenants } from './tenant-queries.ts';
 
@@ -24,7 +25,7 @@ function quotaText({ quota }: TenantView): string {
   return limits.length === 0 ? 'no limits' : limits.join(', ');
 }
 
-type Open = { readonly kind: 'quota' | 'delete'; readonly tenant: TenantView };
+type Open = { readonly kind: 'quota' | 'defaults' | 'delete'; readonly tenant: TenantView };
 
 export function TenantsPage() {
   const api = useApi();
@@ -72,7 +73,7 @@ export function TenantsPage() {
       },
       {
         title: 'Actions',
-        width: '13.5rem',
+        width: '18.5rem',
         cell: (tenant) => (
           <span className="flex items-center gap-1">
             <Button
@@ -89,6 +90,13 @@ export function TenantsPage() {
               onClick={() => setOpen({ kind: 'quota', tenant })}
             >
               Quota
+            </Button>
+            <Button
+              small
+              aria-label={`Defaults of ${tenant.slug}`}
+              onClick={() => setOpen({ kind: 'defaults', tenant })}
+            >
+              Defaults
             </Button>
             {tenant.slug === PLATFORM ? null : (
               <IconButton
@@ -133,6 +141,7 @@ export function TenantsPage() {
       />
       {isCreating ? <CreateTenant onClose={() => setCreating(false)} /> : null}
       {open?.kind === 'quota' ? <EditQuota tenant={open.tenant} onClose={close} /> : null}
+      {open?.kind === 'defaults' ? <EditDefaults tenant={open.tenant} onClose={close} /> : null}
       <Confirm
         danger
         title={`Delete ${open?.tenant.slug ?? ''}?`}

@@ -19,6 +19,11 @@ import {
   storedImagePolicy,
 } from '../../admission/image-policy.ts';
 import {
+  containerDefaultsBody,
+  containerDefaultsView,
+  setContainerDefaults,
+} from '../../admission/container-defaults.ts';
+import {
   createTenant,
   deleteTenant,
   quotaBody,
@@ -38,8 +43,10 @@ async function usageOf(admission: Admission, tenantId: TenantId): Promise<{ read
 }
 
 function tenantRoutes(admission: Admission): Route[] {
-  const view = (tenant: Parameters<typeof tenantView>[0]) =>
-    tenantView(tenant, admission.store.forTenant(tenant.id).get('quota', 'quota')?.record);
+  const view = (tenant: Parameters<typeof tenantView>[0]) => ({
+    ...tenantView(tenant, admission.store.forTenant(tenant.id).get('quota', 'quota')?.record),
+    containerDefaults: containerDefaultsView(admission, tenant.id),
+  });
   return [
     route({
       method: 'GET',
@@ -86,7 +93,7 @@ function tenantRoutes(admission: Admission): Route[] {
     route({
       method: 'GET',
       path: '/api/v1/tenants/{tenant}',
-      summary: 'Read a tenant and its quota',
+      summary: 'Read a tenant, its quota and what bounds its containers',
       tag: 'Tenants',
       permission: 'read',
       tenant: 'path',
@@ -163,6 +170,33 @@ function tenantRoutes(admission: Admission): Route[] {
       handle: (request) =>
         guardedReply(request, (ifMatch) =>
           setQuota(admission, request.caller, request.params['tenant'] ?? '', request.body, ifMatch),
+        ),
+    }),
+    route({
+      method: 'PUT',
+      path: '/api/v1/tenants/{tenant}/container-defaults',
+      summary: 'Replace what bounds new containers of a tenant by default',
+      tag: 'Tenants',
+      permission: 'tenants.manage',
+      tenant: 'platform',
+      body: { shape: containerDefaultsBody, unchecked: true },
+      codes: [
+        'tenant_not_found',
+        'container_defaults_invalid',
+        'field_unknown',
+        'revision_mismatch',
+        'header_invalid',
+      ],
+      success: { status: 200, description: 'The tenant with its defaults.', answer: tenantWritten },
+      handle: (request) =>
+        guardedReply(request, (ifMatch) =>
+          setContainerDefaults(
+            admission,
+            request.caller,
+            request.params['tenant'] ?? '',
+            request.body,
+            ifMatch,
+          ),
         ),
     }),
   ];

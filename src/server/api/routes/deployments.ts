@@ -65,7 +65,7 @@ export function deploymentRoutes(admission: Admission): Route[] {
           query,
           read,
           ({ id }) => id,
-          (stored) => storedDeploymentView(store, stored),
+          (stored) => storedDeploymentView(admission, store, stored),
         );
       },
     }),
@@ -109,7 +109,7 @@ export function deploymentRoutes(admission: Admission): Route[] {
         if (stored === undefined) return deploymentNotFound(field, name);
         return {
           status: 200,
-          body: storedDeploymentView(store, stored),
+          body: storedDeploymentView(admission, store, stored),
           headers: { etag: `"${stored.modRevision}"` },
         };
       },

@@ -1,0 +1,105 @@
+import { checkBody, shape } from '../../core/contract/shape.ts';
+import {
+  ACCEPTED_CONTAINER_DEFAULTS,
+  CONTAINER_DEFAULT_FIELDS,
+  type ContainerDefaults,
+} from '../../core/model/container-defaults.ts';
+import { received } from '../../core/rejections/redaction.ts';
+import { reject } from '../../core/rejections/reject.ts';
+import type { Rejection } from '../../core/rejections/rejection.ts';
+import { findTenant, tenantNotFound } from '../access/authenticate.ts';
+import { containerDefaultsOf } from '../store/container-defaults.ts';
+import type { Store } from '../store/store.ts';
+import { Transaction } from '../store/transaction.ts';
+import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
+import { type IfMatch, revisionRejection } from './if-match.ts';
+import { tenantRevision, tenantView } from './tenants.ts';
+
+const { memory, pids, cpuWeight, logSize } = ACCEPTED_CONTAINER_DEFAULTS;
+
+export const containerDefaultsBody = shape({
+  type: 'object',
+  fields: {
+    memory: { type: 'any', schema: { type: 'string', example: '512Mi' }, description: memory.form },
+    pids: { type: 'any', schema: { type: 'integer', minimum: 16 }, description: pids.form },
+    cpuWeight: { type: 'any', schema: { type: 'integer', minimum: 1 }, description: cpuWeight.form },
+    logSize: { type: 'any', schema: { type: 'string', example: '30M' }, description: logSize.form },
+  },
+});
+
+function readDefaults(body: unknown): Partial<ContainerDefaults> | Rejection {
+  const malformed = checkBody(containerDefaultsBody, body, { nullClears: true });
+  if (malformed) return malformed;
+  const set: Record<string, unknown> = {};
+  for (const field of CONTAINER_DEFAULT_FIELDS) {
+    const value = (body as Record<string, unknown>)[field];
+    if (value === undefined || value === null) continue;
+    const { fits, form } = ACCEPTED_CONTAINER_DEFAULTS[field];
+    if (!fits(value)) {
+      return reject('container_defaults_invalid', {
+        field,
+        received: received(value),
+        expected: form,
+        why: `${field} is out of range or of another form; leave it out to take the platform's.`,
+      });
+    }
+    set[field] = value;
+  }
+  return set;
+}
+
+/** Replaces them whole: what is left out is the platform's again. Containers that run keep what they were made with. */
+export async function setContainerDefaults(
+  admission: Admission,
+  caller: Caller,
+  idOrSlug: string,
+  body: unknown,
+  ifMatch: IfMatch | undefined,
+): Promise<Outcome> {
+  if (findTenant(admission.store, idOrSlug) === undefined)
+    return tenantNotFound(admission.store, 'tenant', idOrSlug);
+  const set = readDefaults(body);
+  if ('code' in set) return set;
+  return commitAttempts(admission, caller, () => {
+    const tenant = findTenant(admission.store, idOrSlug);
+    if (tenant === undefined) return tenantNotFound(admission.store, 'tenant', idOrSlug);
+    const outdated = revisionRejection(ifMatch, tenantRevision(admission.store, tenant.id));
+    if (outdated) return outdated;
+    const store = admission.store.forTenant(tenant.id);
+    const before = store.get('container-defaults', 'defaults');
+    const transaction = new Transaction(tenant.id)
+      .expect('container-defaults', 'defaults', before)
+      .put('container-defaults', 'defaults', set);
+    const subject = { kind: 'Tenant', name: tenant.slug } as const;
+    admission.journal.audit(transaction, tenant.id, caller, 'tenant.container_defaults_set', subject);
+    const effective = { ...admission.containerDefaults, ...set };
+    admission.journal.event(transaction, tenant.id, {
+      kind: 'tenant.container_defaults_set',
+      subject,
+      message: `new containers of ${tenant.slug} are bounded by: ${CONTAINER_DEFAULT_FIELDS.map((field) => `${field} ${effective[field]}`).join(', ')}`,
+      details: { set, effective },
+    });
+    const removed = CONTAINER_DEFAULT_FIELDS.filter(
+      (field) => before?.record[field] !== undefined && set[field] === undefined,
+    ).map((field) => `containerDefaults[${field}]`);
+    const view = tenantView(tenant, store.get('quota', 'quota')?.record);
+    return {
+      answer: {
+        status: 200,
+        body: { ...view, containerDefaults: { set, effective }, alterations: [], warnings: [], removed },
+      },
+      transaction,
+    };
+  });
+}
+
+export function containerDefaultsView(
+  { store, containerDefaults }: { readonly store: Store; readonly containerDefaults: ContainerDefaults },
+  tenantId: Parameters<Store['forTenant']>[0],
+): Readonly<Record<string, unknown>> {
+  const tenant = store.forTenant(tenantId);
+  return {
+    set: tenant.get('container-defaults', 'defaults')?.record ?? {},
+    effective: containerDefaultsOf(tenant, containerDefaults),
+  };
+}
