@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { always, type Cluster, type ClusterNode, startCluster, type Tenant } from '../support/cluster.ts';
-import { pushImage, type Registry, startRegistry } from '../support/registry.ts';
+import { deleteManifest, pushImage, type Registry, startRegistry } from '../support/registry.ts';
 
 /** A registry that wants credentials, and a health check that never returns, each on a real engine. */
 
@@ -130,6 +130,17 @@ describe('a tag that moves', () => {
     await expect.poll(builds, { timeout: 20_000 }).toEqual(['one']);
     await cluster.remove(shop, 'moving');
   }, 90_000);
+
+  it('leaves a digest behind that the registry may remove: that is told with what to do', async () => {
+    const { digest } = await pushImage(registry, 'shop/gone:1', { busybox: false });
+    await cluster.deploy(shop, { name: 'gone', image: `${registry.host}/shop/gone:1`, replicas: 0 });
+    await deleteManifest(registry, 'shop/gone', digest);
+    await cluster.update(shop, 'gone', { replicas: 1 });
+    const { message } = await cluster.phase(shop, 'gone', 'Degraded');
+    expect(message).toContain(digest);
+    expect(message).toContain('write the deployment or job with its image again');
+    await cluster.remove(shop, 'gone');
+  });
 
   it('is what a job found at its creation, in every run', async () => {
     const digest = await push('three');
