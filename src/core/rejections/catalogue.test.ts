@@ -84,8 +84,8 @@ const FROZEN = {
     429: answers_unread rate_limited stream_limit_reached
     429/503: connection_limit_reached
     500: internal_error
-    503: agent_unreachable exec_unavailable memory_low secrets_sealed secrets_store_forbidden secrets_store_unavailable
-    503: agent_unreachable exec_unavailable image_signature_unverifiable secrets_sealed secrets_store_forbidden secrets_store_unavailable
+    503: agent_unreachable exec_unavailable image_signature_unverifiable memory_low secrets_sealed secrets_store_forbidden
+      secrets_store_unavailable
       secrets_store_unusable store_unavailable
   `,
 } as const;
