@@ -19,6 +19,7 @@ const { memory, pids, cpuWeight, logSize } = ACCEPTED_CONTAINER_DEFAULTS;
 
 export const containerDefaultsBody = shape({
   type: 'object',
+  nullClears: true,
   fields: {
     memory: { type: 'any', schema: { type: 'string', example: '512Mi' }, description: memory.form },
     pids: { type: 'any', schema: { type: 'integer', minimum: 16 }, description: pids.form },
@@ -28,7 +29,7 @@ export const containerDefaultsBody = shape({
 });
 
 function readDefaults(body: unknown): Partial<ContainerDefaults> | Rejection {
-  const malformed = checkBody(containerDefaultsBody, body, { nullClears: true });
+  const malformed = checkBody(containerDefaultsBody, body);
   if (malformed) return malformed;
   const set: Record<string, unknown> = {};
   for (const field of CONTAINER_DEFAULT_FIELDS) {
