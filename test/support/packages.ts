@@ -23,6 +23,7 @@ const PACKAGES = {
   'postgresql-15': '/usr/lib/postgresql/15/bin/postgres',
   rsync: '/usr/bin/rsync',
   runc: '/usr/sbin/runc',
+  'systemd-container': '/usr/bin/systemd-nspawn',
   xfsprogs: '/usr/sbin/mkfs.xfs',
 } as const;
 

@@ -301,7 +301,7 @@ async function answers(host: string): Promise<boolean> {
   }
 }
 
-async function freePort(host: string): Promise<number> {
+export async function freePort(host: string): Promise<number> {
   const server = createServer().listen(0, host);
   await once(server, 'listening');
   const address = server.address();

@@ -50,7 +50,7 @@ export class Receiving {
       this.#works = true;
       return undefined;
     } catch (error) {
-      return `${program} cannot be confined to the folder of a copy, which needs CAP_SYS_ADMIN, CAP_SYS_CHROOT, CAP_SETPCAP and namespaces (the unit that comes with this version gives them): ${messageOf(error)}`;
+      return `${program} cannot be confined to the folder of a copy, which needs CAP_SYS_ADMIN, CAP_SETPCAP and namespaces (the unit that comes with this version gives them): ${messageOf(error)}`;
     } finally {
       await rm(base, { recursive: true, force: true });
     }
