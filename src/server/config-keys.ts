@@ -113,7 +113,14 @@ export const CONFIG_KEYS = [
     path: 'keys.rootKeyFile',
     type: 'string',
     description:
-      'Root key of the embedded secrets store; absent: <data-dir>/keys/root.key. The same on every control plane of one store.',
+      'Root key of the embedded secrets store; absent: the systemd credential root.key where there is one, else <data-dir>/keys/root.key. The same on every control plane of one store.',
+  },
+  {
+    path: 'keys.rootKeyCommand',
+    type: 'strings',
+    default: [],
+    description:
+      'Program and arguments, without a shell, that print the root key (32 bytes, or as base64 or hex) within 10 s; in place of keys.rootKeyFile.',
   },
   { path: 'secrets.kind', type: 'string', default: 'embedded', description: 'embedded or vault.' },
   {

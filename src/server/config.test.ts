@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -258,5 +258,45 @@ it('etcd is configured as a whole', () => {
     prefix: '/berth/',
     user: 'berth',
     passwordFile: '/p',
+  });
+});
+
+describe('the root key has one source', () => {
+  it('a file, a program or a credential, and never two', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'root-key-'));
+    const load = (environment: Readonly<Record<string, string>>): unknown => {
+      try {
+        return loadConfig(['--data-dir', folder], environment).rootKey;
+      } catch (error) {
+        return error;
+      }
+    };
+    const credentials = join(folder, 'credentials');
+    try {
+      expect(load({})).toEqual({ kind: 'file', file: join(folder, 'keys/root.key') });
+      expect(load({ BERTH_KEYS_ROOT_KEY_FILE: '/k' })).toEqual({ kind: 'file', file: '/k' });
+      const command = { BERTH_KEYS_ROOT_KEY_COMMAND: '/bin/get, key' };
+      expect(load(command)).toEqual({ kind: 'command', command: ['/bin/get', 'key'] });
+      expect(load({ CREDENTIALS_DIRECTORY: credentials })).toMatchObject({ kind: 'file' });
+      mkdirSync(credentials);
+      writeFileSync(join(credentials, 'root.key'), 'x');
+      expect(load({ CREDENTIALS_DIRECTORY: credentials })).toEqual({
+        kind: 'credential',
+        file: join(credentials, 'root.key'),
+      });
+      for (const more of [command, { BERTH_KEYS_ROOT_KEY_FILE: '/k' }])
+        expect(load({ CREDENTIALS_DIRECTORY: credentials, ...more })).toMatchObject({
+          message: expect.stringMatching(
+            /^root_key_ambiguous: .* 2 sources: .*the systemd credential root\.key/,
+          ),
+        });
+      // One that was left behind could be the one that opens the store.
+      mkdirSync(join(folder, 'keys'));
+      writeFileSync(join(folder, 'keys/root.key'), 'x');
+      expect(load(command)).toBeInstanceOf(ConfigError);
+      expect(load({})).toMatchObject({ kind: 'file' });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 });

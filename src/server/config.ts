@@ -260,7 +260,7 @@ export interface Config {
         readonly key?: string;
       };
   readonly tokenKeyFile: string;
-  readonly rootKeyFile: string;
+  readonly rootKey: RootKeySource;
   readonly secrets: {
     readonly kind: 'embedded' | 'vault';
     readonly namespaces: readonly string[];
@@ -356,6 +356,37 @@ function containerDefaults(required: <T>(path: string) => T): ContainerDefaults 
     cpuWeight: read('cpuWeight'),
     logSize: read('logSize'),
   };
+/** Where the root key of the embedded secrets store comes from: exactly one place. */
+export type RootKeySource =
+  | { readonly kind: 'file'; readonly file: string }
+  | { readonly kind: 'credential'; readonly file: string }
+  | { readonly kind: 'command'; readonly command: readonly string[] };
+
+function rootKeySource(
+  named: string | undefined,
+  command: readonly string[],
+  usual: string,
+  credentials: string | undefined,
+): RootKeySource {
+  const credential = credentials === undefined ? undefined : join(credentials, 'root.key');
+  const found: readonly (readonly [string, RootKeySource])[] = [
+    ...(named === undefined ? [] : [['keys.rootKeyFile', { kind: 'file', file: named }] as const]),
+    ...(command.length === 0 ? [] : [['keys.rootKeyCommand', { kind: 'command', command }] as const]),
+    ...(credential === undefined || !existsSync(credential)
+      ? []
+      : [['the systemd credential root.key', { kind: 'credential', file: credential }] as const]),
+    ...(named === undefined && existsSync(usual) ? [[usual, { kind: 'file', file: usual }] as const] : []),
+  ];
+  if (found.length > 1)
+    throw new ConfigError(
+      `root_key_ambiguous: the root key has ${found.length} sources: ${found.map(([name]) => name).join(', ')}. Keep the one that opens this store's secrets, and take the others away.`,
+    );
+  return found[0]?.[1] ?? { kind: 'file', file: usual };
+}
+
+/** For messages. */
+export function rootKeyPlace(source: RootKeySource): string {
+  return source.kind === 'command' ? `what ${source.command[0]} prints` : source.file;
 }
 
 export function loadConfig(args: readonly string[], environment: NodeJS.ProcessEnv): Config {
@@ -412,7 +443,12 @@ export function loadConfig(args: readonly string[], environment: NodeJS.ProcessE
             ...optional('key', 'store.etcd.key'),
           },
     tokenKeyFile: text('keys.tokenKeyFile') ?? join(dataDir, 'keys', 'token.key'),
-    rootKeyFile: text('keys.rootKeyFile') ?? join(dataDir, 'keys', 'root.key'),
+    rootKey: rootKeySource(
+      text('keys.rootKeyFile'),
+      required('keys.rootKeyCommand'),
+      join(dataDir, 'keys', 'root.key'),
+      environment['CREDENTIALS_DIRECTORY'],
+    ),
     secrets: {
       kind: oneOf('secrets.kind', required<string>('secrets.kind'), ['embedded', 'vault']),
       namespaces: required('secrets.namespaces'),

@@ -29,7 +29,7 @@ import { TlsAnchors } from './api/tls-anchors.ts';
 import { apiRoutes } from './api/routes/index.ts';
 import { bootstrap, readOrCreateKey } from './bootstrap.ts';
 import { systemClock } from './clock.ts';
-import { type Config, ConfigError } from './config.ts';
+import { type Config, ConfigError, rootKeyPlace } from './config.ts';
 import { parseSchedule } from './cron.ts';
 import { createControllers, systemTimers } from './controllers/index.ts';
 import { Dispatch } from './dispatch/dispatch.ts';
@@ -131,7 +131,7 @@ export async function startServer({
     readFile,
     say: (details, message) => log.info(details, message),
     warn: (details, message) => log.warn(details, message),
-    ...(several && { onNewRootKey: (ids) => agreeOnRootKey(kv, ids, config.rootKeyFile) }),
+    ...(several && { onNewRootKey: (ids) => agreeOnRootKey(kv, ids, rootKeyPlace(config.rootKey)) }),
   });
   const limits = limitsOf(config);
   const access: AccessDependencies = { store, tokenKey, clock, proven: new ProvenTokens() };
@@ -409,7 +409,7 @@ export async function startServer({
         throw new Error('the store does not answer');
       await eraser.eraseAll();
       await secrets.prepare(several === undefined || !(await hasRootKey(kv)));
-      if (several !== undefined) await agreeOnRootKey(kv, secrets.rootKeyIds(), config.rootKeyFile);
+      if (several !== undefined) await agreeOnRootKey(kv, secrets.rootKeyIds(), rootKeyPlace(config.rootKey));
     },
     (problem) => log.warn({ problem }, 'waiting for the store'),
     signal,

@@ -54,7 +54,7 @@ export function agreeOnRootKey(kv: Kv, loaded: readonly string[], path: string):
     // The key before the last change is still here: this process takes part in the change, and the new one counts from now on.
     if (keys.rootKey === undefined || loaded.includes(keys.rootKey)) return { ...keys, rootKey: active };
     throw new ConfigError(
-      `root_key_mismatch: the root key in ${path} (${active}) is not the one of this store (${keys.rootKey}). Copy keys/root.key from a control plane that runs, or set keys.rootKeyFile.`,
+      `root_key_mismatch: the root key in ${path} (${active}) is not the one of this store (${keys.rootKey}). Give every control plane the same one: copy keys/root.key from one that runs, or set keys.rootKeyFile or keys.rootKeyCommand.`,
     );
   });
 }

@@ -1,3 +1,4 @@
+import { rootKeyPlace } from '../../src/server/config.ts';
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -156,7 +157,7 @@ describe('markers', () => {
     if (!minted.ok) throw new Error(minted.message);
     scanner.add('generated value', minted.values.get('token')?.reveal() ?? '');
     await secrets.close();
-    scanner.add('root key', readFileSync(plane.config.rootKeyFile));
+    scanner.add('root key', readFileSync(rootKeyPlace(plane.config.rootKey)));
     scanner.add('token key', readFileSync(plane.config.tokenKeyFile, 'utf8').trim());
   });
 

@@ -1,3 +1,4 @@
+import { rootKeyPlace } from '../../src/server/config.ts';
 import { rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -33,7 +34,7 @@ const CONFIG: Readonly<Partial<Record<Setting, Readonly<Record<string, unknown>>
 async function seal(plane: ControlPlane): Promise<void> {
   const { id } = await plane.tenant('before');
   await plane.api.put('/api/v1/secrets/resources/made', { values: { a: 'b' } }, { tenant: id });
-  rmSync(plane.config.rootKeyFile);
+  rmSync(rootKeyPlace(plane.config.rootKey));
   for (let tries = 0; tries < 100; tries += 1) {
     const { body } = await plane.api.get('/healthz');
     if ((body['secrets'] as { sealed?: boolean }).sealed) return;

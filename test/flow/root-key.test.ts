@@ -1,5 +1,14 @@
-import { copyFileSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { randomBytes } from 'node:crypto';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -54,5 +63,29 @@ describe('the root key of the embedded secrets store', () => {
     renameSync(`${key}.away`, key);
     await eventually(async () => (await api.call('GET', '/healthz')).status === 200);
     expect((await api.call('GET', path)).body).toMatchObject({ version: 1 });
+  });
+
+  it('is not made anew where secrets are sealed: the start says so, and the old one opens them again', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'berth-root-key-'));
+    try {
+      plane = await startControlPlane({ dataDir });
+      const path = '/api/v1/secrets/resources/db';
+      await plane.api.call('PUT', path, { body: { values: { password: 'x' } } });
+      await plane.close();
+      const key = join(dataDir, 'keys', 'root.key');
+      renameSync(key, `${key}.away`);
+      plane = await startControlPlane({ dataDir });
+      const { api, logs } = plane;
+      await eventually(async () => logs.some((line) => line.includes('root_key_missing')));
+      expect(existsSync(key)).toBe(false);
+      expect((await api.call('GET', '/healthz')).body).toMatchObject({ secrets: { sealed: true } });
+      renameSync(`${key}.away`, key);
+      await eventually(async () => (await api.call('GET', '/healthz')).status === 200);
+      expect((await api.call('GET', path)).body).toMatchObject({ version: 1 });
+    } finally {
+      await plane?.close();
+      plane = undefined;
+      rmSync(dataDir, { recursive: true, force: true });
+    }
   });
 });

@@ -80,7 +80,7 @@ async function secrets(session: Session, options: OptionValues): Promise<Finding
   if (valueOf(health, 'secrets.sealed') === true)
     return bad(
       `${kind}: sealed`,
-      'The root key is missing: put it back at <data-dir>/keys/root.key, or unseal the vault, and restart.',
+      'The root key is missing: put it back at <data-dir>/keys/root.key (or where keys.rootKeyFile, keys.rootKeyCommand or the systemd credential has it), or unseal the vault.',
     );
   if (valueOf(health, 'secrets.connected') === true) return good(`${kind}, open`);
   return bad(

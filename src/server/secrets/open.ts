@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
 import type { TenantId } from '../../core/model/ids.ts';
-import type { Config } from '../config.ts';
+import type { Config, RootKeySource } from '../config.ts';
 import type { Kv } from '../store/kv.ts';
-import { createRootKeyFile, readRootKeys, type RootKeys } from './embedded/root-keys.ts';
+import { rootKeyReader } from './embedded/root-key-sources.ts';
+import { createRootKeyFile, type RootKeys } from './embedded/root-keys.ts';
 import { tenantKeyKey } from './embedded-keys.ts';
 import { createEmbeddedSecrets } from './embedded/store.ts';
 import { openVault } from './open-vault.ts';
@@ -24,12 +25,13 @@ export type SaySecrets = (details: Readonly<Record<string, unknown>>, message: s
 /** A retired key beside the active one means that tenant keys are to be wrapped anew; once per active key. */
 function openEmbedded(
   kv: Kv,
-  rootKeyFile: string,
+  source: RootKeySource,
   tenantIds: () => readonly TenantId[],
   say: SaySecrets,
+  warn: SaySecrets,
   onNewRootKey: (ids: readonly string[]) => Promise<void>,
 ): OpenedSecrets {
-  const files = { file: rootKeyFile, retiredFile: `${rootKeyFile}.retired` };
+  const read = rootKeyReader(source);
   let keys: RootKeys = { sealed: true, problem: 'the control plane is starting' };
   let rewrapped: string | undefined;
   const store = createEmbeddedSecrets({ kv, rootKeys: () => keys });
@@ -46,13 +48,19 @@ function openEmbedded(
     say({ ...summary, rootKey: id }, 'tenant keys wrapped by the new root key');
   };
   const reread = async (): Promise<void> => {
-    keys = await readRootKeys(files);
+    keys = await read();
     await rewrap();
   };
-  let prepared = false;
+  /** One at a time: a slow one must not end after a later one, and a program is not asked twice. */
+  let resting = false;
   const timer = setInterval(() => {
-    if (!prepared) return;
-    reread().catch((error: unknown) => say({ problem: String(error) }, 'the root key could not be taken up'));
+    if (!resting) return;
+    resting = false;
+    reread()
+      .catch((error: unknown) => say({ problem: String(error) }, 'the root key could not be taken up'))
+      .finally(() => {
+        resting = true;
+      });
   }, REREAD_MS);
   timer.unref();
   return {
@@ -66,10 +74,17 @@ function openEmbedded(
     rootKeyIds,
     prepare: async (mayMakeKey) => {
       // Where material is sealed already, a new key would only hide the loss of the old one.
-      if (mayMakeKey && !existsSync(rootKeyFile) && !(await anySealed(kv, tenantIds())))
-        await createRootKeyFile(rootKeyFile);
+      const missing = source.kind === 'file' && !existsSync(source.file);
+      const sealed = missing && (await anySealed(kv, tenantIds()));
+      if (missing && !sealed && mayMakeKey) await createRootKeyFile(source.file);
       await reread();
-      prepared = true;
+      if (sealed)
+        warn(
+          { file: source.file },
+          'root_key_missing: the store holds sealed secrets and their root key is not there. Put it back from your copy (32 bytes, mode 0600): it is taken up within a second. No new one is made, since it would open none of them.',
+        );
+      else if (keys.sealed) warn({ problem: keys.problem }, 'root_key_unusable: secrets stay sealed');
+      resting = true;
     },
   };
 }
@@ -100,7 +115,7 @@ export async function openSecrets({
   onNewRootKey = () => Promise.resolve(),
 }: SecretsInput): Promise<OpenedSecrets> {
   if (config.secrets.kind === 'embedded')
-    return openEmbedded(kv, config.rootKeyFile, tenantIds, say, onNewRootKey);
+    return openEmbedded(kv, config.rootKey, tenantIds, say, warn, onNewRootKey);
   return {
     store: await openVault(config.secrets.vault, readFile, warn),
     prepare: () => Promise.resolve(),
