@@ -356,6 +356,8 @@ function containerDefaults(required: <T>(path: string) => T): ContainerDefaults 
     cpuWeight: read('cpuWeight'),
     logSize: read('logSize'),
   };
+}
+
 /** Where the root key of the embedded secrets store comes from: exactly one place. */
 export type RootKeySource =
   | { readonly kind: 'file'; readonly file: string }
