@@ -319,6 +319,20 @@ export const CONFIG_KEYS = [
       'Bytes of each kind, likewise. The built-in limits of what is held in memory are a 32nd of the heap at most.',
   },
   {
+    path: 'quotas.defaultRequest.cpu',
+    type: 'number',
+    default: 0.1,
+    minimum: 0,
+    description:
+      'Cores that a container counts against a quota of cpu when it has neither a request nor a limit; 0: none.',
+  },
+  {
+    path: 'quotas.defaultRequest.memory',
+    type: 'string',
+    default: '128Mi',
+    description: 'The same of memory, such as 128Mi; 0: none.',
+  },
+  {
     path: 'rateLimit.perSecond',
     type: 'number',
     default: 1000,

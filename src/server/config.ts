@@ -9,7 +9,8 @@ import {
 } from '../core/model/container-defaults.ts';
 import { nearest } from '../core/contract/nearest.ts';
 import { isCountry } from '../core/model/countries.ts';
-import { parseDuration } from '../core/model/quantity.ts';
+import type { DefaultRequest } from '../core/model/counted.ts';
+import { parseDuration, parseMemory } from '../core/model/quantity.ts';
 import { type KindAmounts, QUOTA_KINDS } from '../core/model/quota.ts';
 import type { Region, UnstatedCountry } from '../core/model/region.ts';
 import { CONFIG_KEYS, type ConfigKey } from './config-keys.ts';
@@ -291,7 +292,11 @@ export interface Config {
     readonly sendTimeoutMs: number;
     readonly heapShare: number;
   };
-  readonly quotas: { readonly records: KindAmounts; readonly bytes: KindAmounts };
+  readonly quotas: {
+    readonly records: KindAmounts;
+    readonly bytes: KindAmounts;
+    readonly defaultRequest: DefaultRequest;
+  };
   readonly containerDefaults: ContainerDefaults;
   readonly rateLimit: { readonly perSecond: number; readonly burst: number };
   readonly sessionsPerSecond: number;
@@ -336,6 +341,13 @@ function advertised(url: string | undefined): { readonly advertiseUrl?: string }
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
     throw new ConfigError(`advertiseUrl must be a URL such as https://10.0.0.1:7600, not ${url}`);
   return { advertiseUrl: new URL(url).origin };
+}
+
+function memoryOf(path: string, text: string): number {
+  const bytes = text === '0' ? 0 : parseMemory(text);
+  if (bytes === undefined)
+    throw new ConfigError(`${path} must be bytes with a unit such as 128Mi, not ${text}`);
+  return bytes;
 }
 
 function oneOf<T extends string>(path: string, value: string, allowed: readonly T[]): T {
@@ -484,7 +496,14 @@ export function loadConfig(args: readonly string[], environment: NodeJS.ProcessE
       sendTimeoutMs: required('limits.sendTimeout'),
       heapShare: required('limits.heapShare'),
     },
-    quotas: { records: required('quotas.records'), bytes: required('quotas.bytes') },
+    quotas: {
+      records: required('quotas.records'),
+      bytes: required('quotas.bytes'),
+      defaultRequest: {
+        cpu: required('quotas.defaultRequest.cpu'),
+        memoryBytes: memoryOf('quotas.defaultRequest.memory', required('quotas.defaultRequest.memory')),
+      },
+    },
     containerDefaults: containerDefaults(required),
     rateLimit: { perSecond: required('rateLimit.perSecond'), burst: required('rateLimit.burst') },
     sessionsPerSecond: required('agents.sessionsPerSecond'),

@@ -154,6 +154,7 @@ export async function startServer({
     regions: config.regions,
     residencyEnforcement: config.residencyEnforcement,
     residencyUnstated: config.residencyUnstated,
+    defaultRequest: config.quotas.defaultRequest,
   });
   const journal = new Journal(clock, ids);
   const auditFiles = new AuditFiles(config.audit.dir, log);

@@ -1,5 +1,6 @@
 import type { DeploymentSpec } from '../model/deployment.ts';
-import { parseDuration, parseMemory } from '../model/quantity.ts';
+import { countedResources, type DefaultRequest, NO_DEFAULT } from '../model/counted.ts';
+import { parseDuration } from '../model/quantity.ts';
 import type { ScalingPolicy } from '../model/scaling.ts';
 import type { Quota } from '../model/tenant.ts';
 import { received } from '../rejections/redaction.ts';
@@ -15,6 +16,8 @@ export interface ScalingPolicyInput {
   readonly maxReplicasPerDeployment: number;
   readonly spec: Pick<DeploymentSpec, 'volumes' | 'resources'>;
   readonly quota: Quota;
+  /** What a container without request and limit counts; absent: nothing. */
+  readonly defaultRequest?: DefaultRequest;
 }
 
 function invalid(field: keyof ScalingPolicy, value: unknown, expected: string, why: string): Rejection {
@@ -84,9 +87,12 @@ const singleWriter: Rule<ScalingPolicyInput> = ({ policy: { maxReplicas = 1 }, s
     : undefined;
 
 /** How many instances of the spec the whole quota would hold; what others use now is not asked, as it changes. */
-export function quotaRoom({ resources }: ScalingPolicyInput['spec'], quota: Quota): number {
-  const { cpu = 0, memory } = resources?.requests ?? {};
-  const bytes = memory === undefined ? 0 : (parseMemory(memory) ?? 0);
+export function quotaRoom(
+  { resources }: ScalingPolicyInput['spec'],
+  quota: Quota,
+  fallback: DefaultRequest = NO_DEFAULT,
+): number {
+  const { cpu, memoryBytes: bytes } = countedResources(resources, fallback);
   return Math.min(
     quota.containers ?? Number.POSITIVE_INFINITY,
     quota.cpu === undefined || cpu === 0 ? Number.POSITIVE_INFINITY : Math.floor(quota.cpu / cpu),
@@ -96,8 +102,13 @@ export function quotaRoom({ resources }: ScalingPolicyInput['spec'], quota: Quot
   );
 }
 
-const withinQuota: Rule<ScalingPolicyInput> = ({ policy: { minReplicas = 1 }, spec, quota }) => {
-  const room = quotaRoom(spec, quota);
+const withinQuota: Rule<ScalingPolicyInput> = ({
+  policy: { minReplicas = 1 },
+  spec,
+  quota,
+  defaultRequest,
+}) => {
+  const room = quotaRoom(spec, quota, defaultRequest);
   return minReplicas <= room
     ? undefined
     : invalid(

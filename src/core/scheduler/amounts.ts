@@ -1,3 +1,4 @@
+import { countedResources, type DefaultRequest } from '../model/counted.ts';
 import type { Resources } from '../model/deployment.ts';
 import { formatBytes, parseMemory } from '../model/quantity.ts';
 
@@ -28,6 +29,12 @@ export function requestedAmounts(resources: Resources | undefined): Amounts {
   const bytes = memory === undefined ? 0 : parseMemory(memory);
   if (bytes === undefined) throw new Error(`stored memory request cannot be read: ${memory}`);
   return amountsOf(cpu, bytes);
+}
+
+/** What it takes of the tenant's quota; of its node it takes what it asks for. */
+export function countedAmounts(resources: Resources | undefined, fallback: DefaultRequest): Amounts {
+  const { cpu, memoryBytes } = countedResources(resources, fallback);
+  return amountsOf(cpu, memoryBytes);
 }
 
 export function cores(micros: number): string {

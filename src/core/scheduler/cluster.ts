@@ -30,6 +30,8 @@ export interface PlacedInstance {
   readonly node: NodeName;
   readonly deployment: string;
   readonly amounts: Amounts;
+  /** Against the quota; absent: its amounts. */
+  readonly counted?: Amounts;
   readonly hostPorts?: readonly number[];
   readonly antiAffinity?: readonly string[];
 }
@@ -96,11 +98,11 @@ export class Cluster implements ClusterFacts, IndexedCluster {
   /** Adds an instance, or replaces it: its node may not be known (yet), and then nothing but the quota is affected. */
   addInstance(instance: PlacedInstance): void {
     this.removeInstance(instance.id);
-    const { deployment, amounts } = instance;
+    const { deployment, amounts, counted = amounts } = instance;
     const ledger = this.ledger(instance.node);
     this.instances.set(instance.id, instance);
-    this.used.cpuMicros += amounts.cpuMicros;
-    this.used.memoryBytes += amounts.memoryBytes;
+    this.used.cpuMicros += counted.cpuMicros;
+    this.used.memoryBytes += counted.memoryBytes;
     ledger.take(amounts, deployment, instance.hostPorts ?? NO_PORTS);
     this.occupancy.add(ledger.slot, deployment, instance.antiAffinity ?? NO_NAMES);
     this.index.changed(ledger.slot);
@@ -110,10 +112,10 @@ export class Cluster implements ClusterFacts, IndexedCluster {
     const instance = this.instances.get(id);
     if (instance === undefined) return;
     const ledger = this.ledger(instance.node);
-    const { deployment, amounts } = instance;
+    const { deployment, amounts, counted = amounts } = instance;
     this.instances.delete(id);
-    this.used.cpuMicros -= amounts.cpuMicros;
-    this.used.memoryBytes -= amounts.memoryBytes;
+    this.used.cpuMicros -= counted.cpuMicros;
+    this.used.memoryBytes -= counted.memoryBytes;
     ledger.release(amounts, deployment, instance.hostPorts ?? NO_PORTS);
     this.occupancy.remove(ledger.slot, deployment, instance.antiAffinity ?? NO_NAMES);
     this.index.changed(ledger.slot);
@@ -124,9 +126,9 @@ export class Cluster implements ClusterFacts, IndexedCluster {
   place(id: InstanceId, request: PlacementRequest): Score | undefined {
     const chosen = this.choose(request);
     if (chosen === undefined) return undefined;
-    const { deployment, amounts, hostPorts = NO_PORTS } = request;
+    const { deployment, amounts, counted = amounts, hostPorts = NO_PORTS } = request;
     const antiAffinity = request.placement?.antiAffinity ?? NO_NAMES;
-    this.addInstance({ id, node: chosen.node, deployment, amounts, hostPorts, antiAffinity });
+    this.addInstance({ id, node: chosen.node, deployment, amounts, counted, hostPorts, antiAffinity });
     return chosen;
   }
 

@@ -2,7 +2,8 @@ import { type Confinement, CONFINEMENT_FEATURE, isConfined } from '../model/conf
 import type { DeploymentSpec, Placement, VolumeMount } from '../model/deployment.ts';
 import type { NodeName } from '../model/ids.ts';
 import type { VolumeRecord } from '../model/volume.ts';
-import { type Amounts, requestedAmounts } from './amounts.ts';
+import { type DefaultRequest, NO_DEFAULT } from '../model/counted.ts';
+import { type Amounts, countedAmounts, requestedAmounts } from './amounts.ts';
 
 /** A mount that only some nodes can serve. */
 export interface VolumeRequirement {
@@ -17,6 +18,8 @@ export interface VolumeRequirement {
 export interface PlacementRequest {
   readonly deployment: string;
   readonly amounts: Amounts;
+  /** Against the quota; absent: its amounts. */
+  readonly counted?: Amounts;
   readonly placement?: Placement;
   readonly nodeId?: string;
   readonly hostPorts?: readonly number[];
@@ -38,11 +41,19 @@ export interface PlacementFacts {
 export type PlaceableSpec = Pick<DeploymentSpec, 'name' | 'placement' | 'resources' | 'nodeId' | 'ports'> &
   Confinement;
 
-export function placementRequest(spec: PlaceableSpec, facts: PlacementFacts = {}): PlacementRequest {
+export function placementRequest(
+  spec: PlaceableSpec,
+  facts: PlacementFacts = {},
+  fallback: DefaultRequest = NO_DEFAULT,
+): PlacementRequest {
   const hostPorts = fixedHostPorts(spec);
+  const amounts = requestedAmounts(spec.resources);
+  const counted = countedAmounts(spec.resources, fallback);
+  const isSame = counted.cpuMicros === amounts.cpuMicros && counted.memoryBytes === amounts.memoryBytes;
   return {
     deployment: spec.name,
-    amounts: requestedAmounts(spec.resources),
+    amounts,
+    ...(!isSame && { counted }),
     ...(spec.placement && { placement: spec.placement }),
     ...(spec.nodeId !== undefined && { nodeId: spec.nodeId }),
     ...(hostPorts.length > 0 && { hostPorts }),

@@ -14,6 +14,7 @@ import { jobFactsRejection, jobRules } from '../../core/rules/job.ts';
 import { firstRejection } from '../../core/rules/rule.ts';
 import { checkNothingPersists } from '../../core/rules/secrets/persist-guard.ts';
 import { actorName } from '../journal/journal.ts';
+import { countedWarnings } from '../placement/counted.ts';
 import { planPlacement } from '../placement/explanation.ts';
 import { claimVolumes } from '../placement/volume-claims.ts';
 import { volumeWarnings } from '../placement/volume-residency.ts';
@@ -109,6 +110,7 @@ async function attemptCreate(
     ...image.warnings,
     ...residencyWarnings(admission, caller, workload),
     ...volumeWarnings(tenant, admission.residency, workload),
+    ...countedWarnings(tenant, admission.clusters.defaultRequest, workload),
     ...referenceWarnings(draft, known),
   ];
   const body = { ...jobView(record, 0, undefined), removed: [], alterations, warnings };

@@ -18,6 +18,7 @@ import { dependencyWarnings, deploymentFactsRejection } from '../../core/rules/d
 import { isJudged } from '../../core/rules/rule.ts';
 import { checkNothingPersists } from '../../core/rules/secrets/persist-guard.ts';
 import { countryOf, residencyWarning, unstatedWarning } from '../../core/scheduler/residency.ts';
+import { countedWarnings } from '../placement/counted.ts';
 import { planPlacement } from '../placement/explanation.ts';
 import { stopFirstWarnings } from '../placement/stop-first.ts';
 import { claimVolumes } from '../placement/volume-claims.ts';
@@ -65,6 +66,7 @@ function warnings(admission: Admission, caller: Caller, spec: DeploymentSpec): W
     ...dependencyWarnings(spec, facts),
     ...residencyWarnings(admission, caller, spec),
     ...volumeWarnings(caller.tenant, admission.residency, spec),
+    ...countedWarnings(caller.tenant, admission.clusters.defaultRequest, spec),
   ];
 }
 

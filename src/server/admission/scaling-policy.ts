@@ -64,12 +64,14 @@ export async function setScalingPolicy(
     if (outdated) return outdated;
     const { policy, alterations } = withDefaults(draft);
     const quota = tenant.get('quota', 'quota');
+    const { defaultRequest } = admission.clusters;
     const { maxReplicasPerDeployment } = admission.limits;
     const rejection = scalingPolicyRejection({
       policy,
       maxReplicasPerDeployment,
       spec,
       quota: quota?.record ?? {},
+      defaultRequest,
     });
     if (rejection) return rejection;
     // The rules have established that nothing is missing.
@@ -91,7 +93,7 @@ export async function setScalingPolicy(
     for (const alteration of alterations) {
       admission.logAlteration({ requestId: caller.requestId, deployment: name, ...alteration });
     }
-    const warnings = quotaWarnings(record, quotaRoom(spec, quota?.record ?? {}));
+    const warnings = quotaWarnings(record, quotaRoom(spec, quota?.record ?? {}, defaultRequest));
     const body = { ...scalingPolicyView(name, record), alterations, warnings, removed: [] };
     return { answer: { status: previous === undefined ? 201 : 200, body }, transaction };
   });

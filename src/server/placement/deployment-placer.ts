@@ -1,3 +1,4 @@
+import type { DefaultRequest } from '../../core/model/counted.ts';
 import type { DeploymentSpec } from '../../core/model/deployment.ts';
 import type { InstanceId } from '../../core/model/ids.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
@@ -14,9 +15,13 @@ import { joinId } from '../store/keys.ts';
 import type { TenantStore } from '../store/store.ts';
 import { refusalOf } from './refusal.ts';
 
-export function requestFor(tenant: TenantStore, spec: DeploymentSpec): PlacementRequest {
-  if ((spec.volumes ?? []).length === 0) return placementRequest(spec);
-  return placementRequest(spec, { volumes: volumeRequirements(tenant, spec) });
+export function requestFor(
+  tenant: TenantStore,
+  spec: DeploymentSpec,
+  fallback?: DefaultRequest,
+): PlacementRequest {
+  if ((spec.volumes ?? []).length === 0) return placementRequest(spec, {}, fallback);
+  return placementRequest(spec, { volumes: volumeRequirements(tenant, spec) }, fallback);
 }
 
 function volumeRequirements(tenant: TenantStore, spec: DeploymentSpec): readonly VolumeRequirement[] {

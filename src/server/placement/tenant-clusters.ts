@@ -4,7 +4,8 @@ import type { InstanceRecord } from '../../core/model/instance.ts';
 import type { NodeLiveness } from '../../core/model/node.ts';
 import type { Region, ResidencyTerms, UnstatedCountry } from '../../core/model/region.ts';
 import { PLATFORM_SLUG } from '../../core/model/tenant.ts';
-import { type Amounts, NOTHING, requestedAmounts } from '../../core/scheduler/amounts.ts';
+import { type DefaultRequest, NO_DEFAULT } from '../../core/model/counted.ts';
+import { type Amounts, countedAmounts, NOTHING, requestedAmounts } from '../../core/scheduler/amounts.ts';
 import { Cluster, type PlacedInstance } from '../../core/scheduler/cluster.ts';
 import type { Reason } from '../../core/scheduler/filters/filter.ts';
 import { residencyReasons } from '../../core/scheduler/misplaced.ts';
@@ -20,6 +21,8 @@ export interface PlacementSettings {
   readonly regions: readonly Region[];
   readonly residencyEnforcement: boolean;
   readonly residencyUnstated?: UnstatedCountry;
+  /** What a container without request and limit counts against a quota; absent: nothing. */
+  readonly defaultRequest?: DefaultRequest;
 }
 
 /** One tenant's cluster and, by node, the instances whose records say that they belong there. */
@@ -67,10 +70,14 @@ export class TenantClusters {
   request(tenantId: TenantId, spec: DeploymentSpec): PlacementRequest {
     const known = this.#requests.get(spec);
     if (known) return known;
-    const request = requestFor(this.#store.forTenant(tenantId), spec);
+    const request = requestFor(this.#store.forTenant(tenantId), spec, this.defaultRequest);
     // Where a volume may be mounted changes with the volume, not with the spec.
     if (request.volumes === undefined) this.#requests.set(spec, request);
     return request;
+  }
+
+  get defaultRequest(): DefaultRequest {
+    return this.#settings.defaultRequest ?? NO_DEFAULT;
   }
 
   get residencyTerms(): ResidencyTerms {
@@ -251,7 +258,7 @@ export class TenantClusters {
       id: record.id,
       node: record.nodeId,
       deployment: record.deployment,
-      ...taken(spec),
+      ...taken(spec, this.defaultRequest),
     });
   }
 
@@ -269,11 +276,13 @@ export class TenantClusters {
 
 function taken(
   spec: DeploymentSpec | undefined,
-): Pick<PlacedInstance, 'amounts' | 'hostPorts' | 'antiAffinity'> {
+  fallback: DefaultRequest,
+): Pick<PlacedInstance, 'amounts' | 'counted' | 'hostPorts' | 'antiAffinity'> {
   if (spec === undefined) return { amounts: NOTHING };
   const antiAffinity = spec.placement?.antiAffinity;
   return {
-    amounts: readableAmounts(spec),
+    amounts: readableAmounts(() => requestedAmounts(spec.resources)),
+    counted: readableAmounts(() => countedAmounts(spec.resources, fallback)),
     hostPorts: fixedHostPorts(spec),
     ...(antiAffinity && { antiAffinity }),
   };
@@ -283,9 +292,9 @@ function taken(
  * A request that cannot be read is a fault of the record, and its deployment fails to be planned, in the log. Thrown from
  * here it would end the watch of the whole store, for every tenant.
  */
-function readableAmounts(spec: DeploymentSpec): Amounts {
+function readableAmounts(read: () => Amounts): Amounts {
   try {
-    return requestedAmounts(spec.resources);
+    return read();
   } catch {
     return NOTHING;
   }

@@ -10,8 +10,8 @@ export const quota: Filter = {
   scope: 'tenant',
   steady: false,
   admits: (_state, request, facts) => withinQuota(request, facts),
-  required: ({ amounts }) =>
-    `1 container, ${cores(amounts.cpuMicros)}, ${formatBytes(amounts.memoryBytes)} within the tenant's quota`,
+  required: ({ amounts, counted = amounts }) =>
+    `1 container, ${cores(counted.cpuMicros)}, ${formatBytes(counted.memoryBytes)} within the tenant's quota`,
   reported: (_state, _request, facts) => describe(facts),
   refusal: (_state, request, facts) => {
     const over = overruns(request, facts);
@@ -28,17 +28,17 @@ export function overrunMessage(request: PlacementRequest, facts: ClusterFacts): 
     .join('; ');
 }
 
-export function withinQuota({ amounts }: PlacementRequest, facts: ClusterFacts): boolean {
+export function withinQuota({ amounts, counted = amounts }: PlacementRequest, facts: ClusterFacts): boolean {
   const { containers, cpu, memoryBytes } = facts.quota;
   return (
     (containers === undefined || facts.containers + 1 <= containers) &&
-    (cpu === undefined || facts.total.cpuMicros + amounts.cpuMicros <= microCores(cpu)) &&
-    (memoryBytes === undefined || facts.total.memoryBytes + amounts.memoryBytes <= memoryBytes)
+    (cpu === undefined || facts.total.cpuMicros + counted.cpuMicros <= microCores(cpu)) &&
+    (memoryBytes === undefined || facts.total.memoryBytes + counted.memoryBytes <= memoryBytes)
   );
 }
 
 function overruns(
-  { amounts }: PlacementRequest,
+  { amounts, counted = amounts }: PlacementRequest,
   facts: ClusterFacts,
 ): readonly { code: string; message: string }[] {
   const { containers, cpu, memoryBytes } = facts.quota;
@@ -49,17 +49,17 @@ function overruns(
       message: `needs 1 more container, the tenant has ${facts.containers} of ${containers} allowed`,
     });
   }
-  if (cpu !== undefined && facts.total.cpuMicros + amounts.cpuMicros > microCores(cpu)) {
+  if (cpu !== undefined && facts.total.cpuMicros + counted.cpuMicros > microCores(cpu)) {
     found.push({
       code: 'quota_cpu',
-      message: `needs ${cores(amounts.cpuMicros)} more, the tenant has requested ${cores(facts.total.cpuMicros)} of ${cores(microCores(cpu))} allowed`,
+      message: `needs ${cores(counted.cpuMicros)} more, the tenant has requested ${cores(facts.total.cpuMicros)} of ${cores(microCores(cpu))} allowed`,
     });
   }
-  if (memoryBytes !== undefined && facts.total.memoryBytes + amounts.memoryBytes > memoryBytes) {
+  if (memoryBytes !== undefined && facts.total.memoryBytes + counted.memoryBytes > memoryBytes) {
     const [used, allowed] = bytesApart(facts.total.memoryBytes, memoryBytes);
     found.push({
       code: 'quota_memory',
-      message: `needs ${formatBytes(amounts.memoryBytes)} of memory more, the tenant has requested ${used} of ${allowed} allowed`,
+      message: `needs ${formatBytes(counted.memoryBytes)} of memory more, the tenant has requested ${used} of ${allowed} allowed`,
     });
   }
   return found;
