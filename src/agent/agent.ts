@@ -2,6 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import type { AgentMessage, Farewell, Welcome } from '../core/contract/agent-protocol.ts';
 import { checkBindSource } from './bind-roots.ts';
 import { Binds } from './binds.ts';
+import type { Egress } from './egress.ts';
 import type { Engine, EngineInfo } from './engine/engine.ts';
 import type { Identity } from './identity.ts';
 import { type Log, messageOf } from './log.ts';
@@ -27,6 +28,9 @@ export interface AgentOptions {
   readonly key: KeyObject;
   readonly labels: Readonly<Record<string, string>>;
   readonly bindRoots: readonly string[];
+  /** Absent: all. */
+  readonly hostPorts: readonly string[] | undefined;
+  readonly egress: Egress;
   readonly dataDir: string;
   readonly volumeEngines: readonly VolumeEngine[];
   readonly copyIntervalMs: number;
@@ -77,6 +81,7 @@ export class Agent {
       cpus: info.cpus,
       node: identity.nodeName,
       binds: this.#binds,
+      hostPorts: options.hostPorts,
       volume: (id) => this.#volumes.mountState(id),
       onAssigned: ({ volumes = [] }) => this.#volumes.assign(volumes),
       send,
@@ -145,7 +150,8 @@ export class Agent {
     const stop = new AbortController();
     const all = AbortSignal.any([signal, stop.signal]);
     this.#meter.run(all);
-    await Promise.all([this.#volumes.load(), this.#binds.load()]);
+    await Promise.all([this.#volumes.load(), this.#binds.load(), this.#options.egress.run(all)]);
+    this.#facts = { ...this.#facts, ...this.#problems() };
     const looping = this.#loop.run(all);
     const farewell = await this.#session.run(signal);
     stop.abort();
@@ -154,12 +160,19 @@ export class Agent {
   }
 
   #nodeFacts(info: EngineInfo): NodeFacts {
-    const { labels, version, volumeEngines } = this.#options;
+    const { labels, version, volumeEngines, hostPorts } = this.#options;
     return {
       ...nodeFacts(info, labels, version),
       volumeEngines: volumeEngines.map(({ name }) => name),
       features: AGENT_FEATURES,
+      ...(hostPorts === undefined ? {} : { hostPorts }),
+      ...this.#problems(),
     };
+  }
+
+  #problems(): Pick<NodeFacts, 'problems'> {
+    const { problem } = this.#options.egress;
+    return problem === undefined ? {} : { problems: [problem] };
   }
 
   /** The engine may have been upgraded or its machine changed since the last session. */

@@ -63,6 +63,9 @@ describe('the configuration', () => {
     [['--ca-digest=abc'], 'sha256:'],
     [['--log-level=loud'], 'debug, info, warn, error'],
     [['--bind-root=relative'], 'absolute path'],
+    [['--metadata=yes'], 'blocked or allowed'],
+    [['--host-ports=80-70'], '443,8000-8999'],
+    [['--host-ports=none,80'], 'expected ports'],
     [['--join=a', '--join-file=b'], 'not both'],
     [['--help=x'], 'takes no value'],
   ])('refuses %j', (argv, words) => {

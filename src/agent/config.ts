@@ -1,6 +1,7 @@
 import { nearest } from '../core/contract/nearest.ts';
 import { nodeNameOf } from '../core/model/host-name.ts';
 import { LABEL_DOMAIN, NODE_LABELS } from '../core/model/labels.ts';
+import { portRange } from '../core/model/port-ranges.ts';
 import { withoutTrailing } from '../core/model/text-end.ts';
 import { FLAGS, type Flag, type FlagName } from './flags.ts';
 import { REMEMBERED, type Remembered } from './remembered.ts';
@@ -19,6 +20,10 @@ export interface AgentConfig {
   readonly engine: string | undefined;
   readonly labels: Readonly<Record<string, string>>;
   readonly bindRoots: readonly string[];
+  /** Absent: all. */
+  readonly hostPorts: readonly string[] | undefined;
+  /** Containers reach the metadata addresses of clouds. */
+  readonly metadataAllowed: boolean;
   /** Absent: the first that works. */
   readonly volumeEngine: string | undefined;
   readonly copyIntervalMs: number;
@@ -45,6 +50,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 class Problem extends Error {}
 
+const MAX_RANGES = 64;
 const DATA_DIR = '/var/lib/berth-agent';
 
 /** Flags before variables before what an earlier start was given before defaults; nothing unknown is passed over. */
@@ -161,6 +167,8 @@ function toConfig(given: Given, hostname: string): Omit<AgentConfig, 'remembered
     engine: one('engine'),
     labels: Object.fromEntries(labels),
     bindRoots: (given['bind-root'] ?? []).map((root) => absolute('bind-root', root)),
+    hostPorts: given['host-ports'] && hostPorts(given['host-ports']),
+    metadataAllowed: isAllowed(one('metadata') ?? 'blocked'),
     volumeEngine: volumeEngine(one('volume-engine')),
     copyIntervalMs: copyInterval(one('volume-copy-interval') ?? '1s'),
     logLevel: logLevel(one('log-level') ?? 'info'),
@@ -228,6 +236,23 @@ function logLevel(text: string): LogLevel {
   const level = LOG_LEVELS.find((one) => one === text);
   if (level === undefined) throw new Problem(`--log-level ${text}: expected one of ${LOG_LEVELS.join(', ')}`);
   return level;
+}
+
+/** `none` allows no port, which is something else than no list. */
+function hostPorts(given: readonly string[]): readonly string[] {
+  const texts = given.flatMap((text) => text.split(',')).map((text) => text.trim());
+  if (texts.length === 1 && texts[0] === 'none') return [];
+  const odd = texts.find((text) => portRange(text) === undefined);
+  if (odd !== undefined)
+    throw new Problem(`--host-ports ${odd}: expected ports from 1 to 65535, e.g. 443,8000-8999, or none`);
+  if (texts.length > MAX_RANGES) throw new Problem(`--host-ports: at most ${MAX_RANGES} ports and ranges`);
+  return texts;
+}
+
+function isAllowed(text: string): boolean {
+  if (text !== 'allowed' && text !== 'blocked')
+    throw new Problem(`--metadata ${text}: expected blocked or allowed`);
+  return text === 'allowed';
 }
 
 function volumeEngine(name: string | undefined): string | undefined {

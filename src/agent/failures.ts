@@ -28,7 +28,7 @@ export const SECRETS_BACK_OFF: BackOff = { baseMs: 500, capMs: 5_000 };
 export const QUICK_BACK_OFF: BackOff = { baseMs: 100, capMs: 10_000 };
 const USUAL_BACK_OFF: BackOff = { baseMs: 1_000, capMs: 30_000 };
 /** What only a person can mend: at most six tries in five minutes (fault-catalogue F-18). */
-const SLOW_BACK_OFF: BackOff = { baseMs: 5_000, capMs: 300_000 };
+export const SLOW_BACK_OFF: BackOff = { baseMs: 5_000, capMs: 300_000 };
 
 const PULL_BACK_OFF: Readonly<Record<PullFailure, BackOff>> = {
   'not-found': SLOW_BACK_OFF,

@@ -68,6 +68,19 @@ export const FLAGS = [
     help: "Directory below which volumes of type bind may lie, each in a folder named like the tenant's slug; may be repeated. Without one, none is allowed.",
   },
   {
+    name: 'host-ports',
+    value: 'PORTS',
+    variable: 'BERTH_AGENT_HOST_PORTS',
+    separator: ',',
+    help: 'Ports of this machine that workloads may name, e.g. 443,8000-8999, or none; may be repeated. Without it, all. Ports that the engine chooses itself are not meant.',
+  },
+  {
+    name: 'metadata',
+    value: 'ACCESS',
+    variable: 'BERTH_AGENT_METADATA',
+    help: "blocked (default): containers do not reach the metadata addresses of clouds, such as 169.254.169.254, which hand out the machine's credentials. allowed: they do.",
+  },
+  {
     name: 'volume-engine',
     value: 'ENGINE',
     variable: 'BERTH_AGENT_VOLUME_ENGINE',
@@ -113,9 +126,9 @@ DESCRIPTION
         node n1 ready: docker 20.10, 4 CPU, 7.6 GiB, country=DE
 
     Later starts need no arguments: the flags --engine, --label, --bind-root,
-    --volume-engine and --volume-copy-interval are remembered. Given again, a flag
-    takes the place of the remembered one, as does its variable; an empty value
-    (--label=) takes it away.
+    --host-ports, --metadata, --volume-engine and --volume-copy-interval are
+    remembered. Given again, a flag takes the place of the remembered one, as does
+    its variable; an empty value (--label=) takes it away.
 
     Containers outlive the agent: while it is stopped, restarted or without
     connection they keep running.

@@ -40,6 +40,7 @@ export interface LoopOptions {
   readonly cpus: number;
   readonly node: string;
   readonly binds: Binds;
+  readonly hostPorts: readonly string[] | undefined;
   readonly volume: NodeView['volume'];
   /** Before anything is done by it. */
   readonly onAssigned: (assignment: Assignment) => void;
@@ -312,7 +313,7 @@ export class Loop {
 
   /** Without a session: for what the instance's record says. */
   #bench(instanceId?: string): Workbench | undefined {
-    const { engine, binds, volume, send } = this.#options;
+    const { engine, binds, hostPorts, volume, send } = this.#options;
     const remembered = instanceId === undefined ? undefined : binds.record(instanceId)?.owner;
     const owner = this.#epoch === undefined ? remembered : this.state.owner;
     if (owner === undefined) return undefined;
@@ -324,6 +325,7 @@ export class Loop {
       owner,
       resolver: this.#resolver,
       binds,
+      hostPorts,
       volume,
       material: this.#material,
       pulls: this.#pulls,

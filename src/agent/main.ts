@@ -9,6 +9,7 @@ import { type AgentConfig, type JoinSource, readConfig } from './config.ts';
 import { detectEngine } from './engine/detect.ts';
 import { DockerEngine } from './engine/docker-engine.ts';
 import type { Engine, EngineInfo } from './engine/engine.ts';
+import { Egress } from './egress.ts';
 import { enrol } from './enrol.ts';
 import { helpText } from './flags.ts';
 import {
@@ -92,6 +93,8 @@ async function runAgent(config: AgentConfig): Promise<number> {
     key,
     labels: config.labels,
     bindRoots: config.bindRoots,
+    hostPorts: config.hostPorts,
+    egress: new Egress(config.metadataAllowed, log),
     version: version(),
     log,
     onServers: (learnedServers) => keep({ learnedServers }),

@@ -14,6 +14,8 @@ export interface NodeFacts {
   readonly agentVersion: string;
   readonly volumeEngines?: readonly string[];
   readonly features?: readonly string[];
+  readonly hostPorts?: readonly string[];
+  readonly problems?: readonly string[];
 }
 
 /** What control planes may ask of this agent and not of an older one. */

@@ -11,6 +11,8 @@ export const REMEMBERED = [
   'engine',
   'label',
   'bind-root',
+  'host-ports',
+  'metadata',
   'volume-engine',
   'volume-copy-interval',
 ] as const satisfies readonly FlagName[];

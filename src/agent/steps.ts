@@ -1,12 +1,13 @@
 import type { AgentMessage, AssignedContainer, AssignedInstance } from '../core/contract/agent-protocol.ts';
 import { parseImageReference } from '../core/model/image-reference.ts';
+import { portRangesText, portsOutside } from '../core/model/port-ranges.ts';
 import type { Binds } from './binds.ts';
 import { secondName } from './container-name.ts';
 import { containerSpec, type SpecSource, STOP_GRACE_S } from './container-spec.ts';
 import type { Engine, RegistryCredentials } from './engine/engine.ts';
 import { EngineConflictError, EngineNotFoundError, ImagePullError } from './engine/errors.ts';
 import { optional } from './engine/fields.ts';
-import { QUICK_BACK_OFF, StepError } from './failures.ts';
+import { QUICK_BACK_OFF, SLOW_BACK_OFF, StepError } from './failures.ts';
 import type { NodeState } from './node-state.ts';
 import { observedContainer } from './observed-container.ts';
 import type { Observer } from './observe.ts';
@@ -32,6 +33,7 @@ export interface Workbench {
   readonly owner: Ownership;
   readonly resolver: Resolver;
   readonly binds: Binds;
+  readonly hostPorts: readonly string[] | undefined;
   readonly volume: SpecSource['volume'];
   /** By instance, from `resolve` to `create`. */
   readonly material: Map<string, Material>;
@@ -289,9 +291,10 @@ async function create(
   container: AssignedContainer,
   bench: Workbench,
 ): Promise<void> {
-  const { engine, observer, owner, binds, volume, material, state } = bench;
+  const { engine, observer, owner, binds, hostPorts, volume, material, state } = bench;
   const secrets = material.get(assigned.id)?.environment;
   if (container.needsSecrets && secrets === undefined) return forgetSecrets(assigned.id, bench);
+  refusePorts(container, hostPorts);
   await binds.hold(assigned, owner);
   const spec = containerSpec({
     name,
@@ -328,6 +331,17 @@ async function create(
     }
     throw error;
   }
+}
+
+/** The control plane places by the same list; one that is older or hostile may not. */
+function refusePorts({ ports }: AssignedContainer, allowed: readonly string[] | undefined): void {
+  const outside = portsOutside(
+    ports.flatMap(({ host }) => host ?? []),
+    allowed,
+  );
+  if (outside.length === 0) return;
+  const message = `host port ${outside.join(', ')} is not allowed on this node, which allows ${portRangesText(allowed)} (--host-ports)`;
+  throw new StepError('host_port_not_allowed', message, SLOW_BACK_OFF);
 }
 
 function forgetSecrets(instanceId: string, { material, state }: Workbench): void {

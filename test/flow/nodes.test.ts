@@ -1,7 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseToken } from '../../src/server/access/token.ts';
 import { type Caller, type ControlPlane, startControlPlane } from '../support/control-plane.ts';
-import { eventKinds, eventually, joinToken, NodeFlow, nodeFacts as facts } from '../support/node-flow.ts';
+import {
+  deploy,
+  eventKinds,
+  eventually,
+  joinToken,
+  NodeFlow,
+  nodeFacts as facts,
+} from '../support/node-flow.ts';
 import { agentKey, NODE_FACTS, refusedUpgrade } from '../support/scripted-agent.ts';
 import { inTier } from '../support/fault-tier.ts';
 
@@ -149,6 +156,7 @@ describe('enrolment', () => {
       agentVersion: '0.1.0',
       volumeEngines: [],
       features: [],
+      problems: [],
       lastSeenAt: null,
     });
   });
@@ -396,5 +404,33 @@ describe('sessions', () => {
       'node.updated',
       'node.labels_refused',
     ]);
+  });
+});
+
+describe('the host ports that an agent allows', () => {
+  it('bind placement, and the reason has both sides', async () => {
+    const tenant = await plane.tenant('ports');
+    const problems = ['no rule could be set'];
+    await flow.connected('few', tenant, undefined, { hostPorts: ['443', '8000-8999'], problems });
+    expect((await tenant.call('GET', '/api/v1/nodes/few')).body).toMatchObject({
+      hostPorts: ['443', '8000-8999'],
+      problems,
+    });
+    await deploy(tenant.call, 'ssh', { ports: [{ container: 80, host: 22 }] });
+    const { body } = await eventually(
+      () => tenant.call('GET', '/api/v1/events?kind=deployment.unschedulable&subject=ssh'),
+      ({ body: events }) => events.length > 0,
+    );
+    expect(body[0].message).toContain('few: needs host port 22; its agent allows 443, 8000-8999');
+    expect(body[0].details.nodes[0].reasons[0]).toMatchObject({
+      code: 'host_port_not_allowed',
+      required: 'host port 22',
+      reported: 'host ports 443, 8000-8999',
+    });
+    await deploy(tenant.call, 'web', { ports: [{ container: 80, host: 8080 }] });
+    await eventually(
+      () => tenant.call('GET', '/api/v1/deployments/web/instances'),
+      ({ body: instances }) => instances[0]?.nodeId === 'few',
+    );
   });
 });

@@ -15,6 +15,7 @@ const PROGRAM = new URL('../../bin/berth', import.meta.url).pathname;
 export class AgentProcess implements AsyncDisposable {
   readonly dataDir = mkdtempSync(join(tmpdir(), 'berth-agent-'));
   readonly #arguments: readonly string[];
+  readonly #namespace: string | undefined;
   #child: ChildProcess | undefined;
   #output = '';
 
@@ -22,7 +23,10 @@ export class AgentProcess implements AsyncDisposable {
     readonly server: string;
     readonly socketPath: string;
     readonly more?: readonly string[];
+    /** Of the network; absent: the tests' own. */
+    readonly namespace?: string;
   }) {
+    this.#namespace = options.namespace;
     this.#arguments = [
       'agent',
       `--server=${options.server}`,
@@ -43,7 +47,9 @@ export class AgentProcess implements AsyncDisposable {
 
   #start(words: readonly string[], variables: Readonly<Record<string, string>>): void {
     const environment = { ...process.env, ...variables, BERTH_AGENT_LOG_LEVEL: 'debug' };
-    this.#child = spawn(PROGRAM, words, { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
+    const inside = this.#namespace === undefined ? [] : ['nsenter', `--net=/run/netns/${this.#namespace}`];
+    const [program = PROGRAM, ...args] = [...inside, PROGRAM, ...words];
+    this.#child = spawn(program, args, { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
     const keep = (bytes: Buffer): void => void (this.#output += bytes.toString('utf8'));
     this.#child.stdout?.on('data', keep);
     this.#child.stderr?.on('data', keep);
@@ -88,11 +94,13 @@ export class AgentBench implements AsyncDisposable {
     plane: FakeControlPlane,
     more: readonly string[],
     socketPath: string,
+    namespace?: string,
   ) {
     this.daemon = daemon;
     this.engine = new DockerEngine(daemon.socketPath);
     this.plane = plane;
-    this.agent = new AgentProcess({ server: plane.url, socketPath, more: ['--name=n1', ...more] });
+    const arguments_ = { server: plane.url, socketPath, more: ['--name=n1', ...more] };
+    this.agent = new AgentProcess({ ...arguments_, ...(namespace === undefined ? {} : { namespace }) });
   }
 
   /** `socketPath` is where the agent finds the engine, if not at the daemon's own. */
@@ -102,6 +110,16 @@ export class AgentBench implements AsyncDisposable {
     socketPath = daemon.socketPath,
   ): Promise<AgentBench> {
     const bench = new AgentBench(daemon, await FakeControlPlane.start(), more, socketPath);
+    bench.agent.start();
+    return bench;
+  }
+
+  /** The agent shares the engine's network, as it does on a machine. */
+  static async startInside(daemon: TestEngine, more: readonly string[] = []): Promise<AgentBench> {
+    const { namespace, socketPath } = daemon;
+    if (namespace === undefined) throw new Error('the engine has no network namespace of its own');
+    const plane = await FakeControlPlane.start(namespace.hostAddress);
+    const bench = new AgentBench(daemon, plane, more, socketPath, namespace.name);
     bench.agent.start();
     return bench;
   }

@@ -65,8 +65,11 @@ export class FakeControlPlane implements AsyncDisposable {
   readonly #http = createServer((request, response) => void this.#register(request, response));
   readonly #sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_FRAME_BYTES });
 
-  static async start(): Promise<FakeControlPlane> {
+  #host = '127.0.0.1';
+
+  static async start(host = '127.0.0.1'): Promise<FakeControlPlane> {
     const plane = new FakeControlPlane();
+    plane.#host = host;
     await plane.listen(0);
     return plane;
   }
@@ -80,7 +83,7 @@ export class FakeControlPlane implements AsyncDisposable {
       }
       this.#sockets.handleUpgrade(request, socket, head, (accepted) => this.#greet(accepted));
     });
-    await new Promise<void>((resolve) => this.#http.listen(port, '127.0.0.1', resolve));
+    await new Promise<void>((resolve) => this.#http.listen(port, this.#host, resolve));
   }
 
   get port(): number {
@@ -88,7 +91,7 @@ export class FakeControlPlane implements AsyncDisposable {
   }
 
   get url(): string {
-    return `http://127.0.0.1:${this.port}`;
+    return `http://${this.#host}:${this.port}`;
   }
 
   get connected(): boolean {

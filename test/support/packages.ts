@@ -18,6 +18,7 @@ const PACKAGES = {
   iptables: '/usr/sbin/iptables',
   jq: '/usr/bin/jq',
   mount: '/usr/sbin/losetup',
+  nftables: '/usr/sbin/nft',
   openssl: '/usr/bin/openssl',
   podman: '/usr/bin/podman',
   'postgresql-15': '/usr/lib/postgresql/15/bin/postgres',

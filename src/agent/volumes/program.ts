@@ -34,6 +34,9 @@ export const PROGRAMS = {
   'mkfs.xfs': 'xfsprogs',
   xfs_growfs: 'xfsprogs',
   rsync: 'rsync',
+  nft: 'nftables',
+  iptables: 'iptables',
+  ip6tables: 'iptables',
 } as const;
 
 export type Program = keyof typeof PROGRAMS;

@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { formatBytes } from '../../core/model/quantity.ts';
 import type { OptionValues } from '../option-values.ts';
 import { Failure, messageOf, Refused } from '../failure.ts';
-import { textOf, valueOf } from '../fields.ts';
+import { textOf, textsOf, valueOf } from '../fields.ts';
 import type { Session } from '../session.ts';
 
 export interface Finding {
@@ -113,6 +113,12 @@ async function nodes(session: Session, options: OptionValues): Promise<Finding> 
     const away = found
       .filter((node) => textOf(node, 'status') !== 'ready')
       .map((node) => textOf(node, 'name'));
+    const trouble = found.find((node) => textsOf(node, 'problems').length > 0);
+    if (away.length === 0 && trouble !== undefined)
+      return bad(
+        `${found.length} ready, but ${textOf(trouble, 'name')}: ${textsOf(trouble, 'problems').join('; ')}`,
+        'berth describe node tells all of it; the guide on nodes has what its agent needs.',
+      );
     if (away.length === 0) return good(`${found.length} ready`);
     return bad(
       `${away.length} of ${found.length} not ready: ${away.slice(0, 5).join(', ')}`,

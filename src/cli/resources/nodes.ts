@@ -1,6 +1,7 @@
+import { portRangesText } from '../../core/model/port-ranges.ts';
 import { formatBytes } from '../../core/model/quantity.ts';
 import { type Json, segment } from '../client.ts';
-import { numberOf, textOf, valueOf } from '../fields.ts';
+import { numberOf, textOf, textsOf, valueOf } from '../fields.ts';
 import { ageOf, field, labelsOf, type Resource } from './resource.ts';
 
 function nodeState(record: Json): string {
@@ -36,6 +37,13 @@ export const nodes: Resource = {
     },
     field('PLATFORM', 'platform', true),
     field('AGENT', 'agentVersion', true),
+    {
+      header: 'HOST-PORTS',
+      cell: (record) =>
+        Array.isArray(valueOf(record, 'hostPorts')) ? portRangesText(textsOf(record, 'hostPorts')) : '',
+      wide: true,
+    },
+    { header: 'PROBLEMS', cell: (record) => textsOf(record, 'problems').join('; '), wide: true },
     {
       header: 'CONTROL-PLANE',
       cell: (record) => (valueOf(record, 'controlPlane') === true ? 'yes' : ''),

@@ -311,6 +311,10 @@ export interface Hello {
   readonly volumeEngines?: readonly string[];
   /** What this agent can do beyond the first release, by name; absent: nothing. */
   readonly features?: readonly string[];
+  /** Ports of the machine that workloads may name, as `443` or `8000-8999`; absent: all. */
+  readonly hostPorts?: readonly string[];
+  /** What it could not set up, in words for a person. */
+  readonly problems?: readonly string[];
   /** Of the newest assignment that this agent was given. */
   readonly seen?: StoreMark;
 }

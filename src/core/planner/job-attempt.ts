@@ -18,6 +18,7 @@ const FINAL: ReadonlySet<string> = new Set([
   'command_not_found',
   'spec_refused',
   'bind_not_allowed',
+  'host_port_not_allowed',
   'container_lost',
 ]);
 

@@ -6,7 +6,15 @@ import { type Amounts, amountsOf, NOTHING } from './amounts.ts';
 export interface ClusterNode {
   readonly record: Pick<
     NodeRecord,
-    'name' | 'tenantId' | 'schedulable' | 'draining' | 'labels' | 'capacity' | 'platform' | 'features'
+    | 'name'
+    | 'tenantId'
+    | 'schedulable'
+    | 'draining'
+    | 'labels'
+    | 'capacity'
+    | 'platform'
+    | 'features'
+    | 'hostPorts'
   >;
   /** Absent: the node was enrolled and has never reported. */
   readonly liveness?: Pick<NodeLiveness, 'status' | 'reason'>;

@@ -76,6 +76,8 @@ export function nodeView(tenant: TenantStore, facts: NodeFacts, record: NodeReco
     agentVersion,
     volumeEngines: record.volumeEngines ?? [],
     features: record.features ?? [],
+    ...(record.hostPorts === undefined ? {} : { hostPorts: record.hostPorts }),
+    problems: record.problems ?? [],
     lastSeenAt: seen ?? liveness?.lastSeenAt ?? null,
     ...(record.draining ? { draining: true } : {}),
   });

@@ -14,6 +14,7 @@ import type {
 import type { InstanceId } from '../../core/model/ids.ts';
 import type { ContainerPhase, InstanceObservation } from '../../core/model/instance.ts';
 import type { NetworkObservation } from '../../core/model/network.ts';
+import { portRange } from '../../core/model/port-ranges.ts';
 
 /**
  * An agent runs on a tenant's machine and may say anything. What comes out of here has the known fields only, in bounds, so
@@ -27,6 +28,8 @@ const MAX_LABELS = 256;
 const MAX_PORTS = 64;
 const MAX_ENGINES = 8;
 const MAX_FEATURES = 32;
+const MAX_RANGES = 64;
+const MAX_PROBLEMS = 8;
 const MAX_COPIES = 256;
 /** Members of all lists and objects of a message: a whole report of as many containers and volumes as a node may have. */
 const MAX_PARTS = 300_000;
@@ -143,8 +146,16 @@ function hello(source: Fields): Hello {
     labels: labels(source['labels']),
     ...optional(source, 'volumeEngines', (engines) => list(engines, MAX_ENGINES).map(reason)),
     ...optional(source, 'features', (known) => list(known, MAX_FEATURES).map(reason)),
+    ...optional(source, 'hostPorts', (ports) => list(ports, MAX_RANGES).map(ports16)),
+    ...optional(source, 'problems', (problems) => list(problems, MAX_PROBLEMS).map(words)),
     ...optional(source, 'seen', storeMark),
   };
+}
+
+function ports16(value: unknown): string {
+  const range = text(value);
+  if (portRange(range) === undefined) throw new Malformed();
+  return range;
 }
 
 const PHASES: readonly ContainerPhase[] = [

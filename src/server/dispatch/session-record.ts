@@ -23,6 +23,8 @@ const REPORTED = [
   'agentVersion',
   'volumeEngines',
   'features',
+  'hostPorts',
+  'problems',
 ] as const;
 const WORDS: Readonly<Record<(typeof REPORTED)[number], string>> = {
   labels: 'labels',
@@ -32,6 +34,8 @@ const WORDS: Readonly<Record<(typeof REPORTED)[number], string>> = {
   agentVersion: 'agent version',
   volumeEngines: 'volume engines',
   features: 'features of the agent',
+  hostPorts: 'host ports',
+  problems: 'problems of the node',
 };
 
 /** Labels that do not hold are left off and announced: a node must not keep a country that its agent no longer claims. */
@@ -102,10 +106,18 @@ export async function recordSession(
     const { labels, refused } = acceptedLabels(hello, regions);
     const described = nodeDescription(hello);
     const facts = isRejection(described) ? {} : described;
-    const { volumeEngines: _engines, features: _features, ...kept } = before;
+    const {
+      volumeEngines: _engines,
+      features: _features,
+      hostPorts: _ports,
+      problems: _problems,
+      ...kept
+    } = before;
     const can = {
       ...(hello.volumeEngines && { volumeEngines: hello.volumeEngines }),
       ...(hello.features && { features: hello.features }),
+      ...(hello.hostPorts && { hostPorts: hello.hostPorts }),
+      ...(hello.problems && { problems: hello.problems }),
     };
     const lost = lostOrders(opened?.(), before, hello);
     const held = lost === undefined ? {} : { schedulable: false, ordersHeld: lost.mark };

@@ -33,6 +33,8 @@ const nodeFields = {
   agentVersion: text,
   volumeEngines: { ...texts, description: 'What can keep volumes there, best first.' },
   features: { ...texts, description: 'What its agent can do beyond the first release.' },
+  hostPorts: optional({ ...texts, description: 'Host ports that workloads may name there; absent: all.' }),
+  problems: { ...texts, description: 'What its agent could not set up.' },
   lastSeenAt: nullable(time),
 } as const;
 

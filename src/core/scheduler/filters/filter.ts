@@ -21,6 +21,7 @@ export type FilterName =
   | 'capacity'
   | 'platform'
   | 'agent-features'
+  | 'host-port-allowed'
   | 'host-port'
   | 'excluded'
   | 'quota';

@@ -322,6 +322,24 @@ const TABLE: Readonly<Record<FilterName, readonly Case[]>> = {
       refused: { code: 'agent_too_old', says: ['would run the workload without them', 'upgrade the agent'] },
     },
   ],
+  'host-port-allowed': [
+    { it: 'takes any port where the agent has no list', request: { hostPorts: [22] } },
+    {
+      it: 'takes what is on the list',
+      node: { hostPorts: ['443', '8000-8999'] },
+      request: { hostPorts: [443, 8080] },
+    },
+    {
+      it: 'takes a workload without a fixed port where none is allowed',
+      node: { hostPorts: [] },
+    },
+    {
+      it: 'refuses others and names both',
+      node: { hostPorts: ['443', '8000-8999'] },
+      request: { hostPorts: [22, 443, 9000] },
+      refused: { code: 'host_port_not_allowed', says: ['needs host port 22, 9000', 'allows 443, 8000-8999'] },
+    },
+  ],
   'host-port': [
     {
       it: 'takes a free port',
@@ -414,6 +432,7 @@ describe('filters', () => {
       'capacity',
       'platform',
       'agent-features',
+      'host-port-allowed',
       'host-port',
       'excluded',
       'quota',

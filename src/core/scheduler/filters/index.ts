@@ -10,6 +10,7 @@ import { country } from './country.ts';
 import { excluded } from './excluded.ts';
 import type { ClusterFacts, Filter, Reason } from './filter.ts';
 import { hostPort } from './host-port.ts';
+import { hostPortAllowed } from './host-port-allowed.ts';
 import { namedNode } from './named-node.ts';
 import { platform } from './platform.ts';
 import { quota } from './quota.ts';
@@ -35,6 +36,7 @@ export const FILTERS: readonly Filter[] = [
   capacity,
   platform,
   agentFeatures,
+  hostPortAllowed,
   hostPort,
   excluded,
   quota,

@@ -1,5 +1,6 @@
 import { useMemo } from 'react';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { portRangesText } from '../../../core/model/port-ranges.ts';
 import { Badge } from '../../components/badge.tsx';
 import type { Column } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
@@ -169,7 +170,7 @@ function Events({ name }: { readonly name: string }) {
 }
 
 function Summary({ node }: { readonly node: Node }) {
-  const { capacity, requested, labels, engine, platform, agentVersion, lastSeenAt, claims } = node;
+  const { capacity, requested, labels, engine, platform, agentVersion, lastSeenAt, claims, hostPorts } = node;
   return (
     <div className="grid gap-5 lg:grid-cols-2">
       <Panel title="Capacity" note="What the instances placed here request">
@@ -194,6 +195,8 @@ function Summary({ node }: { readonly node: Node }) {
             ['Engine', `${engine.kind} ${engine.version}`],
             ['Platform', platform],
             ['Agent', agentVersion],
+            ['Host ports', hostPorts && portRangesText(hostPorts)],
+            ['Problems', node.problems?.join('; ') || undefined],
             ['Last seen', <TimeAgo key="seen" time={lastSeenAt} />],
             ['Labels', <Labels key="labels" labels={labels} />],
             ['Claims', claims.length > 1 ? `${claims.length} tenants: a hand-over is under way` : undefined],
