@@ -8,6 +8,8 @@ import { createVolume, type VolumeAgent, volumeAgent, VOLUMES, volumeOnce } from
 
 /** Every 20 ms something, whether or not what came before was answered: who waits would measure too little. */
 const EVERY_MS = 20;
+/** Written in turn: nobody writes the same record again before the last write was answered. */
+const RECORDS = 20;
 const LEASE_ASKED_MS = 1_000;
 const HEARTBEAT_MS = 5_000;
 
@@ -71,11 +73,13 @@ export class Bystander {
       node.beatEvery(HEARTBEAT_MS);
     }
     await volumeOnce(call, volume, ({ phase }) => phase === 'Ready');
-    await call('POST', '/api/v1/deployments', {
-      name: 'web',
-      image: 'localhost:5000/shop/web:1.0.0',
-      nodeId: 'shop-1',
-    });
+    const deployed = (_: unknown, at: number) =>
+      call('POST', '/api/v1/deployments', {
+        name: `web-${at}`,
+        image: 'localhost:5000/shop/web:1.0.0',
+        nodeId: 'shop-1',
+      });
+    await Promise.all(Array.from({ length: RECORDS }, deployed));
     const { repeat } = await one.lease(one.report());
     if (repeat === undefined) throw new Error('leases are not repeated anywhere');
     return new Bystander(call, [one, two], volume, repeat);
@@ -99,15 +103,16 @@ export class Bystander {
   }
 
   #next(turn: number): Promise<{ readonly status: number; readonly body: unknown }> {
+    const at = Math.floor(turn / 5) % RECORDS;
     switch (turn % 5) {
       case 0:
         return this.#call('GET', '/api/v1/deployments');
       case 1:
-        return this.#call('PUT', '/api/v1/secrets/resources/web', { values: { turn: String(turn) } });
+        return this.#call('PUT', `/api/v1/secrets/resources/web-${at}`, { values: { turn: String(turn) } });
       case 2:
         return this.#call('GET', '/api/v1/events?limit=20');
       case 3:
-        return this.#call('PUT', '/api/v1/deployments/web', { labels: { turn: String(turn) } });
+        return this.#call('PUT', `/api/v1/deployments/web-${at}`, { labels: { turn: String(turn) } });
       default:
         return this.#call('GET', `${VOLUMES}/${this.#volume}`);
     }
