@@ -208,7 +208,7 @@ export const recordCodes = entries({
     field: 'computed',
     title: 'The tenant has as much stored as it may.',
     cause:
-      'Records of a tenant take memory and disk that it shares with others, so there is a limit of number and bytes for every kind: the quota of the tenant, or the default of the platform. `received` counts what is stored and what the request adds, `field` names the limit. Deletions and updates that shrink are always accepted. `GET /api/v1/tenants/{tenant}` and `berth tenant quota` show what is used.',
+      'Records of a tenant take memory and disk that it shares with others, so there is a limit of number and bytes for every kind: the quota of the tenant, or the default of the platform. `received` counts what is stored and what the request adds, `field` names the limit. Deletions and updates that shrink are always accepted. `GET /api/v1/tenants/{tenant}` and `berth tenant quota <slug> -o json` show what is used.',
     accepted:
       'a request that fits; delete what is not needed, or let a platform administrator raise the quota',
     failing: 'POST /api/v1/deployments      with as many deployments as the quota allows',
