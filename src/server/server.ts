@@ -290,6 +290,12 @@ export async function startServer({
   );
   metrics.gauge('berth_audit_bytes', 'Bytes of those lines.', () => controllers.auditSize().bytes);
   metrics.gauge('berth_agent_sessions', 'Agents connected to this process.', () => dispatch.sessions);
+  metrics.gauge('berth_node_streams', 'Streams that agents serve for this process.', () => dispatch.streams);
+  metrics.gauge(
+    'berth_node_streams_refused',
+    'Streams refused because a budget of their node was used up.',
+    () => dispatch.streamsRefused,
+  );
   const sessions = {
     ...config.sessions,
     secure: config.tls !== undefined || config.baseUrl?.startsWith('https:') === true,

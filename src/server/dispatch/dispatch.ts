@@ -29,7 +29,7 @@ import { Resolver } from './resolve.ts';
 import type { AgentSession } from './session.ts';
 import { SessionDirectory } from './session-directory.ts';
 import { Sessions } from './sessions.ts';
-import type { AgentStream } from './streams.ts';
+import { type AgentStream, TOO_MANY_STREAMS } from './streams.ts';
 import { VolumeReports } from './volume-reports.ts';
 import { NO_VOLUME_SIGNS, type VolumeSigns } from './volume-signs.ts';
 
@@ -103,6 +103,8 @@ export class Dispatch {
   readonly #jobLogs: JobLogs;
   readonly #others: OtherControlPlanes | undefined;
   readonly #relay: Relay;
+  /** For a budget of their node that was used up. */
+  streamsRefused = 0;
 
   constructor(options: DispatchOptions) {
     const { store, journal, log, credentials, others } = options;
@@ -270,7 +272,9 @@ export class Dispatch {
 
   /** Undefined: the agent is not connected to this very process. */
   streamHere(tenantId: TenantId, node: string, operation: StreamOperation): AgentStream | undefined {
-    return this.#sessions.of(tenantId, node)?.stream(operation);
+    const stream = this.#sessions.of(tenantId, node)?.stream(operation);
+    if (stream?.end?.error?.reason === TOO_MANY_STREAMS) this.streamsRefused += 1;
+    return stream;
   }
 
   /** What an agent that is connected here measured last, by instance. */
@@ -298,6 +302,11 @@ export class Dispatch {
     return nodes
       .flatMap((node) => [...this.usage(tenantId, node).values()])
       .map(({ atMs, ...usage }) => ({ ...usage, ageMs: nowMs - atMs }));
+  }
+
+  /** Streams that agents serve for this process. */
+  get streams(): number {
+    return this.#sessions.streams;
   }
 
   get sessions(): number {

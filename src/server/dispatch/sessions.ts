@@ -113,6 +113,12 @@ export class Sessions {
     return this.#byNode.size;
   }
 
+  get streams(): number {
+    let open = 0;
+    for (const { streams } of this.#byNode.values()) open += streams.size;
+    return open;
+  }
+
   of(tenantId: TenantId, node: string): AgentSession | undefined {
     return this.#byNode.get(nodeKey(tenantId, node));
   }

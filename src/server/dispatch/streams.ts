@@ -20,6 +20,9 @@ const MAX_QUEUED_BYTES = 4 * WINDOW_BYTES;
 /** What a piece takes beside its bytes, so that very many small ones are not free. */
 const PIECE_BYTES = 16;
 
+/** The word for a budget that is used up, here and at the agent. */
+export const TOO_MANY_STREAMS = 'too_many_streams';
+
 export type StreamItem = Omit<StreamData, 'type' | 'streamId'>;
 
 export function sizeOf({ text, base64, value }: StreamItem): number {
@@ -140,13 +143,17 @@ export class AgentStreams {
     };
     const stream = new AgentStream(id, send, forget, windowBytes);
     if (this.openFor(purpose) >= streams) {
-      stream.finish(failed('too_many_streams', budgetUsedUp(purpose, streams)));
+      stream.finish(failed(TOO_MANY_STREAMS, budgetUsedUp(purpose, streams)));
       return stream;
     }
     this.#open.set(id, stream);
     this.#add(purpose, 1);
     stream.begin(operation);
     return stream;
+  }
+
+  get size(): number {
+    return this.#open.size;
   }
 
   openFor(purpose: StreamPurpose): number {

@@ -30,6 +30,7 @@ interface Open {
 /** Idle connections are looked for this often at most. */
 const SWEEP_MS = 250;
 const RETRY_SECONDS = 5;
+const FEWEST_NEWCOMERS = 4;
 /** Answered however few descriptors are left. */
 const ALWAYS: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
 
@@ -142,7 +143,7 @@ export class Connections {
       this.#log.warn({ used, limit, reserved }, 'descriptors are scarce: only health and agents get in');
       this.#warned = true;
     }
-    if (this.#newcomers.size <= this.descriptors.reserved / 2) return;
+    if (this.#newcomers.size <= Math.max(FEWEST_NEWCOMERS, this.descriptors.reserved / 2)) return;
     const [oldest] = this.#newcomers;
     if (oldest === undefined) return;
     this.#newcomers.delete(oldest);

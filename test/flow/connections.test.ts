@@ -1,0 +1,80 @@
+import { once } from 'node:events';
+import { createServer as plainServer, get, type IncomingMessage, type Server } from 'node:http';
+import { createServer as tlsServer, get as getOverTls } from 'node:https';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import pino from 'pino';
+import { describe, expect, it } from 'vitest';
+import { selfSigned } from '../support/certificates.ts';
+import { type ConnectionLimits, Connections } from '../../src/server/api/limits/connections.ts';
+
+const { cert, key } = selfSigned(['DNS:localhost']);
+const LIMITS: ConnectionLimits = { perAddress: 2, isExempt: () => false, reserved: 8 };
+
+/** Answers with the status of the refusal, or 200. */
+async function listening(limits: ConnectionLimits, tls: boolean) {
+  const connections = new Connections(limits, pino({ level: 'silent' }));
+  const server: Server = tls ? (tlsServer({ cert, key }) as unknown as Server) : plainServer();
+  connections.follow(server);
+  server.on('request', ({ socket, url }: IncomingMessage, response) => {
+    const refusal = connections.refusal(socket, url ?? '');
+    response.writeHead(refusal === undefined ? 200 : (refusal.status ?? 429), { connection: 'close' });
+    response.end();
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  const held: Socket[] = [];
+  return {
+    connections,
+    silent: async () => {
+      const socket = connect(port, '127.0.0.1');
+      held.push(socket);
+      await once(socket, 'connect');
+      return socket;
+    },
+    status: async (path: string) => {
+      const options = { agent: false, rejectUnauthorized: false } as const;
+      const [response] = (await once(
+        tls
+          ? getOverTls(`https://127.0.0.1:${port}${path}`, options)
+          : get(`http://127.0.0.1:${port}${path}`, options),
+        'response',
+      )) as [IncomingMessage];
+      response.resume();
+      await once(response, 'close');
+      return response.statusCode;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const socket of held) socket.destroy();
+      connections.close();
+      server.closeAllConnections();
+      await once(server.close(), 'close');
+    },
+  };
+}
+
+describe.each([false, true])('connections, with TLS: %s', (tls) => {
+  it('of one address are limited, but for health', async () => {
+    await using server = await listening(LIMITS, tls);
+    expect(await server.status('/api')).toBe(200);
+    const first = await server.silent();
+    await server.silent();
+    expect([await server.status('/api'), await server.status('/healthz')]).toEqual([429, 200]);
+    first.destroy();
+    await expect.poll(() => server.connections.count).toBe(1);
+    expect(await server.status('/api')).toBe(200);
+    await expect.poll(() => server.connections.count).toBe(1);
+  });
+
+  it('of a listed address are not limited', async () => {
+    await using server = await listening({ ...LIMITS, isExempt: () => true }, tls);
+    for (let count = 0; count < 4; count += 1) await server.silent();
+    expect(await server.status('/api')).toBe(200);
+  });
+
+  it('leave the reserve of descriptors to health', async () => {
+    await using server = await listening({ ...LIMITS, descriptors: 16 }, tls);
+    await expect.poll(() => server.connections.descriptors.scarce).toBe(true);
+    expect(await server.status('/api?x=1')).toBe(503);
+    expect(await server.status('/healthz?x=1')).toBe(200);
+  });
+});
