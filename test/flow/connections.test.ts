@@ -13,7 +13,7 @@ const LIMITS: ConnectionLimits = { perAddress: 2, isExempt: () => false, reserve
 /** Answers with the status of the refusal, or 200. */
 async function listening(limits: ConnectionLimits, tls: boolean) {
   const connections = new Connections(limits, pino({ level: 'silent' }));
-  const server: Server = tls ? (tlsServer({ cert, key }) as unknown as Server) : plainServer();
+  const server: Server = tls ? tlsServer({ cert, key }) : plainServer();
   connections.follow(server);
   server.on('request', ({ socket, url }: IncomingMessage, response) => {
     const refusal = connections.refusal(socket, url ?? '');
