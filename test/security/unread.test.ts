@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { attack } from '../support/attack.ts';
 import { eventually } from '../support/node-flow.ts';
 import { joinId } from '../../src/server/store/keys.ts';
@@ -59,7 +59,14 @@ async function fill(): Promise<void> {
 beforeAll(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'berth-unread-'));
   await fill();
-  plane = await spawnControlPlane({ dataDir, config: { 'limits.sendTimeout': '2s' } });
+  plane = await spawnControlPlane({
+    dataDir,
+    config: { 'limits.sendTimeout': '3s', 'limits.unreadBytesPerToken': 4 * MIB },
+  });
+});
+const opened = new Set<Socket>();
+afterEach(() => {
+  for (const socket of opened) socket.destroy();
 });
 afterAll(async () => {
   await plane.stop();
@@ -72,15 +79,15 @@ function residentMib(): number {
 }
 
 /** Asks for a list and reads nothing of the answer. */
-function unread(token: string): Socket {
+function unread(token: string): void {
   const { hostname, port } = new URL(plane.url);
   const socket = connect(Number(port), hostname);
+  opened.add(socket);
   socket.on('error', () => undefined);
   socket.pause();
   socket.write(
     `GET /api/v1/deployments?limit=1000 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`,
   );
-  return socket;
 }
 
 const list = (token: string, path = '/api/v1/deployments?limit=1000') =>
@@ -88,7 +95,7 @@ const list = (token: string, path = '/api/v1/deployments?limit=1000') =>
 
 attack('viewer', 'long answers over connections that are never read', async () => {
   const before = residentMib();
-  const sockets = Array.from({ length: CONNECTIONS }, () => unread(viewer));
+  for (let count = 0; count < CONNECTIONS; count += 1) unread(viewer);
   const refused = await eventually(
     () => list(viewer),
     ({ status }) => status === 429,
@@ -107,7 +114,6 @@ attack('viewer', 'long answers over connections that are never read', async () =
     () => list(viewer),
     ({ status }) => status === 200,
   );
-  for (const socket of sockets) socket.destroy();
 });
 
 attack('viewer', 'a list that is larger than an answer may be', async () => {
