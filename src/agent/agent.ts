@@ -39,6 +39,8 @@ export interface AgentOptions {
   readonly onFirstWelcome: (facts: NodeFacts) => void;
   readonly onServers: (servers: readonly string[]) => void;
   readonly onAnchors: (anchors: readonly string[]) => void;
+  readonly onCredential: (token: string, previous: string) => Promise<void>;
+  readonly onRefused: () => Promise<string | undefined>;
 }
 
 /** Joins the parts: the session's messages go to loop and streams, what they see goes through the reporter back. */
@@ -67,6 +69,8 @@ export class Agent {
       facts: () => this.#readFacts(),
       onServers: options.onServers,
       onAnchors: options.onAnchors,
+      onCredential: options.onCredential,
+      onRefused: options.onRefused,
       handlers: {
         onWelcome: (welcome) => this.#begin(welcome),
         onMessage: (message) => this.#take(message),
@@ -122,6 +126,7 @@ export class Agent {
         () => this.#session.server,
         (path) => relayProof(key, path, this.#session.epoch ?? 0, identity.nodeName),
         this.#session.pins,
+        () => this.#session.token,
       ),
       leaseHost: () => new URL(this.#session.server).hostname.replace(/^\[|\]$/g, ''),
       bindSource: async (path) => {

@@ -5,7 +5,7 @@ import { dialer, WrongCertificateError } from './dial.ts';
 import { fields, nonEmpty } from './engine/fields.ts';
 import { type Identity, publicKeyText } from './identity.ts';
 import { messageOf } from './log.ts';
-import { Pins } from './pins.ts';
+import type { Pins } from './pins.ts';
 import type { NodeFacts } from './node-facts.ts';
 import { retryAfterMs } from './retry-after.ts';
 
@@ -18,7 +18,7 @@ const LONGEST_WAIT_MS = 30_000;
 export interface Enrolment {
   /** Tried one after the other. */
   readonly servers: readonly [string, ...(readonly string[])];
-  readonly caDigest: string | undefined;
+  readonly pins: Pins;
   readonly joinToken: string;
   readonly nodeName: string;
   readonly key: KeyObject;
@@ -60,7 +60,8 @@ function accepted(enrolment: Enrolment, server: string, answer: Answer): Enrolle
   const nodeToken = nonEmpty(fields(answer.body)['nodeToken']);
   if (nodeToken === undefined)
     return { ok: false, problem: 'the control plane answered without a node token' };
-  const { nodeName, caDigest } = enrolment;
+  const { nodeName, pins } = enrolment;
+  const { caDigest } = pins;
   const pin = caDigest === undefined ? {} : { caDigest };
   const others = enrolment.servers.filter((one) => one !== server);
   const more = others.length === 0 ? {} : { moreServers: others };
@@ -82,7 +83,7 @@ function refusal({ status, body }: Answer): string {
 }
 
 async function register(
-  { caDigest, joinToken, nodeName, key, facts }: Enrolment,
+  { pins, joinToken, nodeName, key, facts }: Enrolment,
   server: string,
 ): Promise<Answer> {
   const url = new URL(`${server}/api/v1/nodes`);
@@ -99,7 +100,7 @@ async function register(
         'Content-Length': Buffer.byteLength(body),
         Connection: 'close',
       },
-      createConnection: dialer(url, new Pins(caDigest)) as never,
+      createConnection: dialer(url, pins) as never,
       signal: AbortSignal.timeout(REQUEST_DEADLINE_MS),
     });
     outgoing.once('response', resolve);

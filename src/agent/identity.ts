@@ -16,6 +16,8 @@ export interface Identity {
   readonly learnedServers?: readonly string[];
   readonly nodeName: string;
   readonly nodeToken: string;
+  /** Before the last renewal: for a control plane whose store was put back to before it. */
+  readonly previousToken?: string;
   readonly caDigest?: string;
   /** Told by a control plane that was proven: public keys by which it is known from then on. */
   readonly anchors?: readonly string[];
@@ -60,6 +62,7 @@ export async function readIdentity(dataDir: string): Promise<Identity | undefine
   const moreServers = texts(stored['moreServers']);
   const learnedServers = texts(stored['learnedServers']);
   const anchors = texts(stored['anchors']);
+  const previousToken = nonEmpty(stored['previousToken']);
   return {
     server,
     nodeName,
@@ -68,6 +71,7 @@ export async function readIdentity(dataDir: string): Promise<Identity | undefine
     ...(moreServers.length === 0 ? {} : { moreServers }),
     ...(learnedServers.length === 0 ? {} : { learnedServers }),
     ...(anchors.length === 0 ? {} : { anchors }),
+    ...(previousToken === undefined ? {} : { previousToken }),
   };
 }
 

@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { flushCompileCache } from 'node:module';
@@ -22,6 +23,7 @@ import {
 } from './identity.ts';
 import { type Log, makeLog, messageOf } from './log.ts';
 import { nodeFacts, readyLine } from './node-facts.ts';
+import { Pins } from './pins.ts';
 import { recall, remember } from './remembered.ts';
 import { detectVolumeEngines } from './volumes/detect.ts';
 
@@ -82,7 +84,12 @@ async function runAgent(config: AgentConfig): Promise<number> {
       setTimeout(() => process.exit(0), SHUTDOWN_MS).unref();
     });
   }
-  const keep = keeper(config.dataDir, identity, log);
+  const keep = keeper(config.dataDir, identity);
+  const tryToKeep = (changes: Partial<Identity>): void => {
+    keep(changes).catch((error: unknown) =>
+      log.warn('what the control plane told could not be kept', { reason: messageOf(error) }),
+    );
+  };
   const volumeEngines = await detectVolumeEngines(log, config.volumeEngine);
   const agent = new Agent({
     ...found,
@@ -97,8 +104,10 @@ async function runAgent(config: AgentConfig): Promise<number> {
     egress: new Egress(config.metadataAllowed, log),
     version: version(),
     log,
-    onServers: (learnedServers) => keep({ learnedServers }),
-    onAnchors: (anchors) => keep({ anchors }),
+    onServers: (learnedServers) => tryToKeep({ learnedServers }),
+    onAnchors: (anchors) => tryToKeep({ anchors }),
+    onCredential: (nodeToken, previousToken) => keep({ nodeToken, previousToken }),
+    onRefused: rejoiner(config, identity, found, key, keep, log),
     onFirstWelcome: (facts) => {
       // A compiled program needs no compiler in memory: some 25 MiB. Written now, since a killed process writes nothing.
       flushCompileCache();
@@ -114,17 +123,48 @@ async function runAgent(config: AgentConfig): Promise<number> {
 }
 
 /** What a control plane told is kept for the next start: one write after the other. */
-function keeper(dataDir: string, known: Identity, log: Log): (changes: Partial<Identity>) => void {
+function keeper(dataDir: string, known: Identity): (changes: Partial<Identity>) => Promise<void> {
   let identity = known;
-  let written = Promise.resolve();
+  let before = Promise.resolve();
   return (changes) => {
     identity = { ...identity, ...changes };
     const next = identity;
-    written = written
-      .then(() => writeIdentity(dataDir, next))
-      .catch((error: unknown) =>
-        log.warn('what the control plane told could not be kept', { reason: messageOf(error) }),
-      );
+    const written = before.then(() => writeIdentity(dataDir, next));
+    before = written.catch(() => undefined);
+    return written;
+  };
+}
+
+/** A join token that is not needed is left alone; when the stored credential has ended it is used, once, with the same key. */
+function rejoiner(
+  config: AgentConfig,
+  identity: Identity,
+  found: Found,
+  key: KeyObject,
+  keep: (changes: Partial<Identity>) => Promise<void>,
+  log: Log,
+): () => Promise<string | undefined> {
+  let source = config.join;
+  return async () => {
+    if (source === undefined) return undefined;
+    const token = await joinToken(source);
+    source = undefined;
+    const enrolled = await enrol({
+      servers: [identity.server, ...(identity.moreServers ?? [])],
+      pins: new Pins(identity.caDigest, identity.anchors),
+      joinToken: token,
+      nodeName: identity.nodeName,
+      key,
+      facts: nodeFacts(found.info, config.labels, version()),
+    });
+    if (!enrolled.ok) {
+      log.warn('could not join again', { reason: enrolled.problem });
+      return undefined;
+    }
+    const { nodeToken } = enrolled.identity;
+    await keep({ nodeToken });
+    log.info('joined again with the same key', { node: identity.nodeName });
+    return nodeToken;
   };
 }
 
@@ -141,7 +181,9 @@ async function storedIdentity(config: AgentConfig, log: Log): Promise<Identity |
     );
   }
   if (config.join !== undefined)
-    log.info('already registered; the join token is not used', { node: stored.nodeName });
+    log.info('already registered; the join token is used only if the credential has ended', {
+      node: stored.nodeName,
+    });
   if (moved) log.info('the control plane has another address than at the last start', { server });
   const caDigest = config.caDigest ?? stored.caDigest;
   return {
@@ -156,18 +198,14 @@ async function storedIdentity(config: AgentConfig, log: Log): Promise<Identity |
   };
 }
 
-async function join(
-  config: AgentConfig,
-  found: Found,
-  key: Awaited<ReturnType<typeof readOrMakeKey>>,
-): Promise<Identity> {
+async function join(config: AgentConfig, found: Found, key: KeyObject): Promise<Identity> {
   const [server, ...moreServers] = config.servers;
   if (server === undefined || config.join === undefined) {
     throw new Refusal('not registered yet: --server and a join token are needed; see berth agent --help');
   }
   const enrolled = await enrol({
     servers: [server, ...moreServers],
-    caDigest: config.caDigest,
+    pins: new Pins(config.caDigest),
     joinToken: await joinToken(config.join),
     nodeName: config.name,
     key,

@@ -1,4 +1,4 @@
-import { ANCHORS_FEATURE, RELAY_PROOF_FEATURE } from '../core/contract/agent-protocol.ts';
+import { ANCHORS_FEATURE, CREDENTIAL_FEATURE, RELAY_PROOF_FEATURE } from '../core/contract/agent-protocol.ts';
 import { CONFINEMENT_FEATURE } from '../core/model/confinement.ts';
 import { formatBytes } from '../core/model/quantity.ts';
 import { LABEL_DOMAIN } from '../core/model/labels.ts';
@@ -19,7 +19,12 @@ export interface NodeFacts {
 }
 
 /** What control planes may ask of this agent and not of an older one. */
-export const AGENT_FEATURES: readonly string[] = [CONFINEMENT_FEATURE, RELAY_PROOF_FEATURE, ANCHORS_FEATURE];
+export const AGENT_FEATURES: readonly string[] = [
+  CONFINEMENT_FEATURE,
+  RELAY_PROOF_FEATURE,
+  ANCHORS_FEATURE,
+  CREDENTIAL_FEATURE,
+];
 
 export function nodeFacts(
   info: EngineInfo,

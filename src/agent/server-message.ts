@@ -36,6 +36,7 @@ const SHAPES: { readonly [K in ServerMessage['type']]: (message: Fields) => bool
     (m['usageMs'] === undefined || isCount(m['usageMs'])) &&
     (m['servers'] === undefined || isListOf(m['servers'], isText)) &&
     (m['anchors'] === undefined || isListOf(m['anchors'], isText)),
+  credential: (m) => isText(m['token']) && isCount(m['number']),
   anchors: (m) => isListOf(m['anchors'], isText),
   assignment: (m) =>
     isCount(m['epoch']) &&

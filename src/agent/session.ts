@@ -7,6 +7,7 @@ import {
   type Assignment,
   type Cancel,
   type Challenge,
+  type Credential,
   type Credit,
   type Farewell,
   type Lease,
@@ -58,6 +59,10 @@ export interface SessionOptions {
   readonly random?: () => number;
   /** The control plane told of other addresses than those that were known. */
   readonly onServers?: (servers: readonly string[]) => void;
+  /** It gave a new token: kept when this resolves. Absent: the agent takes none. */
+  readonly onCredential?: (token: string, previous: string) => Promise<void>;
+  /** The token is refused: another one, if there is a way to it. */
+  readonly onRefused?: () => Promise<string | undefined>;
   /** It told of other keys by which it is known. */
   readonly onAnchors?: (anchors: readonly string[]) => void;
 }
@@ -69,6 +74,7 @@ interface Ending {
   /** It answers, and has given this agent its turn: nothing has failed, and a longer pause would only miss the turn. */
   readonly queued?: boolean;
   readonly farewell?: Farewell;
+  readonly unauthenticated?: boolean;
 }
 
 /** One connection at a time, dialled again for ever until the control plane says farewell or `run` is aborted. */
@@ -76,6 +82,10 @@ export class Session {
   readonly #options: SessionOptions;
   readonly #addresses: Addresses;
   readonly pins: Pins;
+  #token: string;
+  /** Tried when the other is refused. */
+  #otherToken: string | undefined;
+  #swaps = 0;
   #socket: WebSocket | undefined;
   #welcome: Welcome | undefined;
   /** In memory: an agent that is started anew takes the control plane at its word. */
@@ -85,6 +95,8 @@ export class Session {
     this.#options = options;
     this.#addresses = new Addresses(options.identity, options.random);
     this.pins = new Pins(options.identity.caDigest, options.identity.anchors);
+    this.#token = options.identity.nodeToken;
+    this.#otherToken = options.identity.previousToken;
   }
 
   /** Of the live session. */
@@ -95,6 +107,11 @@ export class Session {
   /** Of the control plane that is dialled now. */
   get server(): string {
     return this.#addresses.current;
+  }
+
+  /** The newest one that is on disk. */
+  get token(): string {
+    return this.#token;
   }
 
   get bufferedBytes(): number {
@@ -117,6 +134,7 @@ export class Session {
       const ending = await this.#connect(signal);
       if (signal.aborted) return undefined;
       if (ending.farewell?.retry === false) return ending.farewell;
+      if (ending.unauthenticated === true) await this.#refused();
       if (ending.queued !== true) {
         failures = performance.now() - begun >= GOOD_SESSION_MS ? 1 : failures + 1;
         this.#addresses.moveOn();
@@ -132,10 +150,10 @@ export class Session {
   }
 
   async #connect(signal: AbortSignal): Promise<Ending> {
-    const { identity, handlers } = this.#options;
+    const { handlers } = this.#options;
     const address = new URL(`${this.#addresses.current}/agent/v1/session`);
     const socket = new WebSocket(address.href.replace(/^http/, 'ws'), {
-      headers: { Authorization: `Bearer ${identity.nodeToken}` },
+      headers: { Authorization: `Bearer ${this.#token}` },
       createConnection: dialer(address, this.pins) as never,
       handshakeTimeout: HANDSHAKE_DEADLINE_MS,
       maxPayload: MAX_FRAME_BYTES,
@@ -200,6 +218,10 @@ export class Session {
       if (this.#addresses.learn(message.servers ?? [])) this.#options.onServers?.(this.#addresses.learned);
       this.#learn(message.anchors ?? []);
       handlers.onWelcome(message);
+    } else if (message.type === 'credential') {
+      this.#renew(message).catch((error: unknown) =>
+        log.warn('the new credential could not be kept; the old one stays', { reason: messageOf(error) }),
+      );
     } else if (message.type === 'anchors') {
       if (this.#welcome !== undefined) this.#learn(message.anchors);
     } else if (this.#welcome !== undefined && !isStale(message, this.#welcome.epoch)) {
@@ -208,6 +230,28 @@ export class Session {
     } else {
       log.warn('a message of another session was passed over', { type: message.type });
     }
+  }
+
+  /** Said only when it is on disk: the old one is worth nothing from then on. */
+  async #renew({ token, number }: Credential): Promise<void> {
+    const { onCredential } = this.#options;
+    if (onCredential === undefined || this.#welcome === undefined) return;
+    await onCredential(token, this.#token);
+    [this.#otherToken, this.#token] = [this.#token, token];
+    this.send({ type: 'credential-kept', number });
+  }
+
+  /** The store may have been put back to before the last renewal; or a person brought a join token. */
+  async #refused(): Promise<void> {
+    if (this.#otherToken !== undefined) {
+      [this.#token, this.#otherToken] = [this.#otherToken, this.#token];
+      this.#swaps += 1;
+      if (this.#swaps % 2 === 1) return;
+    }
+    const joined = await this.#options.onRefused?.();
+    if (joined === undefined) return;
+    this.#token = joined;
+    this.#otherToken = undefined;
   }
 
   #learn(anchors: readonly string[]): void {
@@ -247,6 +291,7 @@ async function refusal(response: IncomingMessage): Promise<Ending> {
   const record = fields(await readJson(response).catch(() => undefined));
   const words = [nonEmpty(record['code']), nonEmpty(record['why'])].filter((word) => word !== undefined);
   const reason = [`the control plane answered ${status}`, ...words].join(': ');
+  if (status === 401) return { reason, unauthenticated: true };
   return { reason, ...(retryMs === undefined ? {} : { retryMs, queued: status === 429 }) };
 }
 

@@ -354,6 +354,14 @@ export const CONFIG_KEYS = [
     description: 'New agent sessions per second; more are told to come back later.',
   },
   {
+    path: 'agents.credentialLifetime',
+    type: 'duration',
+    default: '2160h',
+    minimum: 1000,
+    description:
+      'How long the token of a node is good for; renewed in its session when a third is over. A node that is away for longer has to join again.',
+  },
+  {
     path: 'events.keepDays',
     type: 'number',
     default: 7,

@@ -300,6 +300,7 @@ export interface Config {
   readonly containerDefaults: ContainerDefaults;
   readonly rateLimit: { readonly perSecond: number; readonly burst: number };
   readonly sessionsPerSecond: number;
+  readonly credentialMs: number;
   readonly events: { readonly keepDays: number; readonly keepCount: number };
   readonly audit: { readonly keepDays: number; readonly dir: string };
   readonly regions: readonly Region[];
@@ -507,6 +508,7 @@ export function loadConfig(args: readonly string[], environment: NodeJS.ProcessE
     containerDefaults: containerDefaults(required),
     rateLimit: { perSecond: required('rateLimit.perSecond'), burst: required('rateLimit.burst') },
     sessionsPerSecond: required('agents.sessionsPerSecond'),
+    credentialMs: required('agents.credentialLifetime'),
     events: { keepDays: required('events.keepDays'), keepCount: required('events.keepCount') },
     audit: { keepDays: required('audit.keepDays'), dir: text('audit.dir') ?? join(dataDir, 'audit') },
     regions: required('regions'),

@@ -257,6 +257,7 @@ export async function startServer({
     containerDefaults: config.containerDefaults,
     timers: config.timers,
     acceptsPerSecond: config.sessionsPerSecond,
+    credentialMs: config.credentialMs,
     ...(anchors && { anchors: () => anchors.keys }),
     baseUrl: (request) => baseUrl(request.headers),
     log,

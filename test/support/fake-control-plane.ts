@@ -252,6 +252,8 @@ export class FakeControlPlane implements AsyncDisposable {
       case 'ask':
         this.asked.push([...message.instanceIds]);
         return;
+      case 'credential-kept':
+        return;
       case 'resolve':
         this.resolves.push(message);
         if (this.secrets !== undefined) this.send(resolved(message.requestId, this.secrets));

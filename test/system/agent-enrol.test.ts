@@ -1,3 +1,4 @@
+import { Pins } from '../../src/agent/pins.ts';
 import { execFileSync } from 'node:child_process';
 import { createHash, generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -106,7 +107,7 @@ async function attempt(
   const { port } = server.address() as AddressInfo;
   const outcome = await enrol({
     servers: [`https://127.0.0.1:${port}`],
-    caDigest,
+    pins: new Pins(caDigest),
     joinToken: 'berth_join_x',
     nodeName: 'n1',
     key: generateKeyPairSync('ed25519').privateKey,

@@ -25,7 +25,7 @@ type Failure = Extract<SendOutcome, { readonly ok: false }>;
 
 /** Copies through the control plane: WebSockets of their own beside the session, so that a large copy holds up no report. */
 export class RelayLink implements CopyLink {
-  readonly #identity: Identity;
+  readonly #token: () => string;
   readonly #server: () => string;
   readonly #prove: ((path: string) => string) | undefined;
   readonly #pins: Pins;
@@ -36,8 +36,9 @@ export class RelayLink implements CopyLink {
     server: () => string = () => identity.server,
     prove?: (path: string) => string,
     pins = new Pins(identity.caDigest),
+    token: () => string = () => identity.nodeToken,
   ) {
-    this.#identity = identity;
+    this.#token = token;
     this.#server = server;
     this.#prove = prove;
     this.#pins = pins;
@@ -98,11 +99,10 @@ export class RelayLink implements CopyLink {
   }
 
   #dial(path: string, guard: StallGuard, signal: AbortSignal): WebSocket {
-    const { nodeToken } = this.#identity;
     const address = new URL(`${this.#server()}${path}`);
     const socket = new WebSocket(address.href.replace(/^http/, 'ws'), {
       headers: {
-        Authorization: `Bearer ${nodeToken}`,
+        Authorization: `Bearer ${this.#token()}`,
         ...(this.#prove && { [PROOF_HEADER]: this.#prove(`${address.pathname}${address.search}`) }),
       },
       createConnection: dialer(address, this.#pins) as never,

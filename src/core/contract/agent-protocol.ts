@@ -51,6 +51,15 @@ export interface Anchors {
   readonly anchors: readonly string[];
 }
 
+/** A token in place of the one that the agent dialled with: both count until `credential-kept`, or until it comes with this one. */
+export interface Credential {
+  readonly type: 'credential';
+  /** Counts up within a session. */
+  readonly number: number;
+  /** On the agent's disk only. */
+  readonly token: string;
+}
+
 export interface AssignedMount {
   readonly volumeId: string;
   readonly kind: 'volume' | 'bind' | 'tmpfs';
@@ -284,6 +293,7 @@ export type ServerMessage =
   | Challenge
   | Welcome
   | Anchors
+  | Credential
   | Assignment
   | Lease
   | Verdict
@@ -403,7 +413,16 @@ export interface StreamEnd {
   readonly error?: { readonly reason: string; readonly message: string };
 }
 
-export type AgentMessage = Hello | Report | Ask | Resolve | StreamData | StreamEnd;
+/** The new token is on disk: the old one may go. */
+export interface CredentialKept {
+  readonly type: 'credential-kept';
+  readonly number: number;
+}
+
+export type AgentMessage = Hello | Report | Ask | Resolve | StreamData | StreamEnd | CredentialKept;
+
+/** The word in `features` of an agent that takes a new token in a session. */
+export const CREDENTIAL_FEATURE = 'credential_renewal';
 
 /** The word in `features` of an agent that signs what it asks of relays; nothing else is taken from its node then. */
 export const RELAY_PROOF_FEATURE = 'relay_proof';

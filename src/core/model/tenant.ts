@@ -47,6 +47,8 @@ export interface TokenRecord {
   readonly name: string;
   /** HMAC-SHA-256 of the secret part, hex. The token itself is shown once and kept nowhere. */
   readonly hash: string;
+  /** Of a node token that is being renewed: of the secret that takes the place of the other once the agent has it. */
+  readonly nextHash?: string;
   readonly createdAt: string;
   readonly createdBy: string;
   readonly expiresAt?: string;

@@ -8,6 +8,7 @@ import type { Clock } from '../clock.ts';
 import type { Stored } from '../store/collection.ts';
 import type { Store } from '../store/store.ts';
 import type { Principal } from './principal.ts';
+import { steadyMs } from './steady-time.ts';
 import { matchesHash, parseToken } from './token.ts';
 
 /** The bootstrap token may be any text, so it has an id of its own. */
@@ -59,7 +60,8 @@ export function joinTokenInvalid(): Rejection {
 
 export function usable(record: TokenRecord, clock: Clock): boolean {
   if (record.revokedAt !== undefined) return false;
-  return record.expiresAt === undefined || Date.parse(record.expiresAt) > clock.now().getTime();
+  const nowMs = record.kind === 'node' ? steadyMs(clock) : clock.now().getTime();
+  return record.expiresAt === undefined || Date.parse(record.expiresAt) > nowMs;
 }
 
 interface Candidate {
@@ -74,6 +76,20 @@ function candidateOf(store: Store, text: string): Candidate | undefined {
   if (parsed && named && parsed.id !== BOOTSTRAP_TOKEN_ID) return { stored: named, secret: parsed.secret };
   const bootstrap = store.getGlobal('tokens', BOOTSTRAP_TOKEN_ID);
   return bootstrap && { stored: bootstrap, secret: text };
+}
+
+function isSecretOf(tokenKey: Buffer, secret: string, { hash, nextHash }: TokenRecord): boolean {
+  return (
+    matchesHash(tokenKey, secret, hash) || (nextHash !== undefined && matchesHash(tokenKey, secret, nextHash))
+  );
+}
+
+/** Whoever has the secret may know that it was right once. */
+function endedNode({ kind, expiresAt, revokedAt, nodeName }: TokenRecord): Rejection | undefined {
+  if (kind !== 'node' || revokedAt !== undefined || nodeName === undefined) return undefined;
+  return unauthenticated(
+    `The credential of node ${nodeName} ended at ${expiresAt}, while the node was away. Make a join token for it (berth node token --name ${nodeName}) and start its agent with that line once, with the same data folder: key, containers and volumes stay.`,
+  );
 }
 
 const UNKNOWN = 'The token is not known, has expired or was revoked.';
@@ -95,7 +111,8 @@ export function authenticate(
   const candidate = candidateOf(store, text);
   if (candidate === undefined) return unknown();
   const { record, modRevision } = candidate.stored;
-  if (!matchesHash(tokenKey, candidate.secret, record.hash) || !usable(record, clock)) return unknown();
+  if (!isSecretOf(tokenKey, candidate.secret, record)) return unknown();
+  if (!usable(record, clock)) return endedNode(record) ?? unknown();
   proven.add(header, record.id, modRevision);
   return principalOf(record);
 }

@@ -35,7 +35,7 @@ export const tokenBody = shape({
 type Token = Answer<typeof tokenAnswer>;
 const asToken = exactly<Token>();
 
-export function tokenView({ hash: _hash, ...token }: TokenRecord): Token {
+export function tokenView({ hash: _hash, nextHash: _nextHash, ...token }: TokenRecord): Token {
   return asToken(token);
 }
 

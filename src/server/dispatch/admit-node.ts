@@ -4,6 +4,7 @@ import type { NodeRecord } from '../../core/model/node.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { type AccessDependencies, authenticate } from '../access/authenticate.ts';
+import { matchesHash, parseToken } from '../access/token.ts';
 import { joinId } from '../store/keys.ts';
 import type { Store } from '../store/store.ts';
 import { headerCount } from './upgrade-refusal.ts';
@@ -12,6 +13,8 @@ export interface AdmittedNode {
   readonly tenantId: TenantId;
   readonly tokenId: string;
   readonly node: NodeRecord;
+  /** It came with the secret that is to take the place of the other. */
+  readonly usesNext: boolean;
 }
 
 /** Whose agent dials: the holder of the token that its node's record names. */
@@ -42,7 +45,7 @@ export function admitNode(
       received: principal.role,
       why: 'Only the token of an enrolled node opens a session.',
     });
-  const nodeName = store.getGlobal('tokens', principal.tokenId)?.record.nodeName ?? '';
+  const { nodeName = '', nextHash } = store.getGlobal('tokens', principal.tokenId)?.record ?? {};
   const node = store.forTenant(principal.tenantId).get('nodes', joinId(nodeName))?.record;
   if (node === undefined || node.tokenId !== principal.tokenId) {
     return reject('unauthenticated', {
@@ -51,5 +54,7 @@ export function admitNode(
       why: 'The node of this token no longer exists.',
     });
   }
-  return { tenantId: principal.tenantId, tokenId: principal.tokenId, node };
+  const secret = parseToken(request.headers.authorization?.split(' ').at(-1) ?? '')?.secret ?? '';
+  const usesNext = nextHash !== undefined && matchesHash(access.tokenKey, secret, nextHash);
+  return { tenantId: principal.tenantId, tokenId: principal.tokenId, node, usesNext };
 }

@@ -362,6 +362,7 @@ const DECODERS: { readonly [K in AgentMessage['type']]: (source: Fields) => Agen
   resolve,
   data,
   end,
+  'credential-kept': ({ number }) => ({ type: 'credential-kept', number: integer(number) }),
 };
 
 /** Undefined: malformed, or of a type that this version does not know. */

@@ -19,6 +19,7 @@ import { JobLogs } from './job-logs.ts';
 import { KeyedRate } from './keyed-rate.ts';
 import type { LeaseDesk } from './lease-desk.ts';
 import { type Liveness, NO_LIVENESS } from './liveness.ts';
+import { NodeCredentials } from './node-credentials.ts';
 import { NetworkReports } from './networks.ts';
 import { nodeKey, PlacedInstances } from './placed-instances.ts';
 import type { OpenedStore } from './opened-store.ts';
@@ -55,6 +56,8 @@ export interface DispatchOptions {
     readonly usageMs?: number;
   };
   readonly acceptsPerSecond: number;
+  /** How long the token of a node is good for after its last renewal. */
+  readonly credentialMs: number;
   /** Keys by which agents know the control plane; absent: without TLS. */
   readonly anchors?: () => readonly string[];
   readonly baseUrl: (request: IncomingMessage) => string;
@@ -105,6 +108,7 @@ export class Dispatch {
   readonly #relay: Relay;
   /** For a budget of their node that was used up. */
   streamsRefused = 0;
+  readonly #credentials: NodeCredentials;
 
   constructor(options: DispatchOptions) {
     const { store, journal, log, credentials, others } = options;
@@ -151,6 +155,7 @@ export class Dispatch {
       {
         onOpened: (session) => {
           this.#assignments.push(session);
+          this.#credentials.opened(session);
           this.#jobLogs.opened(session);
         },
         onMessage: (session, message) => this.#onMessage(session, message),
@@ -160,6 +165,10 @@ export class Dispatch {
           this.#volumeReports.forget(session);
         },
       },
+    );
+    this.#credentials = new NodeCredentials(
+      { access: options.access, lifetimeMs: options.credentialMs, log },
+      () => this.#sessions,
     );
     this.#jobLogs = new JobLogs({
       store,
@@ -206,6 +215,9 @@ export class Dispatch {
         return;
       case 'ask':
         if (message.epoch === epoch) this.#verdict(session, message);
+        return;
+      case 'credential-kept':
+        this.#credentials.kept(session, message.number);
         return;
       case 'resolve':
         void this.#resolver.answer(session, message);
@@ -324,6 +336,7 @@ export class Dispatch {
   }
 
   close(): void {
+    this.#credentials.close();
     this.#jobLogs.close();
     this.#assignments.close();
     this.#relay.close();

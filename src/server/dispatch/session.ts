@@ -21,6 +21,7 @@ export interface SessionIdentity {
   readonly publicKey: string;
   readonly epoch: number;
   readonly remembersAnchors?: boolean;
+  readonly usesNext?: boolean;
 }
 
 /** One welcomed connection of one node. */

@@ -181,7 +181,7 @@ export class Sessions {
   async #converse(
     socket: WebSocket,
     inflow: Inflow,
-    { tenantId, tokenId, node }: AdmittedNode,
+    { tenantId, tokenId, node, usesNext }: AdmittedNode,
   ): Promise<void> {
     this.#pending.add(socket);
     socket.on('error', () => socket.terminate());
@@ -203,6 +203,7 @@ export class Sessions {
         node: node.name,
         publicKey: node.publicKey,
         epoch: record.sessionEpoch,
+        usesNext,
         remembersAnchors: record.features?.includes(ANCHORS_FEATURE) === true,
       },
       this.#options.access.clock,
@@ -368,6 +369,10 @@ export class Sessions {
         session.ping();
       }
     }
+  }
+
+  [Symbol.iterator](): IterableIterator<AgentSession> {
+    return this.#byNode.values();
   }
 
   /** The control plane is to be known by other keys, or will be. */

@@ -52,7 +52,7 @@ export const GLOBAL_OWNERS: Ownerships<keyof GlobalRecords> = {
   tenants: ASKED,
   'tenant-slugs': ASKED,
   'tenant-erasures': { owner: 'requests', unasked: { updates: ['problem'], removes: true } },
-  tokens: ASKED,
+  tokens: { owner: 'requests', unasked: { updates: ['expiresAt', 'hash', 'nextHash'] } },
   sessions: { owner: 'requests', unasked: { updates: ['lastUsedAt'], removes: true } },
   'node-names': ASKED,
   installation: { owner: 'processes' },
