@@ -62,7 +62,8 @@ async function committing({ kv, tenant }: Stage): Promise<readonly string[]> {
   const ids: string[] = [];
   kv.watch(coldKey(tenant.id as TenantId, 'events', ''), await kv.head(), {
     onBatch: ({ changes }) => {
-      for (const { key, entry } of changes) if (entry !== undefined) ids.push(idOf(key));
+      const told = changes.flatMap(({ key, entry }) => (entry === undefined ? [] : idOf(key)));
+      ids.push(...told.sort());
     },
     onLost: (reason) => {
       throw new Error(reason);

@@ -12,7 +12,6 @@ interface Documented {
 interface Judged {
   readonly segments: readonly string[];
   readonly responses: Readonly<Record<string, Documented>>;
-  readonly schemas: Map<string, ValidateFunction>;
 }
 
 export interface SeenAnswer {
@@ -30,6 +29,8 @@ const OF_THE_EDGE: ReadonlySet<string> = new Set(['route_not_found', 'method_not
  */
 class Judge {
   readonly #operations = new Map<string, Judged[]>();
+  /** By their text: most answers of the document are the same rejection. */
+  readonly #schemas = new Map<string, ValidateFunction>();
   readonly #ajv: Ajv2020;
 
   constructor() {
@@ -43,7 +44,7 @@ class Judge {
     this.#ajv.addSchema({ $id: 'berth:document', ...document });
     for (const [path, methods] of Object.entries(document.paths)) {
       for (const [method, { responses }] of Object.entries(methods)) {
-        const judged = { segments: path.split('/'), responses, schemas: new Map<string, ValidateFunction>() };
+        const judged = { segments: path.split('/'), responses };
         const known = this.#operations.get(method.toUpperCase()) ?? [];
         this.#operations.set(method.toUpperCase(), [...known, judged]);
       }
@@ -83,30 +84,18 @@ class Judge {
   }
 
   #schema(operation: Judged, status: number): ValidateFunction {
-    const key = String(status);
-    const known = operation.schemas.get(key);
+    const { schema } = operation.responses[status]?.content?.['application/json'] ?? { schema: {} };
+    const text = JSON.stringify(schema).replaceAll('"#/', '"berth:document#/');
+    const known = this.#schemas.get(text);
     if (known !== undefined) return known;
-    const { schema } = operation.responses[key]?.content?.['application/json'] ?? { schema: {} };
-    const made = this.#ajv.compile(withBase(schema) as object);
-    operation.schemas.set(key, made);
+    const made = this.#ajv.compile(JSON.parse(text) as object);
+    this.#schemas.set(text, made);
     return made;
   }
 }
 
 function parameters({ segments }: Judged): number {
   return segments.filter((part) => part.startsWith('{')).length;
-}
-
-/** References are to the document. */
-function withBase(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(withBase);
-  if (typeof schema !== 'object' || schema === null) return schema;
-  return Object.fromEntries(
-    Object.entries(schema).map(([key, value]) => [
-      key,
-      key === '$ref' ? `berth:document${String(value)}` : withBase(value),
-    ]),
-  );
 }
 
 let judge: Judge | undefined;

@@ -156,6 +156,8 @@ describe.each(['docker', 'podman'] as const)('engine on %s', (kind) => {
       status: 'created',
       oomKilled: false,
       restartCount: 0,
+      restartsItself: false,
+      binds: [],
       networks: expect.any(Array),
       ports: [],
     });

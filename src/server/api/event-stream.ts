@@ -56,7 +56,9 @@ async function pump(
   // They are kept until the reader took them: one that opens many streams and reads none is sent away.
   if (missed.size > 0 && !sink.hold(missed.size)) return;
   const onBatch = (batch: KvChangeBatch): void => {
-    for (const { key, entry } of batch.changes) if (entry) pending.push(decodeRecord(key, entry.value));
+    // Commits that share a revision come in any order there: in that of their ids, what is watched is what a reader who resumes finds.
+    const inOrder = batch.changes.toSorted((a, b) => (a.key < b.key ? -1 : 1));
+    for (const { key, entry } of inOrder) if (entry) pending.push(decodeRecord(key, entry.value));
     wake();
   };
   const onLost = (): void => {
