@@ -5,13 +5,14 @@ import { type ControlPlane, startControlPlane } from '../support/control-plane.t
 import { eventually, NodeFlow } from '../support/node-flow.ts';
 import { ObligingAgent } from '../support/obliging-agent.ts';
 import { type PushedImageRegistry, startPushedImage } from '../support/pushed-image.ts';
+import { inTier } from '../support/fault-tier.ts';
 
 /**
  * C-04: eight deployments at once for room of seven. Whatever order they come in, the store never holds more than the quota or than
  * a node has, seven get their place, and the eighth is told why. Judged at every commit, by sums made here from the records.
  */
 
-const ROUNDS = 100;
+const ROUNDS = inTier({ usual: 40, long: 100 });
 const RIVALS = 8;
 const MEBIBYTE = 2 ** 20;
 /** Seven cores in all, of which none is left over: one core for each rival but one. */

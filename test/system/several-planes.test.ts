@@ -19,7 +19,7 @@ import { agentKey } from '../support/scripted-agent.ts';
 /** Three control planes on one etcd (decisions §6): real processes, a real etcd, nodes that live by script. */
 
 /** 20 in the long tier; `BERTH_TEST_KILLS` sets another number. */
-const KILLS = Number(process.env['BERTH_TEST_KILLS'] ?? inTier({ usual: 5, long: 20 }));
+const KILLS = Number(process.env['BERTH_TEST_KILLS'] ?? inTier({ usual: 3, long: 20 }));
 /** Each takes a lease and a start; a busy machine is given more. */
 const KILL_MS = 30_000;
 const STOPS = inTier({ usual: 1, long: 5 });
