@@ -38,6 +38,8 @@ export async function startServerProcess(options: ServerOptions = {}): Promise<S
         BERTH_BOOTSTRAP_TOKEN: BENCH_TOKEN,
         BERTH_RATE_LIMIT_PER_SECOND: '1000000',
         BERTH_RATE_LIMIT_BURST: '1000000',
+        // Registries of benchmarks listen on free ports.
+        BERTH_REGISTRIES_ALLOW_PRIVATE: '127.0.0.1:*,localhost:*',
         ...environment,
       },
       stdio: ['ignore', 'pipe', 'inherit'],
