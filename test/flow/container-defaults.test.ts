@@ -4,6 +4,7 @@ import { deploy, NodeFlow, type TestTenant } from '../support/node-flow.ts';
 import type { ScriptedAgent } from '../support/scripted-agent.ts';
 
 const MI = 2 ** 20;
+const IMAGE = '127.0.0.1:1/shop/job:1.0';
 const PLATFORM = { memory: '50%', pids: 4096, cpuWeight: 100, logSize: '30M' };
 
 let plane: ControlPlane;
@@ -41,6 +42,20 @@ describe('what bounds containers by default', () => {
     expect((await read('web')).containerDefaults).toEqual(PLATFORM);
     const { memory: _own, ...others } = PLATFORM;
     expect((await read('own')).containerDefaults).toEqual(others);
+  });
+
+  it('is shown with jobs and in every answer about a tenant', async () => {
+    const limited = { name: 'limited', image: IMAGE, resources: { limits: { memory: '64Mi' } } };
+    const { memory: _own, ...others } = PLATFORM;
+    const job = await shop.call('POST', '/api/v1/jobs?dryRun=true', { ...limited, containerDefaults: {} });
+    expect([job.status, job.body.containerDefaults]).toEqual([200, others]);
+    await shop.call('POST', '/api/v1/jobs', { name: 'later', image: IMAGE, schedule: '0 3 1 1 *' });
+    expect((await shop.call('GET', '/api/v1/jobs/later')).body.containerDefaults).toEqual(PLATFORM);
+    const asked = { set: {}, effective: PLATFORM };
+    const made = await plane.admin('POST', '/api/v1/tenants', { slug: 'other', name: 'Other' });
+    const limits = await plane.admin('PUT', '/api/v1/tenants/other/quota', { containers: 3 });
+    const gone = await plane.admin('DELETE', '/api/v1/tenants/other');
+    for (const { body } of [made, limits, gone]) expect(body.containerDefaults).toEqual(asked);
   });
 
   it('is the tenant’s where it has its own: told to agents, with no new spec and no new container', async () => {

@@ -174,6 +174,11 @@ const ROWS: Readonly<Record<string, Row>> = {
   'tenant list': { valid: [], wrong: format() },
   'tenant create': { valid: ['acme'], wrong: [['Not A Slug'], 'tenant_name_invalid', 1] },
   'tenant delete': { valid: ['nobody', '-y'], missing: 'tenant_not_found' },
+  'tenant defaults': {
+    valid: ['nobody', '--pids', '1024'],
+    missing: 'tenant_not_found',
+    wrong: [['platform', '--pids', 'lots'], 'lots', 2],
+  },
   'tenant image-policy': {
     valid: ['nobody', '--none'],
     missing: 'tenant_not_found',

@@ -1,5 +1,6 @@
 import { canaryText } from './canary.ts';
 import { policyText, sightText } from './scaling.ts';
+import { boundsText } from '../../core/model/container-defaults.ts';
 import { type Client, deploymentPath, type Json, segment } from '../client.ts';
 import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS } from '../command.ts';
 import { indented, printEvents, rows } from '../describing.ts';
@@ -124,13 +125,6 @@ async function describeDeployment(
   return EXIT.ok;
 }
 
-/** `memory 90%, pids 4096, …`: what the platform or the tenant adds to the spec. */
-function boundsText(defaults: Readonly<Record<string, unknown>>): string {
-  return Object.entries(defaults)
-    .map(([field, value]) => `${field} ${String(value)}`)
-    .join(', ');
-}
-
 /** What a person would type now. */
 export function nextCommand(record: Json): string {
   const name = textOf(record, 'name');
@@ -166,6 +160,7 @@ async function describeJob(session: Session, client: Client, name: string, forma
     ['phase', `${textOf(record, 'status.phase')}  ${textOf(record, 'status.message')}`],
     ['next run', textOf(record, 'status.nextRunAt')],
     ['runs', textOf(record, 'imageDigest')],
+    ['bounded by', boundsText(mapOf(record, 'containerDefaults'))],
     ['created', `${age(textOf(record, 'createdAt'), now)} ago`],
   ] as const;
   terminal.out(`${style.bold(`job/${name}`)}\n${rows(head)}\n${style.bold('Spec')}\n`);

@@ -1,5 +1,6 @@
 import type { job } from './answers/job.ts';
 import { type Answer, exactly } from './shape.ts';
+import { appliedDefaults, type ContainerDefaults } from '../model/container-defaults.ts';
 import {
   isFinished,
   type JobRecord,
@@ -44,6 +45,7 @@ export function jobView(
   record: JobRecord,
   revision: number,
   status: JobStatus | undefined,
+  defaults: ContainerDefaults,
   shownRuns = Infinity,
 ): Job {
   const { spec } = record;
@@ -59,6 +61,7 @@ export function jobView(
     createdAt: record.createdAt,
     updatedAt: record.createdAt,
     storedLabels: storedLabels(jobWorkload(spec)),
+    containerDefaults: appliedDefaults(defaults, spec.resources),
     status: {
       phase: jobPhase(spec, own),
       message: messageOf(spec, own),

@@ -86,3 +86,10 @@ export function appliedDefaults(
 ): Omit<ContainerDefaults, 'memory'> & Partial<Pick<ContainerDefaults, 'memory'>> {
   return resources?.limits?.memory === undefined ? { memory, ...others } : others;
 }
+
+/** `memory 90%, pids 4096, …` */
+export function boundsText(defaults: Readonly<Record<string, unknown>> | Partial<ContainerDefaults>): string {
+  return Object.entries(defaults)
+    .map(([field, value]) => `${field} ${String(value)}`)
+    .join(', ');
+}

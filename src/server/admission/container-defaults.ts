@@ -1,6 +1,7 @@
 import { checkBody, shape } from '../../core/contract/shape.ts';
 import {
   ACCEPTED_CONTAINER_DEFAULTS,
+  boundsText,
   CONTAINER_DEFAULT_FIELDS,
   type ContainerDefaults,
 } from '../../core/model/container-defaults.ts';
@@ -8,8 +9,6 @@ import { received } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { findTenant, tenantNotFound } from '../access/authenticate.ts';
-import { containerDefaultsOf } from '../store/container-defaults.ts';
-import type { Store } from '../store/store.ts';
 import { Transaction } from '../store/transaction.ts';
 import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
@@ -77,30 +76,16 @@ export async function setContainerDefaults(
     admission.journal.event(transaction, tenant.id, {
       kind: 'tenant.container_defaults_set',
       subject,
-      message: `new containers of ${tenant.slug} are bounded by: ${CONTAINER_DEFAULT_FIELDS.map((field) => `${field} ${effective[field]}`).join(', ')}`,
+      message: `new containers of ${tenant.slug} are bounded by: ${boundsText(effective)}`,
       details: { set, effective },
     });
     const removed = CONTAINER_DEFAULT_FIELDS.filter(
       (field) => before?.record[field] !== undefined && set[field] === undefined,
     ).map((field) => `containerDefaults[${field}]`);
-    const view = tenantView(tenant, store.get('quota', 'quota')?.record);
+    const view = tenantView(admission, tenant, { containerDefaults: set });
     return {
-      answer: {
-        status: 200,
-        body: { ...view, containerDefaults: { set, effective }, alterations: [], warnings: [], removed },
-      },
+      answer: { status: 200, body: { ...view, alterations: [], warnings: [], removed } },
       transaction,
     };
   });
-}
-
-export function containerDefaultsView(
-  { store, containerDefaults }: { readonly store: Store; readonly containerDefaults: ContainerDefaults },
-  tenantId: Parameters<Store['forTenant']>[0],
-): Readonly<Record<string, unknown>> {
-  const tenant = store.forTenant(tenantId);
-  return {
-    set: tenant.get('container-defaults', 'defaults')?.record ?? {},
-    effective: containerDefaultsOf(tenant, containerDefaults),
-  };
 }

@@ -18,6 +18,7 @@ import { countedWarnings } from '../placement/counted.ts';
 import { planPlacement } from '../placement/explanation.ts';
 import { claimVolumes } from '../placement/volume-claims.ts';
 import { volumeWarnings } from '../placement/volume-residency.ts';
+import { containerDefaultsOf } from '../store/container-defaults.ts';
 import { joinId } from '../store/keys.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { type Admission, type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
@@ -113,7 +114,8 @@ async function attemptCreate(
     ...countedWarnings(tenant, admission.clusters.defaultRequest, workload),
     ...referenceWarnings(draft, known),
   ];
-  const body = { ...jobView(record, 0, undefined), removed: [], alterations, warnings };
+  const defaults = containerDefaultsOf(tenant, admission.containerDefaults);
+  const body = { ...jobView(record, 0, undefined, defaults), removed: [], alterations, warnings };
   if (dryRun) {
     const plan = planPlacement(admission.clusters, tenant, workload, record.specHash);
     return { answer: { status: 200, body: { ...body, plan } } };

@@ -51,7 +51,7 @@ function orderAttempt(
 ): Attempt {
   const transaction = caller.tenant.transaction();
   includeOrder(admission, caller, stored, transaction, order);
-  const body = { ...storedJobView(caller.tenant, stored), run: order.runId, ...ANNOUNCED };
+  const body = { ...storedJobView(admission, caller.tenant, stored), run: order.runId, ...ANNOUNCED };
   return { answer: { status: 200, body }, transaction };
 }
 
@@ -131,7 +131,7 @@ export function deleteJob(
       field: 'name',
       why: `${name} is a hook of ${path}: its rotation stops at the phase that needs it until a job of this name reads ${path} again, or the hooks are changed.`,
     }));
-    const body = { ...storedJobView(tenant, stored), ...ANNOUNCED, warnings };
+    const body = { ...storedJobView(admission, tenant, stored), ...ANNOUNCED, warnings };
     return { answer: { status: 200, body }, transaction };
   });
 }

@@ -5,6 +5,7 @@ import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import type { JobFacts } from '../../core/rules/job.ts';
 import type { Stored } from '../store/collection.ts';
+import { containerDefaultsOf } from '../store/container-defaults.ts';
 import { joinId } from '../store/keys.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { Admission, Caller } from './admission.ts';
@@ -15,12 +16,14 @@ export function findJob(tenant: TenantStore, name: string): Stored<JobRecord> | 
 }
 
 export function storedJobView(
+  { containerDefaults }: Pick<Admission, 'containerDefaults'>,
   tenant: TenantStore,
   stored: Stored<JobRecord>,
   shownRuns?: number,
 ): Record<string, unknown> {
   const status = tenant.get('job-status', stored.id)?.record;
-  return jobView(stored.record, stored.modRevision, status, shownRuns);
+  const defaults = containerDefaultsOf(tenant, containerDefaults);
+  return jobView(stored.record, stored.modRevision, status, defaults, shownRuns);
 }
 
 export function jobNotFound(name: string): Rejection {

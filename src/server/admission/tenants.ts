@@ -1,6 +1,7 @@
 import type { tenant as tenantAnswer } from '../../core/contract/answers/access.ts';
 import { type Answer, exactly } from '../../core/contract/shape.ts';
 import { checkBody, type Draft, shape } from '../../core/contract/shape.ts';
+import type { ContainerDefaults } from '../../core/model/container-defaults.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import { QUOTA_KINDS, QUOTA_MEASURES } from '../../core/model/quota.ts';
 import { PLATFORM_SLUG, type Quota, type Tenant } from '../../core/model/tenant.ts';
@@ -62,8 +63,19 @@ export const quotaBody = shape({
 type TenantAnswer = Answer<typeof tenantAnswer>;
 const asTenant = exactly<TenantAnswer>();
 
-export function tenantView(tenant: Tenant, quota: Quota | undefined): TenantAnswer {
-  return asTenant({ ...tenant, quota: quota ?? {} });
+/** As it is stored, but for what a write is about to change. */
+export function tenantView(
+  { store, containerDefaults }: Pick<Admission, 'store' | 'containerDefaults'>,
+  tenant: Tenant,
+  changed: { readonly quota?: Quota; readonly containerDefaults?: Partial<ContainerDefaults> } = {},
+): TenantAnswer {
+  const own = store.forTenant(tenant.id);
+  const set = changed.containerDefaults ?? own.get('container-defaults', 'defaults')?.record ?? {};
+  return asTenant({
+    ...tenant,
+    quota: changed.quota ?? own.get('quota', 'quota')?.record ?? {},
+    containerDefaults: { set, effective: { ...containerDefaults, ...set } },
+  });
 }
 
 /** A tenant is shown with its quota and defaults, so its revision is that of whichever changed last. */
@@ -121,7 +133,7 @@ export async function createTenant(
         ? [{ field: 'name', from: '(absent)', to: slug, why: 'the slug serves as display name' }]
         : [];
     return {
-      answer: { status: 201, body: { ...tenantView(tenant, undefined), ...ANNOUNCED, alterations } },
+      answer: { status: 201, body: { ...tenantView(admission, tenant), ...ANNOUNCED, alterations } },
       transaction,
     };
   });
@@ -157,7 +169,7 @@ export async function deleteTenant(
       kind: 'Tenant',
       name: tenant.slug,
     });
-    return { answer: { status: 200, body: { ...tenantView(tenant, undefined), ...ANNOUNCED } }, transaction };
+    return { answer: { status: 200, body: { ...tenantView(admission, tenant), ...ANNOUNCED } }, transaction };
   });
   if (isRejection(outcome)) return outcome;
   await admission.eraser.eraseAll();
@@ -267,7 +279,7 @@ export async function setQuota(
       .filter((limit) => !setLimits(quota).includes(limit))
       .map((limit) => `quota[${limit}]`);
     return {
-      answer: { status: 200, body: { ...tenantView(tenant, quota), ...ANNOUNCED, removed } },
+      answer: { status: 200, body: { ...tenantView(admission, tenant, { quota }), ...ANNOUNCED, removed } },
       transaction,
     };
   });

@@ -48,7 +48,6 @@ const tenantFields = {
   quota,
   containerDefaults: {
     type: 'object',
-    optional: true,
     description: 'What bounds its containers: what is set for it, and what applies.',
     fields: { set: containerDefaults, effective: containerDefaults },
   },

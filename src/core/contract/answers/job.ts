@@ -1,7 +1,7 @@
 import { shape } from '../shape.ts';
 import { ownedFields } from './deployment.ts';
 import { placementPlan } from './placement.ts';
-import { announced, integer, listOf, nullable, optional, text, time } from './words.ts';
+import { announced, containerDefaults, integer, listOf, nullable, optional, text, time } from './words.ts';
 import { jobSpecFields } from './workload.ts';
 
 const STATES = ['Pending', 'Running', 'Retrying', 'Succeeded', 'Failed', 'Cancelled'] as const;
@@ -42,6 +42,7 @@ const jobRun = shape({
 const jobFields = {
   ...jobSpecFields,
   ...ownedFields,
+  containerDefaults,
   status: {
     type: 'object',
     fields: {

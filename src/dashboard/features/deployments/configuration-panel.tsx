@@ -2,6 +2,7 @@ import { useEffect, useState } from 'react';
 import { CopyLine } from '../../components/copy-line.tsx';
 import { Loading } from '../../components/loading.tsx';
 import { Panel } from '../../components/page.tsx';
+import { boundsText } from '../../../core/model/container-defaults.ts';
 import type { Deployment } from '../../lib/records.ts';
 import { draftOf } from '../../lib/draft.ts';
 
@@ -18,11 +19,7 @@ export function ConfigurationPanel({ deployment }: { readonly deployment: Deploy
   return (
     <Panel
       title="Configuration"
-      note={`Revision ${deployment.revision}, spec ${deployment.specHash.slice(0, 12)}; bounded by ${Object.entries(
-        deployment.containerDefaults,
-      )
-        .map(([field, value]) => `${field} ${value}`)
-        .join(', ')}`}
+      note={`Revision ${deployment.revision}, spec ${deployment.specHash.slice(0, 12)}; bounded by ${boundsText(deployment.containerDefaults)}`}
     >
       {text === undefined ? (
         <Loading />

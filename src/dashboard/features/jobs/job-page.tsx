@@ -12,6 +12,7 @@ import { LogView } from '../../components/log-view.tsx';
 import { Page, Panel } from '../../components/page.tsx';
 import { TimeAgo, useNow } from '../../components/time-ago.tsx';
 import { useToast } from '../../components/toast.tsx';
+import { boundsText } from '../../../core/model/container-defaults.ts';
 import { count, dateTime } from '../../lib/format.ts';
 import { isUnderWay, type Job, jobPath, type Run, useJob } from './job-queries.ts';
 import { RunBadge } from '../../components/run-badge.tsx';
@@ -193,6 +194,7 @@ function Detail({ job }: { readonly job: Job }) {
               ['Next run', nextRunAt === null ? undefined : dateTime(nextRunAt)],
               ['Timeout', job.timeout ?? 'none'],
               ['Retries', String(job.retries ?? 0)],
+              ['Bounded by', boundsText(job.containerDefaults)],
               ['Labels', <Labels key="labels" labels={job.labels ?? {}} />],
               ['Created', <TimeAgo key="made" time={job.createdAt} />],
             ]}

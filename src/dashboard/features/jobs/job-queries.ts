@@ -1,3 +1,4 @@
+import type { ContainerDefaults } from '../../../core/model/container-defaults.ts';
 import type { JobRunState, JobSpec } from '../../../core/model/job.ts';
 import { useRecord, useRecords } from '../../app/use-records.ts';
 
@@ -21,6 +22,7 @@ export interface Run {
 export interface Job extends JobSpec {
   readonly id: string;
   readonly createdAt: string;
+  readonly containerDefaults: Partial<ContainerDefaults>;
   readonly status: {
     readonly phase: JobRunState | 'Scheduled';
     readonly message: string;

@@ -18,11 +18,7 @@ import {
   setImagePolicy,
   storedImagePolicy,
 } from '../../admission/image-policy.ts';
-import {
-  containerDefaultsBody,
-  containerDefaultsView,
-  setContainerDefaults,
-} from '../../admission/container-defaults.ts';
+import { containerDefaultsBody, setContainerDefaults } from '../../admission/container-defaults.ts';
 import {
   createTenant,
   deleteTenant,
@@ -43,10 +39,6 @@ async function usageOf(admission: Admission, tenantId: TenantId): Promise<{ read
 }
 
 function tenantRoutes(admission: Admission): Route[] {
-  const view = (tenant: Parameters<typeof tenantView>[0]) => ({
-    ...tenantView(tenant, admission.store.forTenant(tenant.id).get('quota', 'quota')?.record),
-    containerDefaults: containerDefaultsView(admission, tenant.id),
-  });
   return [
     route({
       method: 'GET',
@@ -73,7 +65,7 @@ function tenantRoutes(admission: Admission): Route[] {
           query,
           read,
           ({ id }) => id,
-          ({ tenant }) => view(tenant),
+          ({ tenant }) => tenantView(admission, tenant),
         );
       },
     }),
@@ -101,7 +93,7 @@ function tenantRoutes(admission: Admission): Route[] {
       success: { status: 200, description: 'The tenant.', answer: tenantAnswer },
       handle: async ({ tenant }) => ({
         status: 200,
-        body: { ...view(tenant), ...(await usageOf(admission, tenant.id)) },
+        body: { ...tenantView(admission, tenant), ...(await usageOf(admission, tenant.id)) },
         headers: { etag: `"${tenantRevision(admission.store, tenant.id)}"` },
       }),
     }),

@@ -24,7 +24,7 @@ function orderReply(outcome: Outcome): Reply {
   return { status, body, ...(replayed ? { headers: { 'idempotency-replayed': 'true' } } : {}) };
 }
 
-function list({ store, query }: RouteRequest): Reply {
+function list(admission: Admission, { store, query }: RouteRequest): Reply {
   const page = pageRequest(query);
   if (isRejection(page)) return page;
   const read = store.list('jobs', { ...page, limit: page.limit + 1 });
@@ -34,17 +34,17 @@ function list({ store, query }: RouteRequest): Reply {
     query,
     read,
     ({ id }) => id,
-    (stored) => storedJobView(store, stored, 1),
+    (stored) => storedJobView(admission, store, stored, 1),
   );
 }
 
-function read({ store, params }: RouteRequest): Reply {
+function read(admission: Admission, { store, params }: RouteRequest): Reply {
   const name = params['name'] ?? '';
   const stored = findJob(store, name);
   if (stored === undefined) return jobNotFound(name);
   return {
     status: 200,
-    body: storedJobView(store, stored),
+    body: storedJobView(admission, store, stored),
     headers: { etag: `"${stored.modRevision}"` },
   };
 }
@@ -61,7 +61,7 @@ async function remove(admission: Admission, { headers, caller, params }: RouteRe
   return writeReply(await deleteJob(admission, caller, params['name'] ?? '', ifMatch));
 }
 
-function readRoutes(dispatch: Dispatch): Route[] {
+function readRoutes(admission: Admission, dispatch: Dispatch): Route[] {
   const shared = { method: 'GET', tag: 'Jobs', permission: 'read', tenant: 'credential' } as const;
   return [
     route({
@@ -75,7 +75,7 @@ function readRoutes(dispatch: Dispatch): Route[] {
         description: 'Jobs; the next page is in the Link header.',
         answer: listOf(jobAnswer),
       },
-      handle: list,
+      handle: (request) => list(admission, request),
     }),
     route({
       ...shared,
@@ -83,7 +83,7 @@ function readRoutes(dispatch: Dispatch): Route[] {
       summary: 'Read one job with its runs, newest first',
       codes: ['job_not_found'],
       success: { status: 200, description: 'The stored job with its status.', answer: jobAnswer },
-      handle: read,
+      handle: (request) => read(admission, request),
     }),
     route({
       ...shared,
@@ -105,7 +105,7 @@ function readRoutes(dispatch: Dispatch): Route[] {
 export function jobRoutes(admission: Admission, dispatch: Dispatch): Route[] {
   const shared = { tag: 'Jobs', permission: 'deploy', tenant: 'credential' } as const;
   return [
-    ...readRoutes(dispatch),
+    ...readRoutes(admission, dispatch),
     route({
       ...shared,
       method: 'POST',
