@@ -19,6 +19,7 @@ const PACKAGES = {
   jq: '/usr/bin/jq',
   mount: '/usr/sbin/losetup',
   nftables: '/usr/sbin/nft',
+  'nginx-light': '/usr/sbin/nginx',
   openssl: '/usr/bin/openssl',
   podman: '/usr/bin/podman',
   'postgresql-15': '/usr/lib/postgresql/15/bin/postgres',

@@ -1,6 +1,6 @@
-import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { libraries, machineFiles } from './machine-files.ts';
 import { ensurePackages } from './packages.ts';
 import type { ImageContent } from './registry.ts';
 import type { TarEntry } from './tar.ts';
@@ -54,14 +54,7 @@ function postgresFiles(): readonly TarEntry[] {
     ...ZONES,
   ];
   return [
-    ...folders(paths),
-    ...paths.map(
-      (path): TarEntry => ({
-        path: path.slice(1),
-        data: readFileSync(path),
-        mode: statSync(path).mode & 0o777,
-      }),
-    ),
+    ...machineFiles(paths),
     ...programs.map((path): TarEntry => ({ path: `bin/${path.slice(PROGRAMS.length + 1)}`, link: path })),
     { path: 'bin/postgres-start', data: Buffer.from(START), mode: 0o755 },
     { path: 'etc/passwd', data: Buffer.from(PASSWD) },
@@ -71,24 +64,10 @@ function postgresFiles(): readonly TarEntry[] {
   ];
 }
 
-/** As `ldd` finds them, the loader included. */
-function libraries(programs: readonly string[]): readonly string[] {
-  const found = execFileSync('ldd', programs, { encoding: 'utf8' }).matchAll(/(?:=> |^\t)(\/\S+) \(/gm);
-  return [...new Set([...found].map(([, path]) => path ?? ''))].filter((path) => path !== '');
-}
-
 /** Manual pages and word lists of languages stay behind. */
 function under(folder: string): readonly string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => !/^(?:man|contrib)\//.test(name) && !/^extension\/(?!plpgsql)/.test(name))
     .map((name) => join(folder, name))
     .filter((path) => statSync(path).isFile());
-}
-
-function folders(paths: readonly string[]): readonly TarEntry[] {
-  const found = new Set<string>();
-  for (const path of paths)
-    for (let folder = dirname(path); folder !== '/' && !found.has(folder); folder = dirname(folder))
-      found.add(folder);
-  return [...found].sort().map((folder): TarEntry => ({ path: folder.slice(1), type: 'dir' }));
 }

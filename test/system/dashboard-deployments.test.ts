@@ -106,6 +106,42 @@ describe('a deployment in the dashboard', () => {
     await page.getByRole('heading', { name: 'yaml-web' }).waitFor();
   });
 
+  it('gives rights up by fields of the form, and takes them back', async () => {
+    const { page, complaints } = await stage.open('/deployments/new');
+    await page.getByLabel('Name', { exact: true }).fill('confined');
+    await page.getByLabel('Image').fill(IMAGE);
+    await page.getByText('Rights in the container').click();
+    await page.getByLabel('User').fill('1000:1000');
+    await page.getByLabel('Root file system').selectOption('Read only');
+    await page.getByLabel('Capabilities given up').fill('CHOWN, NET_EVERYTHING');
+    await page.getByRole('button', { name: 'Check' }).click();
+    await page.locator('[data-field="capabilities.drop"] [data-code=capability_unknown]').waitFor();
+    await page.getByLabel('Capabilities given up').fill('CHOWN, KILL');
+    await page.getByRole('button', { name: 'Check' }).click();
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('heading', { name: 'confined' }).waitFor();
+    const read = async () => (await stage.shop.call('GET', '/api/v1/deployments/confined')).body;
+    const drop = ['CHOWN', 'KILL'];
+    expect(await read()).toMatchObject({
+      user: '1000:1000',
+      readOnlyRootFilesystem: true,
+      capabilities: { drop },
+    });
+
+    await page.goto(`${stage.plane.url}/deployments/confined/edit`);
+    expect(await page.getByLabel('User').inputValue()).toBe('1000:1000');
+    await page.getByLabel('Root file system').selectOption('Read and write');
+    await page.getByLabel('User').fill('');
+    await page.getByRole('button', { name: 'Check' }).click();
+    for (const field of ['user', 'readOnlyRootFilesystem'])
+      await page.getByRole('checkbox', { name: new RegExp(field) }).check();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('heading', { name: 'confined' }).waitFor();
+    const { user, readOnlyRootFilesystem, capabilities } = await read();
+    expect([user, readOnlyRootFilesystem, capabilities]).toEqual([undefined, undefined, { drop }]);
+    expect(complaints).toEqual([]);
+  });
+
   it('loses nothing without being asked, and is rolled back', async () => {
     await stage.deploy('edited', { environment: { A: '1', B: '2' }, labels: { team: 'shop' } });
     const { page } = await stage.open('/deployments/edited/edit');

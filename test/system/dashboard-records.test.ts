@@ -396,6 +396,17 @@ describe('tenants', () => {
     await page.getByLabel('Memory in GiB').fill('4');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('row').filter({ hasText: '10 containers, 4 GiB' }).waitFor();
+    await page.getByRole('button', { name: 'Defaults of acme' }).click();
+    const defaults = page.getByRole('dialog', { name: 'Defaults of acme' });
+    expect(await defaults.getByLabel('Processes and threads').getAttribute('placeholder')).toBe('4096');
+    await defaults.getByLabel('Processes and threads').fill('1');
+    await defaults.getByRole('button', { name: 'Save' }).click();
+    await defaults.locator('[data-field=pids] [data-code=container_defaults_invalid]').waitFor();
+    await defaults.getByLabel('Processes and threads').fill('1024');
+    await defaults.getByRole('button', { name: 'Save' }).click();
+    await defaults.waitFor({ state: 'detached' });
+    const { body: acme } = await stage.plane.admin('GET', '/api/v1/tenants/acme');
+    expect(acme.containerDefaults.set).toEqual({ pids: 1024 });
     expect(await findings(page, '/tenants')).toEqual([]);
     await page.getByRole('button', { name: 'Act for acme' }).click();
     await page.getByRole('button', { name: /^Tenant acme/ }).waitFor();

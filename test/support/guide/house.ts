@@ -8,7 +8,9 @@ import { startEngine, type TestEngine } from '../engine.ts';
 import { buildTestImage, pushFromEngine, type TestImage } from '../image.ts';
 import { PLAIN_PATH } from '../installation.ts';
 import { ensurePackages } from '../packages.ts';
+import { nginxImage } from '../nginx-image.ts';
 import { postgresImage } from '../postgres-image.ts';
+import type { ImageContent } from '../registry.ts';
 import { PageShell } from './shell.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
@@ -16,12 +18,15 @@ const UP_MS = 90_000;
 /** The pages name the machine so. */
 const HOST = 'vm';
 /** Images that pages may ask for with `guide:image`; the registry of the quickstart gets them. */
-const IMAGES: Readonly<Record<string, () => TestImage>> = {
-  '127.0.0.1:5000/shop/postgres:15': () => {
-    const { files = [], cmd, user } = postgresImage();
-    return { entries: files, changes: [`CMD ${JSON.stringify(cmd)}`, `USER ${user}`] };
-  },
+const IMAGES: Readonly<Record<string, () => ImageContent>> = {
+  '127.0.0.1:5000/shop/postgres:15': postgresImage,
+  '127.0.0.1:5000/shop/nginx:1.22': nginxImage,
 };
+
+function testImage({ files = [], cmd, user }: ImageContent): TestImage {
+  const changes = [`CMD ${JSON.stringify(cmd)}`, ...(user === undefined ? [] : [`USER ${user}`])];
+  return { entries: files, changes };
+}
 
 /**
  * A machine for the guide: an engine in a network namespace where every port of the pages is free, the host name of the
@@ -30,6 +35,7 @@ const IMAGES: Readonly<Record<string, () => TestImage>> = {
 export class GuideHouse {
   readonly home = mkdtempSync(join(tmpdir(), 'berth-guide-'));
   readonly #engines: TestEngine[] = [];
+  readonly #images = new Set<string>();
   #up: ChildProcess | undefined;
   #said = '';
   /** Of the sample: its tag is a digest, and so another one with another busybox. */
@@ -104,8 +110,10 @@ export class GuideHouse {
     for (const reference of references) {
       const image = IMAGES[reference];
       if (image === undefined) throw new Error(`the house cannot make the image ${reference}`);
-      await buildTestImage(this, reference, image());
+      if (this.#images.has(reference)) continue;
+      await buildTestImage(this, reference, testImage(image()));
       await pushFromEngine(this, reference);
+      this.#images.add(reference);
     }
   }
 
