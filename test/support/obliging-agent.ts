@@ -21,6 +21,8 @@ export interface ObligingOptions {
   readonly volumesFilled?: number;
   /** Lines that every instance prints. */
   readonly logLines?: readonly string[];
+  /** More of what it says of itself when it connects. */
+  readonly said?: Parameters<ScriptedAgent['welcome']>[0];
 }
 
 function observationOf(instance: AssignedInstance, judge: Verdict | undefined): InstanceObservation {
@@ -163,11 +165,9 @@ export async function obligingAgent(
   options: ObligingOptions = {},
 ): Promise<ObligingAgent> {
   const labels = options.labels ?? {};
-  const { agent } = await flow.connected(
-    name,
-    tenant,
-    labels,
-    options.volumesFilled === undefined ? {} : { volumeEngines: ['rsync'] },
-  );
+  const { agent } = await flow.connected(name, tenant, labels, {
+    ...(options.volumesFilled === undefined ? {} : { volumeEngines: ['rsync'] }),
+    ...options.said,
+  });
   return new ObligingAgent(agent, options);
 }

@@ -16,6 +16,7 @@ beforeAll(async () => {
     labels: { 'berth.io/country': 'DE', disk: 'ssd' },
     logLines: ['listening on :8080'],
     judge,
+    said: { features: ['confinement'] },
   });
   await stage.agent('paris-1', { labels: { 'berth.io/country': 'FR', disk: 'hdd' }, judge });
 });
@@ -120,6 +121,7 @@ describe('a deployment in the dashboard', () => {
     await page.getByRole('button', { name: 'Check' }).click();
     await page.getByRole('button', { name: 'Create' }).click();
     await page.getByRole('heading', { name: 'confined' }).waitFor();
+    await phaseOf(page, 'Running');
     const read = async () => (await stage.shop.call('GET', '/api/v1/deployments/confined')).body;
     const drop = ['CHOWN', 'KILL'];
     expect(await read()).toMatchObject({

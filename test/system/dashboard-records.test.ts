@@ -36,7 +36,11 @@ beforeAll(async () => {
         : undefined;
     },
   };
-  await stage.agent('berlin-1', { ...judge, labels: { 'berth.io/country': 'DE', rack: SCRIPT } });
+  await stage.agent('berlin-1', {
+    ...judge,
+    labels: { 'berth.io/country': 'DE', rack: SCRIPT },
+    said: { hostPorts: ['443', '8000-8999'], problems: [SCRIPT] },
+  });
   await stage.agent('paris-1', { ...judge, labels: { 'berth.io/country': 'FR', disk: 'ssd' } });
   volume = await createVolume(stage.shop.call, 'pg-data', { replicas: 1, sizeBytes: 512 * MIB });
   const lonely = await createVolume(stage.shop.call, 'uploads', { sizeBytes: 256 * MIB });
@@ -224,7 +228,10 @@ describe('nodes', () => {
 
   it('name what cannot leave', async () => {
     await stage.deploy('pinned', { nodeId: 'paris-1' });
-    const { page } = await stage.open('/nodes/paris-1');
+    const { page } = await stage.open('/nodes/berlin-1');
+    await page.getByText('443, 8000-8999').waitFor();
+    await page.getByText(SCRIPT).first().waitFor();
+    await page.goto(`${stage.plane.url}/nodes/paris-1`);
     await page.getByRole('button', { name: 'Drain' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Drain' }).click();
     const stays = page.getByRole('listitem').filter({ hasText: 'stays' }).filter({ hasText: 'pinned' });
