@@ -10,6 +10,7 @@ import type { Limits } from '../core/rules/rule.ts';
 import type { NodeName } from '../core/model/ids.ts';
 import { type Admission, specHash } from './admission/admission.ts';
 import { type AccessDependencies, ProvenTokens } from './access/authenticate.ts';
+import { ArchiveTrim } from './admission/archive-trim.ts';
 import { Room } from './admission/room.ts';
 import { TenantEraser } from './admission/erase-tenants.ts';
 import { createApp } from './api/app.ts';
@@ -213,7 +214,12 @@ export async function startServer({
   });
   const admission: Admission = {
     store,
-    room: new Room({ store, defaults: defaultStock(config.quotas, heap.limitBytes()), brake }),
+    room: new Room({
+      store,
+      defaults: defaultStock(config.quotas, heap.limitBytes()),
+      brake,
+      archiveTrim: new ArchiveTrim(store, journal),
+    }),
     eraser,
     clock,
     ids,

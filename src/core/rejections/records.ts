@@ -150,7 +150,7 @@ export const recordCodes = entries({
     field: 'version',
     title: 'The archive of the deployment has no such version.',
     cause:
-      'The archive keeps the last 100 versions of the configuration of a deployment, also after it is deleted. The version never existed or is older than that.',
+      'The archive keeps the last 100 versions of the configuration of a deployment, also after it is deleted, and fewer where the quota of archives is reached (event `archive.trimmed`). The version never existed or is older than that.',
     accepted: 'a version listed by GET /api/v1/archives/deployments/{name}',
     failing: 'POST /api/v1/deployments/web/rollback\n\n{ "version": 900 }',
     corrected: 'POST /api/v1/deployments/web/rollback\n\n{ "version": 7 }',
@@ -208,7 +208,7 @@ export const recordCodes = entries({
     field: 'computed',
     title: 'The tenant has as much stored as it may.',
     cause:
-      'Records of a tenant take memory and disk that it shares with others, so there is a limit of number and bytes for every kind: the quota of the tenant, or the default of the platform. `received` counts what is stored and what the request adds, `field` names the limit. Deletions and updates that shrink are always accepted. `GET /api/v1/tenants/{tenant}` and `berth tenant quota <slug> -o json` show what is used.',
+      'Records of a tenant take memory and disk that it shares with others, so there is a limit of number and bytes for every kind: the quota of the tenant, or the default of the platform. `received` counts what is stored and what the request adds, `field` names the limit. Deletions and updates that shrink are always accepted. `GET /api/v1/tenants/{tenant}` and `berth describe tenant <slug>` show what is used.',
     accepted:
       'a request that fits; delete what is not needed, or let a platform administrator raise the quota',
     failing: 'POST /api/v1/deployments      with as many deployments as the quota allows',

@@ -146,7 +146,7 @@ async function attemptAndCommit(
     if (idempotency !== undefined)
       transaction.include(remembered(admission, caller, idempotency, stored, answer).toCommit());
     const growth = admission.room?.growth(transaction.toCommit()) ?? [];
-    const crowded = await admission.room?.refusal(growth);
+    const crowded = await admission.room?.refusal(growth, caller);
     if (crowded) return crowded;
     const committed = await tenant.commit(transaction);
     if (!committed.ok) continue;

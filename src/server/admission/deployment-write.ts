@@ -109,7 +109,7 @@ function nextRecord(
   };
 }
 
-/** A name that was used before continues its history: versions are never reused. */
+/** A name that was used before continues its history: versions are not reused while any of them is kept. */
 function nextVersion(caller: Caller, name: string, previous: DeploymentRecord | undefined): number {
   const last = previous?.version ?? caller.tenant.get('last-versions', joinId(name))?.record.version ?? 0;
   return last + 1;

@@ -36,7 +36,7 @@ beforeEach(async () => {
 /** Refused with this code and field, or stored. */
 async function write(transaction: Transaction): Promise<string> {
   const growth = room.growth(transaction.toCommit());
-  const refused = await room.refusal(growth);
+  const refused = await room.refusal(growth, { requestId: 'r' });
   if (refused) return `${refused.code} ${refused.field}`;
   await store.commit(transaction);
   room.committed(growth);

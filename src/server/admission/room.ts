@@ -11,20 +11,26 @@ import {
 import { formatBytes } from '../../core/model/quantity.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
+import type { Actor } from '../journal/journal.ts';
 import type { MemoryBrake } from '../memory-brake.ts';
 import type { Commit } from '../store/kv.ts';
 import type { Store } from '../store/store.ts';
 import { type Growth, StoreUsage } from '../store/usage.ts';
+import type { ArchiveTrim } from './archive-trim.ts';
 
 export interface RoomOptions {
   readonly store: Store;
   readonly defaults: StockLimits;
   readonly brake?: MemoryBrake;
+  /** Makes room for history; absent: what does not fit is refused. */
+  readonly archiveTrim?: ArchiveTrim;
 }
 
 /** A version has one digit more than the last: an update may grow so much at the limit, until this share above it. */
 const UNNOTICED_BYTES = 64;
 const UNNOTICED_ABOVE = 1.05;
+/** Of the limit of history, what is removed beyond what is needed: not every write at the limit looks for something to remove. */
+const SPARE_SHARE = 64;
 /** A write that adds less to memory than this is let through while there is little of it. */
 const SMALL_BYTES = 1024;
 const RETRY_AFTER_SECONDS = 10;
@@ -38,7 +44,8 @@ const HOW: Readonly<Record<QuotaKind, string>> = {
   tokens: 'Revoke tokens',
   secrets: 'Delete secrets',
   backups: 'Delete backups',
-  archives: 'Delete deployments: the history of deleted ones goes first when there is too much',
+  archives:
+    'Older versions go by themselves, first of deleted deployments, then of others except their last 16, and nothing more can go: delete deployments',
   idempotency: 'Send the request without Idempotency-Key, or wait: answers are kept for 24 hours',
 };
 
@@ -56,12 +63,19 @@ export class Room {
     return this.#usage.growth(commit);
   }
 
-  async refusal(growth: readonly Growth[]): Promise<Rejection | undefined> {
-    for (const one of growth) {
-      const refused = await this.#quotaRefusal(one);
+  /** History last: room is made for it only when nothing else is in the way. */
+  async refusal(growth: readonly Growth[], actor: Actor): Promise<Rejection | undefined> {
+    const isHistory = ({ kind }: Growth): boolean => kind === 'archives';
+    for (const one of growth.filter((each) => !isHistory(each))) {
+      const refused = await this.#quotaRefusal(one, actor);
       if (refused) return refused;
     }
-    return this.#memoryRefusal(growth);
+    const low = this.#memoryRefusal(growth);
+    if (low) return low;
+    // A deletion writes a last version, and is how room is made: it goes first when there is too much.
+    if (growth.some(({ kind, records }) => kind === 'deployments' && records < 0)) return undefined;
+    const history = growth.find(isHistory);
+    return history && this.#quotaRefusal(history, actor);
   }
 
   /** Of a commit that was stored. */
@@ -87,7 +101,7 @@ export class Room {
     return usage as Usage;
   }
 
-  async #quotaRefusal(growth: Growth): Promise<Rejection | undefined> {
+  async #quotaRefusal(growth: Growth, actor: Actor): Promise<Rejection | undefined> {
     const { tenantId, kind } = growth;
     if (growth.records <= 0 && growth.bytes <= 0) return undefined;
     const limit = this.limit(tenantId, kind);
@@ -95,9 +109,27 @@ export class Room {
       const used = await this.#usage.of(tenantId, kind, exact);
       const over = QUOTA_MEASURES.find((measure) => isOver(growth, used, limit, measure));
       if (over === undefined) return undefined;
-      if (exact) return quotaExceeded(kind, over, used[over], growth[over], limit[over]);
+      if (!exact) continue;
+      if (kind === 'archives' && (await this.#madeRoom(growth, used, limit, actor))) return undefined;
+      return quotaExceeded(kind, over, used[over], growth[over], limit[over]);
     }
     return undefined;
+  }
+
+  /** Enough when it fits, or no more is added than went: a quota that was lowered is reached by and by. */
+  async #madeRoom(growth: Growth, used: Stock, limit: Stock, actor: Actor): Promise<boolean> {
+    const trim = this.#options.archiveTrim;
+    if (trim === undefined) return false;
+    const wanted = { records: 0, bytes: 0 };
+    const least = { records: 0, bytes: 0 };
+    for (const measure of QUOTA_MEASURES.filter((each) => isOver(growth, used, limit, each))) {
+      const over = used[measure] + growth[measure] - limit[measure];
+      wanted[measure] = over + Math.floor(limit[measure] / SPARE_SHARE);
+      least[measure] = Math.min(over, growth[measure]);
+    }
+    const went = await trim.free(growth.tenantId, wanted, least, actor);
+    this.#usage.removed(growth.tenantId, growth.kind, went);
+    return QUOTA_MEASURES.every((measure) => went[measure] >= least[measure]);
   }
 
   #memoryRefusal(growth: readonly Growth[]): Rejection | undefined {

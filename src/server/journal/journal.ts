@@ -28,7 +28,7 @@ const VERSION_DIGITS = 9;
 /** Bounded history (decisions §8), of large specs in bytes too. */
 const ARCHIVE_VERSIONS = 100;
 const ARCHIVE_BYTES = 4 * 1024 * 1024;
-const FEWEST_VERSIONS = 16;
+export const FEWEST_VERSIONS = 16;
 /** Where specs grew, many are one too many at once: so many writes remove them, so many each. */
 const REMOVED_AT_ONCE = 20;
 const REMOVED_IN = 5;

@@ -114,6 +114,17 @@ export class StoreUsage {
     return [...found.values()];
   }
 
+  /** Of what is not in memory, by a commit of this process that knows what it removed. */
+  removed(tenantId: TenantId, kind: QuotaKind, { records, bytes }: Stock): void {
+    const { cold } = COUNTED[kind];
+    const known = cold && this.#cold.get(`${tenantId}/${cold}`);
+    if (known === undefined) return;
+    known.stock = {
+      records: Math.max(0, known.stock.records - records),
+      bytes: Math.max(0, known.stock.bytes - bytes),
+    };
+  }
+
   #heldBytes(key: string): number | undefined {
     return this.#store.view.stored(key)?.bytes;
   }
