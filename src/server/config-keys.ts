@@ -330,7 +330,8 @@ export const CONFIG_KEYS = [
     path: 'quotas.defaultRequest.memory',
     type: 'string',
     default: '128Mi',
-    description: 'The same of memory, such as 128Mi; 0: none.',
+    description:
+      'The same of memory, such as 128Mi; 0: none. A default limit (containers.memory) bounds the container and does not count.',
   },
   {
     path: 'rateLimit.perSecond',
