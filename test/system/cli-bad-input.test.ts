@@ -187,7 +187,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   'tenant quota': {
     valid: ['nobody', '--cpu', '1'],
     missing: 'tenant_not_found',
-    wrong: [['platform', '--memory', 'lots'], 'expected an amount', 2],
+    wrong: [['platform', '--records', 'pods=5'], 'expected kind=limit', 2],
   },
   'token list': { valid: [], wrong: format() },
   'token create': {

@@ -395,6 +395,12 @@ describe('bad input', () => {
     ['a tenant name', ['tenant', 'create', 'Not A Slug'], 1, 'refused: tenant_name_invalid'],
     ['an unknown tenant', ['tenant', 'quota', 'nobody', '--cpu', '1'], 1, 'refused: tenant_not_found'],
     [
+      'a quota of no kind',
+      ['tenant', 'quota', 'platform', '--bytes', 'archives'],
+      2,
+      'expected kind=limit, e.g. archives=64Mi',
+    ],
+    [
       'a quota that is no amount',
       ['tenant', 'quota', 'platform', '--memory', 'lots'],
       2,
@@ -509,6 +515,39 @@ describe('tenants, tokens and nodes', () => {
     expect((await berth(['tenant', 'create', 'acme'])).out).toContain('tenant/acme created');
     expect((await berth(['tenant', 'quota', 'acme', '--containers', '5', '--memory', '1Gi'])).out).toMatch(
       /acme.* 5 +- +1 GiB/,
+    );
+    // What is not named stays, and one is taken away by itself.
+    await berth([
+      'tenant',
+      'quota',
+      'acme',
+      '--records',
+      'deployments=7',
+      '--bytes',
+      'archives=64Mi',
+      '--streams',
+      '9',
+    ]);
+    const kept = await berth([
+      'tenant',
+      'quota',
+      'acme',
+      '--records',
+      'deployments=none',
+      '--memory',
+      'none',
+      '-o',
+      'json',
+    ]);
+    expect((JSON.parse(kept.out) as { quota: object }).quota).toEqual({
+      containers: 5,
+      records: {},
+      bytes: { archives: 64 * 2 ** 20 },
+      streams: 9,
+    });
+    expect(kept.err).toContain('no longer limited: quota[memoryBytes], quota[records.deployments]');
+    expect((await berth(['describe', 'tenant', 'acme'])).out).toMatch(
+      /archives +0 of \d+ +0 B of 64 MiB \(quota\)/,
     );
     const made = await berth(['token', 'create', '--tenant', 'acme', '--name', 'ci', '--role', 'viewer']);
     expect(made.out).toMatch(/^berth_pat_\S+\n$/);

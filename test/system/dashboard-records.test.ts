@@ -414,6 +414,16 @@ describe('tenants', () => {
     await defaults.waitFor({ state: 'detached' });
     const { body: acme } = await stage.plane.admin('GET', '/api/v1/tenants/acme');
     expect(acme.containerDefaults.set).toEqual({ pids: 1024 });
+    // Limits that the form does not show stay when it is saved.
+    const kept = { containers: 10, memoryBytes: 4 * 2 ** 30, records: { deployments: 7 } };
+    await stage.plane.admin('PUT', '/api/v1/tenants/acme/quota', kept);
+    await page.getByRole('button', { name: 'Quota of acme' }).click();
+    await page.getByRole('meter', { name: 'deployments' }).waitFor();
+    await page.getByLabel('Streams at a time').fill('9');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('row').filter({ hasText: '10 containers, 4 GiB, 9 streams' }).waitFor();
+    const saved = await stage.plane.admin('GET', '/api/v1/tenants/acme');
+    expect(saved.body.quota).toEqual({ ...kept, streams: 9 });
     expect(await findings(page, '/tenants')).toEqual([]);
     await page.getByRole('button', { name: 'Act for acme' }).click();
     await page.getByRole('button', { name: /^Tenant acme/ }).waitFor();

@@ -13,6 +13,7 @@ import { resourceOf } from '../resources/index.ts';
 import { JOB_RUNS } from '../resources/jobs.ts';
 import type { Session } from '../session.ts';
 import { age } from '../table.ts';
+import { describeTenant } from './describe-tenant.ts';
 import { describeVolume } from './describe-volume.ts';
 
 const SERVER_OWNED = new Set([
@@ -30,13 +31,13 @@ const SERVER_OWNED = new Set([
 
 export const describe: CommandBody = {
   description: [
-    'Shows a deployment, a job, a volume or a node with everything around it: what is wanted, what is observed, the instances, what happened lately, and the command that is useful next.',
+    'Shows a deployment, a job, a volume, a node or a tenant with everything around it: what is wanted, what is observed, the instances, what happened lately, and the command that is useful next.',
   ],
   parameters: [
     {
       term: '<kind>',
-      description: 'deployment, job, volume or node.',
-      values: ['deployment', 'job', 'volume', 'node'],
+      description: 'deployment, job, volume, node or tenant.',
+      values: ['deployment', 'job', 'volume', 'node', 'tenant'],
     },
     { term: '<name>', description: 'Which one.' },
   ],
@@ -45,6 +46,7 @@ export const describe: CommandBody = {
     { line: 'berth describe deployment web', what: 'why is web not healthy?' },
     { line: 'berth describe volume pg-data', what: 'its copies, and what would be lost now' },
     { line: 'berth describe node berlin-1', what: 'what runs on it, and what it offers' },
+    { line: 'berth describe tenant acme', what: 'its limits, and what it has stored' },
   ],
   run: async (session, { parameters: [kind = '', name = ''], options }) => {
     const format = outputFormat(options);
@@ -54,7 +56,8 @@ export const describe: CommandBody = {
     if (resource.name === 'jobs') return describeJob(session, client, name, format);
     if (resource.name === 'nodes') return describeNode(session, client, name, format);
     if (resource.name === 'volumes') return describeVolume(session, client, name, format);
-    throw usage(`describe shows deployments, jobs, volumes and nodes, not ${resource.name}`, [
+    if (resource.name === 'tenants') return describeTenant(session, client, name, format);
+    throw usage(`describe shows deployments, jobs, volumes, nodes and tenants, not ${resource.name}`, [
       `berth get ${resource.name} -o yaml`,
     ]);
   },

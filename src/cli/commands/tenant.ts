@@ -1,16 +1,16 @@
-import { parseMemory } from '../../core/model/quantity.ts';
 import { segment } from '../client.ts';
 import { type CommandBody, OUTPUT_OPTION, type Parameter, REMOTE_OPTIONS } from '../command.ts';
 import { rows } from '../describing.ts';
 import type { OptionValues } from '../option-values.ts';
 import { EXIT } from '../exit-code.ts';
 import { usage } from '../failure.ts';
-import { mapOf, textOf, textsOf } from '../fields.ts';
+import { mapOf, textOf } from '../fields.ts';
 import { outputFormat, printRecord } from '../output.ts';
 import { deleteCommand, listCommand } from '../record-commands.ts';
 import { resourceOf } from '../resources/index.ts';
 import { wholeNumber } from './run.ts';
 import { imagePolicyCommand } from './tenant-image-policy.ts';
+import { quotaCommand } from './tenant-quota.ts';
 
 const SLUG: Parameter = { term: '<tenant>', description: 'Slug or UUID of the tenant.' };
 const CONTEXT = REMOTE_OPTIONS.slice(0, 1);
@@ -76,43 +76,7 @@ export const tenant: CommandBody = {
       examples: [{ line: 'berth tenant delete acme', what: 'after its deployments and nodes are gone' }],
     }),
     imagePolicyCommand(SLUG),
-    {
-      name: 'quota',
-      summary: "Show or replace a tenant's quota",
-      description: [
-        'Without flags, shows the quota. With flags, replaces it whole: a limit that is not given is no limit. A quota that is reached stops new containers and shrinks nothing.',
-      ],
-      parameters: [SLUG],
-      options: [
-        { flags: '--containers <n>', description: 'Most containers at once.' },
-        { flags: '--cpu <cores>', description: 'Most requested cores.' },
-        { flags: '--memory <amount>', description: 'Most requested memory, e.g. 64Gi.' },
-        { flags: '--none', description: 'No limits.' },
-        OUTPUT_OPTION,
-        ...CONTEXT,
-      ],
-      examples: [
-        { line: 'berth tenant quota acme', what: 'what is set' },
-        {
-          line: 'berth tenant quota acme --containers 50 --memory 64Gi',
-          what: 'these two limits, and no other',
-        },
-      ],
-      run: async (session, { parameters: [slug = ''], options }) => {
-        const format = outputFormat(options);
-        const client = session.client(options);
-        const path = `/api/v1/tenants/${segment(slug)}`;
-        const quota = quotaOf(options);
-        const record =
-          quota === undefined
-            ? await client.record({ path })
-            : await client.record({ method: 'PUT', path: `${path}/quota`, body: quota });
-        await printRecord(session.terminal, resourceOf('tenants'), record, format, session.now());
-        const removed = textsOf(record, 'removed');
-        if (removed.length > 0) session.terminal.err(`no longer limited: ${removed.join(', ')}\n`);
-        return EXIT.ok;
-      },
-    },
+    quotaCommand(SLUG),
     {
       name: 'defaults',
       summary: 'Show or replace what bounds the containers of a tenant',
@@ -184,27 +148,5 @@ function defaultsOf(options: OptionValues): Readonly<Record<string, string | num
     ...(pids === undefined ? {} : { pids: wholeNumber('--pids', pids) }),
     ...(cpuWeight === undefined ? {} : { cpuWeight: wholeNumber('--cpu-weight', cpuWeight) }),
     ...(logSize === undefined ? {} : { logSize }),
-  };
-}
-
-function quotaOf(options: OptionValues): Readonly<Record<string, number>> | undefined {
-  const containers = options.text('containers');
-  const cpu = options.text('cpu');
-  const memory = options.text('memory');
-  if (options.flag('none')) {
-    if ([containers, cpu, memory].some((value) => value !== undefined))
-      throw usage('--none takes away every limit; do not give one with it');
-    return {};
-  }
-  if (containers === undefined && cpu === undefined && memory === undefined) return undefined;
-  const bytes = memory === undefined ? undefined : parseMemory(memory);
-  if (memory !== undefined && bytes === undefined)
-    throw usage(`--memory ${memory}: expected an amount such as 512Mi or 64Gi`);
-  if (cpu !== undefined && !/^\d{1,6}(?:\.\d{1,3})?$/.test(cpu))
-    throw usage(`--cpu ${cpu}: expected a number of cores, e.g. 8 or 0.5`);
-  return {
-    ...(containers === undefined ? {} : { containers: wholeNumber('--containers', containers) }),
-    ...(cpu === undefined ? {} : { cpu: Number(cpu) }),
-    ...(bytes === undefined ? {} : { memoryBytes: bytes }),
   };
 }

@@ -4,7 +4,8 @@ import { TextField } from '../../components/field.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { useToast } from '../../components/toast.tsx';
 import { numberOrText } from '../../lib/draft.ts';
-import { type TenantView, useRereadTenants } from './tenant-queries.ts';
+import { changeQuota, type TenantView, useRereadTenants } from './tenant-queries.ts';
+import { TenantUsage } from './tenant-usage.tsx';
 
 export function CreateTenant({ onClose }: { readonly onClose: () => void }) {
   const api = useApi();
@@ -40,6 +41,8 @@ export function CreateTenant({ onClose }: { readonly onClose: () => void }) {
 }
 
 const GIB = 2 ** 30;
+const textOf = (limit: number | undefined, unit = 1): string =>
+  limit === undefined ? '' : String(limit / unit);
 
 export function EditQuota({
   tenant,
@@ -51,30 +54,35 @@ export function EditQuota({
   const api = useApi();
   const reread = useRereadTenants();
   const { done } = useToast();
-  const { containers, cpu, memoryBytes } = tenant.quota;
-  const [draft, setDraft] = useState({
-    containers: containers === undefined ? '' : String(containers),
-    cpu: cpu === undefined ? '' : String(cpu),
-    memory: memoryBytes === undefined ? '' : String(memoryBytes / GIB),
-  });
+  const { containers, cpu, memoryBytes, streams } = tenant.quota;
+  const before = {
+    containers: textOf(containers),
+    cpu: textOf(cpu),
+    memoryBytes: textOf(memoryBytes, GIB),
+    streams: textOf(streams),
+  };
+  const [draft, setDraft] = useState(before);
   const set = (field: keyof typeof draft) => (value: string) => setDraft({ ...draft, [field]: value });
   const save = async () => {
-    const memory = numberOrText(draft.memory);
-    const body = {
+    const memory = numberOrText(draft.memoryBytes);
+    const entered = {
       containers: numberOrText(draft.containers),
       cpu: numberOrText(draft.cpu),
       memoryBytes: typeof memory === 'number' ? Math.round(memory * GIB) : memory,
+      streams: numberOrText(draft.streams),
     };
-    await api.call('PUT', `/api/v1/tenants/${tenant.id}/quota`, { body });
+    const fields = Object.keys(before) as (keyof typeof before)[];
+    const changed = fields.filter((field) => draft[field] !== before[field]);
+    await changeQuota(api, tenant.id, Object.fromEntries(changed.map((field) => [field, entered[field]])));
     done(`The quota of ${tenant.slug} is set.`);
     await reread();
   };
   return (
     <FormDialog
       title={`Quota of ${tenant.slug}`}
-      note="Empty: no limit. A quota that is reached stops new containers and shrinks nothing."
+      note="Empty: no limit; of streams, that of the platform. A quota that is reached stops what would add and shrinks nothing. Other limits stay as they are."
       action="Save"
-      paths={['containers', 'cpu', 'memoryBytes']}
+      paths={['containers', 'cpu', 'memoryBytes', 'streams']}
       onClose={onClose}
       onSubmit={save}
     >
@@ -96,9 +104,17 @@ export function EditQuota({
         path="memoryBytes"
         label="Memory in GiB"
         inputMode="decimal"
-        value={draft.memory}
-        onChange={set('memory')}
+        value={draft.memoryBytes}
+        onChange={set('memoryBytes')}
       />
+      <TextField
+        path="streams"
+        label="Streams at a time"
+        inputMode="numeric"
+        value={draft.streams}
+        onChange={set('streams')}
+      />
+      <TenantUsage id={tenant.id} />
     </FormDialog>
   );
 }

@@ -1,5 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { ContainerDefaults } from '../../../core/model/container-defaults.ts';
+import type { tenant as tenantAnswer } from '../../../core/contract/answers/access.ts';
+import type { Answer } from '../../../core/contract/shape.ts';
 import type { Quota, Tenant } from '../../../core/model/tenant.ts';
 import { useApi } from '../../app/session.tsx';
 
@@ -19,6 +21,31 @@ export function useTenants() {
   return useQuery({
     queryKey: KEY,
     queryFn: ({ signal }) => api.list<TenantView>('/api/v1/tenants', { signal }),
+  });
+}
+
+export function useTenantUsage(id: string) {
+  const api = useApi();
+  return useQuery({
+    queryKey: [...KEY, id],
+    queryFn: ({ signal }) =>
+      api.get<Pick<Answer<typeof tenantAnswer>, 'usage'>>(`/api/v1/tenants/${id}`, { signal }),
+  });
+}
+
+/** The quota with what `changes` makes of it: limits that a form does not show stay, and so does what another wrote meanwhile. */
+export async function changeQuota(
+  api: ReturnType<typeof useApi>,
+  id: string,
+  changes: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const path = `/api/v1/tenants/${id}`;
+  const read = await api.send('GET', path);
+  const { quota } = (await read.json()) as TenantView;
+  const etag = read.headers.get('etag');
+  await api.call('PUT', `${path}/quota`, {
+    body: { ...quota, ...changes },
+    headers: etag === null ? {} : { 'if-match': etag },
   });
 }
 

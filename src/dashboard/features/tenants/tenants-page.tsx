@@ -21,6 +21,9 @@ function quotaText({ quota }: TenantView): string {
     quota.containers === undefined ? undefined : count(quota.containers, 'container'),
     quota.cpu === undefined ? undefined : cores(quota.cpu),
     quota.memoryBytes === undefined ? undefined : bytes(quota.memoryBytes),
+    quota.streams === undefined ? undefined : count(quota.streams, 'stream'),
+    ...Object.entries(quota.records ?? {}).map(([kind, most]) => `${most} ${kind}`),
+    ...Object.entries(quota.bytes ?? {}).map(([kind, most]) => `${bytes(most)} of ${kind}`),
   ].filter((limit) => limit !== undefined);
   return limits.length === 0 ? 'no limits' : limits.join(', ');
 }
