@@ -184,11 +184,6 @@ const ROWS: Readonly<Record<string, Row>> = {
     missing: 'tenant_not_found',
     wrong: [['platform', '--require', 'x'], 'expected images=key file', 2],
   },
-  'tenant defaults': {
-    valid: ['nobody', '--pids', '64'],
-    missing: 'tenant_not_found',
-    wrong: [['platform', '--pids', 'many'], 'expected a whole number', 2],
-  },
   'tenant quota': {
     valid: ['nobody', '--cpu', '1'],
     missing: 'tenant_not_found',
