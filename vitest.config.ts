@@ -14,7 +14,7 @@ const started = {
 
 const DASHBOARD = 'test/system/dashboard*.test.ts';
 /** Measures what one tenant has to wait for another: nothing else may run meanwhile. */
-const ALONE = 'test/security/cost-fuzz.test.ts';
+const ALONE = ['test/security/cost-fuzz.test.ts', 'test/security/agent-floods.test.ts'];
 
 export default defineConfig({
   test: {
@@ -37,7 +37,7 @@ export default defineConfig({
           ...started,
           name: 'flow',
           include: ['test/{flow,conformance,faults,security}/**/*.test.ts'],
-          exclude: [ALONE],
+          exclude: ALONE,
           sequence: { groupOrder: 1 },
           retry: process.env['CI'] === 'true' ? 1 : 0,
         },
@@ -72,7 +72,7 @@ export default defineConfig({
           ...started,
           name: 'alone',
           maxWorkers: 1,
-          include: [ALONE],
+          include: ALONE,
           sequence: { groupOrder: 4 },
           retry: process.env['CI'] === 'true' ? 1 : 0,
         },
