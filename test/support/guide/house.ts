@@ -7,6 +7,7 @@ import { eventually } from '../cluster.ts';
 import { startEngine, type TestEngine } from '../engine.ts';
 import { buildTestImage, pushFromEngine, type TestImage } from '../image.ts';
 import { PLAIN_PATH } from '../installation.ts';
+import { removeWithMounts } from '../mounts.ts';
 import { ensurePackages } from '../packages.ts';
 import { nginxImage } from '../nginx-image.ts';
 import { postgresImage } from '../postgres-image.ts';
@@ -56,17 +57,14 @@ export class GuideHouse {
     };
   }
 
-  /** Runs what follows in the namespace and under the host name of the house. */
+  /** Runs what follows in the namespace and under the host name of the house, with an empty /srv. */
   entry(): readonly string[] {
-    const [command, args] = this.#engines[0]?.namespace?.command([
-      '/usr/bin/unshare',
-      '--uts',
-      '--mount',
-      '/bin/sh',
-      '-c',
-      `hostname ${HOST}; mount -t tmpfs tmpfs /srv; exec "$@"`,
-      'sh',
-    ]) ?? ['false', []];
+    return this.#inside(['--uts', '--mount'], `hostname ${HOST}; mount -t tmpfs tmpfs /srv`);
+  }
+
+  #inside(namespaces: readonly string[], first: string): readonly string[] {
+    const line = ['/usr/bin/unshare', ...namespaces, '/bin/sh', '-c', `${first}; exec "$@"`, 'sh'];
+    const [command, args] = this.#engines[0]?.namespace?.command(line) ?? ['false', []];
     return [command, ...args];
   }
 
@@ -81,7 +79,9 @@ export class GuideHouse {
 
   async start(): Promise<void> {
     await this.prepare();
-    const [command, ...args] = [...this.entry(), 'berth', 'up', '--quickstart'];
+    // What its agent mounts, the engine has to see: volumes.
+    const inside = this.#inside(['--uts'], `hostname ${HOST}`);
+    const [command, ...args] = [...inside, 'berth', 'up', '--quickstart'];
     const child = spawn(command, args, { cwd: this.#folder, env: this.environment() });
     this.#up = child;
     for (const stream of [child.stdout, child.stderr])
@@ -149,6 +149,6 @@ export class GuideHouse {
       await ended;
     }
     for (const engine of this.#engines) await engine.stop();
-    rmSync(this.home, { recursive: true, force: true });
+    removeWithMounts(this.home);
   }
 }

@@ -18,11 +18,17 @@ export class PageShell {
   readonly #background: number[] = [];
   #output = '';
   #count = 0;
+  #isBusy = false;
 
   constructor(line: readonly string[], folder: string, environment: Readonly<Record<string, string>>) {
     this.#folder = folder;
     const [command, ...args] = [...line, '/bin/bash', '--norc'];
-    this.#child = spawn(command, args, { cwd: folder, env: environment, stdio: ['pipe', 'pipe', 'pipe'] });
+    this.#child = spawn(command, args, {
+      cwd: folder,
+      env: environment,
+      stdio: ['pipe', 'pipe', 'pipe'],
+      detached: true,
+    });
     for (const stream of [this.#child.stdout, this.#child.stderr])
       stream?.on('data', (chunk: Buffer) => {
         this.#output += chunk.toString();
@@ -36,6 +42,7 @@ export class PageShell {
     const mark = `guide-mark-${this.#count}`;
     const from = this.#output.length;
     this.#child.stdin?.write(`failed=0\n{ ${text}\n} < /dev/null\nprintf '\\n${mark} %d\\n' "$failed"\n`);
+    this.#isBusy = true;
     const end = new RegExp(`\\n${mark} (\\d+)\\n`);
     const output = await eventually(
       `end of: ${text}`,
@@ -43,6 +50,7 @@ export class PageShell {
       (seen) => end.test(seen) || this.#child.exitCode !== null,
       COMMAND_MS,
     );
+    this.#isBusy = false;
     const found = end.exec(output);
     if (found === null) throw new Error(`the shell ended in: ${text}\n${output}`);
     return { status: Number(found[1]), output: output.slice(0, found.index).trimEnd() };
@@ -64,8 +72,15 @@ export class PageShell {
     return { status: 0, output: said.trimEnd() };
   }
 
-  /** Ends what was started, last first, and the shell. */
+  /** Ends what was started, last first, and the shell, with the command that was given up if there is one. */
   async end(): Promise<void> {
+    const { pid: own } = this.#child;
+    if (this.#isBusy && own !== undefined && this.#child.exitCode === null) {
+      const gone = once(this.#child, 'exit');
+      for (const pid of [...this.#background.toReversed(), own]) process.kill(-pid, 'SIGKILL');
+      await gone;
+      return;
+    }
     for (const pid of this.#background.toReversed())
       await this.run(
         `kill -TERM -- -${pid}; while kill -0 -- -${pid} 2> /dev/null; do sleep 0.1; done; true`,
