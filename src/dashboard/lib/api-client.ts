@@ -13,7 +13,7 @@ export interface RequestOptions {
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
 export interface ApiSettings {
-  /** The tenant acted for; sent as X-Tenant-ID with every request. */
+  /** The tenant acted for; sent as X-Tenant-ID with every request that names no other. */
   readonly tenant?: string;
   /** Of the session; sent with every write. */
   readonly csrfToken?: string;
@@ -71,7 +71,7 @@ export class ApiClient {
   async send(method: Method, path: string, options: RequestOptions = {}): Promise<Response> {
     const { tenant, csrfToken, onSignedOut } = this.#settings;
     const headers: Record<string, string> = { accept: 'application/json', ...options.headers };
-    if (tenant !== undefined) headers['x-tenant-id'] = tenant;
+    if (tenant !== undefined) headers['x-tenant-id'] ??= tenant;
     if (method !== 'GET' && csrfToken !== undefined) headers['x-csrf-token'] = csrfToken;
     let body: string | undefined;
     if (options.yaml !== undefined) {

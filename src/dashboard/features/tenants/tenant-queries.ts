@@ -24,12 +24,18 @@ export function useTenants() {
   });
 }
 
+/** A tenant is read for itself, whichever is chosen: header and path may not name two. */
+const actingFor = (id: string) => ({ 'x-tenant-id': id });
+
 export function useTenantUsage(id: string) {
   const api = useApi();
   return useQuery({
     queryKey: [...KEY, id],
     queryFn: ({ signal }) =>
-      api.get<Pick<Answer<typeof tenantAnswer>, 'usage'>>(`/api/v1/tenants/${id}`, { signal }),
+      api.get<Pick<Answer<typeof tenantAnswer>, 'usage'>>(`/api/v1/tenants/${id}`, {
+        signal,
+        headers: actingFor(id),
+      }),
   });
 }
 
@@ -40,7 +46,7 @@ export async function changeQuota(
   changes: Readonly<Record<string, unknown>>,
 ): Promise<void> {
   const path = `/api/v1/tenants/${id}`;
-  const read = await api.send('GET', path);
+  const read = await api.send('GET', path, { headers: actingFor(id) });
   const { quota } = (await read.json()) as TenantView;
   const etag = read.headers.get('etag');
   await api.call('PUT', `${path}/quota`, {
