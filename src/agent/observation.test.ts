@@ -113,6 +113,16 @@ describe('an observation', () => {
     ],
     ['gone as ordered', { assigned: { ...ASSIGNED, wanted: 'stop' } }, { phase: 'removed' }],
     [
+      'to be stopped while it is made',
+      { assigned: { ...ASSIGNED, wanted: 'stop' }, activity: 'create' },
+      { phase: 'creating' },
+    ],
+    [
+      'to be stopped while its image comes',
+      { assigned: { ...ASSIGNED, wanted: 'stop' }, activity: 'pull' },
+      { phase: 'removed' },
+    ],
+    [
       'running',
       { containers: [RUNNING] },
       { phase: 'running', containerId: 'c1', specHash: 'h2', restarts: 2 },

@@ -59,7 +59,8 @@ const PHASE_OF_STEP: Readonly<Record<InstanceStep['kind'], ContainerPhase>> = {
 };
 
 function phaseWithout({ assigned, memory, activity }: Sight): ContainerPhase {
-  if (assigned?.wanted === 'stop') return 'removed';
+  // One that is being made will be there in a moment, and is removed then.
+  if (assigned?.wanted === 'stop') return activity === 'create' ? PHASE_OF_STEP.create : 'removed';
   if (assigned?.once?.started === true) return 'failed';
   if (memory.failure !== undefined) return 'failed';
   return activity === undefined ? 'pending' : PHASE_OF_STEP[activity];

@@ -37,11 +37,11 @@ describe('an agent on Podman', () => {
 
     plane.assign([{ ...wanted, attempt: 1 }, stopped('ins_2')]);
     await plane.untilPhase('ins_2', 'removed');
-    await expect
-      .poll(async () => (await bench.pids().catch(() => before)).get('ins_1') !== before.get('ins_1'), {
-        timeout: 20_000,
-      })
-      .toBe(true);
+    const replaced = async (): Promise<boolean> => {
+      const pid = (await bench.pids().catch(() => before)).get('ins_1');
+      return pid !== undefined && pid !== before.get('ins_1');
+    };
+    await expect.poll(replaced, { timeout: 20_000 }).toBe(true);
     plane.assign([stopped('ins_1')]);
     await plane.untilPhase('ins_1', 'removed');
     expect(await engine.list({ all: true })).toEqual([]);
