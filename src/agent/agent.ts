@@ -14,6 +14,7 @@ import { Reporter } from './reporter.ts';
 import { Session, type SessionMessage } from './session.ts';
 import { Streams } from './streams.ts';
 import { UsageMeter } from './usage.ts';
+import { receiveProblems } from './volumes/detect.ts';
 import { PlainEngine } from './volumes/plain-engine.ts';
 import { RelayLink, relayProof } from './volumes/relay-link.ts';
 import type { VolumeEngine } from './volumes/volume-engine.ts';
@@ -54,13 +55,16 @@ export class Agent {
   readonly #streams: Streams;
   readonly #meter: UsageMeter;
   readonly #volumes: Volumes;
+  #info: EngineInfo;
   #facts: NodeFacts;
+  #cannotReceive: readonly string[] = [];
   #welcomed = false;
 
   constructor(options: AgentOptions) {
     const { engine, info, identity, key, log } = options;
     this.#options = options;
-    this.#facts = this.#nodeFacts(info);
+    this.#info = info;
+    this.#facts = this.#nodeFacts();
     const send = (message: AgentMessage): boolean => this.#session.send(message);
     this.#session = new Session({
       identity,
@@ -156,7 +160,6 @@ export class Agent {
     const all = AbortSignal.any([signal, stop.signal]);
     this.#meter.run(all);
     await Promise.all([this.#volumes.load(), this.#binds.load(), this.#options.egress.run(all)]);
-    this.#facts = { ...this.#facts, ...this.#problems() };
     const looping = this.#loop.run(all);
     const farewell = await this.#session.run(signal);
     stop.abort();
@@ -164,10 +167,10 @@ export class Agent {
     return farewell;
   }
 
-  #nodeFacts(info: EngineInfo): NodeFacts {
+  #nodeFacts(): NodeFacts {
     const { labels, version, volumeEngines, hostPorts } = this.#options;
     return {
-      ...nodeFacts(info, labels, version),
+      ...nodeFacts(this.#info, labels, version),
       volumeEngines: volumeEngines.map(({ name }) => name),
       features: AGENT_FEATURES,
       ...(hostPorts === undefined ? {} : { hostPorts }),
@@ -177,17 +180,17 @@ export class Agent {
 
   #problems(): Pick<NodeFacts, 'problems'> {
     const { problem } = this.#options.egress;
-    return problem === undefined ? {} : { problems: [problem] };
+    const problems = [...(problem === undefined ? [] : [problem]), ...this.#cannotReceive];
+    return problems.length === 0 ? {} : { problems };
   }
 
   /** The engine may have been upgraded or its machine changed since the last session. */
   async #readFacts(): Promise<NodeFacts> {
-    const { engine } = this.#options;
-    try {
-      this.#facts = this.#nodeFacts(await engine.info({ deadlineMs: INFO_DEADLINE_MS }));
-    } catch {
-      // The last known facts; that the engine is away is in the report.
-    }
+    const { engine, volumeEngines } = this.#options;
+    this.#cannotReceive = await receiveProblems(volumeEngines);
+    // The last known facts; that the engine is away is in the report.
+    this.#info = await engine.info({ deadlineMs: INFO_DEADLINE_MS }).catch(() => this.#info);
+    this.#facts = this.#nodeFacts();
     return this.#facts;
   }
 

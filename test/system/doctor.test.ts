@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/cluster.ts';
 import { type Etcd, startEtcd } from '../support/etcd.ts';
+import { NodeFlow } from '../support/node-flow.ts';
 import { ensurePackages } from '../support/packages.ts';
 import { PlaneProcess } from '../support/plane-process.ts';
 
@@ -80,6 +81,22 @@ describe('berth doctor', () => {
     expect(finding(out, 'store')).toContain('etcd, connected');
     expect(finding(out, 'nodes')).toMatch(/^✘ .*none is enrolled.*\n.*berth node token/);
     expect({ status, out }).toMatchObject({ status: 1, out: expect.stringContaining('1 problem\n') });
+  });
+
+  it('finds what an agent could not set up', async () => {
+    const shop = await plane.tenant('shop');
+    const flow = new NodeFlow(plane);
+    try {
+      const problems = ['no rule could be set', 'copies of volumes cannot be received by rsync'];
+      await flow.connected('berlin-1', shop, undefined, { problems });
+      const { status, out } = await doctor({ BERTH_CLI_TOKEN: shop.token });
+      expect(finding(out, 'nodes')).toMatch(
+        /^✘ .*1 ready, but berlin-1: no rule could be set; copies of volumes .*\n.*berth describe node/,
+      );
+      expect(status).toBe(1);
+    } finally {
+      flow.close();
+    }
   });
 
   it('finds a token that is none', async () => {

@@ -23,3 +23,14 @@ export async function detectVolumeEngines(log: Log, only?: string): Promise<read
   }
   return found;
 }
+
+/** Why copies from other nodes are not taken in here, in words, one for each engine that cannot. */
+export async function receiveProblems(engines: readonly VolumeEngine[]): Promise<readonly string[]> {
+  const problems: string[] = [];
+  for (const engine of engines) {
+    const problem = await engine.cannotReceive?.();
+    if (problem !== undefined)
+      problems.push(`copies of volumes cannot be received by ${engine.name} (receive_unsafe): ${problem}`);
+  }
+  return problems;
+}
