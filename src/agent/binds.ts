@@ -1,4 +1,4 @@
-import { mkdir, readdir, realpath, rmdir, stat } from 'node:fs/promises';
+import { mkdir, readdir, realpath, rmdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AssignedContainer, AssignedInstance } from '../core/contract/agent-protocol.ts';
 import { type BindRecord, BindRecords, type RecordedBind } from './bind-record.ts';
@@ -10,6 +10,11 @@ import { detachPrivate, mountAt, mountOpen, mountTmpfs } from './volumes/mounts.
 
 /** Room for names of folders only. */
 const TMPFS_BYTES = 4 * 2 ** 20;
+/**
+ * A folder in memory, and a file on the disk below it: Podman makes a folder that it does not find, which would be an empty one in the
+ * place of the host's, and none can be made in a file.
+ */
+const HELD = 'held';
 
 type Bind = Pick<RecordedBind, 'volumeId' | 'source'>;
 
@@ -49,17 +54,24 @@ export class Binds {
   readonly #options: BindsOptions;
   readonly #store: BindRecords;
   readonly #records = new Map<string, BindRecord>();
-  #folder: string;
+  /** In memory. */
+  #mountPoint = '';
+  #folder = '';
   #preparing: Promise<void> | undefined;
 
   constructor(options: BindsOptions) {
     this.#options = options;
     this.#store = new BindRecords(options.dataDir);
-    this.#folder = join(options.dataDir, 'binds');
+    this.#setFolder(options.dataDir);
   }
 
   get folder(): string {
     return this.#folder;
+  }
+
+  #setFolder(dataDir: string): void {
+    this.#mountPoint = join(dataDir, 'binds');
+    this.#folder = join(this.#mountPoint, HELD);
   }
 
   get instanceIds(): readonly string[] {
@@ -68,7 +80,7 @@ export class Binds {
 
   async load(): Promise<void> {
     // As the kernel writes it in its table of mounts.
-    this.#folder = join(await realpath(this.#options.dataDir), 'binds');
+    this.#setFolder(await realpath(this.#options.dataDir));
     for (const record of await this.#store.all()) this.#records.set(record.instanceId, record);
   }
 
@@ -207,14 +219,15 @@ export class Binds {
   }
 
   async #prepare(): Promise<void> {
-    if ((await mountAt(this.#folder)) !== undefined) return;
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
-    await mountTmpfs(this.#folder, TMPFS_BYTES);
+    if ((await mountAt(this.#mountPoint)) !== undefined) return;
+    await mkdir(this.#mountPoint, { recursive: true, mode: 0o700 });
+    await writeFile(this.#folder, 'What an engine finds that does not see the mounts of the agent.\n');
+    await mountTmpfs(this.#mountPoint, TMPFS_BYTES);
   }
 
   async #unmount(instanceId: string): Promise<void> {
     const folder = join(this.#folder, instanceId);
-    if ((await mountAt(this.#folder)) === undefined) return;
+    if ((await mountAt(this.#mountPoint)) === undefined) return;
     for (const name of await readdir(folder).catch(() => [])) await detachPrivate(join(folder, name));
     // Only what is empty goes: a mount that is still there must not be emptied.
     for (const name of await readdir(folder).catch(() => [])) await rmdir(join(folder, name));

@@ -15,7 +15,7 @@ const PROGRAM = new URL('../../bin/berth', import.meta.url).pathname;
 export class AgentProcess implements AsyncDisposable {
   readonly dataDir = mkdtempSync(join(tmpdir(), 'berth-agent-'));
   readonly #arguments: readonly string[];
-  readonly #namespace: string | undefined;
+  readonly #under: readonly string[];
   #child: ChildProcess | undefined;
   #output = '';
 
@@ -23,10 +23,10 @@ export class AgentProcess implements AsyncDisposable {
     readonly server: string;
     readonly socketPath: string;
     readonly more?: readonly string[];
-    /** Of the network; absent: the tests' own. */
-    readonly namespace?: string;
+    /** Words that it is run by, for another network or fewer capabilities than the tests have. */
+    readonly under?: readonly string[];
   }) {
-    this.#namespace = options.namespace;
+    this.#under = options.under ?? [];
     this.#arguments = [
       'agent',
       `--server=${options.server}`,
@@ -47,8 +47,7 @@ export class AgentProcess implements AsyncDisposable {
 
   #start(words: readonly string[], variables: Readonly<Record<string, string>>): void {
     const environment = { ...process.env, ...variables, BERTH_AGENT_LOG_LEVEL: 'debug' };
-    const inside = this.#namespace === undefined ? [] : ['nsenter', `--net=/run/netns/${this.#namespace}`];
-    const [program = PROGRAM, ...args] = [...inside, PROGRAM, ...words];
+    const [program = PROGRAM, ...args] = [...this.#under, PROGRAM, ...words];
     this.#child = spawn(program, args, { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
     const keep = (bytes: Buffer): void => void (this.#output += bytes.toString('utf8'));
     this.#child.stdout?.on('data', keep);
@@ -94,13 +93,12 @@ export class AgentBench implements AsyncDisposable {
     plane: FakeControlPlane,
     more: readonly string[],
     socketPath: string,
-    namespace?: string,
+    under: readonly string[] = [],
   ) {
     this.daemon = daemon;
     this.engine = new DockerEngine(daemon.socketPath);
     this.plane = plane;
-    const arguments_ = { server: plane.url, socketPath, more: ['--name=n1', ...more] };
-    this.agent = new AgentProcess({ ...arguments_, ...(namespace === undefined ? {} : { namespace }) });
+    this.agent = new AgentProcess({ server: plane.url, socketPath, more: ['--name=n1', ...more], under });
   }
 
   /** `socketPath` is where the agent finds the engine, if not at the daemon's own. */
@@ -108,8 +106,9 @@ export class AgentBench implements AsyncDisposable {
     daemon: TestEngine,
     more: readonly string[] = [],
     socketPath = daemon.socketPath,
+    under: readonly string[] = [],
   ): Promise<AgentBench> {
-    const bench = new AgentBench(daemon, await FakeControlPlane.start(), more, socketPath);
+    const bench = new AgentBench(daemon, await FakeControlPlane.start(), more, socketPath, under);
     bench.agent.start();
     return bench;
   }
@@ -119,7 +118,8 @@ export class AgentBench implements AsyncDisposable {
     const { namespace, socketPath } = daemon;
     if (namespace === undefined) throw new Error('the engine has no network namespace of its own');
     const plane = await FakeControlPlane.start(namespace.hostAddress);
-    const bench = new AgentBench(daemon, plane, more, socketPath, namespace.name);
+    const under = ['nsenter', `--net=/run/netns/${namespace.name}`];
+    const bench = new AgentBench(daemon, plane, more, socketPath, under);
     bench.agent.start();
     return bench;
   }

@@ -1,24 +1,33 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AgentBench, instance, stopped, TEST_IMAGE } from '../support/agent.ts';
 import { buildTestImage, startPodman, type TestEngine } from '../support/engine.ts';
 import { ensurePackages } from '../support/packages.ts';
 
+const root = mkdtempSync(join(tmpdir(), 'berth-root-'));
 let daemon: TestEngine;
+/** One agent for all of them. */
+let bench: AgentBench;
 
 beforeAll(async () => {
   ensurePackages(['btrfs-progs', 'e2fsprogs', 'mount']);
   daemon = await startPodman();
   await buildTestImage(daemon, TEST_IMAGE);
+  // As on a machine, the agent has the engine's view of mounts.
+  const under = ['nsenter', `--mount=/proc/${daemon.pid}/ns/mnt`];
+  bench = await AgentBench.start(daemon, [`--bind-root=${root}`], undefined, under);
 });
 
 afterAll(async () => {
+  await bench[Symbol.asyncDispose]();
   await daemon.stop();
+  rmSync(root, { recursive: true, force: true });
 });
 
 describe('an agent on Podman', () => {
   it('runs, checks, replaces and stops', async () => {
-    await using bench = await AgentBench.start(daemon);
     const { plane, agent, engine } = bench;
     const healthCheck = { command: ['test -e /tmp/well'], intervalMs: 300, retries: 1, timeoutMs: 10_000 };
     const wanted = instance('ins_1', {
@@ -47,8 +56,36 @@ describe('an agent on Podman', () => {
     expect(await engine.list({ all: true })).toEqual([]);
   });
 
+  it('gives a container the folder of the host that was checked, and starts it again', async () => {
+    const { plane, agent, engine } = bench;
+    const source = join(root, 'shop/data');
+    const command = 'echo x >> /b/starts; until test -e /b/end; do sleep 0.05; done; rm /b/end; exit 3';
+    const mounts = [{ volumeId: 'vol_b', kind: 'bind', source, target: '/b', readOnly: false }] as const;
+    plane.assign([instance('ins_b', { command: ['sh', '-c', command], mounts })]);
+    const { containerId = '' } = await plane.untilPhase('ins_b', 'running');
+    expect(await engine.inspect(containerId)).toMatchObject({
+      restartsItself: false,
+      binds: [join(agent.dataDir, 'binds/held/ins_b/vol_b')],
+    });
+    writeFileSync(join(source, 'end'), '');
+    await plane.until('counted', () => plane.observations.get('ins_b')?.restarts === 1);
+    const starts = (): string => readFileSync(join(source, 'starts'), 'utf8');
+    await expect.poll(starts, { timeout: 20_000 }).toBe('x\nx\n');
+    plane.assign([stopped('ins_b')]);
+    await plane.untilPhase('ins_b', 'removed');
+  });
+
+  it('gives no container an empty folder when the engine does not see what the agent mounted', async () => {
+    await using apart = await AgentBench.start(daemon, [`--bind-root=${root}`]);
+    const source = join(root, 'shop/apart');
+    const mounts = [{ volumeId: 'vol_a', kind: 'bind', source, target: '/b', readOnly: false }] as const;
+    apart.plane.assign([instance('ins_a', { mounts }, { deployment: 'apart' })]);
+    const { message } = await apart.plane.untilPhase('ins_a', 'failed');
+    expect(message).toContain(join(apart.agent.dataDir, 'binds/held'));
+    expect(await apart.engine.list({ all: true })).toEqual([]);
+  });
+
   it('lets readers of a volume see what is written, write nothing, and end with the mount', async () => {
-    await using bench = await AgentBench.start(daemon);
     const { plane } = bench;
     const mounts = (readOnly: boolean) =>
       [{ volumeId: 'vol_1', kind: 'volume', target: '/data', readOnly }] as const;

@@ -225,7 +225,7 @@ export class DockerEngine implements port.Engine {
   }
 
   async neverRestart(id: string, options: port.CallOptions = {}): Promise<boolean> {
-    // Podman 4 takes limits only, and passes over the rest without a word.
+    // Podman 4.3 has no such call, and its own takes limits only and passes over the rest without a word.
     if ((await this.#connection.speak(options)).kind === 'podman') return false;
     await this.#connection.call({
       ...options,
