@@ -17,36 +17,60 @@ import { attack } from '../support/attack.ts';
 import { buildTestImage, startEngine, type TestEngine } from '../support/engine.ts';
 import { startEngineProxy } from '../support/engine-proxy.ts';
 
+const folder = mkdtempSync(join(tmpdir(), 'berth-binds-'));
 let daemon: TestEngine;
-let folder: string;
+let proxy: Awaited<ReturnType<typeof startEngineProxy>>;
+/** One agent for all of them: what an attack leaves behind is in nobody's way. */
+let bench: AgentBench;
+let round = 0;
 /** Of the host, no business of any container. */
 let victim: string;
+let beforeStart: (() => void) | undefined;
 
 beforeAll(async () => {
   daemon = await startEngine();
   await buildTestImage(daemon, TEST_IMAGE);
+  proxy = await startEngineProxy({
+    socketPath: daemon.socketPath,
+    fateOf: (call) => {
+      if (call === 'POST /containers/{id}/start') beforeStart?.();
+      return 'pass';
+    },
+    onCrash: () => {},
+  });
+  mkdirSync(join(folder, 'root'));
+  bench = await AgentBench.start(daemon, [`--bind-root=${join(folder, 'root')}`], proxy.socketPath);
 });
-afterAll(() => daemon.stop());
+afterAll(async () => {
+  await bench[Symbol.asyncDispose]();
+  await proxy[Symbol.asyncDispose]();
+  await daemon.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'berth-binds-'));
-  victim = join(folder, 'victim');
+  round += 1;
+  beforeStart = undefined;
+  victim = join(folder, `victim${round}`);
   mkdirSync(victim);
   writeFileSync(join(victim, 'secret'), 'of the host');
   mkdirSync(place('a/b'), { recursive: true });
-  return () => rmSync(folder, { recursive: true, force: true });
 });
 
-const place = (path: string): string => join(folder, 'root/shop', path);
+const place = (path: string): string => join(folder, 'root/shop', String(round), path);
+const named = (name: string): string => `${name}${round}`;
 
-function bound(id: string, path: string, command: string): AssignedInstance {
+function bound(name: string, path: string, command: string): AssignedInstance {
+  const id = named(name);
   const mount = { volumeId: `vol_${id}`, kind: 'bind', source: place(path), target: '/b' } as const;
   const container = { command: ['sh', '-c', command], mounts: [{ ...mount, readOnly: false }] };
   return instance(id, container, { deployment: id });
 }
 
+const reasonOf = (name: string): string | undefined => bench.plane.observations.get(named(name))?.reason;
+
 /** Writes where it is, tells what it can read, and ends after a moment. */
-const OWN = 'echo here >> /b/owned; cat /b/secret 2>/dev/null && cp /b/secret /b/seen; sleep 0.5';
+const OWN = 'echo here >> /b/owned; cat /b/secret 2>/dev/null && cp /b/secret /b/seen; sleep 0.2';
 
 /** Nothing of what a container did may have reached it. */
 const untouched = (): readonly string[] => readdirSync(victim).toSorted();
@@ -56,28 +80,27 @@ function swapFor(path: string): void {
   symlinkSync(victim, path);
 }
 
-const start = async (socketPath?: string): Promise<AgentBench> =>
-  await AgentBench.start(daemon, [`--bind-root=${join(folder, 'root')}`], socketPath);
-
 attack(
   'deployer, where --bind-root is set',
   'nested binds: one container swaps the folder of another for a link to the host',
   async () => {
-    await using bench = await start();
-    const { plane } = bench;
+    const { plane, engine } = bench;
     const swap = `while ! test -e /b/b/owned; do sleep 0.1; done; mv /b/b /b/old; ln -s ${victim} /b/b; sleep 999`;
     plane.assign([bound('outer', 'a', swap)]);
-    await plane.untilPhase('outer', 'running');
+    await plane.untilPhase(named('outer'), 'running');
     plane.assign([bound('outer', 'a', swap), bound('inner', 'a/b', OWN)]);
     await plane
       .until('refused, or at the host', () => {
-        if (untouched().length > 1) return true;
-        const { phase, reason } = plane.observations.get('inner') ?? {};
-        return phase === 'failed' && reason === 'bind_not_allowed';
+        return untouched().length > 1 || reasonOf('inner') === 'bind_not_allowed';
       })
       .finally(() => expect(untouched()).toEqual(['secret']));
-    expect(plane.observations.get('inner')?.message).toContain(place('a'));
-    expect((await bench.engine.list({ all: true })).map(({ name }) => name)).toEqual(['outer']);
+    expect(plane.observations.get(named('inner'))).toMatchObject({
+      phase: 'failed',
+      message: expect.stringContaining(place('a')),
+    });
+    const names = (await engine.list({ all: true })).map(({ name }) => name);
+    expect(names).toContain(named('outer'));
+    expect(names).not.toContain(named('inner'));
   },
 );
 
@@ -85,15 +108,15 @@ attack(
   'deployer, where --bind-root is set',
   'a link in place of the bound folder when its container is started again',
   async () => {
-    await using bench = await start();
     const { plane } = bench;
     plane.assign([bound('web', 'a/b', OWN)]);
     await expect.poll(() => existsSync(join(place('a/b'), 'owned')), { timeout: 20_000 }).toBe(true);
     swapFor(place('a/b'));
     await plane
-      .until('refused, or at the host', () => {
-        return untouched().length > 1 || plane.observations.get('web')?.reason === 'bind_not_allowed';
-      })
+      .until(
+        'refused, or at the host',
+        () => untouched().length > 1 || reasonOf('web') === 'bind_not_allowed',
+      )
       .finally(() => expect(untouched()).toEqual(['secret']));
   },
 );
@@ -102,19 +125,10 @@ attack(
   'deployer, where --bind-root is set',
   'a link in place of the bound folder between the check and the start',
   async () => {
-    let swapped = false;
-    await using proxy = await startEngineProxy({
-      socketPath: daemon.socketPath,
-      fateOf: (call) => {
-        if (call === 'POST /containers/{id}/start' && !swapped) {
-          swapped = true;
-          swapFor(place('a/b'));
-        }
-        return 'pass';
-      },
-      onCrash: () => {},
-    });
-    await using bench = await start(proxy.socketPath);
+    beforeStart = () => {
+      beforeStart = undefined;
+      swapFor(place('a/b'));
+    };
     bench.plane.assign([bound('web', 'a/b', OWN)]);
     const held = join(`${place('a/b')}.aside`, 'owned');
     await expect

@@ -18,18 +18,18 @@ import { ensurePackages } from '../support/packages.ts';
 ensurePackages(['btrfs-progs', 'rsync', 'e2fsprogs', 'mount']);
 
 const TIMEOUT_MS = 60_000;
-const HELD_MS = 4000;
+const HELD_MS = 2500;
 let btrfs: HostileStage;
 let rsync: HostileStage;
 
 beforeAll(async () => {
   btrfs = await HostileStage.make(engineNamed('btrfs', HELD_MS));
-  rsync = await HostileStage.make(engineNamed('rsync', HELD_MS));
+  rsync = await HostileStage.make(engineNamed('rsync', HELD_MS), btrfs.outside);
 }, TIMEOUT_MS);
 
 afterAll(async () => {
-  await btrfs.end();
   await rsync.end();
+  await btrfs.end();
 });
 
 attack(

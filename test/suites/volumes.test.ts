@@ -299,7 +299,8 @@ describe.each(ENGINES.map((make) => [make().name, make] as const))('volume engin
       const before = stage.untouched();
       const hostile =
         name === 'btrfs' ? hostileStreams(stage.outside) : hostileBatches(stage.work, stage.outside);
-      for (const { what, stream, fails } of hostile) {
+      // Each of the others is an attack of its own in test/security.
+      for (const { what, stream, fails } of hostile.slice(LONG_TIER ? 0 : -2)) {
         const { outcome } = await stage.receive(stream);
         if (fails === true) expect(outcome, what).not.toBe('received');
         expect(stage.untouched(), what).toEqual(before);

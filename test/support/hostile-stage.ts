@@ -14,7 +14,10 @@ import type { Outside } from './hostile-copies.ts';
 
 const SIZE = 160 * 2 ** 20;
 
-/** The machine of a copy: a volume that takes copies, a file of the host, and another volume. Made in a folder of its own. */
+/**
+ * The machine of a copy: a volume that takes copies, a file of the host, and another volume. Made in a folder of its own; what is outside may be
+ * another stage's.
+ */
 export class HostileStage {
   readonly work: string;
   readonly outside: Outside;
@@ -23,22 +26,13 @@ export class HostileStage {
   readonly #opened: readonly [VolumeEngine, VolumePlace][];
   #sequence = 0;
 
-  static async make(engine: VolumeEngine): Promise<HostileStage> {
+  static async make(engine: VolumeEngine, outside?: Outside): Promise<HostileStage> {
     const root = mkdtempSync(join(tmpdir(), 'berth-hostile-'));
-    for (const name of ['work', 'outside', 'copy', 'other']) mkdirSync(join(root, name));
-    writeFileSync(join(root, 'outside', 'victim'), 'of the host');
-    const [copy, other] = ['copy', 'other'].map((id): VolumePlace => ({ id, folder: join(root, id) })) as [
-      VolumePlace,
-      VolumePlace,
-    ];
-    const neighbour = await new BtrfsEngine().open(other, SIZE);
-    const subvolume = await neighbour.writable(1);
-    writeFileSync(join(subvolume, 'precious'), 'of another volume');
-    const volume = await engine.open(copy, SIZE);
-    return new HostileStage(root, { folder: join(root, 'outside'), subvolume }, volume, [
-      [engine, copy],
-      [new BtrfsEngine(), other],
-    ]);
+    for (const name of ['work', 'copy']) mkdirSync(join(root, name));
+    const copy: VolumePlace = { id: 'copy', folder: join(root, 'copy') };
+    const opened: [VolumeEngine, VolumePlace][] = [[engine, copy]];
+    const around = outside ?? (await surroundings(root, opened));
+    return new HostileStage(root, around, await engine.open(copy, SIZE), opened);
   }
 
   private constructor(
@@ -105,6 +99,18 @@ export class HostileStage {
     for (const [engine, place] of this.#opened) await engine.close(place);
     rmSync(this.#root, { recursive: true, force: true });
   }
+}
+
+async function surroundings(root: string, opened: [VolumeEngine, VolumePlace][]): Promise<Outside> {
+  const folder = join(root, 'outside');
+  const other: VolumePlace = { id: 'other', folder: join(root, 'other') };
+  for (const path of [folder, other.folder]) mkdirSync(path);
+  writeFileSync(join(folder, 'victim'), 'of the host');
+  const engine = new BtrfsEngine();
+  opened.push([engine, other]);
+  const subvolume = await (await engine.open(other, SIZE)).writable(1);
+  writeFileSync(join(subvolume, 'precious'), 'of another volume');
+  return { folder, subvolume };
 }
 
 export function engineNamed(name: string, heldMs?: number): VolumeEngine {

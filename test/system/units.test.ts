@@ -48,6 +48,8 @@ describe('the units under systemd', () => {
     });
     // Systemd reads it, and gives it to the control plane alone.
     machine.run('chmod', '0600', '/etc/berth/root.key');
+    // While the agent is tried.
+    machine.run('systemctl', 'start', '--no-block', 'berth-server');
   }, PATIENCE_MS);
 
   afterAll(async () => {
@@ -68,7 +70,6 @@ describe('the units under systemd', () => {
   it(
     'give the control plane its root key as a credential',
     async () => {
-      machine.run('systemctl', 'start', 'berth-server');
       const said = await eventually(
         'it is ready',
         () => machine.run('journalctl', '--no-pager', '--output=cat', '--unit=berth-server'),
