@@ -1,8 +1,17 @@
 import { buildDashboard } from './browser.ts';
+import { keepEgress } from './egress-traces.ts';
 import { ALL_PACKAGES, ensurePackages } from './packages.ts';
+
+/** Of each project of the run. */
+const endings: (() => void)[] = [];
 
 /** Once per run, before any worker: two workers must not run the package manager or the same build at the same time. */
 export function setup(): void {
   ensurePackages(ALL_PACKAGES);
   buildDashboard();
+  endings.push(keepEgress());
+}
+
+export function teardown(): void {
+  endings.pop()?.();
 }
