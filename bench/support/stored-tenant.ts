@@ -1,7 +1,7 @@
 import type { DeploymentRecord, DeploymentSpec } from '../../src/core/model/deployment.ts';
 import type { DeploymentId, NodeName, TenantId } from '../../src/core/model/ids.ts';
 import { specHash } from '../../src/server/admission/admission.ts';
-import { joinId } from '../../src/server/store/keys.ts';
+import { idOf } from '../../src/server/store/record-ids.ts';
 import type { Store } from '../../src/server/store/store.ts';
 import type { Transaction } from '../../src/server/store/transaction.ts';
 
@@ -41,7 +41,7 @@ export async function fillNodes(store: Store, count: number): Promise<void> {
     const name = nodeName(index);
     const big = index % 5 === 0;
     transaction
-      .put('nodes', joinId(name), {
+      .put('nodes', idOf('nodes', name), {
         name: name as NodeName,
         tenantId: TENANT,
         claims: [TENANT],
@@ -55,7 +55,7 @@ export async function fillNodes(store: Store, count: number): Promise<void> {
         sessionEpoch: 1,
         createdAt: at,
       })
-      .put('node-liveness', joinId(name), { status: 'ready', lastSeenAt: at, since: at });
+      .put('node-liveness', idOf('node-liveness', name), { status: 'ready', lastSeenAt: at, since: at });
   });
 }
 
@@ -90,8 +90,8 @@ export async function fillDeployments(store: Store, count: number, replicas: num
       updatedAt: at,
     };
     transaction
-      .put('deployments', joinId(name), record)
-      .put('deployment-ids', joinId(record.id), { name })
-      .put('specs', joinId(name, hash), spec);
+      .put('deployments', idOf('deployments', name), record)
+      .put('deployment-ids', idOf('deployment-ids', record.id), { name })
+      .put('specs', idOf('specs', name, hash), spec);
   });
 }

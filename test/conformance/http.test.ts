@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DeploymentRecord } from '../../src/core/model/deployment.ts';
 import type { EventRecord } from '../../src/core/model/event.ts';
 import { CATALOGUE } from '../../src/core/rejections/catalogue.ts';
-import { joinId } from '../../src/server/store/keys.ts';
+import { idOf } from '../../src/server/store/record-ids.ts';
 import type { Answer, CallOptions, Json } from '../support/api-client.ts';
 import { type PushedImageRegistry, startPushedImage } from '../support/pushed-image.ts';
 import { routeTable } from '../support/route-table.ts';
@@ -430,7 +430,7 @@ describe('10,000 deployments in one tenant', () => {
       const transaction = store.transaction();
       for (let index = from; index < to; index += 1) {
         const name = `d-${String(index).padStart(5, '0')}`;
-        transaction.put('deployments', joinId(name), {
+        transaction.put('deployments', idOf('deployments', name), {
           ...template,
           id: `dep_${index}` as DeploymentRecord['id'],
           spec: { ...template.spec, name },

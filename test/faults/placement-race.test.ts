@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TenantId } from '../../src/core/model/ids.ts';
-import { joinId } from '../../src/server/store/keys.ts';
+import { idOf } from '../../src/server/store/record-ids.ts';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
 import { eventually, NodeFlow } from '../support/node-flow.ts';
 import { ObligingAgent } from '../support/obliging-agent.ts';
@@ -69,7 +69,7 @@ class Judge {
   #judge(): void {
     const tenant = plane.store.forTenant(this.#tenantId);
     const taken = tenant.list('instances').map(({ record }) => {
-      const spec = tenant.get('specs', joinId(record.deployment, record.specHash))?.record;
+      const spec = tenant.get('specs', idOf('specs', record.deployment, record.specHash))?.record;
       const requests = spec?.resources?.requests;
       const memoryBytes = Number.parseInt(requests?.memory ?? '0', 10) * MEBIBYTE;
       return { node: record.nodeId, cpu: requests?.cpu ?? 0, memoryBytes };

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { NodeName, TenantId, VolumeId } from '../../src/core/model/ids.ts';
-import { joinId } from '../../src/server/store/keys.ts';
+import { idOf } from '../../src/server/store/record-ids.ts';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
 import { deploy, eventKinds, eventually, NodeFlow } from '../support/node-flow.ts';
 import { refusedUpgrade, type ScriptedAgent } from '../support/scripted-agent.ts';
@@ -47,7 +47,7 @@ describe('assignments', () => {
       leaseMs: 15_000,
       createdAt: new Date(0).toISOString(),
     } as const;
-    await store.commit(store.transaction().put('volumes', joinId(volume.id), volume));
+    await store.commit(store.transaction().put('volumes', idOf('volumes', volume.id), volume));
     const instance = await flow.placed(shop, 'whole', 'whole-1', {
       command: ['/bin/web'],
       labels: { team: 'shop' },
@@ -161,7 +161,7 @@ describe('reports', () => {
     const observation = { id: instance.id, phase: 'running', health: 'healthy' } as const;
     agent.report([observation]);
     const observations = plane.store.forTenant(shop.id as TenantId).collection('observations');
-    const stored = () => observations.get(joinId('quiet', instance.id))?.modRevision;
+    const stored = () => observations.get(idOf('observations', 'quiet', instance.id))?.modRevision;
     const revision = await eventually(
       async () => stored(),
       (one) => one !== undefined,
@@ -192,7 +192,7 @@ describe('reports', () => {
     // Messages are taken in order: with the verdict, the report before it was taken too.
     expect((await agent.next('verdict')).remove).toEqual([instance.id]);
     const tenant = plane.store.forTenant(shop.id as TenantId);
-    expect(tenant.get('observations', joinId('gone', instance.id))).toBeUndefined();
+    expect(tenant.get('observations', idOf('observations', 'gone', instance.id))).toBeUndefined();
   });
 
   it('of an engine that does not answer become events, once', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Alteration, Warning } from '../../src/core/model/announcement.ts';
-import { joinId } from '../../src/server/store/keys.ts';
+import { idOf } from '../../src/server/store/record-ids.ts';
 import type { Answer, Json } from '../support/api-client.ts';
 import { deleteManifest, pushImage, type Registry, startRegistry } from '../support/registry.ts';
 import { type ControlPlane, startControlPlane, type TestTenant } from '../support/server-under-test.ts';
@@ -42,7 +42,7 @@ const announced = (body: Json) =>
 
 /** What an instance of this version is started from. */
 function pinned(name: string, body: Json): string | undefined {
-  const id = joinId(name, String(body['specHash']));
+  const id = idOf('specs', name, String(body['specHash']));
   return plane.store.forTenant(shop.id).get('specs', id)?.record.imageDigest;
 }
 
@@ -169,7 +169,7 @@ describe('a registry that does not answer', () => {
     const old = tenant
       .transaction()
       .put('deployments', 'late', record as NonNullable<typeof stored>['record'])
-      .put('specs', joinId('late', String(made['specHash'])), (record as { spec: never }).spec);
+      .put('specs', idOf('specs', 'late', String(made['specHash'])), (record as { spec: never }).spec);
     await tenant.commit(old);
     const scaled = await put('late', { replicas: 2 });
     expect(scaled).not.toHaveProperty('imageDigest');

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { joinId } from '../../src/server/store/keys.ts';
+import { idOf } from '../../src/server/store/record-ids.ts';
 import { Transaction } from '../../src/server/store/transaction.ts';
 import type { Answer } from '../support/api-client.ts';
 import { nodeFacts } from '../support/node-flow.ts';
@@ -112,7 +112,7 @@ describe('an update is judged by what it sends', () => {
 
   it('stops although its volume is no more', async () => {
     const tenant = plane.store.forTenant(shop.id);
-    const id = joinId('crowd');
+    const id = idOf('deployments', 'crowd');
     const stored = tenant.get('deployments', id);
     if (stored === undefined) throw new Error('no deployment');
     const volumes = [{ volumeId: 'vol_gone', mountPath: '/data', readOnly: false }];

@@ -5,7 +5,7 @@ import type { SendOutcome } from '../../src/agent/volumes/copy-link.ts';
 import { RelayLink } from '../../src/agent/volumes/relay-link.ts';
 import type { NodeName, TenantId, VolumeId } from '../../src/core/model/ids.ts';
 import type { VolumeRecord } from '../../src/core/model/volume.ts';
-import { joinId } from '../../src/server/store/keys.ts';
+import { idOf } from '../../src/server/store/record-ids.ts';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
 import { NodeFlow } from '../support/node-flow.ts';
 import type { AgentIdentity, ScriptedAgent } from '../support/scripted-agent.ts';
@@ -59,7 +59,7 @@ beforeAll(async () => {
 
 async function stored(volume: VolumeRecord): Promise<void> {
   const store = plane.store.forTenant(tenantId);
-  await store.commit(store.transaction().put('volumes', joinId(volume.id), volume));
+  await store.commit(store.transaction().put('volumes', idOf('volumes', volume.id), volume));
 }
 
 afterAll(async () => {

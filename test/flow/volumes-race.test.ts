@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { VolumeClaims } from '../../src/core/model/volume.ts';
 import type { TenantId } from '../../src/core/model/ids.ts';
-import { joinId } from '../../src/server/store/keys.ts';
+import { idOf } from '../../src/server/store/record-ids.ts';
 import { type Answer, type ControlPlane, startControlPlane } from '../support/control-plane.ts';
 import { type PushedImageRegistry, startPushedImage } from '../support/pushed-image.ts';
 import { createVolume, volumeOnce, VOLUMES } from '../support/volume-flow.ts';
@@ -31,7 +31,7 @@ afterAll(async () => {
 });
 
 function claims(id: string): VolumeClaims | undefined {
-  return plane.store.forTenant(shop.id as TenantId).get('volume-claims', joinId(id))?.record;
+  return plane.store.forTenant(shop.id as TenantId).get('volume-claims', idOf('volume-claims', id))?.record;
 }
 
 /** In memory: it is Ready without an agent, and ReadWriteOnce like the others. */

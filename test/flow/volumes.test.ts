@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TenantId } from '../../src/core/model/ids.ts';
 import type { VolumeObservation } from '../../src/core/contract/agent-protocol.ts';
-import { joinId } from '../../src/server/store/keys.ts';
+import { idOf } from '../../src/server/store/record-ids.ts';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
 import { deploy, eventKinds, eventually, NodeFlow } from '../support/node-flow.ts';
 import { createVolume, MIB, volumeAgent, volumeOnce, VOLUMES } from '../support/volume-flow.ts';
@@ -176,7 +176,9 @@ describe('volumes', () => {
     saying(MIB);
     const { revision } = await volumeOnce(tenant.call, id, ({ phase }) => phase === 'Ready');
     const stored = () =>
-      plane.store.forTenant(tenant.id as TenantId).get('volume-observations', joinId(id, 'measured-1'));
+      plane.store
+        .forTenant(tenant.id as TenantId)
+        .get('volume-observations', idOf('volume-observations', id, 'measured-1'));
     const { modRevision: before } =
       (await eventually(
         async () => stored(),
@@ -302,6 +304,6 @@ describe('volumes', () => {
       async () => told.ids(),
       (ids) => ids.length > 0,
     );
-    expect(told.ids()).toEqual([joinId(id, 'spoken-1')]);
+    expect(told.ids()).toEqual([idOf('volume-observations', id, 'spoken-1')]);
   });
 });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import { RELAY_PROOF_FEATURE, relayText } from '../../src/core/contract/agent-protocol.ts';
 import type { NodeName, TenantId, VolumeId } from '../../src/core/model/ids.ts';
 import type { VolumeRecord } from '../../src/core/model/volume.ts';
-import { joinId } from '../../src/server/store/keys.ts';
+import { idOf } from '../../src/server/store/record-ids.ts';
 import { attack } from '../support/attack.ts';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
 import { NodeFlow } from '../support/node-flow.ts';
@@ -98,7 +98,7 @@ attack('holder of a stolen node credential', 'a container that runs and ends wit
   await taken(agent);
   expect(writes).toBeLessThan(80);
   // The last word is stored all the same, only later.
-  const last = (): unknown => tenant.get('observations', joinId('states', id))?.record.restarts;
+  const last = (): unknown => tenant.get('observations', idOf('observations', 'states', id))?.record.restarts;
   const until = performance.now() + 10_000;
   while (last() !== TOGGLES - 1 && performance.now() < until)
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -146,7 +146,7 @@ attack("holder of a node's token without its key", 'copies of volumes through th
     createdAt: new Date(0).toISOString(),
   };
   const store = plane.store.forTenant(shop.id as TenantId);
-  await store.commit(store.transaction().put('volumes', joinId(VOLUME), record));
+  await store.commit(store.transaction().put('volumes', idOf('volumes', VOLUME), record));
   const proofOf = (path: string, epoch: number): string =>
     sign(null, Buffer.from(relayText(path, epoch, identity.node)), identity.key.privateKey).toString(
       'base64',

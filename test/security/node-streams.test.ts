@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { RelayLink } from '../../src/agent/volumes/relay-link.ts';
 import type { NodeName, TenantId, VolumeId } from '../../src/core/model/ids.ts';
-import { joinId } from '../../src/server/store/keys.ts';
+import { idOf } from '../../src/server/store/record-ids.ts';
 import { attack } from '../support/attack.ts';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
 import { eventually, NodeFlow } from '../support/node-flow.ts';
@@ -34,7 +34,7 @@ beforeAll(async () => {
   agent.report([{ id, phase: 'running', specHash, secretsVersion: 0, containerId: 'c1', startedAt: 't1' }]);
   const store = plane.store.forTenant(shop.id as TenantId);
   await eventually(
-    async () => store.get('observations', joinId('web', id))?.record.phase,
+    async () => store.get('observations', idOf('observations', 'web', id))?.record.phase,
     (phase) => phase === 'running',
   );
   const volume = {
@@ -54,7 +54,7 @@ beforeAll(async () => {
     leaseMs: 60_000,
     createdAt: new Date(0).toISOString(),
   } as const;
-  await store.commit(store.transaction().put('volumes', joinId(VOLUME), volume));
+  await store.commit(store.transaction().put('volumes', idOf('volumes', VOLUME), volume));
 });
 afterAll(async () => {
   reading.abort();

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { attack } from '../support/attack.ts';
 import { eventually } from '../support/node-flow.ts';
-import { joinId } from '../../src/server/store/keys.ts';
+import { idOf } from '../../src/server/store/record-ids.ts';
 import { Transaction } from '../../src/server/store/transaction.ts';
 import {
   type SpawnedControlPlane,
@@ -39,7 +39,7 @@ async function fill(): Promise<void> {
     body: { name: 'web', image: UNREACHABLE_IMAGE, replicas: 0, environment },
   });
   const tenant = before.store.forTenant(shop.id);
-  const first = tenant.get('deployments', joinId('web'))?.record;
+  const first = tenant.get('deployments', idOf('deployments', 'web'))?.record;
   if (first === undefined) throw new Error('the deployment is not stored');
   for (let done = 1; done < DEPLOYMENTS; done += IN_ONE_COMMIT) {
     const transaction = new Transaction(shop.id);
@@ -49,7 +49,7 @@ async function fill(): Promise<void> {
         id: `${first.id}${at}` as typeof first.id,
         spec: { ...first.spec, name: `web-${at}` },
       };
-      transaction.put('deployments', joinId(`web-${at}`), record);
+      transaction.put('deployments', idOf('deployments', `web-${at}`), record);
     }
     await before.store.commit(transaction);
   }

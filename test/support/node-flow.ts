@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { TenantId } from '../../src/core/model/ids.ts';
 import type { InstanceRecord } from '../../src/core/model/instance.ts';
-import { joinId } from '../../src/server/store/keys.ts';
+import { prefixOf } from '../../src/server/store/record-ids.ts';
 import type { Caller, ControlPlane } from './control-plane.ts';
 import { type AgentIdentity, type AgentKey, agentKey, NODE_FACTS, ScriptedAgent } from './scripted-agent.ts';
 
@@ -121,7 +121,9 @@ export class NodeFlow {
     if (store === undefined) throw new Error('the store of another process cannot be read');
     const instances = store.forTenant(tenant.id as TenantId).collection('instances');
     const read = async () =>
-      instances.listUnder(joinId(name)).flatMap(({ record }) => (record.wanted === 'run' ? [record] : []));
+      instances
+        .listUnder(prefixOf('instances', name))
+        .flatMap(({ record }) => (record.wanted === 'run' ? [record] : []));
     return eventually(read, (found) => found.length === count);
   }
 

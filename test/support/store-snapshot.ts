@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import { parseKey } from '../../src/server/store/keys.ts';
+import { parseKey, leadingId } from '../../src/server/store/keys.ts';
 import type { Kv } from '../../src/server/store/kv.ts';
-import { firstSegment, OWNERS, type RecordKind, type Subject } from '../../src/server/store/owners.ts';
+import { OWNERS, type RecordKind, type Subject } from '../../src/server/store/owners.ts';
 
 export interface Snapshot {
   readonly revision: number;
@@ -51,7 +51,7 @@ function isOwned(kind: string): kind is RecordKind {
 /** Whether what a record belongs to is stored: in the tenant's own range, or platform-wide. */
 function isStored({ kind, at }: Subject, key: string, value: string, { values }: Snapshot): boolean {
   const { base = '', id = '' } = parseKey(key) ?? {};
-  const subject = at === undefined ? firstSegment(id) : at(id, members(value));
+  const subject = at === undefined ? leadingId(id) : at(id, members(value));
   if (subject === undefined) return false;
   return values.has(`${base.replace(/^c\//, 'h/t/')}${kind}/${subject}`);
 }

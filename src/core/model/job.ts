@@ -146,6 +146,10 @@ export function activeRun(status: Pick<JobStatus, 'runs'> | undefined): JobRun |
 }
 
 /** Of the key of an attempt's log: it sorts by run, then by attempt. */
-export function jobLogSegments(job: string, runId: string, attempt: number): readonly string[] {
+export function jobLogSegments(
+  job: string,
+  runId: string,
+  attempt: number,
+): readonly [string, string, string] {
   return [job, runId, String(attempt).padStart(2, '0')];
 }

@@ -5,6 +5,7 @@ import type { Tenant, TokenRecord } from '../../core/model/tenant.ts';
 import { PLATFORM_SLUG } from '../../core/model/tenant.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { Clock } from '../clock.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { Stored } from '../store/collection.ts';
 import type { Store } from '../store/store.ts';
 import type { Principal } from './principal.ts';
@@ -125,7 +126,7 @@ export function principalOf({ id, kind, role, tenantId }: TokenRecord): Principa
 export function findTenant(store: Store, text: string): Tenant | undefined {
   const direct = store.getGlobal('tenants', text.toLowerCase())?.record;
   if (direct) return direct;
-  const slug = store.getGlobal('tenant-slugs', encodeURIComponent(text))?.record;
+  const slug = store.getGlobal('tenant-slugs', idOf('tenant-slugs', text))?.record;
   return slug === undefined ? undefined : store.getGlobal('tenants', slug.tenantId)?.record;
 }
 

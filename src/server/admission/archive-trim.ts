@@ -1,6 +1,7 @@
 import type { TenantId } from '../../core/model/ids.ts';
 import type { Stock } from '../../core/model/quota.ts';
 import { type Actor, FEWEST_VERSIONS, type Journal } from '../journal/journal.ts';
+import { segmentsOf } from '../store/record-ids.ts';
 import type { Stored } from '../store/collection.ts';
 import type { Store, TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
@@ -124,7 +125,7 @@ export class ArchiveTrim {
     for (const version of ids) transaction.deleteCold('archives', version);
     batch.writes += ids.length + TOLD_WRITES;
     batch.stock = plus(batch.stock, stock);
-    const name = decodeURIComponent(id);
+    const [name] = segmentsOf('deployments', id);
     const subject = { kind: 'Deployment', name } as const;
     const [from, to] = [versionOf(first), versionOf(last)];
     this.#journal.event(transaction, tenant.tenantId, {
@@ -179,7 +180,7 @@ function forget(
 }
 
 function versionOf(id: string): number {
-  return Number(id.slice(id.lastIndexOf('/') + 1));
+  return Number(segmentsOf('archives', id)[1]);
 }
 
 function plus(a: Stock, b: Stock): Stock {

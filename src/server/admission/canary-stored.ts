@@ -6,7 +6,7 @@ import { received } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import type { Stored } from '../store/collection.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
 import type { Admission, Caller } from './admission.ts';
@@ -26,7 +26,7 @@ function superseded(
   after: DeploymentRecord,
 ): Stored<CanaryRecord> | undefined {
   const changed = before !== undefined && before.specHash !== after.specHash;
-  return changed ? tenant.get('canaries', joinId(after.spec.name)) : undefined;
+  return changed ? tenant.get('canaries', idOf('canaries', after.spec.name)) : undefined;
 }
 
 const SUPERSEDED = {
@@ -56,6 +56,6 @@ export function addSupersededCanary(
   const { name } = after.spec;
   const canary = superseded(tenant, before, after);
   if (canary === undefined) return;
-  transaction.expect('canaries', joinId(name), canary).delete('canaries', joinId(name));
+  transaction.expect('canaries', idOf('canaries', name), canary).delete('canaries', idOf('canaries', name));
   admission.journal.event(transaction, tenant.tenantId, canaryAbortedEvent(name, canary.record, SUPERSEDED));
 }

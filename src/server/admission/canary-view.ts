@@ -2,11 +2,11 @@ import type { canary as canaryAnswer, deployment } from '../../core/contract/ans
 import type { Answer } from '../../core/contract/shape.ts';
 import type { CanaryRecord } from '../../core/model/canary.ts';
 import { pinOf } from '../../core/model/spec-snapshot.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 
 function counts(tenant: TenantStore, name: string, { specHash }: CanaryRecord) {
-  const seen = tenant.get('deployment-status', joinId(name))?.record.canary;
+  const seen = tenant.get('deployment-status', idOf('deployment-status', name))?.record.canary;
   const isOfIt = seen?.specHash === specHash;
   const {
     placed = 0,

@@ -14,7 +14,7 @@ import { pinOf } from '../../core/model/spec-snapshot.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import { actorName, archiveId } from '../journal/journal.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf, prefixOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { backupTransaction, jsonBytes } from './backup-stored.ts';
@@ -34,7 +34,7 @@ async function history(
   { spec, version }: DeploymentRecord,
   canary: BackupCanary | null,
 ): Promise<{ readonly revisions: readonly ArchiveRecord<DeploymentSpec>[]; readonly found: number }> {
-  const { entries } = await tenant.rangeCold('archives', `${joinId(spec.name)}/`, {
+  const { entries } = await tenant.rangeCold('archives', `${prefixOf('archives', spec.name)}/`, {
     after: archiveId(spec.name, Math.max(0, version - BACKUP_REVISIONS)),
     limit: BACKUP_REVISIONS,
   });
@@ -83,7 +83,7 @@ export async function createBackup(
       });
     }
     const { spec, version, specHash } = stored.record;
-    const id = joinId(spec.name);
+    const id = idOf('scaling-policies', spec.name);
     const policy = caller.tenant.get('scaling-policies', id);
     const running = caller.tenant.get('canaries', id);
     const canary = running === undefined ? null : canaryOf(running.record);

@@ -1,7 +1,7 @@
 import { draftOfBody } from '../../core/contract/deployment-merge.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { admitDraft, type Body, shapeRejection } from './deployment-draft.ts';
 import { attemptDeploymentWrite } from './deployment-write.ts';
@@ -23,7 +23,7 @@ export async function createDeployment(
   if (isRejection(admitted)) return admitted;
   const name = admitted.draft.name ?? '';
   return commitAttempts(admission, caller, async () => {
-    const existing = caller.tenant.get('deployments', joinId(name));
+    const existing = caller.tenant.get('deployments', idOf('deployments', name));
     if (existing !== undefined) {
       return reject('deployment_already_exists', {
         field: 'name',

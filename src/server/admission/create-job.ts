@@ -19,7 +19,7 @@ import { planPlacement } from '../placement/explanation.ts';
 import { claimVolumes } from '../placement/volume-claims.ts';
 import { volumeWarnings } from '../placement/volume-residency.ts';
 import { containerDefaultsOf } from '../store/container-defaults.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { type Admission, type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import type { Body } from './deployment-draft.ts';
@@ -135,13 +135,17 @@ async function attemptCreate(
 function createTransaction(admission: Admission, caller: Caller, record: JobRecord): Transaction {
   const { tenant } = caller;
   const { spec, specHash: hash } = record;
-  const id = joinId(spec.name);
+  const id = idOf('jobs', spec.name);
   const subject = { kind: 'Job', name: spec.name } as const;
   const transaction = tenant
     .transaction()
     .expect('jobs', id, undefined)
     .put('jobs', id, record)
-    .put('specs', joinId(jobOwner(spec.name), hash), snapshotOf({ ...record, spec: jobWorkload(spec) }));
+    .put(
+      'specs',
+      idOf('specs', jobOwner(spec.name), hash),
+      snapshotOf({ ...record, spec: jobWorkload(spec) }),
+    );
   if (spec.schedule === undefined) {
     const runId = admission.ids.next('run');
     const { createdAt: at } = record;

@@ -7,7 +7,7 @@ import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { type NetworkCandidate, networkBodyRejection, networkNode } from '../../core/rules/network.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import { KvUnavailableError } from '../store/kv.ts';
 import { type Admission, type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { findNetwork, type NetworkAdmission, networkView } from './network-stored.ts';
@@ -47,7 +47,7 @@ export async function createNetwork(
   const { settings, alterations } = networkSettings(draft);
   const { tenant } = caller;
   const attempt = (): Attempt => {
-    const id = joinId(settings.name);
+    const id = idOf('networks', settings.name);
     if (findNetwork(tenant, settings.name) !== undefined) return alreadyExists(settings.name);
     const nodeId = networkNode(draft.nodeId, candidates(admission, caller));
     if (isRejection(nodeId)) return nodeId;
@@ -65,7 +65,7 @@ export async function createNetwork(
     const transaction = tenant
       .transaction()
       .expect('networks', id, undefined)
-      .expect('nodes', joinId(nodeId), tenant.get('nodes', joinId(nodeId)))
+      .expect('nodes', idOf('nodes', nodeId), tenant.get('nodes', idOf('nodes', nodeId)))
       .put('networks', id, record);
     const subject = { kind: 'Network', name: settings.name } as const;
     admission.journal.event(transaction, tenant.tenantId, {

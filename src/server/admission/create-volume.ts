@@ -12,7 +12,7 @@ import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { firstRejection } from '../../core/rules/rule.ts';
 import { volumeRules } from '../../core/rules/volume-record.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import { type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { reservedRejection } from './volume-replicas.ts';
@@ -20,7 +20,7 @@ import { storedVolumeView, type VolumeAdmission } from './volume-stored.ts';
 
 /** The same answers as for a deployment that names a node (spec 7.4). */
 function nodeRejection(tenant: TenantStore, nodeId: string | undefined): Rejection | undefined {
-  if (nodeId === undefined || tenant.get('nodes', joinId(nodeId)) !== undefined) return undefined;
+  if (nodeId === undefined || tenant.get('nodes', idOf('nodes', nodeId)) !== undefined) return undefined;
   if (tenant.collection('nodes').size === 0) {
     return reject('node_candidates_unresolvable', {
       field: 'nodeId',
@@ -109,7 +109,7 @@ export async function createVolume(
   return commitAttempts(admission, caller, () => {
     const { tenant } = caller;
     const name = draft.name as string;
-    const taken = tenant.get('volume-names', joinId(name));
+    const taken = tenant.get('volume-names', idOf('volume-names', name));
     if (taken !== undefined) {
       return reject('volume_already_exists', {
         field: 'name',
@@ -126,16 +126,16 @@ export async function createVolume(
     const { revision: _unknown, ...view } = storedVolumeView(tenant, seen, { record, modRevision: 0 });
     const body = { ...view, ...announced, removed: [] };
     if (dryRun) return { answer: { status: 200, body } };
-    const id = joinId(record.id);
+    const id = idOf('volumes', record.id);
     const subject = { kind: 'Volume', name: record.id } as const;
     const transaction = tenant
       .transaction()
-      .expect('volume-names', joinId(name), undefined)
-      .put('volume-names', joinId(name), { volumeId: record.id })
+      .expect('volume-names', idOf('volume-names', name), undefined)
+      .put('volume-names', idOf('volume-names', name), { volumeId: record.id })
       .expect('volumes', id, undefined)
       .put('volumes', id, record);
     if (record.primaryNodeId !== undefined) {
-      const node = joinId(record.primaryNodeId);
+      const node = idOf('nodes', record.primaryNodeId);
       transaction.expect('nodes', node, tenant.get('nodes', node));
     }
     admission.journal.event(transaction, tenant.tenantId, {

@@ -1,5 +1,5 @@
 import { pinOf } from '../../core/model/spec-snapshot.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { findDeployment, storedDeploymentView } from './deployment-stored.ts';
 import { deploymentNotFound } from './deployment-write.ts';
@@ -24,13 +24,13 @@ export async function deleteDeployment(
     const subject = { kind: 'Deployment', name } as const;
     const transaction = caller.tenant
       .transaction()
-      .expect('deployments', joinId(name), stored)
-      .delete('deployments', joinId(name))
+      .expect('deployments', idOf('deployments', name), stored)
+      .delete('deployments', idOf('deployments', name))
       .delete('deployment-ids', record.id)
-      .delete('deployment-status', joinId(name))
-      .delete('scaling-policies', joinId(name))
-      .delete('canaries', joinId(name))
-      .put('last-versions', joinId(name), { version });
+      .delete('deployment-status', idOf('deployment-status', name))
+      .delete('scaling-policies', idOf('scaling-policies', name))
+      .delete('canaries', idOf('canaries', name))
+      .put('last-versions', idOf('last-versions', name), { version });
     claimVolumes(caller.tenant, name, { before: record.spec, after: undefined }, transaction);
     admission.journal.archive(transaction, caller, {
       number: version,

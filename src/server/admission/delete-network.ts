@@ -2,7 +2,7 @@ import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import type { NetworkRecord } from '../../core/model/network.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import { type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
 import {
@@ -21,7 +21,7 @@ async function inUse(
   { tenant }: Caller,
   { name, nodeId }: NetworkRecord,
 ): Promise<Rejection | undefined> {
-  if (tenant.get('nodes', joinId(nodeId)) === undefined) return undefined;
+  if (tenant.get('nodes', idOf('nodes', nodeId)) === undefined) return undefined;
   const containers = await attached(tenant.tenantId, nodeId, name);
   if (isRejection(containers)) return containers;
   if (containers.length === 0) return undefined;

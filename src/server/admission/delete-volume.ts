@@ -2,7 +2,7 @@ import { consumersOf } from '../../core/contract/volume-view.ts';
 import type { VolumeRecord } from '../../core/model/volume.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import { type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
@@ -34,7 +34,7 @@ export async function deleteVolume(
 ): Promise<Outcome> {
   return commitAttempts(admission, caller, () => {
     const { tenant } = caller;
-    const id = joinId(volumeId);
+    const id = idOf('volumes', volumeId);
     const stored = tenant.get('volumes', id);
     if (stored === undefined) return volumeNotFound(volumeId);
     const outdated = revisionRejection(ifMatch, stored.modRevision);

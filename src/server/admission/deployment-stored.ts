@@ -8,7 +8,7 @@ import type { Admission, Caller } from './admission.ts';
 import { canarySummary } from './canary-view.ts';
 import type { Stored } from '../store/collection.ts';
 import { containerDefaultsOf } from '../store/container-defaults.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf, prefixOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 
 const TYPED_ID = /^dep_[0-9a-z]+$/;
@@ -20,7 +20,7 @@ export function findDeployment(
 ): { readonly stored?: Stored<DeploymentRecord>; readonly field: 'name' | 'deployment_id' } {
   const byId = TYPED_ID.test(nameOrId);
   const name = byId ? tenant.get('deployment-ids', nameOrId)?.record.name : nameOrId;
-  const stored = name === undefined ? undefined : tenant.get('deployments', joinId(name));
+  const stored = name === undefined ? undefined : tenant.get('deployments', idOf('deployments', name));
   return { ...(stored === undefined ? {} : { stored }), field: byId ? 'deployment_id' : 'name' };
 }
 
@@ -28,7 +28,7 @@ function instanceViews(tenant: TenantStore, name: string): InstanceView[] {
   const observations = tenant.collection('observations');
   return tenant
     .collection('instances')
-    .listUnder(joinId(name))
+    .listUnder(prefixOf('instances', name))
     .map(({ id, record }) => {
       const seen = observations.get(id)?.record;
       return {
@@ -49,8 +49,8 @@ export function storedDeploymentView(
   stored: Stored<DeploymentRecord>,
 ): Record<string, unknown> {
   const { name } = stored.record.spec;
-  const status = tenant.get('deployment-status', joinId(name))?.record;
-  const canary = tenant.get('canaries', joinId(name));
+  const status = tenant.get('deployment-status', idOf('deployment-status', name))?.record;
+  const canary = tenant.get('canaries', idOf('canaries', name));
   return deploymentView({
     record: stored.record,
     revision: stored.modRevision,
@@ -66,13 +66,13 @@ export function deploymentFacts(
   { tenant }: Pick<Caller, 'tenant'>,
   self: string,
 ): DeploymentFacts {
-  const deployment = (name: string) => tenant.get('deployments', joinId(name))?.record.spec;
+  const deployment = (name: string) => tenant.get('deployments', idOf('deployments', name))?.record.spec;
   return {
     tenantId: tenant.tenantId,
     nodes: () => tenant.list('nodes').map(({ record }) => record),
-    node: (name) => tenant.get('nodes', joinId(name))?.record,
+    node: (name) => tenant.get('nodes', idOf('nodes', name))?.record,
     closedToTenant: (name) => clusters.isReserved(tenant.tenantId, name as NodeName),
-    volume: (id) => tenant.get('volumes', joinId(id))?.record,
+    volume: (id) => tenant.get('volumes', idOf('volumes', id))?.record,
     otherWriter: (volumeId) => otherWriter(tenant, volumeId, self),
     deployment,
     residencyConflict: (spec) =>

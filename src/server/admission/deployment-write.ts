@@ -25,7 +25,7 @@ import { claimVolumes } from '../placement/volume-claims.ts';
 import { volumeWarnings } from '../placement/volume-residency.ts';
 import type { Stored } from '../store/collection.ts';
 import { containerDefaultsOf } from '../store/container-defaults.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { type Accepted, type Admission, type Attempt, type Caller } from './admission.ts';
 import type { AdmittedDraft } from './deployment-draft.ts';
@@ -111,7 +111,8 @@ function nextRecord(
 
 /** A name that was used before continues its history: versions are not reused while any of them is kept. */
 function nextVersion(caller: Caller, name: string, previous: DeploymentRecord | undefined): number {
-  const last = previous?.version ?? caller.tenant.get('last-versions', joinId(name))?.record.version ?? 0;
+  const last =
+    previous?.version ?? caller.tenant.get('last-versions', idOf('last-versions', name))?.record.version ?? 0;
   return last + 1;
 }
 
@@ -256,7 +257,7 @@ export async function attemptDeploymentWrite(
   const transaction = writeTransaction(admission, caller, record, previous, change, said);
   claimVolumes(tenant, spec.name, { before, after: spec }, transaction);
   if (said.policy === undefined) {
-    const id = joinId(spec.name);
+    const id = idOf('scaling-policies', spec.name);
     transaction.expect('scaling-policies', id, tenant.get('scaling-policies', id));
   }
   const failed = await completeWrite(
@@ -285,8 +286,8 @@ function guardDependencies(
   const reached = new Set(Object.keys(spec.dependsOn ?? {}));
   for (const name of reached) {
     if (reached.size > MAX_GUARDED_DEPENDENCIES) return;
-    const stored = tenant.get('deployments', joinId(name));
-    transaction.expect('deployments', joinId(name), stored);
+    const stored = tenant.get('deployments', idOf('deployments', name));
+    transaction.expect('deployments', idOf('deployments', name), stored);
     for (const next of Object.keys(stored?.record.spec.dependsOn ?? {})) reached.add(next);
   }
 }
@@ -337,13 +338,13 @@ export function writeTransaction(
 ): Transaction {
   const { tenant } = caller;
   const { name } = record.spec;
-  const id = joinId(name);
+  const id = idOf('deployments', name);
   const subject = { kind: 'Deployment', name } as const;
   const transaction = tenant
     .transaction()
     .expect('deployments', id, previous)
     .put('deployments', id, record)
-    .put('specs', joinId(name, record.specHash), snapshotOf(record));
+    .put('specs', idOf('specs', name, record.specHash), snapshotOf(record));
   if (previous === undefined) transaction.put('deployment-ids', record.id, { name });
   else if (!endsCanary) addSupersededCanary(admission, caller, previous.record, record, transaction);
   admission.journal.archive(transaction, caller, {

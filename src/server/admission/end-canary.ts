@@ -2,7 +2,7 @@ import type { Warning } from '../../core/model/announcement.ts';
 import type { CanaryRecord } from '../../core/model/canary.ts';
 import { canaryAbortedEvent } from '../../core/planner/planned-event.ts';
 import type { Stored } from '../store/collection.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { canaryNotFound } from './canary-stored.ts';
@@ -33,7 +33,7 @@ export async function promoteCanary(
     if (stored === undefined) return deploymentNotFound(field, nameOrId);
     const { spec, specHash } = stored.record;
     const { name } = spec;
-    const canary = tenant.get('canaries', joinId(name));
+    const canary = tenant.get('canaries', idOf('canaries', name));
     // One that was started beside another spec is about to be aborted.
     if (canary === undefined || canary.record.stableSpecHash !== specHash) return canaryNotFound(nameOrId);
     const { update: _started, ...promoted } = canary.record.spec;
@@ -51,7 +51,7 @@ export async function promoteCanary(
     if (!('transaction' in attempt)) return attempt;
     const { transaction } = attempt;
     const subject = { kind: 'Deployment', name } as const;
-    transaction.expect('canaries', joinId(name), canary).delete('canaries', joinId(name));
+    transaction.expect('canaries', idOf('canaries', name), canary).delete('canaries', idOf('canaries', name));
     admission.journal.event(transaction, tenant.tenantId, {
       kind: 'deployment.canary_promoted',
       subject,
@@ -75,12 +75,12 @@ export async function abortCanary(admission: Admission, caller: Caller, nameOrId
     const { stored, field } = findDeployment(tenant, nameOrId);
     if (stored === undefined) return deploymentNotFound(field, nameOrId);
     const { name } = stored.record.spec;
-    const canary = tenant.get('canaries', joinId(name));
+    const canary = tenant.get('canaries', idOf('canaries', name));
     if (canary === undefined) return canaryNotFound(nameOrId);
     const transaction = tenant
       .transaction()
-      .expect('canaries', joinId(name), canary)
-      .delete('canaries', joinId(name));
+      .expect('canaries', idOf('canaries', name), canary)
+      .delete('canaries', idOf('canaries', name));
     admission.journal.event(transaction, tenant.tenantId, canaryAbortedEvent(name, canary.record, REQUESTED));
     const subject = { kind: 'Deployment', name } as const;
     admission.journal.audit(transaction, tenant.tenantId, caller, 'deployment.canary-aborted', subject);

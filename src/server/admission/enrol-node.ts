@@ -12,7 +12,7 @@ import { foldCountry, nodeDescription, nodeLabelsRule, nodeNameRule } from '../.
 import { joinTokenInvalid } from '../access/authenticate.ts';
 import { hashSecret, mintToken } from '../access/token.ts';
 import type { Stored } from '../store/collection.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { type Admission, type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { type NodeAdmission, nodeView } from './node-view.ts';
@@ -103,7 +103,7 @@ function nameRejection(
   { described, existing, join }: Enrolment,
 ): Rejection | undefined {
   const { name } = described;
-  const owner = admission.store.getGlobal('node-names', joinId(name))?.record.tenantId;
+  const owner = admission.store.getGlobal('node-names', idOf('node-names', name))?.record.tenantId;
   if (owner !== undefined && owner !== caller.tenant.tenantId) {
     return reject('node_owned_by_another_tenant', {
       field: 'nodeName',
@@ -200,7 +200,7 @@ function attemptEnrolment(
     const bound = join?.record.nodeName;
     if (join === undefined || (bound !== undefined && bound !== described.name)) return joinTokenInvalid();
   }
-  const id = joinId(described.name);
+  const id = idOf('nodes', described.name);
   const existing = tenant.get('nodes', id);
   const enrolment: Enrolment = {
     described,

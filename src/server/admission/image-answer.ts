@@ -6,7 +6,7 @@ import { received } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import type { ImageOutcome } from '../registry/outcome.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import { type Admission, type Caller, specHash } from './admission.ts';
 import { demandsOf, signatureRejection, unverifiable } from './image-signatures.ts';
@@ -132,7 +132,7 @@ export function identityOf(
   beside?: { readonly specHash: string } & Pinned,
 ): ReturnType<typeof runIdentity> {
   const keptOf = (hash: string) =>
-    hash === beside?.specHash ? beside : tenant.get('specs', joinId(owner, hash))?.record;
+    hash === beside?.specHash ? beside : tenant.get('specs', idOf('specs', owner, hash))?.record;
   return runIdentity(spec, imageDigest, specHash, keptOf);
 }
 

@@ -6,13 +6,13 @@ import type { Rejection } from '../../core/rejections/rejection.ts';
 import type { JobFacts } from '../../core/rules/job.ts';
 import type { Stored } from '../store/collection.ts';
 import { containerDefaultsOf } from '../store/container-defaults.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf, segmentsOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { Admission, Caller } from './admission.ts';
 import { deploymentFacts } from './deployment-stored.ts';
 
 export function findJob(tenant: TenantStore, name: string): Stored<JobRecord> | undefined {
-  return tenant.get('jobs', joinId(name));
+  return tenant.get('jobs', idOf('jobs', name));
 }
 
 export function storedJobView(
@@ -63,5 +63,5 @@ export function hookedCredentials(tenant: TenantStore, job: string): readonly st
   return tenant
     .list('credentials')
     .filter(({ record: { hooks } }) => hooks?.apply === job || hooks?.revoke === job)
-    .map(({ id }) => id.split('/').map(decodeURIComponent).join('/'));
+    .map(({ id }) => segmentsOf('credentials', id).join('/'));
 }

@@ -6,7 +6,7 @@ import { received } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import type { Stored } from '../store/collection.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
 import type { Admission } from './admission.ts';
@@ -22,7 +22,7 @@ export interface NetworkAdmission {
 }
 
 export function findNetwork(tenant: TenantStore, name: string): Stored<NetworkRecord> | undefined {
-  return tenant.get('networks', joinId(name));
+  return tenant.get('networks', idOf('networks', name));
 }
 
 export function networksOn(tenant: TenantStore, node: string): readonly Stored<NetworkRecord>[] {
@@ -42,9 +42,9 @@ function networkStatus(
   tenant: TenantStore,
   { name, nodeId }: NetworkRecord,
 ): { readonly phase: 'Pending' | 'Ready' | 'Failed'; readonly message: string } {
-  if (tenant.get('nodes', joinId(nodeId)) === undefined)
+  if (tenant.get('nodes', idOf('nodes', nodeId)) === undefined)
     return { phase: 'Failed', message: `its node ${nodeId} is gone; delete the network` };
-  const seen = tenant.get('network-observations', joinId(name))?.record;
+  const seen = tenant.get('network-observations', idOf('network-observations', name))?.record;
   if (seen === undefined) return { phase: 'Pending', message: `the agent of ${nodeId} has not made it yet` };
   return seen.state === 'ready'
     ? { phase: 'Ready', message: `made on ${nodeId}` }

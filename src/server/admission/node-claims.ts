@@ -5,7 +5,7 @@ import { received } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import { findTenant } from '../access/authenticate.ts';
 import type { Stored } from '../store/collection.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import { Transaction } from '../store/transaction.ts';
 import { type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
@@ -24,8 +24,8 @@ const ANNOUNCED = { alterations: [], warnings: [], removed: [] } as const;
 
 /** Wherever its record is: a second claimant does not own the record, and still may release its claim (spec 2.8). */
 function findNode({ admission }: NodeAdmission, name: string): Stored<NodeRecord> | undefined {
-  const owner = admission.store.getGlobal('node-names', joinId(name))?.record.tenantId;
-  return owner === undefined ? undefined : admission.store.forTenant(owner).get('nodes', joinId(name));
+  const owner = admission.store.getGlobal('node-names', idOf('node-names', name))?.record.tenantId;
+  return owner === undefined ? undefined : admission.store.forTenant(owner).get('nodes', idOf('nodes', name));
 }
 
 export async function addClaim(

@@ -8,7 +8,7 @@ import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { requestedAmounts } from '../../core/scheduler/amounts.ts';
 import type { Stored } from '../store/collection.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { Admission } from './admission.ts';
 
@@ -46,7 +46,7 @@ function requested(
   let cpuMicros = 0;
   let memoryBytes = 0;
   for (const { record } of placed) {
-    const spec = tenant.get('specs', joinId(record.deployment, record.specHash))?.record;
+    const spec = tenant.get('specs', idOf('specs', record.deployment, record.specHash))?.record;
     const amounts = requestedAmounts(spec?.resources);
     cpuMicros += amounts.cpuMicros;
     memoryBytes += amounts.memoryBytes;
@@ -57,7 +57,7 @@ function requested(
 /** Decisions §5, "Record". Never the key material: neither the public key nor the token's id. */
 export function nodeView(tenant: TenantStore, facts: NodeFacts, record: NodeRecord): Node {
   const { name, tenantId, claims, schedulable, labels, capacity, engine, platform, agentVersion } = record;
-  const liveness = tenant.get('node-liveness', joinId(name))?.record;
+  const liveness = tenant.get('node-liveness', idOf('node-liveness', name))?.record;
   const seen = facts.lastSeenAt(tenantId, name);
   return asNode({
     id: name,

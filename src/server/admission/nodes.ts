@@ -4,7 +4,7 @@ import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { drainReport } from '../placement/explanation.ts';
 import type { Stored } from '../store/collection.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
@@ -54,7 +54,7 @@ export async function setNodeMode(
   const { admission } = nodes;
   const { tenant } = caller;
   return commitAttempts(admission, caller, () => {
-    const stored = tenant.get('nodes', joinId(name));
+    const stored = tenant.get('nodes', idOf('nodes', name));
     if (stored === undefined) return nodeNotFound(name);
     const { event, words, apply } = MODES[mode];
     const record = apply(stored.record);
@@ -142,7 +142,7 @@ async function removeManyNetworks(
   const left = () => networksOn(tenant, name);
   while (left().length > NETWORKS_PER_COMMIT) {
     const outcome = await commitAttempts(admission, caller, (): Attempt => {
-      const stored = tenant.get('nodes', joinId(name));
+      const stored = tenant.get('nodes', idOf('nodes', name));
       if (stored === undefined) return nodeNotFound(name);
       const outdated = revisionRejection(ifMatch, stored.modRevision);
       if (outdated) return outdated;
@@ -165,11 +165,11 @@ export async function deleteNode(
 ): Promise<Outcome> {
   const { admission } = nodes;
   const { tenant } = caller;
-  const isMeant = force && tenant.get('nodes', joinId(name)) !== undefined;
+  const isMeant = force && tenant.get('nodes', idOf('nodes', name)) !== undefined;
   const problem = isMeant ? await removeManyNetworks(nodes, caller, name, ifMatch) : undefined;
   if (problem) return problem;
   return commitAttempts(admission, caller, (): Attempt => {
-    const stored = tenant.get('nodes', joinId(name));
+    const stored = tenant.get('nodes', idOf('nodes', name));
     if (stored === undefined) return nodeNotFound(name);
     const outdated = revisionRejection(ifMatch, stored.modRevision);
     if (outdated) return outdated;

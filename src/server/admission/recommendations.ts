@@ -9,7 +9,7 @@ import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { type AppliedChange, appliedChange, changeRejection } from '../../core/rules/recommendation.ts';
 import type { Stored } from '../store/collection.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import { type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { volumeChange } from './volume-replicas.ts';
@@ -80,7 +80,7 @@ export function listRecommendations(
 ): readonly Recommendation[] {
   const list = compute(volumes, tenant);
   for (const { id, volume_id } of list) {
-    const primaryNodeId = tenant.get('volumes', joinId(volume_id))?.record.primaryNodeId;
+    const primaryNodeId = tenant.get('volumes', idOf('volumes', volume_id))?.record.primaryNodeId;
     shown.note(tenant.tenantId, id, { volumeId: volume_id, primaryNodeId });
   }
   return list;
@@ -88,7 +88,7 @@ export function listRecommendations(
 
 function missing(tenant: TenantStore, shown: Shown | undefined): Rejection | undefined {
   if (shown === undefined) return undefined;
-  const record = tenant.get('volumes', joinId(shown.volumeId))?.record;
+  const record = tenant.get('volumes', idOf('volumes', shown.volumeId))?.record;
   const gone = record === undefined || record.phase === 'Deleting';
   if (!gone && record.primaryNodeId === shown.primaryNodeId) return undefined;
   return reject('dvm_recommendation_volume_missing', {
@@ -161,7 +161,7 @@ export async function applyRecommendation(
     const moved = missing(tenant, shown.get(tenant.tenantId, id));
     if (moved) return moved;
     const recommendation = compute(volumes, tenant).find((one) => one.id === id);
-    const stored = recommendation && tenant.get('volumes', joinId(recommendation.volume_id));
+    const stored = recommendation && tenant.get('volumes', idOf('volumes', recommendation.volume_id));
     if (recommendation === undefined || stored === undefined) {
       return reject('dvm_recommendation_not_found', {
         field: 'id',

@@ -10,7 +10,7 @@ import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { scalingPolicyRejection } from '../../core/rules/scaling-policy.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { type Accepted, type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { backupNotFound, findBackup } from './backup-stored.ts';
@@ -36,7 +36,7 @@ function policyRejection(
 
 /** A backup is whole: a policy or a canary that it does not hold goes. */
 function replacedWarnings({ tenant }: Caller, { spec, scalingPolicy }: BackupContent): Warning[] {
-  const id = joinId(spec.name);
+  const id = idOf('canaries', spec.name);
   const running = tenant.get('canaries', id)?.record;
   return [
     ...(scalingPolicy === null && tenant.get('scaling-policies', id) !== undefined
@@ -68,7 +68,7 @@ async function addRestored(
   { answer, transaction }: { readonly answer: Accepted; readonly transaction: Transaction },
 ): Promise<Rejection | undefined> {
   const { tenant } = caller;
-  const id = joinId(spec.name);
+  const id = idOf('scaling-policies', spec.name);
   const policy = tenant.get('scaling-policies', id);
   transaction.expect('scaling-policies', id, policy);
   if (scalingPolicy !== null) {
@@ -144,7 +144,7 @@ export async function restoreBackup(
     const backup = await findBackup(caller.tenant, id);
     if (backup === undefined) return backupNotFound(id);
     const { deploymentName, createdAt, version, content } = backup.record;
-    const previous = caller.tenant.get('deployments', joinId(deploymentName));
+    const previous = caller.tenant.get('deployments', idOf('deployments', deploymentName));
     if (ifMatch !== undefined && previous === undefined) {
       return reject('revision_mismatch', {
         field: 'If-Match',

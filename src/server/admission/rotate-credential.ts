@@ -16,7 +16,7 @@ import type { Rejection } from '../../core/rejections/rejection.ts';
 import { rotationRejection } from '../../core/rules/secrets/rotation.ts';
 import { credentialId } from '../secrets/credential-writes.ts';
 import type { Stored } from '../store/collection.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { type Admission, type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { canaryWarnings } from './canary-stored.ts';
@@ -95,7 +95,7 @@ function movingOf(
 function deploymentsOf({ tenant }: Caller, consumers: readonly RotationConsumer[]): Deployments {
   return new Map(
     consumers.filter(isRolled).flatMap(({ name }) => {
-      const stored = tenant.get('deployments', joinId(name));
+      const stored = tenant.get('deployments', idOf('deployments', name));
       return stored === undefined ? [] : [[name, stored] as const];
     }),
   );

@@ -8,7 +8,7 @@ import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import type { Stored } from '../store/collection.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import { type Admission, type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { canaryWarnings } from './canary-stored.ts';
 import { findDeployment, storedDeploymentView } from './deployment-stored.ts';
@@ -60,7 +60,7 @@ export function isFailedRollout(
   { spec, specHash, rotation }: DeploymentRecord,
   phase: unknown,
 ): boolean {
-  const rollout = tenant.get('rollouts', joinId(spec.name))?.record;
+  const rollout = tenant.get('rollouts', idOf('rollouts', spec.name))?.record;
   return rotation?.phase === phase && rollout?.state === 'failed' && rollout.specHash === specHash;
 }
 

@@ -17,7 +17,7 @@ import { actorName } from '../journal/journal.ts';
 import { credentialRecord } from '../secrets/credential-holders.ts';
 import { readInService } from '../secrets/resolve.ts';
 import type { Stored } from '../store/collection.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
 import type { Admission, Caller } from './admission.ts';
@@ -208,7 +208,7 @@ async function lastOutput(
   { spec }: JobRecord,
   { id, attempts }: Pick<JobRun, 'id' | 'attempts'>,
 ): Promise<string> {
-  const kept = await tenant.getCold('job-logs', joinId(...jobLogSegments(spec.name, id, attempts)));
+  const kept = await tenant.getCold('job-logs', idOf('job-logs', ...jobLogSegments(spec.name, id, attempts)));
   let text = kept?.record.text.trimEnd() ?? '';
   if (text === '') return '';
   const own = secretPathText(facts.path);

@@ -27,7 +27,7 @@ import { secretWriteRules } from '../../core/rules/secrets/write.ts';
 import { rotationConsumers } from '../secrets/credential-holders.ts';
 import { credentialId, type CredentialWrite } from '../secrets/credential-writes.ts';
 import type { SecretValues } from '../secrets/port.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { undeliverableStage } from './stage-deliverable.ts';
 import { type Admission, type Caller, specHash } from './admission.ts';
@@ -271,7 +271,7 @@ async function stagedCollision(
     ]),
   );
   for (const name of new Set(moves.flatMap(({ moving }) => moving))) {
-    const spec = tenant.get('deployments', joinId(name))?.record.spec;
+    const spec = tenant.get('deployments', idOf('deployments', name))?.record.spec;
     if (spec === undefined) continue;
     const known = new Map([...(await knownKeys(secrets, tenant, spec)).keys, ...staged]);
     const rejection = checkStagedCollisions(spec, known, new Set(staged.keys()));

@@ -1,12 +1,14 @@
 import type { Warning } from '../../core/model/announcement.ts';
 import type { DeploymentSpec } from '../../core/model/deployment.ts';
 import { type ScalingPolicy, withinPolicy } from '../../core/model/scaling.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { AdmittedDraft } from './deployment-draft.ts';
 
 function storedPolicy(tenant: TenantStore, name: unknown): ScalingPolicy | undefined {
-  return typeof name === 'string' ? tenant.get('scaling-policies', joinId(name))?.record : undefined;
+  return typeof name === 'string'
+    ? tenant.get('scaling-policies', idOf('scaling-policies', name))?.record
+    : undefined;
 }
 
 /** A number that is written by hand is taken as far as the policy allows, and what it does not is announced; 0 still stops. */

@@ -8,7 +8,7 @@ import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { quotaRoom, scalingPolicyRejection } from '../../core/rules/scaling-policy.ts';
 import type { Stored } from '../store/collection.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { findDeployment } from './deployment-stored.ts';
 import { deploymentNotFound } from './deployment-write.ts';
@@ -58,7 +58,7 @@ export async function setScalingPolicy(
     if (stored === undefined) return deploymentNotFound(field, nameOrId);
     const { spec } = stored.record;
     const { name } = spec;
-    const id = joinId(name);
+    const id = idOf('scaling-policies', name);
     const previous = tenant.get('scaling-policies', id);
     const outdated = revisionRejection(ifMatch, previous?.modRevision ?? 0);
     if (outdated) return outdated;
@@ -110,15 +110,15 @@ export async function deleteScalingPolicy(
     const { stored, field } = findDeployment(tenant, nameOrId);
     if (stored === undefined) return deploymentNotFound(field, nameOrId);
     const { name } = stored.record.spec;
-    const policy = tenant.get('scaling-policies', joinId(name));
+    const policy = tenant.get('scaling-policies', idOf('scaling-policies', name));
     if (policy === undefined) return scalingPolicyNotFound(nameOrId);
     const outdated = revisionRejection(ifMatch, policy.modRevision);
     if (outdated) return outdated;
     const subject = { kind: 'Deployment', name } as const;
     const transaction = tenant
       .transaction()
-      .expect('scaling-policies', joinId(name), policy)
-      .delete('scaling-policies', joinId(name));
+      .expect('scaling-policies', idOf('scaling-policies', name), policy)
+      .delete('scaling-policies', idOf('scaling-policies', name));
     admission.journal.event(transaction, tenant.tenantId, {
       kind: 'deployment.scaling_policy_deleted',
       subject,

@@ -12,7 +12,7 @@ import { missingReferenceWarnings } from '../../core/rules/secrets/missing.ts';
 import { statefulSecretRules } from '../../core/rules/secrets/list.ts';
 import { checkSplitAcross } from '../../core/rules/secrets/path.ts';
 import { sideBySide } from '../secrets/side-by-side.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
 import type { SecretAdmission } from './credential-facts.ts';
@@ -74,7 +74,7 @@ export async function secretRejection(
   if (spec.secrets.length === 0 && (previous?.secrets.length ?? 0) === 0) return undefined;
   const volumeTypeOf = new Map<string, VolumeType>();
   for (const { volumeId } of spec.volumes ?? []) {
-    const type = tenant.get('volumes', joinId(volumeId))?.record.type;
+    const type = tenant.get('volumes', idOf('volumes', volumeId))?.record.type;
     if (type !== undefined) volumeTypeOf.set(volumeId, type);
   }
   const facts = {
@@ -97,7 +97,7 @@ export function rotatingCollision(
   spec: DeploymentSpec,
   { keys }: KnownDocuments,
 ): Rejection | undefined {
-  const stored = tenant.get('deployments', joinId(spec.name))?.record;
+  const stored = tenant.get('deployments', idOf('deployments', spec.name))?.record;
   const rotation = carryRotation(stored?.rotation, stored?.spec.secrets ?? [], spec.secrets);
   const rotating = spec.secrets.filter((entry) => pinOf(rotation, entry) !== undefined);
   const staged = new Set(rotating.map(({ vault_path }) => vault_path));
@@ -120,7 +120,7 @@ export function claimLabels(
   for (const { namespace, label } of paths(spec)) {
     if (seen.has(label)) continue;
     seen.add(label);
-    const id = joinId(label);
+    const id = idOf('secret-labels', label);
     const stored = tenant.get('secret-labels', id);
     transaction.expect('secret-labels', id, stored);
     if (stored?.record.namespace !== namespace) transaction.put('secret-labels', id, { namespace });

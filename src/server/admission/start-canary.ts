@@ -11,7 +11,7 @@ import type { Rejection } from '../../core/rejections/rejection.ts';
 import { canaryDraftRejection, canarySpecRejection } from '../../core/rules/canary.ts';
 import { actorName } from '../journal/journal.ts';
 import type { Stored } from '../store/collection.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { type Admission, type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { canaryView } from './canary-view.ts';
@@ -133,8 +133,8 @@ export function addCanary(
   const subject = { kind: 'Deployment', name } as const;
   const { tenantId } = caller.tenant;
   transaction
-    .put('canaries', joinId(name), record)
-    .put('specs', joinId(name, record.specHash), snapshotOf(record));
+    .put('canaries', idOf('canaries', name), record)
+    .put('specs', idOf('specs', name, record.specHash), snapshotOf(record));
   const { replicas, specHash: hash, stableSpecHash } = record;
   admission.journal.event(transaction, tenantId, {
     kind: 'deployment.canary_started',
@@ -162,7 +162,7 @@ async function attempt(
   const { tenant } = caller;
   const stable = stored.record;
   const { name } = stable.spec;
-  const running = tenant.get('canaries', joinId(name));
+  const running = tenant.get('canaries', idOf('canaries', name));
   if (running !== undefined) return alreadyThere(name, running);
   const field = draft.spec === undefined ? 'image' : 'spec';
   const changes = (field === 'image' ? { image: draft.image } : draft.spec) as Body;
@@ -182,8 +182,8 @@ async function attempt(
   ];
   const transaction = tenant
     .transaction()
-    .expect('deployments', joinId(name), stored)
-    .expect('canaries', joinId(name), undefined);
+    .expect('deployments', idOf('deployments', name), stored)
+    .expect('canaries', idOf('canaries', name), undefined);
   addCanary(admission, caller, record, transaction);
   const failed = await completeWrite(admission, caller, admitted, stable.spec, alterations, transaction);
   if (failed) return failed;

@@ -6,7 +6,7 @@ import type { Rejection } from '../../core/rejections/rejection.ts';
 import { describeResidency, satisfiesResidency } from '../../core/scheduler/residency.ts';
 import { bindingsOf } from '../placement/volume-claims.ts';
 import type { Stored } from '../store/collection.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
@@ -62,7 +62,7 @@ function residencyRejection(
   volumeId: string,
   nodeId: string,
 ): Rejection | undefined {
-  const labels = tenant.get('nodes', joinId(nodeId))?.record.labels ?? {};
+  const labels = tenant.get('nodes', idOf('nodes', nodeId))?.record.labels ?? {};
   const { regions, unstated } = admission.residency;
   const unmet = bindingsOf(tenant, volumeId).find(
     ({ active, residency }) => active && !satisfiesResidency(labels, residency, regions, unstated),
@@ -88,7 +88,7 @@ function replicaRejection(
       why: `The volume is of the class ${kind}; only replicated volumes have copies.`,
     });
   }
-  if (nodeId === undefined || caller.tenant.get('nodes', joinId(nodeId)) === undefined) {
+  if (nodeId === undefined || caller.tenant.get('nodes', idOf('nodes', nodeId)) === undefined) {
     const none = caller.tenant.collection('nodes').size === 0;
     return reject(none ? 'node_candidates_unresolvable' : 'node_not_a_placement_candidate', {
       field: 'node_id',
@@ -133,7 +133,7 @@ export async function addReplica(
 ): Promise<Outcome> {
   return commitAttempts(volumes.admission, caller, (): Attempt => {
     const { tenant } = caller;
-    const stored = tenant.get('volumes', joinId(volumeId));
+    const stored = tenant.get('volumes', idOf('volumes', volumeId));
     if (stored === undefined) return volumeNotFound(volumeId);
     const rejection = replicaRejection(caller, stored.record, nodeId);
     if (rejection) return rejection;
@@ -152,7 +152,7 @@ export async function addReplica(
       kind: 'volume.replicas_set',
       message: `a copy is wanted on ${node}`,
       details: { nodeId: node, replicas: record.copies },
-    }).expect('nodes', joinId(node), tenant.get('nodes', joinId(node)));
+    }).expect('nodes', idOf('nodes', node), tenant.get('nodes', idOf('nodes', node)));
     const { revision: _before, ...view } = storedVolumeView(tenant, volumes.seen, { ...stored, record });
     return {
       answer: { status: 201, body: { ...view, alterations: [], warnings: [], removed: [] } },
@@ -171,7 +171,7 @@ export async function removeReplica(
 ): Promise<Outcome> {
   return commitAttempts(volumes.admission, caller, (): Attempt => {
     const { tenant } = caller;
-    const stored = tenant.get('volumes', joinId(volumeId));
+    const stored = tenant.get('volumes', idOf('volumes', volumeId));
     if (stored === undefined) return volumeNotFound(volumeId);
     const outdated = revisionRejection(ifMatch, stored.modRevision);
     if (outdated) return outdated;

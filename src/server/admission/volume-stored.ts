@@ -6,7 +6,7 @@ import { received } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import type { Stored } from '../store/collection.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { Admission } from './admission.ts';
 
@@ -48,6 +48,6 @@ export function storedVolumeView(
   seen: SeenBy,
   { record, modRevision }: Pick<Stored<VolumeRecord>, 'record' | 'modRevision'>,
 ): Record<string, unknown> {
-  const claims = tenant.get('volume-claims', joinId(record.id))?.record;
+  const claims = tenant.get('volume-claims', idOf('volume-claims', record.id))?.record;
   return { ...volumeView(record, claims, primarySeen(seen, record)), revision: modRevision };
 }

@@ -12,7 +12,7 @@ import { secretWriteRules } from '../../core/rules/secrets/write.ts';
 import { REGISTRY_NAMESPACE } from '../registry/credentials.ts';
 import type { SecretValues } from '../secrets/port.ts';
 import { credentialOf } from '../secrets/credential-writes.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
 import { hookViews } from './rotation-hooks.ts';
@@ -155,7 +155,7 @@ export async function writeSecret(
     const version = material.version(path);
     const transaction = tenant.transaction();
     if (path.namespace !== REGISTRY_NAMESPACE) {
-      const id = joinId(path.label);
+      const id = idOf('secret-labels', path.label);
       const claimed = tenant.get('secret-labels', id);
       transaction.expect('secret-labels', id, claimed);
       if (claimed?.record.namespace !== path.namespace)

@@ -1,4 +1,5 @@
 import type { EventRecord } from '../../core/model/event.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { KvChangeBatch } from '../store/kv.ts';
 import { decodeRecord } from '../store/records.ts';
 import type { RouteRequest, StreamReply, StreamSink } from './route.ts';
@@ -30,7 +31,7 @@ async function readMissed({ store, headers, charge }: RouteRequest): Promise<Mis
   }
   const { entries, revision, length } = await store.rangeCold('events');
   charge(entries.length / READ_PER_REQUEST);
-  const seen = entries.find(({ id }) => id === encodeURIComponent(last));
+  const seen = entries.find(({ id }) => id === idOf('events', last));
   const events = entries
     .filter(
       ({ id, createRevision }) =>

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { NodeName } from '../../core/model/ids.ts';
 import { volumeSample } from '../../core/planner/sample-volume.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import { Simulation, TENANT } from './simulation.ts';
 
 const CHECK = { type: 'exec', command: ['probe'] } as const;
@@ -25,7 +25,7 @@ describe('a canary', () => {
       .filter((record) => (record.canary === true) === canary)
       .map(({ id }) => id)
       .sort();
-  const record = () => sim.tenant.get('canaries', joinId('web'))?.record;
+  const record = () => sim.tenant.get('canaries', idOf('canaries', 'web'))?.record;
   const aborts = async () =>
     (await sim.events('deployment.canary_aborted')).map(({ details, message }) => [
       details['reason'],
@@ -84,7 +84,7 @@ describe('a canary', () => {
   it('goes with its record, and the stable instances stay', async () => {
     const stable = ids(false);
     await sim.startCanary('web', { image: 'shop/web:2' }, 2);
-    await sim.write((transaction) => transaction.delete('canaries', joinId('web')));
+    await sim.write((transaction) => transaction.delete('canaries', idOf('canaries', 'web')));
     await sim.settle();
     expect(
       sim
@@ -100,7 +100,7 @@ describe('a canary', () => {
   it('gives its instances to the deployment when its spec becomes the deployment’s', async () => {
     await sim.startCanary('web', { image: 'shop/web:2' }, 1);
     const canary = ids(true);
-    await sim.write((transaction) => transaction.delete('canaries', joinId('web')));
+    await sim.write((transaction) => transaction.delete('canaries', idOf('canaries', 'web')));
     // As a promotion does in one commit; the look in between must not have stopped it.
     await sim.apply({ name: 'web', image: 'shop/web:2' });
     await sim.advance(20_000);
@@ -180,7 +180,9 @@ describe('a canary', () => {
     await sim.apply({ name: 'web', replicas: 1 });
     await sim.startCanary('web', { image: 'shop/web:5' }, 3);
     await sim.write((transaction) =>
-      transaction.delete('deployments', joinId('web')).delete('canaries', joinId('web')),
+      transaction
+        .delete('deployments', idOf('deployments', 'web'))
+        .delete('canaries', idOf('canaries', 'web')),
     );
     await sim.settle();
     expect(sim.instances('web')).toEqual([]);
@@ -211,7 +213,7 @@ describe('a canary', () => {
     const [moved, ...others] = sim.wanted('plain').filter(({ canary }) => canary === true);
     expect(others).toEqual([]);
     expect(moved?.nodeId).not.toBe(first?.nodeId);
-    expect(sim.tenant.get('canaries', joinId('plain'))).toBeDefined();
+    expect(sim.tenant.get('canaries', idOf('canaries', 'plain'))).toBeDefined();
   });
 
   it('is started once although two processes decide', async () => {

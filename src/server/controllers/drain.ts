@@ -1,7 +1,7 @@
 import type { NodeName, TenantId } from '../../core/model/ids.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
 import type { NodeRecord } from '../../core/model/node.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { ViewChange } from '../store/view.ts';
 import { type Controller, type ControllerDeps, ownedTenants } from './controller.ts';
 import { KeyedQueue } from './queue.ts';
@@ -83,7 +83,7 @@ export class DrainController implements Controller {
     const tenantId = key.slice(0, slash) as TenantId;
     const name = key.slice(slash + 1) as NodeName;
     const tenant = this.#deps.store.forTenant(tenantId);
-    const node = tenant.get('nodes', joinId(name));
+    const node = tenant.get('nodes', idOf('nodes', name));
     if (!this.#draining.has(key) || node?.record.draining !== true) return;
     if (this.#deps.clusters.instancesOn(tenantId, name).length > 0) return;
     // In one commit: a process that dies right after the last instance went leaves the telling to the next one.

@@ -2,6 +2,7 @@ import { canonicalJson } from '../../core/model/canonical.ts';
 import type { DeploymentStatus } from '../../core/model/deployment.ts';
 import { newCanaryInstance, newInstance } from '../../core/planner/fresh-instance.ts';
 import type { InstancePlan } from '../../core/planner/instances.ts';
+import { segmentsOf } from '../store/record-ids.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { type ControllerDeps, SYSTEM } from './controller.ts';
 import type { DeploymentFacts } from './instance-facts.ts';
@@ -70,7 +71,7 @@ function addAbort(deps: ControllerDeps, { tenant, id }: DeploymentFacts, transac
   transaction.delete('canaries', id);
   deps.journal.audit(transaction, tenant.tenantId, SYSTEM, 'deployment.canary-aborted', {
     kind: 'Deployment',
-    name: decodeURIComponent(id),
+    name: segmentsOf('deployments', id)[0],
   });
 }
 

@@ -8,6 +8,7 @@ import type { PlanInput } from '../../core/planner/instances.ts';
 import { gatesOf, nodeCondition, observationsOf } from '../placement/deployment-gates.ts';
 import type { TenantClusters } from '../placement/tenant-clusters.ts';
 import { isFenced, writerGates } from '../placement/volume-writers.ts';
+import { segmentsOf } from '../store/record-ids.ts';
 import type { Stored } from '../store/collection.ts';
 import type { TenantStore } from '../store/store.ts';
 
@@ -40,7 +41,7 @@ export function readFacts(tenant: TenantStore, clusters: TenantClusters, id: str
     canary,
     instances: new Map(instances.map((stored) => [stored.record.id, stored])),
     planned: {
-      name: decodeURIComponent(id),
+      name: segmentsOf('deployments', id)[0],
       ...(deployment && { deployment: deployment.record }),
       ...(status && { status: status.record }),
       ...(rollout && { rollout: rollout.record }),

@@ -7,6 +7,8 @@ import { type InstancePlan, planInstances } from '../../core/planner/instances.t
 import type { PlannerMemory } from '../../core/planner/memory.ts';
 import type { PlacementRefusal } from '../../core/planner/placer.ts';
 import { claimants } from '../placement/volume-claims.ts';
+import { leadingId } from '../store/keys.ts';
+import { idOf, segmentsOf } from '../store/record-ids.ts';
 import type { ViewChange } from '../store/view.ts';
 import { type Controller, type ControllerDeps, ownedTenants } from './controller.ts';
 import { planTransaction } from './instance-commit.ts';
@@ -100,7 +102,7 @@ export class InstancesController implements Controller {
     const { view } = this.#deps.store;
     for (const id of view.tenant(tenantId, 'deployments').ids()) this.#add(tenantId, id);
     // Instances whose deployment was deleted while nobody looked.
-    for (const id of view.tenant(tenantId, 'instances').ids()) this.#add(tenantId, firstSegment(id));
+    for (const id of view.tenant(tenantId, 'instances').ids()) this.#add(tenantId, leadingId(id));
     for (const id of view.tenant(tenantId, 'rollouts').ids()) this.#add(tenantId, id);
   }
 
@@ -145,10 +147,10 @@ export class InstancesController implements Controller {
         this.#takeDeployment(tenantId, kind, change);
         break;
       case 'nodes':
-        this.#touchNode(tenantId, decodeURIComponent(id) as NodeName);
+        this.#touchNode(tenantId, segmentsOf(kind, id)[0]);
         break;
       case 'node-liveness':
-        if (livenessMoved(change)) this.#touchNode(tenantId, decodeURIComponent(id) as NodeName);
+        if (livenessMoved(change)) this.#touchNode(tenantId, segmentsOf(kind, id)[0]);
         break;
       case 'volumes':
         this.#takeVolume(tenantId, change);
@@ -161,7 +163,7 @@ export class InstancesController implements Controller {
   }
 
   #takeDeployment(tenantId: TenantId, kind: string, change: ViewChange): void {
-    const deployment = firstSegment(change.id);
+    const deployment = leadingId(change.id);
     // A status is written from here; it matters only to those who wait for the deployment.
     const large = this.#memory.get(tenantId)?.large.get(deployment);
     if (kind === 'observations' && large !== undefined) this.#addGathered(tenantId, deployment, large);
@@ -189,15 +191,15 @@ export class InstancesController implements Controller {
     const is = after?.record as VolumeRecord | undefined;
     this.#stir(tenantId);
     if (was?.primaryNodeId === is?.primaryNodeId) return;
-    const volumeId = decodeURIComponent(id);
+    const [volumeId] = segmentsOf('volumes', id);
     for (const name of claimants(this.#deps.store.forTenant(tenantId), volumeId))
-      this.#add(tenantId, encode(name));
+      this.#add(tenantId, idOf('deployments', name));
   }
 
   #touchNode(tenantId: TenantId, node: NodeName): void {
     if (!this.#deps.owns(tenantId)) return;
     for (const deployment of this.#deps.clusters.deploymentsOn(tenantId, node))
-      this.#add(tenantId, encode(deployment));
+      this.#add(tenantId, idOf('deployments', deployment));
     this.#stir(tenantId);
   }
 
@@ -289,7 +291,7 @@ export class InstancesController implements Controller {
     noteWaiting(
       memory,
       id,
-      gates.map((gate) => encode(gate.dependency)),
+      gates.map((gate) => idOf('deployments', gate.dependency)),
     );
     const size = instances.length + plan.create.length;
     if (size > GATHERED_FROM_INSTANCES) memory.large.set(id, size);
@@ -368,13 +370,4 @@ function noteWaiting({ waiters, waitsFor }: TenantMemory, id: string, dependenci
 
 function optionalMemory(memory: PlannerMemory | undefined): { readonly memory?: PlannerMemory } {
   return memory === undefined ? {} : { memory };
-}
-
-function firstSegment(id: string): string {
-  const slash = id.indexOf('/');
-  return slash === -1 ? id : id.slice(0, slash);
-}
-
-function encode(deployment: string): string {
-  return encodeURIComponent(deployment);
 }

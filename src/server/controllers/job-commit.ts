@@ -2,7 +2,7 @@ import { canonicalJson } from '../../core/model/canonical.ts';
 import { jobLogSegments } from '../../core/model/job.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
 import type { JobPlan } from '../../core/planner/job-plan.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf, segmentsOf } from '../store/record-ids.ts';
 import type { Transaction } from '../store/transaction.ts';
 import type { ControllerDeps } from './controller.ts';
 import type { JobFacts } from './job-facts.ts';
@@ -21,7 +21,10 @@ export function jobTransaction(
   addInstances(deps, facts, plan, transaction);
   for (const run of plan.forget) {
     for (let attempt = 1; attempt <= run.attempts; attempt += 1)
-      transaction.deleteCold('job-logs', joinId(...jobLogSegments(decodeURIComponent(id), run.id, attempt)));
+      transaction.deleteCold(
+        'job-logs',
+        idOf('job-logs', ...jobLogSegments(segmentsOf('jobs', id)[0], run.id, attempt)),
+      );
   }
   if (plan.status === undefined) {
     if (status !== undefined) transaction.delete('job-status', id);
@@ -40,14 +43,14 @@ function addInstances(
   transaction: Transaction,
 ): void {
   const put = (record: InstanceRecord, next: InstanceRecord): void => {
-    const key = joinId(owner, record.id);
+    const key = idOf('instances', owner, record.id);
     transaction.expect('instances', key, instances.get(record.id)).put('instances', key, next);
   };
   for (const record of plan.end)
     if (record.once !== undefined) put(record, { ...record, once: { ...record.once, end: true } });
   for (const record of plan.stop) put(record, { ...record, wanted: 'stop' });
   for (const record of plan.remove) {
-    const key = joinId(owner, record.id);
+    const key = idOf('instances', owner, record.id);
     transaction
       .expect('instances', key, instances.get(record.id))
       .delete('instances', key)
@@ -57,7 +60,7 @@ function addInstances(
   }
   if (plan.create === undefined || job === undefined) return;
   const { id, nodeId, once } = plan.create;
-  transaction.put('instances', joinId(owner, id), {
+  transaction.put('instances', idOf('instances', owner, id), {
     id,
     tenantId: tenant.tenantId,
     deployment: owner,

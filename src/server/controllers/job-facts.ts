@@ -4,7 +4,7 @@ import { jobOwner, type JobRecord, type JobStatus } from '../../core/model/job.t
 import type { JobPlanInput } from '../../core/planner/job-plan.ts';
 import { nodeCondition, observationsOf } from '../placement/deployment-gates.ts';
 import type { Stored } from '../store/collection.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf, prefixOf, segmentsOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 
 /** Everything one decision is made from, with the revisions that its commit is guarded by. */
@@ -23,12 +23,12 @@ export interface JobFacts {
 }
 
 export function readJobFacts(tenant: TenantStore, id: string): JobFacts {
-  const name = decodeURIComponent(id);
+  const [name] = segmentsOf('jobs', id);
   const owner = jobOwner(name);
   const job = tenant.get('jobs', id);
   const status = tenant.get('job-status', id);
   const orders = tenant.get('job-orders', id)?.record;
-  const instances = tenant.collection('instances').listUnder(joinId(owner));
+  const instances = tenant.collection('instances').listUnder(prefixOf('instances', owner));
   const captures = tenant.collection('job-captures');
   return {
     tenant,
@@ -43,8 +43,8 @@ export function readJobFacts(tenant: TenantStore, id: string): JobFacts {
       ...(status && { status: status.record }),
       ...(orders && { orders }),
       instances: instances.map(({ record }) => record),
-      observationOf: observationsOf(tenant, joinId(owner)),
-      isCaptured: (instance) => captures.get(joinId(owner, instance)) !== undefined,
+      observationOf: observationsOf(tenant, prefixOf('observations', owner)),
+      isCaptured: (instance) => captures.get(idOf('job-captures', owner, instance)) !== undefined,
       nodeOf: (node) => nodeCondition(tenant, node),
     },
   };

@@ -4,7 +4,7 @@ import { jobOfOwner, jobWorkload } from '../../core/model/job.ts';
 import type { CronSchedule, ParseSchedule } from '../../core/model/schedule.ts';
 import type { JobMemory, JobPlan } from '../../core/planner/job-plan.ts';
 import { planJob } from '../../core/planner/jobs.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf, prefixOf, segmentsOf } from '../store/record-ids.ts';
 import { writerGates } from '../placement/volume-writers.ts';
 import type { ViewChange } from '../store/view.ts';
 import { type Controller, type ControllerDeps, ownedTenants } from './controller.ts';
@@ -90,8 +90,8 @@ export class JobsController implements Controller {
   }
 
   #addOwner(tenantId: TenantId, key: string): void {
-    const job = jobOfOwner(decodeURIComponent(key.split('/', 1)[0] ?? ''));
-    if (job !== undefined) this.#add(tenantId, joinId(job));
+    const job = jobOfOwner(segmentsOf('instances', key)[0]);
+    if (job !== undefined) this.#add(tenantId, idOf('jobs', job));
   }
 
   #take(change: ViewChange): void {
@@ -111,10 +111,10 @@ export class JobsController implements Controller {
         if (change.after === undefined) this.#stir(tenantId);
         break;
       case 'node-liveness':
-        if (livenessMoved(change)) this.#touchNode(tenantId, decodeURIComponent(id) as NodeName);
+        if (livenessMoved(change)) this.#touchNode(tenantId, segmentsOf(kind, id)[0]);
         break;
       case 'nodes':
-        this.#touchNode(tenantId, decodeURIComponent(id) as NodeName);
+        this.#touchNode(tenantId, segmentsOf(kind, id)[0]);
         break;
       case 'quota':
       case 'volumes':
@@ -127,7 +127,7 @@ export class JobsController implements Controller {
   #touchNode(tenantId: TenantId, node: NodeName): void {
     if (!this.#deps.owns(tenantId)) return;
     for (const owner of this.#deps.clusters.deploymentsOn(tenantId, node))
-      this.#addOwner(tenantId, joinId(owner));
+      this.#addOwner(tenantId, prefixOf('instances', owner));
     this.#stir(tenantId);
   }
 

@@ -13,7 +13,7 @@ import {
   type NodeVerdict,
   noteFailure,
 } from '../../core/planner/node-liveness.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
 import type { Controller, ControllerDeps } from './controller.ts';
@@ -126,7 +126,7 @@ export class NodeLivenessController implements Controller, Liveness {
     const pulses = this.#pulses(tenantId);
     const nowMs = this.#deps.clock.monotonicMs();
     pulses.nodes.set(node, beat(pulses.nodes.get(node) ?? firstPulse(pulses.sinceMs), nowMs, this.#timings));
-    const stored = this.#deps.store.forTenant(tenantId).get('node-liveness', joinId(node));
+    const stored = this.#deps.store.forTenant(tenantId).get('node-liveness', idOf('node-liveness', node));
     if (stored?.record.status !== 'ready') this.#judgeSoon(tenantId);
   }
 
@@ -268,11 +268,11 @@ export class NodeLivenessController implements Controller, Liveness {
     if (this.#controlPlaneNode !== undefined) controlPlanes.add(this.#controlPlaneNode);
     const enrolled = tenant.collection('nodes');
     for (const name of pulses.nodes.keys())
-      if (enrolled.get(joinId(name)) === undefined) pulses.nodes.delete(name);
+      if (enrolled.get(idOf('nodes', name)) === undefined) pulses.nodes.delete(name);
     return enrolled.list().map(({ record: { name } }) => {
       const pulse = pulses.nodes.get(name) ?? firstPulse(pulses.sinceMs);
       pulses.nodes.set(name, pulse);
-      const liveness = tenant.get('node-liveness', joinId(name))?.record;
+      const liveness = tenant.get('node-liveness', idOf('node-liveness', name))?.record;
       return {
         name,
         pulse,
@@ -284,7 +284,7 @@ export class NodeLivenessController implements Controller, Liveness {
   }
 
   #isNews(tenant: TenantStore, verdict: NodeVerdict, nowMs: number): boolean {
-    const stored = tenant.get('node-liveness', joinId(verdict.name))?.record;
+    const stored = tenant.get('node-liveness', idOf('node-liveness', verdict.name))?.record;
     if (stored?.status !== verdict.status || (stored.lost === true) !== verdict.lost) return true;
     if (verdict.status !== 'ready') return false;
     const key = `${tenant.tenantId}/${verdict.name}`;
@@ -300,7 +300,10 @@ export class NodeLivenessController implements Controller, Liveness {
     nowMs: number,
   ): Promise<void> {
     const failed = verdicts.filter(({ name, status }) => {
-      return status === 'failed' && tenant.get('node-liveness', joinId(name))?.record.status !== 'failed';
+      return (
+        status === 'failed' &&
+        tenant.get('node-liveness', idOf('node-liveness', name))?.record.status !== 'failed'
+      );
     });
     const transaction = tenant.transaction();
     for (const verdict of verdicts) this.#addVerdict(tenant, transaction, verdict);
@@ -316,7 +319,7 @@ export class NodeLivenessController implements Controller, Liveness {
   }
 
   #addVerdict(tenant: TenantStore, transaction: Transaction, verdict: NodeVerdict): void {
-    const id = joinId(verdict.name);
+    const id = idOf('node-liveness', verdict.name);
     const stored = tenant.get('node-liveness', id);
     const now = this.#deps.clock.now().toISOString();
     const sameStatus = stored?.record.status === verdict.status;

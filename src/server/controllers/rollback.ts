@@ -10,7 +10,7 @@ import type { InstancePlan } from '../../core/planner/instances.ts';
 import { carryRotation } from '../../core/planner/rotation.ts';
 import { claimVolumes, otherWriter } from '../placement/volume-claims.ts';
 import { residencyConflict } from '../placement/volume-residency.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { type ControllerDeps, SYSTEM } from './controller.ts';
@@ -40,7 +40,7 @@ export function addRollback(
   const subject = { kind: 'Deployment', name } as const;
   transaction
     .put('deployments', id, record)
-    .put('specs', joinId(name, record.specHash), snapshotOf(record))
+    .put('specs', idOf('specs', name, record.specHash), snapshotOf(record))
     .put('rollouts', id, {
       deploymentId: record.id,
       specHash: record.specHash,
@@ -110,7 +110,7 @@ function rolledBackRecord(
 function takesForeignVolume(tenant: TenantStore, spec: DeploymentSpec): boolean {
   const mounts = spec.volumes ?? [];
   const gone = ({ volumeId }: VolumeMount): boolean => {
-    const phase = tenant.get('volumes', joinId(volumeId))?.record.phase;
+    const phase = tenant.get('volumes', idOf('volumes', volumeId))?.record.phase;
     return phase === undefined || phase === 'Deleting';
   };
   if (mounts.some(gone)) return true;

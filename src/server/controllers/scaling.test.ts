@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ScalingPolicy } from '../../core/model/scaling.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import { Simulation, TENANT } from './simulation.ts';
 
 const CHECK = { type: 'exec', command: ['probe'] } as const;
@@ -21,11 +21,13 @@ describe('the scaling controller', () => {
   async function scaled(policy: Partial<ScalingPolicy> = {}, spec = {}): Promise<void> {
     await sim.apply({ name: 'web', replicas: 1, healthCheck: CHECK, ...spec });
     const record = { ...POLICY, ...policy, createdAt: '', updatedAt: '' };
-    await sim.write((transaction) => transaction.put('scaling-policies', joinId('web'), record));
+    await sim.write((transaction) =>
+      transaction.put('scaling-policies', idOf('scaling-policies', 'web'), record),
+    );
     await sim.settle();
   }
 
-  const replicas = () => sim.tenant.get('deployments', joinId('web'))?.record.spec.replicas;
+  const replicas = () => sim.tenant.get('deployments', idOf('deployments', 'web'))?.record.spec.replicas;
 
   it('goes up with the load and down again, and no instance that stays is touched', async () => {
     await scaled();
@@ -118,7 +120,7 @@ describe('the scaling controller', () => {
     await sim.apply({ name: 'web', replicas: 0 });
     await sim.advance(60_000);
     expect(replicas()).toBe(0);
-    await sim.write((transaction) => transaction.delete('scaling-policies', joinId('web')));
+    await sim.write((transaction) => transaction.delete('scaling-policies', idOf('scaling-policies', 'web')));
     await sim.settle();
     expect(sim.controllers.scalingView(TENANT, 'web')).toBeUndefined();
   });

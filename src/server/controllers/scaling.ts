@@ -6,7 +6,7 @@ import { isSingleWriter } from '../../core/planner/rollout.ts';
 import { decideScaling, type ScalingDecision, type ScalingMemory } from '../../core/planner/scaling.ts';
 import { type PlacementPlan, planPlacement } from '../placement/explanation.ts';
 import type { Stored } from '../store/collection.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { ViewChange } from '../store/view.ts';
 import { type Controller, type ControllerDeps, ownedTenants, SYSTEM } from './controller.ts';
@@ -94,7 +94,7 @@ export class ScalingController implements Controller {
 
   /** What the policy of a deployment last saw; undefined when this process has not looked at it. */
   view(tenantId: TenantId, deployment: string): ScalingView | undefined {
-    return this.#memory.get(`${tenantId}/${joinId(deployment)}`)?.view;
+    return this.#memory.get(`${tenantId}/${idOf('deployments', deployment)}`)?.view;
   }
 
   #add(tenantId: TenantId, id: string): void {

@@ -1,4 +1,5 @@
 import type { NodeName, TenantId } from '../../core/model/ids.ts';
+import { segmentsOf } from '../store/record-ids.ts';
 import type { Store } from '../store/store.ts';
 
 export interface SessionElsewhere {
@@ -22,7 +23,7 @@ export class SessionsElsewhere {
 
   *of(tenantId: TenantId): Generator<SessionElsewhere> {
     for (const { id, record } of this.#store.forTenant(tenantId).list('node-sessions')) {
-      const node = decodeURIComponent(id) as NodeName;
+      const [node] = segmentsOf('node-sessions', id);
       if (record.closed !== undefined) yield { node, closedForMs: record.closed.silentMs };
       // An open one with this process tells of itself, beat by beat.
       else if (record.controlPlane === this.#self) continue;

@@ -10,7 +10,7 @@ import type { Clock } from '../clock.ts';
 import { createIds } from '../ids.ts';
 import { Journal } from '../journal/journal.ts';
 import { TenantClusters } from '../placement/tenant-clusters.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf, prefixOf } from '../store/record-ids.ts';
 import type { Kv } from '../store/kv.ts';
 import { createMemoryKv } from '../store/memory.ts';
 import { Store, type TenantStore } from '../store/store.ts';
@@ -202,7 +202,7 @@ export class Simulation {
       createdAt: '',
       ...altered,
     };
-    await this.write((transaction) => transaction.put('nodes', joinId(name), record));
+    await this.write((transaction) => transaction.put('nodes', idOf('nodes', name), record));
     this.connect(name);
   }
 
@@ -217,15 +217,17 @@ export class Simulation {
   }
 
   async alterNode(name: string, altered: Partial<NodeRecord>): Promise<void> {
-    const node = this.tenant.get('nodes', joinId(name));
+    const node = this.tenant.get('nodes', idOf('nodes', name));
     if (node === undefined) throw new Error(`no node ${name}`);
-    await this.write((transaction) => transaction.put('nodes', joinId(name), { ...node.record, ...altered }));
+    await this.write((transaction) =>
+      transaction.put('nodes', idOf('nodes', name), { ...node.record, ...altered }),
+    );
     await this.settle();
   }
 
   /** What admission stores on POST and PUT. */
   async apply(spec: Partial<DeploymentSpec> & { readonly name: string }): Promise<void> {
-    const id = joinId(spec.name);
+    const id = idOf('deployments', spec.name);
     const previous = this.tenant.get('deployments', id)?.record;
     const next: DeploymentSpec = {
       kind: 'Deployment',
@@ -246,14 +248,16 @@ export class Simulation {
       updatedAt: '',
     };
     await this.write((transaction) =>
-      transaction.put('deployments', id, record).put('specs', joinId(spec.name, record.specHash), next),
+      transaction
+        .put('deployments', id, record)
+        .put('specs', idOf('specs', spec.name, record.specHash), next),
     );
     await this.settle();
   }
 
   /** What admission stores for a canary. */
   async startCanary(name: string, changes: Partial<DeploymentSpec>, replicas = 1): Promise<void> {
-    const id = joinId(name);
+    const id = idOf('deployments', name);
     const stable = this.tenant.get('deployments', id)?.record;
     if (stable === undefined) throw new Error(`no deployment ${name}`);
     const spec = { ...stable.spec, ...changes };
@@ -261,14 +265,14 @@ export class Simulation {
     const { specHash: stableSpecHash } = stable;
     const canary = { spec, specHash, replicas, stableSpecHash, createdAt: '', createdBy: '' };
     await this.write((transaction) =>
-      transaction.put('canaries', id, canary).put('specs', joinId(name, specHash), spec),
+      transaction.put('canaries', id, canary).put('specs', idOf('specs', name, specHash), spec),
     );
     await this.settle();
   }
 
   /** What admission stores for a promotion. */
   async promote(name: string): Promise<void> {
-    const id = joinId(name);
+    const id = idOf('deployments', name);
     const stable = this.tenant.get('deployments', id)?.record;
     const canary = this.tenant.get('canaries', id)?.record;
     if (stable === undefined || canary === undefined) throw new Error(`no canary of ${name}`);
@@ -279,7 +283,7 @@ export class Simulation {
   }
 
   async remove(name: string): Promise<void> {
-    await this.write((transaction) => transaction.delete('deployments', joinId(name)));
+    await this.write((transaction) => transaction.delete('deployments', idOf('deployments', name)));
     await this.settle();
   }
 
@@ -292,7 +296,7 @@ export class Simulation {
   instances(deployment: string): readonly InstanceRecord[] {
     return this.tenant
       .collection('instances')
-      .listUnder(joinId(deployment))
+      .listUnder(prefixOf('instances', deployment))
       .map(({ record }) => record);
   }
 
@@ -301,7 +305,7 @@ export class Simulation {
   }
 
   status(deployment: string) {
-    return this.tenant.get('deployment-status', joinId(deployment))?.record;
+    return this.tenant.get('deployment-status', idOf('deployment-status', deployment))?.record;
   }
 
   async events(kind?: string): Promise<readonly EventRecord[]> {
@@ -359,7 +363,7 @@ export class Simulation {
       this.containers.delete(record.id);
       return { id: record.id, phase: 'removed' };
     }
-    const spec = this.tenant.get('specs', joinId(record.deployment, record.specHash))?.record;
+    const spec = this.tenant.get('specs', idOf('specs', record.deployment, record.specHash))?.record;
     if (spec === undefined) return undefined;
     const observation: InstanceObservation = {
       id: record.id,

@@ -1,6 +1,7 @@
 import type { TenantId } from '../../core/model/ids.ts';
 import { jobOfOwner, jobOwner } from '../../core/model/job.ts';
-import { joinId } from '../store/keys.ts';
+import { leadingId } from '../store/keys.ts';
+import { idOf, prefixOf, segmentsOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { ViewChange } from '../store/view.ts';
 import { type Controller, type ControllerDeps, ownedTenants } from './controller.ts';
@@ -39,7 +40,7 @@ export class SpecSnapshotsController implements Controller {
   }
 
   adopt(tenantId: TenantId): void {
-    const deployments = new Set(this.#deps.store.view.tenant(tenantId, 'specs').ids().map(deploymentOf));
+    const deployments = new Set(this.#deps.store.view.tenant(tenantId, 'specs').ids().map(leadingId));
     for (const id of deployments) this.#queue.addAfter(`${tenantId}/${id}`, REST_MS);
   }
 
@@ -63,8 +64,8 @@ export class SpecSnapshotsController implements Controller {
       (kind === 'canaries' && after === undefined) ||
       (kind === 'deployments' && before !== undefined);
     if (kind === 'jobs' && before !== undefined)
-      this.#queue.addAfter(`${tenantId}/${joinId(jobOwner(decodeURIComponent(id)))}`, REST_MS);
-    if (mayFree) this.#queue.addAfter(`${tenantId}/${deploymentOf(id)}`, REST_MS);
+      this.#queue.addAfter(`${tenantId}/${prefixOf('specs', jobOwner(segmentsOf('jobs', id)[0]))}`, REST_MS);
+    if (mayFree) this.#queue.addAfter(`${tenantId}/${leadingId(id)}`, REST_MS);
   }
 
   async #clean(key: string): Promise<void> {
@@ -109,13 +110,8 @@ function unusedSnapshots(tenant: TenantStore, id: string): readonly string[] {
     .filter((snapshot) => !needed.has(snapshot.slice(id.length + 1)));
 }
 
-function deploymentOf(id: string): string {
-  const slash = id.indexOf('/');
-  return slash === -1 ? id : id.slice(0, slash);
-}
-
 /** The key segment of the job whose containers stand under this one; undefined: a deployment. */
 function jobIdOf(owner: string): string | undefined {
-  const name = jobOfOwner(decodeURIComponent(owner));
-  return name === undefined ? undefined : joinId(name);
+  const name = jobOfOwner(segmentsOf('deployments', owner)[0]);
+  return name === undefined ? undefined : idOf('jobs', name);
 }

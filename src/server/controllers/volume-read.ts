@@ -6,7 +6,7 @@ import { LIVENESS_TIMINGS } from '../../core/planner/node-liveness.ts';
 import type { VolumeFacts, VolumeNode } from '../../core/planner/volume-facts.ts';
 import type { TenantClusters } from '../placement/tenant-clusters.ts';
 import { bindingsOf, claimants } from '../placement/volume-claims.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { CopyAges, RepeatedLeases, VolumeMemory } from './volume-memory.ts';
 
@@ -19,7 +19,7 @@ function conditionOf(liveness: NodeLiveness | undefined): VolumeNode['condition'
 function volumeNode(tenant: TenantStore, clusters: TenantClusters, record: NodeRecord): VolumeNode {
   return {
     name: record.name,
-    condition: conditionOf(tenant.get('node-liveness', joinId(record.name))?.record),
+    condition: conditionOf(tenant.get('node-liveness', idOf('node-liveness', record.name))?.record),
     schedulable: record.schedulable,
     labels: record.labels,
     engines: record.volumeEngines ?? [],
@@ -74,14 +74,14 @@ export function readVolumeFacts(
   return {
     record,
     node: (name) => {
-      const stored = tenant.get('nodes', joinId(name));
+      const stored = tenant.get('nodes', idOf('nodes', name));
       return stored === undefined ? undefined : volumeNode(tenant, clusters, stored.record);
     },
     nodes,
     load: loadOf(tenant),
     seen: (name) =>
       memory.seen(tenantId, record.id, name) ??
-      tenant.get('volume-observations', joinId(record.id, name))?.record,
+      tenant.get('volume-observations', idOf('volume-observations', record.id, name))?.record,
     copyAge: (name) => memory.copyAge(tenantId, record, name),
     bindings: bindingsOf(tenant, record.id),
     regions,

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SeenVolume } from '../../core/contract/volume-seen.ts';
 import type { NodeName, VolumeId } from '../../core/model/ids.ts';
 import type { VolumeRecord } from '../../core/model/volume.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { Kv } from '../store/kv.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { Simulation, TENANT } from './simulation.ts';
@@ -45,8 +45,8 @@ async function copied(leaseMs = 15_000): Promise<void> {
   await sim.write((transaction) =>
     transaction
       .put('volumes', ID, record)
-      .put('volume-observations', joinId(ID, 'n1'), primary)
-      .put('volume-observations', joinId(ID, 'n2'), replica),
+      .put('volume-observations', idOf('volume-observations', ID, 'n1'), primary)
+      .put('volume-observations', idOf('volume-observations', ID, 'n2'), replica),
   );
   await sim.settle();
 }

@@ -6,7 +6,8 @@ import type { NodeRecord } from '../../core/model/node.ts';
 import type { VolumeRecord } from '../../core/model/volume.ts';
 import { planVolume, type VolumePlan } from '../../core/planner/volumes.ts';
 import type { Stored } from '../store/collection.ts';
-import { joinId } from '../store/keys.ts';
+import { leadingId } from '../store/keys.ts';
+import { idOf, segmentsOf } from '../store/record-ids.ts';
 import type { NodeSession } from '../store/records.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
@@ -92,7 +93,8 @@ export class VolumesController implements Controller, VolumeSigns {
   }
 
   reported(tenantId: TenantId, node: NodeName, seen: SeenVolume, heardMs: number): void {
-    if (this.#memory.reported(tenantId, node, seen, heardMs)) this.#add(tenantId, joinId(seen.volumeId));
+    if (this.#memory.reported(tenantId, node, seen, heardMs))
+      this.#add(tenantId, idOf('volumes', seen.volumeId));
   }
 
   #add(tenantId: TenantId, id: string): void {
@@ -115,7 +117,7 @@ export class VolumesController implements Controller, VolumeSigns {
         this.#add(tenantId, id);
         break;
       case 'volume-observations':
-        this.#add(tenantId, id.slice(0, id.indexOf('/')));
+        this.#add(tenantId, leadingId(id));
         break;
       case 'node-sessions':
         this.#movedElsewhere(tenantId, change);
@@ -129,7 +131,7 @@ export class VolumesController implements Controller, VolumeSigns {
       case 'deployments':
         // Its residency binds the copies of what it mounts.
         for (const { volumeId } of (change.after?.record as DeploymentRecord | undefined)?.spec.volumes ?? [])
-          this.#add(tenantId, joinId(volumeId));
+          this.#add(tenantId, idOf('volumes', volumeId));
         break;
       default:
     }
@@ -146,7 +148,7 @@ export class VolumesController implements Controller, VolumeSigns {
     if (was === undefined || was.controlPlane === controlPlane) return;
     const silentMs = is?.controlPlane === was.controlPlane ? (is.closed?.silentMs ?? 0) : 0;
     const nowMs = this.#deps.clock.monotonicMs();
-    const node = decodeURIComponent(id) as NodeName;
+    const [node] = segmentsOf('node-sessions', id);
     this.#memory.leased(tenantId, node, nowMs - silentMs);
     if (is?.closed !== undefined && this.#deps.owns(tenantId)) this.#learnAges(tenantId, node);
   }
@@ -171,13 +173,14 @@ export class VolumesController implements Controller, VolumeSigns {
     for (const tenantId of view.tenantIds()) {
       for (const { id, record } of view.tenant(tenantId, 'node-sessions').list())
         if (record.controlPlane === controlPlane)
-          this.#memory.leased(tenantId, decodeURIComponent(id) as NodeName, nowMs);
+          this.#memory.leased(tenantId, segmentsOf('node-sessions', id)[0], nowMs);
     }
   }
 
   /** Connected to another process that lives: it is given leases there all the time. */
   #isLeasedElsewhere(tenant: TenantStore, node: NodeName | undefined): boolean {
-    const session = node === undefined ? undefined : tenant.get('node-sessions', joinId(node))?.record;
+    const session =
+      node === undefined ? undefined : tenant.get('node-sessions', idOf('node-sessions', node))?.record;
     if (session === undefined || session.closed !== undefined) return false;
     if (session.controlPlane === this.#deps.controlPlane) return false;
     return this.#deps.store.getGlobal('control-planes', session.controlPlane) !== undefined;
@@ -185,7 +188,7 @@ export class VolumesController implements Controller, VolumeSigns {
 
   /** The process that has the session counts as gone: if it is back meanwhile, it gives leases in that session as before. */
   #expectNoLeaseElsewhere(transaction: Transaction, tenant: TenantStore, node: NodeName): void {
-    const session = tenant.get('node-sessions', joinId(node));
+    const session = tenant.get('node-sessions', idOf('node-sessions', node));
     if (session === undefined) return;
     const { controlPlane } = session.record;
     transaction
@@ -232,7 +235,7 @@ export class VolumesController implements Controller, VolumeSigns {
         return;
       }
       // A session that opens meanwhile, wherever, is in the node's record: then it is judged anew.
-      transaction.expect('nodes', joinId(primary), tenant.get('nodes', joinId(primary)));
+      transaction.expect('nodes', idOf('nodes', primary), tenant.get('nodes', idOf('nodes', primary)));
       this.#expectNoLeaseElsewhere(transaction, tenant, primary);
     }
     const result = await tenant.commit(transaction);
@@ -252,12 +255,13 @@ export class VolumesController implements Controller, VolumeSigns {
     if (!changed && !plan.remove && plan.forget.length === 0) return undefined;
     const transaction = tenant.transaction().expect('volumes', id, { id, record, ...stored });
     if (plan.remove) {
-      transaction.delete('volumes', id).delete('volume-names', joinId(record.name));
+      transaction.delete('volumes', id).delete('volume-names', idOf('volume-names', record.name));
       for (const seen of tenant.collection('volume-observations').listUnder(id))
         transaction.delete('volume-observations', seen.id);
     } else {
       if (changed) transaction.put('volumes', id, plan.record);
-      for (const node of plan.forget) transaction.delete('volume-observations', joinId(record.id, node));
+      for (const node of plan.forget)
+        transaction.delete('volume-observations', idOf('volume-observations', record.id, node));
     }
     for (const event of plan.events) this.#deps.journal.event(transaction, tenant.tenantId, event);
     return transaction;

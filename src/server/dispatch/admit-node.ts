@@ -5,7 +5,7 @@ import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { type AccessDependencies, authenticate } from '../access/authenticate.ts';
 import { matchesHash, parseToken } from '../access/token.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { Store } from '../store/store.ts';
 import { headerCount } from './upgrade-refusal.ts';
 
@@ -46,7 +46,7 @@ export function admitNode(
       why: 'Only the token of an enrolled node opens a session.',
     });
   const { nodeName = '', nextHash } = store.getGlobal('tokens', principal.tokenId)?.record ?? {};
-  const node = store.forTenant(principal.tenantId).get('nodes', joinId(nodeName))?.record;
+  const node = store.forTenant(principal.tenantId).get('nodes', idOf('nodes', nodeName))?.record;
   if (node === undefined || node.tokenId !== principal.tokenId) {
     return reject('unauthenticated', {
       field: 'Authorization',

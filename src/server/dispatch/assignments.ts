@@ -9,8 +9,9 @@ import { isKeptByNode, type VolumeRecord } from '../../core/model/volume.ts';
 import type { NetworkRecord } from '../../core/model/network.ts';
 import type { NodeRecord } from '../../core/model/node.ts';
 import { jobOfOwner, jobOwner } from '../../core/model/job.ts';
+import { leadingId } from '../store/keys.ts';
 import { containerDefaultsOf } from '../store/container-defaults.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf, prefixOf, segmentsOf } from '../store/record-ids.ts';
 import type { Store, TenantStore } from '../store/store.ts';
 import type { ViewChange } from '../store/view.ts';
 import { type AssignmentFacts, assignedInstance } from './assigned-instance.ts';
@@ -57,7 +58,7 @@ export class Assignments {
     if (tenantId === undefined) return;
     if (kind === 'nodes') {
       if ((before?.record as NodeRecord | undefined)?.ordersHeld !== undefined)
-        this.#mark(tenantId, decodeURIComponent(id));
+        this.#mark(tenantId, segmentsOf(kind, id)[0]);
     } else if (kind === 'instances' || kind === 'networks') {
       for (const stored of [before, after]) {
         if (stored !== undefined)
@@ -70,13 +71,12 @@ export class Assignments {
         this.#options.store
           .forTenant(tenantId)
           .collection('instances')
-          .listUnder(joinId(jobOwner(decodeURIComponent(id)))),
+          .listUnder(prefixOf('instances', jobOwner(segmentsOf(kind, id)[0]))),
       );
     } else if (kind === 'specs') {
-      const [deployment = ''] = id.split('/', 1);
       this.#markAll(
         tenantId,
-        this.#options.store.forTenant(tenantId).collection('instances').listUnder(deployment),
+        this.#options.store.forTenant(tenantId).collection('instances').listUnder(leadingId(id)),
       );
     } else if (kind === 'container-defaults') {
       this.#markAll(tenantId, this.#options.store.forTenant(tenantId).list('instances'));
@@ -118,14 +118,14 @@ export class Assignments {
   #facts(tenantId: TenantId, node: string): AssignmentFacts {
     const { store } = this.#options;
     const tenant = store.forTenant(tenantId);
-    const record = tenant.get('nodes', joinId(node))?.record;
+    const record = tenant.get('nodes', idOf('nodes', node))?.record;
     return {
       tenantSlug: store.getGlobal('tenants', tenantId)?.record.slug ?? '',
       confines: record?.features?.includes(CONFINEMENT_FEATURE) ?? false,
       defaults: containerDefaultsOf(tenant, this.#options.containerDefaults),
       nodeMemoryBytes: record?.capacity.memoryBytes ?? 0,
-      spec: ({ deployment, specHash }) => tenant.get('specs', joinId(deployment, specHash))?.record,
-      volume: (id) => tenant.get('volumes', joinId(id))?.record,
+      spec: ({ deployment, specHash }) => tenant.get('specs', idOf('specs', deployment, specHash))?.record,
+      volume: (id) => tenant.get('volumes', idOf('volumes', id))?.record,
       hasStarted: ({ deployment, id }) => isStartedAttempt(tenant, deployment, id),
     };
   }
@@ -138,7 +138,8 @@ export class Assignments {
   /** Its agent knows orders that are not in the store, so what the store wants may be long past: it is told nothing. */
   isHeld({ identity: { tenantId, node } }: AgentSession): boolean {
     return (
-      this.#options.store.forTenant(tenantId).get('nodes', joinId(node))?.record.ordersHeld !== undefined
+      this.#options.store.forTenant(tenantId).get('nodes', idOf('nodes', node))?.record.ordersHeld !==
+      undefined
     );
   }
 
@@ -199,6 +200,6 @@ export class Assignments {
 
 function isStartedAttempt(tenant: TenantStore, owner: string, instanceId: string): boolean {
   const job = jobOfOwner(owner);
-  const runs = job === undefined ? undefined : tenant.get('job-status', joinId(job))?.record.runs;
+  const runs = job === undefined ? undefined : tenant.get('job-status', idOf('job-status', job))?.record.runs;
   return runs?.some(({ attempt }) => attempt?.instanceId === instanceId && attempt.started) ?? false;
 }

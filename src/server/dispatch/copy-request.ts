@@ -2,7 +2,7 @@ import type { VolumeCopyHeader } from '../../core/contract/agent-protocol.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import type { TenantStore } from '../store/store.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 
 export interface CopyRequest {
   readonly volumeId: string;
@@ -73,7 +73,7 @@ export function copyRejection(
   sender: string,
   { volumeId, target, epoch }: CopyRequest,
 ): Rejection | undefined {
-  const volume = store.get('volumes', joinId(volumeId))?.record;
+  const volume = store.get('volumes', idOf('volumes', volumeId))?.record;
   if (volume === undefined) {
     return reject('volume_not_found', {
       field: 'volumeId',

@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { expect, it, vi } from 'vitest';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import { createMemoryKv } from '../store/memory.ts';
 import { Store } from '../store/store.ts';
 import { StoreView } from '../store/view.ts';
@@ -35,7 +35,7 @@ it('asks the nodes of one tenant although those of another never answer', async 
   });
   const ended = async (tenantId: TenantId, id: string): Promise<void> => {
     const tenant = store.forTenant(tenantId);
-    const key = joinId('job.dump', id);
+    const key = idOf('instances', 'job.dump', id);
     const instance = {
       id,
       deployment: 'job.dump',

@@ -4,7 +4,7 @@ import type { TenantId } from '../../core/model/ids.ts';
 import type { InstanceObservation, InstanceRecord } from '../../core/model/instance.ts';
 import { JOB_LOG_BYTES, type JobLog, jobLogSegments, jobOfOwner } from '../../core/model/job.ts';
 import type { Stored } from '../store/collection.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { Store, TenantStore } from '../store/store.ts';
 import type { ViewChange } from '../store/view.ts';
 import type { PlacedInstances } from './placed-instances.ts';
@@ -71,7 +71,7 @@ export class JobLogs {
 
   #consider(tenantId: TenantId, { once, deployment, id, wanted }: InstanceRecord): void {
     if (once === undefined || wanted === 'stop') return;
-    const key = joinId(deployment, id);
+    const key = idOf('observations', deployment, id);
     const tenant = this.#options.store.forTenant(tenantId);
     if (tenant.get('observations', key)?.record.phase !== 'exited') return;
     const token = `${tenantId}/${key}`;
@@ -161,7 +161,7 @@ export class JobLogs {
         bytes: Buffer.byteLength(log.text),
         ...(log.problem !== undefined && { problem: log.problem }),
       });
-    transaction.putCold('job-logs', joinId(...jobLogSegments(job, runId, attempt)), log);
+    transaction.putCold('job-logs', idOf('job-logs', ...jobLogSegments(job, runId, attempt)), log);
     await tenant.commit(transaction);
   }
 }

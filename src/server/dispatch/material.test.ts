@@ -11,7 +11,7 @@ import { CredentialWrites, credentialId } from '../secrets/credential-writes.ts'
 import { rootKeyFrom } from '../secrets/embedded/root-keys.ts';
 import { createEmbeddedSecrets } from '../secrets/embedded/store.ts';
 import { SecretReferences } from '../secrets/references.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import { createMemoryKv } from '../store/memory.ts';
 import { Store } from '../store/store.ts';
 import { StoreView } from '../store/view.ts';
@@ -38,9 +38,9 @@ async function upgraded(web: RotationState | undefined, api: RotationState | und
     const spec = { name, secrets, secretsVersion: 1 } as unknown as DeploymentSpec;
     const instance = { id: `${name}-1`, deployment: name, specHash: 'h', wanted: 'run' };
     transaction
-      .put('deployments', joinId(name), { spec, rotation } as unknown as DeploymentRecord)
-      .put('specs', joinId(name, 'h'), spec)
-      .put('instances', joinId(name, `${name}-1`), instance as unknown as InstanceRecord);
+      .put('deployments', idOf('deployments', name), { spec, rotation } as unknown as DeploymentRecord)
+      .put('specs', idOf('specs', name, 'h'), spec)
+      .put('instances', idOf('instances', name, `${name}-1`), instance as unknown as InstanceRecord);
   }
   await tenant.commit(transaction);
   const policy = DEFAULT_SECRET_POLICY;
@@ -49,8 +49,8 @@ async function upgraded(web: RotationState | undefined, api: RotationState | und
     tenant,
     facts: () => readCredential({ store, references, writes, policy }, tenant, {}, DB),
     deliver: async (name: string) => {
-      const instance = tenant.get('instances', joinId(name, `${name}-1`));
-      const spec = tenant.get('specs', joinId(name, 'h'))?.record;
+      const instance = tenant.get('instances', idOf('instances', name, `${name}-1`));
+      const spec = tenant.get('specs', idOf('specs', name, 'h'))?.record;
       if (instance === undefined || spec === undefined) throw new Error(`no ${name}`);
       const given = await deliverMaterial(options, tenant, instance, spec);
       if (!given.ok) return given.message;

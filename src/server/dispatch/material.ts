@@ -12,7 +12,7 @@ import type { SecretsStore } from '../secrets/port.ts';
 import type { SecretReferences } from '../secrets/references.ts';
 import { type ResolvedEnvironment, resolveEnvironment } from '../secrets/resolve.ts';
 import type { Stored } from '../store/collection.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 
 export interface MaterialOptions {
@@ -69,8 +69,8 @@ export async function deliverMaterial(
 /** Of a deployment, the phase that it stands in; of a job's run that a rotation asked for, the versions of that rotation. */
 function rotationOf(tenant: TenantStore, { deployment, once }: InstanceRecord): RotationState | undefined {
   const job = jobOfOwner(deployment);
-  if (job === undefined) return tenant.get('deployments', joinId(deployment))?.record.rotation;
-  const runs = tenant.get('job-status', joinId(job))?.record.runs ?? [];
+  if (job === undefined) return tenant.get('deployments', idOf('deployments', deployment))?.record.rotation;
+  const runs = tenant.get('job-status', idOf('job-status', job))?.record.runs ?? [];
   const hook = runs.find(({ id }) => id === once?.runId)?.hook;
   if (hook === undefined) return undefined;
   return { secrets: { [hook.path]: { current: hook.current, previous: hook.previous } } };

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Report } from '../../core/contract/agent-protocol.ts';
 import type { NetworkObservation, NetworkSettings } from '../../core/model/network.ts';
 import type { Journal } from '../journal/journal.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { Store, TenantStore } from '../store/store.ts';
 import type { KeyedRate } from './keyed-rate.ts';
 import type { AgentSession } from './session.ts';
@@ -51,7 +51,7 @@ export class NetworkReports {
     const { events } = this.#options;
     const tenant = this.#options.store.forTenant(tenantId);
     for (const seen of networks) {
-      const id = joinId(seen.name);
+      const id = idOf('networks', seen.name);
       const stored = tenant.get('networks', id);
       // A node speaks of its own networks and of nothing else.
       if (stored?.record.nodeId !== node) continue;

@@ -4,7 +4,7 @@ import type { TokenRecord } from '../../core/model/tenant.ts';
 import type { AccessDependencies } from '../access/authenticate.ts';
 import { steadyMs } from '../access/steady-time.ts';
 import { hashSecret, mintToken } from '../access/token.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import { Transaction } from '../store/transaction.ts';
 import type { AgentSession } from './session.ts';
 
@@ -84,7 +84,7 @@ export class NodeCredentials {
   async #give(session: AgentSession): Promise<void> {
     const { store, tokenKey } = this.#options.access;
     const { tenantId, tokenId, node } = session.identity;
-    const features = store.forTenant(tenantId).get('nodes', joinId(node))?.record.features;
+    const features = store.forTenant(tenantId).get('nodes', idOf('nodes', node))?.record.features;
     const stored = store.getGlobal('tokens', tokenId);
     if (features?.includes(CREDENTIAL_FEATURE) !== true || stored?.record.kind !== 'node') return;
     if (stored.record.revokedAt !== undefined || !this.#isDue(stored.record)) return;

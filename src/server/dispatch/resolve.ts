@@ -13,7 +13,7 @@ import {
   type RegistryCredentialSource,
 } from '../registry/credentials.ts';
 import type { Stored } from '../store/collection.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { Store } from '../store/store.ts';
 import { Transaction } from '../store/transaction.ts';
 import { deliverMaterial, type MaterialOptions } from './material.ts';
@@ -128,7 +128,7 @@ export class Resolver {
       return undefined;
     const spec = this.#options.store
       .forTenant(tenantId)
-      .get('specs', joinId(instance.deployment, instance.specHash))?.record;
+      .get('specs', idOf('specs', instance.deployment, instance.specHash))?.record;
     return spec === undefined ? undefined : { stored, spec };
   }
 

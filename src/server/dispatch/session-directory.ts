@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { Store } from '../store/store.ts';
 import type { AgentSession } from './session.ts';
 
@@ -46,7 +46,7 @@ export class SessionDirectory {
   async #tell(session: AgentSession): Promise<void> {
     const { tenantId, node, epoch } = session.identity;
     const tenant = this.#store.forTenant(tenantId);
-    const id = joinId(node);
+    const id = idOf('node-sessions', node);
     for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
       const stored = tenant.get('node-sessions', id);
       // A newer session of the node speaks for itself, and a deleted node has none.

@@ -1,4 +1,4 @@
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
 import type { SessionIdentity } from './session.ts';
@@ -12,7 +12,7 @@ export function expectSession(
   { node, epoch }: Pick<SessionIdentity, 'node' | 'epoch'>,
   transaction: Transaction,
 ): Transaction | undefined {
-  const stored = tenant.get('node-sessions', joinId(node));
+  const stored = tenant.get('node-sessions', idOf('node-sessions', node));
   // A process that is alone writes no such records, and has the only session.
   if (stored === undefined) return transaction;
   return stored.record.epoch === epoch ? transaction.expect('node-sessions', stored.id, stored) : undefined;

@@ -6,7 +6,7 @@ import type { Region } from '../../core/model/region.ts';
 import { isRejection } from '../../core/rejections/reject.ts';
 import { foldCountry, nodeDescription, nodeLabelRule } from '../../core/rules/node.ts';
 import type { Journal } from '../journal/journal.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { Store } from '../store/store.ts';
 import { type Refusal, STALE } from './handshake.ts';
 import type { KeyedRate } from './keyed-rate.ts';
@@ -93,7 +93,7 @@ export async function recordSession(
   const tenant = store.forTenant(tenantId);
   const tells = events?.take(nodeKey(tenantId, known.name)) ?? true;
   for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
-    const stored = tenant.get('nodes', joinId(known.name));
+    const stored = tenant.get('nodes', idOf('nodes', known.name));
     if (stored === undefined)
       return { code: 'node_not_found', message: 'the node was deleted', retry: false };
     const before = stored.record;
@@ -179,7 +179,7 @@ export async function quarantineNode(
 ): Promise<void> {
   const tenant = store.forTenant(tenantId);
   for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
-    const stored = tenant.get('nodes', joinId(node));
+    const stored = tenant.get('nodes', idOf('nodes', node));
     if (stored === undefined) return;
     const record: NodeRecord = { ...stored.record, schedulable: false };
     const transaction = tenant

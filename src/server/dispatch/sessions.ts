@@ -13,7 +13,7 @@ import type { TokenRecord } from '../../core/model/tenant.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { type AccessDependencies, platformTenantId } from '../access/authenticate.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf, segmentsOf } from '../store/record-ids.ts';
 import type { ViewChange } from '../store/view.ts';
 import { AcceptRate } from './accept-rate.ts';
 import { type AdmittedNode, admitNode } from './admit-node.ts';
@@ -303,7 +303,7 @@ export class Sessions {
     let session: AgentSession | undefined;
     if (tenantId === undefined && kind === 'tokens') session = this.#byToken.get(id);
     else if (tenantId !== undefined && kind === 'nodes')
-      session = this.#byNode.get(nodeKey(tenantId, decodeURIComponent(id)));
+      session = this.#byNode.get(nodeKey(tenantId, segmentsOf(kind, id)[0]));
     if (session === undefined || this.#toReview.has(session)) return;
     this.#toReview.add(session);
     // After the whole commit is in the view: a node that moves to another tenant is deleted here and appears there.
@@ -316,7 +316,7 @@ export class Sessions {
     const { tenantId, node, tokenId, publicKey, epoch } = session.identity;
     const { store } = this.#options;
     const token: TokenRecord | undefined = store.getGlobal('tokens', tokenId)?.record;
-    const record = store.forTenant(tenantId).get('nodes', joinId(node))?.record;
+    const record = store.forTenant(tenantId).get('nodes', idOf('nodes', node))?.record;
     if (token !== undefined && token.revokedAt === undefined && token.tenantId !== tenantId) {
       session.farewell('agent_session_stale', 'the node belongs to another tenant now; dial again', true);
     } else if (record === undefined) {

@@ -6,7 +6,7 @@ import type { VolumeRecord } from '../../core/model/volume.ts';
 import { systemClock } from '../clock.ts';
 import { createIds } from '../ids.ts';
 import { Journal } from '../journal/journal.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { Kv } from '../store/kv.ts';
 import { createMemoryKv } from '../store/memory.ts';
 import { Store } from '../store/store.ts';
@@ -78,7 +78,7 @@ afterEach(async () => {
 async function stored(tenantId: TenantId, ids: readonly string[]): Promise<void> {
   const tenant = store.forTenant(tenantId);
   for (const id of ids)
-    await tenant.commit(tenant.transaction().put('volumes', joinId(id), volume(tenantId, id)));
+    await tenant.commit(tenant.transaction().put('volumes', idOf('volumes', id), volume(tenantId, id)));
   await vi.waitFor(() => expect(tenant.list('volumes')).toHaveLength(ids.length));
 }
 

@@ -9,7 +9,8 @@ import { LIVE_WITHIN_MS } from '../../core/planner/volume-copies.ts';
 import type { Clock } from '../clock.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Stored } from '../store/collection.ts';
-import { joinId, tenantKey } from '../store/keys.ts';
+import { tenantKey } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { Store } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
 import type { PlacedVolumes } from './placed-volumes.ts';
@@ -84,7 +85,7 @@ export class VolumeReports {
 
   /** The newest word of a node, also if it is not stored yet. */
   seen(tenantId: TenantId, volumeId: string, node: string): SeenVolume | undefined {
-    const id = joinId(volumeId, node);
+    const id = idOf('volume-observations', volumeId, node);
     return (
       this.#newest.get(tenantKey(tenantId, 'volume-observations', id)) ??
       this.#options.store.forTenant(tenantId).get('volume-observations', id)?.record
@@ -109,7 +110,9 @@ export class VolumeReports {
   /** Its next session may be with another process: from then on what is stored is the newest. */
   forget({ identity: { tenantId, node } }: AgentSession): void {
     for (const { record } of this.#options.placed.on(tenantId, node))
-      this.#newest.delete(tenantKey(tenantId, 'volume-observations', joinId(record.id, node)));
+      this.#newest.delete(
+        tenantKey(tenantId, 'volume-observations', idOf('volume-observations', record.id, node)),
+      );
     this.#options.signs.closed(tenantId, node as NodeName);
   }
 
@@ -127,7 +130,7 @@ export class VolumeReports {
 
   #note(session: SessionIdentity, seen: SeenVolume, heardMs: number): void {
     const { tenantId, node } = session;
-    const id = joinId(seen.volumeId, node);
+    const id = idOf('volume-observations', seen.volumeId, node);
     const key = tenantKey(tenantId, 'volume-observations', id);
     this.#newest.set(key, seen);
     this.#options.signs.reported(tenantId, node as NodeName, seen, heardMs);
@@ -189,7 +192,7 @@ export class VolumeReports {
   }
 
   #newlyDiverged({ session: { tenantId, node }, seen }: Pending): NonNullable<SeenVolume['diverged']> {
-    const id = joinId(seen.volumeId, node);
+    const id = idOf('volume-observations', seen.volumeId, node);
     const before = this.#options.store.forTenant(tenantId).get('volume-observations', id)?.record;
     const told = new Set(before?.diverged?.map(({ epoch }) => epoch));
     return (seen.diverged ?? []).filter(({ epoch }) => !told.has(epoch)).slice(0, MAX_DIVERGED_EVENTS);
@@ -201,7 +204,7 @@ export class VolumeReports {
     stored: Stored<VolumeRecord>,
     diverged: NonNullable<SeenVolume['diverged']>,
   ): void {
-    const id = joinId(seen.volumeId, node);
+    const id = idOf('volume-observations', seen.volumeId, node);
     const before = this.#options.store.forTenant(tenantId).get('volume-observations', id);
     transaction
       .expect('volumes', stored.id, stored)

@@ -5,7 +5,7 @@ import { pinOf } from '../../core/model/spec-snapshot.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { Transaction } from '../store/transaction.ts';
 
 /** On whose behalf a change is made; controllers act as the system. */
@@ -39,7 +39,7 @@ function versionsKept(bytes: number): number {
 }
 
 export function archiveId(deployment: string, version: number): string {
-  return joinId(deployment, String(version).padStart(VERSION_DIGITS, '0'));
+  return idOf('archives', deployment, String(version).padStart(VERSION_DIGITS, '0'));
 }
 
 export function actorName(actor: Actor): string {

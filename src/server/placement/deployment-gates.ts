@@ -4,7 +4,7 @@ import type { InstanceObservation } from '../../core/model/instance.ts';
 import { type ClosedGate, closedGates, type DependencyFacts } from '../../core/planner/dependencies.ts';
 import { instanceState, type NodeCondition } from '../../core/planner/instance-state.ts';
 import { countsOf } from '../../core/planner/status.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 
 /** The gates that keep new instances of the deployment from being created now. */
@@ -22,16 +22,16 @@ export function observationsOf(
 }
 
 export function nodeCondition(tenant: TenantStore, node: NodeName): NodeCondition {
-  const record = tenant.get('nodes', joinId(node))?.record;
+  const record = tenant.get('nodes', idOf('nodes', node))?.record;
   if (record === undefined) return { status: 'gone', draining: false };
-  const liveness = tenant.get('node-liveness', joinId(node))?.record;
+  const liveness = tenant.get('node-liveness', idOf('node-liveness', node))?.record;
   const draining = record.draining === true;
   if (liveness?.status === 'ready') return { status: 'ready', draining };
   return { status: liveness?.lost === true ? 'lost' : 'silent', draining };
 }
 
 function dependencyFacts(tenant: TenantStore, name: string): DependencyFacts | undefined {
-  const id = joinId(name);
+  const id = idOf('deployments', name);
   const deployment = tenant.get('deployments', id)?.record;
   if (deployment === undefined) return undefined;
   const input = {

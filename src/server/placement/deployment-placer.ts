@@ -11,7 +11,7 @@ import {
   type VolumeRequirement,
   volumeRequirement,
 } from '../../core/scheduler/request.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import { refusalOf } from './refusal.ts';
 
@@ -26,7 +26,7 @@ export function requestFor(
 
 function volumeRequirements(tenant: TenantStore, spec: DeploymentSpec): readonly VolumeRequirement[] {
   return (spec.volumes ?? []).flatMap((mount) => {
-    const volume = tenant.get('volumes', joinId(mount.volumeId))?.record;
+    const volume = tenant.get('volumes', idOf('volumes', mount.volumeId))?.record;
     // Admission saw the volume; if it is gone since, no node can serve the mount.
     if (volume === undefined) return [{ volume: mount.volumeId, access: 'local' as const, nodes: [] }];
     return volumeRequirement(volume, mount) ?? [];

@@ -8,7 +8,7 @@ import { unstatedNodes } from '../../core/scheduler/misplaced.ts';
 import type { HoldingPin } from '../../core/scheduler/pin.ts';
 import { describeScore } from '../../core/scheduler/score.ts';
 import { jobOfOwner } from '../../core/model/job.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf, prefixOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import { gatesOf } from './deployment-gates.ts';
 import type { TenantClusters } from './tenant-clusters.ts';
@@ -41,9 +41,9 @@ export function planPlacement(
   specHash: string,
 ): PlacementPlan {
   const cluster = clusters.of(tenant.tenantId);
-  const existing = tenant.collection('instances').listUnder(joinId(spec.name));
+  const existing = tenant.collection('instances').listUnder(prefixOf('instances', spec.name));
   const kept = existing.filter(({ record }) => record.specHash === specHash && record.wanted === 'run');
-  const canary = tenant.get('canaries', joinId(spec.name))?.record;
+  const canary = tenant.get('canaries', idOf('canaries', spec.name))?.record;
   const stays = canary?.stableSpecHash === specHash ? canary.specHash : undefined;
   const replaced = existing
     .filter((stored) => !kept.includes(stored) && stored.record.specHash !== stays)
@@ -98,7 +98,7 @@ export function explainDeployment(
   const cluster = clusters.of(tenant.tenantId);
   const request = clusters.request(tenant.tenantId, spec);
   const { nodes, chosen, pin, summary } = explain(cluster, request);
-  const instances = tenant.collection('instances').listUnder(joinId(spec.name));
+  const instances = tenant.collection('instances').listUnder(prefixOf('instances', spec.name));
   return {
     deployment: spec.name,
     instances: instances.map(({ record }) => ({
@@ -148,7 +148,7 @@ export function drainReport(clusters: TenantClusters, tenant: TenantStore, node:
         continue;
       }
       const kind = canary === true ? 'canaries' : 'deployments';
-      const spec = tenant.get(kind, joinId(deployment))?.record.spec;
+      const spec = tenant.get(kind, idOf(kind, deployment))?.record.spec;
       if (spec === undefined) continue;
       const request = {
         ...clusters.request(tenant.tenantId, spec),

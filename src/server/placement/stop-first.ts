@@ -2,7 +2,7 @@ import type { Warning } from '../../core/model/announcement.ts';
 import type { DeploymentRecord } from '../../core/model/deployment.ts';
 import { isSingleWriter } from '../../core/planner/rollout.ts';
 import { overrunMessage, withinQuota } from '../../core/scheduler/filters/quota.ts';
-import { joinId } from '../store/keys.ts';
+import { prefixOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { TenantClusters } from './tenant-clusters.ts';
 
@@ -15,7 +15,7 @@ export function stopFirstWarnings(
   if (spec.replicas === 0 || isSingleWriter(spec)) return [];
   const replaced = tenant
     .collection('instances')
-    .listUnder(joinId(spec.name))
+    .listUnder(prefixOf('instances', spec.name))
     .some(({ record }) => record.wanted === 'run' && record.specHash !== specHash);
   if (!replaced) return [];
   const cluster = clusters.of(tenant.tenantId);

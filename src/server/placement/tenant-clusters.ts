@@ -11,7 +11,7 @@ import type { Reason } from '../../core/scheduler/filters/filter.ts';
 import { residencyReasons } from '../../core/scheduler/misplaced.ts';
 import { constrainsResidency } from '../../core/scheduler/residency.ts';
 import { fixedHostPorts, type PlacementRequest } from '../../core/scheduler/request.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf, prefixOf, segmentsOf } from '../store/record-ids.ts';
 import type { Store, TenantStore } from '../store/store.ts';
 import type { ViewChange } from '../store/view.ts';
 import { DeploymentPlacer, type PlacerOptions, requestFor } from './deployment-placer.ts';
@@ -54,7 +54,7 @@ export class TenantClusters {
     const own = settings.controlPlaneNode;
     if (own !== undefined) this.#controlPlaneNodes.add(own);
     for (const { id } of store.listGlobal('control-plane-nodes'))
-      this.#controlPlaneNodes.add(decodeURIComponent(id) as NodeName);
+      this.#controlPlaneNodes.add(segmentsOf('control-plane-nodes', id)[0]);
     this.#unsubscribe = store.view.onChange((change) => this.#take(change));
   }
 
@@ -129,7 +129,7 @@ export class TenantClusters {
   release(tenantId: TenantId, deployment: string, instance: InstanceRecord['id']): void {
     const held = this.#clusters.get(tenantId);
     if (held === undefined) return;
-    const stored = held.tenant.get('instances', joinId(deployment, instance))?.record;
+    const stored = held.tenant.get('instances', idOf('instances', deployment, instance))?.record;
     if (stored === undefined) held.cluster.removeInstance(instance);
     else this.#count(held, stored);
   }
@@ -166,18 +166,18 @@ export class TenantClusters {
   #take(change: ViewChange): void {
     if (change.kind === 'tenants') {
       // A tenant that is gone, or whose name changed: built anew when asked for.
-      this.#clusters.delete(change.id as TenantId);
+      this.#clusters.delete(segmentsOf(change.kind, change.id)[0]);
       return;
     }
     if (change.kind === 'control-plane-nodes') {
-      this.#takeControlPlane(decodeURIComponent(change.id) as NodeName);
+      this.#takeControlPlane(segmentsOf(change.kind, change.id)[0]);
       return;
     }
     const held = change.tenantId === undefined ? undefined : this.#clusters.get(change.tenantId);
     if (held === undefined) return;
     switch (change.kind) {
       case 'nodes':
-        this.#describeNode(held, decodeURIComponent(change.id) as NodeName);
+        this.#describeNode(held, segmentsOf(change.kind, change.id)[0]);
         break;
       case 'node-liveness':
         this.#takeLiveness(held, change);
@@ -206,7 +206,7 @@ export class TenantClusters {
     const after = change.after?.record as NodeLiveness | undefined;
     if (before?.status === after?.status && before?.reason === after?.reason && before?.lost === after?.lost)
       return;
-    const node = decodeURIComponent(change.id) as NodeName;
+    const [node] = segmentsOf('node-liveness', change.id);
     this.#describeNode(held, node);
     if (before?.lost === after?.lost) return;
     for (const record of held.byNode.get(node)?.values() ?? []) this.#count(held, record);
@@ -221,8 +221,8 @@ export class TenantClusters {
 
   /** Instances may be listed before the snapshot that says what they take. */
   #takeSpec(held: TenantCluster, id: string): void {
-    const [deployment = '', specHash = ''] = id.split('/');
-    for (const { record } of held.tenant.collection('instances').listUnder(deployment)) {
+    const [owner, specHash] = segmentsOf('specs', id);
+    for (const { record } of held.tenant.collection('instances').listUnder(prefixOf('instances', owner))) {
       if (record.specHash === specHash) this.#count(held, record);
     }
   }
@@ -246,14 +246,14 @@ export class TenantClusters {
    * nothing new is placed there, and a quota that counted it would keep its replacement from starting.
    */
   #count(held: TenantCluster, record: InstanceRecord): void {
-    if (held.tenant.get('node-liveness', joinId(record.nodeId))?.record.lost === true) {
+    if (held.tenant.get('node-liveness', idOf('node-liveness', record.nodeId))?.record.lost === true) {
       held.cluster.removeInstance(record.id);
       return;
     }
     // Counted when it was placed, by the spec that its record names: of one that was known by then, nothing changes any more.
     const counted = held.cluster.instance(record.id);
     if (counted?.node === record.nodeId && counted.amounts !== NOTHING) return;
-    const spec = held.tenant.get('specs', joinId(record.deployment, record.specHash))?.record;
+    const spec = held.tenant.get('specs', idOf('specs', record.deployment, record.specHash))?.record;
     held.cluster.addInstance({
       id: record.id,
       node: record.nodeId,
@@ -263,12 +263,12 @@ export class TenantClusters {
   }
 
   #describeNode(held: TenantCluster, name: NodeName): void {
-    const record = held.tenant.get('nodes', joinId(name))?.record;
+    const record = held.tenant.get('nodes', idOf('nodes', name))?.record;
     if (record === undefined) {
       held.cluster.removeNode(name);
       return;
     }
-    const liveness = held.tenant.get('node-liveness', joinId(name))?.record;
+    const liveness = held.tenant.get('node-liveness', idOf('node-liveness', name))?.record;
     const connected = this.#disconnected.get(held.tenant.tenantId)?.has(name) !== true;
     held.cluster.setNode({ record, ...(liveness && { liveness }), connected });
   }

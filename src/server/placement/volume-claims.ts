@@ -3,7 +3,7 @@ import type { DeploymentSpec, VolumeMount } from '../../core/model/deployment.ts
 import { jobOfOwner } from '../../core/model/job.ts';
 import type { VolumeClaims } from '../../core/model/volume.ts';
 import type { VolumeBinding } from '../../core/planner/volume-facts.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
 
@@ -37,7 +37,7 @@ export function claimVolumes(
   const after = new Map(specs.after?.volumes?.map((mount) => [mount.volumeId, mount]));
   const before = specs.before?.volumes?.map(({ volumeId }) => volumeId) ?? [];
   for (const volumeId of new Set([...before, ...after.keys()])) {
-    const id = joinId(volumeId);
+    const id = idOf('volume-claims', volumeId);
     const stored = tenant.get('volume-claims', id);
     const mount = after.get(volumeId);
     if (mount !== undefined && bindsAnew(specs, volumeId))
@@ -65,14 +65,14 @@ function guardResidency(
   volumeId: string,
   transaction: Transaction,
 ): void {
-  const id = joinId(volumeId);
+  const id = idOf('volumes', volumeId);
   transaction
     .expect('volumes', id, tenant.get('volumes', id))
     .expect('volume-claims', id, tenant.get('volume-claims', id));
   const others = claimants(tenant, volumeId).filter((name) => name !== deployment);
   for (const name of others.slice(0, MAX_GUARDED_CLAIMANTS)) {
     const job = jobOfOwner(name);
-    const other = joinId(job ?? name);
+    const other = idOf('deployments', job ?? name);
     if (job === undefined) transaction.expect('deployments', other, tenant.get('deployments', other));
     else transaction.expect('jobs', other, tenant.get('jobs', other));
   }
@@ -85,23 +85,24 @@ export function ownerInWords(owner: string): string {
 
 /** Who writes to the volume, if it is another one than this deployment or job's owner; in words. */
 export function otherWriter(tenant: TenantStore, volumeId: string, deployment: string): string | undefined {
-  const writer = tenant.get('volume-claims', joinId(volumeId))?.record.writer;
+  const writer = tenant.get('volume-claims', idOf('volume-claims', volumeId))?.record.writer;
   return writer === undefined || writer === deployment ? undefined : ownerInWords(writer);
 }
 
 /** Who mounts the volume, in either way. */
 export function claimants(tenant: TenantStore, volumeId: string): readonly string[] {
-  const claims = tenant.get('volume-claims', joinId(volumeId))?.record;
+  const claims = tenant.get('volume-claims', idOf('volume-claims', volumeId))?.record;
   return [...(claims?.writer === undefined ? [] : [claims.writer]), ...(claims?.readers ?? [])];
 }
 
 /** The residencies of everything that mounts the volume; of what runs, each one binds where its bytes may be. */
 export function bindingsOf(tenant: TenantStore, volumeId: string): readonly VolumeBinding[] {
-  const writer = tenant.get('volume-claims', joinId(volumeId))?.record.writer;
+  const writer = tenant.get('volume-claims', idOf('volume-claims', volumeId))?.record.writer;
   return claimants(tenant, volumeId).flatMap((name): readonly VolumeBinding[] => {
     const job = jobOfOwner(name);
-    const deployment = job === undefined ? tenant.get('deployments', joinId(name))?.record.spec : undefined;
-    const spec = job === undefined ? deployment : tenant.get('jobs', joinId(job))?.record.spec;
+    const deployment =
+      job === undefined ? tenant.get('deployments', idOf('deployments', name))?.record.spec : undefined;
+    const spec = job === undefined ? deployment : tenant.get('jobs', idOf('jobs', job))?.record.spec;
     const residency = spec?.placement?.residency;
     if (residency === undefined) return [];
     const active = deployment === undefined || deployment.replicas > 0;

@@ -9,7 +9,7 @@ import {
   describeResidency,
   satisfiesResidency,
 } from '../../core/scheduler/residency.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import { bindingsOf, claimants, ownerInWords } from './volume-claims.ts';
 
@@ -22,12 +22,12 @@ function excludes(
   node: NodeName,
 ): boolean {
   if (!constrainsResidency(residency)) return false;
-  const labels = tenant.get('nodes', joinId(node))?.record.labels;
+  const labels = tenant.get('nodes', idOf('nodes', node))?.record.labels;
   return labels !== undefined && !satisfiesResidency(labels, residency, terms.regions, terms.unstated);
 }
 
 function replicated(tenant: TenantStore, volumeId: string): VolumeRecord | undefined {
-  const volume = tenant.get('volumes', joinId(volumeId))?.record;
+  const volume = tenant.get('volumes', idOf('volumes', volumeId))?.record;
   return volume?.class === 'replicated' && volume.phase !== 'Deleting' ? volume : undefined;
 }
 

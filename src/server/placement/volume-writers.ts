@@ -1,7 +1,7 @@
 import type { DeploymentSpec } from '../../core/model/deployment.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
 import type { ClosedGate } from '../../core/planner/dependencies.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { TenantClusters } from './tenant-clusters.ts';
 
@@ -19,7 +19,7 @@ export function isFenced(
   { nodeId }: InstanceRecord,
 ): boolean {
   return (spec?.volumes ?? []).some(({ volumeId }) => {
-    const primary = tenant.get('volumes', joinId(volumeId))?.record.primaryNodeId;
+    const primary = tenant.get('volumes', idOf('volumes', volumeId))?.record.primaryNodeId;
     return primary !== undefined && primary !== nodeId;
   });
 }
@@ -35,11 +35,11 @@ export function writerGates(
 ): readonly ClosedGate[] {
   const waiting = new Set<string>();
   for (const volumeId of writtenBy(spec)) {
-    const primary = tenant.get('volumes', joinId(volumeId))?.record.primaryNodeId;
+    const primary = tenant.get('volumes', idOf('volumes', volumeId))?.record.primaryNodeId;
     if (primary === undefined) continue;
     for (const record of clusters.instancesOn(tenant.tenantId, primary)) {
       if (record.deployment === spec.name) continue;
-      const other = tenant.get('specs', joinId(record.deployment, record.specHash))?.record;
+      const other = tenant.get('specs', idOf('specs', record.deployment, record.specHash))?.record;
       if (writtenBy(other).includes(volumeId)) waiting.add(record.deployment);
     }
   }

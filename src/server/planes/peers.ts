@@ -5,7 +5,7 @@ import type { TenantId } from '../../core/model/ids.ts';
 import type { OtherControlPlanes } from '../dispatch/dispatch.ts';
 import type { AgedUsage } from '../dispatch/reports.ts';
 import { AgentStream, sizeOf } from '../dispatch/streams.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { ControlPlaneRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import { askPeer } from './peer-dial.ts';
@@ -144,7 +144,7 @@ export class Peers implements OtherControlPlanes {
   }
 
   #peerOf(tenantId: TenantId, node: string): Peer | undefined {
-    const session = this.#store.forTenant(tenantId).get('node-sessions', joinId(node))?.record;
+    const session = this.#store.forTenant(tenantId).get('node-sessions', idOf('node-sessions', node))?.record;
     if (session === undefined || session.closed !== undefined || session.controlPlane === this.self)
       return undefined;
     const record = this.#store.getGlobal('control-planes', session.controlPlane)?.record;

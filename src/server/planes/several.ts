@@ -4,7 +4,8 @@ import type { NodeName, TenantId } from '../../core/model/ids.ts';
 import type { ScalingView } from '../../core/model/scaling.ts';
 import { withoutTrailing } from '../../core/model/text-end.ts';
 import type { Clock } from '../clock.ts';
-import { globalKey, joinId } from '../store/keys.ts';
+import { globalKey } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import { type ControlPlaneRecord, encodeRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import { ReadBarrier } from '../store/read-barrier.ts';
@@ -100,7 +101,7 @@ export class Several {
   async join(address: OwnAddress, onIsolated: () => void): Promise<void> {
     const { store, clock, leaseMs, log, say } = this.#options;
     const startedAt = clock.now().toISOString();
-    const key = globalKey('control-plane-nodes', encodeURIComponent(address.nodeName));
+    const key = globalKey('control-plane-nodes', idOf('control-plane-nodes', address.nodeName));
     await store.kv.commit({
       guards: [{ key, modRevision: 0 }],
       puts: [{ key, value: encodeRecord({ since: startedAt }) }],
@@ -138,7 +139,9 @@ export class Several {
 
   /** What the control plane knows of copies that the node's last session was with; undefined: it was this one, or that one is gone. */
   async copyAges<T>(tenantId: TenantId, node: NodeName): Promise<readonly T[] | undefined> {
-    const session = this.#options.store.forTenant(tenantId).get('node-sessions', joinId(node))?.record;
+    const session = this.#options.store
+      .forTenant(tenantId)
+      .get('node-sessions', idOf('node-sessions', node))?.record;
     if (session === undefined || session.controlPlane === this.id) return undefined;
     return this.peers.ask<readonly T[]>(session.controlPlane, { kind: 'copies', tenantId, node });
   }

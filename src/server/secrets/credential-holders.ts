@@ -5,7 +5,7 @@ import { pinOf } from '../../core/model/rotation-phase.ts';
 import { type SecretPath, secretPathText } from '../../core/model/secret-path.ts';
 import { UNKNOWN, withPins } from '../../core/planner/credentials.ts';
 import type { HoldingInstance, RotationConsumer } from '../../core/planner/rotation.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf, prefixOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import { credentialOf } from './credential-writes.ts';
 import type { SecretReferences } from './references.ts';
@@ -20,7 +20,7 @@ export function credentialRecord(
   if (record.current > 0) return record;
   const vault_path = secretPathText(path);
   const pins = references.deployments(tenant.tenantId, path).flatMap((name) => {
-    const stored = tenant.get('deployments', joinId(name))?.record;
+    const stored = tenant.get('deployments', idOf('deployments', name))?.record;
     const entry = stored?.spec.secrets.find((one) => one.vault_path === vault_path);
     return entry === undefined ? [] : [pinOf(stored?.rotation, entry)];
   });
@@ -37,10 +37,10 @@ function holdingInstances(tenant: TenantStore, owner: string, path: string): Hol
   const deliveries = tenant.collection('secret-deliveries');
   return tenant
     .collection('instances')
-    .listUnder(joinId(owner))
+    .listUnder(prefixOf('instances', owner))
     .map(({ id, record }) => {
       const seen = observations.get(id)?.record;
-      const spec = tenant.get('specs', joinId(owner, record.specHash))?.record;
+      const spec = tenant.get('specs', idOf('specs', owner, record.specHash))?.record;
       const given = deliveries.get(id)?.record.versions ?? {};
       return {
         id: record.id,
@@ -70,7 +70,7 @@ function leavers(
   return [...owners].map((owner) => ({
     name: jobOfOwner(owner) ?? owner,
     left: true,
-    secretsVersion: tenant.get('deployments', joinId(owner))?.record.spec.secretsVersion ?? 0,
+    secretsVersion: tenant.get('deployments', idOf('deployments', owner))?.record.spec.secretsVersion ?? 0,
     instances: holdingInstances(tenant, owner, secretPathText(path)).filter(
       ({ versions }) => versions !== undefined,
     ),
@@ -89,7 +89,8 @@ export function rotationConsumers(
     const owner = job === undefined ? (deployment ?? '') : jobOwner(job);
     if (found.has(owner)) continue;
     const instances = holdingInstances(tenant, owner, text);
-    const record = job === undefined ? tenant.get('deployments', joinId(owner))?.record : undefined;
+    const record =
+      job === undefined ? tenant.get('deployments', idOf('deployments', owner))?.record : undefined;
     const entry = record?.spec.secrets.find(({ vault_path }) => vault_path === text);
     const pin = entry === undefined ? undefined : pinOf(record?.rotation, entry);
     found.set(owner, {

@@ -7,7 +7,7 @@ import type { SecretValue } from '../../core/model/secret-value.ts';
 import { UNKNOWN } from '../../core/planner/credentials.ts';
 import { pruned } from '../../core/planner/rotation.ts';
 import type { Stored } from '../store/collection.ts';
-import { joinId } from '../store/keys.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
 import type { EmbeddedSecrets } from './embedded/store.ts';
@@ -43,7 +43,7 @@ export interface PlannedWrites {
 }
 
 export function credentialId({ namespace, label }: SecretPath): string {
-  return joinId(namespace, label);
+  return idOf('credentials', namespace, label);
 }
 
 export function credentialOf(tenant: TenantStore, path: SecretPath): Stored<CredentialRecord> | undefined {

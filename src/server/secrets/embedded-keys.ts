@@ -1,6 +1,7 @@
 import type { TenantId } from '../../core/model/ids.ts';
 import type { SecretPath } from '../../core/model/secret-path.ts';
 import { coldKey } from '../store/keys.ts';
+import { prefixOf, segmentsOf } from '../store/record-ids.ts';
 import { assertSegment } from './port.ts';
 
 /** Wide enough for every safe integer, so that versions sort as numbers. */
@@ -8,7 +9,7 @@ const VERSION_DIGITS = 16;
 
 function segment(text: string): string {
   assertSegment(text);
-  return encodeURIComponent(text);
+  return text;
 }
 
 /** Tenant ids are ours, but a key that left its tenant's range would be the worst of mistakes. */
@@ -27,20 +28,22 @@ export function documentsPrefix(tenant: TenantId): string {
 }
 
 export function headPrefix(tenant: TenantId, namespace: string): string {
-  return `${documentsPrefix(tenant)}head/${segment(namespace)}/`;
+  return `${documentsPrefix(tenant)}${prefixOf('secret-docs', 'head', segment(namespace))}/`;
 }
 
 export function headKey(tenant: TenantId, path: SecretPath): string {
-  return `${headPrefix(tenant, path.namespace)}${segment(path.label)}`;
+  const id = prefixOf('secret-docs', 'head', segment(path.namespace), segment(path.label));
+  return documentsPrefix(tenant) + id;
 }
 
 /** The label that a head key ends in. */
-export function headLabel(tenant: TenantId, namespace: string, key: string): string {
-  return decodeURIComponent(key.slice(headPrefix(tenant, namespace).length));
+export function headLabel(tenant: TenantId, key: string): string {
+  return segmentsOf('secret-docs', key.slice(documentsPrefix(tenant).length))[2];
 }
 
 export function versionPrefix(tenant: TenantId, path: SecretPath): string {
-  return `${documentsPrefix(tenant)}version/${segment(path.namespace)}/${segment(path.label)}/`;
+  const id = prefixOf('secret-docs', 'version', segment(path.namespace), segment(path.label));
+  return `${documentsPrefix(tenant)}${id}/`;
 }
 
 export function versionKey(tenant: TenantId, path: SecretPath, version: number): string {

@@ -6,7 +6,8 @@ import type { TenantId } from '../../core/model/ids.ts';
  *   h/t/<tenant>/<kind>/<id>   a tenant's live records, held in memory
  *   c/<tenant>/<kind>/<id>     a tenant's cold records (history, secret documents): read from the store when asked for
  * Hot keys share one prefix, so that one watch sees every hot key of a commit in one batch.
- * An id may have several segments joined with '/'; each segment is encoded, so no user text can leave its place.
+ * An id may have several segments joined with '/'; each segment is encoded, so no user text can leave its place. What they are is in
+ * the kind's row of owners.ts; record-ids.ts is how everybody else makes and reads ids.
  */
 export const HOT_PREFIX = 'h/';
 const GLOBAL = 'h/g/';
@@ -28,6 +29,18 @@ export function joinId(...segments: readonly string[]): string {
   let id = encodeSegment(first);
   for (let at = 1; at < segments.length; at += 1) id += `/${encodeSegment(segments[at] ?? '')}`;
   return id;
+}
+
+/** The segments that were joined. */
+export function splitId(id: string): string[] {
+  const segments = id.split('/');
+  return id.includes('%') ? segments.map(decodeURIComponent) : segments;
+}
+
+/** The first segment as it is in the id: by itself the id of what the record belongs to. */
+export function leadingId(id: string): string {
+  const slash = id.indexOf('/');
+  return slash === -1 ? id : id.slice(0, slash);
 }
 
 export function globalKey(kind: string, id: string): string {

@@ -1,4 +1,6 @@
+import type { InstanceId, NodeName, TenantId, VolumeId } from '../../core/model/ids.ts';
 import { jobOfOwner } from '../../core/model/job.ts';
+import { leadingId, joinId } from './keys.ts';
 import type { ColdRecords, GlobalRecords, TenantRecords } from './records.ts';
 
 /**
@@ -32,10 +34,8 @@ export interface Ownership {
   readonly unasked?: Unasked;
 }
 
-export const firstSegment = (id: string): string => id.split('/', 1)[0] ?? '';
-
 /** Instances of jobs stand beside those of deployments, under their owner's name. */
-const OF_JOB: Subject = { kind: 'jobs', at: (id) => jobOfOwner(firstSegment(id)) };
+const OF_JOB: Subject = { kind: 'jobs', at: (id) => jobOfOwner(leadingId(id)) };
 const OF_WORKLOAD: readonly Subject[] = [{ kind: 'deployments' }, OF_JOB];
 
 function written(owner: Exclude<Owner, 'requests'>, ...creates: readonly Subject[]): Ownership {
@@ -45,42 +45,58 @@ function written(owner: Exclude<Owner, 'requests'>, ...creates: readonly Subject
 const ASKED: Ownership = { owner: 'requests' };
 const ASKED_AND_SWEPT: Ownership = { owner: 'requests', unasked: { removes: true } };
 
-type Ownerships<Kind extends RecordKind> = Readonly<Record<Kind, Ownership>>;
+/** What a segment of an id is; those that are more than text have their type here. */
+export interface Segments {
+  tenant: TenantId;
+  node: NodeName;
+  instance: InstanceId;
+  volume: VolumeId;
+}
 
-/** Every kind has its row: one that is missing does not compile. The law that a rejection stores nothing reads them. */
-export const GLOBAL_OWNERS: Ownerships<keyof GlobalRecords> = {
-  tenants: ASKED,
-  'tenant-slugs': ASKED,
-  'tenant-erasures': { owner: 'requests', unasked: { updates: ['problem'], removes: true } },
-  tokens: { owner: 'requests', unasked: { updates: ['expiresAt', 'hash', 'nextHash'] } },
-  sessions: { owner: 'requests', unasked: { updates: ['lastUsedAt'], removes: true } },
-  'node-names': ASKED,
-  installation: { owner: 'processes' },
-  'control-planes': written('processes', {
-    kind: 'control-plane-nodes',
-    at: (_id, { nodeName }) => encodeURIComponent(String(nodeName)),
-  }),
+/** `id`: what the segments of its key's id are, in their order; `record-ids.ts` encodes and decodes by it. */
+type Rows<Kind extends RecordKind> = Readonly<Record<Kind, Ownership & { readonly id: readonly string[] }>>;
+
+/** Every kind has its row: one that is missing, or has no `id`, does not compile. The law that a rejection stores nothing reads them. */
+export const GLOBAL_OWNERS = {
+  tenants: { id: ['tenant'], ...ASKED },
+  'tenant-slugs': { id: ['slug'], ...ASKED },
+  'tenant-erasures': { id: ['tenant'], owner: 'requests', unasked: { updates: ['problem'], removes: true } },
+  tokens: { id: ['token'], owner: 'requests', unasked: { updates: ['expiresAt', 'hash', 'nextHash'] } },
+  sessions: { id: ['digest'], owner: 'requests', unasked: { updates: ['lastUsedAt'], removes: true } },
+  'node-names': { id: ['node'], ...ASKED },
+  installation: { id: ['only'], owner: 'processes' },
+  'control-planes': {
+    id: ['process'],
+    ...written('processes', {
+      kind: 'control-plane-nodes',
+      at: (_id, { nodeName }) => joinId(String(nodeName)),
+    }),
+  },
   // Stored before the record of the process: nothing tells one that was started from one that is made up, so none is expected.
-  'control-plane-nodes': { owner: 'processes' },
-  shards: written('processes', { kind: 'control-planes', at: (_id, { owner }) => String(owner) }),
-};
+  'control-plane-nodes': { id: ['node'], owner: 'processes' },
+  shards: {
+    id: ['number'],
+    ...written('processes', { kind: 'control-planes', at: (_id, { owner }) => String(owner) }),
+  },
+} as const satisfies Rows<keyof GlobalRecords>;
 
-export const TENANT_OWNERS: Ownerships<keyof TenantRecords> = {
-  deployments: ASKED,
-  'deployment-ids': ASKED,
-  'last-versions': ASKED,
-  'deployment-status': written('controllers', { kind: 'deployments' }),
-  rollouts: written('controllers', { kind: 'deployments' }),
-  jobs: ASKED,
-  'job-status': written('controllers', { kind: 'jobs' }),
-  'job-orders': ASKED,
-  'job-captures': written('agents', OF_JOB),
-  'scaling-policies': ASKED,
-  canaries: ASKED_AND_SWEPT,
-  specs: ASKED_AND_SWEPT,
-  instances: written('controllers', ...OF_WORKLOAD),
-  observations: written('agents', ...OF_WORKLOAD),
+export const TENANT_OWNERS = {
+  deployments: { id: ['deployment'], ...ASKED },
+  'deployment-ids': { id: ['deploymentId'], ...ASKED },
+  'last-versions': { id: ['deployment'], ...ASKED },
+  'deployment-status': { id: ['deployment'], ...written('controllers', { kind: 'deployments' }) },
+  rollouts: { id: ['deployment'], ...written('controllers', { kind: 'deployments' }) },
+  jobs: { id: ['job'], ...ASKED },
+  'job-status': { id: ['job'], ...written('controllers', { kind: 'jobs' }) },
+  'job-orders': { id: ['job'], ...ASKED },
+  'job-captures': { id: ['owner', 'instance'], ...written('agents', OF_JOB) },
+  'scaling-policies': { id: ['deployment'], ...ASKED },
+  canaries: { id: ['deployment'], ...ASKED_AND_SWEPT },
+  specs: { id: ['owner', 'specHash'], ...ASKED_AND_SWEPT },
+  instances: { id: ['owner', 'instance'], ...written('controllers', ...OF_WORKLOAD) },
+  observations: { id: ['owner', 'instance'], ...written('agents', ...OF_WORKLOAD) },
   nodes: {
+    id: ['node'],
     owner: 'requests',
     unasked: {
       updates: [
@@ -99,41 +115,46 @@ export const TENANT_OWNERS: Ownerships<keyof TenantRecords> = {
       ],
     },
   },
-  'node-liveness': written('controllers', { kind: 'nodes' }),
-  'node-drains': written('controllers', { kind: 'nodes' }),
-  'node-sessions': written('agents', { kind: 'nodes' }),
+  'node-liveness': { id: ['node'], ...written('controllers', { kind: 'nodes' }) },
+  'node-drains': { id: ['node'], ...written('controllers', { kind: 'nodes' }) },
+  'node-sessions': { id: ['node'], ...written('agents', { kind: 'nodes' }) },
   volumes: {
+    id: ['volume'],
     owner: 'requests',
     unasked: {
       updates: ['epoch', 'leaving', 'message', 'phase', 'primaryNodeId', 'replicas', 'unmountedSince'],
       removes: true,
     },
   },
-  'volume-names': ASKED_AND_SWEPT,
-  'volume-claims': ASKED,
-  'volume-observations': written('agents', { kind: 'volumes' }),
-  networks: ASKED,
-  'network-observations': written('agents', { kind: 'networks' }),
-  'secret-labels': ASKED,
+  'volume-names': { id: ['name'], ...ASKED_AND_SWEPT },
+  'volume-claims': { id: ['volume'], ...ASKED },
+  'volume-observations': { id: ['volume', 'node'], ...written('agents', { kind: 'volumes' }) },
+  networks: { id: ['name'], ...ASKED },
+  'network-observations': { id: ['name'], ...written('agents', { kind: 'networks' }) },
+  'secret-labels': { id: ['label'], ...ASKED },
   // `writing` is committed before a remote store is written, for a request that may still be refused.
-  credentials: { owner: 'requests', unasked: { updates: ['writing', 'refused'] } },
-  'secret-deliveries': written('agents', ...OF_WORKLOAD),
-  'image-policy': ASKED,
-  quota: ASKED,
-  'container-defaults': ASKED,
-};
+  credentials: {
+    id: ['namespace', 'label'],
+    owner: 'requests',
+    unasked: { updates: ['writing', 'refused'] },
+  },
+  'secret-deliveries': { id: ['owner', 'instance'], ...written('agents', ...OF_WORKLOAD) },
+  'image-policy': { id: ['only'], ...ASKED },
+  quota: { id: ['only'], ...ASKED },
+  'container-defaults': { id: ['only'], ...ASKED },
+} as const satisfies Rows<keyof TenantRecords>;
 
-export const COLD_OWNERS: Ownerships<keyof ColdRecords | SecretKind> = {
-  archives: ASKED,
-  backups: ASKED,
-  'backup-summaries': ASKED,
+export const COLD_OWNERS = {
+  archives: { id: ['deployment', 'version'], ...ASKED },
+  backups: { id: ['backup'], ...ASKED },
+  'backup-summaries': { id: ['backup'], ...ASKED },
   // Controllers publish events too: which kinds are a request's own is a matter of the event, not of its key.
-  events: ASKED_AND_SWEPT,
-  audit: ASKED,
-  'job-logs': written('agents', { kind: 'jobs' }),
-  idempotency: ASKED_AND_SWEPT,
-  'secret-docs': ASKED,
-  'secret-key': ASKED,
-};
+  events: { id: ['event'], ...ASKED_AND_SWEPT },
+  audit: { id: ['line'], ...ASKED },
+  'job-logs': { id: ['job', 'run', 'attempt'], ...written('agents', { kind: 'jobs' }) },
+  idempotency: { id: ['digest'], ...ASKED_AND_SWEPT },
+  'secret-docs': { id: ['form', 'namespace', 'label', 'version'], ...ASKED },
+  'secret-key': { id: ['only'], ...ASKED },
+} as const satisfies Rows<keyof ColdRecords | SecretKind>;
 
-export const OWNERS: Ownerships<RecordKind> = { ...GLOBAL_OWNERS, ...TENANT_OWNERS, ...COLD_OWNERS };
+export const OWNERS: Rows<RecordKind> = { ...GLOBAL_OWNERS, ...TENANT_OWNERS, ...COLD_OWNERS };

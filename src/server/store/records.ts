@@ -51,7 +51,7 @@ export interface NodeSession {
   readonly closed?: { readonly silentMs: number };
 }
 
-/** Platform-wide records by kind. */
+/** Platform-wide records by kind. Who writes them, and what their ids are made of: `owners.ts`. */
 export interface GlobalRecords {
   tenants: Tenant;
   'tenant-slugs': { readonly tenantId: TenantId };
@@ -63,73 +63,55 @@ export interface GlobalRecords {
     readonly problem?: string;
   };
   tokens: TokenRecord;
-  /** keyed hash of the session's id */
+  /** by the keyed hash of the session's id */
   sessions: SessionRecord;
   'node-names': { readonly tenantId: TenantId };
-  /** process id: a control plane that runs now; held by its lease, so it goes with the process. */
+  /** A control plane that runs now; held by its lease, so it goes with the process. */
   'control-planes': ControlPlaneRecord;
-  /** node name: machines that control planes run on, for the control-plane node rule (spec §3, rule 2); outlives restarts. */
+  /** Machines that control planes run on, for the control-plane node rule (spec §3, rule 2); outlives restarts. */
   'control-plane-nodes': { readonly since: string };
-  /** number: who decides for the tenants of the shard; held by the lease of the owner. */
+  /** Who decides for the tenants of the shard; held by the lease of the owner. */
   shards: ShardRecord;
   /** the one record, `keys`: fingerprints of the keys that every control plane must share. */
   installation: InstallationKeys;
 }
 
-/** A tenant's live records by kind; the id's segments are named in the comment. */
+/** A tenant's live records by kind. */
 export interface TenantRecords {
-  /** name */
   deployments: DeploymentRecord;
-  /** id */
   'deployment-ids': { readonly name: string };
-  /** name: the archive version that a deletion left, so that a new deployment of the name continues after it */
+  /** The archive version that a deletion left, so that a new deployment of the name continues after it */
   'last-versions': { readonly version: number };
-  /** name */
   'deployment-status': DeploymentStatus;
-  /** name */
   rollouts: RolloutRecord;
-  /** name */
   jobs: JobRecord;
-  /** name */
   'job-status': JobStatus;
-  /** name */
   'job-orders': JobOrders;
-  /** job owner / instance id: what it printed is kept, or cannot be; dispatch writes it, the jobs controller removes it */
+  /** What an attempt printed is kept, or cannot be; dispatch writes it, the jobs controller removes it */
   'job-captures': { readonly bytes: number; readonly problem?: string };
-  /** name */
   'scaling-policies': ScalingPolicyRecord;
-  /** name */
   canaries: CanaryRecord;
-  /** deployment or job owner / specHash: what an instance runs, kept while one does. */
+  /** By deployment or job owner: what an instance runs, kept while one does. */
   specs: SpecSnapshot;
-  /** deployment / instance id */
   instances: InstanceRecord;
-  /** deployment / instance id */
   observations: InstanceObservation;
-  /** name */
   nodes: NodeRecord;
-  /** name */
   'node-liveness': NodeLiveness;
-  /** name: its emptiness was told while it drains; the drain controller writes it, requests that end or begin the drain remove it */
+  /** Its emptiness was told while it drains; the drain controller writes it, requests that end or begin the drain remove it */
   'node-drains': { readonly toldAt: string };
-  /** name; only where several control planes share the store */
+  /** Only where several control planes share the store */
   'node-sessions': NodeSession;
-  /** id */
   volumes: VolumeRecord;
-  /** name */
   'volume-names': { readonly volumeId: string };
-  /** volume id */
   'volume-claims': VolumeClaims;
-  /** volume id / node */
   'volume-observations': SeenVolume;
   networks: NetworkRecord;
-  /** name: written by dispatch, gone with the network */
+  /** Written by dispatch, gone with the network */
   'network-observations': NetworkObservation;
-  /** label: all references to one credential use one namespace (spec 2.4) */
+  /** All references to one credential use one namespace (spec 2.4) */
   'secret-labels': { readonly namespace: string };
-  /** namespace / label */
   credentials: CredentialRecord;
-  /** deployment or job owner / instance id: written by dispatch before the material is sent, gone with the instance */
+  /** Written by dispatch before the material is sent, gone with the instance */
   'secret-deliveries': SecretDeliveries;
   /** the one record: `image-policy` */
   'image-policy': ImagePolicy;
@@ -150,19 +132,15 @@ export interface IdempotentAnswer {
 
 /** A tenant's cold records by kind. */
 export interface ColdRecords {
-  /** deployment / version, zero-padded so that key order is version order */
+  /** The version is zero-padded so that key order is version order */
   archives: ArchiveRecord<DeploymentSpec>;
-  /** backup id */
   backups: BackupRecord;
-  /** backup id: what a list shows, so that it never reads the contents */
+  /** What a list shows, so that it never reads the contents */
   'backup-summaries': BackupSummary;
-  /** event id */
   events: EventRecord;
-  /** audit id */
   audit: AuditRecord;
-  /** job / run / attempt, two digits */
+  /** The attempt has two digits. */
   'job-logs': JobLog;
-  /** digest of the key */
   idempotency: IdempotentAnswer;
 }
 

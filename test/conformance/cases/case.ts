@@ -1,7 +1,7 @@
 import type { NodeRecord } from '../../../src/core/model/node.ts';
 import type { VolumeRecord } from '../../../src/core/model/volume.ts';
 import type { RejectionCode } from '../../../src/core/rejections/catalogue.ts';
-import { joinId } from '../../../src/server/store/keys.ts';
+import { idOf } from '../../../src/server/store/record-ids.ts';
 import type { Answer, CallOptions, Json } from '../../support/api-client.ts';
 import type { ControlPlane, TestTenant } from '../../support/server-under-test.ts';
 import type { Registry } from '../../support/registry.ts';
@@ -129,7 +129,7 @@ export async function plantVolume(stage: Stage, fields: Partial<VolumeRecord> = 
   const id = fields.id ?? `vol_${stage.fresh('v').replaceAll('-', '')}`;
   // Nothing is ever heard of this node, so no controller has a reason to change what is planted.
   const keeper = fields.primaryNodeId ?? `keeper-${stage.tenant.slug}`;
-  const enrolled = stage.plane.store.forTenant(stage.tenant.id).get('nodes', joinId(keeper));
+  const enrolled = stage.plane.store.forTenant(stage.tenant.id).get('nodes', idOf('nodes', keeper));
   if (enrolled === undefined) await plantNode(stage, keeper);
   const record: VolumeRecord = {
     id: id as VolumeRecord['id'],
@@ -150,7 +150,7 @@ export async function plantVolume(stage: Stage, fields: Partial<VolumeRecord> = 
     ...fields,
   };
   const tenant = stage.plane.store.forTenant(stage.tenant.id);
-  await tenant.commit(tenant.transaction().put('volumes', joinId(id), record));
+  await tenant.commit(tenant.transaction().put('volumes', idOf('volumes', id), record));
   return id;
 }
 
@@ -174,5 +174,5 @@ export async function plantNode(
     createdAt: new Date(0).toISOString(),
   };
   const tenant = stage.plane.store.forTenant(stage.tenant.id);
-  await tenant.commit(tenant.transaction().put('nodes', joinId(name), record));
+  await tenant.commit(tenant.transaction().put('nodes', idOf('nodes', name), record));
 }

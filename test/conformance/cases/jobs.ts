@@ -1,5 +1,5 @@
 import type { Json } from '../../support/api-client.ts';
-import { joinId } from '../../../src/server/store/keys.ts';
+import { idOf } from '../../../src/server/store/record-ids.ts';
 import {
   type Ask,
   ask,
@@ -43,7 +43,9 @@ async function readyNode(stage: Stage): Promise<string> {
   const tenant = stage.plane.store.forTenant(stage.tenant.id);
   const now = new Date().toISOString();
   await tenant.commit(
-    tenant.transaction().put('node-liveness', joinId(name), { status: 'ready', lastSeenAt: now, since: now }),
+    tenant
+      .transaction()
+      .put('node-liveness', idOf('node-liveness', name), { status: 'ready', lastSeenAt: now, since: now }),
   );
   return name;
 }

@@ -1,6 +1,6 @@
 import type { NodeName } from '../../../src/core/model/ids.ts';
 import type { VolumeRecord } from '../../../src/core/model/volume.ts';
-import { joinId } from '../../../src/server/store/keys.ts';
+import { idOf } from '../../../src/server/store/record-ids.ts';
 import type { Json } from '../../support/api-client.ts';
 import { eventually } from '../../support/node-flow.ts';
 import { type Ask, ask, type Case, inside, plantNode, plantVolume, refused, type Stage } from './case.ts';
@@ -24,7 +24,7 @@ async function measured(
   const id = await plantVolume(stage, { class: 'ephemeral', ...fields });
   const tenant = stage.plane.store.forTenant(stage.tenant.id);
   await tenant.commit(
-    tenant.transaction().put('volume-observations', joinId(id, node), {
+    tenant.transaction().put('volume-observations', idOf('volume-observations', id, node), {
       volumeId: id,
       role: 'primary',
       epoch: 1,
@@ -122,7 +122,7 @@ export const recommendationCases: readonly Case[] = [
     'never there': ask('POST', `${PATH}/rec_gone/apply`),
     'not there any more': apply(crowded, undefined, async (stage, volume) => {
       const tenant = stage.plane.store.forTenant(stage.tenant.id);
-      const stored = tenant.get('volumes', joinId(volume));
+      const stored = tenant.get('volumes', idOf('volumes', volume));
       if (stored === undefined) throw new Error('the volume is gone');
       const record = { ...stored.record, sizeBytes: 2 * GIB };
       await tenant.commit(tenant.transaction().put('volumes', stored.id, record));
@@ -147,7 +147,7 @@ export const recommendationCases: readonly Case[] = [
     moved: apply(crowded, undefined, async (stage, volume) => {
       await plantNode(stage, 'moved-1');
       const tenant = stage.plane.store.forTenant(stage.tenant.id);
-      const stored = tenant.get('volumes', joinId(volume));
+      const stored = tenant.get('volumes', idOf('volumes', volume));
       if (stored === undefined) throw new Error('the volume is gone');
       const record = { ...stored.record, primaryNodeId: 'moved-1' as NodeName };
       await tenant.commit(tenant.transaction().put('volumes', stored.id, record));

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { joinId } from '../../../src/server/store/keys.ts';
+import { idOf } from '../../../src/server/store/record-ids.ts';
 import { Transaction } from '../../../src/server/store/transaction.ts';
 import type { Json } from '../../support/api-client.ts';
 import { eventually } from '../../support/node-flow.ts';
@@ -66,13 +66,13 @@ async function overNinthConnection({ plane }: Stage): Promise<Asked> {
 async function besideUnread(stage: Stage): Promise<Asked> {
   const { plane, tenant } = stage;
   const name = await stored(stage, { environment: { TEXT: 'x'.repeat(48 * 1024) } });
-  const { record } = plane.store.forTenant(tenant.id).get('deployments', joinId(name)) ?? {};
+  const { record } = plane.store.forTenant(tenant.id).get('deployments', idOf('deployments', name)) ?? {};
   if (record === undefined) throw new Error('the deployment of the case is not stored');
   for (let count = 0; count < 80; count += 16) {
     const transaction = new Transaction(tenant.id);
     for (let at = count; at < count + 16; at += 1) {
       const spec = { ...record.spec, name: `${name}-${at}` };
-      transaction.put('deployments', joinId(spec.name), {
+      transaction.put('deployments', idOf('deployments', spec.name), {
         ...record,
         id: `${record.id}${at}` as never,
         spec,

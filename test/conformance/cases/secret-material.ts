@@ -1,4 +1,4 @@
-import { joinId } from '../../../src/server/store/keys.ts';
+import { idOf } from '../../../src/server/store/record-ids.ts';
 import type { InstanceObservation, InstanceRecord } from '../../../src/core/model/instance.ts';
 import type { Json } from '../../support/api-client.ts';
 import {
@@ -97,8 +97,8 @@ function behind(phase: InstanceObservation['phase'], secretsVersion: number | un
     await tenant.commit(
       tenant
         .transaction()
-        .put('instances', joinId(name, id), instance)
-        .put('observations', joinId(name, id), {
+        .put('instances', idOf('instances', name, id), instance)
+        .put('observations', idOf('observations', name, id), {
           id,
           phase,
           ...(secretsVersion === undefined ? {} : { secretsVersion }),

@@ -1,5 +1,5 @@
 import type { VolumeRecord } from '../../../src/core/model/volume.ts';
-import { joinId } from '../../../src/server/store/keys.ts';
+import { idOf } from '../../../src/server/store/record-ids.ts';
 import type { ViewChange } from '../../../src/server/store/view.ts';
 import { admitted } from './law-settled.ts';
 import type { PlaneTenant } from './plane.ts';
@@ -34,14 +34,17 @@ export function judgeCopies(world: World, { tenantId, kind, before, after }: Vie
 
 function isTroubled(world: World, tenant: PlaneTenant, node: string): boolean {
   const machine = world.machines.byName.get(node);
-  const record = world.plane.store.forTenant(tenant.id).get('nodes', joinId(node))?.record;
+  const record = world.plane.store.forTenant(tenant.id).get('nodes', idOf('nodes', node))?.record;
   return machine?.online !== true || record?.schedulable !== true || world.troubledNodes.has(node);
 }
 
 /** As far as its writer is concerned. */
 function admits(world: World, tenant: PlaneTenant, { id }: VolumeRecord, node: string): boolean {
   const store = world.plane.store.forTenant(tenant.id);
-  const writer = store.get('volume-claims', joinId(id))?.record.writer;
+  const writer = store.get('volume-claims', idOf('volume-claims', id))?.record.writer;
   const spec = writer === undefined ? undefined : world.deployment(tenant, writer)?.spec;
-  return admitted(store.get('nodes', joinId(node))?.record.labels ?? {}, spec?.placement?.residency ?? {});
+  return admitted(
+    store.get('nodes', idOf('nodes', node))?.record.labels ?? {},
+    spec?.placement?.residency ?? {},
+  );
 }

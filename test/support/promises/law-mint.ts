@@ -1,5 +1,5 @@
 import type { ContainerPhase } from '../../../src/core/model/instance.ts';
-import { joinId } from '../../../src/server/store/keys.ts';
+import { idOf } from '../../../src/server/store/record-ids.ts';
 import { strictestAnchor } from './anchors.ts';
 import type { Container } from './machines.ts';
 import { type Credential, pathOf } from './model.ts';
@@ -77,7 +77,7 @@ function isSpent(world: World, credential: Credential, { id }: Given): boolean {
   if (strictestAnchor(world, credential) !== 'process') return false;
   const store = world.plane.store.forTenant(tenant.id);
   return store.list('instances').every(({ id: key, record }) => {
-    const spec = store.get('specs', joinId(record.deployment, record.specHash))?.record;
+    const spec = store.get('specs', idOf('specs', record.deployment, record.specHash))?.record;
     if (record.id === id || spec?.secrets.some((entry) => pathOf(entry) === path) === false) return true;
     const phase = store.get('observations', key)?.record.phase;
     return phase !== undefined && ENDED.has(phase);

@@ -1,5 +1,5 @@
 import type { DeploymentSpec, Residency } from '../../../src/core/model/deployment.ts';
-import { joinId } from '../../../src/server/store/keys.ts';
+import { idOf } from '../../../src/server/store/record-ids.ts';
 import type { Container } from './machines.ts';
 import { CONTROL_PLANE_NODE, type PlaneTenant } from './plane.ts';
 import { isJob, type World } from './world.ts';
@@ -20,7 +20,7 @@ export function admitted(
 }
 
 function labelsOf(world: World, tenant: PlaneTenant, node: string): Readonly<Record<string, string>> {
-  return world.plane.store.forTenant(tenant.id).get('nodes', joinId(node))?.record.labels ?? {};
+  return world.plane.store.forTenant(tenant.id).get('nodes', idOf('nodes', node))?.record.labels ?? {};
 }
 
 /** A node that could take it at once, as far as anybody can tell. */
@@ -34,7 +34,7 @@ function couldMove(world: World, tenant: PlaneTenant, spec: DeploymentSpec): boo
       ({ tenant: owner, name }) =>
         owner === tenant &&
         name !== CONTROL_PLANE_NODE &&
-        store.get('nodes', joinId(name))?.record.schedulable === true &&
+        store.get('nodes', idOf('nodes', name))?.record.schedulable === true &&
         admitted(labelsOf(world, tenant, name), spec.placement?.residency ?? {}),
     );
 }
@@ -46,7 +46,7 @@ function judgeResidency(world: World, container: Container): void {
   if (spec === undefined || residency === undefined) return;
   const status = world.plane.store
     .forTenant(tenant.id)
-    .get('deployment-status', joinId(assigned.deployment))?.record;
+    .get('deployment-status', idOf('deployment-status', assigned.deployment))?.record;
   const labels = labelsOf(world, tenant, node);
   const words = () =>
     `${tenant.slug}/${assigned.deployment} wants ${JSON.stringify(residency)} and runs on ${node} in ${labels[COUNTRY]}: ` +
@@ -65,7 +65,7 @@ function judgeResidency(world: World, container: Container): void {
 function isSound(world: World, tenant: PlaneTenant, spec: DeploymentSpec): boolean {
   return (
     !spec.image.endsWith('-bad') &&
-    world.plane.store.forTenant(tenant.id).get('canaries', joinId(spec.name)) === undefined &&
+    world.plane.store.forTenant(tenant.id).get('canaries', idOf('canaries', spec.name)) === undefined &&
     spec.secrets.every(({ vault_path }) => {
       const [namespace = ''] = vault_path.split('/');
       const { current } = world.model.credential(tenant, vault_path);

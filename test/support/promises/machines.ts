@@ -10,7 +10,7 @@ import { DEFAULT_REGIONS } from '../../../src/core/scheduler/regions.ts';
 import { assignedInstance, type AssignmentFacts } from '../../../src/server/dispatch/assigned-instance.ts';
 import { AgentSession } from '../../../src/server/dispatch/session.ts';
 import { recordSession } from '../../../src/server/dispatch/session-record.ts';
-import { joinId } from '../../../src/server/store/keys.ts';
+import { idOf } from '../../../src/server/store/record-ids.ts';
 import { SimulatedVolumes } from '../simulation/volumes.ts';
 import type { Plane, PlaneTenant } from './plane.ts';
 
@@ -75,8 +75,8 @@ export class Machines {
         confines: true,
         defaults: PLATFORM_CONTAINER_DEFAULTS,
         nodeMemoryBytes: CAPACITY.memoryBytes,
-        spec: ({ deployment, specHash }) => tenant.get('specs', joinId(deployment, specHash))?.record,
-        volume: (volumeId) => tenant.get('volumes', joinId(volumeId))?.record,
+        spec: ({ deployment, specHash }) => tenant.get('specs', idOf('specs', deployment, specHash))?.record,
+        volume: (volumeId) => tenant.get('volumes', idOf('volumes', volumeId))?.record,
         hasStarted: () => false,
       });
     }
@@ -111,8 +111,8 @@ export class Machines {
       createdAt: '',
     };
     const store = this.#plane.store.forTenant(tenant.id);
-    const transaction = store.transaction().put('nodes', joinId(name), record);
-    transaction.putGlobal('node-names', joinId(name), { tenantId: tenant.id });
+    const transaction = store.transaction().put('nodes', idOf('nodes', name), record);
+    transaction.putGlobal('node-names', idOf('node-names', name), { tenantId: tenant.id });
     await store.commit(transaction);
     const machine: Machine = {
       tenant,
@@ -143,7 +143,7 @@ export class Machines {
   /** A new session, with the labels that the machine has now. */
   async connect(machine: Machine): Promise<void> {
     const { plane, tenant } = { plane: this.#plane, tenant: machine.tenant };
-    const node = plane.store.forTenant(tenant.id).get('nodes', joinId(machine.name))?.record;
+    const node = plane.store.forTenant(tenant.id).get('nodes', idOf('nodes', machine.name))?.record;
     if (node === undefined) return;
     const { store, journal } = plane;
     const record = await recordSession({ store, journal, regions: DEFAULT_REGIONS }, tenant.id, node, {

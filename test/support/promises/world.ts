@@ -2,7 +2,7 @@ import type { DeploymentRecord, DeploymentSpec } from '../../../src/core/model/d
 import { jobOfOwner } from '../../../src/core/model/job.ts';
 import { splitSecretPath, type SecretPath } from '../../../src/core/model/secret-path.ts';
 import type { VolumeRecord } from '../../../src/core/model/volume.ts';
-import { joinId } from '../../../src/server/store/keys.ts';
+import { idOf } from '../../../src/server/store/record-ids.ts';
 import { Dice } from '../openapi-fuzz.ts';
 import { judgeCopies } from './law-copies.ts';
 import { Laws } from './laws.ts';
@@ -70,7 +70,7 @@ export class World {
   }
 
   deployment(tenant: PlaneTenant, name: string): DeploymentRecord | undefined {
-    return this.plane.store.forTenant(tenant.id).get('deployments', joinId(name))?.record;
+    return this.plane.store.forTenant(tenant.id).get('deployments', idOf('deployments', name))?.record;
   }
 
   volumes(tenant: PlaneTenant): readonly VolumeRecord[] {
@@ -83,7 +83,7 @@ export class World {
   /** The spec that a container was made from. */
   specOf({ tenant, assigned }: Pick<Container, 'tenant' | 'assigned'>): DeploymentSpec | undefined {
     const { deployment, specHash } = assigned;
-    return this.plane.store.forTenant(tenant.id).get('specs', joinId(deployment, specHash))?.record;
+    return this.plane.store.forTenant(tenant.id).get('specs', idOf('specs', deployment, specHash))?.record;
   }
 
   /** Every spec that reads secrets now: of deployments, of their canaries and of jobs. */

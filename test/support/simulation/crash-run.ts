@@ -1,4 +1,4 @@
-import { joinId } from '../../../src/server/store/keys.ts';
+import { idOf } from '../../../src/server/store/record-ids.ts';
 import { CRASH_KINDS, CRASH_SIDES, Crasher, type CrashKind, type CrashPoint } from './crasher.ts';
 import type { ReconcilePath } from './reconcile-paths.ts';
 import { type Parts, SOUND, World } from './world.ts';
@@ -49,7 +49,7 @@ async function inventoryOf({ kv, truth, machines }: World): Promise<Inventory> {
 
 function silentNode({ truth, machines }: World): string | undefined {
   const silent = [...machines.keys()].find(
-    (name) => truth.get('node-liveness', joinId(name))?.record.status !== 'ready',
+    (name) => truth.get('node-liveness', idOf('node-liveness', name))?.record.status !== 'ready',
   );
   return silent === undefined ? undefined : `node ${silent} is not ready`;
 }

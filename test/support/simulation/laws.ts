@@ -7,7 +7,8 @@ import type { NodeLiveness, NodeRecord } from '../../../src/core/model/node.ts';
 import type { RolloutRecord } from '../../../src/core/model/rollout.ts';
 import type { VolumeRecord } from '../../../src/core/model/volume.ts';
 import { LIVENESS_TIMINGS } from '../../../src/core/planner/node-liveness.ts';
-import { joinId, parseHotKey } from '../../../src/server/store/keys.ts';
+import { parseHotKey } from '../../../src/server/store/keys.ts';
+import { idOf, prefixOf } from '../../../src/server/store/record-ids.ts';
 import type { Commit } from '../../../src/server/store/kv.ts';
 import { decodeRecord } from '../../../src/server/store/records.ts';
 import type { TenantStore } from '../../../src/server/store/store.ts';
@@ -85,13 +86,13 @@ export class SimulationLaws {
   }
 
   #judgeStops(name: string, stopped: ReadonlySet<string>, seen: TenantStore): void {
-    const deployment = seen.get('deployments', joinId(name))?.record;
+    const deployment = seen.get('deployments', idOf('deployments', name))?.record;
     if (stopped.size === 0 || deployment === undefined) return;
     const { replicas, update } = deployment.spec;
     const floor = replicas === 0 ? 0 : Math.max(1, replicas - (update?.maxUnavailable ?? 0));
     const healthy = seen
       .collection('instances')
-      .listUnder(joinId(name))
+      .listUnder(prefixOf('instances', name))
       .map(({ record }) => record)
       .filter((record) => record.wanted === 'run' && isHealthy(record, seen));
     const left = healthy.filter(({ id }) => !stopped.has(id)).length;
@@ -103,8 +104,8 @@ export class SimulationLaws {
   }
 
   #judgePlace(record: InstanceRecord, seen: TenantStore): void {
-    const node = seen.get('nodes', joinId(record.nodeId))?.record;
-    const liveness = seen.get('node-liveness', joinId(record.nodeId))?.record;
+    const node = seen.get('nodes', idOf('nodes', record.nodeId))?.record;
+    const liveness = seen.get('node-liveness', idOf('node-liveness', record.nodeId))?.record;
     const takes = node?.schedulable === true && node.draining !== true && liveness?.status === 'ready';
     this.#hold('placement', takes, () => `${record.id} was placed on ${record.nodeId}, which takes nothing`);
   }
@@ -160,12 +161,12 @@ export class SimulationLaws {
     const { truth } = this.#around;
     const job = jobOfOwner(made.deployment);
     if (job !== undefined) return this.#judgeAttempts(made.deployment, job);
-    const spec = truth.get('deployments', joinId(made.deployment))?.record.spec;
+    const spec = truth.get('deployments', idOf('deployments', made.deployment))?.record.spec;
     const wanted = truth
       .collection('instances')
-      .listUnder(joinId(made.deployment))
+      .listUnder(prefixOf('instances', made.deployment))
       .filter(({ record }) => record.wanted === 'run' && !this.#isLost(record.nodeId)).length;
-    const beside = truth.get('canaries', joinId(made.deployment))?.record.replicas ?? 0;
+    const beside = truth.get('canaries', idOf('canaries', made.deployment))?.record.replicas ?? 0;
     const limit = (spec?.replicas ?? 0) + Math.max(1, spec?.update?.maxSurge ?? 1) + beside;
     this.#hold('count', spec !== undefined && wanted <= limit, () => {
       return `${made.deployment}: ${wanted} instances for at most ${limit}`;
@@ -177,7 +178,7 @@ export class SimulationLaws {
     const { truth } = this.#around;
     const going = truth
       .collection('instances')
-      .listUnder(joinId(owner))
+      .listUnder(prefixOf('instances', owner))
       .filter(({ id, record }) => {
         const phase = truth.get('observations', id)?.record.phase;
         return record.wanted === 'run' && phase !== 'exited' && !this.#isLost(record.nodeId);
@@ -193,16 +194,16 @@ export class SimulationLaws {
       .filter(({ nodeId }) => !this.#isLost(nodeId));
     const quota = truth.get('quota', 'quota')?.record.containers ?? Infinity;
     this.#hold('quota', counted.length <= quota, () => `${counted.length} instances for a quota of ${quota}`);
-    const capacity = truth.get('nodes', joinId(made.nodeId))?.record.capacity.cpu ?? 0;
+    const capacity = truth.get('nodes', idOf('nodes', made.nodeId))?.record.capacity.cpu ?? 0;
     const taken = counted
       .filter(({ nodeId }) => nodeId === made.nodeId)
-      .map(({ deployment, specHash }) => truth.get('specs', joinId(deployment, specHash))?.record)
+      .map(({ deployment, specHash }) => truth.get('specs', idOf('specs', deployment, specHash))?.record)
       .reduce((sum, spec) => sum + (spec?.resources?.requests?.cpu ?? 0), 0);
     this.#hold('capacity', taken <= capacity, () => `${taken} of ${capacity} cores on ${made.nodeId}`);
   }
 
   #isLost(node: string): boolean {
-    return this.#around.truth.get('node-liveness', joinId(node))?.record.lost === true;
+    return this.#around.truth.get('node-liveness', idOf('node-liveness', node))?.record.lost === true;
   }
 
   /** Replaced only after the span, never for a start of ours, and not when too many are silent at once (R5, F-12). */
@@ -305,7 +306,7 @@ export class SimulationLaws {
     let wanted = 0;
     for (const { record } of truth.list('deployments')) {
       const own = [...records.values()].filter(({ deployment }) => deployment === record.spec.name);
-      const canary = truth.get('canaries', joinId(record.spec.name))?.record;
+      const canary = truth.get('canaries', idOf('canaries', record.spec.name))?.record;
       const beside = canary?.replicas ?? 0;
       wanted += record.spec.replicas + beside;
       if (own.length !== record.spec.replicas + beside) return `${record.spec.name}: ${own.length} instances`;
@@ -328,10 +329,10 @@ export class SimulationLaws {
 }
 
 function isHealthy(record: InstanceRecord, seen: TenantStore): boolean {
-  const id = joinId(record.deployment, record.id);
+  const id = idOf('observations', record.deployment, record.id);
   const observation = seen.get('observations', id)?.record;
-  const spec = seen.get('specs', joinId(record.deployment, record.specHash))?.record;
-  const ready = seen.get('node-liveness', joinId(record.nodeId))?.record.status === 'ready';
+  const spec = seen.get('specs', idOf('specs', record.deployment, record.specHash))?.record;
+  const ready = seen.get('node-liveness', idOf('node-liveness', record.nodeId))?.record.status === 'ready';
   if (!ready || observation?.phase !== 'running' || observation.specHash !== record.specHash) return false;
   const passes =
     spec?.healthCheck === undefined ? observation.health !== 'unhealthy' : observation.health === 'healthy';
@@ -342,6 +343,8 @@ function isHealthy(record: InstanceRecord, seen: TenantStore): boolean {
 function isAtQuota(seen: TenantStore): boolean {
   const counted = seen
     .list('instances')
-    .filter(({ record }) => seen.get('node-liveness', joinId(record.nodeId))?.record.lost !== true).length;
+    .filter(
+      ({ record }) => seen.get('node-liveness', idOf('node-liveness', record.nodeId))?.record.lost !== true,
+    ).length;
   return counted >= (seen.get('quota', 'quota')?.record.containers ?? Infinity);
 }

@@ -25,7 +25,7 @@ import { recordSession } from '../../../src/server/dispatch/session-record.ts';
 import type { Ids } from '../../../src/server/ids.ts';
 import { Journal } from '../../../src/server/journal/journal.ts';
 import { TenantClusters } from '../../../src/server/placement/tenant-clusters.ts';
-import { joinId } from '../../../src/server/store/keys.ts';
+import { idOf } from '../../../src/server/store/record-ids.ts';
 import { Store, type TenantStore } from '../../../src/server/store/store.ts';
 import { StoreView } from '../../../src/server/store/view.ts';
 import type { FaultyKv } from './faulty-kv.ts';
@@ -181,7 +181,7 @@ export class SimulatedPlane {
 
   /** The handshake, whose signature is left out. Undefined: refused, dial again. */
   async dial(end: AgentEnd, facts: Pick<Hello, 'capacity'>): Promise<number | undefined> {
-    const node = this.tenant.get('nodes', joinId(end.node))?.record;
+    const node = this.tenant.get('nodes', idOf('nodes', end.node))?.record;
     if (node === undefined || !this.alive) return undefined;
     const hello: Hello = {
       type: 'hello',

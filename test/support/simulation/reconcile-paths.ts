@@ -4,7 +4,7 @@ import { activeRun, jobOwner, type JobRecord, jobWorkload } from '../../../src/c
 import { LIVENESS_TIMINGS } from '../../../src/core/planner/node-liveness.ts';
 import { fencedAfterMs, type VolumeRecord } from '../../../src/core/model/volume.ts';
 import { hashSpec, TENANT } from '../../../src/server/controllers/simulation.ts';
-import { joinId } from '../../../src/server/store/keys.ts';
+import { idOf } from '../../../src/server/store/record-ids.ts';
 import type { Machine, World } from './world.ts';
 
 /** What is asked for, and when the next thing may be asked for: absent means when everything is as wanted. */
@@ -52,13 +52,13 @@ function left(world: World, node: string): string | undefined {
   const { truth } = world;
   const there = truth.list('instances').filter(({ record }) => record.nodeId === node);
   if (there.some(({ record }) => record.wanted === 'run')) return `instances are wanted on ${node}`;
-  const status = truth.get('deployment-status', joinId('web'))?.record;
+  const status = truth.get('deployment-status', idOf('deployment-status', 'web'))?.record;
   return status?.phase === 'Running' ? undefined : `web is ${status?.phase ?? 'unknown'}`;
 }
 
 /** As admission stores it. */
 async function startCanary(world: World, changes: Partial<DeploymentSpec>): Promise<void> {
-  const id = joinId('web');
+  const id = idOf('deployments', 'web');
   const stable = world.truth.get('deployments', id)?.record;
   if (stable === undefined) return;
   const spec = { ...stable.spec, ...changes };
@@ -72,12 +72,12 @@ async function startCanary(world: World, changes: Partial<DeploymentSpec>): Prom
     createdBy: '',
   };
   await world.write((transaction) =>
-    transaction.put('canaries', id, canary).put('specs', joinId('web', specHash), spec),
+    transaction.put('canaries', id, canary).put('specs', idOf('specs', 'web', specHash), spec),
   );
 }
 
 async function promoteCanary(world: World): Promise<void> {
-  const id = joinId('web');
+  const id = idOf('deployments', 'web');
   const stable = world.truth.get('deployments', id)?.record;
   const canary = world.truth.get('canaries', id)?.record;
   if (stable === undefined || canary === undefined) throw new Error('there is no canary to promote');
@@ -100,16 +100,16 @@ async function createJob(world: World, image: string): Promise<void> {
   const run = { runId: world.ids.next('run'), trigger: 'created', at: '', by: '' } as const;
   await world.write((transaction) =>
     transaction
-      .put('jobs', joinId('sum'), record)
-      .put('specs', joinId(jobOwner('sum'), specHash), workload)
-      .put('job-orders', joinId('sum'), { run }),
+      .put('jobs', idOf('jobs', 'sum'), record)
+      .put('specs', idOf('specs', jobOwner('sum'), specHash), workload)
+      .put('job-orders', idOf('job-orders', 'sum'), { run }),
   );
 }
 
 /** Ended as it should, and nothing of its containers is left. */
 function jobUnfinished(state: string, attempts: number) {
   return ({ truth, laws }: World): string | undefined => {
-    const status = truth.get('job-status', joinId('sum'))?.record;
+    const status = truth.get('job-status', idOf('job-status', 'sum'))?.record;
     const [run, ...more] = status?.runs ?? [];
     if (status === undefined || run === undefined || activeRun(status) !== undefined) return 'the job runs';
     if (more.length > 0) return `${more.length + 1} runs of one order`;
@@ -137,7 +137,9 @@ async function createVolume(world: World, copies: number): Promise<void> {
     createdAt: world.time.now().toISOString(),
   };
   await world.write((transaction) =>
-    transaction.put('volumes', VOLUME, record).put('volume-names', joinId('data'), { volumeId: VOLUME }),
+    transaction
+      .put('volumes', VOLUME, record)
+      .put('volume-names', idOf('volume-names', 'data'), { volumeId: VOLUME }),
   );
 }
 
@@ -182,7 +184,7 @@ async function deleteVolume(world: World): Promise<void> {
 async function releaseNode(world: World, name: string): Promise<void> {
   world.killAgent(machine(world, name));
   world.machines.delete(name);
-  const id = joinId(name);
+  const id = idOf('nodes', name);
   await world.write((transaction) =>
     transaction.delete('nodes', id).delete('node-liveness', id).delete('node-drains', id),
   );
@@ -206,7 +208,10 @@ export const RECONCILE_PATHS: readonly ReconcilePath[] = [
     name: 'delete',
     setup: started,
     stages: [
-      { act: (world) => world.write((transaction) => transaction.delete('deployments', joinId('web'))) },
+      {
+        act: (world) =>
+          world.write((transaction) => transaction.delete('deployments', idOf('deployments', 'web'))),
+      },
     ],
   },
   {
@@ -217,7 +222,7 @@ export const RECONCILE_PATHS: readonly ReconcilePath[] = [
       {
         act: web({ image: 'shop/web:bad' }),
         until: ({ truth, laws }) =>
-          truth.get('deployments', joinId('web'))?.record.spec.image === 'shop/web:1'
+          truth.get('deployments', idOf('deployments', 'web'))?.record.spec.image === 'shop/web:1'
             ? laws.unsettled()
             : 'not rolled back',
       },
@@ -257,7 +262,7 @@ export const RECONCILE_PATHS: readonly ReconcilePath[] = [
       {
         act: (world) => world.alterNode('n1', { schedulable: false, draining: true }),
         until: ({ truth }) =>
-          truth.get('node-drains', joinId('n1')) === undefined ? 'n1 is not drained' : undefined,
+          truth.get('node-drains', idOf('node-drains', 'n1')) === undefined ? 'n1 is not drained' : undefined,
       },
       { act: (world) => releaseNode(world, 'n1') },
     ],
@@ -274,7 +279,7 @@ export const RECONCILE_PATHS: readonly ReconcilePath[] = [
       {
         act: (world) => startCanary(world, { image: 'shop/web:bad' }),
         until: ({ truth, laws }) =>
-          truth.get('canaries', joinId('web')) === undefined ? laws.unsettled() : 'the canary runs',
+          truth.get('canaries', idOf('canaries', 'web')) === undefined ? laws.unsettled() : 'the canary runs',
       },
     ],
     againMs: 20_000,
@@ -288,11 +293,15 @@ export const RECONCILE_PATHS: readonly ReconcilePath[] = [
           world.loadPercent = 100;
           const policy = { minReplicas: 1, maxReplicas: 4, targetCpuPercent: 50, cooldown: '15s' };
           return world.write((transaction) =>
-            transaction.put('scaling-policies', joinId('web'), { ...policy, createdAt: '', updatedAt: '' }),
+            transaction.put('scaling-policies', idOf('scaling-policies', 'web'), {
+              ...policy,
+              createdAt: '',
+              updatedAt: '',
+            }),
           );
         },
         until: ({ truth, laws }) =>
-          truth.get('deployments', joinId('web'))?.record.spec.replicas === 4
+          truth.get('deployments', idOf('deployments', 'web'))?.record.spec.replicas === 4
             ? laws.unsettled()
             : 'not scaled',
       },
@@ -307,10 +316,12 @@ export const RECONCILE_PATHS: readonly ReconcilePath[] = [
       {
         act: (world) =>
           world.write((transaction) =>
-            transaction.delete('jobs', joinId('sum')).delete('job-orders', joinId('sum')),
+            transaction.delete('jobs', idOf('jobs', 'sum')).delete('job-orders', idOf('job-orders', 'sum')),
           ),
         until: ({ truth, laws }) =>
-          truth.get('job-status', joinId('sum')) === undefined ? laws.unsettled() : 'its status is left',
+          truth.get('job-status', idOf('job-status', 'sum')) === undefined
+            ? laws.unsettled()
+            : 'its status is left',
       },
     ],
   },

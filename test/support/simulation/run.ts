@@ -1,5 +1,5 @@
 import type { DeploymentSpec } from '../../../src/core/model/deployment.ts';
-import { joinId } from '../../../src/server/store/keys.ts';
+import { idOf } from '../../../src/server/store/record-ids.ts';
 import { NO_TROUBLE } from './faulty-kv.ts';
 import { type Machine, type Parts, SOUND, World } from './world.ts';
 
@@ -116,11 +116,13 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   update: (world) => world.apply(world.dice.pick(NAMES), randomSpec(world)),
   scale: async (world) => {
     const name = world.dice.pick(NAMES);
-    if (world.truth.get('deployments', joinId(name)) !== undefined)
+    if (world.truth.get('deployments', idOf('deployments', name)) !== undefined)
       await world.apply(name, { replicas: world.dice.below(world.dice.chance(0.1) ? 20 : 6) });
   },
   delete: (world) =>
-    world.write((transaction) => transaction.delete('deployments', joinId(world.dice.pick(NAMES)))),
+    world.write((transaction) =>
+      transaction.delete('deployments', idOf('deployments', world.dice.pick(NAMES))),
+    ),
   cordon: async (world) => {
     const { name } = anyMachine(world);
     await world.alterNode(name, { schedulable: false });
@@ -204,7 +206,7 @@ async function heal(world: World): Promise<void> {
   }
   await world.write((transaction) => transaction.put('quota', 'quota', {}));
   for (const name of NAMES) {
-    const known = world.truth.get('deployments', joinId(name))?.record.spec;
+    const known = world.truth.get('deployments', idOf('deployments', name))?.record.spec;
     if (known === undefined) continue;
     // Only what can never work is replaced: the rest has to come right by itself.
     const image = /:(bad|crash)/.test(known.image) ? 'shop/web:9' : known.image;

@@ -6,7 +6,7 @@ import type { DeploymentRecord, DeploymentSpec } from '../../../src/core/model/d
 import { type DeploymentId, ID_PREFIXES, type NodeName } from '../../../src/core/model/ids.ts';
 import type { NodeRecord } from '../../../src/core/model/node.ts';
 import type { Ids } from '../../../src/server/ids.ts';
-import { joinId } from '../../../src/server/store/keys.ts';
+import { idOf } from '../../../src/server/store/record-ids.ts';
 import type { Commit, CommitResult, Kv } from '../../../src/server/store/kv.ts';
 import { createMemoryKv } from '../../../src/server/store/memory.ts';
 import { Store, type TenantStore } from '../../../src/server/store/store.ts';
@@ -146,7 +146,7 @@ export class World {
       sessionEpoch: 1,
       createdAt: '',
     };
-    await this.write((transaction) => transaction.put('nodes', joinId(name), record));
+    await this.write((transaction) => transaction.put('nodes', idOf('nodes', name), record));
     const engine = new SimulatedEngine(name, this.time, this.dice);
     this.#engines.set(name, engine);
     const volumes = new SimulatedVolumes({
@@ -180,7 +180,7 @@ export class World {
   }
 
   async apply(name: string, changes: Partial<DeploymentSpec>): Promise<void> {
-    const id = joinId(name);
+    const id = idOf('deployments', name);
     const stored = this.truth.get('deployments', id);
     const spec: DeploymentSpec = {
       kind: 'Deployment',
@@ -203,12 +203,12 @@ export class World {
       updatedAt: '',
     };
     await this.write((transaction) =>
-      transaction.put('deployments', id, record).put('specs', joinId(name, record.specHash), spec),
+      transaction.put('deployments', id, record).put('specs', idOf('specs', name, record.specHash), spec),
     );
   }
 
   async alterNode(name: string, altered: Partial<NodeRecord>): Promise<void> {
-    const stored = this.truth.get('nodes', joinId(name));
+    const stored = this.truth.get('nodes', idOf('nodes', name));
     if (stored === undefined) return;
     await this.write((transaction) =>
       transaction

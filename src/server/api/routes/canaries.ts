@@ -12,7 +12,7 @@ import { findDeployment } from '../../admission/deployment-stored.ts';
 import { deploymentNotFound } from '../../admission/deployment-write.ts';
 import { abortCanary, promoteCanary } from '../../admission/end-canary.ts';
 import { startCanary } from '../../admission/start-canary.ts';
-import { joinId } from '../../store/keys.ts';
+import { idOf } from '../../store/record-ids.ts';
 import { type Reply, type Route, type RouteRequest, route } from '../route.ts';
 import { writeReply } from '../write-reply.ts';
 import { DEPLOYMENT_CODES } from './deployment-codes.ts';
@@ -26,7 +26,7 @@ function read({ store, params }: RouteRequest): Reply {
   const { stored, field } = findDeployment(store, nameOrId);
   if (stored === undefined) return deploymentNotFound(field, nameOrId);
   const { name } = stored.record.spec;
-  const canary = store.get('canaries', joinId(name));
+  const canary = store.get('canaries', idOf('canaries', name));
   if (canary === undefined) return canaryNotFound(nameOrId);
   const revision = canary.modRevision;
   return {

@@ -4,7 +4,7 @@ import { deploymentNotFound } from '../../admission/deployment-write.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import type { EventRecord } from '../../../core/model/event.ts';
 import type { Stored } from '../../store/collection.ts';
-import { joinId } from '../../store/keys.ts';
+import { prefixOf } from '../../store/record-ids.ts';
 import { invalidParameter, pageReply, pageRequest, readPage } from '../paging.ts';
 import { JsonText, LIST_QUERY, type Reply, type Route, type RouteRequest, route } from '../route.ts';
 import { eventStream } from '../event-stream.ts';
@@ -146,7 +146,7 @@ export function historyRoutes(): Route[] {
         const page = pageRequest(query);
         if (isRejection(page)) return page;
         const name = params['name'] ?? '';
-        const under = `${joinId(name)}/`;
+        const under = `${prefixOf('archives', name)}/`;
         const entries = await readPage(page, (options) => store.rangeColdText('archives', under, options));
         if (
           entries.length === 0 &&

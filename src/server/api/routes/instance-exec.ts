@@ -7,7 +7,7 @@ import type { Rejection } from '../../../core/rejections/rejection.ts';
 import type { Admission } from '../../admission/admission.ts';
 import type { Dispatch } from '../../dispatch/dispatch.ts';
 import type { AgentStream, StreamItem } from '../../dispatch/streams.ts';
-import { joinId } from '../../store/keys.ts';
+import { idOf } from '../../store/record-ids.ts';
 import type { Reply, RouteRequest } from '../route.ts';
 import { agentUnreachable } from './agent-answers.ts';
 
@@ -129,7 +129,8 @@ export async function runCommand(
   if (isRejection(timeoutMs)) return timeoutMs;
   const { store } = request;
   const running = choices.filter(
-    (one) => store.get('observations', joinId(one.deployment, one.id))?.record.phase === 'running',
+    (one) =>
+      store.get('observations', idOf('observations', one.deployment, one.id))?.record.phase === 'running',
   );
   const instance = running.find((one) => dispatch.connected(store.tenantId, one.nodeId)) ?? running[0];
   if (instance === undefined) return unavailable(named, 'No instance is running.');

@@ -10,7 +10,7 @@ import { findDeployment } from '../../admission/deployment-stored.ts';
 import { deploymentNotFound } from '../../admission/deployment-write.ts';
 import type { Dispatch } from '../../dispatch/dispatch.ts';
 import type { Stored } from '../../store/collection.ts';
-import { joinId } from '../../store/keys.ts';
+import { idOf, prefixOf } from '../../store/record-ids.ts';
 import type { TenantStore } from '../../store/store.ts';
 import { pageReply, pageRequest } from '../paging.ts';
 import { LIST_QUERY, type Reply, type Route, type RouteRequest, route } from '../route.ts';
@@ -55,7 +55,7 @@ function instancesOf({ store, params }: RouteRequest, instance?: string): Chosen
   const { stored, field } = findDeployment(store, nameOrId);
   if (stored === undefined) return deploymentNotFound(field, nameOrId);
   const { name } = stored.record.spec;
-  const instances = store.collection('instances').listUnder(joinId(name));
+  const instances = store.collection('instances').listUnder(prefixOf('instances', name));
   if (instance === undefined) return { name, instances };
   const one = instances.filter(({ record }) => record.id === instance);
   return one.length === 0 ? instanceNotFound(instance) : { name, instances: one };
@@ -63,8 +63,9 @@ function instancesOf({ store, params }: RouteRequest, instance?: string): Chosen
 
 /** The instances at any time, for a log that is followed; undefined when the deployment and all of them are gone. */
 function joining(store: TenantStore, name: string): ReturnType<FollowSource['instances']> {
-  const instances = store.collection('instances').listUnder(joinId(name));
-  if (instances.length === 0 && store.get('deployments', joinId(name)) === undefined) return undefined;
+  const instances = store.collection('instances').listUnder(prefixOf('instances', name));
+  if (instances.length === 0 && store.get('deployments', idOf('deployments', name)) === undefined)
+    return undefined;
   return instances.map(({ id, record }) => ({ record, observation: store.get('observations', id)?.record }));
 }
 

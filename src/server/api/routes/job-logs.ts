@@ -14,7 +14,7 @@ import type { Rejection } from '../../../core/rejections/rejection.ts';
 import { findJob, jobNotFound, runUnderWay } from '../../admission/job-stored.ts';
 import type { Dispatch } from '../../dispatch/dispatch.ts';
 import type { Stored } from '../../store/collection.ts';
-import { joinId } from '../../store/keys.ts';
+import { idOf, prefixOf } from '../../store/record-ids.ts';
 import type { TenantStore } from '../../store/store.ts';
 import { integerParameter } from '../paging.ts';
 import type { Reply, RouteRequest, StreamReply } from '../route.ts';
@@ -69,7 +69,7 @@ function choose(
 
 /** The container of an attempt, while it is there. */
 function instanceOf(store: TenantStore, job: string, { run, attempt }: Chosen): InstanceRecord | undefined {
-  const owner = joinId(jobOwner(job));
+  const owner = prefixOf('instances', jobOwner(job));
   return store
     .collection('instances')
     .listUnder(owner)
@@ -121,7 +121,7 @@ async function logsNow(dispatch: Dispatch, request: RouteRequest): Promise<Reply
   if (chosen === undefined) return waits ? undefined : send([], wanted.follow, '');
   if (isRejection(chosen)) return chosen;
   const { run, attempt } = chosen;
-  const kept = await store.getCold('job-logs', joinId(...jobLogSegments(name, run.id, attempt)));
+  const kept = await store.getCold('job-logs', idOf('job-logs', ...jobLogSegments(name, run.id, attempt)));
   if (kept !== undefined) return send(keptLines(kept.record, wanted.tail), wanted.follow, run.id);
   const instance = instanceOf(store, name, chosen);
   if (instance !== undefined) return streamLogs(dispatch, request, [instance]);

@@ -17,7 +17,7 @@ import { addClaim, claimBody, releaseClaim } from '../../admission/node-claims.t
 import { type NodeAdmission, nodeNotFound, nodeView } from '../../admission/node-view.ts';
 import { deleteNode, type NodeMode, setNodeMode } from '../../admission/nodes.ts';
 import type { Dispatch } from '../../dispatch/dispatch.ts';
-import { joinId } from '../../store/keys.ts';
+import { idOf } from '../../store/record-ids.ts';
 import { booleanParameter, pageReply, pageRequest } from '../paging.ts';
 import { LIST_QUERY, type Reply, type Route, type RouteRequest, route } from '../route.ts';
 import { guardedReply, writeReply } from '../write-reply.ts';
@@ -73,7 +73,7 @@ function readRoutes(nodes: NodeAdmission, dispatch: Dispatch): Route[] {
       codes: ['node_not_found'],
       success: { status: 200, description: 'The node.', answer: node },
       handle: (request) => {
-        const stored = request.store.get('nodes', joinId(nameOf(request)));
+        const stored = request.store.get('nodes', idOf('nodes', nameOf(request)));
         if (stored === undefined) return nodeNotFound(nameOf(request));
         return {
           status: 200,
@@ -97,7 +97,7 @@ function readRoutes(nodes: NodeAdmission, dispatch: Dispatch): Route[] {
       },
       handle: (request) => {
         const name = nameOf(request);
-        if (request.store.get('nodes', joinId(name)) === undefined) return nodeNotFound(name);
+        if (request.store.get('nodes', idOf('nodes', name)) === undefined) return nodeNotFound(name);
         return readContainers(dispatch, request.store.tenantId, name);
       },
     }),

@@ -13,7 +13,7 @@ import {
   scalingPolicyView,
   setScalingPolicy,
 } from '../../admission/scaling-policy.ts';
-import { joinId } from '../../store/keys.ts';
+import { idOf } from '../../store/record-ids.ts';
 import { type Reply, type Route, type RouteRequest, route } from '../route.ts';
 import { writeReply } from '../write-reply.ts';
 
@@ -29,7 +29,7 @@ async function read({ store, params }: RouteRequest, views: ScalingViews): Promi
   const { stored, field } = findDeployment(store, nameOrId);
   if (stored === undefined) return deploymentNotFound(field, nameOrId);
   const { name } = stored.record.spec;
-  const policy = store.get('scaling-policies', joinId(name));
+  const policy = store.get('scaling-policies', idOf('scaling-policies', name));
   if (policy === undefined) return scalingPolicyNotFound(nameOrId);
   const revision = policy.modRevision;
   const status = (await views(store.tenantId, name)) ?? null;

@@ -3,7 +3,7 @@ import { listOf } from '../../../core/contract/answers/words.ts';
 import { received } from '../../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../../core/rejections/reject.ts';
 import { type VolumeAdmission, volumeNotFound } from '../../admission/volume-stored.ts';
-import { joinId } from '../../store/keys.ts';
+import { idOf } from '../../store/record-ids.ts';
 import { LIST_QUERY, type Route, type RouteRequest, route } from '../route.ts';
 import { pageRequest } from '../paging.ts';
 import { whileEnabled } from './volumes.ts';
@@ -12,7 +12,7 @@ const PATH = '/api/v1/tenants/{tenant}/volumes/{id}/snapshots';
 
 function missingVolume({ store, params }: RouteRequest) {
   const id = params['id'] ?? '';
-  return store.get('volumes', joinId(id)) === undefined ? volumeNotFound(id) : undefined;
+  return store.get('volumes', idOf('volumes', id)) === undefined ? volumeNotFound(id) : undefined;
 }
 
 /** Snapshots are never made (spec 2.6), so that reads find none and creation is always refused. */

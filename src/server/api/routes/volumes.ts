@@ -13,7 +13,7 @@ import {
   volumeNotFound,
   volumesUnavailable,
 } from '../../admission/volume-stored.ts';
-import { joinId } from '../../store/keys.ts';
+import { idOf } from '../../store/record-ids.ts';
 import { booleanParameter, pageReply, pageRequest } from '../paging.ts';
 import { LIST_QUERY, type Reply, type Route, type RouteRequest, route } from '../route.ts';
 import { guardedReply, writeReply } from '../write-reply.ts';
@@ -37,7 +37,7 @@ function list({ seen }: VolumeAdmission, { store, query }: RouteRequest): Reply 
     PATH,
     query,
     names.flatMap((name) => {
-      const stored = store.get('volumes', joinId(name.record.volumeId));
+      const stored = store.get('volumes', idOf('volumes', name.record.volumeId));
       return stored === undefined ? [] : [{ name, stored }];
     }),
     ({ name }) => name.id,
@@ -47,7 +47,7 @@ function list({ seen }: VolumeAdmission, { store, query }: RouteRequest): Reply 
 
 function read({ seen }: VolumeAdmission, { store, params }: RouteRequest): Reply {
   const id = params['id'] ?? '';
-  const stored = store.get('volumes', joinId(id));
+  const stored = store.get('volumes', idOf('volumes', id));
   if (stored === undefined) return volumeNotFound(id);
   return {
     status: 200,

@@ -119,7 +119,7 @@ export function createEmbeddedSecrets(options: EmbeddedSecretsOptions): Embedded
         // One range instead of a read per label: a tenant's heads are small and lie together.
         const { entries } = await kv.range(headPrefix(tenant, namespace));
         for (const { key, value } of entries) {
-          const label = headLabel(tenant, namespace, key);
+          const label = headLabel(tenant, key);
           if (wanted.has(label))
             documents.set(label, openHead(value, held.tenantKey, tenant, { namespace, label }));
         }
@@ -130,7 +130,7 @@ export function createEmbeddedSecrets(options: EmbeddedSecretsOptions): Embedded
       answered(async () => {
         unsealed(rootKeys());
         const { entries } = await kv.range(headPrefix(tenant, namespace));
-        const labels = entries.map((entry) => headLabel(tenant, namespace, entry.key));
+        const labels = entries.map((entry) => headLabel(tenant, entry.key));
         return { ok: true, labels: labels.sort() };
       }),
 
