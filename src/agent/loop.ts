@@ -167,7 +167,7 @@ export class Loop {
   usesVolume(volumeId: string): boolean {
     return [...this.state.assigned.values()].some(
       ({ wanted, container }) =>
-        wanted === 'run' && container?.mounts.some((mount) => mount.volumeId === volumeId) === true,
+        wanted === 'run' && container.mounts.some((mount) => mount.volumeId === volumeId),
     );
   }
 

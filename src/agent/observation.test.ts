@@ -4,13 +4,20 @@ import { type Ending, type InstanceMemory, NO_MEMORY, withFailure } from './memo
 import { observationOf, type Sight } from './observation.ts';
 import type { ObservedContainer } from './observed-container.ts';
 
+const ORDER = { id: 'ins_1', deployment: 'web', specHash: 'h2', secretsVersion: 1, attempt: 0 };
+
 const ASSIGNED: AssignedInstance = {
-  id: 'ins_1',
-  deployment: 'web',
+  ...ORDER,
   wanted: 'run',
-  specHash: 'h2',
-  secretsVersion: 1,
-  attempt: 0,
+  container: {
+    image: 'a:1',
+    environment: {},
+    needsSecrets: false,
+    ports: [],
+    labels: {},
+    mounts: [],
+    alias: 'web',
+  },
 };
 
 const RUNNING: ObservedContainer = {
@@ -101,7 +108,7 @@ describe('an observation', () => {
     [
       'stopped as ordered, not gone yet',
       {
-        assigned: { ...ASSIGNED, wanted: 'stop' },
+        assigned: { ...ORDER, wanted: 'stop' },
         containers: [{ ...health('unhealthy'), status: 'exited', exitCode: 137 }],
       },
       { phase: 'exited', exitCode: 137 },
@@ -111,15 +118,15 @@ describe('an observation', () => {
       { containers: [{ ...RUNNING, status: 'dead' }] },
       { phase: 'exited', reason: 'container_exited', message: 'the container ended' },
     ],
-    ['gone as ordered', { assigned: { ...ASSIGNED, wanted: 'stop' } }, { phase: 'removed' }],
+    ['gone as ordered', { assigned: { ...ORDER, wanted: 'stop' } }, { phase: 'removed' }],
     [
       'to be stopped while it is made',
-      { assigned: { ...ASSIGNED, wanted: 'stop' }, activity: 'create' },
+      { assigned: { ...ORDER, wanted: 'stop' }, activity: 'create' },
       { phase: 'creating' },
     ],
     [
       'to be stopped while its image comes',
-      { assigned: { ...ASSIGNED, wanted: 'stop' }, activity: 'pull' },
+      { assigned: { ...ORDER, wanted: 'stop' }, activity: 'pull' },
       { phase: 'removed' },
     ],
     [
@@ -190,7 +197,7 @@ describe('an observation', () => {
 
   it('has no trouble to tell of what stopped as ordered', () => {
     const containers = [{ ...health('unhealthy'), status: 'exited' as const, exitCode: 137 }];
-    const told = seen({ assigned: { ...ASSIGNED, wanted: 'stop' }, containers });
+    const told = seen({ assigned: { ...ORDER, wanted: 'stop' }, containers });
     expect(told.reason).toBeUndefined();
     expect(told.message).toBeUndefined();
   });

@@ -11,7 +11,15 @@ import type { Step } from './step.ts';
 const OURS = 'install-a';
 const IMAGE = 'registry.test/box:1';
 
-function assigned(id: string, more: Partial<AssignedInstance> = {}, needsSecrets = false): AssignedInstance {
+type Run = Extract<AssignedInstance, { readonly wanted: 'run' }>;
+type Changes = Partial<Omit<Run, 'wanted'>>;
+
+function stopped(id: string, more: Changes = {}): AssignedInstance {
+  const { container: _none, ...order } = assigned(id, more);
+  return { ...order, wanted: 'stop' };
+}
+
+function assigned(id: string, more: Changes = {}, needsSecrets = false): Run {
   const container = {
     image: IMAGE,
     environment: {},
@@ -22,9 +30,7 @@ function assigned(id: string, more: Partial<AssignedInstance> = {}, needsSecrets
     alias: 'web',
   };
   const base = { id, deployment: 'web', specHash: 'h1', secretsVersion: 0, attempt: 0 };
-  return more.wanted === 'stop'
-    ? { ...base, ...more, wanted: 'stop' }
-    : { ...base, container, wanted: 'run', ...more };
+  return { ...base, container, ...more, wanted: 'run' };
 }
 
 function container(instanceId: string, more: Partial<ObservedContainer> = {}): ObservedContainer {
@@ -142,7 +148,7 @@ const CASES: readonly (readonly [string, World, readonly (Partial<Step> & { read
   ],
   [
     'a job that is to go',
-    { assigned: [assigned('a', { wanted: 'stop' })], containers: [container('a', { status: 'exited' })] },
+    { assigned: [stopped('a')], containers: [container('a', { status: 'exited' })] },
     [{ kind: 'remove' }],
   ],
   ['nothing assigned, nothing there', {}, []],
@@ -204,14 +210,10 @@ const CASES: readonly (readonly [string, World, readonly (Partial<Step> & { read
     { assigned: [assigned('a', { specHash: 'h2' }, true)], containers: [container('a')] },
     [{ kind: 'resolve' }],
   ],
-  [
-    'ordered to stop',
-    { assigned: [assigned('a', { wanted: 'stop' })], containers: [container('a')] },
-    [{ kind: 'stop' }],
-  ],
+  ['ordered to stop', { assigned: [stopped('a')], containers: [container('a')] }, [{ kind: 'stop' }]],
   [
     'stopped, to be removed',
-    { assigned: [assigned('a', { wanted: 'stop' })], containers: [container('a', { status: 'exited' })] },
+    { assigned: [stopped('a')], containers: [container('a', { status: 'exited' })] },
     [{ kind: 'remove' }],
   ],
   [
@@ -270,11 +272,9 @@ const CASES: readonly (readonly [string, World, readonly (Partial<Step> & { read
   ['on Docker no check is due', { assigned: [withCheck(assigned('a'))], containers: [container('a')] }, []],
 ];
 
-function withCheck(instance: AssignedInstance): AssignedInstance {
-  const { container: made } = instance;
-  return made === undefined
-    ? instance
-    : { ...instance, container: { ...made, healthCheck: { command: ['check'], intervalMs: 1000 } } };
+function withCheck(instance: Run): Run {
+  const healthCheck = { command: ['check'], intervalMs: 1000 };
+  return { ...instance, container: { ...instance.container, healthCheck } };
 }
 
 describe('plan', () => {
@@ -317,7 +317,9 @@ const someWorld = fc
           attempt: fc.constantFrom(0, 1),
           secrets: fc.boolean(),
         })
-        .map(({ secrets, ...some }) => assigned(some.id, some, secrets)),
+        .map(({ secrets, wanted, ...some }) =>
+          wanted === 'stop' ? stopped(some.id, some) : assigned(some.id, some, secrets),
+        ),
       { selector: (one) => one.id },
     ),
     containers: fc.tuple(
@@ -467,10 +469,7 @@ describe('whatever is assigned and there', () => {
 describe('a container with a volume', () => {
   const wanted = assigned('a');
   const mounts = [{ volumeId: 'vol_1', kind: 'volume', target: '/data', readOnly: false }] as const;
-  const writer: AssignedInstance = {
-    ...wanted,
-    ...(wanted.container === undefined ? {} : { container: { ...wanted.container, mounts } }),
-  };
+  const writer = { ...wanted, container: { ...wanted.container, mounts } };
   const next = (kind: 'ready' | 'waits' | 'lost', status?: ContainerStatus): Step | undefined =>
     planInstance(
       viewOf({
@@ -502,9 +501,10 @@ describe('a container with a volume', () => {
   });
 
   it('of another kind waits for nothing', () => {
-    const { container: made } = wanted;
-    if (made === undefined) throw new Error('no container');
-    const tmpfs = { ...wanted, container: { ...made, mounts: [{ ...mounts[0], kind: 'tmpfs' as const }] } };
+    const tmpfs = {
+      ...wanted,
+      container: { ...wanted.container, mounts: [{ ...mounts[0], kind: 'tmpfs' as const }] },
+    };
     expect(planInstance(viewOf({ assigned: [tmpfs] }), 'a')?.kind).toBe('create');
   });
 });
@@ -512,10 +512,7 @@ describe('a container with a volume', () => {
 describe('a container with binds', () => {
   const mount = { volumeId: 'vol_1', kind: 'bind', source: '/srv/a', target: '/a', readOnly: false } as const;
   const wanted = assigned('i1');
-  const bound = {
-    ...wanted,
-    ...(wanted.container === undefined ? {} : { container: { ...wanted.container, mounts: [mount] } }),
-  };
+  const bound = { ...wanted, container: { ...wanted.container, mounts: [mount] } };
   const held = { binds: ['/held/i1/vol_1'] };
   const step = (more: Partial<ObservedContainer>): string | undefined =>
     planInstance(viewOf({ assigned: [bound], containers: [container('i1', more)] }), 'i1')?.kind;

@@ -36,6 +36,25 @@ describe('a frame of the control plane', () => {
     expect(decodeServerMessage(JSON.stringify(message))).toEqual(message);
   });
 
+  it('of a newer control plane is read without what it added', () => {
+    const instance = { ...INSTANCE, later: 1, container: { ...CONTAINER, later: { deep: [1] } } };
+    const frame = JSON.stringify({ ...ASSIGNMENT, later: {}, instances: [instance] });
+    expect(decodeServerMessage(frame)).toEqual(ASSIGNMENT);
+  });
+
+  it('may name a kind of mount that only the container with it fails for', () => {
+    const mounts = [{ volumeId: 'v', kind: 'later', target: '/a', readOnly: false }];
+    const message = { ...ASSIGNMENT, instances: [{ ...INSTANCE, container: { ...CONTAINER, mounts } }] };
+    expect(decodeServerMessage(JSON.stringify(message))).toEqual(message);
+  });
+
+  it('of an older control plane lacks what was added since, or has null for it', () => {
+    const message = { type: 'welcome', epoch: 1, tenantId: 't', tenantSlug: 's', installId: 'i' };
+    const old = { ...message, heartbeatMs: 1, silenceMs: 2 };
+    expect(decodeServerMessage(JSON.stringify(old))).toEqual(old);
+    expect(decodeServerMessage(JSON.stringify({ ...old, servers: null }))).toEqual(old);
+  });
+
   it.each([
     'no json',
     '[]',
@@ -53,6 +72,11 @@ describe('a frame of the control plane', () => {
     }),
     JSON.stringify({ type: 'request', streamId: 's', operation: { kind: 'toString' } }),
     JSON.stringify({ type: 'verdict', epoch: 1, remove: [1] }),
+    JSON.stringify({ type: 'resolved', requestId: '1', ok: 'true', environment: {} }),
+    JSON.stringify({
+      ...ASSIGNMENT,
+      instances: [{ ...INSTANCE, container: { ...CONTAINER, mounts: [{}] } }],
+    }),
   ])('is passed over: %s', (frame) => {
     expect(decodeServerMessage(frame)).toBeUndefined();
   });

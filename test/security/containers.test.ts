@@ -71,6 +71,7 @@ async function run(
       secretsVersion: 0,
       attempt: 1,
       once: {},
+      container,
     },
     container,
     secrets: {},

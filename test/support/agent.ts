@@ -147,8 +147,8 @@ export class AgentBench implements AsyncDisposable {
 export function instance(
   id: string,
   container: Partial<AssignedContainer> = {},
-  more: Partial<AssignedInstance> = {},
-): AssignedInstance {
+  more: Partial<Omit<AssignedInstance, 'wanted' | 'container'>> = {},
+): Extract<AssignedInstance, { readonly wanted: 'run' }> {
   const deployment = more.deployment ?? 'web';
   return {
     id,

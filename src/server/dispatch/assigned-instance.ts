@@ -123,17 +123,16 @@ export function assignedInstance(
   const head = {
     id,
     deployment,
-    wanted,
     specHash,
     secretsVersion,
     attempt,
     ...canary,
     ...onceOf(record, facts),
   };
-  if (wanted === 'stop') return head;
+  if (wanted === 'stop') return { ...head, wanted };
   const spec = facts.spec(record);
   // An agent that was replaced by an older one since the placement would run it unconfined.
   const isSafe = spec === undefined || !isConfined(spec) || facts.confines;
   const made = spec === undefined || !isSafe ? undefined : container(spec, facts);
-  return made === undefined ? undefined : { ...head, container: made };
+  return made === undefined ? undefined : { ...head, wanted, container: made };
 }
