@@ -13,6 +13,7 @@ module.exports = {
     only('core-model', 'core/model', 'core/none'),
     only('core-rejections', 'core/rejections', 'core/model'),
     only('core-contract', 'core/contract', 'core/(model|rejections)'),
+    only('core-operations', 'core/operations', 'core/(model|rejections|contract)'),
     only('core-rules', 'core/rules', 'core/(model|rejections|contract)'),
     only('core-alterations', 'core/alterations', 'core/(model|rejections|contract)'),
     only('core-scheduler', 'core/scheduler', 'core/(model|contract)'),
@@ -30,7 +31,7 @@ module.exports = {
     only('api', 'server/api', 'core|server/(admission|dispatch|journal|access|placement|store|registry|secrets|clock|version)'),
     only('agent', 'agent', 'core/(model|contract|rejections)'),
     only('cli', 'cli', 'core'),
-    only('dashboard', 'dashboard', 'core/(model|contract|rejections)'),
+    only('dashboard', 'dashboard', 'core/(model|contract|operations|rejections)'),
   ],
   options: {
     parser: 'swc',

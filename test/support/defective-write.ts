@@ -12,7 +12,7 @@ import { admitDraft, type Body } from '../../src/server/admission/deployment-dra
 import { attemptDeploymentWrite } from '../../src/server/admission/deployment-write.ts';
 import { createApp } from '../../src/server/api/app.ts';
 import { Metrics } from '../../src/server/api/metrics.ts';
-import { type Route, route } from '../../src/server/api/route.ts';
+import type { Route } from '../../src/server/api/route.ts';
 import { writeReply } from '../../src/server/api/write-reply.ts';
 import { readOrCreateKey } from '../../src/server/bootstrap.ts';
 import { parseSchedule } from '../../src/server/cron.ts';
@@ -102,7 +102,7 @@ const MATERIAL = {
 } as const;
 
 function defectiveRoute(admission: Admission): Route {
-  return route({
+  return {
     method: 'POST',
     path: '/api/v1/deployments',
     summary: 'A write path with a defect',
@@ -132,7 +132,7 @@ function defectiveRoute(admission: Admission): Route {
         ),
       );
     },
-  });
+  };
 }
 
 export interface DefectiveServer {

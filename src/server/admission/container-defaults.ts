@@ -1,4 +1,5 @@
-import { checkBody, shape } from '../../core/contract/shape.ts';
+import { containerDefaultsBody } from '../../core/contract/access-bodies.ts';
+import { checkBody } from '../../core/contract/shape.ts';
 import {
   ACCEPTED_CONTAINER_DEFAULTS,
   boundsText,
@@ -13,19 +14,6 @@ import { Transaction } from '../store/transaction.ts';
 import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
 import { tenantRevision, tenantView } from './tenants.ts';
-
-const { memory, pids, cpuWeight, logSize } = ACCEPTED_CONTAINER_DEFAULTS;
-
-export const containerDefaultsBody = shape({
-  type: 'object',
-  nullClears: true,
-  fields: {
-    memory: { type: 'any', schema: { type: 'string', example: '512Mi' }, description: memory.form },
-    pids: { type: 'any', schema: { type: 'integer', minimum: 16 }, description: pids.form },
-    cpuWeight: { type: 'any', schema: { type: 'integer', minimum: 1 }, description: cpuWeight.form },
-    logSize: { type: 'any', schema: { type: 'string', example: '30M' }, description: logSize.form },
-  },
-});
 
 function readDefaults(body: unknown): Partial<ContainerDefaults> | Rejection {
   const malformed = checkBody(containerDefaultsBody, body);

@@ -1,4 +1,5 @@
-import { type Draft, shape } from '../../core/contract/shape.ts';
+import { type backupBody } from '../../core/contract/order-bodies.ts';
+import type { Draft } from '../../core/contract/shape.ts';
 import type { Warning } from '../../core/model/announcement.ts';
 import {
   BACKUP_CONTENT_BYTES,
@@ -19,11 +20,6 @@ import type { TenantStore } from '../store/store.ts';
 import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { backupTransaction, jsonBytes } from './backup-stored.ts';
 import { findDeployment } from './deployment-stored.ts';
-
-export const backupBody = shape({
-  type: 'object',
-  fields: { deploymentName: { type: 'string', description: 'Name or typed id of a deployment.' } },
-});
 
 function canaryOf({ replicas, spec, imageDigest }: CanaryRecord): BackupCanary {
   return { replicas, spec, ...pinOf(imageDigest) };

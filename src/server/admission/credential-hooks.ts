@@ -1,4 +1,5 @@
-import { type Draft, shape } from '../../core/contract/shape.ts';
+import { type hooksBody } from '../../core/contract/secret-bodies.ts';
+import type { Draft } from '../../core/contract/shape.ts';
 import type { CredentialHooks, HookName } from '../../core/model/rotation-hook.ts';
 import { type SecretPath, secretPathText } from '../../core/model/secret-path.ts';
 import { UNKNOWN } from '../../core/planner/credentials.ts';
@@ -11,20 +12,6 @@ import { type Admission, type Caller, commitAttempts, type Outcome } from './adm
 import { type IfMatch, revisionRejection } from './if-match.ts';
 import { findJob, readsCredential } from './job-stored.ts';
 import { readSecretMetadata } from './write-secret.ts';
-
-export const hooksBody = shape({
-  type: 'object',
-  fields: {
-    apply: {
-      type: 'string',
-      description: 'A job that makes the new values valid beside the old ones; runs before promote.',
-    },
-    revoke: {
-      type: 'string',
-      description: 'A job that takes the old values away; runs before retire.',
-    },
-  },
-});
 
 const HOOKS: readonly HookName[] = ['apply', 'revoke'];
 

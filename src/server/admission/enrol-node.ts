@@ -1,5 +1,6 @@
 import { createPublicKey } from 'node:crypto';
-import { type Draft, shape } from '../../core/contract/shape.ts';
+import { type nodeBody } from '../../core/contract/node-bodies.ts';
+import type { Draft } from '../../core/contract/shape.ts';
 import type { Alteration } from '../../core/model/announcement.ts';
 import type { NodeName, TokenId } from '../../core/model/ids.ts';
 import { NODE_LABELS } from '../../core/model/labels.ts';
@@ -18,30 +19,6 @@ import { type Admission, type Attempt, type Caller, commitAttempts, type Outcome
 import { type NodeAdmission, nodeView } from './node-view.ts';
 
 const MAX_KEY_TEXT = 1024;
-
-export const nodeBody = shape({
-  type: 'object',
-  fields: {
-    nodeName: {
-      type: 'string',
-      description: 'Unique across the platform; the id of the node.',
-      ownCode: 'node_name_invalid',
-    },
-    labels: {
-      type: 'map',
-      items: { type: 'string' },
-      description: 'For constraints; berth.io/country and berth.io/geo-region for residency.',
-    },
-    capacity: {
-      type: 'object',
-      fields: { cpu: { type: 'number', description: 'Cores.' }, memoryBytes: { type: 'integer' } },
-    },
-    publicKey: { type: 'string', description: 'Ed25519 public key of the agent, base64 of its SPKI form.' },
-    platform: { type: 'string', description: 'linux/amd64, linux/arm64' },
-    engine: { type: 'object', fields: { kind: { type: 'string' }, version: { type: 'string' } } },
-    agentVersion: { type: 'string' },
-  },
-});
 
 type NodeDraft = Draft<typeof nodeBody>;
 type Described = Pick<

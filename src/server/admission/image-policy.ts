@@ -1,5 +1,6 @@
 import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
-import { checkBody, shape } from '../../core/contract/shape.ts';
+import { imagePolicyBody } from '../../core/contract/access-bodies.ts';
+import { checkBody } from '../../core/contract/shape.ts';
 import {
   fullPattern,
   type ImagePolicy,
@@ -14,35 +15,6 @@ import type { Rejection } from '../../core/rejections/rejection.ts';
 import type { TenantStore } from '../store/store.ts';
 import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
-
-export const imagePolicyBody = shape({
-  type: 'object',
-  nullClears: true,
-  fields: {
-    signatures: {
-      type: 'list',
-      description:
-        'Images that have to be signed; every entry that covers an image has to be met. Empty: none.',
-      items: {
-        type: 'object',
-        fields: {
-          images: {
-            type: 'string',
-            description:
-              '*, a repository with its registry, or everything below a place: registry.example.com/acme/*.',
-            ownCode: 'image_policy_invalid',
-          },
-          keys: {
-            type: 'list',
-            description:
-              'Public keys in PEM, as `cosign public-key` prints them; a signature of one of them will do.',
-            items: { type: 'string', ownCode: 'image_policy_invalid' },
-          },
-        },
-      },
-    },
-  },
-});
 
 interface SentPolicy {
   readonly signatures?: readonly { readonly images?: string; readonly keys?: readonly string[] }[] | null;

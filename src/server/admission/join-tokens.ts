@@ -1,6 +1,7 @@
 import type { joinToken } from '../../core/contract/answers/node.ts';
+import { type joinTokenBody } from '../../core/contract/node-bodies.ts';
 import type { Answer } from '../../core/contract/shape.ts';
-import { type Draft, shape } from '../../core/contract/shape.ts';
+import type { Draft } from '../../core/contract/shape.ts';
 import type { TokenId } from '../../core/model/ids.ts';
 import { parseDuration } from '../../core/model/quantity.ts';
 import type { TokenRecord } from '../../core/model/tenant.ts';
@@ -17,17 +18,6 @@ const DEFAULT_TTL = '15m';
 const MAX_TTL_MS = 24 * 3_600_000;
 /** Expired ones are swept when a new one is made, a bounded number at a time. */
 const SWEEP = 50;
-
-export const joinTokenBody = shape({
-  type: 'object',
-  fields: {
-    nodeName: {
-      type: 'string',
-      description: 'The only name it may enrol; such a token may also replace a lost machine of that name.',
-    },
-    ttl: { type: 'string', description: 'How long it is good for, e.g. 1h; default 15m, at most 24h.' },
-  },
-});
 
 /** How the agent reaches the control plane, for the line to paste. */
 export interface JoinAddress {

@@ -1,4 +1,5 @@
-import { type Draft, shape } from '../../core/contract/shape.ts';
+import { type claimBody } from '../../core/contract/node-bodies.ts';
+import type { Draft } from '../../core/contract/shape.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { NodeRecord } from '../../core/model/node.ts';
 import { received } from '../../core/rejections/redaction.ts';
@@ -11,13 +12,6 @@ import { type Attempt, type Caller, commitAttempts, type Outcome } from './admis
 import { type IfMatch, revisionRejection } from './if-match.ts';
 import { type NodeAdmission, nodeNotFound, nodeView } from './node-view.ts';
 import { nodeInUse, removeNode } from './nodes.ts';
-
-export const claimBody = shape({
-  type: 'object',
-  fields: {
-    tenantId: { type: 'string', description: 'UUID or slug of the tenant that is to take the node over.' },
-  },
-});
 
 const MAX_CLAIMS = 2;
 const ANNOUNCED = { alterations: [], warnings: [], removed: [] } as const;

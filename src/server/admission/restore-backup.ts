@@ -1,4 +1,5 @@
-import { checkBody, shape } from '../../core/contract/shape.ts';
+import { nothing } from '../../core/contract/order-bodies.ts';
+import { checkBody } from '../../core/contract/shape.ts';
 import type { Warning } from '../../core/model/announcement.ts';
 import { draftOfBody } from '../../core/contract/deployment-merge.ts';
 import { specOfDraft } from '../../core/contract/deployment-spec.ts';
@@ -120,11 +121,9 @@ function wholeSpec(stable: DeploymentSpec, { secretsVersion: _counter, ...canary
   return { ...canary, ...Object.fromEntries(cleared.map((field) => [field, null])) };
 }
 
-export const restoreBody = shape({ type: 'object', fields: {} });
-
 /** No body, or an empty one: a field in it would mean something that a restore does not do. */
 export function restoreBodyRejection(body: unknown): Rejection | undefined {
-  const rejection = body === undefined ? undefined : checkBody(restoreBody, body);
+  const rejection = body === undefined ? undefined : checkBody(nothing, body);
   if (rejection?.code !== 'field_unknown') return rejection;
   return {
     ...rejection,

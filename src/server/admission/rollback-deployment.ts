@@ -1,4 +1,5 @@
-import { type Draft, shape } from '../../core/contract/shape.ts';
+import { type rollbackBody } from '../../core/contract/order-bodies.ts';
+import type { Draft } from '../../core/contract/shape.ts';
 import type { ArchiveRecord } from '../../core/model/event.ts';
 import type { DeploymentSpec } from '../../core/model/deployment.ts';
 import { received } from '../../core/rejections/redaction.ts';
@@ -12,11 +13,6 @@ import { deploymentNotFound } from './deployment-write.ts';
 import { revisionRejection } from './if-match.ts';
 import { readmitSpec } from './readmit-spec.ts';
 import type { UpdateOptions } from './update-deployment.ts';
-
-export const rollbackBody = shape({
-  type: 'object',
-  fields: { version: { type: 'integer', description: 'A version of the archive of the deployment.' } },
-});
 
 /** Larger numbers have no place in the key order of the archive, and no deployment reaches them. */
 const LAST_VERSION = 999_999_999;

@@ -1,5 +1,5 @@
-import { secretMaterialFields } from '../../core/contract/deployment-body.ts';
-import { type Draft, shape } from '../../core/contract/shape.ts';
+import { type rotateCredentialBody } from '../../core/contract/secret-bodies.ts';
+import type { Draft } from '../../core/contract/shape.ts';
 import type { Warning } from '../../core/model/announcement.ts';
 import {
   type CredentialRecord,
@@ -22,23 +22,11 @@ import { type Admission, type Attempt, type Caller, commitAttempts, type Outcome
 import { canaryWarnings } from './canary-stored.ts';
 import type { CredentialFacts } from './credential-facts.ts';
 import { writeTransaction } from './deployment-write.ts';
-import { isFailedRollout, phaseField, transitionInvalid } from './rotate-secrets.ts';
+import { isFailedRollout, transitionInvalid } from './rotate-secrets.ts';
 import { awaitHooks, type HookWait } from './rotation-hooks.ts';
 import { materialRejection, movedDeployment, planMoves, readMove } from './rotation-moves.ts';
 import type { SentMaterial } from './secret-material.ts';
 import { secretPathRejection, versionsOf } from './write-secret.ts';
-
-export const rotateCredentialBody = shape({
-  type: 'object',
-  fields: {
-    phase: phaseField,
-    retryHook: {
-      type: 'boolean',
-      description: 'Run the hook that the phase waits for again, when its last run failed.',
-    },
-    ...secretMaterialFields,
-  },
-});
 
 type Deployments = ReadonlyMap<string, Stored<DeploymentRecord>>;
 

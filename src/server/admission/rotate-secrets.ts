@@ -1,5 +1,5 @@
-import { secretMaterialFields } from '../../core/contract/deployment-body.ts';
-import { type Draft, shape } from '../../core/contract/shape.ts';
+import { type rotateBody } from '../../core/contract/secret-bodies.ts';
+import type { Draft } from '../../core/contract/shape.ts';
 import type { DeploymentRecord, RotationPhase, SecretReference } from '../../core/model/deployment.ts';
 import { nextRotationPhase, ROTATION_PHASES, stepOf } from '../../core/model/rotation-phase.ts';
 import { splitSecretPath } from '../../core/model/secret-path.ts';
@@ -15,21 +15,6 @@ import { findDeployment, storedDeploymentView } from './deployment-stored.ts';
 import { deploymentNotFound, writeTransaction } from './deployment-write.ts';
 import { materialRejection, type Move, movedDeployment, planMoves, readMove } from './rotation-moves.ts';
 import type { SentMaterial } from './secret-material.ts';
-
-export const phaseField = {
-  type: 'any',
-  schema: { type: 'string', enum: ROTATION_PHASES },
-  description: 'The next phase in order; or abort, which goes back to the old version from stage or promote.',
-} as const;
-
-export const rotateBody = shape({
-  type: 'object',
-  fields: {
-    phase: phaseField,
-    secret: { type: 'string', description: 'The entry to rotate; absent: every entry.' },
-    ...secretMaterialFields,
-  },
-});
 
 type RotateDraft = Draft<typeof rotateBody>;
 

@@ -1,9 +1,10 @@
 import type { tenant as tenantAnswer } from '../../core/contract/answers/access.ts';
+import { quotaBody, type tenantBody } from '../../core/contract/access-bodies.ts';
 import { type Answer, exactly } from '../../core/contract/shape.ts';
-import { checkBody, type Draft, shape } from '../../core/contract/shape.ts';
+import { checkBody, type Draft } from '../../core/contract/shape.ts';
 import type { ContainerDefaults } from '../../core/model/container-defaults.ts';
 import type { TenantId } from '../../core/model/ids.ts';
-import { QUOTA_KINDS, QUOTA_MEASURES } from '../../core/model/quota.ts';
+import { QUOTA_MEASURES } from '../../core/model/quota.ts';
 import { PLATFORM_SLUG, type Quota, type Tenant } from '../../core/model/tenant.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
@@ -16,49 +17,6 @@ import { type Admission, type Caller, commitAttempts, type Outcome } from './adm
 import { type IfMatch, revisionRejection } from './if-match.ts';
 
 const MAX_DISPLAY_NAME = 200;
-
-export const tenantBody = shape({
-  type: 'object',
-  fields: {
-    slug: {
-      type: 'string',
-      description: 'Lowercase DNS label; used in network names and the CLI.',
-      ownCode: 'tenant_name_invalid',
-    },
-    name: {
-      type: 'string',
-      description: 'Display name; the slug when absent.',
-      ownCode: 'tenant_name_invalid',
-    },
-  },
-});
-
-const amountsByKind = shape({
-  type: 'object',
-  fields: Object.fromEntries(
-    QUOTA_KINDS.map((kind) => [kind, { type: 'any', schema: { type: 'integer', minimum: 0 } }] as const),
-  ),
-});
-
-export const quotaBody = shape({
-  type: 'object',
-  nullClears: true,
-  fields: {
-    containers: { type: 'any', schema: { type: 'integer', minimum: 0 } },
-    cpu: { type: 'any', schema: { type: 'number', minimum: 0 } },
-    memoryBytes: { type: 'any', schema: { type: 'integer', minimum: 0 } },
-    records: {
-      ...amountsByKind,
-      description: 'Stored records by kind; absent: the default of the platform.',
-    },
-    bytes: { ...amountsByKind, description: 'Their bytes by kind; absent: the default of the platform.' },
-    streams: {
-      type: 'any',
-      schema: { type: 'integer', minimum: 0 },
-      description: 'Event streams and followed logs at a time.',
-    },
-  },
-});
 
 type TenantAnswer = Answer<typeof tenantAnswer>;
 const asTenant = exactly<TenantAnswer>();

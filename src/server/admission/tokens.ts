@@ -1,9 +1,10 @@
 import type { token as tokenAnswer } from '../../core/contract/answers/access.ts';
+import { ASSIGNABLE_ROLES, type tokenBody } from '../../core/contract/access-bodies.ts';
 import { type Answer, exactly } from '../../core/contract/shape.ts';
-import { type Draft, shape } from '../../core/contract/shape.ts';
+import type { Draft } from '../../core/contract/shape.ts';
 import type { TokenId } from '../../core/model/ids.ts';
 import { parseDuration } from '../../core/model/quantity.ts';
-import { PLATFORM_SLUG, type Role, ROLES, type TokenRecord } from '../../core/model/tenant.ts';
+import { PLATFORM_SLUG, type Role, type TokenRecord } from '../../core/model/tenant.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
@@ -14,22 +15,6 @@ import { type IfMatch, revisionRejection } from './if-match.ts';
 const DEFAULT_TTL = '2160h';
 const MAX_TTL_MS = 366 * 24 * 3_600_000;
 const MAX_NAME = 100;
-const ASSIGNABLE: readonly Role[] = ROLES.filter((role) => role !== 'node');
-
-const ownCode = 'token_invalid';
-
-export const tokenBody = shape({
-  type: 'object',
-  fields: {
-    name: { type: 'string', description: 'What the token is for.', ownCode },
-    role: { type: 'string', description: `One of ${ASSIGNABLE.join(', ')}.`, ownCode },
-    ttl: {
-      type: 'string',
-      description: 'How long it is good for, e.g. 720h; default 90 days, at most 366.',
-      ownCode,
-    },
-  },
-});
 
 /** Never the hash: a token is listed by its id. */
 type Token = Answer<typeof tokenAnswer>;
@@ -58,11 +43,11 @@ export async function createToken(
       'A token is named, so that its purpose is known when it is revoked.',
     );
   }
-  if (role === undefined || !(ASSIGNABLE as readonly string[]).includes(role)) {
+  if (role === undefined || !(ASSIGNABLE_ROLES as readonly string[]).includes(role)) {
     return invalid(
       'role',
       role,
-      `one of: ${ASSIGNABLE.join(', ')}`,
+      `one of: ${ASSIGNABLE_ROLES.join(', ')}`,
       'The role is not one that a token can have.',
     );
   }

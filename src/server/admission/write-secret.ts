@@ -1,6 +1,4 @@
-import { secretAnchor, secretMaterialFields } from '../../core/contract/deployment-body.ts';
 import { generatedKeys, type SecretWriteDraft } from '../../core/contract/secret-draft.ts';
-import { shape } from '../../core/contract/shape.ts';
 import type { Alteration } from '../../core/model/announcement.ts';
 import { isDnsLabel, type SecretPath, secretPathText } from '../../core/model/secret-path.ts';
 import { type CredentialRotation, type MintPolicy, nextOfCredential } from '../../core/model/credential.ts';
@@ -18,15 +16,6 @@ import { type IfMatch, revisionRejection } from './if-match.ts';
 import { hookViews } from './rotation-hooks.ts';
 import { type CredentialFacts, readCredential, secretFailureRejection } from './credential-facts.ts';
 import { overwritesAnchored, plannedMaterial, rotationInProgress, sentValues } from './secret-material.ts';
-
-export const secretWriteBody = shape({
-  type: 'object',
-  sensitive: true,
-  fields: {
-    ...secretMaterialFields,
-    anchor: secretAnchor,
-  },
-});
 
 const REGISTRY_HOST = /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::\d{1,5})?$/;
 

@@ -26,7 +26,7 @@ import {
   requestFault,
 } from './refusals.ts';
 import { HTTPS_ONLY, HTTPS_ONLY_YEAR, send, sendRejection, statusOf } from './replies.ts';
-import type { Reply, Route } from './route.ts';
+import { lasts, type Reply, type Route } from './route.ts';
 import type { ApiOptions, Served } from './served.ts';
 import { sendStream } from './stream.ts';
 
@@ -106,8 +106,7 @@ function serve(
   const unread = served.unread.refusal(admitted.principal);
   if (unread) return unread;
   asked.principal = admitted.principal;
-  const refused =
-    route.lasts?.(request.headers) === true ? takeStream(served, admitted.principal, reply) : undefined;
+  const refused = lasts(route, request.headers) ? takeStream(served, admitted.principal, reply) : undefined;
   if (refused) return refused;
   const idempotency = idempotencyOf(route, request);
   if (isRejection(idempotency)) return idempotency;

@@ -2,10 +2,17 @@ import { describe, expect, it } from 'vitest';
 import { CATALOGUE } from '../../core/rejections/catalogue.ts';
 import { Metrics } from './metrics.ts';
 import { codesOf, openapiDocument } from './openapi.ts';
+import { OPERATIONS } from '../../core/operations/index.ts';
 import { apiRoutes } from './routes/index.ts';
 
 const routes = apiRoutes({} as never);
 const document = openapiDocument(routes, '1.2.3');
+
+it('serves every operation of the table, and no other', () => {
+  const names = (all: readonly { readonly method: string; readonly path: string }[]) =>
+    all.map(({ method, path }) => `${method} ${path}`).toSorted();
+  expect(names(routes)).toEqual(names(Object.values(OPERATIONS).flatMap((group) => Object.values(group))));
+});
 type Operation = Readonly<{
   operationId: string;
   parameters: readonly { readonly name: string; readonly in: string; readonly required: boolean }[];

@@ -1,68 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Shape } from '../../core/contract/shape.ts';
-import type { Permission } from '../../core/model/permission.ts';
 import type { Tenant } from '../../core/model/tenant.ts';
-import type { RejectionCode } from '../../core/rejections/catalogue.ts';
+import type { Operation } from '../../core/operations/operation.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Caller } from '../admission/admission.ts';
 import type { TenantStore } from '../store/store.ts';
 
-export interface QueryParameter {
-  readonly description: string;
-  readonly schema: Readonly<Record<string, unknown>>;
-  readonly required?: true;
-}
-
-export interface RouteBody {
-  readonly shape: Shape;
-  /** Deployment, job, network and volume writes also take YAML (decisions §1). */
-  readonly yaml?: boolean;
-  readonly optional?: boolean;
-  /** The handler checks the shape itself, because its first rule comes before the shape. */
-  readonly unchecked?: boolean;
-  /** Of lists and objects together, where more are taken than in other bodies. */
-  readonly maxMembers?: number;
-}
-
-/** How the tenant acted for is found; every way ends in a comparison with the credential. */
-export type TenantSource =
-  /** The credential's tenant, or the one a platform administrator names in X-Tenant-ID. */
-  | 'credential'
-  /** X-Tenant-ID must be sent (spec §5, recommendation reads). */
-  | 'header'
-  /** X-Tenant-ID must be sent and be a UUID (spec §5, claim release). */
-  | 'header-uuid'
-  /** `{tenant}` in the path is one more assertion. */
-  | 'path'
-  /** The route is about the platform as a whole. */
-  | 'platform';
-
-/** A route as data: the server, the OpenAPI document and the credential matrix of the tests are made from it. */
-export interface Route {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** With `{name}` parameters, as in the OpenAPI document. */
-  readonly path: string;
-  readonly summary: string;
-  readonly tag: string;
-  readonly permission: Permission | readonly Permission[];
-  readonly tenant: TenantSource;
-  readonly query?: Readonly<Record<string, QueryParameter>>;
-  readonly body?: RouteBody;
-  /** Codes of its own, beside those that every route shares. */
-  readonly codes: readonly RejectionCode[];
-  readonly success: {
-    readonly status: number;
-    readonly description: string;
-    /** Absent: the answer is a stream, or there is none. */
-    readonly answer?: Shape;
-    /** Other statuses with the same answer. */
-    readonly also?: Readonly<Record<number, string>>;
-    /** Of an answer that is, or may be, no JSON. */
-    readonly media?: readonly string[];
-  };
-  /** The answer lasts as long as its reader, or a command, does: it counts as a stream. Absent: never. */
-  readonly lasts?: (headers: IncomingHttpHeaders) => boolean;
+/** An operation of the table, with what answers it. */
+export interface Route extends Operation {
   readonly handle: (request: RouteRequest) => Promise<Reply> | Reply;
 }
 
@@ -114,14 +59,11 @@ export interface StreamSink {
 
 export type Reply = JsonReply | StreamReply | Rejection;
 
-export function route(definition: Route): Route {
-  return definition;
+export function serve(operation: Operation, handle: Route['handle']): Route {
+  return { ...operation, handle };
 }
 
-export const LIST_QUERY: Readonly<Record<string, QueryParameter>> = {
-  limit: {
-    description: 'Entries per page.',
-    schema: { type: 'integer', minimum: 1, maximum: 1000, default: 500 },
-  },
-  cursor: { description: 'Where the next page starts; from the Link header.', schema: { type: 'string' } },
-};
+/** Does this answer last as long as its reader, or a command, does? */
+export function lasts({ lasts: when }: Operation, { accept }: IncomingHttpHeaders): boolean {
+  return when === 'always' || (when === 'as-events' && accept?.includes('text/event-stream') === true);
+}

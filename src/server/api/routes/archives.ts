@@ -1,5 +1,6 @@
-import { deploymentWritten } from '../../../core/contract/answers/deployment.ts';
-import { archive, archiveDifference } from '../../../core/contract/answers/history.ts';
+import type { rollbackBody } from '../../../core/contract/order-bodies.ts';
+import { DEPLOYMENTS } from '../../../core/operations/deployments.ts';
+import { ARCHIVES } from '../../../core/operations/history.ts';
 import { fieldDifferences } from '../../../core/contract/diff.ts';
 import type { Draft } from '../../../core/contract/shape.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
@@ -7,14 +8,12 @@ import type { Admission } from '../../admission/admission.ts';
 import {
   archiveVersionNotFound,
   findArchiveVersion,
-  rollbackBody,
   rollbackDeployment,
 } from '../../admission/rollback-deployment.ts';
 import { invalidParameter } from '../paging.ts';
-import { type Reply, type Route, type RouteRequest, route } from '../route.ts';
+import { type Reply, type Route, type RouteRequest, serve } from '../route.ts';
 import { writeReply } from '../write-reply.ts';
-import { DEPLOYMENT_CODES } from './deployment-codes.ts';
-import { DRY_RUN, updateOptions } from './deployments.ts';
+import { updateOptions } from './deployments.ts';
 
 function versionNumber(text: string): number {
   return /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
@@ -49,65 +48,16 @@ async function difference({ store, params, query }: RouteRequest): Promise<Reply
 }
 
 export function archiveRoutes(admission: Admission): Route[] {
-  const version = { type: 'integer', minimum: 1 } as const;
   return [
-    route({
-      method: 'POST',
-      path: '/api/v1/deployments/{name}/rollback',
-      summary: 'Store the spec of an archived version again; every rule is asked anew',
-      tag: 'Deployments',
-      permission: 'deploy',
-      tenant: 'credential',
-      query: DRY_RUN,
-      body: { shape: rollbackBody },
-      codes: [...DEPLOYMENT_CODES.update, 'archive_version_not_found', 'idempotency_key_conflict'],
-      success: {
-        status: 200,
-        description: 'Stored as a new version; what was lost is listed in removed.',
-        answer: deploymentWritten,
-      },
-      handle: async (request) => {
-        const options = updateOptions(request);
-        if (isRejection(options)) return options;
-        const body = request.body as Draft<typeof rollbackBody>;
-        return writeReply(
-          await rollbackDeployment(admission, request.caller, request.params['name'] ?? '', body, options),
-        );
-      },
+    serve(DEPLOYMENTS.rollback, async (request) => {
+      const options = updateOptions(request);
+      if (isRejection(options)) return options;
+      const body = request.body as Draft<typeof rollbackBody>;
+      return writeReply(
+        await rollbackDeployment(admission, request.caller, request.params['name'] ?? '', body, options),
+      );
     }),
-    route({
-      method: 'GET',
-      path: '/api/v1/archives/deployments/{name}/{version}',
-      summary: 'One version of a deployment, also after its deletion',
-      tag: 'Archives',
-      permission: 'read',
-      tenant: 'credential',
-      codes: ['archive_version_not_found'],
-      success: {
-        status: 200,
-        description: 'The version.',
-        answer: archive,
-      },
-      handle: oneVersion,
-    }),
-    route({
-      method: 'GET',
-      path: '/api/v1/archives/deployments/{name}/diff',
-      summary: 'What differs between two versions, field by field',
-      tag: 'Archives',
-      permission: 'read',
-      tenant: 'credential',
-      query: {
-        from: { description: 'The older version.', schema: version, required: true },
-        to: { description: 'The newer version.', schema: version, required: true },
-      },
-      codes: ['archive_version_not_found'],
-      success: {
-        status: 200,
-        description: 'Differences; absent is null, lists are compared whole.',
-        answer: archiveDifference,
-      },
-      handle: difference,
-    }),
+    serve(ARCHIVES.read, oneVersion),
+    serve(ARCHIVES.compare, difference),
   ];
 }

@@ -1,12 +1,11 @@
-import { archive, auditLine, event } from '../../../core/contract/answers/history.ts';
-import { listOf } from '../../../core/contract/answers/words.ts';
+import { ARCHIVES, AUDIT, EVENTS } from '../../../core/operations/history.ts';
 import { deploymentNotFound } from '../../admission/deployment-write.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import type { EventRecord } from '../../../core/model/event.ts';
 import type { Stored } from '../../store/collection.ts';
 import { prefixOf } from '../../store/record-ids.ts';
 import { invalidParameter, pageReply, pageRequest, readPage } from '../paging.ts';
-import { JsonText, LIST_QUERY, type Reply, type Route, type RouteRequest, route } from '../route.ts';
+import { JsonText, lasts, type Reply, type Route, type RouteRequest, serve } from '../route.ts';
 import { eventStream } from '../event-stream.ts';
 
 /** RFC 3339; `Date.parse` takes much more, and what it makes of it depends on the clock of the machine. */
@@ -71,9 +70,6 @@ async function readEvents(
   return from === undefined ? { found } : { found, upTo: from };
 }
 
-const wantsStream = ({ accept }: RouteRequest['headers']): boolean =>
-  accept?.includes('text/event-stream') === true;
-
 async function events(request: RouteRequest): Promise<Reply> {
   const { query, headers } = request;
   const { kind, subject, since } = query;
@@ -85,7 +81,7 @@ async function events(request: RouteRequest): Promise<Reply> {
     ...(subject === undefined ? {} : { subject }),
     ...(sinceMs === undefined ? {} : { since: sinceMs }),
   };
-  if (wantsStream(headers)) return eventStream(request, (event) => matchesFilter(filter, event));
+  if (lasts(EVENTS.list, headers)) return eventStream(request, (event) => matchesFilter(filter, event));
   const page = pageRequest(query);
   if (isRejection(page)) return page;
   const { found, upTo } = await readEvents(request, filter, page.after, page.limit + 1);
@@ -102,94 +98,39 @@ async function events(request: RouteRequest): Promise<Reply> {
 
 export function historyRoutes(): Route[] {
   return [
-    route({
-      method: 'GET',
-      path: '/api/v1/events',
-      summary: 'Published events, oldest first; live with Accept: text/event-stream',
-      tag: 'Events',
-      permission: 'read',
-      tenant: 'credential',
-      query: {
-        ...LIST_QUERY,
-        kind: { description: 'Only events of this kind.', schema: { type: 'string' } },
-        subject: { description: 'Only events about this name, or Kind/name.', schema: { type: 'string' } },
-        since: {
-          description: 'Only events at or after this time.',
-          schema: { type: 'string', format: 'date-time' },
-        },
-      },
-      codes: [],
-      lasts: wantsStream,
-      success: {
-        status: 200,
-        description: 'Events.',
-        answer: listOf(event),
-        media: ['text/event-stream'],
-      },
-      handle: events,
+    serve(EVENTS.list, events),
+    serve(ARCHIVES.list, async ({ store, params, query }) => {
+      const page = pageRequest(query);
+      if (isRejection(page)) return page;
+      const name = params['name'] ?? '';
+      const under = `${prefixOf('archives', name)}/`;
+      const entries = await readPage(page, (options) => store.rangeColdText('archives', under, options));
+      if (
+        entries.length === 0 &&
+        (await store.rangeCold('archives', under, { limit: 1 })).entries.length === 0
+      )
+        return deploymentNotFound('name', name);
+      return pageReply(
+        page,
+        `/api/v1/archives/deployments/${encodeURIComponent(name)}`,
+        query,
+        entries,
+        ({ id }) => id,
+        ({ record }) => new JsonText(record),
+      );
     }),
-    route({
-      method: 'GET',
-      path: '/api/v1/archives/deployments/{name}',
-      summary: 'Versioned configuration history of a deployment, kept after its deletion',
-      tag: 'Archives',
-      permission: 'read',
-      tenant: 'credential',
-      query: LIST_QUERY,
-      codes: ['deployment_not_found'],
-      success: {
-        status: 200,
-        description: 'Versions, oldest first.',
-        answer: listOf(archive),
-      },
-      handle: async ({ store, params, query }) => {
-        const page = pageRequest(query);
-        if (isRejection(page)) return page;
-        const name = params['name'] ?? '';
-        const under = `${prefixOf('archives', name)}/`;
-        const entries = await readPage(page, (options) => store.rangeColdText('archives', under, options));
-        if (
-          entries.length === 0 &&
-          (await store.rangeCold('archives', under, { limit: 1 })).entries.length === 0
-        )
-          return deploymentNotFound('name', name);
-        return pageReply(
-          page,
-          `/api/v1/archives/deployments/${encodeURIComponent(name)}`,
-          query,
-          entries,
-          ({ id }) => id,
-          ({ record }) => new JsonText(record),
-        );
-      },
-    }),
-    route({
-      method: 'GET',
-      path: '/api/v1/audit',
-      summary: 'Who did what to which record, oldest first',
-      tag: 'Audit',
-      permission: 'audit.read',
-      tenant: 'credential',
-      query: LIST_QUERY,
-      codes: [],
-      success: {
-        status: 200,
-        description: 'Audit records.',
-        answer: listOf(auditLine),
-      },
-      handle: async ({ store, query }) => {
-        const page = pageRequest(query);
-        if (isRejection(page)) return page;
-        const entries = await readPage(page, (options) => store.rangeColdText('audit', '', options));
-        return pageReply(
-          page,
-          '/api/v1/audit',
-          query,
-          entries,
-          ({ id }) => id,
-          ({ record }) => new JsonText(record),
-        );
-      },
+    serve(AUDIT.list, async ({ store, query }) => {
+      const page = pageRequest(query);
+      if (isRejection(page)) return page;
+      const entries = await readPage(page, (options) => store.rangeColdText('audit', '', options));
+      return pageReply(
+        page,
+        '/api/v1/audit',
+        query,
+        entries,
+        ({ id }) => id,
+        ({ record }) => new JsonText(record),
+      );
     }),
   ];
 }

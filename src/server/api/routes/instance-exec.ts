@@ -1,4 +1,5 @@
-import { type Draft, shape } from '../../../core/contract/shape.ts';
+import type { execBody } from '../../../core/contract/order-bodies.ts';
+import type { Draft } from '../../../core/contract/shape.ts';
 import type { InstanceRecord } from '../../../core/model/instance.ts';
 import { parseDuration } from '../../../core/model/quantity.ts';
 import { received, redacted } from '../../../core/rejections/redaction.ts';
@@ -19,20 +20,6 @@ const ANSWER_GRACE_MS = 5000;
 const MAX_ARGUMENTS = 1000;
 /** The agent's word for a command that it killed. */
 const TIMED_OUT = 'exec_timeout';
-
-export const execBody = shape({
-  type: 'object',
-  fields: {
-    command: {
-      type: 'list',
-      items: { type: 'string', sensitive: true },
-      sensitive: true,
-      description: 'Program and arguments; no shell is put between.',
-    },
-    instance: { type: 'string', description: 'Id of an instance; absent: one that is running.' },
-    timeout: { type: 'string', description: 'After which the command is killed; default 30s, at most 10m.' },
-  },
-});
 
 /** The first bytes of an output; the rest is read and dropped, so that the exit code is still the command's own. */
 class BoundedOutput {

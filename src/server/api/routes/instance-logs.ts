@@ -1,4 +1,5 @@
 import type { InstanceRecord } from '../../../core/model/instance.ts';
+import { MAX_TAIL } from '../../../core/operations/queries.ts';
 import { parseDuration } from '../../../core/model/quantity.ts';
 import { received } from '../../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../../core/rejections/reject.ts';
@@ -12,7 +13,6 @@ import { type FollowSource, LogFollower, type LogRange } from './log-follow.ts';
 import { eventForm, type LogForm, type LogSource, pump, textForm } from './log-lines.ts';
 
 const KEEP_ALIVE_MS = 15_000;
-export const MAX_TAIL = 100_000;
 const DEFAULT_TAIL = 1000;
 const MAX_SINCE_MS = 366 * 24 * 3_600_000;
 

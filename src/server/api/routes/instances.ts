@@ -1,5 +1,6 @@
-import { execution, instance } from '../../../core/contract/answers/deployment.ts';
-import { listOf } from '../../../core/contract/answers/words.ts';
+import type { execBody } from '../../../core/contract/order-bodies.ts';
+import { INSTANCES } from '../../../core/operations/instances.ts';
+import { instance } from '../../../core/contract/answers/deployment.ts';
 import type { InstanceUsage } from '../../../core/contract/agent-protocol.ts';
 import { type Answer, type Draft, exactly } from '../../../core/contract/shape.ts';
 import type { InstanceRecord } from '../../../core/model/instance.ts';
@@ -13,9 +14,9 @@ import type { Stored } from '../../store/collection.ts';
 import { idOf, prefixOf } from '../../store/record-ids.ts';
 import type { TenantStore } from '../../store/store.ts';
 import { pageReply, pageRequest } from '../paging.ts';
-import { LIST_QUERY, type Reply, type Route, type RouteRequest, route } from '../route.ts';
-import { execBody, runCommand } from './instance-exec.ts';
-import { instanceNotFound, MAX_TAIL, streamLogs } from './instance-logs.ts';
+import { type Reply, type Route, type RouteRequest, serve } from '../route.ts';
+import { runCommand } from './instance-exec.ts';
+import { instanceNotFound, streamLogs } from './instance-logs.ts';
 import type { FollowSource } from './log-follow.ts';
 
 const asInstance = exactly<Answer<typeof instance>>();
@@ -92,96 +93,29 @@ function list(dispatch: Dispatch, request: RouteRequest): Reply {
 
 export function instanceRoutes(admission: Admission, dispatch: Dispatch): Route[] {
   return [
-    route({
-      method: 'GET',
-      path: '/api/v1/deployments/{name}/instances',
-      summary: 'The instances of a deployment, as wanted and as observed',
-      tag: 'Deployments',
-      permission: 'read',
-      tenant: 'credential',
-      query: LIST_QUERY,
-      codes: ['deployment_not_found'],
-      success: {
-        status: 200,
-        description: 'Instances, by id.',
-        answer: listOf(instance),
-      },
-      handle: (request) => list(dispatch, request),
+    serve(INSTANCES.list, (request) => list(dispatch, request)),
+    serve(INSTANCES.logs, (request) => {
+      const chosen = instancesOf(request, request.query['instance']);
+      if (isRejection(chosen)) return chosen;
+      return streamLogs(
+        dispatch,
+        request,
+        chosen.instances.map(({ record }) => record),
+        request.query['instance'] === undefined ? () => joining(request.store, chosen.name) : undefined,
+      );
     }),
-    route({
-      method: 'GET',
-      path: '/api/v1/deployments/{name}/logs',
-      summary: 'What the instances of a deployment print',
-      tag: 'Deployments',
-      permission: 'read',
-      tenant: 'credential',
-      query: {
-        follow: {
-          description: 'Go on as server-sent events (log, problem, end); instances that come later join.',
-          schema: { type: 'boolean', default: false },
-        },
-        tail: {
-          description: 'Lines per instance from the end; 1000 unless since is given.',
-          schema: { type: 'integer', minimum: 0, maximum: MAX_TAIL },
-        },
-        since: { description: 'A duration back from now, e.g. 10m.', schema: { type: 'string' } },
-        instance: { description: 'One instance only.', schema: { type: 'string' } },
-      },
-      codes: ['deployment_not_found', 'instance_not_found', 'agent_unreachable'],
-      lasts: () => true,
-      success: {
-        status: 200,
-        description:
-          'Lines as text, with the id of the instance before each when there are several; server-sent events with follow.',
-        media: ['text/plain', 'text/event-stream'],
-      },
-      handle: (request) => {
-        const chosen = instancesOf(request, request.query['instance']);
-        if (isRejection(chosen)) return chosen;
-        return streamLogs(
-          dispatch,
-          request,
-          chosen.instances.map(({ record }) => record),
-          request.query['instance'] === undefined ? () => joining(request.store, chosen.name) : undefined,
-        );
-      },
-    }),
-    route({
-      method: 'POST',
-      path: '/api/v1/deployments/{name}/exec',
-      summary: 'Run a command in an instance and answer with what it printed',
-      tag: 'Deployments',
-      permission: 'exec',
-      tenant: 'credential',
-      body: { shape: execBody },
-      codes: [
-        'deployment_not_found',
-        'instance_not_found',
-        'command_invalid',
-        'exec_unavailable',
-        'agent_unreachable',
-      ],
-      lasts: () => true,
-      success: {
-        status: 200,
-        description: 'Exit code and output, each cut at 1 MiB.',
-        answer: execution,
-      },
-      handle: (request) => {
-        const { instance } = request.body as Draft<typeof execBody>;
-        const chosen = instancesOf(request, instance);
-        if (isRejection(chosen)) return chosen;
-        // Without a name the stable instances are meant; a canary is entered by its id.
-        const meant = chosen.instances.filter(
-          ({ record }) => record.canary !== true || instance !== undefined,
-        );
-        return runCommand(
-          admission,
-          dispatch,
-          request,
-          meant.map(({ record }) => record),
-        );
-      },
+    serve(INSTANCES.exec, (request) => {
+      const { instance } = request.body as Draft<typeof execBody>;
+      const chosen = instancesOf(request, instance);
+      if (isRejection(chosen)) return chosen;
+      // Without a name the stable instances are meant; a canary is entered by its id.
+      const meant = chosen.instances.filter(({ record }) => record.canary !== true || instance !== undefined);
+      return runCommand(
+        admission,
+        dispatch,
+        request,
+        meant.map(({ record }) => record),
+      );
     }),
   ];
 }

@@ -18,23 +18,7 @@ import { idOf, prefixOf } from '../../store/record-ids.ts';
 import type { TenantStore } from '../../store/store.ts';
 import { integerParameter } from '../paging.ts';
 import type { Reply, RouteRequest, StreamReply } from '../route.ts';
-import { logRequest, MAX_TAIL, streamLogs } from './instance-logs.ts';
-
-export const JOB_LOG_QUERY = {
-  run: { description: 'One run; the newest unless said.', schema: { type: 'string' } },
-  attempt: {
-    description: 'One attempt of the run; the newest unless said.',
-    schema: { type: 'integer', minimum: 1, maximum: 99 },
-  },
-  follow: {
-    description: 'Go on as server-sent events (log, problem, end) until the attempt ends.',
-    schema: { type: 'boolean', default: false },
-  },
-  tail: {
-    description: 'Lines from the end; 1000 unless said.',
-    schema: { type: 'integer', minimum: 0, maximum: MAX_TAIL },
-  },
-} as const;
+import { logRequest, streamLogs } from './instance-logs.ts';
 
 interface Chosen {
   readonly run: JobRun;

@@ -1,5 +1,5 @@
-import { scalingPolicy, scalingPolicyWritten } from '../../../core/contract/answers/deployment.ts';
-import { type ScalingPolicyDraft, scalingPolicyBody } from '../../../core/contract/scaling-policy-body.ts';
+import { SCALING_POLICIES } from '../../../core/operations/scaling-policies.ts';
+import { type ScalingPolicyDraft } from '../../../core/contract/scaling-policy-body.ts';
 import type { TenantId } from '../../../core/model/ids.ts';
 import type { ScalingView } from '../../../core/model/scaling.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
@@ -14,15 +14,13 @@ import {
   setScalingPolicy,
 } from '../../admission/scaling-policy.ts';
 import { idOf } from '../../store/record-ids.ts';
-import { type Reply, type Route, type RouteRequest, route } from '../route.ts';
+import { type Reply, type Route, type RouteRequest, serve } from '../route.ts';
 import { writeReply } from '../write-reply.ts';
 
 export type ScalingViews = (
   tenantId: TenantId,
   deployment: string,
 ) => Promise<ScalingView | undefined> | ScalingView | undefined;
-
-const PATH = '/api/v1/deployments/{name}/scaling-policy';
 
 async function read({ store, params }: RouteRequest, views: ScalingViews): Promise<Reply> {
   const nameOrId = params['name'] ?? '';
@@ -41,53 +39,18 @@ async function read({ store, params }: RouteRequest, views: ScalingViews): Promi
 }
 
 export function scalingRoutes(admission: Admission, views: ScalingViews): Route[] {
-  const common = { path: PATH, tag: 'Deployments', tenant: 'credential' } as const;
   return [
-    route({
-      ...common,
-      method: 'GET',
-      summary: 'The scaling policy of a deployment, and what it last saw',
-      permission: 'read',
-      codes: ['deployment_not_found', 'scaling_policy_not_found'],
-      success: {
-        status: 200,
-        description: 'The policy; its status is null until the control plane has looked.',
-        answer: scalingPolicy,
-      },
-      handle: (request) => read(request, views),
+    serve(SCALING_POLICIES.read, (request) => read(request, views)),
+    serve(SCALING_POLICIES.set, async ({ headers, caller, params, body }) => {
+      const ifMatch = parseIfMatch(headers['if-match']);
+      if (isRejection(ifMatch)) return ifMatch;
+      const draft = body as ScalingPolicyDraft;
+      return writeReply(await setScalingPolicy(admission, caller, params['name'] ?? '', draft, ifMatch));
     }),
-    route({
-      ...common,
-      method: 'PUT',
-      summary: 'Set the scaling policy of a deployment, whole',
-      permission: 'deploy',
-      body: { shape: scalingPolicyBody },
-      codes: ['deployment_not_found', 'scaling_policy_invalid', 'revision_mismatch', 'header_invalid'],
-      success: {
-        status: 200,
-        description: 'Stored.',
-        answer: scalingPolicyWritten,
-        also: { 201: 'There was none.' },
-      },
-      handle: async ({ headers, caller, params, body }) => {
-        const ifMatch = parseIfMatch(headers['if-match']);
-        if (isRejection(ifMatch)) return ifMatch;
-        const draft = body as ScalingPolicyDraft;
-        return writeReply(await setScalingPolicy(admission, caller, params['name'] ?? '', draft, ifMatch));
-      },
-    }),
-    route({
-      ...common,
-      method: 'DELETE',
-      summary: 'Delete the scaling policy of a deployment; its number of instances stays',
-      permission: 'deploy',
-      codes: ['deployment_not_found', 'scaling_policy_not_found', 'revision_mismatch', 'header_invalid'],
-      success: { status: 200, description: 'Deleted; the last stored policy.', answer: scalingPolicyWritten },
-      handle: async ({ headers, caller, params }) => {
-        const ifMatch = parseIfMatch(headers['if-match']);
-        if (isRejection(ifMatch)) return ifMatch;
-        return writeReply(await deleteScalingPolicy(admission, caller, params['name'] ?? '', ifMatch));
-      },
+    serve(SCALING_POLICIES.remove, async ({ headers, caller, params }) => {
+      const ifMatch = parseIfMatch(headers['if-match']);
+      if (isRejection(ifMatch)) return ifMatch;
+      return writeReply(await deleteScalingPolicy(admission, caller, params['name'] ?? '', ifMatch));
     }),
   ];
 }

@@ -1,5 +1,6 @@
+import { SESSION } from '../../../core/operations/session.ts';
 import type { Answer } from '../../../core/contract/shape.ts';
-import { session, sessionEnded } from '../../../core/contract/answers/access.ts';
+import { session } from '../../../core/contract/answers/access.ts';
 import { PERMISSIONS } from '../../../core/model/permission.ts';
 import { isRejection, reject } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
@@ -14,7 +15,7 @@ import {
 import type { Admission } from '../../admission/admission.ts';
 import { closeSession, openSession } from '../../admission/sessions.ts';
 import { RateLimiter } from '../rate-limit.ts';
-import { type Reply, type Route, type RouteRequest, route } from '../route.ts';
+import { type Reply, type Route, type RouteRequest, serve } from '../route.ts';
 
 /** Who calls and what they may do; the dashboard shows only what would not be refused. */
 function whoCalls({ principal, tenant }: RouteRequest): Answer<typeof session> {
@@ -80,69 +81,35 @@ export function sessionRoutes(
     };
   };
   return [
-    route({
-      method: 'POST',
-      path: '/api/v1/session',
-      summary: 'Open a browser session for the token in Authorization; answers with its cookie',
-      tag: 'Session',
-      permission: 'read',
-      tenant: 'credential',
-      codes: [],
-      success: { status: 201, description: 'Opened; the cookie is in Set-Cookie.', answer: session },
-      handle: async (request) => {
-        if (request.headers.authorization === undefined) return tokenRequired();
-        const wait = signIns().retryAfterSeconds(request.principal.tokenId);
-        if (wait !== undefined) return tooManySignIns(settings.signInsPerMinute, wait);
-        const { id, outcome, record } = await openSession(
-          admission,
-          { tokenKey, lifetimeMs: settings.lifetimeMs },
-          request.caller,
-        );
-        if (isRejection(outcome)) return outcome;
-        return {
-          status: 201,
-          body: withSession(request, id, record?.expiresAt ?? ''),
-          headers: { 'set-cookie': sessionCookie(settingsFor(settings, request.headers), id) },
-        };
-      },
+    serve(SESSION.open, async (request) => {
+      if (request.headers.authorization === undefined) return tokenRequired();
+      const wait = signIns().retryAfterSeconds(request.principal.tokenId);
+      if (wait !== undefined) return tooManySignIns(settings.signInsPerMinute, wait);
+      const { id, outcome, record } = await openSession(
+        admission,
+        { tokenKey, lifetimeMs: settings.lifetimeMs },
+        request.caller,
+      );
+      if (isRejection(outcome)) return outcome;
+      return {
+        status: 201,
+        body: withSession(request, id, record?.expiresAt ?? ''),
+        headers: { 'set-cookie': sessionCookie(settingsFor(settings, request.headers), id) },
+      };
     }),
-    route({
-      method: 'GET',
-      path: '/api/v1/session',
-      summary: 'Who calls, for which tenant, and what the role permits; in a session also its CSRF token',
-      tag: 'Session',
-      permission: 'read',
-      tenant: 'credential',
-      codes: [],
-      success: { status: 200, description: 'The caller.', answer: session },
-      handle: current,
-    }),
-    route({
-      method: 'DELETE',
-      path: '/api/v1/session',
-      summary: 'Sign out: end the session of the cookie',
-      tag: 'Session',
-      permission: 'read',
-      tenant: 'credential',
-      codes: [],
-      success: {
+    serve(SESSION.read, current),
+    serve(SESSION.close, async (request) => {
+      const id = idOf(request);
+      const outcome =
+        id === undefined
+          ? { status: 200, body: { ended: false } }
+          : await closeSession(admission, tokenKey, request.caller, id);
+      if (isRejection(outcome)) return outcome;
+      return {
         status: 200,
-        description: 'Ended; false when there was none.',
-        answer: sessionEnded,
-      },
-      handle: async (request) => {
-        const id = idOf(request);
-        const outcome =
-          id === undefined
-            ? { status: 200, body: { ended: false } }
-            : await closeSession(admission, tokenKey, request.caller, id);
-        if (isRejection(outcome)) return outcome;
-        return {
-          status: 200,
-          body: outcome.body,
-          headers: { 'set-cookie': sessionCookie(settingsFor(settings, request.headers), '') },
-        };
-      },
+        body: outcome.body,
+        headers: { 'set-cookie': sessionCookie(settingsFor(settings, request.headers), '') },
+      };
     }),
   ];
 }

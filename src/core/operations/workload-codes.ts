@@ -1,5 +1,5 @@
-import type { RejectionCode } from '../../../core/rejections/catalogue.ts';
-import { healthCheckCodes } from '../../../core/rejections/health-check.ts';
+import type { RejectionCode } from '../rejections/catalogue.ts';
+import { healthCheckCodes } from '../rejections/health-check.ts';
 
 /** What may be wrong with values that are sent or keys to mint, wherever they are sent. */
 export const MATERIAL_CODES = [

@@ -1,0 +1,53 @@
+import { ROTATION_PHASES } from '../model/rotation-phase.ts';
+import { secretAnchor, secretMaterialFields } from './deployment-body.ts';
+import { shape } from './shape.ts';
+
+export const secretWriteBody = shape({
+  type: 'object',
+  sensitive: true,
+  fields: {
+    ...secretMaterialFields,
+    anchor: secretAnchor,
+  },
+});
+
+const phaseField = {
+  type: 'any',
+  schema: { type: 'string', enum: ROTATION_PHASES },
+  description: 'The next phase in order; or abort, which goes back to the old version from stage or promote.',
+} as const;
+
+export const rotateBody = shape({
+  type: 'object',
+  fields: {
+    phase: phaseField,
+    secret: { type: 'string', description: 'The entry to rotate; absent: every entry.' },
+    ...secretMaterialFields,
+  },
+});
+
+export const rotateCredentialBody = shape({
+  type: 'object',
+  fields: {
+    phase: phaseField,
+    retryHook: {
+      type: 'boolean',
+      description: 'Run the hook that the phase waits for again, when its last run failed.',
+    },
+    ...secretMaterialFields,
+  },
+});
+
+export const hooksBody = shape({
+  type: 'object',
+  fields: {
+    apply: {
+      type: 'string',
+      description: 'A job that makes the new values valid beside the old ones; runs before promote.',
+    },
+    revoke: {
+      type: 'string',
+      description: 'A job that takes the old values away; runs before retire.',
+    },
+  },
+});

@@ -1,0 +1,62 @@
+import { execution, instance } from '../contract/answers/deployment.ts';
+import { listOf } from '../contract/answers/words.ts';
+import { execBody } from '../contract/order-bodies.ts';
+import { LIST_QUERY, LOG_QUERY } from './queries.ts';
+import { operation } from './operation.ts';
+
+export const INSTANCES = {
+  list: operation({
+    method: 'GET',
+    path: '/api/v1/deployments/{name}/instances',
+    summary: 'The instances of a deployment, as wanted and as observed',
+    tag: 'Deployments',
+    permission: 'read',
+    tenant: 'credential',
+    query: LIST_QUERY,
+    codes: ['deployment_not_found'],
+    success: {
+      status: 200,
+      description: 'Instances, by id.',
+      answer: listOf(instance),
+    },
+  }),
+  logs: operation({
+    method: 'GET',
+    path: '/api/v1/deployments/{name}/logs',
+    summary: 'What the instances of a deployment print',
+    tag: 'Deployments',
+    permission: 'read',
+    tenant: 'credential',
+    query: LOG_QUERY,
+    codes: ['deployment_not_found', 'instance_not_found', 'agent_unreachable'],
+    lasts: 'always',
+    success: {
+      status: 200,
+      description:
+        'Lines as text, with the id of the instance before each when there are several; server-sent events with follow.',
+      media: ['text/plain', 'text/event-stream'],
+    },
+  }),
+  exec: operation({
+    method: 'POST',
+    path: '/api/v1/deployments/{name}/exec',
+    summary: 'Run a command in an instance and answer with what it printed',
+    tag: 'Deployments',
+    permission: 'exec',
+    tenant: 'credential',
+    body: { shape: execBody },
+    codes: [
+      'deployment_not_found',
+      'instance_not_found',
+      'command_invalid',
+      'exec_unavailable',
+      'agent_unreachable',
+    ],
+    lasts: 'always',
+    success: {
+      status: 200,
+      description: 'Exit code and output, each cut at 1 MiB.',
+      answer: execution,
+    },
+  }),
+};

@@ -1,0 +1,50 @@
+import type { QueryParameter } from './operation.ts';
+
+type Parameters = Readonly<Record<string, QueryParameter>>;
+
+/** Lines of a log that can be asked for at a time. */
+export const MAX_TAIL = 100_000;
+
+export const LIST_QUERY = {
+  limit: {
+    description: 'Entries per page.',
+    schema: { type: 'integer', minimum: 1, maximum: 1000, default: 500 },
+  },
+  cursor: { description: 'Where the next page starts; from the Link header.', schema: { type: 'string' } },
+} as const satisfies Parameters;
+
+export const DRY_RUN = {
+  dryRun: {
+    description: 'Run every rule and the scheduler, store nothing, and answer with the plan.',
+    schema: { type: 'boolean', default: false },
+  },
+} as const satisfies Parameters;
+
+export const LOG_QUERY = {
+  follow: {
+    description: 'Go on as server-sent events (log, problem, end); instances that come later join.',
+    schema: { type: 'boolean', default: false },
+  },
+  tail: {
+    description: 'Lines per instance from the end; 1000 unless since is given.',
+    schema: { type: 'integer', minimum: 0, maximum: MAX_TAIL },
+  },
+  since: { description: 'A duration back from now, e.g. 10m.', schema: { type: 'string' } },
+  instance: { description: 'One instance only.', schema: { type: 'string' } },
+} as const satisfies Parameters;
+
+export const JOB_LOG_QUERY = {
+  run: { description: 'One run; the newest unless said.', schema: { type: 'string' } },
+  attempt: {
+    description: 'One attempt of the run; the newest unless said.',
+    schema: { type: 'integer', minimum: 1, maximum: 99 },
+  },
+  follow: {
+    description: 'Go on as server-sent events (log, problem, end) until the attempt ends.',
+    schema: { type: 'boolean', default: false },
+  },
+  tail: {
+    description: 'Lines from the end; 1000 unless said.',
+    schema: { type: 'integer', minimum: 0, maximum: MAX_TAIL },
+  },
+} as const satisfies Parameters;

@@ -1,0 +1,175 @@
+import { deploymentWritten } from '../contract/answers/deployment.ts';
+import {
+  credentialHooked,
+  credentialRotated,
+  referencedSecret,
+  secret,
+  secretConsumer,
+  secretWritten,
+} from '../contract/answers/secret.ts';
+import { listOf } from '../contract/answers/words.ts';
+import { hooksBody, rotateBody, rotateCredentialBody, secretWriteBody } from '../contract/secret-bodies.ts';
+import { operation } from './operation.ts';
+import { LIST_QUERY } from './queries.ts';
+import { MATERIAL_CODES } from './workload-codes.ts';
+
+const ROTATION_CODES = [
+  'rotation_transition_invalid',
+  'rotation_rollout_incomplete',
+  'secret_rotation_in_progress',
+  'secret_environment_collision',
+] as const;
+const WRITE_CODES = [
+  'secret_path_namespace',
+  'secret_path_name',
+  'secret_path_namespace_split',
+  'secret_write_empty',
+  'secret_anchor_invalid',
+  ...MATERIAL_CODES,
+  'secrets_sealed',
+  'secrets_store_forbidden',
+  'secrets_store_unavailable',
+  'secrets_store_unusable',
+  'revision_mismatch',
+  'header_invalid',
+] as const;
+
+export const SECRETS = {
+  listReferenced: operation({
+    method: 'GET',
+    path: '/api/v1/secrets/resources',
+    summary: "Every secret path that the tenant's deployments reference",
+    tag: 'Secrets',
+    permission: 'secrets.read',
+    tenant: 'credential',
+    query: LIST_QUERY,
+    codes: [],
+    success: {
+      status: 200,
+      description: 'Referenced paths, by name.',
+      answer: listOf(referencedSecret),
+    },
+  }),
+  listConsumers: operation({
+    method: 'GET',
+    path: '/api/v1/secrets/resources/{name}/consumers',
+    summary: 'Deployments that read a path, whatever its namespace',
+    tag: 'Secrets',
+    permission: 'secrets.read',
+    tenant: 'credential',
+    codes: ['secret_path_shape'],
+    success: {
+      status: 200,
+      description: 'Consumers.',
+      answer: listOf(secretConsumer),
+    },
+  }),
+  write: operation({
+    method: 'PUT',
+    path: '/api/v1/secrets/{namespace}/{name}',
+    summary: 'Write a secret document; its values can never be read back',
+    tag: 'Secrets',
+    permission: 'secrets.write',
+    tenant: 'credential',
+    body: { shape: secretWriteBody },
+    codes: [...WRITE_CODES, 'secret_rotation_in_progress', 'anchored_secret_overwritten'],
+    success: {
+      status: 200,
+      description: 'Metadata only: path, keys, version.',
+      answer: secretWritten,
+      also: { 201: 'The document is new.' },
+    },
+  }),
+  read: operation({
+    method: 'GET',
+    path: '/api/v1/secrets/{namespace}/{name}',
+    summary: 'Metadata of a secret document',
+    tag: 'Secrets',
+    permission: 'secrets.read',
+    tenant: 'credential',
+    codes: [
+      'secret_path_namespace',
+      'secret_path_name',
+      'secret_not_found',
+      'secrets_sealed',
+      'secrets_store_forbidden',
+      'secrets_store_unavailable',
+      'secrets_store_unusable',
+    ],
+    success: {
+      status: 200,
+      description: 'Keys and versions, never values.',
+      answer: secret,
+    },
+  }),
+  rotate: operation({
+    method: 'POST',
+    path: '/api/v1/secrets/{namespace}/{name}/rotate',
+    summary: 'Take every consumer of a credential through one phase of its rotation',
+    tag: 'Secrets',
+    permission: 'secrets.write',
+    tenant: 'credential',
+    body: { shape: rotateCredentialBody },
+    codes: [
+      'secret_path_namespace',
+      'secret_path_name',
+      'secret_not_found',
+      'rotation_hook_failed',
+      ...ROTATION_CODES,
+      ...WRITE_CODES.slice(3),
+    ],
+    success: {
+      status: 200,
+      description:
+        'The phase, the version in service and the deployments that were moved; with `hook`, what the phase waits for.',
+      answer: credentialRotated,
+    },
+  }),
+  setHooks: operation({
+    method: 'PUT',
+    path: '/api/v1/secrets/{namespace}/{name}/hooks',
+    summary: 'Replace the jobs that the rotation of a credential runs',
+    tag: 'Secrets',
+    permission: 'secrets.write',
+    tenant: 'credential',
+    body: { shape: hooksBody },
+    codes: [
+      'secret_path_namespace',
+      'secret_path_name',
+      'secret_not_found',
+      'job_not_found',
+      'rotation_hook_invalid',
+      'revision_mismatch',
+      'header_invalid',
+      'secrets_sealed',
+      'secrets_store_unavailable',
+    ],
+    success: {
+      status: 200,
+      description: 'The hooks as stored.',
+      answer: credentialHooked,
+    },
+  }),
+  rotateDeployment: operation({
+    method: 'POST',
+    path: '/api/v1/deployments/{name}/secrets/rotate',
+    summary: "Advance the rotation of a deployment's secrets: stage, promote, retire, or abort",
+    tag: 'Secrets',
+    permission: 'secrets.write',
+    tenant: 'credential',
+    body: { shape: rotateBody },
+    codes: [
+      'deployment_not_found',
+      'secret_name_invalid',
+      'secret_not_found',
+      'rotation_whole_credential',
+      ...ROTATION_CODES,
+      ...WRITE_CODES.slice(3),
+    ],
+    success: {
+      status: 200,
+      description: 'The deployment, with the rotation in its status.',
+      answer: deploymentWritten,
+    },
+  }),
+};
