@@ -1,7 +1,5 @@
 import type { NodeName, TenantId } from '../../core/model/ids.ts';
-import type { InstanceRecord } from '../../core/model/instance.ts';
-import type { NodeRecord } from '../../core/model/node.ts';
-import { idOf } from '../store/record-ids.ts';
+import { idOf, segmentsOf } from '../store/record-ids.ts';
 import type { ViewChange } from '../store/view.ts';
 import { type Controller, type ControllerDeps, ownedTenants } from './controller.ts';
 import { KeyedQueue } from './queue.ts';
@@ -57,17 +55,15 @@ export class DrainController implements Controller {
     return { draining: this.#draining.size };
   }
 
-  #take({ tenantId, kind, before, after }: ViewChange): void {
+  #take({ tenantId, kind, id, before, after }: ViewChange): void {
     if (tenantId === undefined) return;
     if (kind === 'nodes') {
-      const node = (after ?? before)?.record as NodeRecord;
-      const key = `${tenantId}/${node.name}`;
-      const was = (before?.record as NodeRecord | undefined)?.draining === true;
-      const is = (after?.record as NodeRecord | undefined)?.draining === true;
-      if (is && !was) this.#watch(tenantId, node.name);
-      if (!is) this.#draining.delete(key);
+      const [node] = segmentsOf(kind, id);
+      const isDraining = after?.record.draining === true;
+      if (isDraining && before?.record.draining !== true) this.#watch(tenantId, node);
+      if (!isDraining) this.#draining.delete(`${tenantId}/${node}`);
     } else if (kind === 'instances' && before !== undefined && after === undefined) {
-      const key = `${tenantId}/${(before.record as InstanceRecord).nodeId}`;
+      const key = `${tenantId}/${before.record.nodeId}`;
       if (this.#draining.has(key)) this.#queue.add(key);
     }
   }

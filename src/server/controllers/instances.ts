@@ -1,8 +1,6 @@
 import type { DeploymentRecord } from '../../core/model/deployment.ts';
 import type { InstanceId, NodeName, TenantId } from '../../core/model/ids.ts';
-import type { InstanceRecord } from '../../core/model/instance.ts';
 import { jobOfOwner } from '../../core/model/job.ts';
-import type { VolumeRecord } from '../../core/model/volume.ts';
 import { type InstancePlan, planInstances } from '../../core/planner/instances.ts';
 import type { PlannerMemory } from '../../core/planner/memory.ts';
 import type { PlacementRefusal } from '../../core/planner/placer.ts';
@@ -32,6 +30,9 @@ const GATHERED_MAX_MS = 200;
 
 /** An explanation walks every node: it is given again for so long per node before it is worked out anew. */
 const EXPLAINED_MS_PER_NODE = 1;
+
+/** What makes its deployment be looked at. */
+type OfDeployment = 'deployments' | 'deployment-status' | 'canaries' | 'instances' | 'observations';
 
 interface KnownRefusal {
   readonly refusal: PlacementRefusal;
@@ -144,7 +145,7 @@ export class InstancesController implements Controller {
       case 'canaries':
       case 'instances':
       case 'observations':
-        this.#takeDeployment(tenantId, kind, change);
+        this.#takeDeployment(change);
         break;
       case 'nodes':
         this.#touchNode(tenantId, segmentsOf(kind, id)[0]);
@@ -153,7 +154,7 @@ export class InstancesController implements Controller {
         if (livenessMoved(change)) this.#touchNode(tenantId, segmentsOf(kind, id)[0]);
         break;
       case 'volumes':
-        this.#takeVolume(tenantId, change);
+        this.#takeVolume(change);
         break;
       case 'quota':
         this.#stir(tenantId);
@@ -162,21 +163,21 @@ export class InstancesController implements Controller {
     }
   }
 
-  #takeDeployment(tenantId: TenantId, kind: string, change: ViewChange): void {
+  #takeDeployment(change: ViewChange<OfDeployment>): void {
+    const { tenantId, kind } = change;
     const deployment = leadingId(change.id);
     // A status is written from here; it matters only to those who wait for the deployment.
     const large = this.#memory.get(tenantId)?.large.get(deployment);
     if (kind === 'observations' && large !== undefined) this.#addGathered(tenantId, deployment, large);
-    else if (kind !== 'deployment-status' && !this.#isOwnCreation(kind, change))
-      this.#add(tenantId, deployment);
+    else if (kind !== 'deployment-status' && !this.#isOwnCreation(change)) this.#add(tenantId, deployment);
     for (const waiter of this.#memory.get(tenantId)?.waiters.get(deployment) ?? [])
       this.#add(tenantId, waiter);
     if (kind === 'instances' && change.after === undefined) this.#stir(tenantId);
   }
 
-  #isOwnCreation(kind: string, { before, after }: ViewChange): boolean {
+  #isOwnCreation({ kind, before, after }: ViewChange<OfDeployment>): boolean {
     if (kind !== 'instances' || before !== undefined || after === undefined) return false;
-    return this.#arriving.has((after.record as InstanceRecord).id);
+    return this.#arriving.has(after.record.id);
   }
 
   #addGathered(tenantId: TenantId, deployment: string, instances: number): void {
@@ -186,11 +187,9 @@ export class InstancesController implements Controller {
   }
 
   /** Whoever mounts it follows its primary. */
-  #takeVolume(tenantId: TenantId, { id, before, after }: ViewChange): void {
-    const was = before?.record as VolumeRecord | undefined;
-    const is = after?.record as VolumeRecord | undefined;
+  #takeVolume({ tenantId, id, before, after }: ViewChange<'volumes'>): void {
     this.#stir(tenantId);
-    if (was?.primaryNodeId === is?.primaryNodeId) return;
+    if (before?.record.primaryNodeId === after?.record.primaryNodeId) return;
     const [volumeId] = segmentsOf('volumes', id);
     for (const name of claimants(this.#deps.store.forTenant(tenantId), volumeId))
       this.#add(tenantId, idOf('deployments', name));

@@ -1,6 +1,5 @@
 import type { SeenVolume } from '../../core/contract/volume-seen.ts';
 import { canonicalJson } from '../../core/model/canonical.ts';
-import type { DeploymentRecord } from '../../core/model/deployment.ts';
 import type { NodeName, TenantId } from '../../core/model/ids.ts';
 import type { NodeRecord } from '../../core/model/node.ts';
 import type { VolumeRecord } from '../../core/model/volume.ts';
@@ -8,7 +7,6 @@ import { planVolume, type VolumePlan } from '../../core/planner/volumes.ts';
 import type { Stored } from '../store/collection.ts';
 import { leadingId } from '../store/keys.ts';
 import { idOf, segmentsOf } from '../store/record-ids.ts';
-import type { NodeSession } from '../store/records.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
 import type { ViewChange } from '../store/view.ts';
@@ -120,7 +118,7 @@ export class VolumesController implements Controller, VolumeSigns {
         this.#add(tenantId, leadingId(id));
         break;
       case 'node-sessions':
-        this.#movedElsewhere(tenantId, change);
+        this.#movedElsewhere(change);
         break;
       case 'nodes':
         if (nodeMoved(change)) this.#addAll(tenantId);
@@ -130,7 +128,7 @@ export class VolumesController implements Controller, VolumeSigns {
         break;
       case 'deployments':
         // Its residency binds the copies of what it mounts.
-        for (const { volumeId } of (change.after?.record as DeploymentRecord | undefined)?.spec.volumes ?? [])
+        for (const { volumeId } of change.after?.record.spec.volumes ?? [])
           this.#add(tenantId, idOf('volumes', volumeId));
         break;
       default:
@@ -141,14 +139,13 @@ export class VolumesController implements Controller, VolumeSigns {
    * Another process gave leases to the node, at the latest when it last heard it. What it says of a session is seen after it
    * happened, so the moment of seeing it is late enough.
    */
-  #movedElsewhere(tenantId: TenantId, { id, before, after }: ViewChange): void {
-    const was = before?.record as NodeSession | undefined;
-    const is = after?.record as NodeSession | undefined;
+  #movedElsewhere({ tenantId, kind, id, before, after }: ViewChange<'node-sessions'>): void {
+    const [was, is] = [before?.record, after?.record];
     const { controlPlane } = this.#deps;
     if (was === undefined || was.controlPlane === controlPlane) return;
     const silentMs = is?.controlPlane === was.controlPlane ? (is.closed?.silentMs ?? 0) : 0;
     const nowMs = this.#deps.clock.monotonicMs();
-    const [node] = segmentsOf('node-sessions', id);
+    const [node] = segmentsOf(kind, id);
     this.#memory.leased(tenantId, node, nowMs - silentMs);
     if (is?.closed !== undefined && this.#deps.owns(tenantId)) this.#learnAges(tenantId, node);
   }
@@ -269,10 +266,8 @@ export class VolumesController implements Controller, VolumeSigns {
 }
 
 /** A new session alone changes nothing for volumes. */
-function nodeMoved({ before, after }: ViewChange): boolean {
+function nodeMoved({ before, after }: ViewChange<'nodes'>): boolean {
   const of = (record: NodeRecord | undefined) =>
     record && [record.schedulable, record.labels, record.volumeEngines];
-  const was = of(before?.record as NodeRecord | undefined);
-  const is = of(after?.record as NodeRecord | undefined);
-  return canonicalJson(was) !== canonicalJson(is);
+  return canonicalJson(of(before?.record)) !== canonicalJson(of(after?.record));
 }

@@ -5,9 +5,7 @@ import type { ContainerDefaults } from '../../core/model/container-defaults.ts';
 import { CONFINEMENT_FEATURE } from '../../core/model/confinement.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
-import { isKeptByNode, type VolumeRecord } from '../../core/model/volume.ts';
-import type { NetworkRecord } from '../../core/model/network.ts';
-import type { NodeRecord } from '../../core/model/node.ts';
+import { isKeptByNode } from '../../core/model/volume.ts';
 import { jobOfOwner, jobOwner } from '../../core/model/job.ts';
 import { leadingId } from '../store/keys.ts';
 import { containerDefaultsOf } from '../store/container-defaults.ts';
@@ -57,12 +55,10 @@ export class Assignments {
   #onChange({ tenantId, kind, id, before, after }: ViewChange): void {
     if (tenantId === undefined) return;
     if (kind === 'nodes') {
-      if ((before?.record as NodeRecord | undefined)?.ordersHeld !== undefined)
-        this.#mark(tenantId, segmentsOf(kind, id)[0]);
+      if (before?.record.ordersHeld !== undefined) this.#mark(tenantId, segmentsOf(kind, id)[0]);
     } else if (kind === 'instances' || kind === 'networks') {
       for (const stored of [before, after]) {
-        if (stored !== undefined)
-          this.#mark(tenantId, (stored.record as InstanceRecord | NetworkRecord).nodeId);
+        if (stored !== undefined) this.#mark(tenantId, stored.record.nodeId);
       }
     } else if (kind === 'job-status') {
       // The first sight of an attempt's container is stored there; from then on it is not to be made again.
@@ -81,13 +77,12 @@ export class Assignments {
     } else if (kind === 'container-defaults') {
       this.#markAll(tenantId, this.#options.store.forTenant(tenantId).list('instances'));
     } else if (kind === 'volumes') {
-      const record = (after ?? before)?.record as VolumeRecord;
+      const record = (after ?? before)?.record;
       // What lives in memory concerns whoever mounts it.
-      if (!isKeptByNode(record))
+      if (record !== undefined && !isKeptByNode(record))
         this.#markAll(tenantId, this.#options.store.forTenant(tenantId).list('instances'));
       for (const stored of [before, after]) {
-        for (const node of stored === undefined ? [] : nodesOf(stored.record as VolumeRecord))
-          this.#mark(tenantId, node);
+        for (const node of stored === undefined ? [] : nodesOf(stored.record)) this.#mark(tenantId, node);
       }
     }
   }

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { TenantId } from '../../core/model/ids.ts';
-import type { InstanceObservation, InstanceRecord } from '../../core/model/instance.ts';
+import type { InstanceRecord } from '../../core/model/instance.ts';
 import { JOB_LOG_BYTES, type JobLog, jobLogSegments, jobOfOwner } from '../../core/model/job.ts';
 import type { Stored } from '../store/collection.ts';
 import { idOf } from '../store/record-ids.ts';
@@ -64,7 +64,7 @@ export class JobLogs {
 
   #take({ tenantId, kind, id, after }: ViewChange): void {
     if (tenantId === undefined || kind !== 'observations' || after === undefined) return;
-    if ((after.record as InstanceObservation).phase !== 'exited') return;
+    if (after.record.phase !== 'exited') return;
     const instance = this.#options.store.forTenant(tenantId).get('instances', id)?.record;
     if (instance !== undefined) this.#consider(tenantId, instance);
   }

@@ -22,8 +22,8 @@ export class PlacedInstances {
 
   #apply({ tenantId, kind, before, after }: ViewChange): void {
     if (tenantId === undefined || kind !== 'instances') return;
-    if (before !== undefined) this.#remove(tenantId, before as Stored<InstanceRecord>);
-    if (after !== undefined) this.#add(tenantId, after as Stored<InstanceRecord>);
+    if (before !== undefined) this.#remove(tenantId, before);
+    if (after !== undefined) this.#add(tenantId, after);
   }
 
   #add(tenantId: TenantId, stored: Stored<InstanceRecord>): void {

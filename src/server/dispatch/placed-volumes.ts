@@ -50,8 +50,8 @@ export class PlacedVolumes {
 
   #apply({ tenantId, kind, before, after }: ViewChange): void {
     if (tenantId === undefined || kind !== 'volumes') return;
-    if (before !== undefined) this.#remove(tenantId, before as Stored<VolumeRecord>);
-    if (after !== undefined) this.#add(tenantId, after as Stored<VolumeRecord>);
+    if (before !== undefined) this.#remove(tenantId, before);
+    if (after !== undefined) this.#add(tenantId, after);
   }
 
   #add(tenantId: TenantId, stored: Stored<VolumeRecord>): void {

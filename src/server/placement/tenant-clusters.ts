@@ -1,7 +1,6 @@
 import type { DeploymentSpec } from '../../core/model/deployment.ts';
 import type { NodeName, TenantId } from '../../core/model/ids.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
-import type { NodeLiveness } from '../../core/model/node.ts';
 import type { Region, ResidencyTerms, UnstatedCountry } from '../../core/model/region.ts';
 import { PLATFORM_SLUG } from '../../core/model/tenant.ts';
 import { type DefaultRequest, NO_DEFAULT } from '../../core/model/counted.ts';
@@ -201,20 +200,18 @@ export class TenantClusters {
     for (const held of this.#clusters.values()) this.#describeNode(held, node);
   }
 
-  #takeLiveness(held: TenantCluster, change: ViewChange): void {
-    const before = change.before?.record as NodeLiveness | undefined;
-    const after = change.after?.record as NodeLiveness | undefined;
+  #takeLiveness(held: TenantCluster, change: ViewChange<'node-liveness'>): void {
+    const [before, after] = [change.before?.record, change.after?.record];
     if (before?.status === after?.status && before?.reason === after?.reason && before?.lost === after?.lost)
       return;
-    const [node] = segmentsOf('node-liveness', change.id);
+    const [node] = segmentsOf(change.kind, change.id);
     this.#describeNode(held, node);
     if (before?.lost === after?.lost) return;
     for (const record of held.byNode.get(node)?.values() ?? []) this.#count(held, record);
   }
 
-  #takeInstance(held: TenantCluster, change: ViewChange): void {
-    const before = change.before?.record as InstanceRecord | undefined;
-    const after = change.after?.record as InstanceRecord | undefined;
+  #takeInstance(held: TenantCluster, change: ViewChange<'instances'>): void {
+    const [before, after] = [change.before?.record, change.after?.record];
     if (before !== undefined && before.nodeId !== after?.nodeId) this.#remove(held, change.id, before);
     if (after !== undefined) this.#add(held, change.id, after);
   }

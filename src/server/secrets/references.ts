@@ -1,8 +1,7 @@
-import type { CanaryRecord } from '../../core/model/canary.ts';
 import type { SecretDeliveries } from '../../core/model/credential.ts';
-import type { DeploymentRecord, DeploymentSpec } from '../../core/model/deployment.ts';
+import type { DeploymentSpec } from '../../core/model/deployment.ts';
 import type { TenantId } from '../../core/model/ids.ts';
-import { jobOfOwner, type JobRecord, jobWorkload } from '../../core/model/job.ts';
+import { jobOfOwner, jobWorkload } from '../../core/model/job.ts';
 import { type SecretPath, secretPathText, splitSecretPath } from '../../core/model/secret-path.ts';
 import type { StoreView, ViewChange } from '../store/view.ts';
 
@@ -22,15 +21,8 @@ interface Reading {
 }
 
 /** What may hold a spec; a canary reads beside its deployment, under its name. */
-const KINDS = ['deployments', 'canaries', 'jobs'] as const;
-type Kind = (typeof KINDS)[number];
+type Kind = 'deployments' | 'canaries' | 'jobs';
 const CANARY = ' canary';
-
-function specOf(kind: Kind, record: unknown): DeploymentSpec {
-  return kind === 'jobs'
-    ? jobWorkload((record as JobRecord).spec)
-    : (record as DeploymentRecord | CanaryRecord).spec;
-}
 
 function readerOf(kind: Kind, spec: DeploymentSpec): string {
   return kind === 'canaries' ? `${spec.name}${CANARY}` : spec.name;
@@ -57,10 +49,10 @@ export class SecretReferences {
 
   constructor(view: StoreView) {
     for (const tenantId of view.tenantIds()) {
-      for (const kind of KINDS) {
-        for (const { record } of view.tenant(tenantId, kind).list())
-          this.#add(tenantId, kind, specOf(kind, record));
-      }
+      for (const kind of ['deployments', 'canaries'] as const)
+        for (const { record } of view.tenant(tenantId, kind).list()) this.#add(tenantId, kind, record.spec);
+      for (const { record } of view.tenant(tenantId, 'jobs').list())
+        this.#add(tenantId, 'jobs', jobWorkload(record.spec));
       for (const { id, record } of view.tenant(tenantId, 'secret-deliveries').list())
         this.#give(tenantId, id, record);
     }
@@ -68,15 +60,35 @@ export class SecretReferences {
   }
 
   #apply({ tenantId, kind, id, before, after }: ViewChange): void {
-    if (tenantId !== undefined && kind === 'secret-deliveries') {
-      this.#take(tenantId, id, before?.record as SecretDeliveries | undefined);
-      this.#give(tenantId, id, after?.record as SecretDeliveries | undefined);
-      return;
+    switch (kind) {
+      case 'secret-deliveries':
+        this.#take(tenantId, id, before?.record);
+        this.#give(tenantId, id, after?.record);
+        break;
+      case 'deployments':
+      case 'canaries':
+        this.#replace(tenantId, kind, before?.record.spec, after?.record.spec);
+        break;
+      case 'jobs':
+        this.#replace(
+          tenantId,
+          kind,
+          before && jobWorkload(before.record.spec),
+          after && jobWorkload(after.record.spec),
+        );
+        break;
+      default:
     }
-    const held = KINDS.find((one) => one === kind);
-    if (tenantId === undefined || held === undefined) return;
-    if (before !== undefined) this.#remove(tenantId, held, specOf(held, before.record));
-    if (after !== undefined) this.#add(tenantId, held, specOf(held, after.record));
+  }
+
+  #replace(
+    tenantId: TenantId,
+    kind: Kind,
+    before: DeploymentSpec | undefined,
+    after: DeploymentSpec | undefined,
+  ): void {
+    if (before !== undefined) this.#remove(tenantId, kind, before);
+    if (after !== undefined) this.#add(tenantId, kind, after);
   }
 
   #give(tenantId: TenantId, id: string, record: SecretDeliveries | undefined): void {

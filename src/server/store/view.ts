@@ -1,20 +1,25 @@
 import type { TenantId } from '../../core/model/ids.ts';
 import type { Stock } from '../../core/model/quota.ts';
 import { Collection, type Stored } from './collection.ts';
-import { globalKey, HOT_PREFIX, parseHotKey, tenantKey } from './keys.ts';
+import { globalKey, HOT_PREFIX, type HotKey, parseHotKey, tenantKey } from './keys.ts';
 import type { Kv, KvChangeBatch, KvEntry, Watch } from './kv.ts';
 import { LargeRecords } from './large-records.ts';
 import { snapshotPages } from './pages.ts';
 import { decodeRecord, type GlobalRecords, type TenantRecords } from './records.ts';
 
-/** A hot record changed; `after` is absent when it was deleted. */
-export interface ViewChange {
-  readonly tenantId?: TenantId;
-  readonly kind: string;
-  readonly id: string;
-  readonly before?: Stored<unknown>;
-  readonly after?: Stored<unknown>;
-}
+type HotRecords = GlobalRecords & TenantRecords;
+type HotKind = keyof HotRecords;
+
+/** A hot record of one of these kinds changed; `after` is absent when it was deleted. The kind says what it is, and whose. */
+export type ViewChange<Kind extends HotKind = HotKind> = {
+  [K in Kind]: {
+    readonly tenantId: K extends keyof TenantRecords ? TenantId : undefined;
+    readonly kind: K;
+    readonly id: string;
+    readonly before?: Stored<HotRecords[K]>;
+    readonly after?: Stored<HotRecords[K]>;
+  };
+}[Kind];
 
 export type ViewListener = (change: ViewChange) => void;
 
@@ -246,8 +251,9 @@ export class StoreView {
     return bytes;
   }
 
-  #tell(change: ViewChange): void {
-    for (const listener of this.#listeners) listener(change);
+  /** A key says what its record is: nothing else is written under it. */
+  #tell(change: HotKey & { readonly before?: Stored<unknown>; readonly after?: Stored<unknown> }): void {
+    for (const listener of this.#listeners) listener(change as ViewChange);
   }
 
   /** Everything up to this revision is in the view. */

@@ -15,8 +15,8 @@ function keepers({ primaryNodeId, replicas }: VolumeRecord): readonly string[] {
  */
 export function judgeCopies(world: World, { tenantId, kind, before, after }: ViewChange): void {
   if (kind !== 'volumes' || before === undefined || after === undefined) return;
-  const was = before.record as VolumeRecord;
-  const is = after.record as VolumeRecord;
+  const was = before.record;
+  const is = after.record;
   const tenant = world.plane.tenants.find(({ id }) => id === tenantId);
   if (tenant === undefined || is.phase === 'Deleting' || world.alteredVolumes.has(is.id)) return;
   // What goes once there are enough others is not lost.

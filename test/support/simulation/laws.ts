@@ -118,17 +118,10 @@ export class SimulationLaws {
       this.#judgeGrowth(growing.what, id, growing.count(before.record), growing.count(after.record));
     switch (kind) {
       case 'instances':
-        this.#judgeInstance(
-          before?.record as InstanceRecord | undefined,
-          after?.record as InstanceRecord | undefined,
-        );
+        this.#judgeInstance(before?.record, after?.record);
         break;
       case 'node-liveness':
-        this.#judgeLiveness(
-          decodeURIComponent(id),
-          before?.record as NodeLiveness | undefined,
-          after?.record as NodeLiveness | undefined,
-        );
+        this.#judgeLiveness(decodeURIComponent(id), before?.record, after?.record);
         break;
       default:
     }
