@@ -28,12 +28,32 @@ function importTable(): number {
   return summary.totalCruised > 100 && summary.violations.length === 0 ? 0 : 1;
 }
 
+/** A reader has this repository alone: what a document outside says is written down here, and that is linked. */
+function citations(): number {
+  const { status, stdout, error } = spawnSync(
+    'git',
+    [
+      'grep',
+      '-nIE',
+      String.raw`§ ?[0-9]|\b([Ss]pec|[Ss]pecification|[Dd]ecisions) [0-9]+\.[0-9]`,
+      '--',
+      '.',
+      ':!scripts/check.ts',
+    ],
+    { cwd: ROOT, encoding: 'utf8' },
+  );
+  if (error) throw error;
+  process.stdout.write(stdout);
+  return status === 1 ? 0 : 1;
+}
+
 const CHECKS: readonly Check[] = [
   { name: 'format', run: () => runTool('biome', ['format', '.']) },
   { name: 'lint', run: () => runTool('oxlint', ['--type-aware', '--deny-warnings']) },
   { name: 'types', run: () => runTool('tsc', ['-p', '.']) },
   { name: 'types of the dashboard', run: () => runTool('tsc', ['-p', 'src/dashboard']) },
   { name: 'import table', run: importTable },
+  { name: 'citations of what is not here', run: citations },
   { name: 'dead exports', run: () => runTool('knip', ['--no-progress']) },
   { name: 'generated docs', run: () => runTool('node', ['scripts/generate-reference.ts', '--check']) },
 ];

@@ -1,6 +1,6 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { ROOT, runTool } from './run.ts';
 
 interface Results {
@@ -9,6 +9,25 @@ interface Results {
   readonly numPendingTests: number;
   readonly numTotalTestSuites: number;
   readonly numFailedTestSuites: number;
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly startTime: number;
+    readonly endTime: number;
+  }[];
+}
+
+const NAMED = 12;
+
+/** Where the time goes: what is to be shortened first when the whole takes too long. */
+function longestFiles({ testResults }: Results): string {
+  const seconds = testResults
+    .map(({ name, startTime, endTime }) => ({
+      name: relative(ROOT, name),
+      seconds: Math.round((endTime - startTime) / 1000),
+    }))
+    .toSorted((one, other) => other.seconds - one.seconds)
+    .slice(0, NAMED);
+  return `\nThe longest files:\n${seconds.map((file) => `${String(file.seconds).padStart(6)} s  ${file.name}`).join('\n')}\n`;
 }
 
 /** A test that passes only when it is repeated is a race of ours or of another program: it is named, so that nobody overlooks it. */
@@ -38,7 +57,7 @@ function main(): number {
     const results = JSON.parse(readFileSync(report, 'utf8')) as Results;
     const failed = results.numFailedTests + (status !== 0 && results.numFailedTests === 0 ? 1 : 0);
     process.stdout.write(
-      `${secondTries(repeated)}\n${results.numPassedTests} passed, ${failed} failed, ${results.numPendingTests} skipped\n`,
+      `${longestFiles(results)}${secondTries(repeated)}\n${results.numPassedTests} passed, ${failed} failed, ${results.numPendingTests} skipped\n`,
     );
     return status;
   } finally {

@@ -36,14 +36,12 @@ function fenced(text: string): string {
 
 function section(code: RejectionCode): string {
   const entry = CATALOGUE[code];
-  const origin = entry.origin === 'extension' ? 'extension' : `specification §${entry.origin}`;
   return `### ${code}
 
 ${prose(entry.title)}
 
 - Status: ${statuses(entry)}
 - Field: \`${entry.field}\`
-- Origin: ${origin}
 
 ${prose(entry.cause)}
 

@@ -225,7 +225,7 @@ function label(text: string): readonly [string, string] {
   return [key, text.slice(at + 1)];
 }
 
-/** A residency label without its domain looks right and satisfies nothing (spec 2.7). */
+/** A residency label without its domain looks right and satisfies nothing. */
 function labelWarning(key: string): readonly string[] {
   const meant = `${LABEL_DOMAIN}${key}`;
   const known: readonly string[] = Object.values(NODE_LABELS);

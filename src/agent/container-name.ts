@@ -15,7 +15,7 @@ export function secondName(deployment: string, instanceId: string): string {
 /** Docker takes no name of one character. */
 const SHORTEST_NAME = 2;
 
-/** Decisions §3: the deployment's name when it is free on this node, else with the short id. `taken` knows its holders. */
+/** The deployment's name when it is free on this node, else with the short id. `taken` knows its holders. */
 export function chooseName(
   deployment: string,
   instanceId: string,

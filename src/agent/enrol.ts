@@ -68,7 +68,7 @@ function accepted(enrolment: Enrolment, server: string, answer: Answer): Enrolle
   return { ok: true, identity: { server, nodeName, nodeToken, ...pin, ...more } };
 }
 
-/** The six fields of the rejection record (spec 2.1), for a person at a terminal. */
+/** The six fields of the rejection record, for a person at a terminal. */
 function refusal({ status, body }: Answer): string {
   const record = fields(body);
   const field = (key: string): string => nonEmpty(record[key]) ?? '';

@@ -159,7 +159,7 @@ const NOT_RUNNABLE: Readonly<Record<number, Required<Trouble>>> = {
   },
 };
 
-/** A check that cannot run is told apart from one that fails (decisions §3). */
+/** A check that cannot run is told apart from one that fails. */
 function unhealthy(sight: Sight, seen: ObservedContainer): Trouble | undefined {
   const { health } = seen;
   if (health?.commandNotFound === true) {

@@ -24,7 +24,7 @@ export function diffLines(differences: readonly Json[], style: Style): readonly 
   });
 }
 
-/** What the control plane filled in or changed, each with its reason (spec §1). */
+/** What the control plane filled in or changed, each with its reason. */
 export function alterationLines(answer: Json, style: Style): readonly string[] {
   return listOf(answer, 'alterations').map((alteration) => {
     const field = textOf(alteration, 'field');

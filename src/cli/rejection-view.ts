@@ -1,6 +1,6 @@
 import type { Style } from './style.ts';
 
-/** The record of spec 2.1 as it comes over the wire. */
+/** The rejection record as it comes over the wire. */
 export interface RejectionView {
   readonly code: string;
   readonly field: string;

@@ -215,7 +215,7 @@ function readFlags(args: readonly string[]): {
   return { flags, ...(file === undefined ? {} : { file }) };
 }
 
-/** berth.yaml, then BERTH_* variables, then flags (decisions §9). */
+/** berth.yaml, then BERTH_* variables, then flags. */
 export function loadValues(args: readonly string[], environment: NodeJS.ProcessEnv): Values {
   const { flags, file } = readFlags(args);
   const configFile =

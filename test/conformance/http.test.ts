@@ -10,7 +10,7 @@ import { routeTable } from '../support/route-table.ts';
 import { type ControlPlane, startControlPlane, type TestTenant } from '../support/server-under-test.ts';
 import { inTier } from '../support/fault-tier.ts';
 
-/** Decisions §1 and §8 over HTTP: revisions, idempotency, dry runs, merging, pages, events, archives, audit. */
+/** Over HTTP: revisions, idempotency, dry runs, merging, pages, events, archives, audit. */
 
 const DEPLOYMENTS = '/api/v1/deployments';
 let pushed: PushedImageRegistry;

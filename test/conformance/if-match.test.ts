@@ -5,7 +5,7 @@ import { type PushedImageRegistry, startPushedImage } from '../support/pushed-im
 import { routeTable } from '../support/route-table.ts';
 import { type ControlPlane, startControlPlane, type TestTenant } from '../support/server-under-test.ts';
 
-/** Decisions §1: the ETag carries the record's revision, and If-Match guards every PUT and DELETE. */
+/** The ETag carries the record's revision, and If-Match guards every PUT and DELETE. */
 
 /** More than one commit of etcd takes with the node. */
 const MANY_NETWORKS = 31;

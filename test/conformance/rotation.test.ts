@@ -15,9 +15,9 @@ import {
 } from '../support/server-under-test.ts';
 import { inTier } from '../support/fault-tier.ts';
 
-const ROUNDS = inTier({ usual: 60, long: 200 });
+const ROUNDS = inTier({ usual: 30, long: 200 });
 
-/** Spec §3, decisions §4: phases in order, one winner of a race, no moment without a valid credential, nothing persists. */
+/** Phases in order, one winner of a race, no moment without a valid credential, nothing persists. */
 
 const DEPLOYMENTS = '/api/v1/deployments';
 const PHASES = ['stage', 'promote', 'retire'] as const;

@@ -83,7 +83,7 @@ describe('a deployment that none of twenty nodes takes', () => {
     expect(event?.message).not.toContain(': fits');
 
     const { body } = await shop.call('GET', '/api/v1/deployments/web');
-    // The status gives a summary only (spec §3); the deployment has no container and no instance.
+    // The status gives a summary only; the deployment has no container and no instance.
     expect(body.status).toMatchObject({ placed: 0, running: 0, instances: [] });
     expect(body.status.message).toContain('0 of 20 nodes fit');
     expect(body.status.message).not.toContain('n07');

@@ -7,7 +7,7 @@ import { type PushedImageRegistry, startPushedImage } from '../support/pushed-im
 import { createVolume, volumeOnce, VOLUMES } from '../support/volume-flow.ts';
 import { inTier } from '../support/fault-tier.ts';
 
-const ROUNDS = inTier({ usual: 60, long: 200 });
+const ROUNDS = inTier({ usual: 30, long: 200 });
 
 const PARALLEL = 8;
 

@@ -19,7 +19,7 @@ export class LawBroken extends Error {
   override readonly name = 'LawBroken';
 }
 
-/** Law of the record (spec 2.1): exactly six strings, a code of the catalogue with its status, a page that is served. */
+/** Law of the record: exactly six strings, a code of the catalogue with its status, a page that is served. */
 export function recordProblem(answer: Answer, baseUrl: string): string | undefined {
   const { body, status } = answer;
   if (!isDeepStrictEqual(Object.keys(body).sort(), RECORD_KEYS))
@@ -81,7 +81,7 @@ function merged(before: Json | undefined, sent: Json): Record<string, unknown> {
   return spec;
 }
 
-/** Law of alterations (spec §1): what is stored is what was sent plus what was announced, and nothing is announced falsely. */
+/** Law of alterations: what is stored is what was sent plus what was announced, and nothing is announced falsely. */
 export function alterationProblem(
   before: Json | undefined,
   sent: Json,

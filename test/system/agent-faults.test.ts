@@ -5,7 +5,7 @@ import { inTier } from '../support/fault-tier.ts';
 import { buildTestImage, startEngine, type TestEngine } from '../support/engine.ts';
 
 /** F-05. */
-const KILLS = inTier({ usual: 15, long: 140 });
+const KILLS = inTier({ usual: 8, long: 140 });
 /** Kills fall from before the first call to the engine until after the last one, and then once more. */
 const KILL_POINTS = 15;
 const KILL_TIMEOUT_MS = 120_000 + KILLS * 10_000;
@@ -52,7 +52,7 @@ describe('an agent survives', () => {
       );
       plane.observations.clear();
       plane.assign(wanted);
-      await pause((round % KILL_POINTS) * 27 + Math.floor(round / KILL_POINTS) * 3);
+      await pause(((2 * round) % KILL_POINTS) * 27 + Math.floor(round / KILL_POINTS) * 3);
       await agent.end('SIGKILL');
       agent.start();
       for (const id of ids) {

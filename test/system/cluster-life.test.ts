@@ -32,7 +32,7 @@ describe('a deployment', () => {
     await cluster.status(shop, 'web', 'runs twice', running(2));
     const two = await cluster.pids('web');
     expect(Object.keys(two)).toHaveLength(2);
-    // Spread over the nodes, each container has the deployment's own name (decisions §3).
+    // Spread over the nodes, each container has the deployment's own name.
     expect((await cluster.containers('web')).map(({ name }) => name)).toEqual(['web', 'web']);
 
     await cluster.update(shop, 'web', { replicas: 4 });

@@ -25,7 +25,7 @@ const nodesOf = async (name: string, tenant: Tenant): Promise<readonly string[]>
     .map(({ labels }) => labels['berth.io/node'] ?? '')
     .toSorted();
 
-describe('tenants (§3.6 B)', () => {
+describe('tenants', () => {
   it('never share a node, whatever the need, and may use one name', async () => {
     await cluster.deploy(shop, { name: 'web', replicas: 6 });
     await cluster.deploy(bank, { name: 'web', replicas: 2, environment: { WHOSE: 'bank' } });

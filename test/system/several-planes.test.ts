@@ -16,7 +16,7 @@ import { healthOf, type Planes, startPlanes } from '../support/planes.ts';
 import { type PushedImageRegistry, startPushedImage } from '../support/pushed-image.ts';
 import { agentKey } from '../support/scripted-agent.ts';
 
-/** Three control planes on one etcd (decisions §6): real processes, a real etcd, nodes that live by script. */
+/** Three control planes on one etcd: real processes, a real etcd, nodes that live by script. */
 
 /** 20 in the long tier; `BERTH_TEST_KILLS` sets another number. */
 const KILLS = Number(process.env['BERTH_TEST_KILLS'] ?? inTier({ usual: 3, long: 20 }));

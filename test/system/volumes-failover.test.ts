@@ -6,7 +6,7 @@ import { inTier } from '../support/fault-tier.ts';
 import { ensurePackages } from '../support/packages.ts';
 import { PROMOTED_MS, VolumeStage } from '../support/volume-stage.ts';
 
-const ROUNDS = Number(process.env['BERTH_VOLUME_ROUNDS'] ?? inTier({ usual: 2, long: 20 }));
+const ROUNDS = Number(process.env['BERTH_VOLUME_ROUNDS'] ?? inTier({ usual: 1, long: 20 }));
 // The programs refuse variables that they do not know.
 delete process.env['BERTH_VOLUME_ROUNDS'];
 

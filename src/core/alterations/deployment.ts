@@ -104,7 +104,7 @@ const secretsDefaults: Step = (draft) => {
   return { draft: alterations.length === 0 ? draft : { ...draft, secrets }, alterations };
 };
 
-/** Spec 2.2: 0 on a new spec; afterwards only the rotation operation raises it. A negative value is left for its rule. */
+/** 0 on a new spec; afterwards only the rotation operation raises it. A negative value is left for its rule. */
 const secretsVersion: Step = (draft, { storedSecretsVersion, body }) => {
   const sent = body['secretsVersion'];
   if (typeof sent === 'number' && sent < 0) return unchanged(draft);

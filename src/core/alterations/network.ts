@@ -3,7 +3,7 @@ import type { Alteration } from '../model/announcement.ts';
 import type { NetworkSettings } from '../model/network.ts';
 import { received } from '../rejections/redaction.ts';
 
-/** The settings of a draft that the rules accepted, with every default announced (decisions §1). */
+/** The settings of a draft that the rules accepted, with every default announced. */
 export function networkSettings(draft: NetworkDraft): {
   readonly settings: NetworkSettings;
   readonly alterations: readonly Alteration[];

@@ -14,7 +14,7 @@ export function draftOfBody(body: Readonly<Record<string, unknown>>): Deployment
   return draft;
 }
 
-/** PUT: each field that is sent replaces the stored one whole, `null` clears it, the rest stays (spec §1, decisions §3). */
+/** PUT: each field that is sent replaces the stored one whole, `null` clears it, the rest stays. */
 export function mergeDraft(stored: DeploymentSpec, body: Readonly<Record<string, unknown>>): DeploymentDraft {
   const draft: Record<string, unknown> = { ...stored };
   for (const field of FIELDS) {

@@ -95,7 +95,7 @@ describe('a deployment as it is shown', () => {
     expect(scaled).toMatchObject({ phase: 'Progressing', desired: 5, placed: 2, healthy: 2 });
   });
 
-  it('shows residency as the labels of spec 2.7', () => {
+  it('shows residency as its labels', () => {
     const residency = { country: 'DE', region: 'eu', blockedCountries: ['RU', 'BY'] };
     expect(storedLabels({ ...SPEC, placement: { residency } })).toEqual({
       'berth.io/data-residency-country': 'DE',

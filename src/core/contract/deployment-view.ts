@@ -11,7 +11,7 @@ import { RESIDENCY_LABELS } from '../model/labels.ts';
 import { pinOf } from '../model/spec-snapshot.ts';
 import { isRotating, nextRotationPhase } from '../model/rotation-phase.ts';
 
-/** Spec 2.7: what the typed residency block is stored as. Derived, so that it can never disagree with the block. */
+/** What the typed residency block is stored as. Derived, so that it can never disagree with the block. */
 export function storedLabels(spec: DeploymentSpec): Record<string, string> {
   const residency = spec.placement?.residency;
   const labels: Record<string, string> = {};

@@ -1,6 +1,6 @@
 import { type Draft, shape } from './shape.ts';
 
-/** What a create takes: the agent's wire format, and the node it goes to (spec 2.8, 4). */
+/** What a create takes: the agent's wire format, and the node it goes to. */
 export const networkBody = shape({
   type: 'object',
   fields: {

@@ -2,7 +2,7 @@ import type { MintPolicy } from '../model/credential.ts';
 
 /**
  * Secret fields as a client sent them: the body decoder has checked JSON types, nothing else. `values` and `generate` exist
- * on drafts only; a stored `SecretReference` has no place for them (spec 2.4).
+ * on drafts only; a stored `SecretReference` has no place for them.
  */
 export interface GenerateDraft extends Omit<MintPolicy, 'alternate'> {
   readonly keys?: readonly string[];

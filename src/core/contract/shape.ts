@@ -124,7 +124,7 @@ function wrongType(path: string, value: unknown, expected: string, sensitive: bo
   const article = /^[aeio]/.test(expected) ? 'an' : 'a';
   return reject('field_type_invalid', {
     field: path === '' ? 'body' : path,
-    // A body that is no object at all may be a credential sent by mistake (decisions §1).
+    // A body that is no object at all may be a credential sent by mistake.
     received: sensitive || path === '' ? redacted(value) : received(value),
     expected,
     why: `${path === '' ? 'The body' : path} must be ${article} ${expected}.`,

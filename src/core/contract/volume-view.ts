@@ -29,7 +29,7 @@ function messageOf(record: VolumeRecord, primary: SeenVolume | undefined): { mes
   return message === undefined ? {} : { message };
 }
 
-/** Decisions §7, "Record". What nobody has measured yet is null. */
+/** What nobody has measured yet is null. */
 export function volumeView(
   record: VolumeRecord,
   claims: VolumeClaims | undefined,

@@ -1,4 +1,4 @@
-/** A change the server made that the client did not send (spec §1). All strings, as on the wire. */
+/** A change the server made that the client did not send. All strings, as on the wire. */
 export interface Alteration {
   readonly field: string;
   readonly from: string;

@@ -18,7 +18,7 @@ export interface BackupCanary {
   readonly imageDigest?: string;
 }
 
-/** Spec 2.8. Secrets are references by the type of the spec; of volumes only the mounts are kept, never bytes. */
+/** Secrets are references by the type of the spec; of volumes only the mounts are kept, never bytes. */
 export interface BackupContent {
   readonly spec: DeploymentSpec;
   /** What the image was, so that a restore runs the same bytes; absent: the registry could not be asked. */

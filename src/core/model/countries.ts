@@ -10,7 +10,7 @@ UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW`;
 
 export const COUNTRIES: ReadonlySet<string> = new Set(CODES.trim().split(/\s+/));
 
-/** Upper case only: writes fold the case before they ask (decisions §3). */
+/** Upper case only: writes fold the case before they ask. */
 export function isCountry(code: string): boolean {
   return COUNTRIES.has(code);
 }

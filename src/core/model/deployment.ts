@@ -152,7 +152,7 @@ export interface CanaryStatus {
   readonly message: string;
 }
 
-/** Written by controllers only; counts are of the current spec hash only (decisions §3). */
+/** Written by controllers only; counts are of the current spec hash only. */
 export interface DeploymentStatus {
   /** The spec that it speaks of: right after an update that is still the old one. */
   readonly specHash?: string;

@@ -10,7 +10,7 @@ export interface ImageReference {
   readonly digest?: string;
 }
 
-/** Why a text is no pinned reference (spec 7.1, image_required). */
+/** Why a text is no pinned reference. */
 export type ImageReferenceProblem = 'unparsable' | 'unpinned' | 'latest';
 
 export type ParsedImageReference =

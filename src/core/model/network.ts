@@ -1,6 +1,6 @@
 import type { NodeName, TenantId } from './ids.ts';
 
-/** Spec 2.8: exactly what goes to the node agent. */
+/** Exactly what goes to the node agent. */
 export interface NetworkSettings {
   readonly name: string;
   readonly driver: 'bridge';

@@ -17,7 +17,7 @@ export interface OrdersMark {
 export interface NodeRecord {
   readonly name: NodeName;
   readonly tenantId: TenantId;
-  /** Tenants with a claim, the owner first; a second one exists only during a hand-over (spec 2.8). */
+  /** Tenants with a claim, the owner first; a second one exists only during a hand-over. */
   readonly claims: readonly TenantId[];
   readonly schedulable: boolean;
   readonly draining?: boolean;

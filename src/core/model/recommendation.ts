@@ -13,7 +13,7 @@ export interface RecommendationParameters {
   readonly target_size_bytes?: number;
 }
 
-/** Computed from live state on every read, never stored (spec 2.6). */
+/** Computed from live state on every read, never stored. */
 export interface Recommendation {
   readonly id: string;
   readonly applicable: boolean;

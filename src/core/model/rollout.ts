@@ -19,9 +19,9 @@ export interface RolloutRecord {
   readonly from?: RolloutOrigin;
   /** This spec was put back by a rollback: it is not rolled back once more. */
   readonly isRollback?: boolean;
-  /** An instance of this spec has been placed at least once (spec §6). */
+  /** An instance of this spec has been placed at least once. */
   readonly placed: boolean;
-  /** Digest of the reasons in the last `deployment.unschedulable`, so that it is published when they change (decisions §6). */
+  /** Digest of the reasons in the last `deployment.unschedulable`, so that it is published when they change. */
   readonly unschedulable?: string;
   /** What the last `deployment.misplaced` told, so that it is published when that changes. */
   readonly misplaced?: string;

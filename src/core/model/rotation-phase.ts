@@ -1,6 +1,6 @@
 import type { RotatedVersions, RotationPhase, RotationState, SecretReference } from './deployment.ts';
 
-/** The order of decisions §4; after the last comes the first again. `abort` goes back from the first two. */
+/** In order; after the last comes the first again. `abort` goes back from the first two. */
 export const ROTATION_ORDER = ['stage', 'promote', 'retire'] as const;
 export const ROTATION_PHASES: readonly RotationPhase[] = [...ROTATION_ORDER, 'abort'];
 

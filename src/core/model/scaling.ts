@@ -1,4 +1,4 @@
-/** Decisions §8: how many instances a deployment may have, and the load that they are to have. */
+/** How many instances a deployment may have, and the load that they are to have. */
 export interface ScalingPolicy {
   readonly minReplicas: number;
   readonly maxReplicas: number;

@@ -1,4 +1,4 @@
-/** Whether a credential may ever be minted again (spec 2.4). */
+/** Whether a credential may ever be minted again. */
 export type SecretAnchor =
   | { readonly kind: 'process' }
   | { readonly kind: 'external' }

@@ -16,7 +16,7 @@ export const SECRET_CHARSETS = Object.keys(SECRET_ALPHABETS) as readonly SecretC
 export const DEFAULT_ENCODING: SecretEncoding = 'base64url';
 export const DEFAULT_CHARSET: SecretCharset = 'alphanumeric';
 
-/** Limits of decisions §4; each is a key of the configuration. */
+/** Each is a key of the configuration. */
 export interface SecretPolicy {
   /** Namespaces the secrets policy grants to workloads. */
   readonly namespaces: readonly string[];

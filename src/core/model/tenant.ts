@@ -12,7 +12,7 @@ export interface Tenant {
 
 /**
  * What a tenant may place, store and follow. Unset = no limit for containers, cpu and memory, and the platform's default for the rest.
- * A quota that is reached stops what would add and shrinks nothing (spec §3, rule 4).
+ * A quota that is reached stops what would add and shrinks nothing.
  */
 export interface Quota {
   readonly containers?: number;

@@ -23,9 +23,9 @@ export interface OperationBody {
 export type TenantSource =
   /** The credential's tenant, or the one a platform administrator names in X-Tenant-ID. */
   | 'credential'
-  /** X-Tenant-ID must be sent (spec §5, recommendation reads). */
+  /** X-Tenant-ID must be sent. */
   | 'header'
-  /** X-Tenant-ID must be sent and be a UUID (spec §5, claim release). */
+  /** X-Tenant-ID must be sent and be a UUID. */
   | 'header-uuid'
   /** `{tenant}` in the path is one more assertion. */
   | 'path'

@@ -102,7 +102,7 @@ function stopLeaving(
   if (groups.leave.length === 0) return [];
   const fits = (state: InstanceState) => placer.fitsInsteadOf(state.record);
   if (isSingleWriter(spec)) {
-    // Stop-first (decisions §3), but not before it is known that the successor has a place and may start.
+    // Stop-first, but not before it is known that the successor has a place and may start.
     const successor = groups.keep.length >= budget.desired || (open && groups.leave.some(fits));
     return successor ? groups.leave : [];
   }

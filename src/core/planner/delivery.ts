@@ -25,14 +25,14 @@ export type Delivery =
   | { readonly ok: true; readonly env: ReadonlyMap<string, SecretValue> }
   | DeliveryFailure;
 
-/** Suffixes during the overlap (decisions §4). */
+/** Suffixes during the overlap. */
 const SUFFIXES = { current: '', next: '_NEXT', previous: '_PREVIOUS' } as const;
 type Role = keyof typeof SUFFIXES;
 const ROLES = ['current', 'next', 'previous'] as const;
 
 /**
  * The variables made from secrets, by name: `NAME_key` for every key of each entry's document, and the composed templates.
- * `environment` is not part of the answer, but nothing may hide one of its constants. All or nothing (spec §3: fails closed).
+ * `environment` is not part of the answer, but nothing may hide one of its constants. All or nothing (fails closed).
  */
 export function planDelivery(spec: DeliveringSpec, documents: ReadonlyMap<string, EntryDocuments>): Delivery {
   const env = new Map<string, SecretValue>();

@@ -16,7 +16,7 @@ export interface ClosedGate {
 }
 
 /**
- * The gates that keep new instances from being created (spec 2.2); instances that exist are never touched by them. `healthy` is
+ * The gates that keep new instances from being created; instances that exist are never touched by them. `healthy` is
  * open while at least one instance of the dependency's current spec is healthy: that is enough to be answered, and a dependency
  * that is being scaled or loses one of several instances does not hold others up.
  */
@@ -36,7 +36,7 @@ function whyClosed(gate: DependencyGate, facts: DependencyFacts | undefined): st
   if (gate === 'started') {
     return facts.running > 0 ? undefined : `not started${since(facts)}: 0 of ${facts.desired} running`;
   }
-  // A gate without a check would be opened by anything that runs (spec 2.3), so it stays closed.
+  // A gate without a check would be opened by anything that runs, so it stays closed.
   if (!facts.hasHealthCheck) return 'it has no health check, so nothing can say that it is healthy';
   if (facts.healthy > 0) return undefined;
   return facts.running > 0

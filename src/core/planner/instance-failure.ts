@@ -62,7 +62,7 @@ function words(reason: string, observation: InstanceObservation): string {
       return `has no container, its image cannot be pulled${why}`;
     case 'secret_unresolved':
       return `has no container, its secrets cannot be resolved${why}`;
-    // Told apart from an unhealthy workload: here it is the check that is broken (decisions §3).
+    // Told apart from an unhealthy workload: here it is the check that is broken.
     case 'healthcheck_command_not_found':
       return `cannot be checked${why || ': the command of its health check does not exist in the image'}`;
     case 'unhealthy':

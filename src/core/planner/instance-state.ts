@@ -4,7 +4,7 @@ import type { InstanceObservation, InstanceRecord } from '../model/instance.ts';
 import { type InstanceFailure, instanceFailure, isSound } from './instance-failure.ts';
 import type { InstanceMemory } from './memory.ts';
 
-/** Without a health check an instance is trusted with the place of another one after running for so long (decisions §3). */
+/** Without a health check an instance is trusted with the place of another one after running for so long. */
 export const SETTLE_MS = 10_000;
 
 /** `silent`: does not answer, too early to replace; `lost`: replace; `gone`: the node is no longer enrolled. */

@@ -1,7 +1,7 @@
 import type { NodeName } from '../model/ids.ts';
 import type { NodeStatus } from '../model/node.ts';
 
-/** Decisions §5. All of them are spans on the server's monotonic clock; no wall clock takes part (faults R11, F-20). */
+/** Spans on the server's monotonic clock; no wall clock takes part. */
 export interface LivenessTimings {
   readonly failAfterMs: number;
   readonly replaceAfterMs: number;
@@ -62,7 +62,7 @@ export interface JudgedNode {
   /** As stored; absent: the node never reported. */
   readonly status?: NodeStatus;
   readonly lost: boolean;
-  /** A control plane runs there and says so itself: never counted as impaired (spec §3, rule 2). */
+  /** A control plane runs there and says so itself: never counted as impaired. */
   readonly controlPlane: boolean;
 }
 

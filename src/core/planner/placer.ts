@@ -5,12 +5,12 @@ export interface PlacementRefusal {
   readonly ok: false;
   /** One line for the status. */
   readonly summary: string;
-  /** Every node with its reasons, for the event (spec §6). */
+  /** Every node with its reasons, for the event. */
   readonly message: string;
   readonly details: Readonly<Record<string, unknown>>;
   /** Equal digests: nothing that is worth another event has changed. */
   readonly digest: string;
-  /** Nothing but residency keeps every node from taking it: the deployment waits (decisions §3). */
+  /** Nothing but residency keeps every node from taking it: the deployment waits. */
   readonly residency: boolean;
   /** The tenant's quota is among the reasons: an older instance that stops may make room. */
   readonly quota?: boolean;

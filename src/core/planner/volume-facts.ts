@@ -52,7 +52,7 @@ export interface VolumeFacts {
   readonly mounted: boolean;
   /** When the primary has certainly stopped writing, if no further lease is given to it. */
   readonly fencedAtMs: number;
-  /** So many nodes fail at once that the fault is rather ours (decisions §5). */
+  /** So many nodes fail at once that the fault is rather ours. */
   readonly braked: () => boolean;
   /** For a new epoch. */
   readonly leaseMs: number;

@@ -11,7 +11,7 @@ import { secretCodes } from './secrets.ts';
 import { volumeCodes } from './volumes.ts';
 import { workloadCodes } from './workloads.ts';
 
-/** Every code the product can answer with; the areas of spec §7 first, then the extensions. */
+/** Every code the product can answer with; area by area. */
 const CODES = {
   ...deploymentCodes,
   ...healthCheckCodes,

@@ -1,6 +1,6 @@
 import { entries } from './entry.ts';
 
-/** Deployment, name, image, replicas, environment: spec §7.1. */
+/** Deployment, name, image, replicas, environment. */
 export const deploymentCodes = entries({
   name_required: {
     status: 422,

@@ -1,9 +1,9 @@
 /** One code of the catalogue, as data. The documentation page, the OpenAPI document and the HTTP status come from it. */
 export interface CatalogueEntry {
-  /** HTTP status of decisions §1. A code whose status depends on the cause lists the other one in `alsoStatus`. */
+  /** HTTP status. A code whose status depends on the cause lists the other one in `alsoStatus`. */
   readonly status: number;
   readonly alsoStatus?: number;
-  /** Where the rejection points, as in spec §7: `name`, `secrets[<i>].name`, `computed` … */
+  /** Where the rejection points: `name`, `secrets[<i>].name`, `computed` … */
   readonly field: string;
   /** One sentence: what is wrong. */
   readonly title: string;

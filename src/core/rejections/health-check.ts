@@ -1,6 +1,6 @@
 import { entries } from './entry.ts';
 
-/** Health check: spec §7.2. */
+/** Health check. */
 export const healthCheckCodes = entries({
   healthcheck_command_missing: {
     status: 422,

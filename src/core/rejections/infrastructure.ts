@@ -1,6 +1,6 @@
 import { entries } from './entry.ts';
 
-/** Nodes, agents, networks and volume records: extensions of decisions §1. */
+/** Nodes, agents, networks and volume records. */
 export const infrastructureCodes = entries({
   node_not_found: {
     status: 404,

@@ -1,6 +1,6 @@
 import { entries } from './entry.ts';
 
-/** Placement, nodes, networks, jobs: spec §7.4. */
+/** Placement, nodes, networks, jobs. */
 export const placementCodes = entries({
   node_candidates_unresolvable: {
     status: 422,

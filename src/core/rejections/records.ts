@@ -1,6 +1,6 @@
 import { entries } from './entry.ts';
 
-/** Secrets, backups, archives, tenants, quotas and tokens: extensions of decisions §1. */
+/** Secrets, backups, archives, tenants, quotas and tokens. */
 export const recordCodes = entries({
   secret_name_duplicate: {
     status: 422,

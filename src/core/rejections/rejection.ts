@@ -1,6 +1,6 @@
 import type { RejectionCode } from './catalogue.ts';
 
-/** The record of spec 2.1, minus `doc`, which the edge adds because only it knows the base URL. */
+/** The rejection record, minus `doc`, which the edge adds because only it knows the base URL. */
 export interface Rejection {
   readonly rejected: true;
   readonly code: RejectionCode;

@@ -1,6 +1,6 @@
 import { entries } from './entry.ts';
 
-/** Refusals of the request itself, before or beside any record: extensions of decisions §1. */
+/** Refusals of the request itself, before or beside any record. */
 export const requestCodes = entries({
   body_malformed: {
     status: 400,

@@ -1,6 +1,6 @@
 import { entries } from './entry.ts';
 
-/** Placement blocks and residency (spec §2.7): extensions of decisions §1. */
+/** Placement blocks and residency. */
 export const residencyCodes = entries({
   placement_invalid: {
     status: 422,

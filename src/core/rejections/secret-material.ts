@@ -1,6 +1,6 @@
 import { entries } from './entry.ts';
 
-/** Secret material: values, generate blocks, composed templates and rotation phases of spec §7.3. */
+/** Secret material: values, generate blocks, composed templates and rotation phases. */
 export const secretMaterialCodes = entries({
   secret_write_empty: {
     status: 422,

@@ -1,6 +1,6 @@
 import { entries } from './entry.ts';
 
-/** Secret references: anchors, paths, names, delivery and the persist guards of spec §7.3. */
+/** Secret references: anchors, paths, names, delivery and the persist guards. */
 export const secretCodes = entries({
   anchored_secret_dropped: {
     status: 409,

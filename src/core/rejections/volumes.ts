@@ -1,6 +1,6 @@
 import { entries } from './entry.ts';
 
-/** Volumes, snapshots, recommendations: spec §7.5. */
+/** Volumes, snapshots, recommendations. */
 export const volumeCodes = entries({
   volume_access_mode_conflict: {
     status: 409,

@@ -1,6 +1,6 @@
 import { entries } from './entry.ts';
 
-/** What deployments and jobs declare beyond the codes of spec §7: extensions of decisions §1. */
+/** What deployments and jobs declare beyond what they share. */
 export const workloadCodes = entries({
   image_unsigned: {
     status: 422,

@@ -12,7 +12,7 @@ function refuse(draft: DeploymentDraft) {
   return firstRejection(deploymentRules, { draft, limits });
 }
 
-/** One violation per step of the documented order (decisions §1); `command` stands with what the container runs. */
+/** One violation per step of the documented order; `command` stands with what the container runs. */
 const VIOLATIONS: readonly (readonly [string, DeploymentDraft])[] = [
   ['deployment_name_invalid', { name: 'Web' }],
   ['image_required', { image: 'nginx' }],

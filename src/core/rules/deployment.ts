@@ -35,7 +35,7 @@ export const workloadSecretRules: readonly Rule<DeploymentInput>[] = secretRules
 );
 
 /**
- * Every rule of a deployment that needs no stored state, in the documented order (decisions §1): the first rejection
+ * Every rule of a deployment that needs no stored state, in the documented order: the first rejection
  * wins. Shape and kind are checked before, by the decoder.
  */
 export const deploymentRules: readonly Rule<DeploymentInput>[] = [

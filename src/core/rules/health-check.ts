@@ -34,7 +34,7 @@ export function healthCheckTypeRule(type: unknown): Rejection | undefined {
 function durationRule(field: string, text: string | undefined): Rejection | undefined {
   if (text === undefined) return undefined;
   const ms = parseDuration(text);
-  // A timeout of 0 is a duration below the floor, which has a code of its own (spec 7.2).
+  // A timeout of 0 is a duration below the floor, which has a code of its own.
   if (ms !== undefined && ms <= MAX_DURATION_MS && (ms > 0 || field !== 'interval')) return undefined;
   return reject('healthcheck_duration_invalid', {
     field: `healthCheck.${field}`,

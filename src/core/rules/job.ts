@@ -99,7 +99,7 @@ export interface JobFacts extends DeploymentFacts {
   readonly reachable: () => readonly string[];
 }
 
-/** Spec 7.4: a job runs on the node that it names or not at all. */
+/** A job runs on the node that it names or not at all. */
 function nodeRule({ nodeId }: DeploymentSpec, facts: JobFacts): Rejection | undefined {
   if (nodeId === undefined) return undefined;
   if (facts.nodes().length > 0 && facts.closedToTenant(nodeId)) return notACandidate(nodeId, facts);

@@ -11,7 +11,7 @@ export function isDnsLabel(text: string): boolean {
   return text.length <= MAX_NAME_LENGTH && NAME.test(text);
 }
 
-/** Spec 2.2: characters before length, then the names reserved for the store the control plane connects to. */
+/** Characters before length, then the names reserved for the store the control plane connects to. */
 export function nameRule(
   name: string | null | undefined,
   reservedNames: readonly string[],

@@ -13,7 +13,7 @@ const MAX_NAMED_OPTION = 64;
 const MAX_LISTED_NODES = 20;
 const OPTIONS = Object.keys(networkBody.fields);
 
-/** Spec 2.8: an option that the agent's wire format lacks would be lost on the way. */
+/** An option that the agent's wire format lacks would be lost on the way. */
 function optionRule(body: unknown): Rejection | undefined {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return undefined;
   const option = Object.keys(body).find((key) => !OPTIONS.includes(key));
@@ -72,7 +72,7 @@ export interface NetworkCandidate {
 }
 
 /**
- * The node that a network is made on (spec 7.4). A named one may be away: the network is made when it returns. When none is
+ * The node that a network is made on. A named one may be away: the network is made when it returns. When none is
  * named the only available one is meant; if nothing is available, the only one there is.
  */
 export function networkNode(

@@ -26,7 +26,7 @@ function invalid(field: string, value: unknown, expected: string, why: string): 
   return reject('node_invalid', { field, received: received(value), expected, why });
 }
 
-/** One label of a node; the two residency labels are the only ones of the platform's domain that a node may carry (spec 2.7). */
+/** One label of a node; the two residency labels are the only ones of the platform's domain that a node may carry. */
 export function nodeLabelRule(
   key: string,
   value: string,

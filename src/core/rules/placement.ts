@@ -11,7 +11,7 @@ const LABEL_KEY = /^[A-Za-z0-9](?:[A-Za-z0-9_./-]{0,251}[A-Za-z0-9])?$/;
 const MAX_LABEL_VALUE = 4096;
 const RESERVED_PREFIXES = [LABEL_DOMAIN, 'traefik.'];
 
-/** Spec 2.7: hand-written residency labels are refused, and the refusal prints the typed block filled in. */
+/** Hand-written residency labels are refused, and the refusal prints the typed block filled in. */
 function handwrittenRule({ draft }: DeploymentInput): Rejection | undefined {
   const labels = draft.labels ?? {};
   const written = Object.values(RESIDENCY_LABELS).filter((label) => Object.hasOwn(labels, label));

@@ -2,7 +2,7 @@ import { received } from '../rejections/redaction.ts';
 import { reject } from '../rejections/reject.ts';
 import type { DeploymentInput } from './rule.ts';
 
-/** Spec 7.1: a negative integer has its own code; everything else that is not in range shares one. */
+/** A negative integer has its own code; everything else that is not in range shares one. */
 export function replicasRule({ draft, limits }: DeploymentInput) {
   const { replicas } = draft;
   const maximum = limits.maxReplicasPerDeployment;

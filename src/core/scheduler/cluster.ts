@@ -83,7 +83,7 @@ export class Cluster implements ClusterFacts, IndexedCluster {
   /** Adds a node, or replaces what is known of it. */
   setNode(node: ClusterNode): void {
     const { name, tenantId } = node.record;
-    // Spec §3, rule 1. A caller that gets this wrong has a fault that must not become a placement.
+    // A caller that gets this wrong has a fault that must not become a placement.
     if (tenantId !== this.tenantId) throw new Error(`node ${name} belongs to another tenant`);
     this.describe(this.ledger(name), node);
   }

@@ -30,11 +30,11 @@ export interface PlacementExplanation {
   readonly chosen?: { readonly node: NodeName; readonly why: string };
   /** `nodeId` alone keeps it from a node, and no node fits. */
   readonly pin?: HoldingPin;
-  /** One line for the status (spec §3). */
+  /** One line for the status. */
   readonly summary: string;
-  /** Every node with its reasons, for the event (spec §6). */
+  /** Every node with its reasons, for the event. */
   readonly message: string;
-  /** Equal texts: nothing that is worth another event has changed (decisions §6). */
+  /** Equal texts: nothing that is worth another event has changed. */
   readonly reasonsDigestInput: string;
 }
 

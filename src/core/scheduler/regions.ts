@@ -3,7 +3,7 @@ import type { Region } from '../model/region.ts';
 const EU = codes('AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK');
 const APAC = codes('AU BD BN CN FJ HK ID IN JP KH KR LA LK MM MN MO MY NP NZ PG PH PK SG TH TL TW VN');
 
-/** What a control plane declares when its configuration names no regions (decisions §6). */
+/** What a control plane declares when its configuration names no regions. */
 export const DEFAULT_REGIONS: readonly Region[] = [
   { name: 'eu', countries: EU },
   { name: 'eea', countries: [...EU, 'IS', 'LI', 'NO'] },

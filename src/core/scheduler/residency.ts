@@ -53,7 +53,7 @@ export function avoidsBlockedCountries(
   return !blocked.includes(country);
 }
 
-/** Also binds replica nodes of volumes and promotion targets (decisions §7). */
+/** Also binds replica nodes of volumes and promotion targets. */
 export function satisfiesResidency(
   labels: Labels,
   residency: Residency | undefined,
@@ -75,7 +75,7 @@ export interface AdvertisingNode {
 
 const FIELD = 'placement.residency';
 
-/** What the answer to a write must say when residency cannot be honoured; the write is stored either way (spec 2.7). */
+/** What the answer to a write must say when residency cannot be honoured; the write is stored either way. */
 export function residencyWarning(
   spec: { readonly placement?: Placement },
   nodes: readonly AdvertisingNode[],

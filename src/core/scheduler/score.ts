@@ -31,7 +31,7 @@ export function utilisation(score: Pick<Score, 'cpuShare' | 'memoryShare'>): num
   return Math.max(score.cpuShare, score.memoryShare);
 }
 
-/** Spread, then best fit, then name (decisions §6). Negative: `a` is the better node. Total, as names are unique. */
+/** Spread, then best fit, then name. Negative: `a` is the better node. Total, as names are unique. */
 export function compareScores(a: Score, b: Score): number {
   if (a.sameDeployment !== b.sameDeployment) return a.sameDeployment - b.sameDeployment;
   const fit = utilisation(b) - utilisation(a);

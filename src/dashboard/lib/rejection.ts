@@ -1,4 +1,4 @@
-/** The record of a refusal as the wire carries it (specification 2.1). */
+/** The record of a refusal as the wire carries it. */
 export interface RejectionBody {
   readonly code: string;
   readonly field: string;

@@ -11,7 +11,7 @@ export interface RotationStep {
   readonly fresh: { readonly state: CredentialState; readonly variable?: string };
 }
 
-/** Which credentials must be accepted in each phase, and under which variable a container finds each (decisions §4). */
+/** Which credentials must be accepted in each phase, and under which variable a container finds each. */
 export const ROTATION_STEPS: readonly RotationStep[] = [
   {
     phase: null,

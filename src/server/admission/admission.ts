@@ -42,7 +42,7 @@ export interface Admission {
     /** Absent: `keep`. */
     readonly unstated?: UnstatedCountry;
   };
-  /** One line per alteration (spec §1: announced in the response body and in the log). */
+  /** One line per alteration: each is announced in the answer and in the log. */
   readonly logAlteration: (line: Readonly<Record<string, string>>) => void;
 }
 

@@ -14,7 +14,7 @@ import { findNetwork, type NetworkAdmission, networkView } from './network-store
 
 /**
  * The tenant's own nodes; a claim for a hand-over gives no right to place yet, and machines of control planes take nothing new
- * except the platform's (spec §3, rule 2).
+ * except the platform's.
  */
 function candidates({ clusters }: Admission, { tenant, tenantSlug }: Caller): readonly NetworkCandidate[] {
   return tenant
@@ -85,7 +85,7 @@ export async function createNetwork(
   }
 }
 
-/** Spec 7.4: which nodes are candidates is confirmed by the commit, which is guarded by the node's record. */
+/** Which nodes are candidates is confirmed by the commit, which is guarded by the node's record. */
 function unresolvable({ nodeId }: NetworkDraft): Rejection {
   return {
     ...reject('network_node_candidates_unresolvable', {

@@ -18,7 +18,7 @@ import { type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { reservedRejection } from './volume-replicas.ts';
 import { storedVolumeView, type VolumeAdmission } from './volume-stored.ts';
 
-/** The same answers as for a deployment that names a node (spec 7.4). */
+/** The same answers as for a deployment that names a node. */
 function nodeRejection(tenant: TenantStore, nodeId: string | undefined): Rejection | undefined {
   if (nodeId === undefined || tenant.get('nodes', idOf('nodes', nodeId)) !== undefined) return undefined;
   if (tenant.collection('nodes').size === 0) {

@@ -73,7 +73,7 @@ interface Enrolment {
   readonly join?: Stored<TokenRecord>;
 }
 
-/** Another tenant's name, another machine's name: refused, each with its own way out (spec 7.4, lessons 22). */
+/** Another tenant's name, another machine's name: refused, each with its own way out. */
 function nameRejection(
   { admission }: NodeAdmission,
   caller: Caller,

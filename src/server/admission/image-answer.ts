@@ -27,7 +27,7 @@ export interface ImageAnswer extends Pinned {
 }
 
 /**
- * Which bytes the image stands for, from the registry. The three other outcomes are those of spec 7.1: confirmed missing, credential
+ * Which bytes the image stands for, from the registry. The three other outcomes are: confirmed missing, credential
  * store away, merely unreachable.
  */
 export async function imageAnswer(

@@ -16,7 +16,7 @@ import { nodeInUse, removeNode } from './nodes.ts';
 const MAX_CLAIMS = 2;
 const ANNOUNCED = { alterations: [], warnings: [], removed: [] } as const;
 
-/** Wherever its record is: a second claimant does not own the record, and still may release its claim (spec 2.8). */
+/** Wherever its record is: a second claimant does not own the record, and still may release its claim. */
 function findNode({ admission }: NodeAdmission, name: string): Stored<NodeRecord> | undefined {
   const owner = admission.store.getGlobal('node-names', idOf('node-names', name))?.record.tenantId;
   return owner === undefined ? undefined : admission.store.forTenant(owner).get('nodes', idOf('nodes', name));
@@ -107,7 +107,7 @@ function moveNode(
 }
 
 /**
- * A claim is released per tenant (spec 2.8, §5). The second claimant's goes without effect on the node; the owner's moves
+ * A claim is released per tenant. The second claimant's goes without effect on the node; the owner's moves
  * the node to the second claimant, or ends it when there is none.
  */
 export async function releaseClaim(

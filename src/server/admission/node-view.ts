@@ -17,7 +17,7 @@ const asNode = exactly<Node>();
 
 /** What the records alone do not say of a node. */
 export interface NodeFacts {
-  /** Whether a control plane runs on the machine of this name (spec §3, rule 2). */
+  /** Whether a control plane runs on the machine of this name. */
   runsControlPlane(node: NodeRecord['name']): boolean;
   placedOn(tenantId: TenantId, node: string): readonly Stored<InstanceRecord>[];
   /** When the agent was last heard in its live session; undefined without one. */
@@ -54,7 +54,7 @@ function requested(
   return { cpu: cpuMicros / 1_000_000, memoryBytes };
 }
 
-/** Decisions §5, "Record". Never the key material: neither the public key nor the token's id. */
+/** Never the key material: neither the public key nor the token's id. */
 export function nodeView(tenant: TenantStore, facts: NodeFacts, record: NodeRecord): Node {
   const { name, tenantId, claims, schedulable, labels, capacity, engine, platform, agentVersion } = record;
   const liveness = tenant.get('node-liveness', idOf('node-liveness', name))?.record;

@@ -29,7 +29,7 @@ export interface Readmission {
 
 /**
  * An old spec goes through the same rules as a new one: limits, regions, volumes, nodes and the registry may have changed
- * since it was accepted. The rotation counter stays that of the deployment (spec 2.2), and that is announced.
+ * since it was accepted. The rotation counter stays that of the deployment, and that is announced.
  */
 export async function readmitSpec(
   admission: Admission,

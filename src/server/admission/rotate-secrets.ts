@@ -180,7 +180,7 @@ function severalRejection(
   });
 }
 
-/** One phase of a rotation; under parallel calls the guard on the record lets exactly one be accepted (decisions §4). */
+/** One phase of a rotation; under parallel calls the guard on the record lets exactly one be accepted. */
 export async function rotateSecrets(
   admission: Admission,
   caller: Caller,

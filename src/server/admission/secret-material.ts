@@ -152,7 +152,7 @@ interface Merged {
   readonly kept: readonly string[];
 }
 
-/** `process` may be minted again; `external` and `volume(…)` keep every key that exists (decisions §4). */
+/** `process` may be minted again; `external` and `volume(…)` keep every key that exists. */
 function mergeMaterial(sent: SecretValues, replaceable: boolean, existing: SecretValues): Merged {
   const values = new Map(existing);
   const written: string[] = [];

@@ -20,7 +20,7 @@ export interface HealthParts {
   readonly controllers: () => Readonly<Record<string, unknown>>;
 }
 
-/** From a real store read each time (decisions §8); degraded when a write would fail. */
+/** From a real store read each time; degraded when a write would fail. */
 export function createHealth(parts: HealthParts): () => Promise<HealthReport> {
   return async () => {
     const [store, secrets] = await Promise.all([parts.store(), parts.secrets()]);

@@ -16,7 +16,7 @@ export function statusOf(rejection: Rejection): number {
   return rejection.status ?? CATALOGUE[rejection.code].status;
 }
 
-/** The body is the record of spec 2.1, exactly its six keys. */
+/** The body is the rejection record, exactly its six keys. */
 export function rejectionBody(rejection: Rejection, baseUrl: string): Record<string, string> {
   const { code, field, received: got, expected, why } = rejection;
   return { code, field, received: got, expected, why, doc: `${baseUrl}/docs/errors/${code}` };

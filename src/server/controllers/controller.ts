@@ -33,7 +33,7 @@ export interface ControllerDeps {
   readonly journal: Journal;
   readonly clusters: TenantClusters;
   readonly hashSpec: (spec: DeploymentSpec) => string;
-  /** Whether this process decides for the tenant (decisions §6: shards). */
+  /** Whether this process decides for the tenant (shards). */
   readonly owns: (tenantId: TenantId) => boolean;
   /** Id of this process among several on one store; absent: it is the only one. */
   readonly controlPlane?: string;

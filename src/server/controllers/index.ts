@@ -21,7 +21,7 @@ export { systemTimers } from './timers.ts';
 export interface ControllersOptions extends ControllerDeps {
   readonly controlPlaneNode?: NodeName;
   readonly parseSchedule: ParseSchedule;
-  /** Absent: the defaults of decisions §5 and §3. */
+  /** Absent: the defaults. */
   readonly spans?: ControllerSpans;
   readonly eventsKept?: EventsKept;
   /** Absent: the audit is kept whole. */

@@ -8,7 +8,7 @@ import type { KeyedRate } from './keyed-rate.ts';
 import type { AgentSession } from './session.ts';
 import { expectSession } from './session-guard.ts';
 
-/** The wire format of spec 2.8, nothing beside it. */
+/** The wire format of a network, nothing beside it. */
 export function assignedNetworks(tenant: TenantStore, node: string): readonly NetworkSettings[] {
   return tenant
     .list('networks')

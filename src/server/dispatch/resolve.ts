@@ -45,7 +45,7 @@ type Answer =
 
 /**
  * Material for a container that is about to be created, over the session that asked, in memory only. Fails closed: any gap
- * means no container (spec §3).
+ * means no container.
  */
 export class Resolver {
   readonly #options: ResolverOptions;

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import { CATALOGUE } from '../../core/rejections/catalogue.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 
-/** A refused upgrade is answered as HTTP, with the same six-field record as everywhere (spec 2.1). */
+/** A refused upgrade is answered as HTTP, with the same six-field record as everywhere. */
 export function refuseUpgrade(socket: Duplex, rejection: Rejection, baseUrl: string): void {
   const status = rejection.status ?? CATALOGUE[rejection.code].status;
   const { code, field, received, expected, why } = rejection;

@@ -25,7 +25,7 @@ export interface PublishedEvent {
 
 const VERSION_DIGITS = 9;
 
-/** Bounded history (decisions §8), of large specs in bytes too. */
+/** Bounded history, of large specs in bytes too. */
 const ARCHIVE_VERSIONS = 100;
 const ARCHIVE_BYTES = 4 * 1024 * 1024;
 export const FEWEST_VERSIONS = 16;

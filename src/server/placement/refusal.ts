@@ -21,7 +21,7 @@ interface ReasonGroup {
   readonly reasons: readonly Reason[];
 }
 
-/** Every node is named with its reasons (spec §6), and the event stays far below what a store takes in one record. */
+/** Every node is named with its reasons, and the event stays far below what a store takes in one record. */
 export function refusalOf(explanation: PlacementExplanation): PlacementRefusal {
   const { nodes, summary, reasonsDigestInput } = explanation;
   const isLarge = nodes.length > LISTED_NODES;

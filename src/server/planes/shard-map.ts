@@ -1,6 +1,6 @@
 import type { TenantId } from '../../core/model/ids.ts';
 
-/** Decisions §6: fixed for ever, since every process must agree on it. */
+/** Fixed for ever, since every process must agree on it. */
 export const SHARD_COUNT = 64;
 
 /** FNV-1a: the same in every process, and cheap enough to be asked with every change. */

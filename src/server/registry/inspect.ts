@@ -93,7 +93,7 @@ async function readByGet(
 }
 
 /**
- * Only a registry can say that a manifest is unknown (spec 7.1: "registry confirms"). A bare 404 may come from a
+ * Only a registry can say that a manifest is unknown and so confirm that the image is missing. A bare 404 may come from a
  * proxy whose registry is away, so it counts only if the same host otherwise answers as a registry.
  */
 async function isConfirmed(session: RegistrySession, answer: DialAnswer): Promise<boolean> {

@@ -45,8 +45,8 @@ interface Wanted {
 }
 
 /**
- * The variables a container of this spec gets from secrets, at the moment it is created. In memory only; all or nothing
- * (spec §3): a refusal, an absent document or key, or a partial document leaves no environment at all.
+ * The variables a container of this spec gets from secrets, at the moment it is created. In memory only; all or nothing:
+ * a refusal, an absent document or key, or a partial document leaves no environment at all.
  */
 export async function resolveEnvironment(
   store: SecretsStore,

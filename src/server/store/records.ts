@@ -68,7 +68,7 @@ export interface GlobalRecords {
   'node-names': { readonly tenantId: TenantId };
   /** A control plane that runs now; held by its lease, so it goes with the process. */
   'control-planes': ControlPlaneRecord;
-  /** Machines that control planes run on, for the control-plane node rule (spec §3, rule 2); outlives restarts. */
+  /** Machines that control planes run on, for the control-plane node rule; outlives restarts. */
   'control-plane-nodes': { readonly since: string };
   /** Who decides for the tenants of the shard; held by the lease of the owner. */
   shards: ShardRecord;
@@ -108,7 +108,7 @@ export interface TenantRecords {
   networks: NetworkRecord;
   /** Written by dispatch, gone with the network */
   'network-observations': NetworkObservation;
-  /** All references to one credential use one namespace (spec 2.4) */
+  /** All references to one credential use one namespace */
   'secret-labels': { readonly namespace: string };
   credentials: CredentialRecord;
   /** Written by dispatch before the material is sent, gone with the instance */

@@ -30,7 +30,7 @@ async function demanded(stage: Stage, repository: string, key?: SigningKey): Pro
   return reference;
 }
 
-/** Spec 7.1. */
+/** What a deployment declares. */
 export const deploymentCases: readonly Case[] = [
   ...refused('name_required', 'name', {
     absent: post({ name: undefined }),

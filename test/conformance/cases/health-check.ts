@@ -4,7 +4,7 @@ import { type Case, inside, post, put, refused } from './case.ts';
 const CHECK: Json = { type: 'exec', command: ['wget -qO- localhost:8080/ok'] };
 const check = (fields: Json) => post({ healthCheck: { ...CHECK, ...fields } });
 
-/** Spec 7.2, and the durations beside it. */
+/** Health checks, and the durations beside them. */
 export const healthCheckCases: readonly Case[] = [
   ...refused('healthcheck_command_missing', 'healthCheck.command', {
     absent: check({ command: undefined }),

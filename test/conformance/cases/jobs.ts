@@ -60,7 +60,7 @@ const onOwnNode =
     return job({ nodeId, ...fields })(stage);
   };
 
-/** Spec 7.4 and decisions §8: what only jobs have, and that shared rules hold for them too. */
+/** What only jobs have, and that shared rules hold for them too. */
 export const jobCases: readonly Case[] = [
   ...refused('job_invalid', 'kind', {
     'a deployment': job({ kind: 'Deployment' }),

@@ -50,7 +50,7 @@ const removal =
     return { method: 'DELETE', path: `${NETWORKS}/${name}` };
   };
 
-/** Spec 7.4, networks. What needs an agent is in test/flow/networks.test.ts too. */
+/** What needs an agent is in test/flow/networks.test.ts too. */
 export const networkCases: readonly Case[] = [
   ...refused('network_option_unsupported_on_agent', 'subnet', {
     subnet: create({ subnet: '10.20.0.0/24' }),

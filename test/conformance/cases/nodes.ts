@@ -49,7 +49,7 @@ async function joinToken(stage: Stage, body: Json = {}): Promise<string> {
 const missing = (method: string, suffix = '', options = {}) =>
   ask(method, `${NODES}/nobody${suffix}`, options);
 
-/** Spec 7.4: nodes, their enrolment and claims; instances as far as a control plane alone can tell. */
+/** Nodes, their enrolment and claims; instances as far as a control plane alone can tell. */
 export const nodeCases: readonly Case[] = [
   ...refused('node_name_invalid', 'nodeName', {
     absent: enrol({ nodeName: undefined }),

@@ -27,7 +27,7 @@ function binds(...paths: readonly string[]): Ask {
 const mount = (entry: unknown) => post({ volumes: [entry] });
 const VOLUME = 'vol_01jd';
 
-/** Spec 7.4 and 7.5 as far as deployments meet them, placement and labels. */
+/** Nodes and volumes as far as deployments meet them, placement and labels. */
 export const placementCases: readonly Case[] = [
   ...refused('node_candidates_unresolvable', 'nodeId', { 'no node at all': post({ nodeId: 'berlin-1' }) }),
   ...refused('node_not_a_placement_candidate', 'nodeId', {

@@ -103,7 +103,7 @@ const unused: Made = async (stage) => ({
 });
 const grow = (target: unknown, more: Json = {}) => ({ target_size_bytes: target, ...more });
 
-/** Spec 7.5: what is recommended, and what may be done about it. */
+/** What is recommended, and what may be done about it. */
 export const recommendationCases: readonly Case[] = [
   ...refused('dvm_recommendation_tenant_required', 'X-Tenant-ID', { absent: ask('GET', PATH) }),
   ...refused('dvm_recommendation_unknown_priority', 'priority', {

@@ -57,7 +57,7 @@ const of =
   (method: string, suffix: string): Ask =>
   async (stage) => ({ method, path: `${DEPLOYMENTS}/${await stored(stage)}/${suffix}` });
 
-/** Extensions of decisions §3 and §8: scaling policies and canaries. */
+/** Scaling policies and canaries. */
 export const scalingCases: readonly Case[] = [
   ...refused('scaling_policy_invalid', 'minReplicas', {
     '0': policy({ minReplicas: 0 }),

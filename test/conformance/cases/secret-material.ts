@@ -108,7 +108,7 @@ function behind(phase: InstanceObservation['phase'], secretsVersion: number | un
   };
 }
 
-/** Spec 7.3: material, templates, rotation. */
+/** Material, templates, rotation. */
 export const secretMaterialCases: readonly Case[] = [
   ...refused('secret_write_empty', 'values', {
     'an empty body': secretWrite({}),

@@ -50,7 +50,7 @@ function overwritten(body: Json) {
   };
 }
 
-/** Spec 7.3: references. */
+/** References. */
 export const secretCases: readonly Case[] = [
   ...refused('anchored_secret_dropped', 'secrets', {
     'an empty list': anchored(() => ({ secrets: [] })),

@@ -84,7 +84,7 @@ function snapshots(method: string, rest = '', missing = false): Ask {
   };
 }
 
-/** Spec 7.5 and its extensions: records, copies and snapshots. */
+/** Records, copies and snapshots. */
 export const volumeCases: readonly Case[] = [
   ...refused('volume_name_invalid', 'name', {
     absent: create({ name: undefined }),

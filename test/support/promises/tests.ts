@@ -7,7 +7,7 @@ import { describeRun, runSequence, shrink } from './run.ts';
  * PROMISE_FIRST where they begin.
  */
 const ONE = process.env['PROMISE_SEED'];
-const SEEDS = Number(process.env['PROMISE_SEEDS'] ?? inTier({ usual: 2000, long: 20_000 }));
+const SEEDS = Number(process.env['PROMISE_SEEDS'] ?? inTier({ usual: 1200, long: 20_000 }));
 const FIRST = Number(process.env['PROMISE_FIRST'] ?? 1);
 /** Of one block. */
 const TIMEOUT_MS = 900_000;

@@ -32,7 +32,7 @@ export function detectInText(key: string, text: string): CredentialFinding | und
   return firstFinding(TEXT_RULES, key, text);
 }
 
-/** Whether a pair of `environment` is a plaintext credential (spec §7.1 plaintext_credential_in_environment). */
+/** Whether a pair of `environment` is a plaintext credential. */
 export function detectCredential(key: string, value: string): CredentialFinding | undefined {
   return firstFinding(RULES, key, value);
 }

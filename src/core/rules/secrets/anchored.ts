@@ -8,7 +8,7 @@ import { received } from '../../rejections/redaction.ts';
 
 type AnchoredSpec = Pick<DeploymentSpec, 'secrets' | 'volumes'>;
 
-/** Spec 2.4, anchor rule 2. A volume that is not among the facts is refused by the volume rules. */
+/** A volume that is not among the facts is refused by the volume rules. */
 export function checkAnchorVolumeKept(
   draft: SecretBearingDraft,
   typeOf: ReadonlyMap<string, VolumeType>,
@@ -27,7 +27,7 @@ export function checkAnchorVolumeKept(
 }
 
 /**
- * Spec 2.4, anchor rule 3: while the volume stays mounted, the secret its content was made with stays too. Giving up the
+ * While the volume stays mounted, the secret its content was made with stays too. Giving up the
  * anchor alone counts as dropping it, since the update after that could drop the secret unhindered.
  */
 export function checkAnchoredKept(previous: AnchoredSpec, next: AnchoredSpec): Rejection | undefined {

@@ -21,7 +21,7 @@ interface Claim {
 }
 
 /**
- * Two sources of one variable (decisions §4): `A`+`B_C` and `A_B`+`C` both deliver `A_B_C`. Only what is known on write is
+ * Two sources of one variable: `A`+`B_C` and `A_B`+`C` both deliver `A_B_C`. Only what is known on write is
  * compared; the delivery compares again and fails closed.
  */
 export function checkCollisions(

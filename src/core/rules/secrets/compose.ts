@@ -7,7 +7,7 @@ import { memberField, redacted } from '../../rejections/redaction.ts';
 
 const MAX_NAMED = 20;
 
-/** Composed templates (spec 2.4): empty, malformed, no reference, undeclared resource. A template is never echoed. */
+/** Composed templates: empty, malformed, no reference, undeclared resource. A template is never echoed. */
 export function checkComposed(draft: SecretBearingDraft): Rejection | undefined {
   const labels = new Set(
     (draft.secrets ?? []).flatMap((entry) => splitSecretPath(entry.vault_path ?? '')?.label ?? []),

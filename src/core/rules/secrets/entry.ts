@@ -57,7 +57,7 @@ const split: EntryRule = (entry, index, { namespaceOfLabel }) =>
 
 const anchor: EntryRule = (entry, index) => checkAnchor(entry.anchor, `secrets[${index}].anchor`);
 
-/** Absent is no refusal: the alteration to `external` is announced (decisions §4). */
+/** Absent is no refusal: the alteration to `external` is announced. */
 export function checkAnchor(text: string | undefined, field: string): Rejection | undefined {
   if (text === undefined || parseAnchor(text) !== undefined) return undefined;
   return reject('secret_anchor_invalid', {
@@ -67,7 +67,7 @@ export function checkAnchor(text: string | undefined, field: string): Rejection 
   });
 }
 
-/** Spec 2.4, anchor rule 1. Needs no facts: the spec itself declares its volumes. */
+/** Needs no facts: the spec itself declares its volumes. */
 const anchorDeclared: EntryRule = (entry, index, { declaredVolumes }) => {
   const parsed = parseAnchor(entry.anchor ?? 'external');
   if (parsed?.kind !== 'volume' || declaredVolumes.has(parsed.volumeId)) return undefined;

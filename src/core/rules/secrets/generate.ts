@@ -119,7 +119,7 @@ const charsetKnown: GenerateRule = (block, place) => {
   });
 };
 
-/** `length` has no default (spec 2.5): a charset alone does not say how much to draw. */
+/** `length` has no default: a charset alone does not say how much to draw. */
 const lengthInRange: GenerateRule = (block, place, policy) => {
   if (!drawsCharacters(block)) return undefined;
   const { length } = block;

@@ -12,7 +12,7 @@ import { checkSplitAcross } from './path.ts';
 
 export type SecretRule = (draft: SecretBearingDraft, policy: SecretPolicy) => Rejection | undefined;
 
-/** Rules of a deployment's or job's secrets that need no facts, in order; secrets before composedEnvironment (decisions §1). */
+/** Rules of a deployment's or job's secrets that need no facts, in order; secrets before composedEnvironment. */
 export const secretRules: readonly {
   readonly reads: readonly DeploymentField[];
   readonly rule: SecretRule;

@@ -8,7 +8,7 @@ import { type Place, utf8Bytes } from './place.ts';
 
 type Values = Readonly<Record<string, string>>;
 
-/** Keys and values sent to be stored. Nothing under `values` is echoed (decisions §1). */
+/** Keys and values sent to be stored. Nothing under `values` is echoed. */
 export function checkValues(
   values: Values | undefined,
   place: Place,

@@ -5,7 +5,7 @@ import { reject } from '../../rejections/reject.ts';
 import type { Rejection } from '../../rejections/rejection.ts';
 import { received } from '../../rejections/redaction.ts';
 
-/** `vault_path` of one entry, in the order of decisions §4: required, relative, shape, namespace, name. */
+/** `vault_path` of one entry, in this order: required, relative, shape, namespace, name. */
 export function checkVaultPath(
   vaultPath: string | undefined,
   field: string,

@@ -1,7 +1,7 @@
 import type { Rejection } from '../../rejections/rejection.ts';
 import { received, redacted } from '../../rejections/redaction.ts';
 
-/** Where a rule looks: the prefix of its field paths, and how a refused value may be shown there (decisions §1). */
+/** Where a rule looks: the prefix of its field paths, and how a refused value may be shown there. */
 export interface Place {
   readonly prefix: string;
   readonly show: (value: unknown) => string;

@@ -5,7 +5,7 @@ import { received } from '../../rejections/redaction.ts';
 
 const MAX_NAMED = 5;
 
-/** The planner's refusal of a rotation phase as a rejection (spec §3, decisions §4). */
+/** The planner's refusal of a rotation phase as a rejection. */
 export function rotationRejection(refusal: RotationRefusal, phase: unknown): Rejection {
   const parts = { field: 'phase', received: received(phase) };
   switch (refusal.reason) {

@@ -4,7 +4,7 @@ import { freeCpuMicros, freeMemoryBytes, type NodeState } from '../node-state.ts
 import type { PlacementRequest } from '../request.ts';
 import type { Filter } from './filter.ts';
 
-/** Spec §3, rule 3: free = reported capacity minus the requests of what is placed; a request is never split. */
+/** Free = reported capacity minus the requests of what is placed; a request is never split. */
 export const capacity: Filter = {
   name: 'capacity',
   label: 'capacity',

@@ -1,7 +1,7 @@
 import type { NodeState } from '../node-state.ts';
 import type { ClusterFacts, Filter } from './filter.ts';
 
-/** Spec §3, rule 2: the control plane's own node takes new placements from the platform only; nothing overrides this. */
+/** The control plane's own node takes new placements from the platform only; nothing overrides this. */
 export const controlPlane: Filter = {
   name: 'control-plane',
   label: 'control-plane node',

@@ -63,7 +63,7 @@ export interface Filter {
    * that changes. `occupancy`: what is placed on the node. `amounts`: free capacity. `tenant`: the same for every node.
    */
   readonly scope: 'node' | 'occupancy' | 'amounts' | 'tenant';
-  /** Whether `reported` changes only when somebody changes something, so that a change is news (decisions §6). */
+  /** Whether `reported` changes only when somebody changes something, so that a change is news. */
   readonly steady: boolean;
   admits(node: NodeState, request: PlacementRequest, facts: ClusterFacts): boolean;
   required(request: PlacementRequest, facts: ClusterFacts): string;

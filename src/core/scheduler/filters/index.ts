@@ -20,7 +20,7 @@ import { schedulable } from './schedulable.ts';
 import { session } from './session.ts';
 import { volume } from './volume.ts';
 
-/** The order of decisions §6; reasons are listed in it. A new filter is a file and a line here. */
+/** In the order in which reasons are listed. A new filter is a file and a line here. */
 export const FILTERS: readonly Filter[] = [
   session,
   schedulable,

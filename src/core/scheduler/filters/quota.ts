@@ -3,7 +3,7 @@ import { bytesApart, cores, microCores } from '../amounts.ts';
 import type { PlacementRequest } from '../request.ts';
 import type { ClusterFacts, Filter } from './filter.ts';
 
-/** Spec §3, rule 4: a quota that is reached stops new containers; what runs is not shrunk. */
+/** A quota that is reached stops new containers; what runs is not shrunk. */
 export const quota: Filter = {
   name: 'quota',
   label: 'quota',

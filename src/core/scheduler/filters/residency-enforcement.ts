@@ -1,7 +1,7 @@
 import { constrainsResidency, describeResidency } from '../residency.ts';
 import type { Filter } from './filter.ts';
 
-/** With enforcement off nobody vouches for the labels, so a deployment that needs them waits on every node (decisions §3). */
+/** With enforcement off nobody vouches for the labels, so a deployment that needs them waits on every node. */
 export const residencyEnforcement: Filter = {
   name: 'residency-enforcement',
   label: 'residency not enforced',

@@ -1,7 +1,7 @@
 import type { NodeState } from '../node-state.ts';
 import type { Filter } from './filter.ts';
 
-/** Spec §3: only a ready node takes new work; without a session nobody could start the container. */
+/** Only a ready node takes new work; without a session nobody could start the container. */
 export const session: Filter = {
   name: 'session',
   label: 'not ready',

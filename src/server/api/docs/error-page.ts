@@ -14,7 +14,7 @@ function areaOf(code: RejectionCode): CatalogueArea | undefined {
   return CATALOGUE_AREAS.find((area) => area.codes.includes(code));
 }
 
-/** `computed` in the specification stands for a path that is put together from the request. */
+/** `computed` stands for a path that is put together from the request. */
 function computedNote(entry: CatalogueEntry): Html | undefined {
   if (!entry.field.includes('computed')) return undefined;
   return html` <span class="note">(the rejection names the exact path)</span>`;
@@ -22,12 +22,9 @@ function computedNote(entry: CatalogueEntry): Html | undefined {
 
 function facts(entry: CatalogueEntry): Html {
   const statuses = [entry.status, entry.alsoStatus].filter((status) => status !== undefined);
-  const origin =
-    entry.origin === 'extension' ? 'Extension of the specification' : `Specification §${entry.origin}`;
   return html`<dl class="facts">
 <div><dt>Status</dt><dd>${statuses.map(statusText).join(' or ')}</dd></div>
 <div><dt>Field</dt><dd><code>${entry.field}</code>${computedNote(entry)}</dd></div>
-<div><dt>Defined in</dt><dd>${origin}</dd></div>
 </dl>`;
 }
 

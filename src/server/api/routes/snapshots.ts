@@ -12,7 +12,7 @@ function missingVolume({ store, params }: RouteRequest) {
   return store.get('volumes', idOf('volumes', id)) === undefined ? volumeNotFound(id) : undefined;
 }
 
-/** Snapshots are never made (spec 2.6), so that reads find none and creation is always refused. */
+/** Snapshots are never made, so that reads find none and creation is always refused. */
 export function snapshotRoutes(volumes: VolumeAdmission): Route[] {
   return [
     serve(

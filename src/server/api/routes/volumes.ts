@@ -19,7 +19,7 @@ import { guardedReply, writeReply } from '../write-reply.ts';
 
 const PATH = '/api/v1/dvm/volumes';
 
-/** Off: every route of volumes says so, whatever it is asked (decisions §7). */
+/** Off: every route of volumes says so, whatever it is asked. */
 export function whileEnabled(
   { admission }: VolumeAdmission,
   handle: (request: RouteRequest) => Promise<Reply> | Reply,

@@ -25,7 +25,7 @@ export const DEFAULT_TIMEOUT_MS = 2_000;
 /** The server sees no burst of a call per document. */
 const DESCRIBED_AT_ONCE = 16;
 
-/** Secrets in Vault or OpenBao, KV v2, one mount per tenant (decisions §4). */
+/** Secrets in Vault or OpenBao, KV v2, one mount per tenant. */
 export function createVaultSecrets(options: VaultSecretsOptions): SecretsStore {
   const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
   const warn = options.warn ?? (() => undefined);
