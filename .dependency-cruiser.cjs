@@ -30,8 +30,10 @@ module.exports = {
     only('planes', 'server/planes', 'core|server/(store|dispatch|clock)'),
     only('api', 'server/api', 'core|server/(admission|dispatch|journal|access|placement|store|registry|secrets|clock|version)'),
     only('agent', 'agent', 'core/(model|contract|rejections)'),
-    only('cli', 'cli', 'core'),
-    only('dashboard', 'dashboard', 'core/(model|contract|operations|rejections)'),
+    only('sdk', 'sdk', 'core/(model|contract|operations|rejections)'),
+    { name: 'sdk-is-portable', severity: 'error', from: { path: '^src/sdk/', pathNot: '\\.test\\.ts$' }, to: { pathNot: '^src/(sdk|core)/' } },
+    only('cli', 'cli', 'core|sdk'),
+    only('dashboard', 'dashboard', 'core/(model|contract|operations|rejections)|sdk'),
   ],
   options: {
     parser: 'swc',

@@ -1,0 +1,17 @@
+export { Client, type ClientSettings, connect, type Reply } from './client.ts';
+export type { Fetch, FetchAnswer, FetchInit } from './fetch.ts';
+export type { Frame } from './frames.ts';
+export type { LiveSettings, LiveState } from './live.ts';
+export type {
+  AnswerTo,
+  BodyFor,
+  CallOptions,
+  Given,
+  ItemOf,
+  ListName,
+  OperationName,
+  StreamName,
+} from './operations.ts';
+export type { RejectionCode } from './operations.ts';
+export { RejectionError, type RejectionRecord, UnreachableError } from './rejection.ts';
+export { codeOf } from './retry.ts';
