@@ -1,13 +1,14 @@
-import { type Client, type Json, segment } from './client.ts';
+import { type Client, type Json, named, unjudged } from './client.ts';
 import { planDeployment, showPlan, writeDeployment } from './deploying.ts';
 import type { ExitCode } from './exit-code.ts';
 import { Failure } from './failure.ts';
 import { textOf } from './fields.ts';
-import { jobPath, waitForRun } from './job-wait.ts';
+import { waitForRun } from './job-wait.ts';
 import type { Manifest } from './manifests.ts';
 import { alterationLines, warningLines } from './plan-view.ts';
 import type { Session } from './session.ts';
-import { VOLUMES_PATH, waitUntilReady } from './volumes.ts';
+import type { Announced, Volume } from './records.ts';
+import { waitUntilReady } from './volumes.ts';
 import { waitUntilHealthy } from './waiting.ts';
 
 /** One document on its way: nothing is stored before `write`. */
@@ -31,7 +32,7 @@ const deployment: PlanDocument = async (session, client, { name, body }) => {
     write: async () => {
       if (plan.action === 'unchanged') session.terminal.out(`deployment/${name} unchanged\n`);
       const stored = plan.action === 'unchanged' ? plan.answer : await writeDeployment(session, client, plan);
-      const wanted = { name, specHash: textOf(stored, 'specHash') };
+      const wanted = { name, specHash: textOf(stored.specHash) };
       return (timeoutMs) => waitUntilHealthy(session, client, wanted, timeoutMs);
     },
   };
@@ -39,26 +40,24 @@ const deployment: PlanDocument = async (session, client, { name, body }) => {
 
 type Wait = (timeoutMs: number) => Promise<ExitCode>;
 
-interface OnceMade {
+interface OnceMade<T> {
   /** As it is printed: `network`. */
   readonly word: string;
-  readonly path: string;
   /** Absent: it is to be made. */
-  readonly stored: Json | undefined;
-  readonly body: Json;
+  readonly stored: T | undefined;
+  readonly make: (query: { readonly dryRun?: true }) => Promise<T & Announced>;
   /** Beside the name of what was made. */
-  readonly made?: (record: Json) => string;
-  readonly wait?: (record: Json) => Wait | undefined;
+  readonly made?: (record: T) => string;
+  readonly wait?: (record: T) => Wait | undefined;
 }
 
 /** What is made once and never changed by a file: what exists was found to be as described. */
-async function planOnce(
+async function planOnce<T extends object>(
   { terminal }: Session,
-  client: Client,
   name: string,
-  { word, path, stored, body, made, wait }: OnceMade,
+  { word, stored, make, made, wait }: OnceMade<T>,
 ): Promise<AppliedPlan> {
-  const planned = stored ?? (await client.record({ method: 'POST', path, body, query: { dryRun: 'true' } }));
+  const planned: Announced = stored === undefined ? await make({ dryRun: true }) : {};
   return {
     name,
     removed: [],
@@ -70,7 +69,7 @@ async function planOnce(
       for (const line of warningLines(planned, style)) terminal.err(`  ${line}\n`);
     },
     write: async () => {
-      const record = stored ?? (await client.record({ method: 'POST', path, body }));
+      const record = stored ?? (await make({}));
       const what = stored === undefined ? `created${made?.(record) ?? ''}` : 'unchanged';
       terminal.out(`${word}/${name} ${what}\n`);
       return wait?.(record);
@@ -79,22 +78,24 @@ async function planOnce(
 }
 
 const network: PlanDocument = async (session, client, { name, body: { kind: _kind, ...body } }) => {
-  const path = '/api/v1/networks';
-  const stored = await client.recordUnless(['network_not_found'], { path: `${path}/${segment(name)}` });
+  const stored = await client.recordUnless(['network_not_found'], 'GET /api/v1/networks/{name}', named(name));
   if (stored !== undefined) refuseChange(name, stored, body);
-  return await planOnce(session, client, name, { word: 'network', path, stored, body });
+  return await planOnce(session, name, {
+    word: 'network',
+    stored,
+    make: (query) => client.record('POST /api/v1/networks', { query, body: unjudged(body) }),
+  });
 };
 
 /** A job is changed by deleting it: its runs belong to the spec that they ran. */
 const job: PlanDocument = async (session, client, { name, body }) => {
-  const stored = await client.recordUnless(['job_not_found'], { path: jobPath(name) });
+  const stored = await client.recordUnless(['job_not_found'], 'GET /api/v1/jobs/{name}', named(name));
   if (stored !== undefined) refuseJobChange(name, stored, body);
-  const runsNow = stored === undefined && textOf(body, 'schedule') === '';
-  return await planOnce(session, client, name, {
+  const runsNow = stored === undefined && textOf(body['schedule']) === '';
+  return await planOnce(session, name, {
     word: 'job',
-    path: '/api/v1/jobs',
     stored,
-    body,
+    make: (query) => client.record('POST /api/v1/jobs', { query, body: unjudged(body) }),
     wait: () =>
       runsNow ? (timeoutMs) => waitForRun(session, client, name, undefined, timeoutMs) : undefined,
   });
@@ -138,22 +139,21 @@ function refuseChange(name: string, stored: Json, body: Json): void {
 
 /** A volume keeps its class, its type and its size; where its primary is now is not the file's to say. */
 const volume: PlanDocument = async (session, client, { name, body: { kind: _kind, ...body } }) => {
-  const stored = (await client.list(VOLUMES_PATH)).find((one) => textOf(one, 'name') === name);
+  const stored = (await client.list('GET /api/v1/dvm/volumes')).find((one) => one.name === name);
   if (stored !== undefined) refuseVolumeChange(name, stored, body);
-  return await planOnce(session, client, name, {
+  return await planOnce<Volume>(session, name, {
     word: 'volume',
-    path: VOLUMES_PATH,
     stored,
-    body,
-    made: (record) => ` (${textOf(record, 'id')})`,
+    make: (query) => client.record('POST /api/v1/dvm/volumes', { query, body: unjudged(body) }),
+    made: (record) => ` (${textOf(record.id)})`,
     wait: (record) => (timeoutMs) => waitUntilReady(session, client, record, timeoutMs),
   });
 };
 
-function refuseVolumeChange(name: string, stored: Json, { nodeId: _node, ...body }: Json): void {
-  const sizeBytes = stored['wantedSizeBytes'] ?? stored['sizeBytes'];
-  const now = { ...stored, replicas: stored['wantedReplicas'], sizeBytes };
-  const differs = Object.keys(body).filter((key) => !isAsDescribed(body[key], (now as Json)[key]));
+function refuseVolumeChange(name: string, stored: Volume, { nodeId: _node, ...body }: Json): void {
+  const sizeBytes = stored.wantedSizeBytes ?? stored.sizeBytes;
+  const now: Json = { ...stored, replicas: stored.wantedReplicas, sizeBytes };
+  const differs = Object.keys(body).filter((key) => !isAsDescribed(body[key], now[key]));
   if (differs.length === 0) return;
   throw new Failure(
     `volume ${name} exists and differs in ${differs.join(', ')}; a volume is not changed by a file`,

@@ -42,6 +42,10 @@ const REJECTION = {
   doc: 'http://x/docs',
 };
 
+const READ = 'GET /api/v1/deployments/{name}';
+const WRITE = 'PUT /api/v1/deployments/{name}';
+const WEB = { params: { name: 'web' } };
+
 describe('the client', () => {
   it('sends token, tenant and an idempotency key', async () => {
     const seen: IncomingMessage[] = [];
@@ -49,7 +53,7 @@ describe('the client', () => {
       seen.push(request);
       reply(response, 201, {});
     });
-    await client.need({ method: 'POST', path: '/x', body: { a: 1 } });
+    await client.record('POST /api/v1/deployments', { body: { name: 'web' } });
     expect(seen[0]?.headers).toMatchObject({
       authorization: 'Bearer the-token',
       'x-tenant-id': 'acme',
@@ -60,17 +64,22 @@ describe('the client', () => {
 
   it('gives a rejection as a value, and ends a command that needs the answer', async () => {
     const client = await serve((_request, response) => reply(response, 422, REJECTION));
-    expect(await client.call({ path: '/x' })).toEqual({ ok: false, status: 422, rejection: REJECTION });
-    await expect(client.need({ path: '/x' })).rejects.toBeInstanceOf(Refused);
-    expect(await client.recordUnless(['name_required'], { path: '/x' })).toBeUndefined();
+    expect(await client.attempt(READ, WEB)).toEqual({ ok: false, status: 422, rejection: REJECTION });
+    await expect(client.record(READ, WEB)).rejects.toBeInstanceOf(Refused);
+    expect(await client.recordUnless(['name_required'], READ, WEB)).toBeUndefined();
   });
 
   it('reads every page', async () => {
     const client = await serve((request, response) => {
-      const more = request.url === '/x';
-      reply(response, 200, [{ page: more ? 1 : 2 }], more ? { link: '</x?cursor=abc>; rel="next"' } : {});
+      const more = request.url === '/api/v1/nodes';
+      reply(
+        response,
+        200,
+        [{ page: more ? 1 : 2 }],
+        more ? { link: '</api/v1/nodes?cursor=abc>; rel="next"' } : {},
+      );
     });
-    expect(await client.list('/x')).toEqual([{ page: 1 }, { page: 2 }]);
+    expect(await client.list('GET /api/v1/nodes')).toEqual([{ page: 1 }, { page: 2 }]);
   });
 
   it('tries a read again that was cut off, and a write not', async () => {
@@ -80,8 +89,8 @@ describe('the client', () => {
       if (calls === 1 || request.method === 'PUT') request.socket.destroy();
       else reply(response, 200, { calls });
     });
-    expect(await client.record({ path: '/x' })).toEqual({ calls: 2 });
-    await expect(client.record({ method: 'PUT', path: '/x', body: {} })).rejects.toMatchObject({
+    expect(await client.record(READ, WEB)).toEqual({ calls: 2 });
+    await expect(client.record(WRITE, { ...WEB, body: {} })).rejects.toMatchObject({
       exitCode: EXIT.unreachable,
     });
     expect(calls).toBe(3);
@@ -94,14 +103,14 @@ describe('the client', () => {
       if (calls === 1) reply(response, 429, { ...REJECTION, code: 'rate_limited' }, { 'retry-after': '0' });
       else reply(response, 200, {});
     });
-    await client.need({ method: 'PUT', path: '/x', body: {} });
+    await client.record(WRITE, { ...WEB, body: {} });
     expect(calls).toBe(2);
   });
 
   it('says what to check when nothing listens', async () => {
     const client = await serve(() => undefined);
     server?.close();
-    const failure = await client.call({ path: '/x' }).catch((error: unknown) => error);
+    const failure = await client.record(READ, WEB).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(Failure);
     expect(failure).toMatchObject({
       exitCode: EXIT.unreachable,
@@ -112,7 +121,7 @@ describe('the client', () => {
 
   it('gives up on an answer that does not come', async () => {
     const client = await serve(() => undefined);
-    await expect(client.call({ method: 'PUT', path: '/x', timeoutMs: 100 })).rejects.toThrow(
+    await expect(client.record(WRITE, { ...WEB, body: {}, timeoutMs: 100 })).rejects.toThrow(
       'no answer within 0.1 s',
     );
   });
@@ -121,7 +130,7 @@ describe('the client', () => {
     const client = await serve((_request, response) =>
       response.writeHead(502).end('<html>Bad gateway</html>'),
     );
-    await expect(client.call({ method: 'PUT', path: '/x' })).rejects.toThrow(
+    await expect(client.record(WRITE, { ...WEB, body: {} })).rejects.toThrow(
       'not in the words of a control plane',
     );
   });

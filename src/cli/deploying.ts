@@ -1,9 +1,11 @@
-import { type Answer, type Client, deploymentPath, type Json } from './client.ts';
+import { type Client, type Json, named, unjudged } from './client.ts';
+import type { BodyFor } from '../sdk/index.ts';
 import type { OptionValues } from './option-values.ts';
 import { confirm } from './confirmation.ts';
 import { Failure, Refused } from './failure.ts';
-import { listOf, mapOf, numberOf, textOf, textsOf } from './fields.ts';
+import { textOf } from './fields.ts';
 import { alterationLines, diffLines, placementLines, warningLines } from './plan-view.ts';
+import type { DeploymentWritten } from './records.ts';
 import type { Session } from './session.ts';
 
 /** One deployment on its way to the control plane. */
@@ -13,18 +15,22 @@ export interface Planned {
   readonly action: 'create' | 'update' | 'unchanged';
   /** Of what is replaced; the write is refused when somebody else was quicker. */
   readonly revision?: number;
-  readonly answer: Json;
+  readonly answer: DeploymentWritten;
   readonly removed: readonly string[];
 }
 
 /** Runs every rule and the scheduler without storing anything. */
 export async function planDeployment(client: Client, name: string, body: Json): Promise<Planned> {
-  const stored = await client.recordUnless(['deployment_not_found'], { path: deploymentPath(name) });
-  const revision = numberOf(stored, 'revision');
-  const answer = await client.record({ ...writeCall(name, body, revision), query: { dryRun: 'true' } });
-  const removed = textsOf(answer, 'removed');
+  const stored = await client.recordUnless(
+    ['deployment_not_found'],
+    'GET /api/v1/deployments/{name}',
+    named(name),
+  );
+  const revision = stored?.revision;
+  const answer = await send(client, { name, body, revision }, { dryRun: true });
+  const removed = answer.removed ?? [];
   if (stored === undefined) return { name, body, action: 'create', answer, removed };
-  const changed = listOf(answer, 'plan.diff').length > 0 || removed.length > 0 || carriesMaterial(body);
+  const changed = (answer.plan?.diff ?? []).length > 0 || removed.length > 0 || carriesMaterial(body);
   return {
     name,
     body,
@@ -37,13 +43,19 @@ export async function planDeployment(client: Client, name: string, body: Json): 
 
 /** Material for the secrets store leaves no trace in the record, so that equal records do not mean that nothing is to be done. */
 function carriesMaterial(body: Json): boolean {
-  return listOf(body, 'secrets').some((entry) => 'values' in entry || 'generate' in entry);
+  const entries = Array.isArray(body['secrets']) ? (body['secrets'] as readonly Json[]) : [];
+  return entries.some((entry) => 'values' in entry || 'generate' in entry);
 }
 
-function writeCall(name: string, body: Json, revision: number | undefined) {
+function send(
+  client: Client,
+  { name, body, revision }: Pick<Planned, 'name' | 'body'> & { readonly revision?: number | undefined },
+  query: { readonly dryRun?: true } = {},
+): Promise<DeploymentWritten> {
+  const said = { query, body: unjudged<BodyFor<'POST /api/v1/deployments'>>(body) };
   return revision === undefined
-    ? ({ method: 'POST', path: '/api/v1/deployments', body } as const)
-    : ({ method: 'PUT', path: deploymentPath(name), body, ifMatch: revision } as const);
+    ? client.record('POST /api/v1/deployments', said)
+    : client.record('PUT /api/v1/deployments/{name}', { ...named(name), ...said, ifMatch: revision });
 }
 
 const MARKS = { create: '+', update: '~', unchanged: '=' } as const;
@@ -56,7 +68,7 @@ export function showPlan(session: Session, { name, action, answer, removed }: Pl
   line(
     `${style.bold(`${MARKS[action]} ${name}`)} ${style.dim(`(${action === 'unchanged' ? 'unchanged' : `to ${action}`})`)}`,
   );
-  const differences = listOf(answer, 'plan.diff');
+  const differences = answer.plan?.diff ?? [];
   for (const text of diffLines(differences, style)) line(text);
   const alterations = alterationLines(answer, style);
   if (alterations.length > 0 && action !== 'unchanged') {
@@ -67,7 +79,7 @@ export function showPlan(session: Session, { name, action, answer, removed }: Pl
     );
     for (const text of alterations) line(`  ${text}`);
   }
-  if (action !== 'unchanged') for (const text of placementLines(mapOf(answer, 'plan'), style)) line(text);
+  if (action !== 'unchanged') for (const text of placementLines(answer.plan ?? {}, style)) line(text);
   if (removed.length > 0) line(`  ${style.red('takes away:')} ${removed.join(', ')}`);
   for (const text of warningLines(answer, style)) line(`  ${text}`);
 }
@@ -89,25 +101,26 @@ export async function confirmRemoval(
   });
 }
 
-export async function writeDeployment(session: Session, client: Client, planned: Planned): Promise<Json> {
-  const answer: Answer = await client.call(writeCall(planned.name, planned.body, planned.revision));
-  if (answer.ok) {
-    const body = answer.body as Json;
+export async function writeDeployment(
+  session: Session,
+  client: Client,
+  planned: Planned,
+): Promise<DeploymentWritten> {
+  try {
+    const written = await send(client, planned);
     session.terminal.out(
-      `deployment/${planned.name} ${planned.action === 'create' ? 'created' : 'updated'} (revision ${textOf(body, 'revision')})\n`,
+      `deployment/${planned.name} ${planned.action === 'create' ? 'created' : 'updated'} (revision ${textOf(written.revision)})\n`,
     );
-    return body;
-  }
-  if (['revision_mismatch', 'deployment_already_exists'].includes(answer.rejection.code)) {
+    return written;
+  } catch (error) {
+    const code = error instanceof Refused ? error.rejection.code : undefined;
+    if (code !== 'revision_mismatch' && code !== 'deployment_already_exists') throw error;
     throw new Failure(
       `${planned.name} was changed by somebody else while you looked at the plan; nothing was changed by you`,
       {
-        advice: [
-          'Run the command again to see the plan against what is stored now.',
-          `code: ${answer.rejection.code}`,
-        ],
+        advice: ['Run the command again to see the plan against what is stored now.', `code: ${code}`],
+        cause: error,
       },
     );
   }
-  throw new Refused(answer.rejection, answer.status);
 }

@@ -1,4 +1,5 @@
-import type { Client, Json } from './client.ts';
+import type { Client } from './client.ts';
+import type { Event } from './records.ts';
 import { listText } from './output.ts';
 import { EVENTS } from './resources/events.ts';
 import type { Session } from './session.ts';
@@ -6,8 +7,8 @@ import { printable } from './style.ts';
 
 const RECENT = 10;
 
-async function recentEvents(client: Client, subject: string): Promise<readonly Json[]> {
-  return (await client.list('/api/v1/events', { subject })).slice(-RECENT);
+async function recentEvents(client: Client, subject: string): Promise<readonly Event[]> {
+  return (await client.list('GET /api/v1/events', { query: { subject } })).slice(-RECENT);
 }
 
 export async function printEvents(

@@ -1,6 +1,6 @@
 import type { ExitCode } from './exit-code.ts';
 import { EXIT } from './exit-code.ts';
-import type { RejectionView } from './rejection-view.ts';
+import type { RejectionRecord } from '../sdk/index.ts';
 
 /** Ends the command with words for the person who typed it; never a stack trace. */
 export class Failure extends Error {
@@ -30,12 +30,12 @@ export function usage(message: string, advice: readonly string[] = []): Failure 
 /** The control plane said no; main shows the record. */
 export class Refused extends Error {
   override readonly name = 'Refused';
-  readonly rejection: RejectionView;
+  readonly rejection: RejectionRecord;
   readonly status: number;
   /** The document that was refused, where there may be several. */
   readonly source: string | undefined;
 
-  constructor(rejection: RejectionView, status: number, source?: string) {
+  constructor(rejection: RejectionRecord, status: number, source?: string) {
     super(rejection.code);
     this.rejection = rejection;
     this.status = status;

@@ -1,21 +1,18 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Client, type Json, segment } from './client.ts';
+import { type Client, named } from './client.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
-import { listOf, textOf } from './fields.ts';
+import { textOf } from './fields.ts';
+import type { Job, JobRun } from './records.ts';
 import { spanText } from './table.ts';
 import type { Session } from './session.ts';
 
 const POLL_MS = 500;
 const ENDED: ReadonlySet<string> = new Set(['Succeeded', 'Failed', 'Cancelled']);
 
-export function jobPath(name: string): string {
-  return `/api/v1/jobs/${segment(name)}`;
-}
-
 /** The run of that id; without one the newest. */
-function runOf(job: Json, id: string | undefined): Json | undefined {
-  const runs = listOf(job, 'status.runs');
-  return id === undefined ? runs[0] : runs.find((run) => textOf(run, 'id') === id);
+function runOf(job: Job, id: string | undefined): JobRun | undefined {
+  const runs = job.status?.runs ?? [];
+  return id === undefined ? runs[0] : runs.find((run) => textOf(run.id) === id);
 }
 
 /** Waits until a run has ended; `run` absent: the newest, which may still be to come. */
@@ -30,9 +27,9 @@ export async function waitForRun(
   const deadline = performance.now() + timeoutMs;
   try {
     for (;;) {
-      const found = runOf(await client.record({ path: jobPath(name) }), run);
-      const state = found === undefined ? 'Pending' : textOf(found, 'state');
-      const words = found === undefined ? 'not looked at yet' : textOf(found, 'message');
+      const found = runOf(await client.record('GET /api/v1/jobs/{name}', named(name)), run);
+      const state = found === undefined ? 'Pending' : textOf(found.state);
+      const words = found === undefined ? 'not looked at yet' : textOf(found.message);
       if (state === 'Succeeded') {
         step.done(words);
         return EXIT.ok;

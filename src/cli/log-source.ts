@@ -1,6 +1,5 @@
-import type { IncomingMessage } from 'node:http';
-import { type Client, deploymentPath, type Json } from './client.ts';
-import { serverEvents } from './event-source.ts';
+import type { CallOptions } from '../sdk/index.ts';
+import { type Client, type Json, named } from './client.ts';
 import { textOf } from './fields.ts';
 import { printable } from './style.ts';
 
@@ -25,44 +24,44 @@ export async function* logLines(
   deployment: string,
   options: LogOptions,
 ): AsyncGenerator<LogLine> {
-  yield* streamedLines(client, `${deploymentPath(deployment)}/logs`, {
-    follow: options.follow === true ? 'true' : undefined,
-    tail: options.tail === undefined ? undefined : String(options.tail),
-    since: options.since,
-    instance: options.instance,
-  });
+  const { follow = false, ...query } = options;
+  const asked = { ...named(deployment), query: { ...query, follow: follow || undefined } };
+  yield* streamedLines(client, 'GET /api/v1/deployments/{name}/logs', asked, follow);
 }
 
+type LogName = 'GET /api/v1/deployments/{name}/logs' | 'GET /api/v1/jobs/{name}/logs';
+
 /** With `follow`, server-sent events; else text. */
-export async function* streamedLines(
+export async function* streamedLines<N extends LogName>(
   client: Client,
-  path: string,
-  query: Readonly<Record<string, string | undefined>>,
+  operation: N,
+  options: CallOptions<N>,
+  follow: boolean,
 ): AsyncGenerator<LogLine> {
-  const answer = await client.stream({ path, query, headers: { accept: '*/*' } });
-  if (query['follow'] === undefined) {
-    yield* plainLines(answer);
+  if (!follow) {
+    yield* plainLines(client.pieces(operation, options));
     return;
   }
-  for await (const { event, data } of serverEvents(answer)) {
+  // What was printed already would come again: one that breaks off is not taken up.
+  for await (const { event, data } of client.frames(operation, options, false)) {
     if (event === 'end') return;
     const entry = JSON.parse(data) as Json;
     const problem = event === 'problem';
     const text = problem
-      ? `(no output from ${textOf(entry, 'nodeId')}: ${textOf(entry, 'message')})`
-      : textOf(entry, 'line');
-    yield { instance: textOf(entry, 'instance'), text: printable(text), problem };
+      ? `(no output from ${textOf(entry['nodeId'])}: ${textOf(entry['message'])})`
+      : textOf(entry['line']);
+    yield { instance: textOf(entry['instance']), text: printable(text), problem };
   }
 }
 
 /** With several instances each line is `<id> | <line>`. */
 const NAMED = /^(ins_[a-z0-9]+) \| (.*)$/s;
 
-async function* plainLines(answer: IncomingMessage): AsyncGenerator<LogLine> {
+async function* plainLines(answer: AsyncIterable<Uint8Array>): AsyncGenerator<LogLine> {
   let rest = '';
   const decoder = new TextDecoder();
   for await (const chunk of answer) {
-    const lines = (rest + decoder.decode(chunk as Buffer, { stream: true })).split('\n');
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
     rest = lines.pop() ?? '';
     for (const line of lines) yield plainLine(line);
   }

@@ -1,5 +1,4 @@
 import { nearest } from '../core/contract/nearest.ts';
-import type { Json } from './client.ts';
 import { OUTPUT_FORMATS, type OutputFormat } from './command.ts';
 import type { OptionValues } from './option-values.ts';
 import { usage } from './failure.ts';
@@ -7,17 +6,17 @@ import { tableText } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
 /** How a kind of record is shown in a list. */
-export interface Column {
+export interface Column<T = object> {
   readonly header: string;
-  readonly cell: (record: Json, now: number) => string;
+  cell(record: T, now: number): string;
   /** Only with `-o wide`. */
   readonly wide?: boolean;
 }
 
-export interface Listing {
-  readonly columns: readonly Column[];
+export interface Listing<T = object> {
+  readonly columns: readonly Column<T>[];
   /** `-o name`. */
-  readonly nameOf: (record: Json) => string;
+  nameOf(record: T): string;
 }
 
 export function outputFormat(options: OptionValues): OutputFormat {
@@ -37,10 +36,10 @@ export async function structuredText(format: 'json' | 'yaml', value: unknown): P
   return stringify(value, { lineWidth: 0 });
 }
 
-export function listText(
+export function listText<T>(
   terminal: Terminal,
-  listing: Listing,
-  records: readonly Json[],
+  listing: Listing<T>,
+  records: readonly T[],
   format: 'table' | 'wide',
   now: number,
 ): string {
@@ -53,10 +52,10 @@ export function listText(
   );
 }
 
-export async function printList(
+export async function printList<T>(
   terminal: Terminal,
-  listing: Listing,
-  records: readonly Json[],
+  listing: Listing<T>,
+  records: readonly T[],
   format: OutputFormat,
   now: number,
 ): Promise<void> {
@@ -75,10 +74,10 @@ export async function printList(
 }
 
 /** One record: whole for programs, as a row for people. */
-export async function printRecord(
+export async function printRecord<T>(
   terminal: Terminal,
-  listing: Listing,
-  record: Json,
+  listing: Listing<T>,
+  record: T,
   format: OutputFormat,
   now: number,
 ): Promise<void> {

@@ -1,5 +1,5 @@
-import type { Json } from './client.ts';
-import { listOf, mapOf, numberOf, textOf, textsOf, valueOf } from './fields.ts';
+import { textOf } from './fields.ts';
+import type { Announced, Difference, PlacementPlan, RefusedNode } from './records.ts';
 import { printable, type Style } from './style.ts';
 
 const MAX_VALUE = 120;
@@ -11,11 +11,11 @@ function shown(value: unknown): string {
 }
 
 /** Field by field: what is, what will be. */
-export function diffLines(differences: readonly Json[], style: Style): readonly string[] {
+export function diffLines(differences: readonly Difference[], style: Style): readonly string[] {
   return differences.flatMap((difference) => {
-    const field = textOf(difference, 'field');
-    const from = valueOf(difference, 'from');
-    const to = valueOf(difference, 'to');
+    const field = textOf(difference.field);
+    const from = difference.from;
+    const to = difference.to;
     return [
       `  ${style.bold(field)}`,
       ...(from === null || from === undefined ? [] : [`    ${style.red(`- ${shown(from)}`)}`]),
@@ -25,49 +25,49 @@ export function diffLines(differences: readonly Json[], style: Style): readonly 
 }
 
 /** What the control plane filled in or changed, each with its reason. */
-export function alterationLines(answer: Json, style: Style): readonly string[] {
-  return listOf(answer, 'alterations').map((alteration) => {
-    const field = textOf(alteration, 'field');
-    const from = textOf(alteration, 'from');
+export function alterationLines(answer: Announced, style: Style): readonly string[] {
+  return (answer.alterations ?? []).map((alteration) => {
+    const field = textOf(alteration.field);
+    const from = textOf(alteration.from);
     const before = from === '' || from === '(absent)' ? '' : `${shown(from)} → `;
-    return `  ${field}: ${before}${shown(textOf(alteration, 'to'))}  ${style.dim(textOf(alteration, 'why'))}`;
+    return `  ${field}: ${before}${shown(textOf(alteration.to))}  ${style.dim(textOf(alteration.why))}`;
   });
 }
 
-export function warningLines(answer: Json, style: Style): readonly string[] {
-  return listOf(answer, 'warnings').map(
+export function warningLines(answer: Announced, style: Style): readonly string[] {
+  return (answer.warnings ?? []).map(
     (warning) =>
-      `${style.yellow('warning:')} ${textOf(warning, 'code')} (${textOf(warning, 'field')}): ${textOf(warning, 'why')}`,
+      `${style.yellow('warning:')} ${textOf(warning.code)} (${textOf(warning.field)}): ${textOf(warning.why)}`,
   );
 }
 
 /** Where new instances would go and why, or every node with every reason against it. */
-export function placementLines(plan: Json, style: Style): readonly string[] {
-  const placed = placedLines(listOf(plan, 'instances'), style);
-  const unplaced = mapOf(plan, 'unplaced');
-  const waiting = textsOf(plan, 'waitingFor').map((text) => `  ${style.yellow('waits:')} ${text}`);
-  if (numberOf(unplaced, 'count') === undefined) return [...placed, ...waiting];
+export function placementLines(plan: PlacementPlan, style: Style): readonly string[] {
+  const placed = placedLines(plan.instances ?? [], style);
+  const unplaced = plan.unplaced ?? {};
+  const waiting = (plan.waitingFor ?? []).map((text) => `  ${style.yellow('waits:')} ${text}`);
+  if (unplaced.count === undefined) return [...placed, ...waiting];
   return [
     ...placed,
-    `  ${style.yellow(`${numberOf(unplaced, 'count') ?? 0} without a place:`)} ${textOf(unplaced, 'summary')}`,
-    ...listOf(unplaced, 'nodes').flatMap((node) => reasonLines(node, style)),
+    `  ${style.yellow(`${unplaced.count ?? 0} without a place:`)} ${textOf(unplaced.summary)}`,
+    ...(unplaced.nodes ?? []).flatMap((node) => reasonLines(node, style)),
     ...waiting,
   ];
 }
 
-export function reasonLines(node: Json, style: Style): readonly string[] {
-  return listOf(node, 'reasons').map(
-    (reason) => `    ${style.bold(textOf(node, 'node'))}: ${textOf(reason, 'message')}`,
+export function reasonLines(node: RefusedNode, style: Style): readonly string[] {
+  return (node.reasons ?? []).map(
+    (reason) => `    ${style.bold(textOf(node.node))}: ${textOf(reason.message)}`,
   );
 }
 
 /** One line per node, with the reason that chose it first: those of further instances differ only in what runs there by then. */
-function placedLines(instances: readonly Json[], style: Style): readonly string[] {
-  const byNode = Map.groupBy(instances, (instance) => textOf(instance, 'node'));
+function placedLines(instances: NonNullable<PlacementPlan['instances']>, style: Style): readonly string[] {
+  const byNode = Map.groupBy(instances, (instance) => textOf(instance.node));
   return [...byNode].map(([node, here]) => {
     const count = here.length === 1 ? '' : `, ${here.length} instances`;
     // The first clause tells this node from others; how ties were broken is for `berth explain`.
-    const [why = ''] = textOf(here[0], 'why').split('; ');
+    const [why = ''] = textOf(here[0]?.why).split('; ');
     return `  ${style.green('→')} node ${style.bold(node)}${count}  ${style.dim(why)}`;
   });
 }

@@ -1,4 +1,4 @@
-import type { Json } from './client.ts';
+import type { Client } from './client.ts';
 import {
   type Option,
   OUTPUT_OPTION,
@@ -20,7 +20,7 @@ type Words = Pick<Subcommand, 'summary' | 'description' | 'examples'>;
 export async function printFound(
   session: Session,
   resource: Resource,
-  found: readonly Json[],
+  found: readonly object[],
   format: OutputFormat,
 ): Promise<void> {
   if (found.length > 0 || (format !== 'table' && format !== 'wide')) {
@@ -71,7 +71,7 @@ export function getCommand(kind: string, parameter: Parameter, words: Words): Su
 export interface Deleted extends Words {
   readonly kind: string;
   readonly parameter: Parameter;
-  readonly path: (name: string) => string;
+  readonly remove: (client: Client, name: string) => Promise<unknown>;
   /** What goes with it, for the question. */
   readonly and?: string;
   readonly target?: readonly Option[];
@@ -81,7 +81,7 @@ export interface Deleted extends Words {
 export function deleteCommand({
   kind,
   parameter,
-  path,
+  remove,
   and,
   target = REMOTE_OPTIONS,
   ...words
@@ -95,7 +95,7 @@ export function deleteCommand({
     run: async (session, { parameters: [name = ''], options }) => {
       const client = session.client(options);
       await confirmDeletion(session, `${kind}/${name}${and === undefined ? '' : ` with ${and}`}`, options);
-      await client.need({ method: 'DELETE', path: path(name) });
+      await remove(client, name);
       session.terminal.out(`${kind}/${name} deleted\n`);
       return EXIT.ok;
     },

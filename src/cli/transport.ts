@@ -1,98 +1,55 @@
 import { readFileSync } from 'node:fs';
 import type { ClientRequest, IncomingMessage } from 'node:http';
+import { codeOf, type Fetch, type FetchAnswer } from '../sdk/index.ts';
 import type { Target } from './context.ts';
 import { EXIT } from './exit-code.ts';
 import { Failure, messageOf } from './failure.ts';
 
-export interface WireRequest {
-  readonly method: string;
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
-  /** Silence after which the call is given up; for a stream, silence between two pieces. */
-  readonly idleMs: number;
-  readonly signal?: AbortSignal | undefined;
-}
-
 const CONNECT_MS = 10_000;
 
-/** Answers of a control plane are bounded by its pages; more than this is something else that answers. */
-const MAX_BODY_BYTES = 64 * 2 ** 20;
-
-/** Resolves with the head of the answer; its body is still to be read. */
-export async function send(target: Target, request: WireRequest): Promise<IncomingMessage> {
-  const url = new URL(`${target.server}${request.path}`);
-  // Loaded when needed: TLS takes longer to load than most commands take to run.
-  const { request: open } =
-    url.protocol === 'https:' ? await import('node:https') : await import('node:http');
-  return new Promise((resolve, reject) => {
-    const sent: ClientRequest = open(
-      url,
-      {
-        method: request.method,
-        headers: {
-          ...request.headers,
-          ...(request.body === undefined
-            ? {}
-            : { 'content-length': String(Buffer.byteLength(request.body)) }),
+/** Over `node:http`: the platform's `fetch` knows no authority of its own, and takes longer to load than most commands take to run. */
+export function fetchOf(target: Target): Fetch {
+  return async (address, { method, headers, body, signal }) => {
+    const url = new URL(address);
+    // Loaded when needed, for the same reason.
+    const { request: open } =
+      url.protocol === 'https:' ? await import('node:https') : await import('node:http');
+    return new Promise((resolve, reject) => {
+      const sent: ClientRequest = open(
+        url,
+        {
+          method,
+          headers: {
+            ...headers,
+            ...(body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }),
+          },
+          signal,
+          ...(target.caFile === undefined ? {} : { ca: readFileSync(target.caFile) }),
         },
-        timeout: request.idleMs,
-        ...(request.signal === undefined ? {} : { signal: request.signal }),
-        ...(target.caFile === undefined ? {} : { ca: readFileSync(target.caFile) }),
-      },
-      (answer) => {
+        (answer) => {
+          clearTimeout(connecting);
+          resolve(answerOf(answer));
+        },
+      );
+      const connecting = setTimeout(() => {
+        if (sent.socket?.connecting !== false)
+          sent.destroy(new Error(`no connection within ${CONNECT_MS / 1000} s`));
+      }, CONNECT_MS);
+      sent.once('error', (error) => {
         clearTimeout(connecting);
-        resolve(answer);
-      },
-    );
-    const connecting = setTimeout(() => {
-      if (sent.socket?.connecting !== false)
-        sent.destroy(new Error(`no connection within ${CONNECT_MS / 1000} s`));
-    }, CONNECT_MS);
-    sent.once('timeout', () => sent.destroy(new Error(`no answer within ${request.idleMs / 1000} s`)));
-    sent.once('error', (error) => {
-      clearTimeout(connecting);
-      reject(error);
+        reject(error);
+      });
+      sent.end(body);
     });
-    sent.end(request.body);
-  });
+  };
 }
 
-export async function readBody(answer: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of answer) {
-    size += (chunk as Buffer).length;
-    if (size > MAX_BODY_BYTES) {
-      answer.destroy();
-      throw new Error(`the answer is larger than ${MAX_BODY_BYTES / 2 ** 20} MiB`);
-    }
-    chunks.push(chunk as Buffer);
-  }
-  return Buffer.concat(chunks).toString('utf8');
-}
-
-const NEVER_SENT: ReadonlySet<string> = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-]);
-
-/** The request cannot have reached the control plane, so that sending it again does nothing twice. */
-export function neverSent(error: unknown): boolean {
-  return NEVER_SENT.has(codeOf(error));
-}
-
-/** Waiting changes nothing: a certificate, a protocol. */
-export function isPermanent(error: unknown): boolean {
-  return /^(?:CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_TLS|ERR_SSL|EPROTO|HPE_)/.test(codeOf(error));
-}
-
-export function codeOf(error: unknown): string {
-  if (error instanceof AggregateError) return codeOf(error.errors[0]);
-  return (error as NodeJS.ErrnoException | undefined)?.code ?? '';
+function answerOf(answer: IncomingMessage): FetchAnswer {
+  const get = (name: string): string | null => {
+    const value = answer.headers[name];
+    return typeof value === 'string' ? value : (value?.join(', ') ?? null);
+  };
+  return { status: answer.statusCode ?? 0, headers: { get }, body: answer };
 }
 
 interface Explanation {

@@ -1,33 +1,38 @@
 import type { FilterName } from '../core/scheduler/filters/filter.ts';
-import { type Client, deploymentPath, type Json } from './client.ts';
-import { listOf, mapOf, numberOf, textOf, textsOf } from './fields.ts';
+import { type Client, named } from './client.ts';
+import { textOf } from './fields.ts';
+import type { Deployment, RefusedNode } from './records.ts';
 
 /** What passes without anybody doing something: an agent comes back, a copy is promoted, a node that failed is tried again. */
 const PASSING: readonly FilterName[] = ['session', 'volume', 'excluded'];
 
 /** Some instances have no node, and none of an earlier version is about to make room for them. */
-export function isUnplaced(record: Json): boolean {
-  const hash = textOf(record, 'specHash');
-  const instances = listOf(record, 'status.instances');
+export function isUnplaced(record: Deployment): boolean {
+  const hash = textOf(record.specHash);
+  const instances = record.status?.instances ?? [];
   return (
-    (numberOf(record, 'status.placed') ?? 0) < (numberOf(record, 'status.desired') ?? 0) &&
-    ['Pending', 'Waiting', 'Degraded'].includes(textOf(record, 'status.phase')) &&
-    instances.every((instance) => textOf(instance, 'specHash') === hash)
+    (record.status?.placed ?? 0) < (record.status?.desired ?? 0) &&
+    ['Pending', 'Waiting', 'Degraded'].includes(textOf(record.status?.phase)) &&
+    instances.every((instance) => textOf(instance.specHash) === hash)
   );
 }
 
 /** Every node with every reason; undefined when one more instance has a place, or waits for something else than a node. */
-export async function refusedNodes(client: Client, name: string): Promise<readonly Json[] | undefined> {
-  const answer = await client.call({ path: `${deploymentPath(name)}/explain` });
+export async function refusedNodes(
+  client: Client,
+  name: string,
+): Promise<readonly RefusedNode[] | undefined> {
+  const answer = await client.attempt('GET /api/v1/deployments/{name}/explain', named(name));
   if (!answer.ok) return undefined;
-  const explanation = answer.body as Json;
-  const placed = textOf(mapOf(explanation, 'chosen'), 'node') !== '';
-  return placed || textsOf(explanation, 'waitingFor').length > 0 ? undefined : listOf(explanation, 'nodes');
+  const explanation = answer.body;
+  return textOf(explanation.chosen?.node) !== '' || (explanation.waitingFor ?? []).length > 0
+    ? undefined
+    : (explanation.nodes ?? []);
 }
 
 /** Waiting longer would not help: each node has a reason that somebody has to take away, or there is no node. */
-export function isLasting(nodes: readonly Json[]): boolean {
+export function isLasting(nodes: readonly RefusedNode[]): boolean {
   return nodes.every((node) =>
-    listOf(node, 'reasons').some((reason) => !PASSING.some((filter) => filter === textOf(reason, 'filter'))),
+    (node.reasons ?? []).some((reason) => !PASSING.some((filter) => filter === textOf(reason.filter))),
   );
 }

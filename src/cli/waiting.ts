@@ -1,12 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseDuration } from '../core/model/quantity.ts';
-import { type Client, deploymentPath, type Json } from './client.ts';
+import { type Client, named } from './client.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { Failure } from './failure.ts';
-import { listOf, numberOf, textOf } from './fields.ts';
+import { textOf } from './fields.ts';
 import { lastLogLines } from './log-source.ts';
 import type { OptionValues } from './option-values.ts';
 import { reasonLines } from './plan-view.ts';
+import type { Deployment, Instance, RefusedNode } from './records.ts';
 import type { Session } from './session.ts';
 import { spanText } from './table.ts';
 import { isLasting, isUnplaced, refusedNodes } from './unplaced.ts';
@@ -31,34 +32,34 @@ export type Judgement =
  * The phase alone may be about the spec before: it is written a moment after the change. So the instances are looked at,
  * which carry the hash of the spec they run.
  */
-export function judge(record: Json, { specHash }: Wanted): Judgement {
-  const phase = textOf(record, 'status.phase');
-  const message = textOf(record, 'status.message');
-  if (textOf(record, 'specHash') !== specHash) {
+export function judge(record: Deployment, { specHash }: Wanted): Judgement {
+  const phase = textOf(record.status?.phase);
+  const message = textOf(record.status?.message);
+  if (textOf(record.specHash) !== specHash) {
     return {
       state: 'reverted',
       words: 'another change, or the control plane going back to the last good version, took its place',
     };
   }
-  const desired = numberOf(record, 'replicas') ?? 0;
-  const current = listOf(record, 'status.instances').filter(
-    (instance) => textOf(instance, 'specHash') === specHash,
+  const desired = record.replicas ?? 0;
+  const current = (record.status?.instances ?? []).filter(
+    (instance) => textOf(instance.specHash) === specHash,
   );
   if (desired === 0) {
     return phase === 'Stopped'
       ? { state: 'healthy', words: 'stopped' }
       : { state: 'waiting', words: message };
   }
-  const healthy = numberOf(record, 'status.healthy') ?? 0;
-  const judged = numberOf(record, 'status.desired') === desired;
+  const healthy = record.status?.healthy ?? 0;
+  const judged = record.status?.desired === desired;
   if (phase === 'Running' && judged && healthy >= desired && current.length >= desired) {
     return { state: 'healthy', words: `${healthy} of ${desired} healthy on ${nodesText(current)}` };
   }
   return { state: 'waiting', words: phase === 'Running' ? 'rolling out' : `${phase}: ${message}` };
 }
 
-function nodesText(instances: readonly Json[]): string {
-  const nodes = [...new Set(instances.map((instance) => textOf(instance, 'nodeId')))];
+function nodesText(instances: readonly { readonly nodeId?: string | undefined }[]): string {
+  const nodes = [...new Set(instances.map((instance) => textOf(instance.nodeId)))];
   return nodes.length <= 3 ? nodes.join(', ') : `${nodes.length} nodes`;
 }
 
@@ -75,7 +76,7 @@ export async function waitUntilHealthy(
   let placedUntil = performance.now();
   try {
     for (;;) {
-      const record = await client.record({ path: deploymentPath(wanted.name) });
+      const record = await client.record('GET /api/v1/deployments/{name}', named(wanted.name));
       const judgement = judge(record, wanted);
       if (judgement.state === 'healthy') {
         step.done(judgement.words);
@@ -114,41 +115,46 @@ function explainUnplaced(
   { terminal, next }: Session,
   name: string,
   words: string,
-  nodes: readonly Json[],
+  nodes: readonly RefusedNode[],
 ): void {
   terminal.err(`  ${words}\n`);
   for (const line of nodes.flatMap((node) => reasonLines(node, terminal.errStyle))) terminal.err(`${line}\n`);
   terminal.err(`  ${next(nodes.length === 0 ? 'berth node token' : `berth explain ${name}`)}\n`);
 }
 
-async function explainFailure(session: Session, client: Client, record: Json, words: string): Promise<void> {
+async function explainFailure(
+  session: Session,
+  client: Client,
+  record: Deployment,
+  words: string,
+): Promise<void> {
   const { terminal } = session;
   const style = terminal.errStyle;
-  const name = textOf(record, 'name');
+  const name = textOf(record.name);
   const refusing = isUnplaced(record) ? await refusedNodes(client, name) : undefined;
   if (refusing !== undefined) {
     explainUnplaced(session, name, words, refusing);
     return;
   }
   terminal.err(`  ${words}\n`);
-  const instances = await client.call({ path: `${deploymentPath(name)}/instances` });
-  const all = instances.ok ? (instances.body as readonly Json[]) : [];
+  const instances = await client.attempt('GET /api/v1/deployments/{name}/instances', named(name));
+  const all = instances.ok ? instances.body : [];
   // A canary is no part of the rollout, whatever becomes of it.
-  const observed = all.filter((instance) => textOf(instance, 'canary') !== 'true');
+  const observed = all.filter((instance) => instance.canary !== true);
   const troubled = observed.filter(
-    (instance) => textOf(instance, 'specHash') === textOf(record, 'specHash') && isTroubled(instance),
+    (instance) => textOf(instance.specHash) === textOf(record.specHash) && isTroubled(instance),
   );
   for (const instance of troubled) terminal.err(`  ${troubleText(instance)}\n`);
   // Of one that is in trouble: the older ones that still serve have nothing to tell.
   const [first] = troubled;
   // Without a container there is no output, only words about that, which the reason has said better.
   const lines =
-    first === undefined || textOf(first, 'containerId') === ''
+    first === undefined || textOf(first.containerId) === ''
       ? []
-      : await lastLogLines(client, name, LAST_LINES, textOf(first, 'id'));
+      : await lastLogLines(client, name, LAST_LINES, textOf(first.id));
   if (lines.length > 0) terminal.err(`  its last output:\n`);
   for (const line of lines) terminal.err(`  ${style.dim('│')} ${line.text}\n`);
-  const isChange = observed.some((instance) => textOf(instance, 'specHash') !== textOf(record, 'specHash'));
+  const isChange = observed.some((instance) => textOf(instance.specHash) !== textOf(record.specHash));
   const advice =
     first === undefined
       ? `berth explain ${name}`
@@ -156,17 +162,17 @@ async function explainFailure(session: Session, client: Client, record: Json, wo
   terminal.err(`  ${session.next(advice)}\n`);
 }
 
-function isTroubled(instance: Json): boolean {
-  const health = textOf(instance, 'health');
-  return !(textOf(instance, 'state') === 'running' && (health === '' || health === 'healthy'));
+function isTroubled(instance: Instance): boolean {
+  const health = textOf(instance.health);
+  return !(textOf(instance.state) === 'running' && (health === '' || health === 'healthy'));
 }
 
 /** What the node's agent last said of an instance that is not as it should be. */
-function troubleText(instance: Json): string {
-  const health = textOf(instance, 'health');
-  const words = [textOf(instance, 'state'), health, textOf(instance, 'reason'), textOf(instance, 'message')];
+function troubleText(instance: Instance): string {
+  const health = textOf(instance.health);
+  const words = [textOf(instance.state), health, textOf(instance.reason), textOf(instance.message)];
   const said = [...new Set(words)].filter((word) => word !== '').join(', ');
-  return `${textOf(instance, 'id')} on ${textOf(instance, 'nodeId')}: ${said}`;
+  return `${textOf(instance.id)} on ${textOf(instance.nodeId)}: ${said}`;
 }
 
 /** Of `--timeout`. */

@@ -2,7 +2,6 @@ import { fieldDifferences } from '../../core/contract/diff.ts';
 import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
 import { usage } from '../failure.ts';
-import { mapOf, numberOf } from '../fields.ts';
 import { diffLines } from '../plan-view.ts';
 import { listVersions, versions } from '../versions.ts';
 import { wholeNumber } from './run.ts';
@@ -45,10 +44,10 @@ export const archive: CommandBody = {
         const wanted = [wholeNumber('version', first), wholeNumber('version', second)];
         const found = await versions(session.client(options), name);
         const [before, after] = wanted.map((version) => {
-          const entry = found.find((one) => numberOf(one, 'version') === version);
-          if (entry !== undefined) return mapOf(entry, 'spec');
+          const entry = found.find((one) => one.version === version);
+          if (entry !== undefined) return entry.spec ?? {};
           throw usage(`version ${version} of ${name} is not kept`, [
-            `kept: ${found.map((one) => numberOf(one, 'version')).join(', ')}`,
+            `kept: ${found.map((one) => one.version).join(', ')}`,
           ]);
         });
         const differences = fieldDifferences(before, after).map((difference) => ({ ...difference }));

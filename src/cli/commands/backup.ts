@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { type Json, segment } from '../client.ts';
+import { type Json, unjudged } from '../client.ts';
 import {
   type CommandBody,
   OUTPUT_OPTION,
@@ -9,7 +9,7 @@ import {
 } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
 import { messageOf, usage } from '../failure.ts';
-import { textOf, textsOf } from '../fields.ts';
+import { textOf } from '../fields.ts';
 import { deleteCommand, listCommand } from '../record-commands.ts';
 import { outputFormat, printRecord, structuredText } from '../output.ts';
 import { warningLines } from '../plan-view.ts';
@@ -18,7 +18,6 @@ import { timeoutOf, waitUntilHealthy } from '../waiting.ts';
 import { WAIT_OPTIONS } from './apply.ts';
 
 const ID: Parameter = { term: '<id>', description: 'As listed by berth backup list.' };
-const path = (id: string): string => `/api/v1/backups/${segment(id)}`;
 
 const create: Subcommand = {
   name: 'create',
@@ -31,10 +30,8 @@ const create: Subcommand = {
   examples: [{ line: 'berth backup create web', what: 'before a risky change' }],
   run: async (session, { parameters: [deploymentName = ''], options }) => {
     const format = outputFormat(options);
-    const made = await session
-      .client(options)
-      .record({ method: 'POST', path: '/api/v1/backups', body: { deploymentName } });
-    if (format === 'table') session.terminal.out(`backup/${textOf(made, 'id')} of ${deploymentName} made\n`);
+    const made = await session.client(options).record('POST /api/v1/backups', { body: { deploymentName } });
+    if (format === 'table') session.terminal.out(`backup/${textOf(made.id)} of ${deploymentName} made\n`);
     else await printRecord(session.terminal, resourceOf('backups'), made, format, session.now());
     return EXIT.ok;
   },
@@ -52,14 +49,14 @@ const restore: Subcommand = {
   run: async (session, { parameters: [id = ''], options }) => {
     const timeoutMs = timeoutOf(options);
     const client = session.client(options);
-    const written = await client.record({ method: 'POST', path: `${path(id)}/restore` });
-    const name = textOf(written, 'name');
+    const written = await client.record('POST /api/v1/backups/{id}/restore', { params: { id } });
+    const name = textOf(written.name);
     session.terminal.out(`deployment/${name} restored from ${id}\n`);
-    const removed = textsOf(written, 'removed');
+    const removed = written.removed ?? [];
     if (removed.length > 0) session.terminal.err(`it took away: ${removed.join(', ')}\n`);
     for (const line of warningLines(written, session.terminal.errStyle)) session.terminal.err(`${line}\n`);
     if (!options.unlessDenied('wait')) return EXIT.ok;
-    return waitUntilHealthy(session, client, { name, specHash: textOf(written, 'specHash') }, timeoutMs);
+    return waitUntilHealthy(session, client, { name, specHash: textOf(written.specHash) }, timeoutMs);
   },
 };
 
@@ -79,7 +76,9 @@ const exportCommand: Subcommand = {
   ],
   examples: [{ line: 'berth backup export bak_01jd… --to web.backup.json', what: 'to carry it elsewhere' }],
   run: async (session, { parameters: [id = ''], options }) => {
-    const document = await session.client(options).record({ path: `${path(id)}/export` });
+    const document = await session
+      .client(options)
+      .record('GET /api/v1/backups/{id}/export', { params: { id } });
     const text = await structuredText('json', document);
     const file = options.text('to');
     if (file === undefined) session.terminal.out(text);
@@ -109,14 +108,12 @@ const importCommand: Subcommand = {
   run: async (session, { options }) => {
     const format = outputFormat(options);
     const client = session.client(options);
-    const stored = await client.record({
-      method: 'POST',
-      path: '/api/v1/backups/import',
-      body: parse(await session.terminal.readInput()),
+    const stored = await client.record('POST /api/v1/backups/import', {
+      body: unjudged(parse(await session.terminal.readInput())),
     });
-    if (format === 'table') session.terminal.out(`backup/${textOf(stored, 'id')} imported\n`);
+    if (format === 'table') session.terminal.out(`backup/${textOf(stored.id)} imported\n`);
     else await printRecord(session.terminal, resourceOf('backups'), stored, format, session.now());
-    session.terminal.err(`${session.next(`berth backup restore ${textOf(stored, 'id')}`)}\n`);
+    session.terminal.err(`${session.next(`berth backup restore ${textOf(stored.id)}`)}\n`);
     return EXIT.ok;
   },
 };
@@ -153,7 +150,7 @@ export const backup: CommandBody = {
     deleteCommand({
       kind: 'backup',
       parameter: ID,
-      path,
+      remove: (client, id) => client.record('DELETE /api/v1/backups/{id}', { params: { id } }),
       summary: 'Delete a backup',
       description: ['Deletes a backup. The deployment and its archive stay.'],
       examples: [{ line: 'berth backup delete bak_01jd…', what: 'when it is no longer needed' }],

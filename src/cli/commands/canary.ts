@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Client, deploymentPath, type Json } from '../client.ts';
+import { type Client, type Json, named, unjudged } from '../client.ts';
 import {
   type CommandBody,
   OUTPUT_OPTION,
@@ -9,10 +9,11 @@ import {
 } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { usage } from '../failure.ts';
-import { numberOf, textOf, textsOf } from '../fields.ts';
+import { textOf } from '../fields.ts';
 import { readManifests } from '../manifests.ts';
 import { outputFormat, structuredText } from '../output.ts';
 import { warningLines } from '../plan-view.ts';
+import type { Canary } from '../records.ts';
 import type { Session } from '../session.ts';
 import { timeoutOf, waitUntilHealthy } from '../waiting.ts';
 import { WAIT_OPTIONS } from './apply.ts';
@@ -20,21 +21,24 @@ import { wholeNumber } from './run.ts';
 
 const NAME: Parameter = { term: '<name>', description: 'The deployment.' };
 const POLL_MS = 300;
-const path = (name: string): string => `${deploymentPath(name)}/canary`;
+const READ = 'GET /api/v1/deployments/{name}/canary';
 
-export function canaryText(canary: Json): string {
-  const counts = `${textOf(canary, 'status.healthy')} of ${textOf(canary, 'replicas')} healthy`;
-  const message = textOf(canary, 'status.message');
-  return `${textOf(canary, 'image')}, ${message.startsWith(counts) ? message : `${counts}; ${message}`}`;
+export function canaryText(
+  canary: Pick<Canary, 'image' | 'replicas'> & {
+    readonly status?: Pick<NonNullable<Canary['status']>, 'healthy' | 'message'> | undefined;
+  },
+): string {
+  const counts = `${textOf(canary.status?.healthy)} of ${textOf(canary.replicas)} healthy`;
+  const message = textOf(canary.status?.message);
+  return `${textOf(canary.image)}, ${message.startsWith(counts) ? message : `${counts}; ${message}`}`;
 }
 
 /** Why the last one ended, from its event: the canary itself is gone by then. */
 async function lastAbort(client: Client, name: string): Promise<string> {
-  const events = await client.list('/api/v1/events', {
-    subject: `Deployment/${name}`,
-    kind: 'deployment.canary_aborted',
+  const events = await client.list('GET /api/v1/events', {
+    query: { subject: `Deployment/${name}`, kind: 'deployment.canary_aborted' },
   });
-  return textOf(events.at(-1), 'message');
+  return textOf(events.at(-1)?.message);
 }
 
 async function waitForCanary(
@@ -47,13 +51,13 @@ async function waitForCanary(
   const deadline = performance.now() + timeoutMs;
   try {
     for (;;) {
-      const canary = await client.recordUnless(['canary_not_found'], { path: path(name) });
+      const canary = await client.recordUnless(['canary_not_found'], READ, named(name));
       if (canary === undefined) {
         step.fail((await lastAbort(client, name)) || 'it was promoted or aborted');
         return EXIT.notHealthy;
       }
       const text = canaryText(canary);
-      if ((numberOf(canary, 'status.healthy') ?? 0) >= (numberOf(canary, 'replicas') ?? 1)) {
+      if ((canary.status?.healthy ?? 0) >= (canary.replicas ?? 1)) {
         step.done(text);
         session.terminal.err(
           `${session.next(`berth canary promote ${name} · berth canary abort ${name}`)}\n`,
@@ -116,9 +120,12 @@ const start: Subcommand = {
     const changes = await changesOf(session, options.text('image'), options.text('filename'));
     const replicas = wholeNumber('--replicas', options.text('replicas') ?? '1');
     const client = session.client(options);
-    const made = await client.record({ method: 'POST', path: path(name), body: { ...changes, replicas } });
-    session.terminal.out(`canary of deployment/${name} started: ${textOf(made, 'image')}\n`);
-    const removed = textsOf(made, 'removed');
+    const made = await client.record('POST /api/v1/deployments/{name}/canary', {
+      ...named(name),
+      body: unjudged({ ...changes, replicas }),
+    });
+    session.terminal.out(`canary of deployment/${name} started: ${textOf(made.image)}\n`);
+    const removed = made.removed ?? [];
     if (removed.length > 0) session.terminal.err(`it lacks what the stable one has: ${removed.join(', ')}\n`);
     for (const line of warningLines(made, session.terminal.errStyle)) session.terminal.err(`${line}\n`);
     return options.unlessDenied('wait') ? waitForCanary(session, client, name, timeoutMs) : EXIT.ok;
@@ -137,7 +144,7 @@ const status: Subcommand = {
   run: async (session, { parameters: [name = ''], options }) => {
     const format = outputFormat(options);
     const client = session.client(options);
-    const canary = await client.recordUnless(['canary_not_found'], { path: path(name) });
+    const canary = await client.recordUnless(['canary_not_found'], READ, named(name));
     if (canary === undefined) {
       const last = await lastAbort(client, name);
       session.terminal.err(`${name} has no canary${last === '' ? '' : `; ${last}`}\n`);
@@ -161,11 +168,11 @@ const promote: Subcommand = {
   run: async (session, { parameters: [name = ''], options }) => {
     const timeoutMs = timeoutOf(options);
     const client = session.client(options);
-    const written = await client.record({ method: 'POST', path: `${path(name)}/promote` });
+    const written = await client.record('POST /api/v1/deployments/{name}/canary/promote', named(name));
     session.terminal.out(`canary of deployment/${name} promoted\n`);
     for (const line of warningLines(written, session.terminal.errStyle)) session.terminal.err(`${line}\n`);
     if (!options.unlessDenied('wait')) return EXIT.ok;
-    const wanted = { name: textOf(written, 'name'), specHash: textOf(written, 'specHash') };
+    const wanted = { name: textOf(written.name), specHash: textOf(written.specHash) };
     return waitUntilHealthy(session, client, wanted, timeoutMs);
   },
 };
@@ -178,8 +185,10 @@ const abort: Subcommand = {
   options: REMOTE_OPTIONS,
   examples: [{ line: 'berth canary abort web', what: 'back to the stable version alone' }],
   run: async (session, { parameters: [name = ''], options }) => {
-    const ended = await session.client(options).record({ method: 'POST', path: `${path(name)}/abort` });
-    session.terminal.out(`canary of deployment/${name} aborted: ${textOf(ended, 'image')}\n`);
+    const ended = await session
+      .client(options)
+      .record('POST /api/v1/deployments/{name}/canary/abort', named(name));
+    session.terminal.out(`canary of deployment/${name} aborted: ${textOf(ended.image)}\n`);
     return EXIT.ok;
   },
 };

@@ -1,9 +1,8 @@
-import { type Client, deploymentPath, segment } from '../client.ts';
+import { type Client, named } from '../client.ts';
 import { type CommandBody, REMOTE_OPTIONS } from '../command.ts';
 import { confirmDeletion, YES_OPTION } from '../confirmation.ts';
 import { EXIT } from '../exit-code.ts';
 import { type Failure, usage } from '../failure.ts';
-import { numberOf } from '../fields.ts';
 import { resourceOf, RESOURCES } from '../resources/index.ts';
 import { deleteVolume } from '../volumes.ts';
 
@@ -35,26 +34,29 @@ export const remove: CommandBody = {
     const client = session.client(options);
     await confirmDeletion(session, names.map((name) => `${kind}/${name}`).join(', '), options);
     for (const name of names) {
-      await deleteOne(client, kind, name);
+      await REMOVALS[kind](client, name);
       session.terminal.out(`${kind}/${name} ${DONE[kind] ?? 'deleted'}\n`);
     }
     return EXIT.ok;
   },
 };
 
-async function deleteOne(client: Client, kind: (typeof DELETABLE)[number], name: string): Promise<void> {
-  if (kind === 'volume') {
-    await deleteVolume(client, name);
-    return;
-  }
-  if (kind !== 'deployment') {
-    await client.need({ method: 'DELETE', path: `/api/v1/${kind}s/${segment(name)}` });
-    return;
-  }
+type Remove = (client: Client, name: string) => Promise<unknown>;
+
+const REMOVALS: Readonly<Record<(typeof DELETABLE)[number], Remove>> = {
   // Guarded by what was looked at: a deployment that somebody changes at this moment is not deleted unseen.
-  const stored = await client.record({ path: deploymentPath(name) });
-  await client.need({ method: 'DELETE', path: deploymentPath(name), ifMatch: numberOf(stored, 'revision') });
-}
+  deployment: async (client, name) => {
+    const { revision } = await client.record('GET /api/v1/deployments/{name}', named(name));
+    return client.record('DELETE /api/v1/deployments/{name}', { ...named(name), ifMatch: revision });
+  },
+  job: (client, name) => client.record('DELETE /api/v1/jobs/{name}', named(name)),
+  network: (client, name) => client.record('DELETE /api/v1/networks/{name}', named(name)),
+  node: (client, name) => client.record('DELETE /api/v1/nodes/{name}', named(name)),
+  tenant: (client, tenant) => client.record('DELETE /api/v1/tenants/{tenant}', { params: { tenant } }),
+  token: (client, id) => client.record('DELETE /api/v1/tokens/{id}', { params: { id } }),
+  backup: (client, id) => client.record('DELETE /api/v1/backups/{id}', { params: { id } }),
+  volume: deleteVolume,
+};
 
 /** One word: a kind without a name, or a name where the kind belongs. */
 function incomplete(word: string): Failure {

@@ -1,8 +1,8 @@
 import { formatBytes } from '../../core/model/quantity.ts';
-import { type Client, segment } from '../client.ts';
+import type { Client } from '../client.ts';
 import { rows } from '../describing.ts';
 import { EXIT } from '../exit-code.ts';
-import { mapOf, numberOf, textOf } from '../fields.ts';
+import { textOf } from '../fields.ts';
 import { structuredText } from '../output.ts';
 import type { Session } from '../session.ts';
 import { age } from '../table.ts';
@@ -14,23 +14,23 @@ export async function describeTenant(
   name: string,
   format: string,
 ): Promise<number> {
-  const record = await client.record({ path: `/api/v1/tenants/${segment(name)}` });
+  const record = await client.record('GET /api/v1/tenants/{tenant}', { params: { tenant: name } });
   const { terminal } = session;
   if (format === 'json' || format === 'yaml') {
     terminal.out(await structuredText(format, record));
     return EXIT.ok;
   }
-  const memory = numberOf(record, 'quota.memoryBytes');
-  const slug = textOf(record, 'slug');
+  const memory = record.quota?.memoryBytes;
+  const slug = textOf(record.slug);
   terminal.out(
     `${terminal.style.bold(`tenant/${slug}`)}\n${rows([
-      ['name', textOf(record, 'name')],
-      ['id', textOf(record, 'id')],
-      ['created', `${age(textOf(record, 'createdAt'), session.now())} ago`],
-      ['containers', textOf(record, 'quota.containers') || 'no limit'],
-      ['cpu', textOf(record, 'quota.cpu') || 'no limit'],
+      ['name', textOf(record.name)],
+      ['id', textOf(record.id)],
+      ['created', `${age(textOf(record.createdAt), session.now())} ago`],
+      ['containers', textOf(record.quota?.containers) || 'no limit'],
+      ['cpu', textOf(record.quota?.cpu) || 'no limit'],
       ['memory', memory === undefined ? 'no limit' : formatBytes(memory)],
-      ...Object.entries(mapOf(record, 'containerDefaults.effective')).map(
+      ...Object.entries(record.containerDefaults?.effective ?? {}).map(
         ([field, value]) => [`each ${field}`, String(value)] as const,
       ),
     ])}${storedText(record, terminal.style)}`,

@@ -1,14 +1,16 @@
 import { canaryText } from './canary.ts';
 import { policyText, sightText } from './scaling.ts';
 import { boundsText } from '../../core/model/container-defaults.ts';
-import { type Client, deploymentPath, type Json, segment } from '../client.ts';
+import { type Client, named } from '../client.ts';
 import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS } from '../command.ts';
 import { indented, printEvents, rows } from '../describing.ts';
-import { jobPath } from '../job-wait.ts';
 import { EXIT } from '../exit-code.ts';
 import { usage } from '../failure.ts';
-import { listOf, mapOf, textOf, valueOf } from '../fields.ts';
+import { textOf } from '../fields.ts';
 import { listText, outputFormat, structuredText } from '../output.ts';
+import type { Deployment } from '../records.ts';
+import { instances as INSTANCES } from '../resources/deployments.ts';
+import { nodes as NODES } from '../resources/nodes.ts';
 import { resourceOf } from '../resources/index.ts';
 import { JOB_RUNS } from '../resources/jobs.ts';
 import type { Session } from '../session.ts';
@@ -69,7 +71,7 @@ async function describeDeployment(
   name: string,
   format: string,
 ): Promise<number> {
-  const record = await client.record({ path: deploymentPath(name) });
+  const record = await client.record('GET /api/v1/deployments/{name}', named(name));
   if (format === 'json' || format === 'yaml') {
     session.terminal.out(await structuredText(format, record));
     return EXIT.ok;
@@ -78,44 +80,44 @@ async function describeDeployment(
   const { style } = terminal;
   const now = session.now();
   const spec = Object.fromEntries(Object.entries(record).filter(([key]) => !SERVER_OWNED.has(key)));
-  const instances = await client.call({ path: `${deploymentPath(name)}/instances` });
-  const observed = instances.ok ? (instances.body as readonly Json[]) : listOf(record, 'status.instances');
-  const policy = await client.recordUnless(['scaling_policy_not_found'], {
-    path: `${deploymentPath(name)}/scaling-policy`,
-  });
-  const running = mapOf(record, 'status.canary');
+  const instances = await client.attempt('GET /api/v1/deployments/{name}/instances', named(name));
+  const observed = instances.ok ? instances.body : (record.status?.instances ?? []);
+  const policy = await client.recordUnless(
+    ['scaling_policy_not_found'],
+    'GET /api/v1/deployments/{name}/scaling-policy',
+    named(name),
+  );
+  const running = record.status?.canary;
   const head: readonly (readonly [string, string])[] = [
-    ['phase', `${textOf(record, 'status.phase')}  ${textOf(record, 'status.message')}`],
+    ['phase', `${textOf(record.status?.phase)}  ${textOf(record.status?.message)}`],
     [
       'instances',
-      ['desired', 'placed', 'running', 'healthy', 'updated']
-        .map((count) => `${textOf(record, `status.${count}`) || '0'} ${count}`)
+      (['desired', 'placed', 'running', 'healthy', 'updated'] as const)
+        .map((count) => `${record.status?.[count] ?? 0} ${count}`)
         .join(', '),
     ],
-    ['revision', `${textOf(record, 'revision')}, spec ${textOf(record, 'specHash').slice(0, 19)}`],
-    ['runs', textOf(record, 'imageDigest')],
+    ['revision', `${textOf(record.revision)}, spec ${textOf(record.specHash).slice(0, 19)}`],
+    ['runs', textOf(record.imageDigest)],
     [
       'rotation',
-      `secretsVersion ${textOf(record, 'secretsVersion') || '0'}, next phase: ${textOf(record, 'status.rotation.next')}`,
+      `secretsVersion ${textOf(record.secretsVersion) || '0'}, next phase: ${textOf(record.status?.rotation?.next)}`,
     ],
-    ['bounded by', boundsText(mapOf(record, 'containerDefaults'))],
+    ['bounded by', boundsText(record.containerDefaults ?? {})],
     ['scaling', policy === undefined ? '' : `${policyText(policy)}  ${sightText(policy)}`],
-    ['canary', Object.keys(running).length === 0 ? '' : canaryText({ ...running, status: running })],
+    ['canary', running === undefined ? '' : canaryText({ ...running, status: running })],
     [
       'changed',
-      `${age(textOf(record, 'updatedAt'), now)} ago, created ${age(textOf(record, 'createdAt'), now)} ago`,
+      `${age(textOf(record.updatedAt), now)} ago, created ${age(textOf(record.createdAt), now)} ago`,
     ],
   ];
-  terminal.out(
-    `${style.bold(`deployment/${textOf(record, 'name')}`)}\n${rows(head)}\n${style.bold('Spec')}\n`,
-  );
+  terminal.out(`${style.bold(`deployment/${textOf(record.name)}`)}\n${rows(head)}\n${style.bold('Spec')}\n`);
   terminal.out(indented(await structuredText('yaml', spec)));
   if (observed.length > 0) {
     terminal.out(
       `\n${style.bold('Instances')}\n${indented(
         listText(
           terminal,
-          resourceOf('instances'),
+          INSTANCES,
           observed.map((instance) => ({ deployment: name, ...instance })),
           'table',
           now,
@@ -123,17 +125,17 @@ async function describeDeployment(
       )}`,
     );
   }
-  await printEvents(session, client, `Deployment/${textOf(record, 'name')}`, now);
+  await printEvents(session, client, `Deployment/${textOf(record.name)}`, now);
   terminal.out(`\n${session.next(nextCommand(record))}\n`);
   return EXIT.ok;
 }
 
 /** What a person would type now. */
-export function nextCommand(record: Json): string {
-  const name = textOf(record, 'name');
-  if (textOf(record, 'status.phase') === 'Running' && Object.keys(mapOf(record, 'status.canary')).length > 0)
+export function nextCommand(record: Deployment): string {
+  const name = textOf(record.name);
+  if (textOf(record.status?.phase) === 'Running' && record.status?.canary !== undefined)
     return `berth canary promote ${name} · berth canary abort ${name}`;
-  switch (textOf(record, 'status.phase')) {
+  switch (textOf(record.status?.phase)) {
     case 'Pending':
     case 'Waiting':
       return `berth explain ${name}`;
@@ -149,7 +151,7 @@ export function nextCommand(record: Json): string {
 }
 
 async function describeJob(session: Session, client: Client, name: string, format: string): Promise<number> {
-  const record = await client.record({ path: jobPath(name) });
+  const record = await client.record('GET /api/v1/jobs/{name}', named(name));
   if (format === 'json' || format === 'yaml') {
     session.terminal.out(await structuredText(format, record));
     return EXIT.ok;
@@ -158,13 +160,13 @@ async function describeJob(session: Session, client: Client, name: string, forma
   const { style } = terminal;
   const now = session.now();
   const spec = Object.fromEntries(Object.entries(record).filter(([key]) => !SERVER_OWNED.has(key)));
-  const runs = listOf(record, 'status.runs');
+  const runs = record.status?.runs ?? [];
   const head = [
-    ['phase', `${textOf(record, 'status.phase')}  ${textOf(record, 'status.message')}`],
-    ['next run', textOf(record, 'status.nextRunAt')],
-    ['runs', textOf(record, 'imageDigest')],
-    ['bounded by', boundsText(mapOf(record, 'containerDefaults'))],
-    ['created', `${age(textOf(record, 'createdAt'), now)} ago`],
+    ['phase', `${textOf(record.status?.phase)}  ${textOf(record.status?.message)}`],
+    ['next run', textOf(record.status?.nextRunAt)],
+    ['runs', textOf(record.imageDigest)],
+    ['bounded by', boundsText(record.containerDefaults ?? {})],
+    ['created', `${age(textOf(record.createdAt), now)} ago`],
   ] as const;
   terminal.out(`${style.bold(`job/${name}`)}\n${rows(head)}\n${style.bold('Spec')}\n`);
   terminal.out(indented(await structuredText('yaml', spec)));
@@ -172,15 +174,14 @@ async function describeJob(session: Session, client: Client, name: string, forma
     terminal.out(`\n${style.bold('Runs')}\n${indented(listText(terminal, JOB_RUNS, runs, 'table', now))}`);
   await printEvents(session, client, `Job/${name}`, now);
   const active = ['Pending', 'Running', 'Retrying'].includes(
-    runs[0] === undefined ? '' : textOf(runs[0], 'state'),
+    runs[0] === undefined ? '' : textOf(runs[0].state),
   );
   terminal.out(`\n${session.next(active ? `berth job logs ${name} -f` : `berth job run ${name}`)}\n`);
   return EXIT.ok;
 }
 
 async function describeNode(session: Session, client: Client, name: string, format: string): Promise<number> {
-  const path = `/api/v1/nodes/${segment(name)}`;
-  const record = await client.record({ path });
+  const record = await client.record('GET /api/v1/nodes/{name}', named(name));
   if (format === 'json' || format === 'yaml') {
     session.terminal.out(await structuredText(format, record));
     return EXIT.ok;
@@ -188,27 +189,26 @@ async function describeNode(session: Session, client: Client, name: string, form
   const { terminal } = session;
   const { style } = terminal;
   const now = session.now();
-  const resource = resourceOf('nodes');
-  const head = resource.columns
+  const head = NODES.columns
     .filter((column) => column.header !== 'LABELS')
     .map((column) => [column.header.toLowerCase(), column.cell(record, now)] as const);
   terminal.out(`${style.bold(`node/${name}`)}\n${rows(head)}`);
-  const labels = Object.entries(mapOf(record, 'labels'));
+  const labels = Object.entries(record.labels ?? {});
   if (labels.length > 0)
     terminal.out(
       `\n${style.bold('Labels')}\n${labels.map(([key, value]) => `  ${key}=${String(value)}\n`).join('')}`,
     );
-  const placed = (await client.list('/api/v1/deployments')).flatMap((deployment) =>
-    listOf(deployment, 'status.instances')
-      .filter((instance) => textOf(instance, 'nodeId') === name)
-      .map((instance) => ({ deployment: textOf(deployment, 'name'), ...instance })),
+  const placed = (await client.list('GET /api/v1/deployments')).flatMap((deployment) =>
+    (deployment.status?.instances ?? [])
+      .filter((instance) => textOf(instance.nodeId) === name)
+      .map((instance) => ({ deployment: textOf(deployment.name), ...instance })),
   );
   if (placed.length > 0)
     terminal.out(
-      `\n${style.bold('Instances')}\n${indented(listText(terminal, resourceOf('instances'), placed, 'table', now))}`,
+      `\n${style.bold('Instances')}\n${indented(listText(terminal, INSTANCES, placed, 'table', now))}`,
     );
   await printEvents(session, client, `Node/${name}`, now);
-  const cordoned = valueOf(record, 'schedulable') === false;
+  const cordoned = record.schedulable === false;
   terminal.out(`\n${session.next(cordoned ? `berth node uncordon ${name}` : `berth node drain ${name}`)}\n`);
   return EXIT.ok;
 }

@@ -1,17 +1,15 @@
-import { setTimeout as pause } from 'node:timers/promises';
-import type { Client, Json } from '../client.ts';
+import type { CallOptions } from '../../sdk/index.ts';
+import type { Client } from '../client.ts';
 import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS } from '../command.ts';
-import { serverEvents } from '../event-source.ts';
 import { EXIT } from '../exit-code.ts';
-import { Failure, Refused, usage } from '../failure.ts';
+import { usage } from '../failure.ts';
 import { textOf } from '../fields.ts';
 import { outputFormat, printList } from '../output.ts';
+import type { Event } from '../records.ts';
 import { EVENTS } from '../resources/events.ts';
 import type { Session } from '../session.ts';
 import { printable } from '../style.ts';
 import { parseDuration } from '../../core/model/quantity.ts';
-
-const RECONNECT_MS = 1000;
 
 export const events: CommandBody = {
   description: [
@@ -45,7 +43,7 @@ export const events: CommandBody = {
       since: since(options.text('since'), session.now()),
     };
     if (!options.flag('follow')) {
-      const found = await client.list('/api/v1/events', query);
+      const found = await client.list('GET /api/v1/events', { query });
       if (found.length === 0 && (format === 'table' || format === 'wide'))
         session.terminal.err('no events\n');
       else await printList(session.terminal, EVENTS, found, format, session.now());
@@ -75,33 +73,21 @@ function since(text: string | undefined, now: number): string | undefined {
 async function follow(
   session: Session,
   client: Client,
-  query: Readonly<Record<string, string | undefined>>,
+  query: CallOptions<'GET /api/v1/events'>['query'],
   asJson: boolean,
 ): Promise<number> {
-  let lastId = '';
-  while (!session.interrupted.aborted) {
-    try {
-      const answer = await client.stream({
-        path: '/api/v1/events',
-        query,
-        headers: { accept: 'text/event-stream', ...(lastId === '' ? {} : { 'last-event-id': lastId }) },
-      });
-      for await (const { id, data } of serverEvents(answer)) {
-        lastId = id;
-        session.terminal.out(asJson ? `${data}\n` : `${eventLine(JSON.parse(data) as Json)}\n`);
-      }
-    } catch (error) {
-      if (session.interrupted.aborted) break;
-      if (error instanceof Failure || error instanceof Refused) throw error;
-    }
-    await pause(RECONNECT_MS, undefined, { signal: session.interrupted }).catch(() => undefined);
+  try {
+    for await (const { data } of client.frames('GET /api/v1/events', { query }, true))
+      session.terminal.out(asJson ? `${data}\n` : `${eventLine(JSON.parse(data) as Event)}\n`);
+  } catch (error) {
+    if (!session.interrupted.aborted) throw error;
   }
   return EXIT.interrupted;
 }
 
-function eventLine(event: Json): string {
-  const subject = `${textOf(event, 'subject.kind').toLowerCase()}/${textOf(event, 'subject.name')}`;
+function eventLine(event: Event): string {
+  const subject = `${textOf(event.subject?.kind).toLowerCase()}/${textOf(event.subject?.name)}`;
   return printable(
-    `${textOf(event, 'at')}  ${textOf(event, 'kind')}  ${subject}  ${textOf(event, 'message').split('\n').join('; ')}`,
+    `${textOf(event.at)}  ${textOf(event.kind)}  ${subject}  ${textOf(event.message).split('\n').join('; ')}`,
   );
 }

@@ -1,8 +1,8 @@
-import { deploymentPath } from '../client.ts';
+import { named } from '../client.ts';
 import { type CommandBody, REMOTE_OPTIONS } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
 import { Failure, usage } from '../failure.ts';
-import { numberOf, textOf, valueOf } from '../fields.ts';
+import { textOf } from '../fields.ts';
 import { spanText } from '../table.ts';
 import { timeoutOf } from '../waiting.ts';
 
@@ -35,9 +35,8 @@ export const exec: CommandBody = {
     if (command.length === 0) throw usage('what is to be run?', ['berth exec NAME -- COMMAND ARGUMENTS']);
     const timeoutMs = timeoutOf(options, '60s');
     const instance = options.text('instance');
-    const result = await session.client(options).record({
-      method: 'POST',
-      path: `${deploymentPath(name)}/exec`,
+    const result = await session.client(options).record('POST /api/v1/deployments/{name}/exec', {
+      ...named(name),
       body: {
         command,
         timeout: `${Math.ceil(timeoutMs / 1000)}s`,
@@ -45,11 +44,11 @@ export const exec: CommandBody = {
       },
       timeoutMs: timeoutMs + ANSWER_GRACE_MS,
     });
-    session.terminal.out(textOf(result, 'stdout'));
-    session.terminal.err(textOf(result, 'stderr'));
-    if (valueOf(result, 'truncated') === true) session.terminal.err('berth: the output was cut at 1 MiB\n');
-    if (valueOf(result, 'timedOut') === true)
+    session.terminal.out(textOf(result.stdout));
+    session.terminal.err(textOf(result.stderr));
+    if (result.truncated === true) session.terminal.err('berth: the output was cut at 1 MiB\n');
+    if (result.timedOut === true)
       throw new Failure(`the command did not end within ${spanText(timeoutMs)} and was killed`);
-    return numberOf(result, 'exitCode') ?? EXIT.refused;
+    return result.exitCode ?? EXIT.refused;
   },
 };

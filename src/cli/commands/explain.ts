@@ -1,9 +1,10 @@
 import { nearestFew } from '../../core/contract/nearest.ts';
-import { deploymentPath, type Json } from '../client.ts';
+import { named } from '../client.ts';
 import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
 import { Failure } from '../failure.ts';
-import { listOf, mapOf, textOf, textsOf, valueOf } from '../fields.ts';
+import { textOf } from '../fields.ts';
+import type { Explanation, RefusedNode } from '../records.ts';
 import { wrapped } from '../help.ts';
 import { outputFormat, structuredText } from '../output.ts';
 import type { Session } from '../session.ts';
@@ -34,7 +35,9 @@ export const explain: CommandBody = {
   run: async (session, { parameters: [what = ''], options }) => {
     if (what.includes('_')) return explainCode(session, what);
     const format = outputFormat(options);
-    const explanation = await session.client(options).record({ path: `${deploymentPath(what)}/explain` });
+    const explanation = await session
+      .client(options)
+      .record('GET /api/v1/deployments/{name}/explain', named(what));
     if (format === 'json' || format === 'yaml') {
       session.terminal.out(await structuredText(format, explanation));
       return EXIT.ok;
@@ -72,18 +75,18 @@ async function explainCode(session: Session, code: string): Promise<number> {
 function showExplanation(
   session: Session,
   name: string,
-  explanation: Json,
+  explanation: Explanation,
   node: string | undefined,
 ): number {
   const { terminal } = session;
   const { style } = terminal;
-  const nodes = listOf(explanation, 'nodes');
+  const nodes = explanation.nodes ?? [];
   if (node !== undefined) {
-    const found = nodes.find((one) => textOf(one, 'node') === node);
+    const found = nodes.find((one) => textOf(one.node) === node);
     if (found === undefined) {
       const near = nearestFew(
         node,
-        nodes.map((one) => textOf(one, 'node')),
+        nodes.map((one) => textOf(one.node)),
         3,
       );
       throw new Failure(`the tenant has no node ${node}, so the scheduler never looks at it`, {
@@ -93,48 +96,44 @@ function showExplanation(
     showFilters(session, found);
     return EXIT.ok;
   }
-  for (const instance of listOf(explanation, 'instances')) {
-    const older = valueOf(instance, 'current') === false ? style.dim(' (earlier version)') : '';
-    terminal.out(`runs: ${textOf(instance, 'id')} on ${style.bold(textOf(instance, 'node'))}${older}\n`);
+  for (const instance of explanation.instances ?? []) {
+    const older = instance.current === false ? style.dim(' (earlier version)') : '';
+    terminal.out(`runs: ${textOf(instance.id)} on ${style.bold(textOf(instance.node))}${older}\n`);
   }
-  for (const text of textsOf(explanation, 'waitingFor')) terminal.out(`${style.yellow('waits:')} ${text}\n`);
-  for (const one of listOf(explanation, 'misplaced')) {
-    const why = listOf(one, 'reasons').map((reason) => textOf(reason, 'message'));
-    terminal.out(
-      `${style.red('misplaced:')} ${textOf(one, 'id')} on ${textOf(one, 'node')}: ${why.join('; ')}\n`,
-    );
+  for (const text of explanation.waitingFor ?? []) terminal.out(`${style.yellow('waits:')} ${text}\n`);
+  for (const one of explanation.misplaced ?? []) {
+    const why = (one.reasons ?? []).map((reason) => textOf(reason.message));
+    terminal.out(`${style.red('misplaced:')} ${textOf(one.id)} on ${textOf(one.node)}: ${why.join('; ')}\n`);
   }
-  for (const one of listOf(explanation, 'warnings'))
-    terminal.out(`${style.yellow('warning:')} ${textOf(one, 'why')}\n`);
-  terminal.out(`one more instance: ${textOf(explanation, 'summary')}\n`);
-  const chosen = mapOf(explanation, 'chosen');
+  for (const one of explanation.warnings ?? [])
+    terminal.out(`${style.yellow('warning:')} ${textOf(one.why)}\n`);
+  terminal.out(`one more instance: ${textOf(explanation.summary)}\n`);
+  const chosen = explanation.chosen ?? undefined;
   for (const one of nodes) {
-    const label = style.bold(textOf(one, 'node'));
-    const reasons = listOf(one, 'reasons');
+    const label = style.bold(textOf(one.node));
+    const reasons = one.reasons ?? [];
     if (reasons.length === 0) {
-      const why =
-        textOf(chosen, 'node') === textOf(one, 'node') ? `chosen: ${textOf(chosen, 'why')}` : 'fits';
+      const why = textOf(chosen?.node) === textOf(one.node) ? `chosen: ${textOf(chosen?.why)}` : 'fits';
       terminal.out(`  ${style.green('✔')} ${label}  ${why}\n`);
     }
-    for (const reason of reasons)
-      terminal.out(`  ${style.red('✘')} ${label}  ${textOf(reason, 'message')}\n`);
+    for (const reason of reasons) terminal.out(`  ${style.red('✘')} ${label}  ${textOf(reason.message)}\n`);
   }
   terminal.out(
-    `${session.next(nodes.length === 0 ? 'berth node token' : `berth explain ${name} --node ${textOf(nodes[0], 'node')}`)}\n`,
+    `${session.next(nodes.length === 0 ? 'berth node token' : `berth explain ${name} --node ${textOf(nodes[0]?.node)}`)}\n`,
   );
   return EXIT.ok;
 }
 
-function showFilters(session: Session, node: Json): void {
+function showFilters(session: Session, node: RefusedNode): void {
   const { terminal } = session;
-  const rows = listOf(node, 'outcomes').map((outcome) => [
-    valueOf(outcome, 'passed') === true ? terminal.style.green('✔') : terminal.style.red('✘'),
-    textOf(outcome, 'filter'),
-    textOf(outcome, 'required'),
-    textOf(outcome, 'reported'),
+  const rows = (node.outcomes ?? []).map((outcome) => [
+    outcome.passed === true ? terminal.style.green('✔') : terminal.style.red('✘'),
+    textOf(outcome.filter),
+    textOf(outcome.required),
+    textOf(outcome.reported),
   ]);
   terminal.out(
-    `${terminal.style.bold(textOf(node, 'node'))}\n${tableText(['', 'FILTER', 'REQUIRED', 'REPORTED'], rows, terminal.style, undefined)}`,
+    `${terminal.style.bold(textOf(node.node))}\n${tableText(['', 'FILTER', 'REQUIRED', 'REPORTED'], rows, terminal.style, undefined)}`,
   );
-  for (const reason of listOf(node, 'reasons')) terminal.out(`${textOf(reason, 'message')}\n`);
+  for (const reason of node.reasons ?? []) terminal.out(`${textOf(reason.message)}\n`);
 }

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Client, Json } from '../client.ts';
+import type { Client } from '../client.ts';
 import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
 import { usage } from '../failure.ts';
@@ -63,7 +63,11 @@ export const get: CommandBody = {
   },
 };
 
-async function read(client: Client, resource: Resource, name: string | undefined): Promise<readonly Json[]> {
+async function read(
+  client: Client,
+  resource: Resource,
+  name: string | undefined,
+): Promise<readonly object[]> {
   if (name === undefined || OWNED_BY_DEPLOYMENT.has(resource.name))
     return resource.list(client, { deployment: name });
   return [await findOne(resource, client, name)];

@@ -1,7 +1,8 @@
+import { named } from '../client.ts';
 import { type CommandBody, REMOTE_OPTIONS, type Subcommand } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
 import { textOf } from '../fields.ts';
-import { jobPath, waitForRun } from '../job-wait.ts';
+import { waitForRun } from '../job-wait.ts';
 import { deleteCommand, getCommand, listCommand } from '../record-commands.ts';
 import { streamedLines } from '../log-source.ts';
 import { timeoutOf } from '../waiting.ts';
@@ -40,8 +41,8 @@ const run: Subcommand = {
   run: async (session, { parameters: [name = ''], options }) => {
     const timeoutMs = timeoutOf(options, '1h');
     const client = session.client(options);
-    const ordered = await client.record({ method: 'POST', path: `${jobPath(name)}/run` });
-    const id = textOf(ordered, 'run');
+    const ordered = await client.record('POST /api/v1/jobs/{name}/run', named(name));
+    const id = textOf(ordered.run);
     session.terminal.out(`${id}\n`);
     return options.unlessDenied('wait') ? waitForRun(session, client, name, id, timeoutMs) : EXIT.ok;
   },
@@ -71,12 +72,14 @@ const logs: Subcommand = {
     let printed = 0;
     const follow = options.flag('follow');
     const query = {
-      follow: follow ? 'true' : undefined,
+      follow: follow || undefined,
       run: options.text('run'),
-      attempt: attempt === undefined ? undefined : String(wholeNumber('--attempt', attempt)),
-      tail: tail === undefined ? undefined : String(wholeNumber('--tail', tail)),
+      attempt: attempt === undefined ? undefined : wholeNumber('--attempt', attempt),
+      tail: tail === undefined ? undefined : wholeNumber('--tail', tail),
     };
-    for await (const line of streamedLines(session.client(options), `${jobPath(name)}/logs`, query)) {
+    const asked = { ...named(name), query };
+    const source = streamedLines(session.client(options), 'GET /api/v1/jobs/{name}/logs', asked, follow);
+    for await (const line of source) {
       printed += 1;
       session.terminal.out(`${line.text}\n`);
     }
@@ -95,8 +98,8 @@ const cancel: Subcommand = {
   examples: [{ line: 'berth job cancel nightly-report', what: 'end it now' }],
   run: async (session, { parameters: [name = ''], options }) => {
     const client = session.client(options);
-    const job = await client.record({ method: 'POST', path: `${jobPath(name)}/cancel` });
-    session.terminal.out(`job/${name} run ${textOf(job, 'run')} cancelled\n`);
+    const job = await client.record('POST /api/v1/jobs/{name}/cancel', named(name));
+    session.terminal.out(`job/${name} run ${textOf(job.run)} cancelled\n`);
     return EXIT.ok;
   },
 };
@@ -104,7 +107,7 @@ const cancel: Subcommand = {
 const remove = deleteCommand({
   kind: 'job',
   parameter: NAME,
-  path: jobPath,
+  remove: (client, name) => client.record('DELETE /api/v1/jobs/{name}', named(name)),
   and: 'its runs and their logs',
   summary: 'Delete a job with its runs',
   description: ['Deletes a job with its runs and their logs. A run under way is ended.'],

@@ -64,11 +64,11 @@ export const login: CommandBody = {
       { server, token, tenant, caFile: context.caFile, source: '--server' },
       session.interrupted,
     );
-    const health = await client.record({ path: '/healthz' });
-    await client.need({ path: '/api/v1/deployments', query: { limit: '1' } });
+    const { body: health } = await client.health();
+    await client.record('GET /api/v1/deployments', { query: { limit: 1 } });
     const path = writeContexts(environment, withContext(file, name, context, true));
     terminal.out(
-      `logged in to ${server} (version ${textOf(health, 'version')}) as context ${name}, now the current one\nkept in ${path}\nnext: berth get deployments\n`,
+      `logged in to ${server} (version ${textOf(health.version)}) as context ${name}, now the current one\nkept in ${path}\nnext: berth get deployments\n`,
     );
     return EXIT.ok;
   },

@@ -1,4 +1,4 @@
-import { segment } from '../client.ts';
+import { named } from '../client.ts';
 import {
   type CommandBody,
   OUTPUT_OPTION,
@@ -14,7 +14,6 @@ import { outputFormat, printRecord } from '../output.ts';
 import { alterationLines } from '../plan-view.ts';
 import { resourceOf } from '../resources/index.ts';
 
-const PATH = '/api/v1/networks';
 const NAME: Parameter = { term: '<name>', description: 'The network.' };
 
 function labelsOf(pairs: readonly string[]): Readonly<Record<string, string>> {
@@ -46,9 +45,7 @@ const create: Subcommand = {
     const format = outputFormat(options);
     const nodeId = options.text('node');
     const labels = labelsOf(options.list('label'));
-    const made = await session.client(options).record({
-      method: 'POST',
-      path: PATH,
+    const made = await session.client(options).record('POST /api/v1/networks', {
       body: {
         name,
         ...(nodeId === undefined ? {} : { nodeId }),
@@ -60,7 +57,7 @@ const create: Subcommand = {
       await printRecord(session.terminal, resourceOf('networks'), made, format, session.now());
       return EXIT.ok;
     }
-    session.terminal.out(`network/${name} created on ${textOf(made, 'nodeId')}\n`);
+    session.terminal.out(`network/${name} created on ${textOf(made.nodeId)}\n`);
     for (const line of alterationLines(made, session.terminal.errStyle)) session.terminal.err(`${line}\n`);
     session.terminal.err(`${session.next(`berth network get ${name}`)}\n`);
     return EXIT.ok;
@@ -70,7 +67,7 @@ const create: Subcommand = {
 const remove = deleteCommand({
   kind: 'network',
   parameter: NAME,
-  path: (name) => `${PATH}/${segment(name)}`,
+  remove: (client, name) => client.record('DELETE /api/v1/networks/{name}', named(name)),
   summary: 'Delete a network',
   description: ['Deletes a network. Refused while containers are attached to it.'],
   examples: [{ line: 'berth network delete backend', what: 'when nothing uses it any more' }],

@@ -1,4 +1,4 @@
-import { segment } from '../client.ts';
+import { named } from '../client.ts';
 import {
   type CommandBody,
   OUTPUT_OPTION,
@@ -8,12 +8,11 @@ import {
 } from '../command.ts';
 import { confirmDeletion, YES_OPTION } from '../confirmation.ts';
 import { EXIT } from '../exit-code.ts';
-import { listOf, textOf, valueOf } from '../fields.ts';
+import { textOf } from '../fields.ts';
 import { listCommand } from '../record-commands.ts';
 import { outputFormat, structuredText } from '../output.ts';
 
 const NAME: Parameter = { term: '<name>', description: 'The node.' };
-const path = (name: string): string => `/api/v1/nodes/${segment(name)}`;
 
 function modeCommand(
   name: 'cordon' | 'uncordon',
@@ -29,7 +28,7 @@ function modeCommand(
     options: REMOTE_OPTIONS,
     examples: [{ line: `berth node ${name} berlin-1`, what: summary.toLowerCase() }],
     run: async (session, { parameters: [node = ''], options }) => {
-      await session.client(options).need({ method: 'POST', path: `${path(node)}/${name}` });
+      await session.client(options).record(`POST /api/v1/nodes/{name}/${name}`, named(node));
       session.terminal.out(`node/${node} ${done}\n`);
       return EXIT.ok;
     },
@@ -62,18 +61,16 @@ const tokenCommand: Subcommand = {
     const format = outputFormat(options);
     const nodeName = options.text('name');
     const ttl = options.text('ttl');
-    const made = await session.client(options).record({
-      method: 'POST',
-      path: '/api/v1/join-tokens',
+    const made = await session.client(options).record('POST /api/v1/join-tokens', {
       body: { ...(nodeName === undefined ? {} : { nodeName }), ...(ttl === undefined ? {} : { ttl }) },
     });
     if (format === 'json' || format === 'yaml') {
       session.terminal.out(await structuredText(format, made));
       return EXIT.ok;
     }
-    session.terminal.err(`Paste on the machine, before ${textOf(made, 'expiresAt')}; it works once:\n`);
-    session.terminal.out(`${textOf(made, 'command')}\n`);
-    if (/--server https?:\/\/(?:127\.|localhost|\[::1\])/.test(textOf(made, 'command'))) {
+    session.terminal.err(`Paste on the machine, before ${textOf(made.expiresAt)}; it works once:\n`);
+    session.terminal.out(`${textOf(made.command)}\n`);
+    if (/--server https?:\/\/(?:127\.|localhost|\[::1\])/.test(textOf(made.command))) {
       session.terminal.err(
         'Its address is reached from the machine of the control plane only; for others, see --listen and --base-url of berth server.\n',
       );
@@ -93,15 +90,14 @@ const drainCommand: Subcommand = {
   options: REMOTE_OPTIONS,
   examples: [{ line: 'berth node drain berlin-1', what: 'before maintenance; berth node uncordon ends it' }],
   run: async (session, { parameters: [name = ''], options }) => {
-    const report = await session.client(options).record({ method: 'POST', path: `${path(name)}/drain` });
-    const movable = valueOf(report, 'movable');
-    const moving: readonly unknown[] = Array.isArray(movable) ? movable : [];
+    const report = await session.client(options).record('POST /api/v1/nodes/{name}/drain', named(name));
+    const moving = report.movable ?? [];
     session.terminal.out(
-      `node/${name} is being drained: ${moving.length} can move, ${listOf(report, 'blocked').length} cannot\n`,
+      `node/${name} is being drained: ${moving.length} can move, ${(report.blocked ?? []).length} cannot\n`,
     );
-    for (const blocked of listOf(report, 'blocked')) {
+    for (const blocked of report.blocked ?? []) {
       session.terminal.out(
-        `  ${session.terminal.style.yellow('stays:')} ${textOf(blocked, 'deployment') || textOf(blocked, 'instance')}: ${textOf(blocked, 'why')}\n`,
+        `  ${session.terminal.style.yellow('stays:')} ${textOf(blocked.deployment) || textOf(blocked.instance)}: ${textOf(blocked.why)}\n`,
       );
     }
     session.terminal.err(`${session.next(`berth describe node ${name}`)}\n`);
@@ -126,10 +122,9 @@ const deleteCommand: Subcommand = {
   run: async (session, { parameters: [name = ''], options }) => {
     const client = session.client(options);
     await confirmDeletion(session, `node/${name}`, options);
-    await client.need({
-      method: 'DELETE',
-      path: path(name),
-      query: { force: options.flag('force') ? 'true' : undefined },
+    await client.record('DELETE /api/v1/nodes/{name}', {
+      ...named(name),
+      query: { force: options.flag('force') || undefined },
     });
     session.terminal.out(`node/${name} deleted\n`);
     return EXIT.ok;

@@ -3,8 +3,9 @@ import {
   RECOMMENDATION_TYPES,
   type RecommendationParameters,
 } from '../../core/model/recommendation.ts';
+import type { CallOptions } from '../../sdk/index.ts';
 import { formatBytes } from '../../core/model/quantity.ts';
-import { type Client, segment } from '../client.ts';
+import { type Client, unjudged } from '../client.ts';
 import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS, type Subcommand } from '../command.ts';
 import { confirm, YES_OPTION } from '../confirmation.ts';
 import { EXIT } from '../exit-code.ts';
@@ -14,9 +15,11 @@ import { outputFormat } from '../output.ts';
 import { printFound } from '../record-commands.ts';
 import { resourceOf } from '../resources/index.ts';
 import type { Session } from '../session.ts';
-import { listRecommendations, RECOMMENDATIONS_PATH, recommendedText, wantedBytes } from '../volumes.ts';
+import { listRecommendations, recommendedText, wantedBytes } from '../volumes.ts';
 import { wholeNumber } from './run.ts';
 import { sizeOf } from './volume.ts';
+
+type Wanted = NonNullable<CallOptions<'GET /api/v1/dvm/recommendations'>['query']>;
 
 const list: Subcommand = {
   name: 'list',
@@ -46,7 +49,7 @@ const list: Subcommand = {
   run: async (session, { options }) => {
     const format = outputFormat(options);
     const resource = resourceOf('recommendations');
-    const query = { priority: options.text('priority'), type: options.text('type') };
+    const query = unjudged<Wanted>({ priority: options.text('priority'), type: options.text('type') });
     const found = await listRecommendations(session.client(options), query);
     await printFound(session, resource, found, format);
     return EXIT.ok;
@@ -68,11 +71,11 @@ async function confirmChange(
   id: string,
   chosen: RecommendationParameters,
 ): Promise<void> {
-  const found = (await listRecommendations(client)).find((one) => textOf(one, 'id') === id);
+  const found = (await listRecommendations(client)).find((one) => textOf(one.id) === id);
   // One that is not there is refused by the control plane, in its own words.
   if (found === undefined) return;
-  const parameters = { ...((found['parameters'] ?? {}) as RecommendationParameters), ...chosen };
-  const what = `${textOf(found, 'reason')}. ${recommendedText({ ...found, parameters })}`;
+  const parameters = { ...found.parameters, ...chosen };
+  const what = `${textOf(found.reason)}. ${recommendedText({ ...found, parameters })}`;
   await confirm(session, { what, ask: `${what}. Go on?`, otherwise: 'nothing was changed', flag: '--yes' });
 }
 
@@ -97,17 +100,15 @@ const apply: Subcommand = {
     const parameters = parametersOf(options);
     const client = session.client(options);
     if (!options.flag('yes')) await confirmChange(session, client, id, parameters);
-    const volume = await client.record({
-      method: 'POST',
-      path: `${RECOMMENDATIONS_PATH}/${segment(id)}/apply`,
+    const volume = await client.record('POST /api/v1/dvm/recommendations/{id}/apply', {
+      params: { id },
       ...(Object.keys(parameters).length === 0 ? {} : { body: { parameters } }),
     });
-    const copies =
-      textOf(volume, 'class') === 'replicated' ? `, ${textOf(volume, 'wantedReplicas')} copies` : '';
+    const copies = textOf(volume.class) === 'replicated' ? `, ${textOf(volume.wantedReplicas)} copies` : '';
     session.terminal.out(
-      `recommendation/${id} applied: volume/${textOf(volume, 'name')} is to have ${formatBytes(wantedBytes(volume))}${copies}\n`,
+      `recommendation/${id} applied: volume/${textOf(volume.name)} is to have ${formatBytes(wantedBytes(volume))}${copies}\n`,
     );
-    session.terminal.err(`${session.next(`berth describe volume ${textOf(volume, 'name')}`)}\n`);
+    session.terminal.err(`${session.next(`berth describe volume ${textOf(volume.name)}`)}\n`);
     return EXIT.ok;
   },
 };

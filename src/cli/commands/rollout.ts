@@ -1,9 +1,10 @@
 import { canonicalJson } from '../../core/model/canonical.ts';
-import { deploymentPath, type Json } from '../client.ts';
+import { named } from '../client.ts';
 import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
 import { Failure, usage } from '../failure.ts';
-import { mapOf, numberOf, textOf, textsOf } from '../fields.ts';
+import { textOf } from '../fields.ts';
+import type { Archive } from '../records.ts';
 import { warningLines } from '../plan-view.ts';
 import { listVersions, versions } from '../versions.ts';
 import { timeoutOf, waitUntilHealthy } from '../waiting.ts';
@@ -13,13 +14,13 @@ import { wholeNumber } from './run.ts';
 const NAME = { term: '<name>', description: 'The deployment.' } as const;
 
 /** The version before the newest one that has another configuration; what is deleted cannot be gone back to. */
-export function previousVersion(found: readonly Json[]): number | undefined {
+export function previousVersion(found: readonly Archive[]): number | undefined {
   const newest = found.at(-1);
-  const current = canonicalJson(mapOf(newest, 'spec'));
+  const current = canonicalJson(newest?.spec ?? {});
   const earlier = found.filter(
-    (entry) => textOf(entry, 'change') !== 'deleted' && canonicalJson(mapOf(entry, 'spec')) !== current,
+    (entry) => textOf(entry.change) !== 'deleted' && canonicalJson(entry.spec ?? {}) !== current,
   );
-  return numberOf(earlier.at(-1), 'version');
+  return earlier.at(-1)?.version;
 }
 
 export const rollout: CommandBody = {
@@ -45,11 +46,11 @@ export const rollout: CommandBody = {
       run: async (session, { parameters: [name = ''], options }) => {
         const timeoutMs = timeoutOf(options);
         const client = session.client(options);
-        const record = await client.record({ path: deploymentPath(name) });
+        const record = await client.record('GET /api/v1/deployments/{name}', named(name));
         return waitUntilHealthy(
           session,
           client,
-          { name: textOf(record, 'name'), specHash: textOf(record, 'specHash') },
+          { name: textOf(record.name), specHash: textOf(record.specHash) },
           timeoutMs,
         );
       },
@@ -94,21 +95,20 @@ export const rollout: CommandBody = {
           throw new Failure(`${name} has no earlier version with another configuration`, {
             advice: [`berth rollout history ${name}`],
           });
-        if (!found.some((entry) => numberOf(entry, 'version') === version)) {
+        if (!found.some((entry) => entry.version === version)) {
           throw usage(`version ${version} of ${name} is not kept`, [`berth rollout history ${name}`]);
         }
-        const written = await client.record({
-          method: 'POST',
-          path: `${deploymentPath(name)}/rollback`,
+        const written = await client.record('POST /api/v1/deployments/{name}/rollback', {
+          ...named(name),
           body: { version },
         });
         session.terminal.out(`deployment/${name} rolled back to version ${version}\n`);
-        const removed = textsOf(written, 'removed');
+        const removed = written.removed ?? [];
         if (removed.length > 0) session.terminal.err(`it took away: ${removed.join(', ')}\n`);
         for (const line of warningLines(written, session.terminal.errStyle))
           session.terminal.err(`${line}\n`);
         if (!options.unlessDenied('wait')) return EXIT.ok;
-        return waitUntilHealthy(session, client, { name, specHash: textOf(written, 'specHash') }, timeoutMs);
+        return waitUntilHealthy(session, client, { name, specHash: textOf(written.specHash) }, timeoutMs);
       },
     },
   ],

@@ -4,7 +4,7 @@ import type { OptionValues } from '../option-values.ts';
 import { type Planned, planDeployment, showPlan, writeDeployment } from '../deploying.ts';
 import { EXIT } from '../exit-code.ts';
 import { Failure, usage } from '../failure.ts';
-import { listOf, mapOf, numberOf, textOf } from '../fields.ts';
+import { textOf } from '../fields.ts';
 import { isLasting } from '../unplaced.ts';
 import { timeoutOf, waitUntilHealthy } from '../waiting.ts';
 import { WAIT_OPTIONS } from './apply.ts';
@@ -80,12 +80,12 @@ export const run: CommandBody = {
     const code = await waitUntilHealthy(
       session,
       client,
-      { name, specHash: textOf(stored, 'specHash') },
+      { name, specHash: textOf(stored.specHash) },
       timeoutMs,
     );
     if (code === EXIT.ok)
       session.terminal.err(
-        `${session.next(`berth logs ${name} · berth scale ${name} ${(numberOf(stored, 'replicas') ?? 1) + 1} · berth delete deployment ${name}`)}\n`,
+        `${session.next(`berth logs ${name} · berth scale ${name} ${(stored.replicas ?? 1) + 1} · berth delete deployment ${name}`)}\n`,
       );
     return code;
   },
@@ -93,12 +93,11 @@ export const run: CommandBody = {
 
 /** The plan has named every node with every reason; waiting for what it says cannot happen would help nobody. */
 function refuseUnplaced({ name, answer }: Planned): void {
-  const unplaced = mapOf(answer, 'plan.unplaced');
-  const count = numberOf(unplaced, 'count');
-  if (count === undefined) return;
-  const nodes = listOf(unplaced, 'nodes');
+  const unplaced = answer.plan?.unplaced;
+  if (unplaced?.count === undefined) return;
+  const nodes = unplaced.nodes ?? [];
   if (!isLasting(nodes)) return;
-  throw new Failure(`no node takes ${name} (${textOf(unplaced, 'summary')}); nothing was stored`, {
+  throw new Failure(`no node takes ${name} (${textOf(unplaced.summary)}); nothing was stored`, {
     advice: [
       ...(nodes.length === 0 ? ['Enrol a machine first: berth node token'] : []),
       'To store it all the same, so that it starts once a node takes it: --no-wait',

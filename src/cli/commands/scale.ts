@@ -1,7 +1,7 @@
-import { deploymentPath } from '../client.ts';
+import { named } from '../client.ts';
 import { type CommandBody, REMOTE_OPTIONS } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
-import { numberOf, textOf } from '../fields.ts';
+import { textOf } from '../fields.ts';
 import { alterationLines, warningLines } from '../plan-view.ts';
 import { timeoutOf, waitUntilHealthy } from '../waiting.ts';
 import { WAIT_OPTIONS } from './apply.ts';
@@ -24,16 +24,15 @@ export const scale: CommandBody = {
     const replicas = wholeNumber('replicas', text);
     const timeoutMs = timeoutOf(options);
     const client = session.client(options);
-    const stored = await client.record({ path: deploymentPath(name) });
-    const before = numberOf(stored, 'replicas') ?? 0;
-    const written = await client.record({
-      method: 'PUT',
-      path: deploymentPath(name),
+    const stored = await client.record('GET /api/v1/deployments/{name}', named(name));
+    const before = stored.replicas ?? 0;
+    const written = await client.record('PUT /api/v1/deployments/{name}', {
+      ...named(name),
       body: { replicas },
-      ifMatch: numberOf(stored, 'revision'),
+      ifMatch: stored.revision,
     });
     // A scaling policy may allow less than was asked for.
-    const after = numberOf(written, 'replicas') ?? replicas;
+    const after = written.replicas ?? replicas;
     session.terminal.out(`deployment/${name} scaled from ${before} to ${after}\n`);
     for (const line of alterationLines(written, session.terminal.errStyle)) session.terminal.err(`${line}\n`);
     for (const line of warningLines(written, session.terminal.errStyle)) session.terminal.err(`${line}\n`);
@@ -41,7 +40,7 @@ export const scale: CommandBody = {
     return waitUntilHealthy(
       session,
       client,
-      { name: textOf(written, 'name'), specHash: textOf(written, 'specHash') },
+      { name: textOf(written.name), specHash: textOf(written.specHash) },
       timeoutMs,
     );
   },

@@ -1,4 +1,4 @@
-import { deploymentPath, type Json } from '../client.ts';
+import { named } from '../client.ts';
 import {
   type CommandBody,
   OUTPUT_OPTION,
@@ -8,30 +8,30 @@ import {
 } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
 import { usage } from '../failure.ts';
-import { numberOf, textOf } from '../fields.ts';
+import { textOf } from '../fields.ts';
 import { outputFormat, structuredText } from '../output.ts';
 import { alterationLines, warningLines } from '../plan-view.ts';
+import type { ScalingPolicy } from '../records.ts';
 import type { Session } from '../session.ts';
 import { wholeNumber } from './run.ts';
 
 const NAME: Parameter = { term: '<name>', description: 'The deployment.' };
-const path = (name: string): string => `${deploymentPath(name)}/scaling-policy`;
 
-export function policyText(policy: Json): string {
-  const bounds = `${textOf(policy, 'minReplicas')} to ${textOf(policy, 'maxReplicas')} instances`;
-  return `${bounds} at ${textOf(policy, 'targetCpuPercent')} % CPU, cooldown ${textOf(policy, 'cooldown')}`;
+export function policyText(policy: Omit<ScalingPolicy, 'status'>): string {
+  const bounds = `${textOf(policy.minReplicas)} to ${textOf(policy.maxReplicas)} instances`;
+  return `${bounds} at ${textOf(policy.targetCpuPercent)} % CPU, cooldown ${textOf(policy.cooldown)}`;
 }
 
 /** What it last saw: a measurement, and why it does nothing when it does nothing. */
-export function sightText(policy: Json): string {
-  const state = textOf(policy, 'status.state');
+export function sightText(policy: ScalingPolicy): string {
+  const state = textOf(policy.status?.state);
   if (state === '') return 'not looked at yet';
-  const percent = textOf(policy, 'status.cpuPercent');
-  const seen = percent === '' ? '' : `CPU ${percent} % (${textOf(policy, 'status.measured')} measured), `;
-  return `${state}: ${seen}${textOf(policy, 'status.message')}`;
+  const percent = textOf(policy.status?.cpuPercent);
+  const seen = percent === '' ? '' : `CPU ${percent} % (${textOf(policy.status?.measured)} measured), `;
+  return `${state}: ${seen}${textOf(policy.status?.message)}`;
 }
 
-async function show(session: Session, name: string, policy: Json, format: string): Promise<number> {
+async function show(session: Session, name: string, policy: ScalingPolicy, format: string): Promise<number> {
   if (format === 'json' || format === 'yaml') session.terminal.out(await structuredText(format, policy));
   else session.terminal.out(`${name}: ${policyText(policy)}\n  ${sightText(policy)}\n`);
   return EXIT.ok;
@@ -48,7 +48,9 @@ const get: Subcommand = {
   examples: [{ line: 'berth scaling get web', what: 'why does web not scale?' }],
   run: async (session, { parameters: [name = ''], options }) => {
     const format = outputFormat(options);
-    return show(session, name, await session.client(options).record({ path: path(name) }), format);
+    const client = session.client(options);
+    const policy = await client.record('GET /api/v1/deployments/{name}/scaling-policy', named(name));
+    return show(session, name, policy, format);
   },
 };
 
@@ -79,9 +81,8 @@ const set: Subcommand = {
     if (max === undefined || cpu === undefined) {
       throw usage('--max and --cpu are needed', [`berth scaling set ${name} --max 5 --cpu 70`]);
     }
-    const written = await session.client(options).record({
-      method: 'PUT',
-      path: path(name),
+    const written = await session.client(options).record('PUT /api/v1/deployments/{name}/scaling-policy', {
+      ...named(name),
       body: {
         ...(min === undefined ? {} : { minReplicas: wholeNumber('--min', min) }),
         maxReplicas: wholeNumber('--max', max),
@@ -105,8 +106,8 @@ const remove: Subcommand = {
   examples: [{ line: 'berth scaling delete web', what: 'choose the number by hand again' }],
   run: async (session, { parameters: [name = ''], options }) => {
     const client = session.client(options);
-    await client.record({ method: 'DELETE', path: path(name) });
-    const replicas = numberOf(await client.record({ path: deploymentPath(name) }), 'replicas') ?? 0;
+    await client.record('DELETE /api/v1/deployments/{name}/scaling-policy', named(name));
+    const { replicas = 0 } = await client.record('GET /api/v1/deployments/{name}', named(name));
     session.terminal.out(`deployment/${name} scales no more and stays at ${replicas}\n`);
     return EXIT.ok;
   },

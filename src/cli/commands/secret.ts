@@ -1,15 +1,18 @@
 import { ROTATION_PHASES } from '../../core/model/rotation-phase.ts';
 import { readFileSync } from 'node:fs';
-import { type Client, deploymentPath, type Json, segment } from '../client.ts';
+import { type Client, type Json, named, unjudged } from '../client.ts';
 import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS, type Subcommand } from '../command.ts';
 import type { OptionValues } from '../option-values.ts';
 import { EXIT } from '../exit-code.ts';
 import { messageOf, usage } from '../failure.ts';
-import { textOf, textsOf } from '../fields.ts';
-import { outputFormat, printList, printRecord } from '../output.ts';
+import { textOf } from '../fields.ts';
+import { type Listing, outputFormat, printList, printRecord } from '../output.ts';
 import { alterationLines } from '../plan-view.ts';
 import { listCommand } from '../record-commands.ts';
+import type { SecretConsumer } from '../records.ts';
 import { resourceOf } from '../resources/index.ts';
+import { field } from '../resources/resource.ts';
+import { secretParams } from '../secret-path.ts';
 import type { Session } from '../session.ts';
 import { timeoutOf, waitUntilHealthy } from '../waiting.ts';
 import { WAIT_OPTIONS } from './apply.ts';
@@ -111,13 +114,6 @@ function parseValues(text: string): Readonly<Record<string, string>> {
   return parsed as Readonly<Record<string, string>>;
 }
 
-function apiPath(path: string): string {
-  const segments = path.split('/');
-  if (segments.length !== 2 || segments.includes(''))
-    throw usage(`${path} is not the path of a secret`, ['expected NAMESPACE/NAME, e.g. deployments/web']);
-  return `/api/v1/secrets/${segments.map(segment).join('/')}`;
-}
-
 const write: Subcommand = {
   name: 'write',
   summary: 'Write a secret document',
@@ -137,22 +133,35 @@ const write: Subcommand = {
   ],
   run: async (session, { parameters: [path = ''], options }) => {
     const format = outputFormat(options);
-    const url = apiPath(path);
+    const at = secretParams(path);
     const client = session.client(options);
     const body = await material(session, options);
     if (Object.keys(body).length === 0)
       throw usage('no keys were given', [
         '--key NAME asks for a value; --generate NAME lets the control plane make one',
       ]);
-    const written = await client.record({ method: 'PUT', path: url, body });
+    const written = await client.record('PUT /api/v1/secrets/{namespace}/{name}', {
+      ...at,
+      body: unjudged(body),
+    });
     if (format === 'table')
       session.terminal.out(
-        `secret/${path} written: version ${textOf(written, 'version')}, keys ${textsOf(written, 'keys').join(', ')}\n`,
+        `secret/${path} written: version ${textOf(written.version)}, keys ${(written.keys ?? []).join(', ')}\n`,
       );
     else await printRecord(session.terminal, resourceOf('secrets'), written, format, session.now());
     for (const line of alterationLines(written, session.terminal.errStyle)) session.terminal.err(`${line}\n`);
     return EXIT.ok;
   },
+};
+
+const CONSUMERS: Listing<SecretConsumer> = {
+  nameOf: (record) => `deployment/${textOf(record.deployment)}`,
+  columns: [
+    field('DEPLOYMENT', (one) => one.deployment),
+    field('ENTRY', (one) => one.secret),
+    field('ANCHOR', (one) => one.anchor),
+    field('SECRETS-VERSION', (one) => one.secretsVersion),
+  ],
 };
 
 const consumers: Subcommand = {
@@ -172,37 +181,26 @@ const consumers: Subcommand = {
   run: async (session, { parameters: [name = ''], options }) => {
     const format = outputFormat(options);
     const label = name.split('/').at(-1) ?? name;
-    const { body } = await session
+    const found = await session
       .client(options)
-      .need({ path: `/api/v1/secrets/resources/${segment(label)}/consumers` });
-    const found = body as readonly Json[];
+      .record('GET /api/v1/secrets/resources/{name}/consumers', named(label));
     if (found.length === 0 && (format === 'table' || format === 'wide')) {
       session.terminal.err(`no deployment references ${label}\n`);
       return EXIT.ok;
     }
-    const column = (header: string, field: string) => ({
-      header,
-      cell: (record: Json) => textOf(record, field),
-    });
-    const listing = {
-      nameOf: (record: Json) => `deployment/${textOf(record, 'deployment')}`,
-      columns: [
-        column('DEPLOYMENT', 'deployment'),
-        column('ENTRY', 'secret'),
-        column('ANCHOR', 'anchor'),
-        column('SECRETS-VERSION', 'secretsVersion'),
-      ],
-    };
-    await printList(session.terminal, listing, found, format, session.now());
+    await printList(session.terminal, CONSUMERS, found, format, session.now());
     return EXIT.ok;
   },
 };
 
 /** Of a deployment, or of a whole credential. */
 async function nextPhase(client: Client, name: string): Promise<string> {
-  return name.includes('/')
-    ? textOf(await client.record({ path: apiPath(name) }), 'nextPhase')
-    : textOf(await client.record({ path: deploymentPath(name) }), 'status.rotation.next');
+  if (name.includes('/')) {
+    const record = await client.record('GET /api/v1/secrets/{namespace}/{name}', secretParams(name));
+    return textOf(record.nextPhase);
+  }
+  const { status } = await client.record('GET /api/v1/deployments/{name}', named(name));
+  return textOf(status?.rotation?.next);
 }
 
 const rotate: Subcommand = {
@@ -238,17 +236,17 @@ const rotate: Subcommand = {
   run: async (session, { parameters: [deployment = ''], options }) => {
     const timeoutMs = timeoutOf(options);
     const client = session.client(options);
-    const named = options.text('phase');
-    if (named !== undefined && !ROTATION_PHASES.some((known) => known === named))
-      throw usage(`--phase ${named}: expected ${ROTATION_PHASES.join(', ')}`);
-    const phase = named ?? (await nextPhase(client, deployment));
+    const asked = options.text('phase');
+    if (asked !== undefined && !ROTATION_PHASES.some((known) => known === asked))
+      throw usage(`--phase ${asked}: expected ${ROTATION_PHASES.join(', ')}`);
+    const phase = asked ?? (await nextPhase(client, deployment));
     const secretName = options.text('secret');
     const isWaiting = options.unlessDenied('wait');
     if (deployment.includes('/')) {
       if (secretName !== undefined) throw usage('--secret names an entry of a deployment');
       return rotateCredential(session, client, {
         path: deployment,
-        url: apiPath(deployment),
+        at: secretParams(deployment),
         phase,
         material: await material(session, options),
         ...(isWaiting && { timeoutMs }),
@@ -259,19 +257,18 @@ const rotate: Subcommand = {
       ...(secretName === undefined ? {} : { secret: secretName }),
       ...(await material(session, options)),
     };
-    const written = await client.record({
-      method: 'POST',
-      path: `${deploymentPath(deployment)}/secrets/rotate`,
-      body,
+    const written = await client.record('POST /api/v1/deployments/{name}/secrets/rotate', {
+      ...named(deployment),
+      body: unjudged(body),
     });
     session.terminal.out(
-      `deployment/${deployment}: ${phase} accepted, secretsVersion ${textOf(written, 'secretsVersion')}\n`,
+      `deployment/${deployment}: ${phase} accepted, secretsVersion ${textOf(written.secretsVersion)}\n`,
     );
     const code = isWaiting
       ? await waitUntilHealthy(
           session,
           client,
-          { name: textOf(written, 'name'), specHash: textOf(written, 'specHash') },
+          { name: textOf(written.name), specHash: textOf(written.specHash) },
           timeoutMs,
         )
       : EXIT.ok;
@@ -279,7 +276,7 @@ const rotate: Subcommand = {
       session.terminal.err(
         phase === 'retire' || phase === 'abort'
           ? 'the rotation is complete: only the new credential is delivered, and the old one may be revoked\n'
-          : `${session.next(`berth secret rotate ${deployment} --phase ${textOf(written, 'status.rotation.next')}`)}\n`,
+          : `${session.next(`berth secret rotate ${deployment} --phase ${textOf(written.status?.rotation?.next)}`)}\n`,
       );
     return code;
   },
@@ -311,13 +308,15 @@ export const secret: CommandBody = {
       examples: [{ line: 'berth secret show deployments/web -o yaml', what: 'every version with its time' }],
       run: async (session, { parameters: [path = ''], options }) => {
         const format = outputFormat(options);
-        const record = await session.client(options).record({ path: apiPath(path) });
+        const record = await session
+          .client(options)
+          .record('GET /api/v1/secrets/{namespace}/{name}', secretParams(path));
         await printRecord(session.terminal, resourceOf('secrets'), record, format, session.now());
         return EXIT.ok;
       },
     },
     consumers,
     rotate,
-    hooksCommand(apiPath),
+    hooksCommand,
   ],
 };

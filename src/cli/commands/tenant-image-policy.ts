@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { type Json, segment } from '../client.ts';
 import { OUTPUT_OPTION, type Parameter, REMOTE_OPTIONS, type Subcommand } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
 import { messageOf, usage } from '../failure.ts';
-import { listOf, textOf, textsOf } from '../fields.ts';
+import { textOf } from '../fields.ts';
+import type { ImagePolicy } from '../records.ts';
 import type { OptionValues } from '../option-values.ts';
 import { outputFormat, structuredText } from '../output.ts';
 
@@ -39,13 +39,13 @@ function readKey(file: string): string {
   }
 }
 
-function policyText(policy: Json): string {
-  const entries = listOf(policy, 'signatures');
+function policyText(policy: ImagePolicy): string {
+  const entries = policy.signatures ?? [];
   if (entries.length === 0) return 'no image has to be signed\n';
   return entries
     .map(
       (entry) =>
-        `${textOf(entry, 'images')}\n${textsOf(entry, 'fingerprints')
+        `${textOf(entry.images)}\n${(entry.fingerprints ?? [])
           .map((key) => `  signed by ${key}\n`)
           .join('')}`,
     )
@@ -81,15 +81,18 @@ export function imagePolicyCommand(tenant: Parameter): Subcommand {
     run: async (session, { parameters: [slug = ''], options }) => {
       const format = outputFormat(options);
       const signatures = demandsOf(options);
-      const path = `/api/v1/tenants/${segment(slug)}/image-policy`;
+      const params = { tenant: slug };
       const client = session.client(options);
-      const policy =
+      const policy: ImagePolicy =
         signatures === undefined
-          ? await client.record({ path })
-          : await client.record({ method: 'PUT', path, body: { signatures } });
+          ? await client.record('GET /api/v1/tenants/{tenant}/image-policy', { params })
+          : await client.record('PUT /api/v1/tenants/{tenant}/image-policy', {
+              params,
+              body: { signatures },
+            });
       const isText = format === 'json' || format === 'yaml';
       session.terminal.out(isText ? await structuredText(format, policy) : policyText(policy));
-      const removed = textsOf(policy, 'removed');
+      const removed = policy.removed ?? [];
       if (removed.length > 0) session.terminal.err(`no longer demanded: ${removed.join(', ')}\n`);
       return EXIT.ok;
     },

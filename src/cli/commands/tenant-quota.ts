@@ -1,12 +1,12 @@
 import { parseMemory } from '../../core/model/quantity.ts';
 import { QUOTA_KINDS, type QuotaKind } from '../../core/model/quota.ts';
-import { type Client, type Json, segment } from '../client.ts';
+import type { Client, Json } from '../client.ts';
 import { OUTPUT_OPTION, type Parameter, REMOTE_OPTIONS, type Subcommand } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
 import { usage } from '../failure.ts';
-import { mapOf, textsOf } from '../fields.ts';
 import type { OptionValues } from '../option-values.ts';
 import { outputFormat, printRecord } from '../output.ts';
+import type { DeploymentWritten, Tenant } from '../records.ts';
 import { resourceOf } from '../resources/index.ts';
 import { storedText } from '../tenant-usage.ts';
 import { wholeNumber } from './run.ts';
@@ -65,7 +65,8 @@ function changed(quota: Json, changes: Changes): Json {
   const next: Record<string, unknown> = { ...quota };
   for (const [path, value] of changes) {
     const [field = '', kind] = path.split('.');
-    next[field] = kind === undefined ? value : without({ ...mapOf(next, field), [kind]: value });
+    next[field] =
+      kind === undefined ? value : without({ ...(next[field] as Json | undefined), [kind]: value });
   }
   return without(next);
 }
@@ -75,15 +76,10 @@ function without(limits: Json): Json {
 }
 
 /** What is not named stays: read, changed and written back, unless somebody else wrote in between. */
-async function change(client: Client, path: string, changes: Changes): Promise<Json> {
-  const { body, headers } = await client.need({ path });
-  const quota = changed(mapOf(body as Json, 'quota'), changes);
-  return client.record({
-    method: 'PUT',
-    path: `${path}/quota`,
-    body: quota,
-    headers: headers.etag === undefined ? {} : { 'if-match': headers.etag },
-  });
+async function change(client: Client, params: { readonly tenant: string }, changes: Changes) {
+  const { body, etag } = await client.reply('GET /api/v1/tenants/{tenant}', { params });
+  const quota = changed(body.quota ?? {}, changes);
+  return client.record('PUT /api/v1/tenants/{tenant}/quota', { params, body: quota, ifMatch: etag });
 }
 
 export function quotaCommand(tenant: Parameter): Subcommand {
@@ -124,20 +120,20 @@ export function quotaCommand(tenant: Parameter): Subcommand {
     ],
     run: async (session, { parameters: [slug = ''], options }) => {
       const format = outputFormat(options);
-      const path = `/api/v1/tenants/${segment(slug)}`;
+      const params = { tenant: slug };
       const changes = changesOf(options);
       if (options.flag('none') && changes.size > 0)
         throw usage('--none takes away every limit; do not give one with it');
       const client = session.client(options);
-      const record = options.flag('none')
-        ? await client.record({ method: 'PUT', path: `${path}/quota`, body: {} })
+      const record: Tenant & Pick<DeploymentWritten, 'removed'> = options.flag('none')
+        ? await client.record('PUT /api/v1/tenants/{tenant}/quota', { params, body: {} })
         : changes.size === 0
-          ? await client.record({ path })
-          : await change(client, path, changes);
+          ? await client.record('GET /api/v1/tenants/{tenant}', { params })
+          : await change(client, params, changes);
       await printRecord(session.terminal, resourceOf('tenants'), record, format, session.now());
       if (format === 'table' || format === 'wide')
         session.terminal.out(storedText(record, session.terminal.style));
-      const removed = textsOf(record, 'removed');
+      const removed = record.removed ?? [];
       if (removed.length > 0) session.terminal.err(`no longer limited: ${removed.join(', ')}\n`);
       return EXIT.ok;
     },

@@ -1,11 +1,11 @@
-import { segment } from '../client.ts';
 import { type CommandBody, OUTPUT_OPTION, type Parameter, REMOTE_OPTIONS } from '../command.ts';
 import { rows } from '../describing.ts';
 import type { OptionValues } from '../option-values.ts';
 import { EXIT } from '../exit-code.ts';
 import { usage } from '../failure.ts';
-import { mapOf, textOf } from '../fields.ts';
+import { textOf } from '../fields.ts';
 import { outputFormat, printRecord } from '../output.ts';
+import type { Tenant } from '../records.ts';
 import { deleteCommand, listCommand } from '../record-commands.ts';
 import { resourceOf } from '../resources/index.ts';
 import { wholeNumber } from './run.ts';
@@ -52,12 +52,10 @@ export const tenant: CommandBody = {
       run: async (session, { parameters: [slug = ''], options }) => {
         const format = outputFormat(options);
         const name = options.text('name');
-        const made = await session.client(options).record({
-          method: 'POST',
-          path: '/api/v1/tenants',
+        const made = await session.client(options).record('POST /api/v1/tenants', {
           body: { slug, ...(name === undefined ? {} : { name }) },
         });
-        if (format === 'table') session.terminal.out(`tenant/${slug} created (${textOf(made, 'id')})\n`);
+        if (format === 'table') session.terminal.out(`tenant/${slug} created (${textOf(made.id)})\n`);
         else await printRecord(session.terminal, resourceOf('tenants'), made, format, session.now());
         session.terminal.err(`next: berth token create --tenant ${slug} --name ops --role tenant-admin\n`);
         return EXIT.ok;
@@ -66,7 +64,8 @@ export const tenant: CommandBody = {
     deleteCommand({
       kind: 'tenant',
       parameter: SLUG,
-      path: (slug) => `/api/v1/tenants/${segment(slug)}`,
+      remove: (client, slug) =>
+        client.record('DELETE /api/v1/tenants/{tenant}', { params: { tenant: slug } }),
       and: 'its tokens, history and secrets',
       target: CONTEXT,
       summary: 'Delete a tenant that has nothing left',
@@ -106,18 +105,18 @@ export const tenant: CommandBody = {
       run: async (session, { parameters: [slug = ''], options }) => {
         const format = outputFormat(options);
         const client = session.client(options);
-        const path = `/api/v1/tenants/${segment(slug)}`;
+        const params = { tenant: slug };
         const body = defaultsOf(options);
-        const record =
+        const record: Pick<Tenant, 'containerDefaults'> =
           body === undefined
-            ? await client.record({ path })
-            : await client.record({ method: 'PUT', path: `${path}/container-defaults`, body });
+            ? await client.record('GET /api/v1/tenants/{tenant}', { params })
+            : await client.record('PUT /api/v1/tenants/{tenant}/container-defaults', { params, body });
         if (format !== 'table') {
           await printRecord(session.terminal, resourceOf('tenants'), record, format, session.now());
           return EXIT.ok;
         }
-        const set = mapOf(record, 'containerDefaults.set');
-        const effective = mapOf(record, 'containerDefaults.effective');
+        const set = record.containerDefaults?.set ?? {};
+        const effective = record.containerDefaults?.effective ?? {};
         session.terminal.out(
           rows(
             Object.entries(effective).map(([field, value]) => [

@@ -1,5 +1,5 @@
 import { ROLES } from '../../core/model/tenant.ts';
-import { segment } from '../client.ts';
+import { unjudged } from '../client.ts';
 import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
 import { usage } from '../failure.ts';
@@ -54,19 +54,17 @@ export const token: CommandBody = {
         if (name === undefined || role === undefined)
           throw usage('--name and --role are needed', [`roles: ${ASSIGNABLE.join(', ')}`]);
         const ttl = options.text('ttl');
-        const made = await session.client(options).record({
-          method: 'POST',
-          path: '/api/v1/tokens',
-          body: { name, role, ...(ttl === undefined ? {} : { ttl }) },
+        const made = await session.client(options).record('POST /api/v1/tokens', {
+          body: unjudged({ name, role, ...(ttl === undefined ? {} : { ttl }) }),
         });
         if (format === 'json' || format === 'yaml') {
           session.terminal.out(await structuredText(format, made));
           return EXIT.ok;
         }
         session.terminal.err(
-          `token ${textOf(made, 'id')} (${role}), good until ${textOf(made, 'expiresAt')}; it is shown only now:\n`,
+          `token ${textOf(made.id)} (${role}), good until ${textOf(made.expiresAt)}; it is shown only now:\n`,
         );
-        session.terminal.out(`${textOf(made, 'token')}\n`);
+        session.terminal.out(`${textOf(made.token)}\n`);
         return EXIT.ok;
       },
     },
@@ -82,7 +80,7 @@ export const token: CommandBody = {
           throw usage('this is a token, not the id of one', [
             'berth token list shows ids; take this one as leaked',
           ]);
-        await session.client(options).need({ method: 'DELETE', path: `/api/v1/tokens/${segment(id)}` });
+        await session.client(options).record('DELETE /api/v1/tokens/{id}', { params: { id } });
         session.terminal.out(`token/${id} revoked\n`);
         return EXIT.ok;
       },

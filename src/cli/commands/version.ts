@@ -18,8 +18,8 @@ export const version: CommandBody = {
     session.terminal.out(`berth ${session.version}\n`);
     if (!options.flag('server')) return EXIT.ok;
     const client = session.client(options);
-    const health = await client.record({ path: '/healthz' });
-    session.terminal.out(`control plane ${textOf(health, 'version')} at ${client.target.server}\n`);
+    const { body: health } = await client.health();
+    session.terminal.out(`control plane ${textOf(health.version)} at ${client.target.server}\n`);
     return EXIT.ok;
   },
 };

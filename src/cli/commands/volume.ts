@@ -1,5 +1,5 @@
 import { parseMemory } from '../../core/model/quantity.ts';
-import { type Client, segment } from '../client.ts';
+import { type Client, unjudged } from '../client.ts';
 import {
   type CommandBody,
   OUTPUT_OPTION,
@@ -10,7 +10,7 @@ import {
 import { confirmDeletion, YES_OPTION } from '../confirmation.ts';
 import { EXIT } from '../exit-code.ts';
 import { usage } from '../failure.ts';
-import { listOf, textOf } from '../fields.ts';
+import { textOf } from '../fields.ts';
 import { getCommand, listCommand } from '../record-commands.ts';
 import type { OptionValues } from '../option-values.ts';
 import { type Listing, outputFormat, printList, printRecord } from '../output.ts';
@@ -18,7 +18,7 @@ import { alterationLines, warningLines } from '../plan-view.ts';
 import { resourceOf } from '../resources/index.ts';
 import { VOLUME_COPIES, VOLUME_SNAPSHOTS } from '../resources/volumes.ts';
 import type { Session } from '../session.ts';
-import { deleteVolume, findVolume, tenantOf, VOLUMES_PATH, waitUntilReady } from '../volumes.ts';
+import { deleteVolume, findVolume, tenantOf, waitUntilReady } from '../volumes.ts';
 import { timeoutOf } from '../waiting.ts';
 import { wholeNumber } from './run.ts';
 
@@ -100,8 +100,8 @@ const create: Subcommand = {
     const body = bodyOf(name, options);
     const client = session.client(options);
     const { terminal } = session;
-    const made = await client.record({ method: 'POST', path: VOLUMES_PATH, body });
-    if (format === 'table') terminal.out(`volume/${name} created (${textOf(made, 'id')})\n`);
+    const made = await client.record('POST /api/v1/dvm/volumes', { body: unjudged(body) });
+    if (format === 'table') terminal.out(`volume/${name} created (${textOf(made.id)})\n`);
     else await printRecord(terminal, resourceOf('volumes'), made, format, session.now());
     for (const line of alterationLines(made, terminal.errStyle)) terminal.err(`${line}\n`);
     for (const line of warningLines(made, terminal.errStyle)) terminal.err(`${line}\n`);
@@ -118,12 +118,12 @@ const get = getCommand('volumes', NAME, {
   examples: [{ line: 'berth volume get pg-data -o yaml', what: 'every field of it' }],
 });
 
-async function printOf(
+async function printOf<T extends object>(
   session: Session,
   options: OptionValues,
-  listing: Listing,
+  listing: Listing<T>,
   nothing: string,
-  read: (client: Client) => Promise<readonly Readonly<Record<string, unknown>>[]>,
+  read: (client: Client) => Promise<readonly T[]>,
 ): Promise<number> {
   const format = outputFormat(options);
   const found = await read(session.client(options));
@@ -147,7 +147,7 @@ const replicas: Subcommand = {
       options,
       VOLUME_COPIES,
       `${name} has no copies; next: berth volume add-replica ${name} NODE`,
-      async (client) => listOf(await findVolume(client, name), 'replicas'),
+      async (client) => (await findVolume(client, name)).replicas ?? [],
     ),
 };
 
@@ -162,13 +162,15 @@ const snapshots: Subcommand = {
   examples: [{ line: 'berth volume snapshots pg-data -o json', what: 'for scripts' }],
   run: (session, { parameters: [name = ''], options }) =>
     printOf(session, options, VOLUME_SNAPSHOTS, `${name} has no snapshots`, async (client) =>
-      client.list(`${await pathInTenant(client, name)}/snapshots`),
+      client.list('GET /api/v1/tenants/{tenant}/volumes/{id}/snapshots', {
+        params: await inTenant(client, name),
+      }),
     ),
 };
 
-async function pathInTenant(client: Client, word: string): Promise<string> {
-  const id = textOf(await findVolume(client, word), 'id');
-  return `/api/v1/tenants/${segment(await tenantOf(client))}/volumes/${segment(id)}`;
+async function inTenant(client: Client, word: string) {
+  const { id = '' } = await findVolume(client, word);
+  return { tenant: await tenantOf(client), id };
 }
 
 const addReplica: Subcommand = {
@@ -182,8 +184,10 @@ const addReplica: Subcommand = {
   examples: [{ line: 'berth volume add-replica pg-data berlin-3', what: 'a further copy' }],
   run: async (session, { parameters: [name = '', node = ''], options }) => {
     const client = session.client(options);
-    const path = `${await pathInTenant(client, name)}/replicas`;
-    await client.need({ method: 'POST', path, body: { node_id: node } });
+    await client.record('POST /api/v1/tenants/{tenant}/volumes/{id}/replicas', {
+      params: await inTenant(client, name),
+      body: { node_id: node },
+    });
     session.terminal.out(`volume/${name} is copied to ${node}\n`);
     session.terminal.err(`${session.next(`berth volume replicas ${name}`)}\n`);
     return EXIT.ok;
@@ -201,9 +205,9 @@ const removeReplica: Subcommand = {
   examples: [{ line: 'berth volume remove-replica pg-data berlin-3', what: 'one copy fewer' }],
   run: async (session, { parameters: [name = '', node = ''], options }) => {
     const client = session.client(options);
-    const path = `${await pathInTenant(client, name)}/replicas/${segment(node)}`;
+    const params = { ...(await inTenant(client, name)), node };
     await confirmDeletion(session, `the copy of volume/${name} on ${node}`, options);
-    await client.need({ method: 'DELETE', path });
+    await client.record('DELETE /api/v1/tenants/{tenant}/volumes/{id}/replicas/{node}', { params });
     session.terminal.out(`the copy of volume/${name} on ${node} is removed\n`);
     return EXIT.ok;
   },

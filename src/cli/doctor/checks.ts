@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { formatBytes } from '../../core/model/quantity.ts';
 import type { OptionValues } from '../option-values.ts';
 import { Failure, messageOf, Refused } from '../failure.ts';
-import { textOf, textsOf, valueOf } from '../fields.ts';
+import { textOf } from '../fields.ts';
 import type { Session } from '../session.ts';
 
 export interface Finding {
@@ -30,8 +30,8 @@ const PROBE_MS = 3000;
 async function controlPlane(session: Session, options: OptionValues): Promise<Finding> {
   try {
     const client = session.client(options);
-    const health = await client.record({ path: '/healthz' });
-    return good(`${client.target.server}, version ${textOf(health, 'version')} (${client.target.source})`);
+    const health = (await client.health()).body;
+    return good(`${client.target.server}, version ${textOf(health.version)} (${client.target.source})`);
   } catch (error) {
     if (error instanceof Failure) return bad(error.message, ...error.advice);
     throw error;
@@ -42,7 +42,7 @@ async function token(session: Session, options: OptionValues): Promise<Finding> 
   const client = session.client(options);
   if (client.target.token === undefined)
     return bad('no token', 'Set BERTH_CLI_TOKEN, or berth login --server URL');
-  const answer = await client.call({ path: '/api/v1/deployments', query: { limit: '1' } });
+  const answer = await client.attempt('GET /api/v1/deployments', { query: { limit: 1 } });
   if (answer.ok)
     return good(
       client.target.tenant === undefined ? 'accepted' : `accepted, for tenant ${client.target.tenant}`,
@@ -55,17 +55,16 @@ async function token(session: Session, options: OptionValues): Promise<Finding> 
 }
 
 async function store(session: Session, options: OptionValues): Promise<Finding> {
-  const health = await session.client(options).record({ path: '/healthz' });
-  const kind = textOf(health, 'store.kind');
-  const problem = textOf(health, 'store.problem');
-  const records = valueOf(health, 'controllers.janitor.audit.records');
-  const bytes = valueOf(health, 'controllers.janitor.audit.bytes');
+  const health = (await session.client(options).health()).body;
+  const kind = textOf(health.store?.kind);
+  const problem = textOf(health.store?.problem);
+  const records = health.controllers?.janitor?.audit?.records;
+  const bytes = health.controllers?.janitor?.audit?.bytes;
   const audit =
     typeof records === 'number' && typeof bytes === 'number'
       ? `, ${records} lines of audit (${formatBytes(bytes)})`
       : '';
-  if (valueOf(health, 'store.connected') === true && problem === '')
-    return good(`${kind}, connected${audit}`);
+  if (health.store?.connected === true && problem === '') return good(`${kind}, connected${audit}`);
   return bad(
     `${kind}: ${problem === '' ? 'not connected' : problem}`,
     kind === 'etcd'
@@ -75,25 +74,28 @@ async function store(session: Session, options: OptionValues): Promise<Finding> 
 }
 
 async function secrets(session: Session, options: OptionValues): Promise<Finding> {
-  const health = await session.client(options).record({ path: '/healthz' });
-  const kind = textOf(health, 'secrets.kind');
-  if (valueOf(health, 'secrets.sealed') === true)
+  const health = (await session.client(options).health()).body;
+  const kind = textOf(health.secrets?.kind);
+  if (health.secrets?.sealed === true)
     return bad(
       `${kind}: sealed`,
       'The root key is missing: put it back at <data-dir>/keys/root.key (or where keys.rootKeyFile, keys.rootKeyCommand or the systemd credential has it), or unseal the vault.',
     );
-  if (valueOf(health, 'secrets.connected') === true) return good(`${kind}, open`);
+  if (health.secrets?.connected === true) return good(`${kind}, open`);
   return bad(
     `${kind}: not connected`,
     'Instances that need secrets cannot start until it is back.',
-    textOf(health, 'secrets.problem'),
+    textOf(health.secrets?.problem),
   );
 }
 
 /** The Date header has whole seconds, and the answer was under way. */
 async function clock(session: Session, options: OptionValues): Promise<Finding> {
-  const { date, roundTripMs } = await session.client(options).head('/healthz');
-  if (date === undefined) return unknown('the control plane did not say what time it is');
+  const began = performance.now();
+  const { headers } = await session.client(options).health();
+  const roundTripMs = performance.now() - began;
+  const date = new Date(headers.get('date') ?? Number.NaN);
+  if (Number.isNaN(date.getTime())) return unknown('the control plane did not say what time it is');
   const skew = Math.abs(session.now() - roundTripMs / 2 - (date.getTime() + 500));
   if (skew <= MAX_SKEW_MS) return good('agree within a few seconds');
   return bad(
@@ -104,19 +106,17 @@ async function clock(session: Session, options: OptionValues): Promise<Finding> 
 
 async function nodes(session: Session, options: OptionValues): Promise<Finding> {
   try {
-    const found = await session.client(options).list('/api/v1/nodes');
+    const found = await session.client(options).list('GET /api/v1/nodes');
     if (found.length === 0)
       return bad(
         'none is enrolled for this tenant',
         'berth node token prints the line that enrols a machine',
       );
-    const away = found
-      .filter((node) => textOf(node, 'status') !== 'ready')
-      .map((node) => textOf(node, 'name'));
-    const trouble = found.find((node) => textsOf(node, 'problems').length > 0);
+    const away = found.filter((node) => textOf(node.status) !== 'ready').map((node) => textOf(node.name));
+    const trouble = found.find((node) => (node.problems ?? []).length > 0);
     if (away.length === 0 && trouble !== undefined)
       return bad(
-        `${found.length} ready, but ${textOf(trouble, 'name')}: ${textsOf(trouble, 'problems').join('; ')}`,
+        `${found.length} ready, but ${textOf(trouble.name)}: ${(trouble.problems ?? []).join('; ')}`,
         'berth describe node tells all of it; the guide on nodes has what its agent needs.',
       );
     if (away.length === 0) return good(`${found.length} ready`);
@@ -169,12 +169,10 @@ async function engine(session: Session, options: OptionValues): Promise<Finding>
 /** `berth up` may have started an engine whose socket is in its data folder: the agent here says whether it works. */
 async function nodeHere(session: Session, options: OptionValues): Promise<string | undefined> {
   try {
-    const found = await session.client(options).list('/api/v1/nodes');
-    const here = found.find(
-      (node) => textOf(node, 'name') === hostname() && textOf(node, 'status') === 'ready',
-    );
+    const found = await session.client(options).list('GET /api/v1/nodes');
+    const here = found.find((node) => textOf(node.name) === hostname() && textOf(node.status) === 'ready');
     if (here === undefined) return undefined;
-    return `${textOf(here, 'engine.kind')} ${textOf(here, 'engine.version')}, used by the agent of ${hostname()}`;
+    return `${textOf(here.engine?.kind)} ${textOf(here.engine?.version)}, used by the agent of ${hostname()}`;
   } catch {
     return undefined;
   }
@@ -208,14 +206,12 @@ async function disk(): Promise<Finding> {
 
 async function registry(session: Session, options: OptionValues): Promise<Finding> {
   const client = session.client(options);
-  const answer = await client.call({ path: '/api/v1/deployments', query: { limit: '1' } });
+  const answer = await client.attempt('GET /api/v1/deployments', { query: { limit: 1 } });
   if (!answer.ok) return unknown(`not checked: ${answer.rejection.code}`);
-  const deployments = await client.list('/api/v1/deployments');
+  const deployments = await client.list('GET /api/v1/deployments');
   const local = [
     ...new Set(
-      deployments.flatMap(
-        (one) => /^((?:127\.0\.0\.1|localhost):\d+)\//.exec(textOf(one, 'image'))?.[1] ?? [],
-      ),
+      deployments.flatMap((one) => /^((?:127\.0\.0\.1|localhost):\d+)\//.exec(textOf(one.image))?.[1] ?? []),
     ),
   ];
   if (local.length === 0) return unknown('no deployment uses a registry on this machine');

@@ -1,55 +1,60 @@
 import { formatBytes } from '../../core/model/quantity.ts';
-import { type Json, segment } from '../client.ts';
-import { numberOf, textOf, textsOf, valueOf } from '../fields.ts';
+import { secretParams } from '../secret-path.ts';
+import { textOf } from '../fields.ts';
 import type { Column } from '../output.ts';
+import type { Secret, Tenant, Token } from '../records.ts';
 import { ageOf, field, type Resource } from './resource.ts';
 
-export const tokens: Resource = {
+export const tokens: Resource<Token> = {
   name: 'tokens',
   aliases: ['token'],
-  nameOf: (record) => `token/${textOf(record, 'id')}`,
+  nameOf: (record) => `token/${textOf(record.id)}`,
   nothing: 'no tokens',
-  list: (client) => client.list('/api/v1/tokens'),
+  list: (client) => client.list('GET /api/v1/tokens'),
   columns: [
-    field('ID', 'id'),
-    field('NAME', 'name'),
-    field('ROLE', 'role'),
-    field('KIND', 'kind', true),
+    field('ID', (one) => one.id),
+    field('NAME', (one) => one.name),
+    field('ROLE', (one) => one.role),
+    field('KIND', (one) => one.kind, true),
     { header: 'STATE', cell: (record, now) => tokenState(record, now) },
-    field('EXPIRES', 'expiresAt'),
-    ageOf('createdAt'),
+    field('EXPIRES', (one) => one.expiresAt),
+    ageOf((one) => one.createdAt),
   ],
 };
 
-function tokenState(record: Json, now: number): string {
-  if (textOf(record, 'revokedAt') !== '') return 'revoked';
-  const expires = textOf(record, 'expiresAt');
+function tokenState(record: Token, now: number): string {
+  if (textOf(record.revokedAt) !== '') return 'revoked';
+  const expires = textOf(record.expiresAt);
   return expires !== '' && Date.parse(expires) <= now ? 'expired' : 'active';
 }
 
-const limit = (header: string, path: string, show: (value: number) => string = String): Column => ({
+const limit = (
+  header: string,
+  read: (quota: NonNullable<Tenant['quota']>) => number | undefined,
+  show: (value: number) => string = String,
+): Column<Tenant> => ({
   header,
-  cell: (record) => {
-    const value = numberOf(record, path);
+  cell: ({ quota }) => {
+    const value = read(quota ?? {});
     return value === undefined ? '-' : show(value);
   },
 });
 
-export const tenants: Resource = {
+export const tenants: Resource<Tenant> = {
   name: 'tenants',
   aliases: ['tenant'],
-  nameOf: (record) => `tenant/${textOf(record, 'slug')}`,
+  nameOf: (record) => `tenant/${textOf(record.slug)}`,
   nothing: 'no tenants',
-  list: (client) => client.list('/api/v1/tenants'),
-  one: (client, name) => client.record({ path: `/api/v1/tenants/${segment(name)}` }),
+  list: (client) => client.list('GET /api/v1/tenants'),
+  one: (client, name) => client.record('GET /api/v1/tenants/{tenant}', { params: { tenant: name } }),
   columns: [
-    field('SLUG', 'slug'),
-    field('NAME', 'name'),
-    field('ID', 'id'),
-    limit('CONTAINERS', 'quota.containers'),
-    limit('CPU', 'quota.cpu'),
-    limit('MEMORY', 'quota.memoryBytes', formatBytes),
-    ageOf('createdAt'),
+    field('SLUG', (one) => one.slug),
+    field('NAME', (one) => one.name),
+    field('ID', (one) => one.id),
+    limit('CONTAINERS', (quota) => quota.containers),
+    limit('CPU', (quota) => quota.cpu),
+    limit('MEMORY', (quota) => quota.memoryBytes, formatBytes),
+    ageOf((one) => one.createdAt),
   ],
 };
 
@@ -59,19 +64,19 @@ const EXISTS: ReadonlyMap<unknown, string> = new Map([
   [null, 'denied'],
 ]);
 
-export const secrets: Resource = {
+export const secrets: Resource<Secret> = {
   name: 'secrets',
   aliases: ['secret'],
-  nameOf: (record) => `secret/${textOf(record, 'path')}`,
+  nameOf: (record) => `secret/${textOf(record.path)}`,
   nothing:
     'no deployment references a secret yet, and only those that are referenced are listed; berth secret show PATH finds every one',
-  list: (client) => client.list('/api/v1/secrets/resources'),
-  one: (client, name) => client.record({ path: `/api/v1/secrets/${name.split('/').map(segment).join('/')}` }),
+  list: (client) => client.list('GET /api/v1/secrets/resources'),
+  one: (client, name) => client.record('GET /api/v1/secrets/{namespace}/{name}', secretParams(name)),
   columns: [
-    field('PATH', 'path'),
-    { header: 'EXISTS', cell: (record) => EXISTS.get(valueOf(record, 'exists')) ?? 'yes' },
-    { header: 'KEYS', cell: (record) => textsOf(record, 'keys').join(',') },
-    field('VERSION', 'version'),
-    { header: 'CONSUMERS', cell: (record) => textOf(record, 'consumers') },
+    field('PATH', (one) => one.path),
+    { header: 'EXISTS', cell: (record) => EXISTS.get(record.exists) ?? 'yes' },
+    { header: 'KEYS', cell: (record) => (record.keys ?? []).join(',') },
+    field('VERSION', (one) => one.version),
+    { header: 'CONSUMERS', cell: (record) => textOf(record.consumers) },
   ],
 };

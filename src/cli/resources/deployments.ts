@@ -1,120 +1,117 @@
-import { type Client, deploymentPath, type Json, segment } from '../client.ts';
+import { type Client, named } from '../client.ts';
 import { usage } from '../failure.ts';
-import { listOf, numberOf, textOf } from '../fields.ts';
+import { textOf } from '../fields.ts';
 import type { Column, Listing } from '../output.ts';
+import type { Archive, Backup, Deployment, Instance } from '../records.ts';
 import { ageOf, field, type Resource } from './resource.ts';
 
-function ready(record: Json): string {
-  return `${numberOf(record, 'status.healthy') ?? 0}/${numberOf(record, 'status.desired') ?? numberOf(record, 'replicas') ?? 0}`;
+function ready(record: Deployment): string {
+  return `${record.status?.healthy ?? 0}/${record.status?.desired ?? record.replicas ?? 0}`;
 }
 
-function nodesOf(record: Json): string {
-  return [...new Set(listOf(record, 'status.instances').map((instance) => textOf(instance, 'nodeId')))].join(
-    ',',
-  );
+function nodesOf(record: Deployment): string {
+  return [...new Set((record.status?.instances ?? []).map((instance) => textOf(instance.nodeId)))].join(',');
 }
 
-const SPEC: Column = {
+const SPEC: Column<{ readonly specHash?: string | undefined }> = {
   header: 'SPEC',
   cell: (record) =>
-    textOf(record, 'specHash')
+    textOf(record.specHash)
       .replace(/^sha256:/, '')
       .slice(0, 12),
   wide: true,
 };
 
-export const deployments: Resource = {
+export const deployments: Resource<Deployment> = {
   name: 'deployments',
   aliases: ['deployment', 'deploy', 'dep'],
-  nameOf: (record) => `deployment/${textOf(record, 'name')}`,
+  nameOf: (record) => `deployment/${textOf(record.name)}`,
   nothing: 'no deployments yet',
   next: 'berth run IMAGE',
-  list: (client) => client.list('/api/v1/deployments'),
-  one: (client, name) => client.record({ path: deploymentPath(name) }),
+  list: (client) => client.list('GET /api/v1/deployments'),
+  one: (client, name) => client.record('GET /api/v1/deployments/{name}', named(name)),
   columns: [
-    field('NAME', 'name'),
-    field('PHASE', 'status.phase'),
+    field('NAME', (one) => one.name),
+    field('PHASE', (one) => one.status?.phase),
     { header: 'HEALTHY', cell: ready },
-    field('IMAGE', 'image'),
+    field('IMAGE', (one) => one.image),
     { header: 'NODES', cell: nodesOf, wide: true },
-    field('REVISION', 'revision', true),
-    field('SECRETS', 'secretsVersion', true),
-    ageOf('createdAt'),
+    field('REVISION', (one) => one.revision, true),
+    field('SECRETS', (one) => one.secretsVersion, true),
+    ageOf((one) => one.createdAt),
     {
       header: 'MESSAGE',
-      cell: (record) =>
-        textOf(record, 'status.phase') === 'Running' ? '' : textOf(record, 'status.message'),
+      cell: (record) => (textOf(record.status?.phase) === 'Running' ? '' : textOf(record.status?.message)),
     },
   ],
 };
 
-async function instancesOf(client: Client, deployment: string): Promise<readonly Json[]> {
-  const found = await client.list(`${deploymentPath(deployment)}/instances`);
+async function instancesOf(client: Client, deployment: string): Promise<readonly Instance[]> {
+  const found = await client.list('GET /api/v1/deployments/{name}/instances', named(deployment));
   return found.map((instance) => ({ deployment, ...instance }));
 }
 
-export const instances: Resource = {
+export const instances: Resource<Instance> = {
   name: 'instances',
   aliases: ['instance', 'inst'],
-  nameOf: (record) => `instance/${textOf(record, 'id')}`,
+  nameOf: (record) => `instance/${textOf(record.id)}`,
   nothing: 'no instances',
   list: async (client, { deployment }) => {
     if (deployment !== undefined) return instancesOf(client, deployment);
-    const all = await client.list('/api/v1/deployments');
-    const lists = await Promise.all(all.map((record) => instancesOf(client, textOf(record, 'name'))));
+    const all = await client.list('GET /api/v1/deployments');
+    const lists = await Promise.all(all.map((record) => instancesOf(client, textOf(record.name))));
     return lists.flat();
   },
   columns: [
-    field('ID', 'id'),
-    field('DEPLOYMENT', 'deployment'),
-    field('NODE', 'nodeId'),
+    field('ID', (one) => one.id),
+    field('DEPLOYMENT', (one) => one.deployment),
+    field('NODE', (one) => one.nodeId),
     {
       header: 'STATE',
-      cell: (record) =>
-        `${textOf(record, 'state') || textOf(record, 'phase')}${textOf(record, 'canary') === 'true' ? ' (canary)' : ''}`,
+      cell: (record) => `${textOf(record.state)}${record.canary === true ? ' (canary)' : ''}`,
     },
-    field('HEALTH', 'health'),
+    field('HEALTH', (one) => one.health),
     SPEC,
-    field('MESSAGE', 'message'),
+    field('MESSAGE', (one) => one.message),
   ],
 };
 
-export const ARCHIVES: Listing = {
-  nameOf: (record) => textOf(record, 'version'),
+export const ARCHIVES: Listing<Archive> = {
+  nameOf: (record) => textOf(record.version),
   columns: [
-    field('VERSION', 'version'),
-    field('CHANGE', 'change'),
-    ageOf('at'),
-    field('BY', 'by'),
-    field('IMAGE', 'spec.image'),
-    field('REPLICAS', 'spec.replicas'),
+    field('VERSION', (one) => one.version),
+    field('CHANGE', (one) => one.change),
+    ageOf((one) => one.at),
+    field('BY', (one) => one.by),
+    field('IMAGE', (one) => one.spec?.image),
+    field('REPLICAS', (one) => one.spec?.replicas),
     SPEC,
   ],
 };
 
-export const archives: Resource = {
+export const archives: Resource<Archive> = {
   ...ARCHIVES,
   name: 'archives',
   aliases: ['archive'],
   nothing: 'no versions of this deployment are kept',
   list: async (client, { deployment }) => {
     if (deployment === undefined) throw usage('archives belong to a deployment', ['berth get archives NAME']);
-    return client.list(`/api/v1/archives/deployments/${segment(deployment)}`);
+    return client.list('GET /api/v1/archives/deployments/{name}', named(deployment));
   },
 };
 
-export const backups: Resource = {
+export const backups: Resource<Backup> = {
   name: 'backups',
   aliases: ['backup'],
-  nameOf: (record) => `backup/${textOf(record, 'id')}`,
+  nameOf: (record) => `backup/${textOf(record.id)}`,
   nothing: 'no backups yet',
   next: 'berth backup create NAME',
-  list: (client) => client.list('/api/v1/backups'),
-  one: (client, name) => client.record({ path: `/api/v1/backups/${segment(name)}` }),
+  list: (client) => client.list('GET /api/v1/backups'),
+  one: (client, name) => client.record('GET /api/v1/backups/{id}', { params: { id: name } }),
   columns: [
-    field('ID', 'id'),
-    { header: 'DEPLOYMENT', cell: (record) => textOf(record, 'deploymentName') },
-    field('BY', 'createdBy', true),
-    ageOf('createdAt'),
+    field('ID', (one) => one.id),
+    { header: 'DEPLOYMENT', cell: (record) => textOf(record.deploymentName) },
+    field('BY', (one) => one.createdBy, true),
+    ageOf((one) => one.createdAt),
   ],
 };

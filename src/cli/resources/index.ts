@@ -1,7 +1,6 @@
 import { nearest } from '../../core/contract/nearest.ts';
-import type { Client, Json } from '../client.ts';
+import type { Client } from '../client.ts';
 import { Failure, usage } from '../failure.ts';
-import { textOf } from '../fields.ts';
 import { secrets, tenants, tokens } from './access.ts';
 import { archives, backups, deployments, instances } from './deployments.ts';
 import { events } from './events.ts';
@@ -43,10 +42,15 @@ export function resourceOf(word: string): Resource {
 /** Kinds whose argument after the kind names the deployment that they belong to. */
 export const OWNED_BY_DEPLOYMENT: ReadonlySet<string> = new Set(['instances', 'events', 'archives']);
 
-export async function findOne(resource: Resource, client: Client, name: string): Promise<Json> {
+interface Named {
+  readonly id?: unknown;
+  readonly name?: unknown;
+}
+
+export async function findOne(resource: Resource, client: Client, name: string): Promise<object> {
   if (resource.one !== undefined) return resource.one(client, name);
   const all = await resource.list(client, {});
-  const found = all.find((record) => [textOf(record, 'id'), textOf(record, 'name')].includes(name));
+  const found = all.find((record: Named) => [record.id, record.name].includes(name));
   if (found !== undefined) return found;
   throw new Failure(`there is no ${resource.aliases[0] ?? resource.name} ${name}`, {
     advice: [`berth get ${resource.name}`],

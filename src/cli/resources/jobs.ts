@@ -1,54 +1,55 @@
-import { type Json, segment } from '../client.ts';
-import { listOf, textOf } from '../fields.ts';
+import { named } from '../client.ts';
+import { textOf } from '../fields.ts';
 import type { Listing } from '../output.ts';
+import type { Job, JobRun } from '../records.ts';
 import { age } from '../table.ts';
-import { ageOf, field, named, type Resource } from './resource.ts';
+import { ageOf, field, type Resource } from './resource.ts';
 
-const lastRun = (record: Json): Json | undefined => listOf(record, 'status.runs')[0];
+const lastRun = (record: Job): JobRun | undefined => (record.status?.runs ?? [])[0];
 
-export const jobs: Resource = {
+export const jobs: Resource<Job> = {
   name: 'jobs',
   aliases: ['job'],
-  nameOf: (record) => `job/${textOf(record, 'name')}`,
+  nameOf: (record) => `job/${textOf(record.name)}`,
   nothing: 'no jobs yet; a job is a document of kind Job in a file',
   next: 'berth apply -f FILE',
-  list: (client) => client.list('/api/v1/jobs'),
-  one: (client, name) => client.record({ path: `/api/v1/jobs/${segment(name)}` }),
+  list: (client) => client.list('GET /api/v1/jobs'),
+  one: (client, name) => client.record('GET /api/v1/jobs/{name}', named(name)),
   columns: [
-    field('NAME', 'name'),
-    field('PHASE', 'status.phase'),
-    { header: 'SCHEDULE', cell: (record) => textOf(record, 'schedule') || 'once' },
+    field('NAME', (one) => one.name),
+    field('PHASE', (one) => one.status?.phase),
+    { header: 'SCHEDULE', cell: (record) => textOf(record.schedule) || 'once' },
     {
       header: 'LAST RUN',
       cell: (record) => {
         const run = lastRun(record);
-        return run === undefined ? '-' : textOf(run, 'state');
+        return run === undefined ? '-' : textOf(run.state);
       },
     },
     {
       header: 'SINCE',
       cell: (record, now) => {
         const run = lastRun(record);
-        return run === undefined ? '-' : age(textOf(run, 'finishedAt') || textOf(run, 'createdAt'), now);
+        return run === undefined ? '-' : age(textOf(run.finishedAt) || textOf(run.createdAt), now);
       },
     },
-    { header: 'NEXT', cell: (record) => textOf(record, 'status.nextRunAt') || '-' },
-    field('IMAGE', 'image', true),
-    field('MESSAGE', 'status.message'),
+    { header: 'NEXT', cell: (record) => textOf(record.status?.nextRunAt) || '-' },
+    field('IMAGE', (one) => one.image, true),
+    field('MESSAGE', (one) => one.status?.message),
   ],
 };
 
 /** The runs of one job, as `describe` shows them. */
-export const JOB_RUNS: Listing = {
-  nameOf: named('id'),
+export const JOB_RUNS: Listing<JobRun> = {
+  nameOf: (record) => textOf(record.id),
   columns: [
-    field('RUN', 'id'),
-    field('STATE', 'state'),
-    field('TRIGGER', 'trigger'),
-    field('ATTEMPTS', 'attempts'),
-    field('EXIT', 'exitCode'),
-    field('NODE', 'nodeId'),
-    ageOf('createdAt'),
-    field('MESSAGE', 'message'),
+    field('RUN', (one) => one.id),
+    field('STATE', (one) => one.state),
+    field('TRIGGER', (one) => one.trigger),
+    field('ATTEMPTS', (one) => one.attempts),
+    field('EXIT', (one) => one.exitCode),
+    field('NODE', (one) => one.nodeId),
+    ageOf((one) => one.createdAt),
+    field('MESSAGE', (one) => one.message),
   ],
 };

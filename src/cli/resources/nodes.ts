@@ -1,94 +1,94 @@
 import { portRangesText } from '../../core/model/port-ranges.ts';
 import { formatBytes } from '../../core/model/quantity.ts';
-import { type Json, segment } from '../client.ts';
-import { numberOf, textOf, textsOf, valueOf } from '../fields.ts';
+import { named } from '../client.ts';
+import { textOf } from '../fields.ts';
+import type { JoinToken, Network, Node } from '../records.ts';
 import { ageOf, field, labelsOf, type Resource } from './resource.ts';
 
-function nodeState(record: Json): string {
-  const parts = [textOf(record, 'status')];
-  if (valueOf(record, 'draining') === true) parts.push('draining');
-  else if (valueOf(record, 'schedulable') === false) parts.push('cordoned');
+function nodeState(record: Node): string {
+  const parts = [textOf(record.status)];
+  if (record.draining === true) parts.push('draining');
+  else if (record.schedulable === false) parts.push('cordoned');
   return parts.join(',');
 }
 
-function usedOf(record: Json): string {
-  const cpu = numberOf(record, 'requested.cpu') ?? 0;
-  const memory = numberOf(record, 'requested.memoryBytes') ?? 0;
+function usedOf(record: Node): string {
+  const cpu = record.requested?.cpu ?? 0;
+  const memory = record.requested?.memoryBytes ?? 0;
   return `${Number(cpu.toFixed(2))} CPU, ${formatBytes(memory)}`;
 }
 
-export const nodes: Resource = {
+export const nodes: Resource<Node> = {
   name: 'nodes',
   aliases: ['node', 'no'],
-  nameOf: (record) => `node/${textOf(record, 'name')}`,
+  nameOf: (record) => `node/${textOf(record.name)}`,
   nothing: 'no nodes yet',
   next: 'berth node token',
-  list: (client) => client.list('/api/v1/nodes'),
-  one: (client, name) => client.record({ path: `/api/v1/nodes/${segment(name)}` }),
+  list: (client) => client.list('GET /api/v1/nodes'),
+  one: (client, name) => client.record('GET /api/v1/nodes/{name}', named(name)),
   columns: [
-    field('NAME', 'name'),
+    field('NAME', (one) => one.name),
     { header: 'STATUS', cell: nodeState },
-    { header: 'CPU', cell: (record) => textOf(record, 'capacity.cpu') },
-    { header: 'MEMORY', cell: (record) => formatBytes(numberOf(record, 'capacity.memoryBytes') ?? 0) },
+    { header: 'CPU', cell: (record) => textOf(record.capacity?.cpu) },
+    { header: 'MEMORY', cell: (record) => formatBytes(record.capacity?.memoryBytes ?? 0) },
     { header: 'REQUESTED', cell: usedOf },
     {
       header: 'ENGINE',
-      cell: (record) => `${textOf(record, 'engine.kind')} ${textOf(record, 'engine.version')}`.trim(),
+      cell: (record) => `${textOf(record.engine?.kind)} ${textOf(record.engine?.version)}`.trim(),
     },
-    field('PLATFORM', 'platform', true),
-    field('AGENT', 'agentVersion', true),
+    field('PLATFORM', (one) => one.platform, true),
+    field('AGENT', (one) => one.agentVersion, true),
     {
       header: 'HOST-PORTS',
-      cell: (record) =>
-        Array.isArray(valueOf(record, 'hostPorts')) ? portRangesText(textsOf(record, 'hostPorts')) : '',
+      cell: (record) => (Array.isArray(record.hostPorts) ? portRangesText(record.hostPorts ?? []) : ''),
       wide: true,
     },
-    { header: 'PROBLEMS', cell: (record) => textsOf(record, 'problems').join('; '), wide: true },
+    { header: 'PROBLEMS', cell: (record) => (record.problems ?? []).join('; '), wide: true },
     {
       header: 'CONTROL-PLANE',
-      cell: (record) => (valueOf(record, 'controlPlane') === true ? 'yes' : ''),
+      cell: (record) => (record.controlPlane === true ? 'yes' : ''),
       wide: true,
     },
     { header: 'LABELS', cell: labelsOf, wide: true },
-    ageOf('lastSeenAt', 'SEEN'),
+    ageOf((one) => one.lastSeenAt, 'SEEN'),
   ],
 };
 
-export const joinTokens: Resource = {
+export const joinTokens: Resource<JoinToken> = {
   name: 'join-tokens',
   aliases: ['join-token'],
-  nameOf: (record) => `join-token/${textOf(record, 'id')}`,
+  nameOf: (record) => `join-token/${textOf(record.id)}`,
   nothing: 'no join tokens are open',
   next: 'berth node token',
-  list: (client) => client.list('/api/v1/join-tokens'),
+  list: (client) => client.list('GET /api/v1/join-tokens'),
   columns: [
-    field('ID', 'id'),
-    { header: 'NODE', cell: (record) => textOf(record, 'nodeName') || 'any' },
-    field('EXPIRES', 'expiresAt'),
-    field('BY', 'createdBy'),
-    ageOf('createdAt'),
+    field('ID', (one) => one.id),
+    { header: 'NODE', cell: (record) => textOf(record.nodeName) || 'any' },
+    field('EXPIRES', (one) => one.expiresAt),
+    field('BY', (one) => one.createdBy),
+    ageOf((one) => one.createdAt),
   ],
 };
 
-export const networks: Resource = {
+export const networks: Resource<Network> = {
   name: 'networks',
   aliases: ['network', 'net'],
-  nameOf: (record) => `network/${textOf(record, 'name')}`,
+  nameOf: (record) => `network/${textOf(record.name)}`,
   nothing: 'no networks yet',
   next: 'berth network create NAME',
-  list: (client) => client.list('/api/v1/networks'),
-  one: (client, name) => client.record({ path: `/api/v1/networks/${segment(name)}` }),
+  list: (client) => client.list('GET /api/v1/networks'),
+  one: (client, name) => client.record('GET /api/v1/networks/{name}', named(name)),
   columns: [
-    field('NAME', 'name'),
-    field('NODE', 'nodeId'),
-    field('DRIVER', 'driver'),
-    { header: 'INTERNAL', cell: (record) => (valueOf(record, 'internal') === true ? 'yes' : 'no') },
-    field('PHASE', 'status.phase'),
+    field('NAME', (one) => one.name),
+    field('NODE', (one) => one.nodeId),
+    field('DRIVER', (one) => one.driver),
+    { header: 'INTERNAL', cell: (record) => (record.internal === true ? 'yes' : 'no') },
+    field('PHASE', (one) => one.status?.phase),
     { header: 'LABELS', cell: labelsOf, wide: true },
-    ageOf('createdAt'),
+    ageOf((one) => one.createdAt),
     {
       header: 'MESSAGE',
-      cell: (record) => (textOf(record, 'status.phase') === 'Ready' ? '' : textOf(record, 'status.message')),
+      cell: (record) => (textOf(record.status?.phase) === 'Ready' ? '' : textOf(record.status?.message)),
     },
   ],
 };

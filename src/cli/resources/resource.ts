@@ -1,16 +1,16 @@
-import type { Client, Json } from '../client.ts';
-import { mapOf, textOf } from '../fields.ts';
+import type { Client } from '../client.ts';
+import { textOf } from '../fields.ts';
 import type { Column, Listing } from '../output.ts';
 import { age } from '../table.ts';
 
 /** A kind of record that `get` lists and prints. */
-export interface Resource extends Listing {
+export interface Resource<T = object> extends Listing<T> {
   /** Plural, as typed. */
   readonly name: string;
   readonly aliases: readonly string[];
-  readonly list: (client: Client, options: ListOptions) => Promise<readonly Json[]>;
+  readonly list: (client: Client, options: ListOptions) => Promise<readonly T[]>;
   /** Absent: one is found in the list. */
-  readonly one?: (client: Client, name: string) => Promise<Json>;
+  readonly one?: (client: Client, name: string) => Promise<T>;
   /** Said of an empty list. */
   readonly nothing: string;
   /** The command that puts the first one there. */
@@ -22,22 +22,18 @@ export interface ListOptions {
   readonly deployment?: string | undefined;
 }
 
-export const field = (header: string, path: string, wide = false): Column => ({
+export const field = <T>(header: string, read: (record: T) => unknown, wide = false): Column<T> => ({
   header,
-  cell: (record) => textOf(record, path),
+  cell: (record) => textOf(read(record)),
   ...(wide ? { wide } : {}),
 });
-export const ageOf = (path: string, header = 'AGE'): Column => ({
+export const ageOf = <T>(read: (record: T) => unknown, header = 'AGE'): Column<T> => ({
   header,
-  cell: (record, now) => age(textOf(record, path), now),
+  cell: (record, now) => age(textOf(read(record)), now),
 });
-export const named =
-  (path: string) =>
-  (record: Json): string =>
-    textOf(record, path);
 
-export function labelsOf(record: Json): string {
-  return Object.entries(mapOf(record, 'labels'))
+export function labelsOf({ labels = {} }: { readonly labels?: object | undefined }): string {
+  return Object.entries(labels)
     .map(([key, value]) => `${key}=${String(value)}`)
     .join(',');
 }

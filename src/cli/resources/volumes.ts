@@ -1,5 +1,6 @@
 import { formatBytes } from '../../core/model/quantity.ts';
-import { numberOf, textOf } from '../fields.ts';
+import { textOf } from '../fields.ts';
+import type { Recommendation, Snapshot, Volume, VolumeCopy } from '../records.ts';
 import type { Listing } from '../output.ts';
 import {
   findVolume,
@@ -8,71 +9,70 @@ import {
   recommendedText,
   volumeConsumers,
   volumeCopiesText,
-  VOLUMES_PATH,
   volumeUsedText,
 } from '../volumes.ts';
-import { ageOf, field, named, type Resource } from './resource.ts';
+import { ageOf, field, type Resource } from './resource.ts';
 
-export const volumes: Resource = {
+export const volumes: Resource<Volume> = {
   name: 'volumes',
   aliases: ['volume', 'vol'],
-  nameOf: (record) => `volume/${textOf(record, 'name')}`,
+  nameOf: (record) => `volume/${textOf(record.name)}`,
   nothing: 'no volumes yet',
   next: 'berth volume create NAME --class replicated --size 10Gi --replicas 1',
-  list: (client) => client.list(VOLUMES_PATH),
+  list: (client) => client.list('GET /api/v1/dvm/volumes'),
   one: findVolume,
   columns: [
-    field('NAME', 'name'),
-    field('CLASS', 'class'),
-    field('TYPE', 'type', true),
-    field('PHASE', 'phase'),
-    { header: 'SIZE', cell: (record) => formatBytes(numberOf(record, 'sizeBytes') ?? 0) },
+    field('NAME', (one) => one.name),
+    field('CLASS', (one) => one.class),
+    field('TYPE', (one) => one.type, true),
+    field('PHASE', (one) => one.phase),
+    { header: 'SIZE', cell: (record) => formatBytes(record.sizeBytes ?? 0) },
     { header: 'USED', cell: volumeUsedText },
-    { header: 'PRIMARY', cell: (record) => textOf(record, 'primaryNodeId') || '-' },
+    { header: 'PRIMARY', cell: (record) => textOf(record.primaryNodeId) || '-' },
     { header: 'COPIES', cell: volumeCopiesText },
     { header: 'USED BY', cell: (record) => volumeConsumers(record).join(', ') || '-', wide: true },
-    field('ID', 'id'),
-    ageOf('createdAt'),
-    field('MESSAGE', 'message'),
+    field('ID', (one) => one.id),
+    ageOf((one) => one.createdAt),
+    field('MESSAGE', (one) => one.message),
   ],
 };
 
 /** The copies of one volume beside its primary. */
-export const VOLUME_COPIES: Listing = {
-  nameOf: named('nodeId'),
+export const VOLUME_COPIES: Listing<VolumeCopy> = {
+  nameOf: (record) => textOf(record.nodeId),
   columns: [
-    field('NODE', 'nodeId'),
-    field('STATE', 'state'),
+    field('NODE', (one) => one.nodeId),
+    field('STATE', (one) => one.state),
     { header: 'LAG', cell: lagText },
     {
       header: 'NOTE',
       cell: (record) => {
-        const epoch = textOf(record, 'formerEpoch');
+        const epoch = textOf(record.formerEpoch);
         const former = epoch === '' ? [] : [`was the primary until epoch ${epoch}; its bytes are kept`];
-        const misplaced = textOf(record, 'misplaced');
+        const misplaced = textOf(record.misplaced);
         return [...former, ...(misplaced === '' ? [] : [`cannot take over: ${misplaced}`])].join('; ');
       },
     },
   ],
 };
 
-export const VOLUME_SNAPSHOTS: Listing = {
-  nameOf: named('id'),
-  columns: [field('ID', 'id'), field('NAME', 'name'), ageOf('createdAt')],
+export const VOLUME_SNAPSHOTS: Listing<Snapshot> = {
+  nameOf: (record) => textOf(record.id),
+  columns: [field('ID', (one) => one.id), field('NAME', () => ''), ageOf(() => '')],
 };
 
-export const recommendations: Resource = {
+export const recommendations: Resource<Recommendation> = {
   name: 'recommendations',
   aliases: ['recommendation', 'rec'],
-  nameOf: (record) => `recommendation/${textOf(record, 'id')}`,
+  nameOf: (record) => `recommendation/${textOf(record.id)}`,
   nothing: 'nothing is recommended for the volumes of the tenant',
   list: (client) => listRecommendations(client),
   columns: [
-    field('ID', 'id'),
-    field('PRIORITY', 'priority'),
-    field('TYPE', 'type'),
-    field('VOLUME', 'volume_id', true),
+    field('ID', (one) => one.id),
+    field('PRIORITY', (one) => one.priority),
+    field('TYPE', (one) => one.type),
+    field('VOLUME', (one) => one.volume_id, true),
     { header: 'DOES', cell: recommendedText },
-    field('REASON', 'reason'),
+    field('REASON', (one) => one.reason),
   ],
 };

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { nodeNameOf } from '../../core/model/host-name.ts';
-import { Client } from '../client.ts';
+import { Client, named } from '../client.ts';
 import { textOf } from '../fields.ts';
 import { awaitChild, type Child, startChild } from './child.ts';
 import { type Place, recall } from './place.ts';
@@ -87,8 +87,8 @@ export async function startControlPlane(
       { server: url, token, tenant: undefined, caFile: undefined, source: 'berth up' },
       signal,
     );
-    const tenant = await client.record({ path: '/api/v1/tenants/platform' });
-    return { url, client, child, tenantId: textOf(tenant, 'id') };
+    const tenant = await client.record('GET /api/v1/tenants/{tenant}', { params: { tenant: 'platform' } });
+    return { url, client, child, tenantId: textOf(tenant.id) };
   } catch (error) {
     await child.stop();
     throw error;
@@ -103,11 +103,11 @@ export async function startNode(
   signal: AbortSignal,
 ): Promise<{ readonly child: Child; readonly words: string }> {
   const name = localNodeName();
-  const path = `/api/v1/nodes/${name}`;
-  const known = await client.recordUnless(['node_not_found'], { path });
+  const read = () => client.recordUnless(['node_not_found'], 'GET /api/v1/nodes/{name}', named(name));
+  const known = await read();
   const join =
     known === undefined
-      ? await client.record({ method: 'POST', path: '/api/v1/join-tokens', body: { nodeName: name } })
+      ? await client.record('POST /api/v1/join-tokens', { body: { nodeName: name } })
       : undefined;
   const child = startChild(place, {
     name: 'agent',
@@ -125,15 +125,15 @@ export async function startNode(
       ...(join === undefined ? [] : ['--join-file', '-']),
     ],
     environment: withoutSettings(process.env),
-    ...(join === undefined ? {} : { input: textOf(join, 'token') }),
+    ...(join === undefined ? {} : { input: textOf(join.token) }),
   });
-  const seenBefore = textOf(known, 'lastSeenAt');
+  const seenBefore = textOf(known?.lastSeenAt);
   let words = '';
   const ready = async (): Promise<boolean> => {
-    const node = await client.recordUnless(['node_not_found'], { path });
-    if (node === undefined || textOf(node, 'status') !== 'ready' || textOf(node, 'lastSeenAt') === seenBefore)
+    const node = await read();
+    if (node === undefined || textOf(node.status) !== 'ready' || textOf(node.lastSeenAt) === seenBefore)
       return false;
-    words = `${name}, ${textOf(node, 'engine.kind')} ${textOf(node, 'engine.version')}, ${textOf(node, 'capacity.cpu')} CPU`;
+    words = `${name}, ${textOf(node.engine?.kind)} ${textOf(node.engine?.version)}, ${textOf(node.capacity?.cpu)} CPU`;
     return true;
   };
   try {

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Client, deploymentPath, type Json } from '../client.ts';
+import { type Client, type Json, named } from '../client.ts';
 import { EXIT } from '../exit-code.ts';
 import { planDeployment, writeDeployment } from '../deploying.ts';
 import { Failure } from '../failure.ts';
@@ -43,9 +43,9 @@ export async function deploySample(
   port: number,
 ): Promise<string> {
   const planned = await planDeployment(client, SAMPLE_NAME, sampleBody(image, port));
-  if (planned.action === 'unchanged') return textOf(planned.answer, 'specHash');
+  if (planned.action === 'unchanged') return textOf(planned.answer.specHash);
   const quiet: Session = { ...session, terminal: { ...session.terminal, out: () => undefined } };
-  return textOf(await writeDeployment(quiet, client, planned), 'specHash');
+  return textOf((await writeDeployment(quiet, client, planned)).specHash);
 }
 
 export async function awaitSample(
@@ -60,7 +60,7 @@ export async function awaitSample(
     ;
     await pause(POLL_MS, undefined, { signal: session.interrupted })
   ) {
-    const record = await client.record({ path: deploymentPath(SAMPLE_NAME) });
+    const record = await client.record('GET /api/v1/deployments/{name}', named(SAMPLE_NAME));
     const judgement = judge(record, { name: SAMPLE_NAME, specHash });
     if (judgement.state === 'healthy' && (await isThere(client, engine, specHash))) return judgement.words;
     step.note(judgement.words);
@@ -76,9 +76,9 @@ export async function awaitSample(
 
 /** After a restart the control plane knows for a moment only what the agent of the run before said of containers that are gone. */
 async function isThere(client: Client, engine: EngineSocket, specHash: string): Promise<boolean> {
-  const instances = await client.list(`${deploymentPath(SAMPLE_NAME)}/instances`);
-  const current = instances.filter((instance) => textOf(instance, 'specHash') === specHash);
-  const running = await Promise.all(current.map((instance) => engine.runs(textOf(instance, 'containerId'))));
+  const instances = await client.list('GET /api/v1/deployments/{name}/instances', named(SAMPLE_NAME));
+  const current = instances.filter((instance) => textOf(instance.specHash) === specHash);
+  const running = await Promise.all(current.map((instance) => engine.runs(textOf(instance.containerId))));
   return running.length > 0 && running.every(Boolean);
 }
 
