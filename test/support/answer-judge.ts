@@ -11,10 +11,13 @@ interface Documented {
 
 interface Judged {
   readonly segments: readonly string[];
+  readonly requestBody?: Documented;
   readonly responses: Readonly<Record<string, Documented>>;
 }
 
 export interface SeenAnswer {
+  /** The body that it answers, where that was JSON. */
+  readonly sent?: unknown;
   readonly status: number;
   readonly contentType: string | undefined;
   readonly text: string;
@@ -35,16 +38,14 @@ class Judge {
 
   constructor() {
     const document = openapiDocument(apiRoutes({} as never), 'test') as {
-      readonly paths: Readonly<
-        Record<string, Readonly<Record<string, { readonly responses: Judged['responses'] }>>>
-      >;
+      readonly paths: Readonly<Record<string, Readonly<Record<string, Omit<Judged, 'segments'>>>>>;
     };
     this.#ajv = new Ajv2020({ strict: false, allErrors: false });
     formats.default(this.#ajv);
     this.#ajv.addSchema({ $id: 'berth:document', ...document });
     for (const [path, methods] of Object.entries(document.paths)) {
-      for (const [method, { responses }] of Object.entries(methods)) {
-        const judged = { segments: path.split('/'), responses };
+      for (const [method, operation] of Object.entries(methods)) {
+        const judged = { segments: path.split('/'), ...operation };
         const known = this.#operations.get(method.toUpperCase()) ?? [];
         this.#operations.set(method.toUpperCase(), [...known, judged]);
       }
@@ -63,13 +64,25 @@ class Judge {
     if (documented === undefined) return `${status} (${String(code)}) is not documented`;
     if (status >= 400 && documented['x-codes']?.includes(String(code)) !== true)
       return `${status} ${String(code)} is not documented`;
+    const refused = status < 300 ? this.#refusal(operation, answer.sent) : undefined;
+    if (refused !== undefined) return `${status}, but the document refuses the body: ${refused}`;
     const content = Object.keys(documented.content ?? {});
     if (text === '' && content.length === 0) return undefined;
     if (type === undefined || !content.includes(type)) return `type ${String(type)} is not documented`;
     if (parsed === undefined) return undefined;
-    const validate = this.#schema(operation, status);
-    if (validate(parsed)) return undefined;
-    return `${status} is not of its shape: ${this.#ajv.errorsText(validate.errors)} ${JSON.stringify(validate.errors?.[0]?.params)}`;
+    const misshapen = this.#misfit(documented, parsed);
+    return misshapen === undefined ? undefined : `${status} is not of its shape: ${misshapen}`;
+  }
+
+  /** What is accepted is documented as accepted: a generated client could not send it otherwise. */
+  #refusal({ requestBody }: Judged, sent: unknown): string | undefined {
+    return sent === undefined || requestBody === undefined ? undefined : this.#misfit(requestBody, sent);
+  }
+
+  #misfit(documented: Documented, value: unknown): string | undefined {
+    const validate = this.#schema(documented);
+    if (validate(value)) return undefined;
+    return `${this.#ajv.errorsText(validate.errors)} ${JSON.stringify(validate.errors?.[0]?.params)}`;
   }
 
   #find(method: string, url: string): Judged | undefined {
@@ -83,8 +96,8 @@ class Judge {
     return fitting.toSorted((a, b) => parameters(a) - parameters(b))[0];
   }
 
-  #schema(operation: Judged, status: number): ValidateFunction {
-    const { schema } = operation.responses[status]?.content?.['application/json'] ?? { schema: {} };
+  #schema({ content }: Documented): ValidateFunction {
+    const { schema } = content?.['application/json'] ?? { schema: {} };
     const text = JSON.stringify(schema).replaceAll('"#/', '"berth:document#/');
     const known = this.#schemas.get(text);
     if (known !== undefined) return known;

@@ -49,6 +49,16 @@ function payload(options: CallOptions): { readonly bytes?: string | Buffer; read
   return {};
 }
 
+/** As it arrives; undefined where it is no JSON. */
+function sentJson({ body, raw, yaml }: CallOptions): unknown {
+  if (yaml !== undefined || (raw === undefined && body === undefined)) return undefined;
+  try {
+    return JSON.parse(raw === undefined ? JSON.stringify(body) : raw.toString());
+  } catch {
+    return undefined;
+  }
+}
+
 function parse(text: string): Pick<Answer, 'body' | 'list'> {
   let value: unknown;
   try {
@@ -84,6 +94,7 @@ export class ApiClient {
       status: answer.status,
       contentType: answer.headers['content-type'],
       text: answer.text,
+      sent: sentJson(options),
     });
     for (const [index, observer] of this.#observers.entries())
       await observer.after(method, path, options, answer, memories[index]);

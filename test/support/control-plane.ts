@@ -70,6 +70,7 @@ export async function startControlPlane(
         status: response.status,
         contentType: response.headers.get('content-type') ?? undefined,
         text,
+        sent: body,
       });
       const json = response.headers.get('content-type')?.startsWith('application/json') ?? false;
       return {

@@ -1,3 +1,4 @@
+import { PINNED_IMAGE } from './forms.ts';
 import { type Draft, shape } from './shape.ts';
 
 export const canaryBody = shape({
@@ -5,19 +6,21 @@ export const canaryBody = shape({
   fields: {
     image: {
       type: 'string',
+      form: PINNED_IMAGE,
       description: 'The stable spec with this image.',
       ownCode: 'image_required',
       example: 'registry.internal:5000/shop/web:1.5.0',
     },
     spec: {
       type: 'any',
-      schema: { $ref: '#/components/schemas/DeploymentDescription' },
+      schema: { $ref: '#/components/schemas/DeploymentChange' },
       description:
         'Fields that differ from the stable spec; each replaces the stable one whole, as in an update.',
       sensitive: true,
     },
     replicas: {
       type: 'integer',
+      form: { minimum: 1 },
       description: 'Instances of the canary; default 1.',
       example: 1,
       ownCode: 'canary_invalid',

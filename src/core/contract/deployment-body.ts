@@ -1,31 +1,63 @@
+import { SECRET_CHARSETS, SECRET_ENCODINGS } from '../model/secret-limits.ts';
+import {
+  ANCHOR,
+  CONTAINER_USER,
+  COUNTRY,
+  DURATION,
+  HOST_NAME,
+  LABEL_VALUE,
+  LABELS,
+  MEMORY,
+  NAME,
+  NODE_NAME,
+  PINNED_IMAGE,
+  PLAIN_PATH,
+  PORT,
+  SECRET_ENTRY_NAME,
+  SECRET_KEY,
+  SECRET_PATH,
+  VARIABLES,
+  VOLUME_ID,
+} from './forms.ts';
 import { type Draft, shape } from './shape.ts';
 
-const string = shape({ type: 'string' });
 const strings = shape({ type: 'list', items: { type: 'string' } });
 const stringMap = shape({ type: 'map', items: { type: 'string' } });
 
 const amounts = shape({
   type: 'object',
   fields: {
-    cpu: { type: 'number', description: 'Cores, e.g. 0.5.' },
-    memory: { type: 'string', description: 'Bytes with a unit: 256Mi, 1Gi, 500M.' },
+    cpu: { type: 'number', form: { exclusiveMinimum: 0, maximum: 1024 }, description: 'Cores, e.g. 0.5.' },
+    memory: {
+      type: 'string',
+      form: MEMORY,
+      description: 'Bytes with a unit: 256Mi, 1Gi, 500M; at least 4Mi.',
+    },
   },
 });
 
 const randomText = {
   bytes: {
     type: 'integer',
+    form: { minimum: 1 },
     description: '16 to 1,024; default 32.',
     ownCode: 'secret_generate_bytes_out_of_range',
   },
   encoding: {
     type: 'string',
+    form: { enum: SECRET_ENCODINGS },
     description: 'base64url (default), base64 or hex.',
     ownCode: 'secret_generate_encoding_unknown',
   },
-  length: { type: 'integer', description: '1 to 1,024.', ownCode: 'secret_generate_length_out_of_range' },
+  length: {
+    type: 'integer',
+    form: { minimum: 1 },
+    description: '1 to 1,024.',
+    ownCode: 'secret_generate_length_out_of_range',
+  },
   charset: {
     type: 'string',
+    form: { enum: SECRET_CHARSETS },
     description: 'alphanumeric (default), lowercase or symbols.',
     ownCode: 'secret_generate_charset_unknown',
   },
@@ -36,7 +68,8 @@ const generate = shape({
   fields: {
     keys: {
       type: 'list',
-      items: { type: 'string', ownCode: 'secret_key_invalid' },
+      items: { type: 'string', form: SECRET_KEY, ownCode: 'secret_key_invalid' },
+      form: { minItems: 1, uniqueItems: true },
       description: 'Keys that are all made in the same way.',
       ownCode: 'secret_generate_keys_required',
     },
@@ -47,7 +80,12 @@ const generate = shape({
     description: 'How one key is made, under the name of the key.',
     fields: {
       ...randomText,
-      alternate: { ...strings, description: 'Values that are taken in turn, one at each rotation.' },
+      alternate: {
+        type: 'list',
+        items: { type: 'string', form: { minLength: 1 } },
+        form: { minItems: 2, uniqueItems: true },
+        description: 'Values that are taken in turn, one at each rotation.',
+      },
     },
   },
 });
@@ -55,7 +93,8 @@ const generate = shape({
 export const secretMaterialFields = {
   values: {
     type: 'map',
-    items: { type: 'string' },
+    items: { type: 'string', form: { minLength: 1 } },
+    form: { propertyNames: SECRET_KEY },
     sensitive: true,
     description: 'Write-time only: goes to the secrets store and is never stored with the deployment.',
   },
@@ -64,6 +103,7 @@ export const secretMaterialFields = {
 
 export const secretAnchor = shape({
   type: 'string',
+  form: ANCHOR,
   description: 'process, external, or volume(<volume-id>).',
   ownCode: 'secret_anchor_invalid',
 });
@@ -73,16 +113,23 @@ const secretEntry = shape({
   fields: {
     name: {
       type: 'string',
+      form: SECRET_ENTRY_NAME,
       description: 'Prefix of the delivered variables: NAME_key.',
       ownCode: 'secret_name_invalid',
     },
     vault_path: {
       type: 'string',
+      form: SECRET_PATH,
       description: "<namespace>/<label> inside the tenant's own secrets mount.",
       ownCode: 'secret_path_shape',
     },
     anchor: secretAnchor,
-    rotation: { type: 'string', description: 'Only restart.', ownCode: 'secret_rotation_unsupported' },
+    rotation: {
+      type: 'string',
+      form: { enum: ['restart'] },
+      description: 'Only restart.',
+      ownCode: 'secret_rotation_unsupported',
+    },
     mount_path: {
       type: 'any',
       schema: { not: {} },
@@ -90,9 +137,10 @@ const secretEntry = shape({
     },
     ...secretMaterialFields,
   },
+  required: ['name', 'vault_path'],
 });
 
-const duration = shape({ type: 'string', ownCode: 'healthcheck_duration_invalid' });
+const duration = shape({ type: 'string', form: DURATION, ownCode: 'healthcheck_duration_invalid' });
 
 const healthCheck = shape({
   type: 'object',
@@ -100,6 +148,7 @@ const healthCheck = shape({
     type: { type: 'any', schema: { type: 'string', enum: ['exec'] } },
     command: {
       ...strings,
+      form: { minItems: 1, maxItems: 1024 },
       description: 'One element: shell form; several: argv.',
       ownCode: 'healthcheck_command_missing',
     },
@@ -107,11 +156,13 @@ const healthCheck = shape({
     timeout: { ...duration, description: 'At least 10s; absent takes the runtime default of 30s.' },
     retries: {
       type: 'integer',
+      form: { minimum: 3 },
       description: 'At least 3; absent takes the runtime default.',
       ownCode: 'healthcheck_retries_below_floor',
     },
     startPeriod: duration,
   },
+  required: ['type', 'command'],
 });
 
 const volumeMount = shape({
@@ -119,8 +170,8 @@ const volumeMount = shape({
   schema: {
     type: 'object',
     properties: {
-      volumeId: { type: 'string' },
-      mountPath: { type: 'string' },
+      volumeId: { type: 'string', ...VOLUME_ID },
+      mountPath: { type: 'string', ...PLAIN_PATH },
       readOnly: { type: 'boolean', default: false },
     },
     required: ['volumeId', 'mountPath'],
@@ -132,6 +183,7 @@ const volumeMount = shape({
 const confinement = {
   user: {
     type: 'string',
+    form: CONTAINER_USER,
     description: 'uid, uid:gid, or names that the image knows; absent: the user of the image.',
     ownCode: 'user_invalid',
   },
@@ -152,7 +204,7 @@ const confinement = {
   },
 } as const;
 
-const country = shape({ type: 'string', ownCode: 'residency_country_invalid' });
+const country = shape({ type: 'string', form: COUNTRY, ownCode: 'residency_country_invalid' });
 
 const placement = shape({
   type: 'object',
@@ -164,9 +216,20 @@ const placement = shape({
         region: { type: 'string', ownCode: 'residency_region_undeclared' },
         blockedCountries: { type: 'list', items: country },
       },
+      form: { minProperties: 1 },
     },
-    constraints: { ...stringMap, description: 'Node labels that must be equal.' },
-    antiAffinity: { ...strings, description: 'Names of deployments not to share a node with.' },
+    constraints: {
+      type: 'map',
+      items: { type: 'string', form: { minLength: 1, maxLength: 4096 } },
+      form: { propertyNames: { minLength: 1, maxLength: 253 }, maxProperties: 1024 },
+      description: 'Node labels that must be equal.',
+    },
+    antiAffinity: {
+      type: 'list',
+      items: { type: 'string', form: NAME },
+      form: { maxItems: 1024 },
+      description: 'Names of deployments not to share a node with.',
+    },
   },
 });
 
@@ -189,25 +252,34 @@ export const deploymentBody = shape({
   type: 'object',
   fields: {
     kind: { type: 'any', schema: { type: 'string', enum: ['Deployment'] } },
-    name: { type: 'string', ownCode: 'deployment_name_invalid' },
-    image: { type: 'string', description: 'A pinned reference, never latest.', ownCode: 'image_required' },
+    name: { type: 'string', form: NAME, ownCode: 'deployment_name_invalid' },
+    image: {
+      type: 'string',
+      form: PINNED_IMAGE,
+      description: 'A pinned reference, never latest.',
+      ownCode: 'image_required',
+    },
     replicas: { type: 'any', schema: { type: 'integer', minimum: 0 } },
-    command: strings,
+    command: { ...strings, form: { minItems: 1, maxItems: 1024 } },
     ...confinement,
     environment: {
       ...stringMap,
+      form: VARIABLES,
       sensitive: true,
       description: 'Constants only; a credential here is refused.',
     },
     secrets: { type: 'list', items: secretEntry },
     composedEnvironment: {
-      ...stringMap,
+      type: 'map',
+      items: { type: 'string', form: { minLength: 1 } },
+      form: { propertyNames: SECRET_KEY, maxProperties: 1024 },
       sensitive: true,
       description: 'Variables built from secrets: {{secret.<resource>.<key>}}.',
       ownCode: 'secret_compose_template_malformed',
     },
     secretsVersion: {
       type: 'integer',
+      form: { minimum: 0 },
       description: 'Rotation counter; only the rotation operation raises it.',
       ownCode: 'secrets_version_negative',
     },
@@ -215,30 +287,56 @@ export const deploymentBody = shape({
     volumes: { type: 'list', items: volumeMount },
     placement,
     resources: { type: 'object', fields: { requests: amounts, limits: amounts } },
-    nodeId: { type: 'string', ownCode: 'node_not_a_placement_candidate' },
+    nodeId: { type: 'string', form: NODE_NAME, ownCode: 'node_not_a_placement_candidate' },
     dependsOn: {
       type: 'map',
+      form: { propertyNames: NAME, maxProperties: 1024 },
       ownCode: 'depends_on_invalid',
       items: { type: 'any', schema: { type: 'string', enum: ['healthy', 'started'] } },
     },
-    labels: stringMap,
+    labels: { type: 'map', items: { type: 'string', form: LABEL_VALUE }, form: LABELS },
     ports: {
       type: 'list',
-      items: { type: 'object', fields: { container: { type: 'integer' }, host: { type: 'integer' } } },
+      items: {
+        type: 'object',
+        fields: { container: { type: 'integer', form: PORT }, host: { type: 'integer', form: PORT } },
+        required: ['container'],
+      },
+      form: { maxItems: 1024 },
     },
-    ingress: { type: 'object', fields: { host: string, port: { type: 'integer' } } },
+    ingress: {
+      type: 'object',
+      fields: { host: { type: 'string', form: HOST_NAME }, port: { type: 'integer', form: PORT } },
+      required: ['host', 'port'],
+    },
     update: {
       type: 'object',
       fields: {
-        maxSurge: { type: 'integer' },
-        maxUnavailable: { type: 'integer' },
-        progressDeadline: string,
-        onFailure: string,
+        maxSurge: { type: 'integer', form: { minimum: 0, maximum: 100 } },
+        maxUnavailable: { type: 'integer', form: { minimum: 0, maximum: 100 } },
+        progressDeadline: { type: 'string', form: DURATION, description: '1s to 24h.' },
+        onFailure: {
+          type: 'string',
+          form: { enum: ['rollback', 'leave'] },
+          description: 'What happens to a rollout past its deadline.',
+        },
       },
     },
   },
   ignored: [...SERVER_OWNED, ...RESPONSE_ONLY],
   nullClears: true,
+  required: ['name', 'image'],
+  named: 'DeploymentDescription',
+});
+
+/** Of an update: what is not sent stays as it is. */
+export const deploymentChange = shape({ ...deploymentBody, required: [], named: 'DeploymentChange' });
+
+/** The same where the body says which one. */
+export const namedDeploymentChange = shape({
+  ...deploymentBody,
+  required: ['name'],
+  named: 'NamedDeploymentChange',
 });
 
 export type DeploymentDraft = Draft<typeof deploymentBody>;

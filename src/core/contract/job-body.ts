@@ -1,5 +1,6 @@
 import type { JobSpec } from '../model/job.ts';
 import { deploymentBody } from './deployment-body.ts';
+import { DURATION, NODE_NAME } from './forms.ts';
 import { type Draft, shape } from './shape.ts';
 
 const shared = deploymentBody.fields;
@@ -20,7 +21,7 @@ export const jobBody = shape({
     volumes: shared.volumes,
     placement: shared.placement,
     resources: shared.resources,
-    nodeId: { type: 'string', ownCode: 'job_node_not_found' },
+    nodeId: { type: 'string', form: NODE_NAME, ownCode: 'job_node_not_found' },
     labels: shared.labels,
     schedule: {
       type: 'any',
@@ -29,7 +30,7 @@ export const jobBody = shape({
     },
     timeout: {
       type: 'any',
-      schema: { type: 'string', example: '30m' },
+      schema: { type: 'string', ...DURATION, example: '30m' },
       description: 'Of one attempt, from the start of its container; absent: none.',
     },
     retries: {
@@ -40,6 +41,8 @@ export const jobBody = shape({
   },
   ignored: deploymentBody.ignored,
   nullClears: true,
+  required: ['name', 'image'],
+  named: 'JobDescription',
 });
 
 export type JobDraft = Draft<typeof jobBody>;

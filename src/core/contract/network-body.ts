@@ -1,3 +1,4 @@
+import { LABEL_VALUE, LABELS, NAME, NODE_NAME } from './forms.ts';
 import { type Draft, shape } from './shape.ts';
 
 /** What a create takes: the agent's wire format, and the node it goes to. */
@@ -6,25 +7,35 @@ export const networkBody = shape({
   fields: {
     name: {
       type: 'string',
+      form: NAME,
       description: 'Unique in the tenant.',
       example: 'backend',
       ownCode: 'network_name_invalid',
     },
     driver: {
       type: 'string',
+      form: { enum: ['bridge'] },
       description: 'Default: bridge, the only one.',
       example: 'bridge',
       ownCode: 'network_driver_unsupported',
     },
-    labels: { type: 'map', items: { type: 'string' }, description: 'Written onto the network.' },
+    labels: {
+      type: 'map',
+      items: { type: 'string', form: LABEL_VALUE },
+      form: { ...LABELS, maxProperties: 64 },
+      description: 'Written onto the network.',
+    },
     internal: { type: 'boolean', description: 'Without a route out. Default: false.' },
     nodeId: {
       type: 'string',
+      form: NODE_NAME,
       description: 'The node it is made on; required when more than one is available.',
       example: 'berlin-1',
       ownCode: 'network_node_not_a_candidate',
     },
   },
+  required: ['name'],
+  named: 'NetworkDescription',
 });
 
 export type NetworkDraft = Draft<typeof networkBody>;

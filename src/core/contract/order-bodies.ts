@@ -1,3 +1,4 @@
+import { DURATION } from './forms.ts';
 import { shape } from './shape.ts';
 
 /** An empty object, or no body at all. */
@@ -6,11 +7,19 @@ export const nothing = shape({ type: 'object', fields: {} });
 export const backupBody = shape({
   type: 'object',
   fields: { deploymentName: { type: 'string', description: 'Name or typed id of a deployment.' } },
+  required: ['deploymentName'],
 });
 
 export const rollbackBody = shape({
   type: 'object',
-  fields: { version: { type: 'integer', description: 'A version of the archive of the deployment.' } },
+  fields: {
+    version: {
+      type: 'integer',
+      form: { minimum: 1 },
+      description: 'A version of the archive of the deployment.',
+    },
+  },
+  required: ['version'],
 });
 
 export const execBody = shape({
@@ -19,10 +28,16 @@ export const execBody = shape({
     command: {
       type: 'list',
       items: { type: 'string', sensitive: true },
+      form: { minItems: 1, maxItems: 1000 },
       sensitive: true,
       description: 'Program and arguments; no shell is put between.',
     },
     instance: { type: 'string', description: 'Id of an instance; absent: one that is running.' },
-    timeout: { type: 'string', description: 'After which the command is killed; default 30s, at most 10m.' },
+    timeout: {
+      type: 'string',
+      form: DURATION,
+      description: 'After which the command is killed; default 30s, at most 10m.',
+    },
   },
+  required: ['command'],
 });

@@ -1,5 +1,6 @@
 import type { Alteration } from '../model/announcement.ts';
 import type { ScalingPolicy } from '../model/scaling.ts';
+import { DURATION } from './forms.ts';
 import { type Draft, shape } from './shape.ts';
 
 const ownCode = 'scaling_policy_invalid';
@@ -7,10 +8,23 @@ const ownCode = 'scaling_policy_invalid';
 export const scalingPolicyBody = shape({
   type: 'object',
   fields: {
-    minReplicas: { type: 'integer', ownCode, description: 'At least 1; default 1.', example: 2 },
-    maxReplicas: { type: 'integer', ownCode, description: 'At most maxReplicasPerDeployment.', example: 5 },
+    minReplicas: {
+      type: 'integer',
+      form: { minimum: 1 },
+      ownCode,
+      description: 'At least 1; default 1.',
+      example: 2,
+    },
+    maxReplicas: {
+      type: 'integer',
+      form: { minimum: 1 },
+      ownCode,
+      description: 'At most maxReplicasPerDeployment.',
+      example: 5,
+    },
     targetCpuPercent: {
       type: 'number',
+      form: { minimum: 1, maximum: 100 },
       ownCode,
       description:
         'Of the CPU an instance may use: resources.limits.cpu, else requests.cpu, else one core. 1 to 100.',
@@ -18,11 +32,14 @@ export const scalingPolicyBody = shape({
     },
     cooldown: {
       type: 'string',
+      form: DURATION,
       ownCode,
       description: 'Between two changes, and how long a low load must last; 1s to 24h, default 60s.',
       example: '60s',
     },
   },
+  required: ['maxReplicas', 'targetCpuPercent'],
+  named: 'ScalingPolicyDescription',
 });
 
 export type ScalingPolicyDraft = Draft<typeof scalingPolicyBody>;

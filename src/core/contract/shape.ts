@@ -24,6 +24,8 @@ interface Described {
   readonly nullable?: true;
   /** Under which the OpenAPI document has it, once. */
   readonly named?: string;
+  /** Its form as JSON Schema, for the document: the decoder looks at types alone, values are for the rules. */
+  readonly form?: Readonly<Record<string, unknown>>;
 }
 
 type ShapeBody =
@@ -37,6 +39,8 @@ type ShapeBody =
       readonly type: 'object';
       readonly fields: Fields;
       readonly ignored?: readonly string[];
+      /** Of a body, for the document: that something is missing is for the rules, which say it with their own codes. */
+      readonly required?: readonly string[];
       /** Of a body: `null` is the same as absent, or clears the field in an update; at its top level only. */
       readonly nullClears?: true;
       /** Objects under any other key: the client chooses the keys. What is no object stays an unknown field. */
@@ -266,9 +270,10 @@ export interface SchemaUse {
   readonly name?: (name: string, shape: Shape) => void;
 }
 
-function describedAs({ description, example, nullable }: Shape, schema: Record<string, unknown>) {
+function describedAs({ description, example, nullable, form }: Shape, schema: Record<string, unknown>) {
   return {
     ...schema,
+    ...form,
     ...(nullable && typeof schema['type'] === 'string' ? { type: [schema['type'], 'null'] } : {}),
     ...(description === undefined ? {} : { description }),
     ...(example === undefined ? {} : { examples: [example] }),
@@ -282,19 +287,30 @@ function orNull(schema: Record<string, unknown>): Record<string, unknown> {
 }
 
 function objectSchema(
-  { fields, others, nullClears }: Extract<ShapeBody, { readonly type: 'object' }>,
+  {
+    fields,
+    others,
+    nullClears,
+    ignored = [],
+    required: wanted = [],
+  }: Extract<ShapeBody, { readonly type: 'object' }>,
   use: SchemaUse,
 ) {
   const required =
-    use.of === 'body' ? [] : Object.keys(fields).filter((key) => fields[key]?.optional !== true);
+    use.of === 'body' ? wanted : Object.keys(fields).filter((key) => fields[key]?.optional !== true);
   return {
     type: 'object',
-    properties: Object.fromEntries(
-      Object.entries(fields).map(([key, field]) => {
-        const schema = jsonSchema(field, use);
-        return [key, nullClears ? orNull(schema) : schema];
-      }),
-    ),
+    properties: {
+      ...Object.fromEntries(
+        Object.entries(fields).map(([key, field]) => {
+          const schema = jsonSchema(field, use);
+          return [key, nullClears && !required.includes(key) ? orNull(schema) : schema];
+        }),
+      ),
+      ...Object.fromEntries(
+        ignored.map((key) => [key, { description: 'Of a read; ignored when sent back.' }]),
+      ),
+    },
     ...(required.length === 0 ? {} : { required }),
     additionalProperties: others === undefined ? false : jsonSchema(others, use),
   };

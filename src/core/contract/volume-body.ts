@@ -1,3 +1,4 @@
+import { NAME, NODE_NAME, PLAIN_PATH } from './forms.ts';
 import { type Draft, shape } from './shape.ts';
 
 /** `POST /api/v1/dvm/volumes`; the rules of each field own its wrong types. */
@@ -6,7 +7,7 @@ export const volumeBody = shape({
   fields: {
     name: {
       type: 'any',
-      schema: { type: 'string', maxLength: 63 },
+      schema: { type: 'string', ...NAME },
       description: 'Lowercase letters, digits and hyphens.',
       example: 'pg-data',
     },
@@ -22,25 +23,29 @@ export const volumeBody = shape({
     },
     sizeBytes: {
       type: 'any',
-      schema: { type: 'integer', minimum: 1 },
+      schema: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
       description: 'Bytes; at least 134217728 for the class replicated.',
       example: 1_073_741_824,
     },
     nodeId: {
       type: 'string',
+      form: NODE_NAME,
       description: 'Node of the primary; absent: one is chosen.',
       ownCode: 'node_not_a_placement_candidate',
     },
     replicas: {
       type: 'integer',
+      form: { minimum: 0, maximum: 100 },
       description: 'Copies beside the primary, each on a node of its own; class replicated only.',
     },
     hostPath: {
       type: 'any',
-      schema: { type: 'string' },
+      schema: { type: 'string', ...PLAIN_PATH },
       description: 'Directory of the host; type bind only.',
     },
   },
+  required: ['name', 'class', 'type', 'sizeBytes'],
+  named: 'VolumeDescription',
 });
 
 export type VolumeDraft = Draft<typeof volumeBody>;
@@ -50,10 +55,12 @@ export const replicaBody = shape({
   fields: {
     node_id: {
       type: 'string',
+      form: NODE_NAME,
       description: 'An enrolled node that holds no copy of the volume yet.',
       ownCode: 'node_not_a_placement_candidate',
     },
   },
+  required: ['node_id'],
 });
 
 export const applyBody = shape({

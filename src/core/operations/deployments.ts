@@ -1,13 +1,13 @@
 import { deployment, deploymentWritten } from '../contract/answers/deployment.ts';
 import { explanation } from '../contract/answers/placement.ts';
 import { listOf } from '../contract/answers/words.ts';
-import { deploymentBody } from '../contract/deployment-body.ts';
+import { deploymentBody, deploymentChange, namedDeploymentChange } from '../contract/deployment-body.ts';
 import { rollbackBody } from '../contract/order-bodies.ts';
 import { DRY_RUN, LIST_QUERY } from './queries.ts';
 import { DEPLOYMENT_CODES } from './workload-codes.ts';
 import { operation } from './operation.ts';
 
-const body = { shape: deploymentBody, yaml: true, unchecked: true } as const;
+const described = { yaml: true, unchecked: true } as const;
 
 export const DEPLOYMENTS = {
   list: operation({
@@ -33,7 +33,7 @@ export const DEPLOYMENTS = {
     permission: 'deploy',
     tenant: 'credential',
     query: DRY_RUN,
-    body,
+    body: { ...described, shape: deploymentBody },
     codes: DEPLOYMENT_CODES.create,
     success: {
       status: 201,
@@ -63,7 +63,7 @@ export const DEPLOYMENTS = {
     permission: 'deploy',
     tenant: 'credential',
     query: DRY_RUN,
-    body,
+    body: { ...described, shape: deploymentChange },
     codes: DEPLOYMENT_CODES.update,
     success: {
       status: 200,
@@ -79,7 +79,7 @@ export const DEPLOYMENTS = {
     permission: 'deploy',
     tenant: 'credential',
     query: DRY_RUN,
-    body,
+    body: { ...described, shape: namedDeploymentChange },
     codes: DEPLOYMENT_CODES.update,
     success: {
       status: 200,

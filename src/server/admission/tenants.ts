@@ -1,5 +1,5 @@
 import type { tenant as tenantAnswer } from '../../core/contract/answers/access.ts';
-import { quotaBody, type tenantBody } from '../../core/contract/access-bodies.ts';
+import { MAX_DISPLAY_NAME, quotaBody, type tenantBody } from '../../core/contract/access-bodies.ts';
 import { type Answer, exactly } from '../../core/contract/shape.ts';
 import { checkBody, type Draft } from '../../core/contract/shape.ts';
 import type { ContainerDefaults } from '../../core/model/container-defaults.ts';
@@ -15,8 +15,6 @@ import type { Store } from '../store/store.ts';
 import { Transaction } from '../store/transaction.ts';
 import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
-
-const MAX_DISPLAY_NAME = 200;
 
 type TenantAnswer = Answer<typeof tenantAnswer>;
 const asTenant = exactly<TenantAnswer>();

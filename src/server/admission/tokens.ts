@@ -1,5 +1,5 @@
 import type { token as tokenAnswer } from '../../core/contract/answers/access.ts';
-import { ASSIGNABLE_ROLES, type tokenBody } from '../../core/contract/access-bodies.ts';
+import { ASSIGNABLE_ROLES, MAX_TOKEN_NAME, type tokenBody } from '../../core/contract/access-bodies.ts';
 import { type Answer, exactly } from '../../core/contract/shape.ts';
 import type { Draft } from '../../core/contract/shape.ts';
 import type { TokenId } from '../../core/model/ids.ts';
@@ -14,7 +14,6 @@ import { type IfMatch, revisionRejection } from './if-match.ts';
 
 const DEFAULT_TTL = '2160h';
 const MAX_TTL_MS = 366 * 24 * 3_600_000;
-const MAX_NAME = 100;
 
 /** Never the hash: a token is listed by its id. */
 type Token = Answer<typeof tokenAnswer>;
@@ -35,11 +34,11 @@ export async function createToken(
   body: Draft<typeof tokenBody>,
 ): Promise<Outcome> {
   const { name, role, ttl = DEFAULT_TTL } = body;
-  if (name === undefined || name === '' || name.length > MAX_NAME) {
+  if (name === undefined || name === '' || name.length > MAX_TOKEN_NAME) {
     return invalid(
       'name',
       name,
-      `1 to ${MAX_NAME} characters`,
+      `1 to ${MAX_TOKEN_NAME} characters`,
       'A token is named, so that its purpose is known when it is revoked.',
     );
   }

@@ -1,6 +1,5 @@
 import { jsonSchema, type SchemaUse, type Shape } from '../../core/contract/shape.ts';
-import { deploymentBody } from '../../core/contract/deployment-body.ts';
-import { jobBody } from '../../core/contract/job-body.ts';
+import { IF_MATCH, UUID } from '../../core/contract/forms.ts';
 import { rolesThatMay } from '../../core/model/permission.ts';
 import { CATALOGUE, type RejectionCode } from '../../core/rejections/catalogue.ts';
 import type { Route } from './route.ts';
@@ -121,6 +120,7 @@ function headerParameters({ method, tenant, codes }: Route): readonly Schema[] {
       ...optional(
         'X-Tenant-ID',
         "Tenant id or slug; must agree with the credential unless it is a platform administrator's.",
+        tenant === 'header-uuid' ? { ...text, ...UUID } : text,
       ),
       required: tenant.startsWith('header'),
     },
@@ -128,13 +128,12 @@ function headerParameters({ method, tenant, codes }: Route): readonly Schema[] {
       ? [
           optional('Idempotency-Key', 'The same key again answers as the first time, for a day.', {
             ...text,
-            minLength: 1,
-            maxLength: 255,
+            pattern: '^[!-~]{1,255}$',
           }),
         ]
       : []),
     ...(codes.includes('revision_mismatch')
-      ? [optional('If-Match', 'Only this revision of the record: its ETag.')]
+      ? [optional('If-Match', 'Only this revision of the record: its ETag.', { ...text, ...IF_MATCH })]
       : []),
   ];
 }
@@ -145,7 +144,7 @@ function permissionWords({ permission }: Route): string {
   return `Needs the permission ${wanted.join(' or ')}${roles.length === 0 ? '' : `: ${roles.join(', ')}`}.`;
 }
 
-function operationOf(route: Route, use: SchemaUse): Record<string, unknown> {
+function operationOf(route: Route, named: NamedSchemas): Record<string, unknown> {
   const inPath = [...route.path.matchAll(/\{([A-Za-z]+)\}/g)].map((match) => match[1] ?? '');
   return {
     summary: route.summary,
@@ -154,7 +153,7 @@ function operationOf(route: Route, use: SchemaUse): Record<string, unknown> {
     operationId: `${route.method.toLowerCase()}${route.path.replaceAll(/\/api\/v1|[{}]/g, '').replaceAll(/[/-]+(.)/g, (_, letter: string) => letter.toUpperCase())}`,
     'x-permission': route.permission,
     parameters: [
-      ...inPath.map((name) => ({ name, in: 'path', required: true, schema: text })),
+      ...inPath.map((name) => ({ name, in: 'path', required: true, schema: { ...text, minLength: 1 } })),
       ...Object.entries(route.query ?? {}).map(([name, { description, schema, required = false }]) => ({
         name,
         in: 'query',
@@ -170,25 +169,15 @@ function operationOf(route: Route, use: SchemaUse): Record<string, unknown> {
           requestBody: {
             required: route.body.optional !== true,
             content: {
-              'application/json': {
-                schema: DESCRIPTIONS.get(route.body.shape) ?? jsonSchema(route.body.shape),
-              },
+              'application/json': { schema: jsonSchema(route.body.shape, named.use('body')) },
               ...(route.body.yaml ? { 'application/yaml': { schema: { type: 'object' } } } : {}),
             },
           },
         }),
-    responses: responsesOf(route, use),
+    responses: responsesOf(route, named.use('answer')),
     security: [{ token: [] }],
   };
 }
-
-/** Bodies that are described once and referred to. */
-const DESCRIPTIONS: ReadonlyMap<Shape, { readonly $ref: string }> = new Map<Shape, { readonly $ref: string }>(
-  [
-    [deploymentBody, { $ref: '#/components/schemas/DeploymentDescription' }],
-    [jobBody, { $ref: '#/components/schemas/JobDescription' }],
-  ],
-);
 
 const REJECTION = {
   type: 'object',
@@ -205,27 +194,30 @@ const REJECTION = {
   additionalProperties: false,
 } as const;
 
-/** What has a name among answers is described once, with all that it refers to. */
-class NamedAnswers {
+/** What has a name among bodies and answers is described once, with all that it refers to. */
+class NamedSchemas {
   readonly schemas: Record<string, Schema> = {};
-  readonly use: SchemaUse = { of: 'answer', name: (name, shape) => this.#take(name, shape) };
 
-  #take(name: string, shape: Shape): void {
+  use(of: SchemaUse['of']): SchemaUse {
+    return { of, name: (name, shape) => this.#take(name, shape, this.use(of)) };
+  }
+
+  #take(name: string, shape: Shape, use: SchemaUse): void {
     if (Object.hasOwn(this.schemas, name)) return;
     const { named: _n, nullable: _c, optional: _o, ...described } = shape;
     this.schemas[name] = {};
-    this.schemas[name] = jsonSchema(described, this.use);
+    this.schemas[name] = jsonSchema(described, use);
   }
 }
 
 /** OpenAPI 3.1, from the same route table, shapes and catalogue that the server uses. */
 export function openapiDocument(routes: readonly Route[], version: string): Record<string, unknown> {
   const paths: Record<string, Record<string, unknown>> = {};
-  const answers = new NamedAnswers();
+  const named = new NamedSchemas();
   for (const route of routes) {
     paths[route.path] = {
       ...paths[route.path],
-      [route.method.toLowerCase()]: operationOf(route, answers.use),
+      [route.method.toLowerCase()]: operationOf(route, named),
     };
   }
   return {
@@ -244,9 +236,7 @@ export function openapiDocument(routes: readonly Route[], version: string): Reco
         token: { type: 'http', scheme: 'bearer', bearerFormat: 'berth_<kind>_<id>_<secret>_<checksum>' },
       },
       schemas: {
-        ...answers.schemas,
-        DeploymentDescription: jsonSchema(deploymentBody),
-        JobDescription: jsonSchema(jobBody),
+        ...named.schemas,
         Rejection: REJECTION,
       },
     },
