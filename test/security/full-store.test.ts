@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import { openSqliteKv } from '../../src/server/store/sqlite/sqlite-kv.ts';
 import { attack } from '../support/attack.ts';
 import type { Caller } from '../support/control-plane.ts';
+import { eventually, NodeFlow } from '../support/node-flow.ts';
 import { PlaneProcess, type Tenant } from '../support/plane-process.ts';
 
 /** Small, so that little is enough to fill it. */
@@ -117,4 +118,74 @@ attack(
     await bystanderWorks('beside-old');
   },
   120_000,
+);
+
+/** Enough for the control plane itself, and for a few hundred deployments. */
+const SMALL_HEAP = {
+  NODE_OPTIONS: '--max-old-space-size=100',
+  BERTH_QUOTAS_BYTES: '{"deployments": 2000000000}',
+  BERTH_QUOTAS_RECORDS: '{"deployments": 1000000}',
+};
+const AT_ONCE = 8;
+
+/** Calls one after the other on several connections until one of them answers true; how many were called. */
+async function untilTrue(most: number, call: (at: number) => Promise<boolean>): Promise<number> {
+  let next = 0;
+  let isOver = false;
+  const one = async () => {
+    while (!isOver && next < most) {
+      const at = next;
+      next += 1;
+      if (await call(at)) isOver = true;
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, one));
+  return next;
+}
+
+attack(
+  'deployer',
+  'deployments that are each allowed until the heap is full',
+  async () => {
+    const small = await new PlaneProcess(SMALL_HEAP).start();
+    const flow = new NodeFlow(small);
+    try {
+      const [crowd, other] = [await small.tenant('crowd'), await small.tenant('other')];
+      const beside = await flow.enrolled('beside-1', other);
+      // Below what is kept outside the heap.
+      const environment = variables(500, 1);
+      const create = (tenant: Tenant, name: string) =>
+        tenant.call('POST', '/api/v1/deployments', { name, image: IMAGE, replicas: 0, environment });
+      const codes = new Set<unknown>();
+      const made = await untilTrue(20_000, async (at) => {
+        const { status, body } = await create(crowd, `small-${at}`);
+        if (status !== 201) codes.add(body.code);
+        return status !== 201;
+      });
+      console.log(`${made} deployments until ${[...codes].join()}`);
+      expect([...codes]).toEqual(['memory_low']);
+      // What reads, deletes and reports goes on.
+      expect((await crowd.call('GET', '/api/v1/deployments/small-0')).status).toBe(200);
+      expect((await crowd.call('GET', '/api/v1/deployments?limit=50')).status).toBe(200);
+      const agent = flow.dial(beside);
+      await agent.welcome();
+      agent.send({ type: 'ask', epoch: agent.epoch, instanceIds: [] });
+      await agent.next('verdict');
+      await untilTrue(made - 50, async (at) => {
+        const { status } = await crowd.call('DELETE', `/api/v1/deployments/small-${at}`);
+        return status !== 200 && status !== 404;
+      });
+      // The brake opens when a collection of the heap has found what the deletions gave back.
+      const opened = await eventually(
+        () => create(crowd, 'again'),
+        ({ status }) => status === 201,
+        30_000,
+      );
+      expect([opened.status, small.running]).toEqual([201, true]);
+    } finally {
+      flow.close();
+      await small.dispose();
+    }
+  },
+  240_000,
 );
