@@ -6,11 +6,13 @@ import type {
   VolumeObservation,
 } from '../../core/contract/agent-protocol.ts';
 import { messageOf } from '../log.ts';
-import { KeptVolume, type VolumeTools } from './kept-volume.ts';
+import { VolumeLane } from './lane.ts';
 import { LeaseLink } from './lease-link.ts';
 import { Leases } from './leases.ts';
 import type { MountState } from './mount-state.ts';
+import { isLeased } from './plan.ts';
 import { ReceiveUnsafeError } from './receiving.ts';
+import type { VolumeTools } from './steps.ts';
 import { compareCopies, type Copy, copyText, ParentMissingError } from './volume-engine.ts';
 import { VolumeRecords } from './volume-record.ts';
 import { ensureWatchdog } from './watchdog-process.ts';
@@ -56,7 +58,7 @@ export class Volumes {
   readonly leases: Leases;
   readonly #options: VolumesOptions;
   readonly #tools: VolumeTools;
-  readonly #kept = new Map<string, KeptVolume>();
+  readonly #kept = new Map<string, VolumeLane>();
   readonly #receiving = new Set<string>();
   readonly #told = new Map<string, string>();
   #measuring: NodeJS.Timeout | undefined;
@@ -114,7 +116,7 @@ export class Volumes {
 
   #keep(order: AssignedVolume): void {
     try {
-      const kept = new KeptVolume(order, this.#tools);
+      const kept = new VolumeLane(order, this.#tools);
       this.#kept.set(order.id, kept);
       kept.wake();
     } catch (error) {
@@ -161,8 +163,8 @@ export class Volumes {
   }
 
   #leased(): readonly { readonly id: string; readonly leaseMs: number }[] {
-    return [...this.#kept.values()].flatMap(({ isLeased, order }) =>
-      isLeased && order.leaseMs !== undefined ? [{ id: order.id, leaseMs: order.leaseMs }] : [],
+    return [...this.#kept.values()].flatMap(({ order }) =>
+      isLeased(order) && order.leaseMs !== undefined ? [{ id: order.id, leaseMs: order.leaseMs }] : [],
     );
   }
 

@@ -1,0 +1,134 @@
+import type { AssignedVolume } from '../../core/contract/agent-protocol.ts';
+import { recordOf, senderOf, type VolumeState, volumeOf } from './state.ts';
+import type { VolumeStep } from './step.ts';
+import type { VolumeRecord } from './volume-record.ts';
+
+export interface VolumeView {
+  readonly order: AssignedVolume;
+  readonly state: VolumeState;
+  /** Names of those that keep replicated volumes here, best first, and of the one for all others. */
+  readonly engines: readonly string[];
+  readonly plain: string;
+  readonly leaseIsValid: boolean;
+  /** It is in the file of the watchdog, perhaps since an earlier agent: containers of this node may write it. */
+  readonly leaseIsHeld: boolean;
+  /** The mount that `state` speaks of is there. */
+  readonly isMounted: boolean;
+  /** A container of this node has it mounted, or will have. */
+  readonly inUse: boolean;
+  /** What was done in this pass; each kind of step is taken once, but for the record. */
+  readonly done: ReadonlySet<VolumeStep['kind']>;
+}
+
+export function isLeased({ role, leaseMs }: AssignedVolume): boolean {
+  return role === 'primary' && leaseMs !== undefined;
+}
+
+/** The next step towards what is ordered; undefined: it is as ordered. Pure: every safeguard of the bytes is decided here. */
+export function planVolume(view: VolumeView): VolumeStep | undefined {
+  const { order, state } = view;
+  if (state.hold.kind === 'removed') return undefined;
+  if (state.record === 'unread') return { kind: 'recall' };
+  const told = recordOf(state)?.epoch ?? 0;
+  if (told > order.epoch)
+    return refuse('epoch_stale', `the order is of epoch ${order.epoch}, this node is at ${told}`);
+  if (order.role === 'gone') return planRemoval(view);
+  if (order.type !== 'volume') return planOutside(view, order.role);
+  const usable = order.class === 'replicated' ? view.engines : [view.plain];
+  const kept = recordOf(state)?.engine;
+  const engine = kept === undefined ? usable[0] : usable.find((name) => name === kept);
+  if (engine === undefined) {
+    const why = kept === undefined ? 'no engine for replicated volumes works here' : undefined;
+    return refuse('volume_engine_absent', why ?? `its engine ${kept} does not work here`);
+  }
+  return order.role === 'primary' ? planPrimary(view, engine) : planReplica(view, engine);
+}
+
+function planPrimary(view: VolumeView, engine: string): VolumeStep | undefined {
+  const { order, state, leaseIsValid } = view;
+  const { epoch, sizeBytes } = order;
+  const leased = isLeased(order);
+  // A copy until it is known to have become more: should that be cut off, it must not go on with nothing.
+  const wasReplica = recordOf(state)?.role === 'replica';
+  const isReady = view.done.has('makeWritable');
+  const role = wasReplica && !isReady ? 'replica' : 'primary';
+  const remembered = remember(view, { role, epoch, engine });
+  if (remembered !== undefined) return remembered;
+  // Looked at before each step: it may run out at any time, and the mount goes with it.
+  if (leased && !leaseIsValid) return state.hold.kind === 'nothing' ? undefined : { kind: 'letGo' };
+  // A lease that came meanwhile begins another pass.
+  if (view.done.has('letGo')) return undefined;
+  const sentUnder = state.hold.kind === 'writing' && senderOf(state) !== undefined ? state.hold.epoch : epoch;
+  return (
+    (leased ? once(view, { kind: 'ensureWatchdog' }) : undefined) ??
+    (sentUnder === epoch ? undefined : { kind: 'endSending' }) ??
+    mounted(view, engine) ??
+    once(view, { kind: 'resize', sizeBytes }) ??
+    // Without a lease nobody could take over any more: nothing needs to end it.
+    once(view, leased ? { kind: 'holdLease' } : { kind: 'releaseLease' }) ??
+    once(view, { kind: 'makeWritable', engine, epoch, mustExist: wasReplica }) ??
+    once(view, { kind: 'lookAside' }) ??
+    once(view, { kind: 'send', engine, epoch, targets: order.copiesTo ?? [] })
+  );
+}
+
+function planReplica(view: VolumeView, engine: string): VolumeStep | undefined {
+  const { order, state, leaseIsHeld } = view;
+  const { epoch, sizeBytes } = order;
+  return (
+    remember(view, { role: 'replica', epoch, engine }) ??
+    endSending(state) ??
+    // Written here under an earlier epoch: those containers end first, then what they wrote is kept aside.
+    (leaseIsHeld ? { kind: 'fence' } : undefined) ??
+    mounted(view, engine) ??
+    once(view, { kind: 'resize', sizeBytes }) ??
+    once(view, { kind: 'demote' }) ??
+    once(view, { kind: 'checkReceiving', engine })
+  );
+}
+
+/** Folders of the host and memory: nothing is kept, so there is nothing to lose. */
+function planOutside(view: VolumeView, role: VolumeRecord['role']): VolumeStep | undefined {
+  const { epoch, type, hostPath = '' } = view.order;
+  return (
+    remember(view, { role, epoch }) ??
+    once(view, { kind: 'locate', epoch, hostPath: type === 'bind' ? hostPath : undefined })
+  );
+}
+
+function planRemoval(view: VolumeView): VolumeStep {
+  const { state, inUse, engines, plain } = view;
+  const engine = [plain, ...engines].find((name) => name === recordOf(state)?.engine);
+  return (
+    endSending(state) ??
+    (inUse ? refuse('volume_in_use', 'a container still has the volume') : undefined) ??
+    (engine === undefined ? undefined : once(view, { kind: 'close', engine })) ?? { kind: 'remove' }
+  );
+}
+
+function refuse(reason: string, message: string): VolumeStep {
+  return { kind: 'refuse', reason, message };
+}
+
+function once(view: VolumeView, step: VolumeStep): VolumeStep | undefined {
+  return view.done.has(step.kind) ? undefined : step;
+}
+
+function endSending(state: VolumeState): VolumeStep | undefined {
+  return senderOf(state) === undefined ? undefined : { kind: 'endSending' };
+}
+
+/** Mounted anew when somebody took the mount away. */
+function mounted(view: VolumeView, engine: string): VolumeStep | undefined {
+  const isThere = volumeOf(view.state) !== undefined && (view.isMounted || view.done.has('mount'));
+  return isThere ? undefined : { kind: 'mount', engine, sizeBytes: view.order.sizeBytes };
+}
+
+function remember(
+  { order: { id }, state }: VolumeView,
+  { role, epoch, engine }: Omit<VolumeRecord, 'id'>,
+): VolumeStep | undefined {
+  const known = recordOf(state);
+  if (known?.epoch === epoch && known.role === role && known.engine === engine) return undefined;
+  return { kind: 'remember', record: { id, epoch, role, ...(engine === undefined ? {} : { engine }) } };
+}

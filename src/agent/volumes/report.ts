@@ -1,0 +1,87 @@
+import type { AssignedVolume, VolumeObservation } from '../../core/contract/agent-protocol.ts';
+import type { MountState } from './mount-state.ts';
+import { isLeased } from './plan.ts';
+import { type Problem, recordOf, senderOf, volumeOf } from './state.ts';
+import type { KeptState } from './steps.ts';
+import type { OpenVolume } from './volume-engine.ts';
+
+/** `none`: there never was one. */
+export type LeaseSight = 'valid' | 'over' | 'none';
+
+/** What containers are given, or why they wait; `lost` ends them. */
+export function mountStateOf(order: AssignedVolume, state: KeptState, lease: LeaseSight): MountState {
+  const { id, role, epoch } = order;
+  if (role !== 'primary') {
+    const message = `this node is no longer the primary of ${id}`;
+    return { kind: 'lost', reason: 'volume_not_primary', message };
+  }
+  if (isLeased(order) && lease !== 'valid') {
+    const reason = 'volume_not_ready';
+    return lease === 'over'
+      ? { kind: 'lost', reason, message: `the lease of ${id} ran out: the control plane did not answer` }
+      : { kind: 'waits', reason, message: `waits for the lease of ${id}` };
+  }
+  const { hold } = state;
+  if ((hold.kind === 'writing' || hold.kind === 'outside') && hold.epoch === epoch)
+    return { kind: 'ready', source: hold.source };
+  const preparing = problem('volume_not_ready', `volume ${id} is being prepared`);
+  return { kind: 'waits', ...(state.trouble?.problem ?? preparing) };
+}
+
+export function observationOf(order: AssignedVolume, state: KeptState, lease: LeaseSight): VolumeObservation {
+  const record = recordOf(state);
+  // Spoken of until it is really gone: the control plane forgets it when nobody speaks of it any more.
+  if (order.role === 'gone')
+    return { volumeId: order.id, role: record?.role ?? 'replica', ...progress(order, state, false) };
+  const { role } = order;
+  const volume = volumeOf(state);
+  const isReady =
+    role === 'primary' ? mountStateOf(order, state, lease).kind === 'ready' : volume !== undefined;
+  const copies = senderOf(state)?.state() ?? [];
+  return {
+    volumeId: order.id,
+    role,
+    ...progress(order, state, isReady),
+    ...state.measured,
+    ...(volume?.shrinks === true ? { shrinkable: true } : {}),
+    ...(role === 'replica' && state.copy !== undefined ? { copy: state.copy } : {}),
+    ...(copies.length === 0 ? {} : { copies }),
+    ...(state.diverged.length === 0 ? {} : { diverged: state.diverged }),
+  };
+}
+
+function progress(
+  order: AssignedVolume,
+  state: KeptState,
+  isReady: boolean,
+): Pick<VolumeObservation, 'epoch' | 'state' | 'problem'> {
+  const epoch = recordOf(state)?.epoch ?? order.epoch;
+  const { trouble, tooSmall } = state;
+  if (trouble !== undefined) return { epoch, state: isReady ? 'ready' : 'failed', problem: trouble.problem };
+  if (!isReady) return { epoch, state: 'preparing' };
+  const refused = tooSmall && { problem: problem('volume_shrink_refused', tooSmall.message) };
+  return { epoch, state: 'ready', ...refused };
+}
+
+/** For a stream of the present epoch: the volume as a copy, or why not. */
+export function receiverOf(
+  order: AssignedVolume,
+  state: KeptState,
+  engine: string,
+  epoch: number,
+): OpenVolume | Problem {
+  if (order.role !== 'replica') return problem('not_a_replica', 'this node keeps no copy of the volume');
+  const record = recordOf(state);
+  const present = Math.max(record?.epoch ?? 0, order.epoch);
+  if (epoch !== present || record?.epoch !== epoch)
+    return problem('epoch_stale', `the stream is of epoch ${epoch}, this node is at ${present}`);
+  const volume = volumeOf(state);
+  if (volume === undefined || record.engine === undefined)
+    return state.trouble?.problem ?? problem('volume_not_ready', 'the copy is being prepared');
+  if (record.engine === engine) return volume;
+  return problem('engine_differs', `the copy is kept by ${record.engine}, the stream is of ${engine}`);
+}
+
+function problem(reason: string, message: string): Problem {
+  return { reason, message };
+}
