@@ -7,7 +7,8 @@ import { type Answer, type ControlPlane, startControlPlane } from '../support/co
 import { CredentialCallers } from '../support/credential-callers.ts';
 import { inTier } from '../support/fault-tier.ts';
 import { LiveAgent } from '../support/live-agent.ts';
-import { eventually, NodeFlow } from '../support/node-flow.ts';
+import { eventually } from '../support/eventually.ts';
+import { NodeFlow } from '../support/node-flow.ts';
 import { Dice } from '../support/openapi-fuzz.ts';
 import { startVaultEndpoint } from '../support/vault/endpoint.ts';
 import { type FaultProxy, startFaultProxy, type VaultFault } from '../support/vault/fault-proxy.ts';

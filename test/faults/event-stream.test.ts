@@ -7,7 +7,7 @@ import { type Caller, startControlPlane } from '../support/control-plane.ts';
 import { type Etcd, startEtcd } from '../support/etcd.ts';
 import { EventReader } from '../support/event-reader.ts';
 import { inTier } from '../support/fault-tier.ts';
-import { eventually } from '../support/node-flow.ts';
+import { eventually } from '../support/eventually.ts';
 import { Dice } from '../support/openapi-fuzz.ts';
 import { type Planes, startPlanes } from '../support/planes.ts';
 import { type PushedImageRegistry, startPushedImage } from '../support/pushed-image.ts';

@@ -3,7 +3,8 @@ import type { Identity } from '../../src/agent/identity.ts';
 import { AGENT_FEATURES } from '../../src/agent/node-facts.ts';
 import { Session } from '../../src/agent/session.ts';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
-import { eventually, joinToken, nodeFacts, NodeFlow } from '../support/node-flow.ts';
+import { eventually } from '../support/eventually.ts';
+import { joinToken, nodeFacts, NodeFlow } from '../support/node-flow.ts';
 import { type AgentKey, NODE_FACTS } from '../support/scripted-agent.ts';
 
 const LIFETIME_MS = 3000;

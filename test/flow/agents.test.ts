@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { NodeName, TenantId, VolumeId } from '../../src/core/model/ids.ts';
 import { idOf } from '../../src/server/store/record-ids.ts';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
-import { deploy, eventKinds, eventually, NodeFlow } from '../support/node-flow.ts';
+import { eventually } from '../support/eventually.ts';
+import { deploy, eventKinds, NodeFlow } from '../support/node-flow.ts';
 import { refusedUpgrade, type ScriptedAgent } from '../support/scripted-agent.ts';
 
 let plane: ControlPlane;

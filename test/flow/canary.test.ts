@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AssignedInstance } from '../../src/core/contract/agent-protocol.ts';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
-import { eventually, NodeFlow, type TestTenant } from '../support/node-flow.ts';
+import { eventually } from '../support/eventually.ts';
+import { NodeFlow, type TestTenant } from '../support/node-flow.ts';
 import { WorkingAgent } from '../support/working-agent.ts';
 
 const OLD = 'localhost:1/shop/web:1.0.0';

@@ -3,7 +3,8 @@ import type { AssignedInstance, Assignment } from '../../src/core/contract/agent
 import type { InstanceId } from '../../src/core/model/ids.ts';
 import type { InstanceObservation } from '../../src/core/model/instance.ts';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
-import { deploy, eventKinds, eventually, NodeFlow } from '../support/node-flow.ts';
+import { eventually } from '../support/eventually.ts';
+import { deploy, eventKinds, NodeFlow } from '../support/node-flow.ts';
 import type { ScriptedAgent } from '../support/scripted-agent.ts';
 
 let plane: ControlPlane;

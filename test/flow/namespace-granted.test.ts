@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { AssignedInstance } from '../../src/core/contract/agent-protocol.ts';
 import type { InstanceId } from '../../src/core/model/ids.ts';
-import { eventually, nodeFacts } from '../support/node-flow.ts';
+import { eventually } from '../support/eventually.ts';
+import { nodeFacts } from '../support/node-flow.ts';
 import { agentKey, ScriptedAgent } from '../support/scripted-agent.ts';
 import { type ControlPlane, startControlPlane, UNREACHABLE_IMAGE } from '../support/server-under-test.ts';
 

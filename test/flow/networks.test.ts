@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ServerMessage } from '../../src/core/contract/agent-protocol.ts';
 import type { NetworkObservation } from '../../src/core/model/network.ts';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
-import { eventKinds, eventually, NodeFlow, type TestTenant } from '../support/node-flow.ts';
+import { eventually } from '../support/eventually.ts';
+import { eventKinds, NodeFlow, type TestTenant } from '../support/node-flow.ts';
 import type { ScriptedAgent } from '../support/scripted-agent.ts';
 
 let plane: ControlPlane;

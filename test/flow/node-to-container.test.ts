@@ -3,7 +3,8 @@ import { DockerEngine } from '../../src/agent/engine/docker-engine.ts';
 import { AgentProcess } from '../support/agent.ts';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
 import { buildTestImage, startEngine, type TestEngine } from '../support/engine.ts';
-import { eventually, joinToken } from '../support/node-flow.ts';
+import { eventually } from '../support/eventually.ts';
+import { joinToken } from '../support/node-flow.ts';
 
 const IMAGE = 'localhost:1/box:1';
 const MARKER = 'canary-of-the-end-to-end-run';

@@ -1,14 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseToken } from '../../src/server/access/token.ts';
 import { type Caller, type ControlPlane, startControlPlane } from '../support/control-plane.ts';
-import {
-  deploy,
-  eventKinds,
-  eventually,
-  joinToken,
-  NodeFlow,
-  nodeFacts as facts,
-} from '../support/node-flow.ts';
+import { eventually } from '../support/eventually.ts';
+import { deploy, eventKinds, joinToken, NodeFlow, nodeFacts as facts } from '../support/node-flow.ts';
 import { agentKey, NODE_FACTS, refusedUpgrade } from '../support/scripted-agent.ts';
 import { inTier } from '../support/fault-tier.ts';
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
-import { deploy, eventually, NodeFlow, type TestTenant } from '../support/node-flow.ts';
+import { eventually } from '../support/eventually.ts';
+import { deploy, NodeFlow, type TestTenant } from '../support/node-flow.ts';
 import type { AgentIdentity, ScriptedAgent } from '../support/scripted-agent.ts';
 import { WorkingAgent } from '../support/working-agent.ts';
 

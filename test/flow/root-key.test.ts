@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
 import { startControlPlane, type ControlPlane } from '../support/server-under-test.ts';
 
 let plane: ControlPlane | undefined;
@@ -20,14 +21,6 @@ afterEach(async () => {
   await plane?.close();
   plane = undefined;
 });
-
-async function eventually(check: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 200; tries += 1) {
-    if (await check()) return;
-    await delay(50);
-  }
-  throw new Error('it did not come to that within 10 s');
-}
 
 describe('the root key of the embedded secrets store', () => {
   it('is changed under a running control plane: tenant keys are wrapped anew and the old key can go', async () => {
@@ -42,7 +35,7 @@ describe('the root key of the embedded secrets store', () => {
     copyFileSync(key, `${key}.retired`);
     writeFileSync(`${key}.new`, randomBytes(32), { mode: 0o600 });
     renameSync(`${key}.new`, key);
-    await eventually(async () => logs.some((line) => line.includes('wrapped by the new root key')));
+    await eventually(async () => logs.some((line) => line.includes('wrapped by the new root key')), Boolean);
     rmSync(`${key}.retired`);
     await delay(1100);
     expect((await api.call('GET', path)).status).toBe(200);
@@ -57,11 +50,17 @@ describe('the root key of the embedded secrets store', () => {
     await api.call('PUT', path, { body: { values: { password: 'x' } } });
     const key = join(dataDir, 'keys', 'root.key');
     renameSync(key, `${key}.away`);
-    await eventually(async () => (await api.call('GET', '/healthz')).status === 503);
+    await eventually(
+      () => api.call('GET', '/healthz'),
+      ({ status }) => status === 503,
+    );
     const refused = await api.call('PUT', path, { body: { values: { password: 'y' } } });
     expect(refused.body).toMatchObject({ code: 'secrets_sealed' });
     renameSync(`${key}.away`, key);
-    await eventually(async () => (await api.call('GET', '/healthz')).status === 200);
+    await eventually(
+      () => api.call('GET', '/healthz'),
+      ({ status }) => status === 200,
+    );
     expect((await api.call('GET', path)).body).toMatchObject({ version: 1 });
   });
 
@@ -76,11 +75,14 @@ describe('the root key of the embedded secrets store', () => {
       renameSync(key, `${key}.away`);
       plane = await startControlPlane({ dataDir });
       const { api, logs } = plane;
-      await eventually(async () => logs.some((line) => line.includes('root_key_missing')));
+      await eventually(async () => logs.some((line) => line.includes('root_key_missing')), Boolean);
       expect(existsSync(key)).toBe(false);
       expect((await api.call('GET', '/healthz')).body).toMatchObject({ secrets: { sealed: true } });
       renameSync(`${key}.away`, key);
-      await eventually(async () => (await api.call('GET', '/healthz')).status === 200);
+      await eventually(
+        () => api.call('GET', '/healthz'),
+        ({ status }) => status === 200,
+      );
       expect((await api.call('GET', path)).body).toMatchObject({ version: 1 });
     } finally {
       await plane?.close();

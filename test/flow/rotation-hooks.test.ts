@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Caller, type ControlPlane, startControlPlane } from '../support/control-plane.ts';
 import { DatabaseAgent } from '../support/database-agent.ts';
-import { deploy, eventually, NodeFlow, type TestTenant } from '../support/node-flow.ts';
+import { eventually } from '../support/eventually.ts';
+import { deploy, NodeFlow, type TestTenant } from '../support/node-flow.ts';
 import { type PushedImageRegistry, startPushedImage } from '../support/pushed-image.ts';
 import type { AgentIdentity } from '../support/scripted-agent.ts';
 

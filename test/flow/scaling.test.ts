@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
-import { eventually, NodeFlow, type TestTenant } from '../support/node-flow.ts';
+import { eventually } from '../support/eventually.ts';
+import { NodeFlow, type TestTenant } from '../support/node-flow.ts';
 import { WorkingAgent } from '../support/working-agent.ts';
 
 const CHECK = { type: 'exec', command: ['probe'], retries: 3 };

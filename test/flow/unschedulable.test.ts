@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
-import { deploy, eventually, NodeFlow } from '../support/node-flow.ts';
+import { eventually } from '../support/eventually.ts';
+import { deploy, NodeFlow } from '../support/node-flow.ts';
 import { NODE_FACTS } from '../support/scripted-agent.ts';
 
 let plane: ControlPlane;

@@ -3,7 +3,8 @@ import type { TenantId } from '../../src/core/model/ids.ts';
 import type { VolumeObservation } from '../../src/core/contract/agent-protocol.ts';
 import { idOf } from '../../src/server/store/record-ids.ts';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
-import { deploy, eventKinds, eventually, NodeFlow } from '../support/node-flow.ts';
+import { eventually } from '../support/eventually.ts';
+import { deploy, eventKinds, NodeFlow } from '../support/node-flow.ts';
 import { createVolume, MIB, volumeAgent, volumeOnce, VOLUMES } from '../support/volume-flow.ts';
 
 let plane: ControlPlane;

@@ -9,7 +9,7 @@ import { Janitor } from '../../src/server/controllers/janitor.ts';
 import { AuditFiles } from '../../src/server/journal/audit-files.ts';
 import { attack } from '../support/attack.ts';
 import type { Json } from '../support/api-client.ts';
-import { eventually } from '../support/node-flow.ts';
+import { eventually } from '../support/eventually.ts';
 import { type ControlPlane, startControlPlane, type TestTenant } from '../support/server-under-test.ts';
 
 let plane: ControlPlane;

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { attack } from '../support/attack.ts';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
-import { deploy, eventually, NodeFlow, type TestTenant } from '../support/node-flow.ts';
+import { eventually } from '../support/eventually.ts';
+import { deploy, NodeFlow, type TestTenant } from '../support/node-flow.ts';
 
 const CONFINED = { user: '1000', readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } };
 const IMAGE = 'localhost:1/shop/web:1.0.0';

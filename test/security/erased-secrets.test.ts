@@ -14,7 +14,7 @@ import { readTenantKey } from '../../src/server/secrets/embedded/tenant-key.ts';
 import { documentsPrefix } from '../../src/server/secrets/embedded-keys.ts';
 import { openSqliteKv } from '../../src/server/store/sqlite/sqlite-kv.ts';
 import { attack } from '../support/attack.ts';
-import { eventually } from '../support/node-flow.ts';
+import { eventually } from '../support/eventually.ts';
 
 const TENANT = '3f0c1f0e-0000-4000-8000-000000000001' as TenantId;
 const GONE = { namespace: 'resources', label: 'gone' };

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { LeaseRepeat } from '../../src/core/contract/agent-protocol.ts';
 import { attack } from '../support/attack.ts';
-import { eventually } from '../support/node-flow.ts';
+import { eventually } from '../support/eventually.ts';
 import { FENCED_MS, primary, PromotionStage, replica, SPAN_MS } from '../support/promotion-stage.ts';
 import { createVolume, type VolumeAgent, volumeOnce } from '../support/volume-flow.ts';
 

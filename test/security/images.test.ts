@@ -6,7 +6,8 @@ import { attack } from '../support/attack.ts';
 import { signingKey, signSimply, signWithBundle } from '../support/cosign.ts';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
 import { FAKE_DIGEST, FAKE_MANIFEST } from '../support/fake-registry.ts';
-import { eventually, NodeFlow } from '../support/node-flow.ts';
+import { eventually } from '../support/eventually.ts';
+import { NodeFlow } from '../support/node-flow.ts';
 import { ObligingAgent } from '../support/obliging-agent.ts';
 import { pushImage, type Registry, startRegistry } from '../support/registry.ts';
 

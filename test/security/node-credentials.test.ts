@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import { CREDENTIAL_FEATURE } from '../../src/core/contract/agent-protocol.ts';
 import { attack } from '../support/attack.ts';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
-import { eventually, joinToken, nodeFacts, NodeFlow } from '../support/node-flow.ts';
+import { eventually } from '../support/eventually.ts';
+import { joinToken, nodeFacts, NodeFlow } from '../support/node-flow.ts';
 import { type AgentIdentity, refusedUpgrade, ScriptedAgent } from '../support/scripted-agent.ts';
 
 const LIFETIME_MS = 4000;

@@ -5,7 +5,8 @@ import type { NodeName, TenantId, VolumeId } from '../../src/core/model/ids.ts';
 import { idOf } from '../../src/server/store/record-ids.ts';
 import { attack } from '../support/attack.ts';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
-import { eventually, NodeFlow } from '../support/node-flow.ts';
+import { eventually } from '../support/eventually.ts';
+import { NodeFlow } from '../support/node-flow.ts';
 import type { AgentIdentity, ScriptedAgent } from '../support/scripted-agent.ts';
 
 const FOLLOWERS = 64;

@@ -10,7 +10,8 @@ import { caDigestOf } from '../../src/server/api/join-address.ts';
 import { attack } from '../support/attack.ts';
 import { Chain } from '../support/chain.ts';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
-import { eventually, NodeFlow } from '../support/node-flow.ts';
+import { eventually } from '../support/eventually.ts';
+import { NodeFlow } from '../support/node-flow.ts';
 import { NODE_FACTS } from '../support/scripted-agent.ts';
 
 const SLOW_MS = 40_000;

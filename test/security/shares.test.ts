@@ -2,7 +2,8 @@ import { get, type ClientRequest } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { attack } from '../support/attack.ts';
-import { eventually, nodeFacts } from '../support/node-flow.ts';
+import { eventually } from '../support/eventually.ts';
+import { nodeFacts } from '../support/node-flow.ts';
 import { agentKey, ScriptedAgent } from '../support/scripted-agent.ts';
 import { type ControlPlane, startControlPlane, type TestTenant } from '../support/server-under-test.ts';
 

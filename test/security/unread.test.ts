@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { attack } from '../support/attack.ts';
-import { eventually } from '../support/node-flow.ts';
+import { eventually } from '../support/eventually.ts';
 import { idOf } from '../../src/server/store/record-ids.ts';
 import { Transaction } from '../../src/server/store/transaction.ts';
 import {

@@ -10,7 +10,7 @@ import { globalKey } from '../../src/server/store/keys.ts';
 import type { Kv } from '../../src/server/store/kv.ts';
 import { Store } from '../../src/server/store/store.ts';
 import { StoreView } from '../../src/server/store/view.ts';
-import { eventually } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
 import { type Etcd, startEtcd } from '../support/etcd.ts';
 
 /** Who decides for a tenant, on a real etcd: the parts of two control planes in one process, so that each step can be held. */

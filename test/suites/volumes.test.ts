@@ -34,6 +34,7 @@ import {
   type VolumeEngine,
   type VolumePlace,
 } from '../../src/agent/volumes/volume-engine.ts';
+import { eventually } from '../support/eventually.ts';
 import { LONG_TIER } from '../support/fault-tier.ts';
 import {
   batchOfModes,
@@ -195,7 +196,7 @@ describe.each(ENGINES.map((make) => [make().name, make] as const))('volume engin
     try {
       let last: Copy | undefined;
       for (let round = 0; round < 5; round += 1) {
-        await until(() => existsSync(join(data, 'b')));
+        await eventually('b is there', () => existsSync(join(data, 'b')), Boolean);
         const copy = await take(from, 1, last);
         await transfer(from, to, copy, last);
         last = copy;
@@ -390,11 +391,4 @@ function fill(path: string): number {
 
 function blocksOf(path: string): number {
   return Number(execFileSync('stat', ['-c', '%b', path], { encoding: 'utf8' })) * 512;
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  for (const deadline = Date.now() + 10_000; !holds(); ) {
-    if (Date.now() > deadline) throw new Error('it never came');
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
 }

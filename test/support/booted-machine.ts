@@ -22,7 +22,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { eventually } from './cluster.ts';
+import { eventually } from './eventually.ts';
 import { removeWithMounts } from './mounts.ts';
 import { ensurePackages } from './packages.ts';
 

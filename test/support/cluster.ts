@@ -21,6 +21,7 @@ import {
   type TestEngine,
   type TestImage,
 } from './engine.ts';
+import { eventually } from './eventually.ts';
 import { PlaneProcess, type Tenant } from './plane-process.ts';
 
 export type { Tenant } from './plane-process.ts';
@@ -31,25 +32,6 @@ const POLL_MS = 50;
 /** What tests do to engines on purpose is rightly told by agents. */
 const TOLD = 'the engine does not answer';
 const FAULT = /"level":(?:50|60|"error")|Error: |ExperimentalWarning|UnhandledPromise/;
-
-/** Waits until `fits` holds of what `read` answers, and answers it; the last one seen is told when it never does. */
-export async function eventually<T>(
-  what: string,
-  read: () => Promise<T> | T,
-  fits: (value: T) => boolean,
-  withinMs = WAIT_MS,
-): Promise<T> {
-  const deadline = performance.now() + withinMs;
-  for (;;) {
-    const value = await read();
-    if (fits(value)) return value;
-    if (performance.now() > deadline)
-      throw new Error(
-        `not within ${withinMs} ms: ${what}; last seen:\n${JSON.stringify(value, undefined, 1)}`,
-      );
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-  }
-}
 
 /** Watches for a while that something stays as it is. */
 export async function always<T>(

@@ -3,6 +3,7 @@ import type { TenantId } from '../../src/core/model/ids.ts';
 import type { InstanceRecord } from '../../src/core/model/instance.ts';
 import { prefixOf } from '../../src/server/store/record-ids.ts';
 import type { Caller, ControlPlane } from './control-plane.ts';
+import { eventually } from './eventually.ts';
 import { type AgentIdentity, type AgentKey, agentKey, NODE_FACTS, ScriptedAgent } from './scripted-agent.ts';
 
 type Labels = Readonly<Record<string, string>>;
@@ -20,20 +21,6 @@ export async function joinToken(call: Caller, body: Readonly<Record<string, stri
   const { status, body: made } = await call('POST', '/api/v1/join-tokens', body);
   expect(status).toBe(201);
   return made.token as string;
-}
-
-export async function eventually<T>(
-  read: () => Promise<T>,
-  fits: (value: T) => boolean,
-  withinMs = 15_000,
-): Promise<T> {
-  const deadline = performance.now() + withinMs;
-  for (;;) {
-    const value = await read();
-    if (fits(value)) return value;
-    if (performance.now() > deadline) throw new Error(`not reached: ${JSON.stringify(value)}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
 }
 
 export async function deploy(

@@ -7,7 +7,8 @@
  */
 import type { VolumeObservation } from '../../src/core/contract/agent-protocol.ts';
 import { type ControlPlane, startControlPlane } from './control-plane.ts';
-import { eventually, NodeFlow, type TestTenant } from './node-flow.ts';
+import { eventually } from './eventually.ts';
+import { NodeFlow, type TestTenant } from './node-flow.ts';
 import { createVolume, MIB, SLOW_MS, type VolumeAgent, volumeAgent, volumeOnce } from './volume-flow.ts';
 
 /** Long enough for a loaded machine, short enough to wait for; instances of a silent node would only be replaced after a minute. */

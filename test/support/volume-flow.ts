@@ -5,7 +5,8 @@ import type {
   VolumeObservation,
 } from '../../src/core/contract/agent-protocol.ts';
 import type { Caller } from './control-plane.ts';
-import { eventually, type NodeFlow, type TestTenant } from './node-flow.ts';
+import { eventually } from './eventually.ts';
+import type { NodeFlow, TestTenant } from './node-flow.ts';
 import { type AgentIdentity, NODE_FACTS, type ScriptedAgent } from './scripted-agent.ts';
 
 export const MIB = 2 ** 20;

@@ -7,7 +7,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { type Cluster, type ClusterNode, eventually, type Tenant } from './cluster.ts';
+import { eventually } from './eventually.ts';
+import type { Cluster, ClusterNode, Tenant } from './cluster.ts';
 
 const MIB = 2 ** 20;
 export const PROMOTED_MS = 40_000;

@@ -9,6 +9,7 @@ import type {
 import { isWatched } from '../../src/agent/volumes/watchdog-process.ts';
 import { AgentBench, instance, stopped, TEST_IMAGE } from '../support/agent.ts';
 import { buildTestImage, startEngine, type TestEngine } from '../support/engine.ts';
+import { eventually } from '../support/eventually.ts';
 import { ensurePackages } from '../support/packages.ts';
 
 const MIB = 2 ** 20;
@@ -58,17 +59,6 @@ function dataOf({ agent }: AgentBench, epoch = 1): string {
   return join(agent.dataDir, 'volumes', 'vol_1', 'mnt', `data-${epoch}`);
 }
 
-async function until(
-  what: string,
-  holds: () => boolean | Promise<boolean>,
-  withinMs = 20_000,
-): Promise<void> {
-  for (const deadline = performance.now() + withinMs; !(await holds()); ) {
-    if (performance.now() > deadline) throw new Error(`not in ${withinMs} ms: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
-
 function isAlive(pid: number): boolean {
   try {
     return !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ');
@@ -94,7 +84,7 @@ async function writing(bench: AgentBench): Promise<number> {
   const { plane } = bench;
   plane.assign([user(WRITER)], undefined, [volume()]);
   await plane.untilPhase('ins_1', 'running');
-  await until('bytes are written', () => existsSync(join(dataOf(bench), 'n')));
+  await eventually('bytes are written', () => existsSync(join(dataOf(bench), 'n')), Boolean);
   return await writerPid(bench);
 }
 
@@ -113,7 +103,7 @@ describe('volumes of a node', () => {
     const grows = { ...LOCAL, id: 'vol_g', sizeBytes: 1024 * MIB };
     plane.assign([filler], undefined, [LOCAL, grows]);
     await plane.untilPhase('ins_1', 'running');
-    await until('the volume is full', () => (plane.volume('vol_e')?.usedBytes ?? 0) > 24 * MIB);
+    await eventually('the volume is full', () => (plane.volume('vol_e')?.usedBytes ?? 0) > 24 * MIB, Boolean);
     const before = await running(bench);
     expect(before).toHaveLength(1);
     const shown = (): number => {
@@ -122,7 +112,7 @@ describe('volumes of a node', () => {
     };
     plane.assign([filler], undefined, [LOCAL, { ...grows, sizeBytes: 1100 * MIB }]);
     // What is reported is what a container is shown.
-    await until('it has grown', () => (plane.volume('vol_g')?.sizeBytes ?? 0) > 1024 * MIB);
+    await eventually('it has grown', () => (plane.volume('vol_g')?.sizeBytes ?? 0) > 1024 * MIB, Boolean);
     expect(plane.volume('vol_g')?.sizeBytes).toBe(shown());
     expect(plane.volume('vol_g')?.shrinkable).toBeUndefined();
     expect(await running(bench)).toEqual(before);
@@ -130,7 +120,7 @@ describe('volumes of a node', () => {
       { ...LOCAL, role: 'gone' },
       { ...grows, role: 'gone' },
     ]);
-    await until('they are gone', () => plane.reports.at(-1)?.volumes?.length === 0);
+    await eventually('they are gone', () => plane.reports.at(-1)?.volumes?.length === 0, Boolean);
     expect(readdirSync(join(agent.dataDir, 'volumes'))).not.toContain('vol_e');
   });
 
@@ -143,26 +133,35 @@ describe('volumes of a node', () => {
     await plane.untilPhase('ins_1', 'running');
     const data = dataOf(bench);
     const full = join(data, 'full');
-    await until('it is filled', () => existsSync(full) && statSync(full).size === 200 * MIB, 60_000);
+    await eventually(
+      'it is filled',
+      () => existsSync(full) && statSync(full).size === 200 * MIB,
+      Boolean,
+      60_000,
+    );
     expect(plane.volume('vol_1')?.shrinkable).toBe(true);
     plane.send({ type: 'request', streamId: 's1', operation: { kind: 'volume-measure', volumeId: 'vol_1' } });
     plane.send({ type: 'credit', streamId: 's1', bytes: 65_536 });
-    await until('it is measured', () => plane.streams.get('s1')?.at(-1)?.type === 'end');
+    await eventually('it is measured', () => plane.streams.get('s1')?.at(-1)?.type === 'end', Boolean);
     const value = plane.streams.get('s1')?.flatMap((item) => ('value' in item ? [item.value] : []))[0];
     expect(value).toMatchObject({ sizeBytes: 640 * MIB, epoch: 1, shrinkable: true });
     expect((value as { usedBytes: number }).usedBytes).toBeGreaterThan(200 * MIB);
     plane.assign([user(fill)], undefined, [{ ...large, sizeBytes: 448 * MIB }]);
-    await until('it is smaller', () => plane.volume('vol_1')?.sizeBytes === 448 * MIB);
+    await eventually('it is smaller', () => plane.volume('vol_1')?.sizeBytes === 448 * MIB, Boolean);
     const { blocks, bsize } = statfsSync(data);
     expect(blocks * bsize).toBe(448 * MIB);
     // Too small for what is in it: it stays as it is, works, and says so.
     plane.assign([user(fill)], undefined, [{ ...large, sizeBytes: 128 * MIB }]);
-    await until('it is refused', () => plane.volume('vol_1')?.problem?.reason === 'volume_shrink_refused');
+    await eventually(
+      'it is refused',
+      () => plane.volume('vol_1')?.problem?.reason === 'volume_shrink_refused',
+      Boolean,
+    );
     expect(plane.volume('vol_1')).toMatchObject({ state: 'ready', sizeBytes: 448 * MIB });
     expect(statSync(full).size).toBe(200 * MIB);
     expect(await running(bench)).toHaveLength(1);
     plane.assign([stopped('ins_1')], undefined, [{ ...large, role: 'gone' }]);
-    await until('it is gone', () => plane.reports.at(-1)?.volumes?.length === 0);
+    await eventually('it is gone', () => plane.reports.at(-1)?.volumes?.length === 0, Boolean);
   });
 
   it('waits with the container until the volume is assigned, and says so', async () => {
@@ -210,10 +209,10 @@ describe('volumes of a node', () => {
 
 describe('when its lease ends, the writer is killed', () => {
   async function endsInTime(bench: AgentBench, pid: number, sinceMs: number): Promise<void> {
-    await until('the writer is dead', () => !isAlive(pid), LEASE_MS + BOUND_MS + 5_000);
+    await eventually('the writer is dead', () => !isAlive(pid), Boolean, LEASE_MS + BOUND_MS + 5_000);
     expect(performance.now() - sinceMs).toBeLessThan(LEASE_MS + BOUND_MS);
     const written = (): boolean => existsSync(join(dataOf(bench), 'n'));
-    await until('the volume is unmounted', () => !written());
+    await eventually('the volume is unmounted', () => !written(), Boolean);
   }
 
   it('by the agent, which goes on when the lease comes back', async () => {
@@ -228,7 +227,7 @@ describe('when its lease ends, the writer is killed', () => {
     await plane.untilPhase('ins_1', 'running');
     const again = await writerPid(bench);
     expect(again).not.toBe(pid);
-    await until('it writes', () => existsSync(join(dataOf(bench), 'n')));
+    await eventually('it writes', () => existsSync(join(dataOf(bench), 'n')), Boolean);
   });
 
   it('without the agent, and its engine cannot bring it back', async () => {
@@ -237,7 +236,11 @@ describe('when its lease ends, the writer is killed', () => {
     await bench.agent.end('SIGKILL');
     await endsInTime(bench, pid, performance.now());
     const log = join(bench.agent.dataDir, 'volumes', 'watchdog.log');
-    await until('it is logged', () => existsSync(log) && readFileSync(log, 'utf8').includes('vol_1'));
+    await eventually(
+      'it is logged',
+      () => existsSync(log) && readFileSync(log, 'utf8').includes('vol_1'),
+      Boolean,
+    );
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     expect(await running(bench)).toEqual([]);
     bench.agent.start();

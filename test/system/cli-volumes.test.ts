@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
-import { deploy, eventually, NodeFlow } from '../support/node-flow.ts';
+import { eventually } from '../support/eventually.ts';
+import { deploy, NodeFlow } from '../support/node-flow.ts';
 import { MIB, type VolumeAgent, volumeAgent, volumeOnce, VOLUMES } from '../support/volume-flow.ts';
 
 const BERTH = join(import.meta.dirname, '../../bin/berth');

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { BOX, Cluster, type ClusterNode, eventually, type Tenant } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
+import { BOX, Cluster, type ClusterNode, type Tenant } from '../support/cluster.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { inTier, LONG_TIER } from '../support/fault-tier.ts';
 import { PlaneProcess } from '../support/plane-process.ts';

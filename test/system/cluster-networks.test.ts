@@ -1,12 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  BOX,
-  type Cluster,
-  type ClusterNode,
-  eventually,
-  startCluster,
-  type Tenant,
-} from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
+import { BOX, type Cluster, type ClusterNode, startCluster, type Tenant } from '../support/cluster.ts';
 
 /** Networks of a tenant on a real engine, through control plane and agent. */
 

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { always, type Cluster, eventually, startCluster, type Tenant } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
+import { always, type Cluster, startCluster, type Tenant } from '../support/cluster.ts';
 import { startProbe } from '../support/probe.ts';
 
 let cluster: Cluster;

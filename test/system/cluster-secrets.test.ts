@@ -2,7 +2,8 @@ import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { always, type Cluster, eventually, startCluster, type Tenant } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
+import { always, type Cluster, startCluster, type Tenant } from '../support/cluster.ts';
 
 let cluster: Cluster;
 let shop: Tenant;

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, it } from 'vitest';
 import { openPage, signIn } from '../support/browser.ts';
 import { BOOTSTRAP } from '../support/control-plane.ts';
 import { type DashboardStage, dashboardStage } from '../support/dashboard-stage.ts';
-import { eventually } from '../support/node-flow.ts';
+import { eventually } from '../support/eventually.ts';
 import { createVolume, MIB, volumeOnce } from '../support/volume-flow.ts';
 
 /** Pictures of the guide: run with BERTH_SCREENSHOTS=1, and committed by hand. */

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openPage, signIn } from '../support/browser.ts';
 import { BOOTSTRAP } from '../support/control-plane.ts';
 import { type DashboardStage, dashboardStage, IMAGE } from '../support/dashboard-stage.ts';
-import { eventually } from '../support/node-flow.ts';
+import { eventually } from '../support/eventually.ts';
 import { createVolume, MIB, volumeOnce } from '../support/volume-flow.ts';
 
 /** Run as a script, it would leave a mark; shown as text, it stays what it is. */

@@ -1,7 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { Cluster, eventually, type Tenant } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
+import { Cluster, type Tenant } from '../support/cluster.ts';
 import type { Answer } from '../support/control-plane.ts';
 import { inTier } from '../support/fault-tier.ts';
 import { PlaneProcess } from '../support/plane-process.ts';

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { eventually } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
 import { type Etcd, startEtcd } from '../support/etcd.ts';
 import { NodeFlow } from '../support/node-flow.ts';
 import { ensurePackages } from '../support/packages.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { InstanceRecord } from '../../src/core/model/instance.ts';
 import { globalKey } from '../../src/server/store/keys.ts';
 import { decodeRecord, encodeRecord } from '../../src/server/store/records.ts';
-import { eventually } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
 import type { Answer } from '../support/control-plane.ts';
 import { type Etcd, startEtcd } from '../support/etcd.ts';
 import { LiveAgent } from '../support/live-agent.ts';

@@ -4,7 +4,8 @@ import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { parseAllDocuments } from 'yaml';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Cluster, eventually, startCluster, type Tenant } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Cluster, startCluster, type Tenant } from '../support/cluster.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const EXAMPLES = join(ROOT, 'examples');

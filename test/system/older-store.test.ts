@@ -2,14 +2,8 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  always,
-  type Cluster,
-  type ClusterNode,
-  eventually,
-  startCluster,
-  type Tenant,
-} from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
+import { always, type Cluster, type ClusterNode, startCluster, type Tenant } from '../support/cluster.ts';
 
 /**
  * F-28: an older copy of the embedded store is put back under agents that live. They have containers that the copy knows nothing of,

@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { eventually } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
 import { buildTestImage, startEngine, type TestEngine } from '../support/engine.ts';
 import { LONG_TIER } from '../support/fault-tier.ts';
 import { type Installation, installPackage, PLAIN_PATH } from '../support/installation.ts';

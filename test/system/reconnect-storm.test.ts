@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Cluster, eventually, startCluster, type Tenant } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Cluster, startCluster, type Tenant } from '../support/cluster.ts';
 import { inTier, LONG_TIER } from '../support/fault-tier.ts';
 import { lookSteadily, percentile } from '../support/steady-look.ts';
 import { startStorm, type StormAgent } from '../support/storm-agent.ts';

@@ -2,7 +2,8 @@ import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual, promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Cluster, type ClusterNode, eventually, startCluster, type Tenant } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Cluster, type ClusterNode, startCluster, type Tenant } from '../support/cluster.ts';
 import { inTier } from '../support/fault-tier.ts';
 import { postgresImage } from '../support/postgres-image.ts';
 

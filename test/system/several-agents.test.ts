@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type AgentProcess, startAgent } from '../support/agent-process.ts';
-import { BOX, ClusterNode, eventually } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
+import { BOX, ClusterNode } from '../support/cluster.ts';
 import { buildTestImage, startEngine, type TestEngine } from '../support/engine.ts';
 import { type Etcd, startEtcd } from '../support/etcd.ts';
 import type { PlaneProcess, Tenant } from '../support/plane-process.ts';

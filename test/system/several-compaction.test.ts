@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { eventually } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
 import { type Etcd, startEtcd } from '../support/etcd.ts';
 import { inTier } from '../support/fault-tier.ts';
 import { LiveAgent } from '../support/live-agent.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { preferredOwner, SHARD_COUNT } from '../../src/server/planes/shard-map.ts';
-import { eventually } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
 import { type Etcd, leaderOf, startEtcd } from '../support/etcd.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { inTier } from '../support/fault-tier.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeCertificate } from '../support/authority.ts';
-import { eventually } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
 import { type Etcd, startEtcd } from '../support/etcd.ts';
 import { LiveAgent } from '../support/live-agent.ts';
 import { nodeFacts } from '../support/node-flow.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import { eventually } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
 import { type Etcd, startEtcd } from '../support/etcd.ts';
 import { inTier } from '../support/fault-tier.ts';
 import { LiveAgent } from '../support/live-agent.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { eventually } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
 import { type Etcd, startEtcd } from '../support/etcd.ts';
 import type { PlaneProcess, Tenant } from '../support/plane-process.ts';
 import { type Planes, startPlanes } from '../support/planes.ts';

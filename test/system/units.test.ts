@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type BootedMachine, bootMachine, type MachineOptions } from '../support/booted-machine.ts';
-import { eventually } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
 import { LONG_TIER } from '../support/fault-tier.ts';
 import {
   addNamespace,

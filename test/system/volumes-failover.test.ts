@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fence } from '../../src/agent/volumes/fence.ts';
 import { readLeases } from '../../src/agent/volumes/lease-file.ts';
-import { type Cluster, eventually, startCluster, type Tenant } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Cluster, startCluster, type Tenant } from '../support/cluster.ts';
 import { inTier } from '../support/fault-tier.ts';
 import { ensurePackages } from '../support/packages.ts';
 import { PROMOTED_MS, VolumeStage } from '../support/volume-stage.ts';

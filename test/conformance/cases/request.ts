@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { idOf } from '../../../src/server/store/record-ids.ts';
 import { Transaction } from '../../../src/server/store/transaction.ts';
 import type { Json } from '../../support/api-client.ts';
-import { eventually } from '../../support/node-flow.ts';
+import { eventually } from '../../support/eventually.ts';
 import { signingKey } from '../../support/cosign.ts';
 import {
   type Ask,

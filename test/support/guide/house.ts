@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { eventually } from '../cluster.ts';
+import { eventually } from '../eventually.ts';
 import { startEngine, type TestEngine } from '../engine.ts';
 import { buildTestImage, pushFromEngine, type TestImage } from '../image.ts';
 import { PLAIN_PATH } from '../installation.ts';

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { eventually } from '../cluster.ts';
+import { eventually } from '../eventually.ts';
 
 export interface Result {
   readonly status: number;
