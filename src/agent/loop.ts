@@ -313,13 +313,14 @@ export class Loop {
 
   /** Without a session: for what the instance's record says. */
   #bench(instanceId?: string): Workbench | undefined {
-    const { engine, binds, hostPorts, volume, send } = this.#options;
+    const { engine, engineKind, binds, hostPorts, volume, send } = this.#options;
     const remembered = instanceId === undefined ? undefined : binds.record(instanceId)?.owner;
     const owner = this.#epoch === undefined ? remembered : this.state.owner;
     if (owner === undefined) return undefined;
     const { observer, state } = this;
     return {
       engine,
+      engineKind,
       observer,
       state,
       owner,

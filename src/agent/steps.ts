@@ -1,10 +1,11 @@
+import { dirname } from 'node:path';
 import type { AgentMessage, AssignedContainer, AssignedInstance } from '../core/contract/agent-protocol.ts';
 import { parseImageReference } from '../core/model/image-reference.ts';
 import { portRangesText, portsOutside } from '../core/model/port-ranges.ts';
 import type { Binds } from './binds.ts';
 import { secondName } from './container-name.ts';
 import { containerSpec, type SpecSource, STOP_GRACE_S } from './container-spec.ts';
-import type { Engine, RegistryCredentials } from './engine/engine.ts';
+import type { Engine, EngineKind, RegistryCredentials } from './engine/engine.ts';
 import { EngineConflictError, EngineNotFoundError, ImagePullError } from './engine/errors.ts';
 import { optional } from './engine/fields.ts';
 import { QUICK_BACK_OFF, SLOW_BACK_OFF, StepError } from './failures.ts';
@@ -14,6 +15,7 @@ import type { Observer } from './observe.ts';
 import { networkLabels, networkName, OWN_LABELS, type Ownership } from './own-labels.ts';
 import type { StepKind, StepOf } from './step.ts';
 import type { Material, Resolver } from './resolver.ts';
+import { madeBelow } from './volumes/below.ts';
 
 /** At most six tries in five minutes with what was refused (fault-catalogue F-18). */
 const SAME_CREDENTIAL_MS = 60_000;
@@ -28,6 +30,7 @@ interface PullRefusal {
 /** What the executors work with. */
 export interface Workbench {
   readonly engine: Engine;
+  readonly engineKind: EngineKind;
   readonly observer: Observer;
   readonly state: NodeState;
   readonly owner: Ownership;
@@ -86,9 +89,11 @@ export const EXECUTORS: Executors = {
     }
   },
 
-  start: async ({ instanceId, containerId }, { engine, observer, state, binds }) => {
+  start: async ({ instanceId, containerId }, bench) => {
+    const { engine, observer, state, binds } = bench;
     await orGone(observer, containerId, async () => {
       await binds.holdAgain(instanceId);
+      await refuseUnseen(instanceId, containerId, bench);
       if (state.assigned.get(instanceId)?.once !== undefined && !(await isUnstarted(observer, containerId)))
         return;
       const container = state.assigned.get(instanceId)?.container;
@@ -330,6 +335,26 @@ async function create(
       state.networkReady = false;
     }
     throw error;
+  }
+}
+
+/** Docker refuses a path that it does not find; Podman makes it, and the container would write beside the volume. */
+async function refuseUnseen(
+  instanceId: string,
+  containerId: string,
+  { engine, engineKind, observer, state: { assigned }, volume }: Workbench,
+): Promise<void> {
+  if (engineKind !== 'podman') return;
+  for (const { kind, volumeId } of assigned.get(instanceId)?.container?.mounts ?? []) {
+    const state = kind === 'volume' ? volume(volumeId) : undefined;
+    if (state?.kind !== 'ready') continue;
+    const mountPoint = dirname(state.source);
+    const made = await madeBelow(mountPoint);
+    if (made === undefined) continue;
+    await engine.remove(containerId, { force: true });
+    observer.drop(containerId);
+    const message = `the engine does not see ${mountPoint} mounted, and ${made} is on the disk below it: run the agent with the engine's view of mounts (no ProtectSystem, PrivateTmp or the like for its unit or the engine's)`;
+    throw new StepError('volume_not_seen', message, SLOW_BACK_OFF);
   }
 }
 

@@ -83,6 +83,18 @@ describe('an agent on Podman', () => {
     const { message } = await apart.plane.untilPhase('ins_a', 'failed');
     expect(message).toContain(join(apart.agent.dataDir, 'binds/held'));
     expect(await apart.engine.list({ all: true })).toEqual([]);
+
+    const kept = { id: 'vol_w', role: 'primary', class: 'ephemeral', type: 'volume' } as const;
+    const written = [{ volumeId: 'vol_w', kind: 'volume', target: '/data', readOnly: false }] as const;
+    apart.plane.assign([instance('ins_w', { mounts: written }, { deployment: 'written' })], undefined, [
+      { ...kept, epoch: 1, sizeBytes: 64 * 2 ** 20 },
+    ]);
+    const refused = await apart.plane.untilPhase('ins_w', 'failed');
+    expect(refused).toMatchObject({ reason: 'volume_not_seen' });
+    expect(refused.message).toContain(join(apart.agent.dataDir, 'volumes/vol_w/mnt'));
+    expect(await apart.engine.list({ all: true })).toEqual([]);
+    apart.plane.assign([stopped('ins_w')], undefined, [{ ...kept, role: 'gone', epoch: 1, sizeBytes: 1 }]);
+    await apart.plane.until('it is gone', () => apart.plane.reports.at(-1)?.volumes?.length === 0);
   });
 
   it('lets readers of a volume see what is written, write nothing, and end with the mount', async () => {
