@@ -5,10 +5,10 @@
  *     node bench/agent.ts [single instances] [at once]
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { containerSpec } from '../src/agent/container-spec.ts';
+import { containerSpec } from '../src/agent/containers/container-spec.ts';
 import type { DockerEngine } from '../src/agent/engine/docker-engine.ts';
 import { EngineTransport } from '../src/agent/engine/transport.ts';
-import { networkLabels, networkName } from '../src/agent/own-labels.ts';
+import { networkLabels, networkName } from '../src/agent/containers/own-labels.ts';
 import { AgentBench, instance, stopped, TEST_IMAGE } from '../test/support/agent.ts';
 import { buildTestImage, startEngine } from '../test/support/engine.ts';
 import { INSTALL_ID, TENANT } from '../test/support/fake-control-plane.ts';

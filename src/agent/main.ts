@@ -10,8 +10,8 @@ import { type AgentConfig, type JoinSource, readConfig } from './config.ts';
 import { detectEngine } from './engine/detect.ts';
 import { DockerEngine } from './engine/docker-engine.ts';
 import type { Engine, EngineInfo } from './engine/engine.ts';
-import { Egress } from './egress.ts';
-import { enrol } from './enrol.ts';
+import { Egress } from './networks/egress.ts';
+import { enrol } from './session/enrol.ts';
 import { helpText } from './flags.ts';
 import {
   type Identity,
@@ -20,10 +20,10 @@ import {
   readIdentity,
   readOrMakeKey,
   writeIdentity,
-} from './identity.ts';
+} from './session/identity.ts';
 import { type Log, makeLog, messageOf } from './log.ts';
-import { nodeFacts, readyLine } from './node-facts.ts';
-import { Pins } from './pins.ts';
+import { nodeFacts, readyLine } from './session/node-facts.ts';
+import { Pins } from './session/pins.ts';
 import { recall, remember } from './remembered.ts';
 import { detectVolumeEngines } from './volumes/detect.ts';
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { NodeState } from '../../src/agent/node-state.ts';
-import { planInstance } from '../../src/agent/plan.ts';
+import { NodeState } from '../../src/agent/containers/node-state.ts';
+import { planInstance } from '../../src/agent/containers/plan.ts';
 import type * as InstanceStates from '../../src/core/planner/instance-state.ts';
 import type * as NodeLiveness from '../../src/core/planner/node-liveness.ts';
 import type * as Rollout from '../../src/core/planner/rollout.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { NodeState } from '../../src/agent/node-state.ts';
-import { planAsk, planInstance } from '../../src/agent/plan.ts';
-import { decodeServerMessage } from '../../src/agent/server-message.ts';
+import { NodeState } from '../../src/agent/containers/node-state.ts';
+import { planAsk, planInstance } from '../../src/agent/containers/plan.ts';
+import { decodeServerMessage } from '../../src/agent/session/server-message.ts';
 import type { AgentMessage, ServerMessage } from '../../src/core/contract/agent-protocol.ts';
 import { decodeAgentMessage } from '../../src/server/dispatch/agent-message.ts';
 import { inTier } from '../support/fault-tier.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Identity } from '../../src/agent/identity.ts';
-import { AGENT_FEATURES } from '../../src/agent/node-facts.ts';
-import { Session } from '../../src/agent/session.ts';
+import type { Identity } from '../../src/agent/session/identity.ts';
+import { AGENT_FEATURES } from '../../src/agent/session/node-facts.ts';
+import { Session } from '../../src/agent/session/session.ts';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
 import { eventually } from '../support/eventually.ts';
 import { joinToken, nodeFacts, NodeFlow } from '../support/node-flow.ts';

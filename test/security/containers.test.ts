@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
-import { containerSpec } from '../../src/agent/container-spec.ts';
+import { containerSpec } from '../../src/agent/containers/container-spec.ts';
 import { DockerEngine } from '../../src/agent/engine/docker-engine.ts';
 import type { EngineKind } from '../../src/agent/engine/engine.ts';
 import { collectOutput } from '../../src/agent/engine/exec-session.ts';

@@ -1,4 +1,4 @@
-import { Session } from '../../src/agent/session.ts';
+import { Session } from '../../src/agent/session/session.ts';
 import type { Welcome } from '../../src/core/contract/agent-protocol.ts';
 import type { Caller } from './control-plane.ts';
 import { nodeFacts } from './node-flow.ts';

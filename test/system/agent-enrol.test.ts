@@ -1,4 +1,4 @@
-import { Pins } from '../../src/agent/pins.ts';
+import { Pins } from '../../src/agent/session/pins.ts';
 import { execFileSync } from 'node:child_process';
 import { createHash, generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Enrolled, enrol } from '../../src/agent/enrol.ts';
+import { type Enrolled, enrol } from '../../src/agent/session/enrol.ts';
 import { ensurePackages } from '../support/packages.ts';
 
 let folder: string;

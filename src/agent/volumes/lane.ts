@@ -4,7 +4,7 @@ import type {
   VolumeObservation,
 } from '../../core/contract/agent-protocol.ts';
 import { type BackOff, backOffMs } from '../back-off.ts';
-import { BindNotAllowedError } from '../bind-roots.ts';
+import { BindNotAllowedError } from '../containers/bind-roots.ts';
 import { messageOf } from '../log.ts';
 import { fence } from './fence.ts';
 import { machineMs } from './lease-file.ts';

@@ -3,12 +3,12 @@ import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { createWebSocketStream, WebSocket } from 'ws';
 import { PROOF_HEADER, relayText } from '../../core/contract/agent-protocol.ts';
-import { dialer } from '../dial.ts';
+import { dialer } from '../session/dial.ts';
 import { fields, list, nonEmpty, text } from '../engine/fields.ts';
-import { readJson } from '../enrol.ts';
-import type { Identity } from '../identity.ts';
+import { readJson } from '../session/enrol.ts';
+import type { Identity } from '../session/identity.ts';
 import { messageOf } from '../log.ts';
-import { Pins } from '../pins.ts';
+import { Pins } from '../session/pins.ts';
 import type { CopyLink, OutgoingCopy, SendOutcome } from './copy-link.ts';
 
 const HANDSHAKE_DEADLINE_MS = 10_000;

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { connect } from 'node:net';
 import { extname } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { dataDirLock } from '../identity.ts';
+import { dataDirLock } from '../session/identity.ts';
 
 const PROGRAM = new URL(`./watchdog${extname(import.meta.url)}`, import.meta.url).pathname;
 const START_MS = 10_000;

@@ -1,6 +1,6 @@
 import { PLATFORM_CONTAINER_DEFAULTS } from '../../../src/core/model/container-defaults.ts';
 import type { WebSocket } from 'ws';
-import { awaitedVolume, RESOLVED_FRESH_MS } from '../../../src/agent/plan.ts';
+import { awaitedVolume, RESOLVED_FRESH_MS } from '../../../src/agent/containers/plan.ts';
 import type { AssignedInstance, Resolved, ServerMessage } from '../../../src/core/contract/agent-protocol.ts';
 import { PROTOCOL_VERSION } from '../../../src/core/contract/agent-protocol.ts';
 import type { NodeName, TenantId } from '../../../src/core/model/ids.ts';

@@ -4,12 +4,12 @@ import type {
   Assignment,
   ServerMessage,
 } from '../../../src/core/contract/agent-protocol.ts';
-import { withEnding, withFailure } from '../../../src/agent/memory.ts';
-import { NodeState } from '../../../src/agent/node-state.ts';
-import { observationOf } from '../../../src/agent/observation.ts';
-import { nextDueMs, type NodeView, planAsk, planInstance } from '../../../src/agent/plan.ts';
-import { decodeServerMessage } from '../../../src/agent/server-message.ts';
-import type { InstanceStep } from '../../../src/agent/step.ts';
+import { withEnding, withFailure } from '../../../src/agent/containers/memory.ts';
+import { NodeState } from '../../../src/agent/containers/node-state.ts';
+import { observationOf } from '../../../src/agent/containers/observation.ts';
+import { nextDueMs, type NodeView, planAsk, planInstance } from '../../../src/agent/containers/plan.ts';
+import { decodeServerMessage } from '../../../src/agent/session/server-message.ts';
+import type { InstanceStep } from '../../../src/agent/containers/step.ts';
 import type { InstanceObservation } from '../../../src/core/model/instance.ts';
 import type { FakeTime } from '../../../src/server/controllers/simulation.ts';
 import type { Dice } from '../openapi-fuzz.ts';

@@ -1,4 +1,4 @@
-import { type NodeView, planInstance } from '../../../src/agent/plan.ts';
+import { type NodeView, planInstance } from '../../../src/agent/containers/plan.ts';
 
 /** By process, for which its set of images stands: the containers that were there before it. */
 const before = new WeakMap<NodeView['images'], ReadonlySet<string>>();

@@ -1,5 +1,5 @@
 import type { Assignment, Verdict } from '../../../src/core/contract/agent-protocol.ts';
-import type { InstanceStep } from '../../../src/agent/step.ts';
+import type { InstanceStep } from '../../../src/agent/containers/step.ts';
 import type { DeploymentRecord } from '../../../src/core/model/deployment.ts';
 import type { InstanceRecord } from '../../../src/core/model/instance.ts';
 import { jobOfOwner } from '../../../src/core/model/job.ts';

@@ -1,4 +1,4 @@
-import type { BackOff } from './back-off.ts';
+import type { BackOff } from '../back-off.ts';
 import { BindNotAllowedError } from './bind-roots.ts';
 import {
   EngineConflictError,
@@ -7,8 +7,8 @@ import {
   isNoSpace,
   type PullFailure,
   UnsafeSpecError,
-} from './engine/errors.ts';
-import { messageOf } from './log.ts';
+} from '../engine/errors.ts';
+import { messageOf } from '../log.ts';
 import type { Failure } from './memory.ts';
 import type { InstanceStep } from './step.ts';
 

@@ -1,13 +1,17 @@
-import type { AssignedContainer, AssignedInstance, AssignedOnce } from '../core/contract/agent-protocol.ts';
-import { backOffMs } from './back-off.ts';
+import type {
+  AssignedContainer,
+  AssignedInstance,
+  AssignedOnce,
+} from '../../core/contract/agent-protocol.ts';
+import { backOffMs } from '../back-off.ts';
 import type { BindRecord } from './bind-record.ts';
 import { bindsOf, isHeld } from './binds.ts';
 import { chooseName } from './container-name.ts';
-import type { EngineKind } from './engine/engine.ts';
+import type { EngineKind } from '../engine/engine.ts';
 import { type InstanceMemory, NO_MEMORY, recentEndings } from './memory.ts';
 import type { ObservedContainer } from './observed-container.ts';
 import type { InstanceStep, StepOf } from './step.ts';
-import type { MountState } from './volumes/mount-state.ts';
+import type { MountState } from '../volumes/mount-state.ts';
 
 /** All that a decision rests on. Taken only in a session whose assignment has arrived. */
 export interface NodeView {

@@ -1,5 +1,5 @@
-import { type Log, messageOf } from './log.ts';
-import { type Program, run } from './volumes/program.ts';
+import { type Log, messageOf } from '../log.ts';
+import { type Program, run } from '../volumes/program.ts';
 
 /** Where clouds hand out credentials of the machine to whoever can reach them; with port 53 some of them are its resolver. */
 const METADATA = {

@@ -1,9 +1,9 @@
-import type { Assignment } from '../core/contract/agent-protocol.ts';
-import type { NetworkObservation, NetworkSettings } from '../core/model/network.ts';
-import type { Engine, NetworkSpec, NetworkState } from './engine/engine.ts';
-import { sameNetwork } from './engine/network-state.ts';
-import { type Log, messageOf } from './log.ts';
-import { networkLabels, networkName, OWN_LABELS, type Ownership } from './own-labels.ts';
+import type { Assignment } from '../../core/contract/agent-protocol.ts';
+import type { NetworkObservation, NetworkSettings } from '../../core/model/network.ts';
+import type { Engine, NetworkSpec, NetworkState } from '../engine/engine.ts';
+import { sameNetwork } from '../engine/network-state.ts';
+import { type Log, messageOf } from '../log.ts';
+import { networkLabels, networkName, OWN_LABELS, type Ownership } from '../containers/own-labels.ts';
 
 const DEADLINE_MS = 15_000;
 

@@ -5,22 +5,22 @@ import type {
   StreamOperation,
   StreamRequest,
   VolumeMeasurement,
-} from '../core/contract/agent-protocol.ts';
+} from '../../core/contract/agent-protocol.ts';
 import {
   budgetUsedUp,
   purposeOf,
   servedByAgent,
   STREAM_BUDGETS,
   type StreamPurpose,
-} from '../core/contract/stream-budgets.ts';
-import type { ContainerSummary } from './engine/container.ts';
-import type { Engine } from './engine/engine.ts';
-import { ExecTimeoutError } from './engine/errors.ts';
-import { optional } from './engine/fields.ts';
-import { type Log, messageOf } from './log.ts';
+} from '../../core/contract/stream-budgets.ts';
+import type { ContainerSummary } from '../engine/container.ts';
+import type { Engine } from '../engine/engine.ts';
+import { ExecTimeoutError } from '../engine/errors.ts';
+import { optional } from '../engine/fields.ts';
+import { type Log, messageOf } from '../log.ts';
 import { type Payload, Pipe } from './pipe.ts';
-import { cpuPercent } from './usage.ts';
-import { CopyRefusedError } from './volumes/volumes.ts';
+import { cpuPercent } from '../containers/usage.ts';
+import { CopyRefusedError } from '../volumes/volumes.ts';
 
 const CONTAINERS_BYTES = 32 * 1024;
 const LONGEST_EXEC_MS = 3_600_000;

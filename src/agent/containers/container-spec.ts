@@ -3,15 +3,15 @@ import type {
   AssignedHealthCheck,
   AssignedInstance,
   AssignedMount,
-} from '../core/contract/agent-protocol.ts';
-import { parseMemory } from '../core/model/quantity.ts';
+} from '../../core/contract/agent-protocol.ts';
+import { parseMemory } from '../../core/model/quantity.ts';
 import { heldPath } from './binds.ts';
-import type { ContainerSpec, HealthCheckSpec, MountSpec } from './engine/container.ts';
-import { UnsafeSpecError } from './engine/errors.ts';
-import { optional } from './engine/fields.ts';
+import type { ContainerSpec, HealthCheckSpec, MountSpec } from '../engine/container.ts';
+import { UnsafeSpecError } from '../engine/errors.ts';
+import { optional } from '../engine/fields.ts';
 import { QUICK_BACK_OFF, StepError } from './failures.ts';
 import { containerLabels, networkName, type Ownership } from './own-labels.ts';
-import type { MountState } from './volumes/mount-state.ts';
+import type { MountState } from '../volumes/mount-state.ts';
 
 export const STOP_GRACE_S = 10;
 const DEFAULT_TMPFS_BYTES = 64 * 2 ** 20;

@@ -1,10 +1,10 @@
-import type { AgentMessage, Assignment, Resolved, Verdict } from '../core/contract/agent-protocol.ts';
+import type { AgentMessage, Assignment, Resolved, Verdict } from '../../core/contract/agent-protocol.ts';
 import type { Binds } from './binds.ts';
-import type { Engine, EngineKind } from './engine/engine.ts';
-import { EngineUnavailableError } from './engine/errors.ts';
+import type { Engine, EngineKind } from '../engine/engine.ts';
+import { EngineUnavailableError } from '../engine/errors.ts';
 import { problemOf } from './failures.ts';
 import { Gate } from './gate.ts';
-import { type Log, messageOf } from './log.ts';
+import { type Log, messageOf } from '../log.ts';
 import { type Ending, withEnding, withFailure, withoutFailure } from './memory.ts';
 import { NodeState } from './node-state.ts';
 import { observationOf, type Sight } from './observation.ts';
@@ -25,7 +25,7 @@ import {
 import { type Material, Resolver, SessionLostError } from './resolver.ts';
 import type { InstanceStep, StepKind } from './step.ts';
 import { EXECUTORS, type Workbench } from './steps.ts';
-import type { InstanceObservation } from '../core/model/instance.ts';
+import type { InstanceObservation } from '../../core/model/instance.ts';
 
 /** Steps of one instance without a pause in between: more means that plan and engine disagree. */
 const MAX_STEPS_IN_A_ROW = 40;

@@ -1,12 +1,12 @@
 import { mkdir, readdir, realpath, rmdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { AssignedContainer, AssignedInstance } from '../core/contract/agent-protocol.ts';
+import type { AssignedContainer, AssignedInstance } from '../../core/contract/agent-protocol.ts';
 import { type BindRecord, BindRecords, type RecordedBind } from './bind-record.ts';
 import { BindNotAllowedError, type OpenBind, openBindSource } from './bind-roots.ts';
-import { type Log, messageOf } from './log.ts';
+import { type Log, messageOf } from '../log.ts';
 import type { Ownership } from './own-labels.ts';
-import { isPlainId } from './plain-id.ts';
-import { detachPrivate, mountAt, mountOpen, mountTmpfs } from './volumes/mounts.ts';
+import { isPlainId } from '../plain-id.ts';
+import { detachPrivate, mountAt, mountOpen, mountTmpfs } from '../volumes/mounts.ts';
 
 /** Room for names of folders only. */
 const TMPFS_BYTES = 4 * 2 ** 20;

@@ -1,9 +1,13 @@
-import { ANCHORS_FEATURE, CREDENTIAL_FEATURE, RELAY_PROOF_FEATURE } from '../core/contract/agent-protocol.ts';
-import { CONFINEMENT_FEATURE } from '../core/model/confinement.ts';
-import { formatBytes } from '../core/model/quantity.ts';
-import { LABEL_DOMAIN } from '../core/model/labels.ts';
-import type { NodeCapacity } from '../core/model/node.ts';
-import type { EngineInfo } from './engine/engine.ts';
+import {
+  ANCHORS_FEATURE,
+  CREDENTIAL_FEATURE,
+  RELAY_PROOF_FEATURE,
+} from '../../core/contract/agent-protocol.ts';
+import { CONFINEMENT_FEATURE } from '../../core/model/confinement.ts';
+import { formatBytes } from '../../core/model/quantity.ts';
+import { LABEL_DOMAIN } from '../../core/model/labels.ts';
+import type { NodeCapacity } from '../../core/model/node.ts';
+import type { EngineInfo } from '../engine/engine.ts';
 
 /** What the agent tells of its node when it registers and with every session. */
 export interface NodeFacts {

@@ -20,14 +20,14 @@ import {
   type StreamRequest,
   type Verdict,
   type Welcome,
-} from '../core/contract/agent-protocol.ts';
+} from '../../core/contract/agent-protocol.ts';
 import { Addresses } from './addresses.ts';
-import { fullJitterMs } from './back-off.ts';
+import { fullJitterMs } from '../back-off.ts';
 import { dialer } from './dial.ts';
-import { fields, nonEmpty } from './engine/fields.ts';
+import { fields, nonEmpty } from '../engine/fields.ts';
 import { readJson } from './enrol.ts';
 import type { Identity } from './identity.ts';
-import { type Log, messageOf } from './log.ts';
+import { type Log, messageOf } from '../log.ts';
 import type { NodeFacts } from './node-facts.ts';
 import { Pins } from './pins.ts';
 import { retryAfterMs } from './retry-after.ts';

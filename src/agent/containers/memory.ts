@@ -1,4 +1,4 @@
-import { type BackOff, backOffMs } from './back-off.ts';
+import { type BackOff, backOffMs } from '../back-off.ts';
 import type { InstanceStep } from './step.ts';
 
 /** What the agent remembers of an instance beside its containers. Lost with the process, and never needed to be right. */

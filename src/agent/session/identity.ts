@@ -3,8 +3,8 @@ import { chmod, mkdir, readFile } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
-import { fields, nonEmpty } from './engine/fields.ts';
-import { writeWhole } from './whole-file.ts';
+import { fields, nonEmpty } from '../engine/fields.ts';
+import { writeWhole } from '../whole-file.ts';
 
 /** What makes this machine the node: kept across starts, readable by its owner only. */
 export interface Identity {

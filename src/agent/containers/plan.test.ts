@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { AssignedInstance } from '../core/contract/agent-protocol.ts';
+import type { AssignedInstance } from '../../core/contract/agent-protocol.ts';
 import type { BindRecord } from './bind-record.ts';
-import type { ContainerStatus } from './engine/container.ts';
+import type { ContainerStatus } from '../engine/container.ts';
 import { type InstanceMemory, NO_MEMORY, withFailure } from './memory.ts';
 import type { ObservedContainer } from './observed-container.ts';
 import { currentContainer, type NodeView, planAlone, planAsk, planInstance } from './plan.ts';

@@ -1,13 +1,17 @@
 import { dirname } from 'node:path';
-import type { AgentMessage, AssignedContainer, AssignedInstance } from '../core/contract/agent-protocol.ts';
-import { parseImageReference } from '../core/model/image-reference.ts';
-import { portRangesText, portsOutside } from '../core/model/port-ranges.ts';
+import type {
+  AgentMessage,
+  AssignedContainer,
+  AssignedInstance,
+} from '../../core/contract/agent-protocol.ts';
+import { parseImageReference } from '../../core/model/image-reference.ts';
+import { portRangesText, portsOutside } from '../../core/model/port-ranges.ts';
 import type { Binds } from './binds.ts';
 import { secondName } from './container-name.ts';
 import { containerSpec, type SpecSource, STOP_GRACE_S } from './container-spec.ts';
-import type { Engine, EngineKind, RegistryCredentials } from './engine/engine.ts';
-import { EngineConflictError, EngineNotFoundError, ImagePullError } from './engine/errors.ts';
-import { optional } from './engine/fields.ts';
+import type { Engine, EngineKind, RegistryCredentials } from '../engine/engine.ts';
+import { EngineConflictError, EngineNotFoundError, ImagePullError } from '../engine/errors.ts';
+import { optional } from '../engine/fields.ts';
 import { QUICK_BACK_OFF, SLOW_BACK_OFF, StepError } from './failures.ts';
 import type { NodeState } from './node-state.ts';
 import { observedContainer } from './observed-container.ts';
@@ -15,7 +19,7 @@ import type { Observer } from './observe.ts';
 import { networkLabels, networkName, OWN_LABELS, type Ownership } from './own-labels.ts';
 import type { StepKind, StepOf } from './step.ts';
 import type { Material, Resolver } from './resolver.ts';
-import { madeBelow } from './volumes/below.ts';
+import { madeBelow } from '../volumes/below.ts';
 
 /** At most six tries in five minutes with what was refused (fault-catalogue F-18). */
 const SAME_CREDENTIAL_MS = 60_000;

@@ -1,8 +1,8 @@
-import type { AssignedInstance, AssignedOnce } from '../core/contract/agent-protocol.ts';
-import type { InstanceId } from '../core/model/ids.ts';
-import type { ContainerPhase, InstanceObservation } from '../core/model/instance.ts';
-import type { ContainerStatus } from './engine/container.ts';
-import { optional } from './engine/fields.ts';
+import type { AssignedInstance, AssignedOnce } from '../../core/contract/agent-protocol.ts';
+import type { InstanceId } from '../../core/model/ids.ts';
+import type { ContainerPhase, InstanceObservation } from '../../core/model/instance.ts';
+import type { ContainerStatus } from '../engine/container.ts';
+import { optional } from '../engine/fields.ts';
 import { type InstanceMemory, isCrashLoop, recentEndings } from './memory.ts';
 import type { ObservedContainer } from './observed-container.ts';
 import { currentContainer } from './plan.ts';

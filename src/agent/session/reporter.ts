@@ -1,6 +1,6 @@
-import type { AgentMessage, InstanceUsage, VolumeObservation } from '../core/contract/agent-protocol.ts';
-import type { ContainerPhase, InstanceObservation } from '../core/model/instance.ts';
-import type { NetworkObservation } from '../core/model/network.ts';
+import type { AgentMessage, InstanceUsage, VolumeObservation } from '../../core/contract/agent-protocol.ts';
+import type { ContainerPhase, InstanceObservation } from '../../core/model/instance.ts';
+import type { NetworkObservation } from '../../core/model/network.ts';
 
 const COALESCE_MS = 50;
 /** What passes by itself in a moment is told only when it lasts. */
