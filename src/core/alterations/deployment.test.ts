@@ -1,3 +1,5 @@
+import type { deployment } from '../contract/answers/deployment.ts';
+import type { Answer } from '../contract/shape.ts';
 import { PLATFORM_CONTAINER_DEFAULTS } from '../model/container-defaults.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -36,7 +38,7 @@ function recordOf(spec: DeploymentSpec): DeploymentRecord {
 }
 
 function update(stored: DeploymentSpec, body: Body) {
-  const storedView = deploymentView({
+  const storedView: Answer<typeof deployment> = deploymentView({
     record: recordOf(stored),
     revision: 7,
     defaults: PLATFORM_CONTAINER_DEFAULTS,

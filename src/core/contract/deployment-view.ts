@@ -1,5 +1,5 @@
 import type { deployment } from './answers/deployment.ts';
-import { type Answer, exactly } from './shape.ts';
+import { type Answer, exactly, type Exactly } from './shape.ts';
 import { appliedDefaults, type ContainerDefaults } from '../model/container-defaults.ts';
 import type {
   DeploymentRecord,
@@ -66,7 +66,7 @@ export function deploymentView({
   instances,
   canary,
   defaults,
-}: DeploymentViewInput): Deployment {
+}: DeploymentViewInput): Exactly<Deployment> {
   const { spec, rotation } = record;
   const { specHash: _judged, canary: _seen, ...observed } = currentStatus(record, status);
   return asDeployment({

@@ -1,5 +1,5 @@
 import type { job } from './answers/job.ts';
-import { type Answer, exactly } from './shape.ts';
+import { type Answer, exactly, type Exactly } from './shape.ts';
 import { appliedDefaults, type ContainerDefaults } from '../model/container-defaults.ts';
 import {
   isFinished,
@@ -47,7 +47,7 @@ export function jobView(
   status: JobStatus | undefined,
   defaults: ContainerDefaults,
   shownRuns = Infinity,
-): Job {
+): Exactly<Job> {
   const { spec } = record;
   // Of an earlier job of the same name.
   const own = status?.jobId === record.id ? status : undefined;

@@ -91,7 +91,7 @@ export type Answer<S> = S extends { nullable: true } ? Held<S> | null : Held<S>;
 type Plain = string | number | boolean | null | undefined;
 
 /** V, where every field that the answer does not know can hold nothing. */
-type Exact<V, A> = unknown extends A
+export type Exact<V, A> = unknown extends A
   ? V
   : V extends Plain
     ? V
@@ -101,12 +101,20 @@ type Exact<V, A> = unknown extends A
         : V
       : { [K in keyof V]: K extends keyof NonNullable<A> ? Exact<V[K], NonNullable<A>[K]> : never };
 
+/** Of types alone. Protected, so that a copy with more fields is no longer exact; of A and of no type that is like it. */
+declare class Exactness<A> {
+  protected readonly of: (same: A) => A;
+}
+
+/** An answer of this type and nothing more. */
+export type Exactly<A> = A & Exactness<A>;
+
 /**
- * Takes values that are answers of the type and nothing more: what the shape does not know is an error of types, however deep it is
- * and wherever it was spread from.
+ * The only way to an exact answer: what the shape does not know, or what it wants and is missing, is an error of types, however deep it
+ * is and wherever it was spread from.
  */
 export function exactly<A>() {
-  return <const V extends A>(value: V & Exact<V, A>): A => value;
+  return <const V extends A>(value: V & Exact<V, A>): Exactly<A> => value as V & Exactly<A>;
 }
 
 /** Keeps literal types, so that `Draft` can read them. */

@@ -104,6 +104,13 @@ export type IsBodyOptional<O extends Operation> = O extends { readonly body: { r
   ? true
   : false;
 
+/** What the handler is given: it checks values, and those bodies whose first rule comes before the shape, by itself. */
+export type ServedBody<O extends Operation> = O extends { readonly body: { readonly unchecked: true } }
+  ? unknown
+  : BodyOf<O> | (IsBodyOptional<O> extends true ? undefined : never);
+
+export type ServedQuery<O extends Operation> = { readonly [K in QueryNameOf<O>]?: string };
+
 /** `undefined`: the answer is a stream, or there is none. */
 export type AnswerOf<O extends Operation> = O['success'] extends { readonly answer: infer S }
   ? Answer<S>

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { DeploymentSpec } from '../../core/model/deployment.ts';
 import type { TenantId } from '../../core/model/ids.ts';
+import type { Operation } from '../../core/operations/operation.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Kv } from '../store/kv.ts';
 import { createMemoryKv } from '../store/memory.ts';
@@ -9,7 +10,14 @@ import { Transaction } from '../store/transaction.ts';
 import { CredentialWrites } from '../secrets/credential-writes.ts';
 import type { SecretsStore } from '../secrets/port.ts';
 import { StoreView } from '../store/view.ts';
-import { type Admission, type Caller, commitAttempts, specHash } from './admission.ts';
+import {
+  acceptedOf,
+  type Admission,
+  type Caller,
+  commitAttempts,
+  type Silent,
+  specHash,
+} from './admission.ts';
 import { parseIfMatch, revisionRejection } from './if-match.ts';
 
 const TENANT = 't1' as TenantId;
@@ -46,12 +54,26 @@ function caller(idempotency?: Caller['idempotency']): Caller {
   };
 }
 
+interface Made extends Operation {
+  readonly success: {
+    readonly status: number;
+    readonly description: string;
+    readonly answer: {
+      readonly type: 'object';
+      readonly fields: { readonly id: { readonly type: 'string' } };
+    };
+  };
+}
+
+const answered = acceptedOf<Made>();
+const silent = acceptedOf<Silent>();
+
 /** A write that conflicts with nothing: only the key can tell that it was sent before. */
 function makeOne(who: Caller) {
   made += 1;
   const id = `n${made}`;
   return {
-    answer: { status: 201, body: { id } },
+    answer: answered(201, { id }),
     transaction: who.tenant.transaction().put('quota', id, { containers: made }),
   };
 }
@@ -83,7 +105,7 @@ describe('a write', () => {
     const before = await kv.range('');
     const no = reject('name_required', { field: 'name', received: '', why: '' });
     expect(await commitAttempts(admission(), caller({ id: 'k', requestDigest: 'd' }), () => no)).toBe(no);
-    const dry = { answer: { status: 200, body: {} } };
+    const dry = { answer: silent(200, {}) };
     expect(await commitAttempts(admission(), caller({ id: 'k', requestDigest: 'd' }), () => dry)).toBe(
       dry.answer,
     );
@@ -102,7 +124,7 @@ describe('a write', () => {
         .transaction()
         .expect('quota', 'quota', before)
         .put('quota', 'quota', { containers: 9 });
-      return { answer: { status: 200, body: {} }, transaction };
+      return { answer: silent(200, {}), transaction };
     });
     expect(seen).toEqual([undefined, 1, 2]);
     expect(outcome).toMatchObject({ status: 200, revision: 5 });
@@ -118,7 +140,7 @@ describe('a write', () => {
         .transaction()
         .expect('quota', 'quota', undefined)
         .put('quota', 'quota', { containers: 0 });
-      return { answer: { status: 200, body: {} }, transaction };
+      return { answer: silent(200, {}), transaction };
     });
     expect(isRejection(outcome) && outcome.code).toBe('store_unavailable');
     expect(tries).toBe(16);

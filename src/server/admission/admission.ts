@@ -1,9 +1,12 @@
 import { hash } from 'node:crypto';
+import type { nothing } from '../../core/contract/order-bodies.ts';
+import type { Exact, Exactly } from '../../core/contract/shape.ts';
 import { canonicalJson } from '../../core/model/canonical.ts';
 import type { ContainerDefaults } from '../../core/model/container-defaults.ts';
 import type { DeploymentSpec } from '../../core/model/deployment.ts';
 import type { ParseSchedule } from '../../core/model/schedule.ts';
 import type { Region, UnstatedCountry } from '../../core/model/region.ts';
+import type { AnswerOf, Operation, StatusOf } from '../../core/operations/operation.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import type { Limits } from '../../core/rules/rule.ts';
@@ -53,16 +56,38 @@ export interface Caller extends Actor {
   readonly idempotency?: { readonly id: string; readonly requestDigest: string };
 }
 
-export interface Accepted {
-  readonly status: number;
-  /** Without `revision`: it is that of the commit. */
-  readonly body: Readonly<Record<string, unknown>>;
+/** What a use case says of an answer: its `revision` is that of the commit. */
+type Unrevised<A> = Omit<A, 'revision'> & { readonly revision?: number };
+
+interface AcceptedAs<A, S extends number> {
+  readonly status: S;
+  readonly body: Exactly<Unrevised<A>>;
   readonly revision?: number;
   /** The answer of an earlier request with the same Idempotency-Key. */
   readonly replayed?: boolean;
 }
 
-export type Outcome = Accepted | Rejection;
+export type Accepted<O extends Operation> = AcceptedAs<AnswerOf<O>, StatusOf<O>>;
+
+/** Where a commit is a step of a use case, and what it answers is shown to nobody. */
+export interface Silent extends Operation {
+  readonly success: {
+    readonly status: number;
+    readonly description: string;
+    readonly answer: typeof nothing;
+  };
+}
+
+export type Outcome<O extends Operation> = Accepted<O> | Rejection;
+
+/** The only way to an answer of the operation: with its statuses, and its fields exactly. */
+export function acceptedOf<O extends Operation>(): <const V extends Unrevised<AnswerOf<O>>>(
+  status: StatusOf<O>,
+  body: V & Exact<V, Unrevised<AnswerOf<O>>>,
+) => Accepted<O>;
+export function acceptedOf() {
+  return (status: number, body: object) => ({ status, body });
+}
 
 /** Fields that do not concern what a container is made from: changing them must not restart one. */
 const NOT_HASHED = ['replicas', 'update'] as const;
@@ -83,7 +108,12 @@ async function rememberedBy({ idempotency, tenant }: Caller): Promise<Remembered
   return idempotency && tenant.getCold('idempotency', idempotency.id);
 }
 
-function replay(admission: Admission, { idempotency }: Caller, stored: Remembered): Outcome | undefined {
+/** What was answered then; the digest says that it was to the same request. */
+function replay<O extends Operation>(
+  admission: Admission,
+  { idempotency }: Caller,
+  stored: Remembered,
+): Outcome<O> | undefined {
   if (idempotency === undefined || stored === undefined) return undefined;
   if (Date.parse(stored.record.expiresAt) <= admission.clock.now().getTime()) return undefined;
   if (stored.record.requestDigest !== idempotency.requestDigest) {
@@ -94,28 +124,28 @@ function replay(admission: Admission, { idempotency }: Caller, stored: Remembere
     });
   }
   return {
-    status: stored.record.status,
-    body: JSON.parse(stored.record.body) as Record<string, unknown>,
+    status: stored.record.status as StatusOf<O>,
+    body: JSON.parse(stored.record.body) as Accepted<O>['body'],
     revision: stored.modRevision,
     replayed: true,
   };
 }
 
-export type Attempt =
+export type Attempt<O extends Operation> =
   | Rejection
   /** Nothing to store (a dry run). */
-  | { readonly answer: Accepted }
-  | { readonly answer: Accepted; readonly transaction: Transaction };
+  | { readonly answer: Accepted<O> }
+  | { readonly answer: Accepted<O>; readonly transaction: Transaction };
 
 /**
  * Decide, commit under guards, and decide again when something moved in between: a rejection that depends on stored
  * state is thus always true of the state the write would have met.
  */
-export async function commitAttempts(
+export async function commitAttempts<O extends Operation>(
   admission: Admission,
   caller: Caller,
-  attempt: () => Promise<Attempt> | Attempt,
-): Promise<Outcome> {
+  attempt: () => Promise<Attempt<O>> | Attempt<O>,
+): Promise<Outcome<O>> {
   try {
     return await attemptAndCommit(admission, caller, attempt);
   } finally {
@@ -123,21 +153,21 @@ export async function commitAttempts(
   }
 }
 
-async function attemptAndCommit(
+async function attemptAndCommit<O extends Operation>(
   admission: Admission,
   caller: Caller,
-  attempt: () => Promise<Attempt> | Attempt,
-): Promise<Outcome> {
+  attempt: () => Promise<Attempt<O>> | Attempt<O>,
+): Promise<Outcome<O>> {
   const { idempotency, tenant } = caller;
   for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
     const stored = await rememberedBy(caller);
-    const earlier = replay(admission, caller, stored);
+    const earlier = replay<O>(admission, caller, stored);
     if (earlier !== undefined) return earlier;
     const result = await attempt();
     if (!('answer' in result)) {
       if (result.moved && tries < MAX_ATTEMPTS - 1) continue;
       // The first request with this key may have been stored since, and what it made be the reason for the rejection.
-      return replay(admission, caller, await rememberedBy(caller)) ?? result;
+      return replay<O>(admission, caller, await rememberedBy(caller)) ?? result;
     }
     if (!('transaction' in result)) return result.answer;
     const { answer, transaction } = result;
@@ -179,12 +209,12 @@ function expectTenant(admission: Admission, caller: Caller, transaction: Transac
  * Guarded by what was read: of two requests with one key at once, the second finds the answer of the first. Kept under
  * the tenant that is acted for, where it is looked for: the change itself may be another tenant's.
  */
-function remembered(
+function remembered<O extends Operation>(
   admission: Admission,
   caller: Caller,
   { id, requestDigest }: NonNullable<Caller['idempotency']>,
   stored: Remembered,
-  answer: Accepted,
+  answer: Accepted<O>,
 ): Transaction {
   return caller.tenant
     .transaction()

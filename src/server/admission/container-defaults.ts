@@ -9,9 +9,10 @@ import {
 import { received } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
+import type { TENANTS } from '../../core/operations/tenants.ts';
 import { findTenant, tenantNotFound } from '../access/authenticate.ts';
 import { Transaction } from '../store/transaction.ts';
-import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
+import { acceptedOf, type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
 import { tenantRevision, tenantView } from './tenants.ts';
 
@@ -36,6 +37,8 @@ function readDefaults(body: unknown): Partial<ContainerDefaults> | Rejection {
   return set;
 }
 
+const accepted = acceptedOf<typeof TENANTS.setContainerDefaults>();
+
 /** Replaces them whole: what is left out is the platform's again. Containers that run keep what they were made with. */
 export async function setContainerDefaults(
   admission: Admission,
@@ -43,7 +46,7 @@ export async function setContainerDefaults(
   idOrSlug: string,
   body: unknown,
   ifMatch: IfMatch | undefined,
-): Promise<Outcome> {
+): Promise<Outcome<typeof TENANTS.setContainerDefaults>> {
   if (findTenant(admission.store, idOrSlug) === undefined)
     return tenantNotFound(admission.store, 'tenant', idOrSlug);
   const set = readDefaults(body);
@@ -72,7 +75,7 @@ export async function setContainerDefaults(
     ).map((field) => `containerDefaults[${field}]`);
     const view = tenantView(admission, tenant, { containerDefaults: set });
     return {
-      answer: { status: 200, body: { ...view, alterations: [], warnings: [], removed } },
+      answer: accepted(200, { ...view, alterations: [], warnings: [], removed }),
       transaction,
     };
   });

@@ -14,10 +14,11 @@ import { policyOf } from '../../core/model/scaling.ts';
 import { pinOf } from '../../core/model/spec-snapshot.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
+import type { BACKUPS } from '../../core/operations/backups.ts';
 import { actorName, archiveId } from '../journal/journal.ts';
 import { idOf, prefixOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
-import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
+import { acceptedOf, type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { backupTransaction, jsonBytes } from './backup-stored.ts';
 import { findDeployment } from './deployment-stored.ts';
 
@@ -55,11 +56,13 @@ function cutWarning(kept: number, found: number): readonly Warning[] {
   ];
 }
 
+const accepted = acceptedOf<typeof BACKUPS.create>();
+
 export async function createBackup(
   admission: Admission,
   caller: Caller,
   { deploymentName }: Draft<typeof backupBody>,
-): Promise<Outcome> {
+): Promise<Outcome<typeof BACKUPS.create>> {
   if (deploymentName === undefined || deploymentName === '') {
     return reject('name_required', {
       field: 'deploymentName',
@@ -105,6 +108,6 @@ export async function createBackup(
       .expect('scaling-policies', id, policy)
       .expect('canaries', id, running);
     const body = { ...record, alterations: [], warnings: cutWarning(revisions.length, found) };
-    return { answer: { status: 201, body }, transaction };
+    return { answer: accepted(201, body), transaction };
   });
 }

@@ -1,6 +1,7 @@
 import { draftOfBody } from '../../core/contract/deployment-merge.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
+import type { DEPLOYMENTS } from '../../core/operations/deployments.ts';
 import { idOf } from '../store/record-ids.ts';
 import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { admitDraft, type Body, shapeRejection } from './deployment-draft.ts';
@@ -11,7 +12,7 @@ export async function createDeployment(
   caller: Caller,
   body: unknown,
   options: { readonly dryRun: boolean },
-): Promise<Outcome> {
+): Promise<Outcome<typeof DEPLOYMENTS.create>> {
   const malformed = shapeRejection(body);
   if (malformed) return malformed;
   const admitted = admitDraft(

@@ -13,6 +13,7 @@ import type { Rejection } from '../../core/rejections/rejection.ts';
 import { jobFactsRejection, jobRules } from '../../core/rules/job.ts';
 import { firstRejection } from '../../core/rules/rule.ts';
 import { checkNothingPersists } from '../../core/rules/secrets/persist-guard.ts';
+import type { JOBS } from '../../core/operations/jobs.ts';
 import { actorName } from '../journal/journal.ts';
 import { countedWarnings } from '../placement/counted.ts';
 import { planPlacement } from '../placement/explanation.ts';
@@ -21,7 +22,14 @@ import { volumeWarnings } from '../placement/volume-residency.ts';
 import { containerDefaultsOf } from '../store/container-defaults.ts';
 import { idOf } from '../store/record-ids.ts';
 import type { Transaction } from '../store/transaction.ts';
-import { type Admission, type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
+import {
+  acceptedOf,
+  type Admission,
+  type Attempt,
+  type Caller,
+  commitAttempts,
+  type Outcome,
+} from './admission.ts';
 import type { Body } from './deployment-draft.ts';
 import { residencyWarnings } from './deployment-write.ts';
 import { digestAlterations, identityOf, imageAnswer } from './image-answer.ts';
@@ -45,13 +53,15 @@ function shapeRejection(body: unknown): Rejection | undefined {
   return checkBody(jobBody, body);
 }
 
+const accepted = acceptedOf<typeof JOBS.create>();
+
 /** The same write path as a deployment's: shape, alterations, rules, facts, the registry's answer, one guarded commit. */
 export async function createJob(
   admission: Admission,
   caller: Caller,
   body: unknown,
   { dryRun }: { readonly dryRun: boolean },
-): Promise<Outcome> {
+): Promise<Outcome<typeof JOBS.create>> {
   const malformed = shapeRejection(body);
   if (malformed) return malformed;
   const { draft, alterations } = alterJob(jobDraftOfBody(body as Body), body as Body);
@@ -73,7 +83,7 @@ async function attemptCreate(
   admission: Admission,
   caller: Caller,
   { draft, altered, dryRun }: JobWrite,
-): Promise<Attempt> {
+): Promise<Attempt<typeof JOBS.create>> {
   const { tenant } = caller;
   const spec = jobSpecOfDraft(draft);
   if (findJob(tenant, spec.name) !== undefined) {
@@ -118,7 +128,7 @@ async function attemptCreate(
   const body = { ...jobView(record, 0, undefined, defaults), removed: [], alterations, warnings };
   if (dryRun) {
     const plan = planPlacement(admission.clusters, tenant, workload, record.specHash);
-    return { answer: { status: 200, body: { ...body, plan } } };
+    return { answer: accepted(200, { ...body, plan }) };
   }
   const transaction = createTransaction(admission, caller, record);
   claimVolumes(tenant, workload.name, { before: undefined, after: workload }, transaction);
@@ -129,7 +139,7 @@ async function attemptCreate(
   for (const alteration of alterations)
     admission.logAlteration({ requestId: caller.requestId, job: spec.name, ...alteration });
   material.include(transaction);
-  return { answer: { status: 201, body }, transaction };
+  return { answer: accepted(201, body), transaction };
 }
 
 function createTransaction(admission: Admission, caller: Caller, record: JobRecord): Transaction {

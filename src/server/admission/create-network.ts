@@ -7,9 +7,17 @@ import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { type NetworkCandidate, networkBodyRejection, networkNode } from '../../core/rules/network.ts';
+import type { NETWORKS } from '../../core/operations/networks.ts';
 import { idOf } from '../store/record-ids.ts';
 import { KvUnavailableError } from '../store/kv.ts';
-import { type Admission, type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
+import {
+  acceptedOf,
+  type Admission,
+  type Attempt,
+  type Caller,
+  commitAttempts,
+  type Outcome,
+} from './admission.ts';
 import { findNetwork, type NetworkAdmission, networkView } from './network-stored.ts';
 
 /**
@@ -34,19 +42,21 @@ function alreadyExists(name: string): Rejection {
   });
 }
 
+const accepted = acceptedOf<typeof NETWORKS.create>();
+
 /** Stored at once; the agent of the node makes it, and the status says how that went. */
 export async function createNetwork(
   { admission }: NetworkAdmission,
   caller: Caller,
   body: unknown,
   { dryRun }: { readonly dryRun: boolean },
-): Promise<Outcome> {
+): Promise<Outcome<typeof NETWORKS.create>> {
   const refused = networkBodyRejection(body);
   if (refused) return refused;
   const draft = body as NetworkDraft;
   const { settings, alterations } = networkSettings(draft);
   const { tenant } = caller;
-  const attempt = (): Attempt => {
+  const attempt = (): Attempt<typeof NETWORKS.create> => {
     const id = idOf('networks', settings.name);
     if (findNetwork(tenant, settings.name) !== undefined) return alreadyExists(settings.name);
     const nodeId = networkNode(draft.nodeId, candidates(admission, caller));
@@ -59,7 +69,7 @@ export async function createNetwork(
     };
     const announced = draft.nodeId === undefined ? [...alterations, chosenNode(nodeId)] : alterations;
     const view = { ...networkView(tenant, record), alterations: announced, warnings: [], removed: [] };
-    if (dryRun) return { answer: { status: 200, body: view } };
+    if (dryRun) return { answer: accepted(200, view) };
     for (const alteration of announced)
       admission.logAlteration({ requestId: caller.requestId, network: settings.name, ...alteration });
     const transaction = tenant
@@ -75,7 +85,7 @@ export async function createNetwork(
       details: { nodeId },
     });
     admission.journal.audit(transaction, tenant.tenantId, caller, 'network.created', subject);
-    return { answer: { status: 201, body: view }, transaction };
+    return { answer: accepted(201, view), transaction };
   };
   try {
     return await commitAttempts(admission, caller, attempt);

@@ -12,9 +12,10 @@ import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { firstRejection } from '../../core/rules/rule.ts';
 import { volumeRules } from '../../core/rules/volume-record.ts';
+import type { VOLUMES } from '../../core/operations/volumes.ts';
 import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
-import { type Caller, commitAttempts, type Outcome } from './admission.ts';
+import { acceptedOf, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { reservedRejection } from './volume-replicas.ts';
 import { storedVolumeView, type VolumeAdmission } from './volume-stored.ts';
 
@@ -97,12 +98,14 @@ function announcements(
   return { alterations, warnings };
 }
 
+const accepted = acceptedOf<typeof VOLUMES.create>();
+
 export async function createVolume(
   volumes: VolumeAdmission,
   caller: Caller,
   draft: VolumeDraft,
   { dryRun }: { readonly dryRun: boolean },
-): Promise<Outcome> {
+): Promise<Outcome<typeof VOLUMES.create>> {
   const { admission, seen } = volumes;
   const rejection = firstRejection(volumeRules, draft);
   if (rejection) return rejection;
@@ -125,7 +128,7 @@ export async function createVolume(
     const announced = announcements(tenant, draft, record);
     const { revision: _unknown, ...view } = storedVolumeView(tenant, seen, { record, modRevision: 0 });
     const body = { ...view, ...announced, removed: [] };
-    if (dryRun) return { answer: { status: 200, body } };
+    if (dryRun) return { answer: accepted(200, body) };
     const id = idOf('volumes', record.id);
     const subject = { kind: 'Volume', name: record.id } as const;
     const transaction = tenant
@@ -147,6 +150,6 @@ export async function createVolume(
     admission.journal.audit(transaction, tenant.tenantId, caller, 'volume.created', subject);
     for (const alteration of announced.alterations)
       admission.logAlteration({ requestId: caller.requestId, volume: name, ...alteration });
-    return { answer: { status: 201, body }, transaction };
+    return { answer: accepted(201, body), transaction };
   });
 }

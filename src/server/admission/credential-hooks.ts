@@ -6,9 +6,10 @@ import { UNKNOWN } from '../../core/planner/credentials.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
+import type { SECRETS } from '../../core/operations/secrets.ts';
 import { credentialId, credentialOf } from '../secrets/credential-writes.ts';
 import type { Transaction } from '../store/transaction.ts';
-import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
+import { acceptedOf, type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
 import { findJob, readsCredential } from './job-stored.ts';
 import { readSecretMetadata } from './write-secret.ts';
@@ -46,6 +47,8 @@ function checkJobs(
   return undefined;
 }
 
+const accepted = acceptedOf<typeof SECRETS.setHooks>();
+
 /** Replaces the hooks of a credential, also during its rotation: a phase that waits for one then waits for the new one. */
 export async function setHooks(
   admission: Admission,
@@ -53,10 +56,10 @@ export async function setHooks(
   path: SecretPath,
   draft: Draft<typeof hooksBody>,
   ifMatch: IfMatch | undefined,
-): Promise<Outcome> {
+): Promise<Outcome<typeof SECRETS.setHooks>> {
   const found = await readSecretMetadata(admission, caller, path);
   if (isRejection(found)) return found;
-  const version = Number(found.body['version']);
+  const { version } = found.body;
   const outdated = revisionRejection(ifMatch, version);
   if (outdated) return outdated;
   const text = secretPathText(path);
@@ -84,7 +87,7 @@ export async function setHooks(
     });
     const removed = HOOKS.filter((hook) => before[hook] !== undefined && hooks[hook] === undefined);
     return {
-      answer: { status: 200, body: { path: text, version, hooks, alterations: [], warnings: [], removed } },
+      answer: accepted(200, { path: text, version, hooks, alterations: [], warnings: [], removed }),
       transaction,
     };
   });

@@ -1,13 +1,16 @@
-import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
+import type { BACKUPS } from '../../core/operations/backups.ts';
+import { acceptedOf, type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { backupNotFound, backupSummary, findBackup } from './backup-stored.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
+
+const accepted = acceptedOf<typeof BACKUPS.remove>();
 
 export async function deleteBackup(
   admission: Admission,
   caller: Caller,
   id: string,
   ifMatch: IfMatch | undefined,
-): Promise<Outcome> {
+): Promise<Outcome<typeof BACKUPS.remove>> {
   return commitAttempts(admission, caller, async () => {
     const { tenant } = caller;
     const stored = await findBackup(tenant, id);
@@ -29,6 +32,6 @@ export async function deleteBackup(
     });
     admission.journal.audit(transaction, tenant.tenantId, caller, 'backup.deleted', subject);
     const body = { ...backupSummary(stored.record), alterations: [], warnings: [], removed: [] };
-    return { answer: { status: 200, body }, transaction };
+    return { answer: accepted(200, body), transaction };
   });
 }

@@ -1,10 +1,13 @@
 import { pinOf } from '../../core/model/spec-snapshot.ts';
+import type { DEPLOYMENTS } from '../../core/operations/deployments.ts';
 import { idOf } from '../store/record-ids.ts';
-import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
+import { acceptedOf, type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { findDeployment, storedDeploymentView } from './deployment-stored.ts';
 import { deploymentNotFound } from './deployment-write.ts';
 import { claimVolumes } from '../placement/volume-claims.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
+
+const accepted = acceptedOf<typeof DEPLOYMENTS.remove>();
 
 /** The spec goes; its archive stays. Instances are stopped by their controller, which sees that nothing wants them. */
 export async function deleteDeployment(
@@ -12,7 +15,7 @@ export async function deleteDeployment(
   caller: Caller,
   nameOrId: string,
   ifMatch: IfMatch | undefined,
-): Promise<Outcome> {
+): Promise<Outcome<typeof DEPLOYMENTS.remove>> {
   return commitAttempts(admission, caller, () => {
     const { stored, field } = findDeployment(caller.tenant, nameOrId);
     if (stored === undefined) return deploymentNotFound(field, nameOrId);
@@ -52,6 +55,6 @@ export async function deleteDeployment(
       warnings: [],
       removed: [],
     };
-    return { answer: { status: 200, body }, transaction };
+    return { answer: accepted(200, body), transaction };
   });
 }

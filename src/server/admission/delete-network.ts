@@ -2,8 +2,9 @@ import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import type { NetworkRecord } from '../../core/model/network.ts';
+import type { NETWORKS } from '../../core/operations/networks.ts';
 import { idOf } from '../store/record-ids.ts';
-import { type Caller, commitAttempts, type Outcome } from './admission.ts';
+import { acceptedOf, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
 import {
   findNetwork,
@@ -33,13 +34,15 @@ async function inUse(
   });
 }
 
+const accepted = acceptedOf<typeof NETWORKS.remove>();
+
 /** The record goes; its agent removes the network, and keeps it as long as the engine says that something is attached. */
 export async function deleteNetwork(
   networks: NetworkAdmission,
   caller: Caller,
   name: string,
   ifMatch: IfMatch | undefined,
-): Promise<Outcome> {
+): Promise<Outcome<typeof NETWORKS.remove>> {
   const { admission } = networks;
   const { tenant } = caller;
   return commitAttempts(admission, caller, async () => {
@@ -55,6 +58,6 @@ export async function deleteNetwork(
       name,
     });
     const body = { ...networkView(tenant, stored.record), alterations: [], warnings: [], removed: [] };
-    return { answer: { status: 200, body }, transaction };
+    return { answer: accepted(200, body), transaction };
   });
 }

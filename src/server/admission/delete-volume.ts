@@ -2,9 +2,10 @@ import { consumersOf } from '../../core/contract/volume-view.ts';
 import type { VolumeRecord } from '../../core/model/volume.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
+import type { VOLUMES } from '../../core/operations/volumes.ts';
 import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
-import { type Caller, commitAttempts, type Outcome } from './admission.ts';
+import { acceptedOf, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
 import { storedVolumeView, type VolumeAdmission, volumeNotFound } from './volume-stored.ts';
 
@@ -22,6 +23,8 @@ function canariesOf(tenant: TenantStore, volumeId: string): readonly string[] {
     .map(({ record }) => record.spec.name);
 }
 
+const accepted = acceptedOf<typeof VOLUMES.remove>();
+
 /**
  * Nothing may mount it, and nothing may come to mount it meanwhile: both the volume and its claims are guarded. The record stays
  * until every node has removed its bytes.
@@ -31,7 +34,7 @@ export async function deleteVolume(
   caller: Caller,
   volumeId: string,
   ifMatch: IfMatch | undefined,
-): Promise<Outcome> {
+): Promise<Outcome<typeof VOLUMES.remove>> {
   return commitAttempts(admission, caller, () => {
     const { tenant } = caller;
     const id = idOf('volumes', volumeId);
@@ -54,7 +57,7 @@ export async function deleteVolume(
     }
     const record = stored.record.phase === 'Deleting' ? stored.record : deleting(stored.record);
     const view = storedVolumeView(tenant, seen, { ...stored, record });
-    const answer = { status: 200, body: { ...view, alterations: [], warnings: [], removed: [] } };
+    const answer = accepted(200, { ...view, alterations: [], warnings: [], removed: [] });
     if (record === stored.record) return { answer };
     const subject = { kind: 'Volume', name: volumeId } as const;
     const transaction = tenant

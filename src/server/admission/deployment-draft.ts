@@ -1,3 +1,5 @@
+import type { deployment } from '../../core/contract/answers/deployment.ts';
+import type { Answer } from '../../core/contract/shape.ts';
 import { asSent } from '../../core/alterations/as-sent.ts';
 import { alterDeployment } from '../../core/alterations/deployment.ts';
 import { type DeploymentDraft, deploymentBody } from '../../core/contract/deployment-body.ts';
@@ -53,7 +55,7 @@ export function admitDraft(
   body: Body,
   stored: {
     readonly secretsVersion: number;
-    readonly view?: Readonly<Record<string, unknown>>;
+    readonly view?: Answer<typeof deployment>;
     /** What an update changes: fields that it does not send are not judged again. */
     readonly spec?: DeploymentSpec;
   },

@@ -47,7 +47,7 @@ export function storedDeploymentView(
   { containerDefaults }: Pick<Admission, 'containerDefaults'>,
   tenant: TenantStore,
   stored: Stored<DeploymentRecord>,
-): Record<string, unknown> {
+): ReturnType<typeof deploymentView> {
   const { name } = stored.record.spec;
   const status = tenant.get('deployment-status', idOf('deployment-status', name))?.record;
   const canary = tenant.get('canaries', idOf('canaries', name));

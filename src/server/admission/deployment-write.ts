@@ -18,6 +18,7 @@ import { dependencyWarnings, deploymentFactsRejection } from '../../core/rules/d
 import { isJudged } from '../../core/rules/rule.ts';
 import { checkNothingPersists } from '../../core/rules/secrets/persist-guard.ts';
 import { countryOf, residencyWarning, unstatedWarning } from '../../core/scheduler/residency.ts';
+import type { DEPLOYMENTS } from '../../core/operations/deployments.ts';
 import { countedWarnings } from '../placement/counted.ts';
 import { planPlacement } from '../placement/explanation.ts';
 import { stopFirstWarnings } from '../placement/stop-first.ts';
@@ -27,7 +28,7 @@ import type { Stored } from '../store/collection.ts';
 import { containerDefaultsOf } from '../store/container-defaults.ts';
 import { idOf } from '../store/record-ids.ts';
 import type { Transaction } from '../store/transaction.ts';
-import { type Accepted, type Admission, type Attempt, type Caller } from './admission.ts';
+import { acceptedOf, type Accepted, type Admission, type Attempt, type Caller } from './admission.ts';
 import type { AdmittedDraft } from './deployment-draft.ts';
 import { deploymentFacts, storedDeploymentView } from './deployment-stored.ts';
 import { addSupersededCanary, canaryWarnings } from './canary-stored.ts';
@@ -209,8 +210,18 @@ export async function completeWrite(
 export async function attemptDeploymentWrite(
   admission: Admission,
   caller: Caller,
+  write: DeploymentWrite & { readonly previous: Stored<DeploymentRecord> },
+): Promise<Attempt<typeof DEPLOYMENTS.update>>;
+export async function attemptDeploymentWrite(
+  admission: Admission,
+  caller: Caller,
+  write: DeploymentWrite,
+): Promise<Attempt<typeof DEPLOYMENTS.create>>;
+export async function attemptDeploymentWrite(
+  admission: Admission,
+  caller: Caller,
   { admitted, previous, change, dryRun, ...said }: DeploymentWrite,
-): Promise<Attempt> {
+): Promise<Attempt<typeof DEPLOYMENTS.create>> {
   const { tenant } = caller;
   const before = previous?.record.spec;
   const scaled = withinStoredPolicy(tenant, admitted, said.policy);
@@ -292,6 +303,8 @@ function guardDependencies(
   }
 }
 
+const written = acceptedOf<typeof DEPLOYMENTS.create>();
+
 function accepted(
   admission: Admission,
   caller: Caller,
@@ -302,7 +315,7 @@ function accepted(
     readonly warnings: readonly Warning[];
     readonly removed?: readonly string[];
   },
-): Accepted {
+): Accepted<typeof DEPLOYMENTS.create> {
   const view =
     previous === undefined
       ? deploymentView({
@@ -311,20 +324,20 @@ function accepted(
           defaults: containerDefaultsOf(caller.tenant, admission.containerDefaults),
         })
       : storedDeploymentView(admission, caller.tenant, { ...previous, record });
-  return { status: previous === undefined ? 201 : 200, body: { ...view, removed: [], ...announced } };
+  return written(previous === undefined ? 201 : 200, { ...view, removed: [], ...announced });
 }
 
 /** What saving would do: where new instances would go and why, or every node's reasons; and each field that changes. */
 function withPlan(
   admission: Admission,
   caller: Caller,
-  answer: Accepted,
+  answer: Accepted<typeof DEPLOYMENTS.create>,
   before: DeploymentRecord | undefined,
   after: DeploymentRecord,
-): Accepted {
+): Accepted<typeof DEPLOYMENTS.create> {
   const placement = planPlacement(admission.clusters, caller.tenant, after.spec, after.specHash);
   const diff = before === undefined ? {} : { diff: fieldDifferences(snapshotOf(before), snapshotOf(after)) };
-  return { status: 200, body: { ...answer.body, plan: { ...placement, ...diff } } };
+  return written(200, { ...answer.body, plan: { ...placement, ...diff } });
 }
 
 /** The record with its snapshot, index, archive version, event and audit line: one commit, guarded by what was read. */

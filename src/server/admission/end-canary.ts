@@ -1,10 +1,11 @@
 import type { Warning } from '../../core/model/announcement.ts';
 import type { CanaryRecord } from '../../core/model/canary.ts';
 import { canaryAbortedEvent } from '../../core/planner/planned-event.ts';
+import type { CANARIES } from '../../core/operations/canaries.ts';
 import type { Stored } from '../store/collection.ts';
 import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
-import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
+import { acceptedOf, type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { canaryNotFound } from './canary-stored.ts';
 import { canaryView } from './canary-view.ts';
 import { findDeployment } from './deployment-stored.ts';
@@ -26,7 +27,7 @@ export async function promoteCanary(
   admission: Admission,
   caller: Caller,
   nameOrId: string,
-): Promise<Outcome> {
+): Promise<Outcome<typeof CANARIES.promote>> {
   const { tenant } = caller;
   return commitAttempts(admission, caller, async () => {
     const { stored, field } = findDeployment(tenant, nameOrId);
@@ -69,7 +70,13 @@ export async function promoteCanary(
 
 const REQUESTED = { reason: 'requested', message: 'that was asked for' } as const;
 
-export async function abortCanary(admission: Admission, caller: Caller, nameOrId: string): Promise<Outcome> {
+const aborted = acceptedOf<typeof CANARIES.abort>();
+
+export async function abortCanary(
+  admission: Admission,
+  caller: Caller,
+  nameOrId: string,
+): Promise<Outcome<typeof CANARIES.abort>> {
   const { tenant } = caller;
   return commitAttempts(admission, caller, () => {
     const { stored, field } = findDeployment(tenant, nameOrId);
@@ -85,6 +92,6 @@ export async function abortCanary(admission: Admission, caller: Caller, nameOrId
     const subject = { kind: 'Deployment', name } as const;
     admission.journal.audit(transaction, tenant.tenantId, caller, 'deployment.canary-aborted', subject);
     const body = { ...canaryView(tenant, name, canary.record), alterations: [], warnings: [], removed: [] };
-    return { answer: { status: 200, body }, transaction };
+    return { answer: aborted(200, body), transaction };
   });
 }

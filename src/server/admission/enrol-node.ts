@@ -10,12 +10,20 @@ import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { foldCountry, nodeDescription, nodeLabelsRule, nodeNameRule } from '../../core/rules/node.ts';
+import type { NODES } from '../../core/operations/nodes.ts';
 import { joinTokenInvalid } from '../access/authenticate.ts';
 import { hashSecret, mintToken } from '../access/token.ts';
 import type { Stored } from '../store/collection.ts';
 import { idOf } from '../store/record-ids.ts';
 import type { Transaction } from '../store/transaction.ts';
-import { type Admission, type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
+import {
+  acceptedOf,
+  type Admission,
+  type Attempt,
+  type Caller,
+  commitAttempts,
+  type Outcome,
+} from './admission.ts';
 import { type NodeAdmission, nodeView } from './node-view.ts';
 
 const MAX_KEY_TEXT = 1024;
@@ -163,12 +171,14 @@ const EVENTS = {
   replaced: 'node.key_replaced',
 } as const;
 
+const accepted = acceptedOf<typeof NODES.enrol>();
+
 function attemptEnrolment(
   nodes: NodeAdmission,
   caller: Caller,
   described: Described,
   alterations: readonly Alteration[],
-): Attempt {
+): Attempt<typeof NODES.enrol> {
   const { admission } = nodes;
   const { tenant, principal } = caller;
   const join =
@@ -220,10 +230,14 @@ function attemptEnrolment(
     warnings: [],
     removed: [],
   };
-  return { answer: { status: existing === undefined ? 201 : 200, body }, transaction };
+  return { answer: accepted(existing === undefined ? 201 : 200, body), transaction };
 }
 
-export async function enrolNode(nodes: NodeAdmission, caller: Caller, body: NodeDraft): Promise<Outcome> {
+export async function enrolNode(
+  nodes: NodeAdmission,
+  caller: Caller,
+  body: NodeDraft,
+): Promise<Outcome<typeof NODES.enrol>> {
   const { admission } = nodes;
   const described = describe(admission, body);
   if (isRejection(described)) return described;

@@ -12,8 +12,9 @@ import {
 import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
+import type { TENANTS } from '../../core/operations/tenants.ts';
 import type { TenantStore } from '../store/store.ts';
-import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
+import { acceptedOf, type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
 
 interface SentPolicy {
@@ -94,7 +95,7 @@ export function storedImagePolicy(tenant: TenantStore) {
 }
 
 /** With the fingerprints of its keys, in their order. */
-export function imagePolicyView(policy: ImagePolicy | undefined): Record<string, unknown> {
+export function imagePolicyView(policy: ImagePolicy | undefined) {
   return {
     signatures: (policy?.signatures ?? []).map(({ images, keys }) => ({
       images,
@@ -107,13 +108,15 @@ export function imagePolicyView(policy: ImagePolicy | undefined): Record<string,
   };
 }
 
+const accepted = acceptedOf<typeof TENANTS.setImagePolicy>();
+
 /** Replaced whole. It holds for what is written from now on: what was admitted before keeps running. */
 export async function setImagePolicy(
   admission: Admission,
   caller: Caller,
   body: unknown,
   ifMatch: IfMatch | undefined,
-): Promise<Outcome> {
+): Promise<Outcome<typeof TENANTS.setImagePolicy>> {
   const malformed = checkBody(imagePolicyBody, body);
   if (malformed) return malformed;
   const policy = policyOf(body as SentPolicy);
@@ -133,6 +136,6 @@ export async function setImagePolicy(
       .filter(({ images }) => !policy.signatures.some((kept) => kept.images === images))
       .map(({ images }) => `signatures[${images}]`);
     const announced = { alterations: [], warnings: [], removed };
-    return { answer: { status: 200, body: { ...imagePolicyView(policy), ...announced } }, transaction };
+    return { answer: accepted(200, { ...imagePolicyView(policy), ...announced }), transaction };
   });
 }

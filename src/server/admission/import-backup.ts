@@ -16,8 +16,16 @@ import { isRejection } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { canaryDraftRejection, canarySpecRejection } from '../../core/rules/canary.ts';
 import { scalingPolicyRejection } from '../../core/rules/scaling-policy.ts';
+import type { BACKUPS } from '../../core/operations/backups.ts';
 import { actorName } from '../journal/journal.ts';
-import { type Admission, type Caller, commitAttempts, type Outcome, specHash } from './admission.ts';
+import {
+  acceptedOf,
+  type Admission,
+  type Caller,
+  commitAttempts,
+  type Outcome,
+  specHash,
+} from './admission.ts';
 import { backupTransaction, jsonBytes } from './backup-stored.ts';
 import { admitDraft, type Body, shapeRejection } from './deployment-draft.ts';
 
@@ -146,7 +154,13 @@ function acceptableHistory(
   return { revisions: kept, alterations };
 }
 
-export async function importBackup(admission: Admission, caller: Caller, body: unknown): Promise<Outcome> {
+const accepted = acceptedOf<typeof BACKUPS.importDocument>();
+
+export async function importBackup(
+  admission: Admission,
+  caller: Caller,
+  body: unknown,
+): Promise<Outcome<typeof BACKUPS.importDocument>> {
   const document = decodeBackupDocument(body, digestOf);
   if (isRejection(document)) return document;
   const { id: originId, deploymentName, version, createdAt, content } = document.backup;
@@ -168,6 +182,6 @@ export async function importBackup(admission: Admission, caller: Caller, body: u
       admission.logAlteration({ requestId: caller.requestId, backup: record.id, ...alteration });
     }
     const transaction = backupTransaction(admission, caller, record, 'imported');
-    return { answer: { status: 201, body: { ...record, alterations, warnings: [] } }, transaction };
+    return { answer: accepted(201, { ...record, alterations, warnings: [] }), transaction };
   });
 }

@@ -1,14 +1,23 @@
 import { jobOwner, type JobOrders, type JobRecord } from '../../core/model/job.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
+import type { JOBS } from '../../core/operations/jobs.ts';
 import { actorName } from '../journal/journal.ts';
 import { claimVolumes } from '../placement/volume-claims.ts';
 import type { Stored } from '../store/collection.ts';
 import type { Transaction } from '../store/transaction.ts';
-import { type Admission, type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
+import {
+  acceptedOf,
+  type Admission,
+  type Attempt,
+  type Caller,
+  commitAttempts,
+  type Outcome,
+} from './admission.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
 import { findJob, hookedCredentials, jobNotFound, runUnderWay, storedJobView } from './job-stored.ts';
 
+const accepted = acceptedOf<typeof JOBS.run>();
 const ANNOUNCED = { alterations: [], warnings: [], removed: [] } as const;
 
 interface Order {
@@ -48,15 +57,19 @@ function orderAttempt(
   caller: Caller,
   stored: Stored<JobRecord>,
   order: Order,
-): Attempt {
+): Attempt<typeof JOBS.run> {
   const transaction = caller.tenant.transaction();
   includeOrder(admission, caller, stored, transaction, order);
   const body = { ...storedJobView(admission, caller.tenant, stored), run: order.runId, ...ANNOUNCED };
-  return { answer: { status: 200, body }, transaction };
+  return { answer: accepted(200, body), transaction };
 }
 
 /** One run of a job at a time: a second one is refused, not queued. */
-export function runJob(admission: Admission, caller: Caller, name: string): Promise<Outcome> {
+export function runJob(
+  admission: Admission,
+  caller: Caller,
+  name: string,
+): Promise<Outcome<typeof JOBS.run>> {
   return commitAttempts(admission, caller, () => {
     const stored = findJob(caller.tenant, name);
     if (stored === undefined) return jobNotFound(name);
@@ -79,7 +92,11 @@ export function runJob(admission: Admission, caller: Caller, name: string): Prom
   });
 }
 
-export function cancelJob(admission: Admission, caller: Caller, name: string): Promise<Outcome> {
+export function cancelJob(
+  admission: Admission,
+  caller: Caller,
+  name: string,
+): Promise<Outcome<typeof JOBS.run>> {
   return commitAttempts(admission, caller, () => {
     const stored = findJob(caller.tenant, name);
     if (stored === undefined) return jobNotFound(name);
@@ -106,7 +123,7 @@ export function deleteJob(
   caller: Caller,
   name: string,
   ifMatch: IfMatch | undefined,
-): Promise<Outcome> {
+): Promise<Outcome<typeof JOBS.remove>> {
   return commitAttempts(admission, caller, () => {
     const stored = findJob(caller.tenant, name);
     if (stored === undefined) return jobNotFound(name);
@@ -132,6 +149,6 @@ export function deleteJob(
       why: `${name} is a hook of ${path}: its rotation stops at the phase that needs it until a job of this name reads ${path} again, or the hooks are changed.`,
     }));
     const body = { ...storedJobView(admission, tenant, stored), ...ANNOUNCED, warnings };
-    return { answer: { status: 200, body }, transaction };
+    return { answer: accepted(200, body), transaction };
   });
 }

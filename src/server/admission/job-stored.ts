@@ -20,7 +20,7 @@ export function storedJobView(
   tenant: TenantStore,
   stored: Stored<JobRecord>,
   shownRuns?: number,
-): Record<string, unknown> {
+): ReturnType<typeof jobView> {
   const status = tenant.get('job-status', stored.id)?.record;
   const defaults = containerDefaultsOf(tenant, containerDefaults);
   return jobView(stored.record, stored.modRevision, status, defaults, shownRuns);

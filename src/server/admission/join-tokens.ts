@@ -1,17 +1,17 @@
 import type { joinToken } from '../../core/contract/answers/node.ts';
 import { type joinTokenBody } from '../../core/contract/node-bodies.ts';
-import type { Answer } from '../../core/contract/shape.ts';
-import type { Draft } from '../../core/contract/shape.ts';
+import { type Answer, type Draft, exactly, type Exactly } from '../../core/contract/shape.ts';
 import type { TokenId } from '../../core/model/ids.ts';
 import { parseDuration } from '../../core/model/quantity.ts';
 import type { TokenRecord } from '../../core/model/tenant.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import { nodeNameRule } from '../../core/rules/node.ts';
+import type { JOIN_TOKENS } from '../../core/operations/join-tokens.ts';
 import { hashSecret, mintToken } from '../access/token.ts';
 import type { Stored } from '../store/collection.ts';
 import type { Transaction } from '../store/transaction.ts';
-import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
+import { acceptedOf, type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import type { NodeAdmission } from './node-view.ts';
 
 const DEFAULT_TTL = '15m';
@@ -26,6 +26,8 @@ export interface JoinAddress {
   readonly caDigest?: string;
 }
 
+const asJoinToken = exactly<Answer<typeof joinToken>>();
+
 export function joinTokenView({
   id,
   name: _name,
@@ -33,14 +35,14 @@ export function joinTokenView({
   createdAt,
   createdBy,
   expiresAt,
-}: TokenRecord): Answer<typeof joinToken> {
-  return {
+}: TokenRecord): Exactly<Answer<typeof joinToken>> {
+  return asJoinToken({
     id,
     ...(nodeName === undefined ? {} : { nodeName }),
     createdAt,
     createdBy,
     ...(expiresAt === undefined ? {} : { expiresAt }),
-  };
+  });
 }
 
 /** The token comes through standard input: arguments and variables of a process can be read by others on the machine. */
@@ -73,12 +75,14 @@ function sweepExpired(admission: Admission, caller: Caller, transaction: Transac
   for (const { id } of expired.slice(0, SWEEP)) transaction.deleteGlobal('tokens', id);
 }
 
+const accepted = acceptedOf<typeof JOIN_TOKENS.create>();
+
 export async function createJoinToken(
   { admission, tokenKey }: NodeAdmission,
   caller: Caller,
   body: Draft<typeof joinTokenBody> | undefined,
   address: JoinAddress,
-): Promise<Outcome> {
+): Promise<Outcome<typeof JOIN_TOKENS.create>> {
   const { nodeName, ttl = DEFAULT_TTL } = body ?? {};
   const misnamed = nodeName === undefined ? undefined : nodeNameRule(nodeName);
   if (misnamed) return misnamed;
@@ -131,10 +135,14 @@ export async function createJoinToken(
         : [];
     const command = joinCommand(token, nodeName, address);
     return {
-      answer: {
-        status: 201,
-        body: { ...joinTokenView(record), token, command, alterations, warnings: [], removed: [] },
-      },
+      answer: accepted(201, {
+        ...joinTokenView(record),
+        token,
+        command,
+        alterations,
+        warnings: [],
+        removed: [],
+      }),
       transaction,
     };
   });

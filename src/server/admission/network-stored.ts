@@ -1,5 +1,5 @@
 import type { network } from '../../core/contract/answers/volume.ts';
-import { type Answer, exactly } from '../../core/contract/shape.ts';
+import { type Answer, exactly, type Exactly } from '../../core/contract/shape.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { NetworkRecord } from '../../core/model/network.ts';
 import { received } from '../../core/rejections/redaction.ts';
@@ -54,7 +54,7 @@ function networkStatus(
 type Network = Answer<typeof network>;
 const asNetwork = exactly<Network>();
 
-export function networkView(tenant: TenantStore, record: NetworkRecord): Network {
+export function networkView(tenant: TenantStore, record: NetworkRecord): Exactly<Network> {
   return asNetwork({ ...record, status: networkStatus(tenant, record) });
 }
 

@@ -4,11 +4,12 @@ import type { TenantId } from '../../core/model/ids.ts';
 import type { NodeRecord } from '../../core/model/node.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
+import type { NODES } from '../../core/operations/nodes.ts';
 import { findTenant } from '../access/authenticate.ts';
 import type { Stored } from '../store/collection.ts';
 import { idOf } from '../store/record-ids.ts';
 import { Transaction } from '../store/transaction.ts';
-import { type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
+import { acceptedOf, type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
 import { type NodeAdmission, nodeNotFound, nodeView } from './node-view.ts';
 import { nodeInUse, removeNode } from './nodes.ts';
@@ -22,14 +23,17 @@ function findNode({ admission }: NodeAdmission, name: string): Stored<NodeRecord
   return owner === undefined ? undefined : admission.store.forTenant(owner).get('nodes', idOf('nodes', name));
 }
 
+const claimedBy = acceptedOf<typeof NODES.addClaim>();
+const releasedClaim = acceptedOf<typeof NODES.releaseClaim>();
+
 export async function addClaim(
   nodes: NodeAdmission,
   caller: Caller,
   name: string,
   body: Draft<typeof claimBody>,
-): Promise<Outcome> {
+): Promise<Outcome<typeof NODES.addClaim>> {
   const { admission } = nodes;
-  return commitAttempts(admission, caller, (): Attempt => {
+  return commitAttempts(admission, caller, (): Attempt<typeof NODES.addClaim> => {
     const stored = findNode(nodes, name);
     if (stored === undefined) return nodeNotFound(name);
     const tenant = findTenant(admission.store, body.tenantId ?? '');
@@ -52,7 +56,7 @@ export async function addClaim(
       });
     }
     const next: NodeRecord = claimed ? record : { ...record, claims: [...record.claims, tenant.id] };
-    const answer = { status: 200, body: { ...nodeView(owner, nodes.nodes, next), ...ANNOUNCED } };
+    const answer = claimedBy(200, { ...nodeView(owner, nodes.nodes, next), ...ANNOUNCED });
     if (claimed) return { answer };
     const transaction = owner.transaction().expect('nodes', stored.id, stored).put('nodes', stored.id, next);
     const subject = { kind: 'Node', name } as const;
@@ -115,11 +119,11 @@ export async function releaseClaim(
   caller: Caller,
   name: string,
   ifMatch: IfMatch | undefined,
-): Promise<Outcome> {
+): Promise<Outcome<typeof NODES.releaseClaim>> {
   const { admission } = nodes;
   const { tenant } = caller;
   const self = tenant.tenantId;
-  return commitAttempts(admission, caller, (): Attempt => {
+  return commitAttempts(admission, caller, (): Attempt<typeof NODES.releaseClaim> => {
     const stored = findNode(nodes, name);
     if (stored === undefined || !stored.record.claims.includes(self)) return nodeNotFound(name);
     const outdated = revisionRejection(ifMatch, stored.modRevision);
@@ -155,10 +159,13 @@ export async function releaseClaim(
     transaction.include(released.toCommit());
     // What is left of the node is no longer this tenant's to see.
     return {
-      answer: {
-        status: 200,
-        body: { name, tenantId: self, released: true, deleted: left === undefined, ...ANNOUNCED },
-      },
+      answer: releasedClaim(200, {
+        name,
+        tenantId: self,
+        released: true,
+        deleted: left === undefined,
+        ...ANNOUNCED,
+      }),
       transaction,
     };
   });

@@ -1,5 +1,5 @@
 import type { node } from '../../core/contract/answers/node.ts';
-import { type Answer, exactly } from '../../core/contract/shape.ts';
+import { type Answer, exactly, type Exactly } from '../../core/contract/shape.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
 import type { NodeRecord } from '../../core/model/node.ts';
 import type { TenantId } from '../../core/model/ids.ts';
@@ -55,7 +55,7 @@ function requested(
 }
 
 /** Never the key material: neither the public key nor the token's id. */
-export function nodeView(tenant: TenantStore, facts: NodeFacts, record: NodeRecord): Node {
+export function nodeView(tenant: TenantStore, facts: NodeFacts, record: NodeRecord): Exactly<Node> {
   const { name, tenantId, claims, schedulable, labels, capacity, engine, platform, agentVersion } = record;
   const liveness = tenant.get('node-liveness', idOf('node-liveness', name))?.record;
   const seen = facts.lastSeenAt(tenantId, name);

@@ -2,12 +2,20 @@ import type { NodeRecord } from '../../core/model/node.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
+import type { NODES } from '../../core/operations/nodes.ts';
 import { drainReport } from '../placement/explanation.ts';
 import type { Stored } from '../store/collection.ts';
 import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
-import { type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
+import {
+  acceptedOf,
+  type Attempt,
+  type Caller,
+  commitAttempts,
+  type Outcome,
+  type Silent,
+} from './admission.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
 import { revokeNodeToken } from './enrol-node.ts';
 import { networksOn, removeNetwork } from './network-stored.ts';
@@ -45,12 +53,16 @@ const MODES: Readonly<
   },
 };
 
+const inMode = acceptedOf<(typeof NODES)[NodeMode]>();
+const silent = acceptedOf<Silent>();
+const deleted = acceptedOf<typeof NODES.remove>();
+
 export async function setNodeMode(
   nodes: NodeAdmission,
   caller: Caller,
   name: string,
   mode: NodeMode,
-): Promise<Outcome> {
+): Promise<Outcome<(typeof NODES)[NodeMode]>> {
   const { admission } = nodes;
   const { tenant } = caller;
   return commitAttempts(admission, caller, () => {
@@ -59,10 +71,7 @@ export async function setNodeMode(
     const { event, words, apply } = MODES[mode];
     const record = apply(stored.record);
     const report = mode === 'drain' ? drainReport(admission.clusters, tenant, stored.record.name) : {};
-    const answer = {
-      status: 200,
-      body: { ...nodeView(tenant, nodes.nodes, record), ...report, ...ANNOUNCED },
-    };
+    const answer = inMode(200, { ...nodeView(tenant, nodes.nodes, record), ...report, ...ANNOUNCED });
     const changed =
       record.schedulable !== stored.record.schedulable ||
       record.draining !== stored.record.draining ||
@@ -141,7 +150,7 @@ async function removeManyNetworks(
   const { tenant } = caller;
   const left = () => networksOn(tenant, name);
   while (left().length > NETWORKS_PER_COMMIT) {
-    const outcome = await commitAttempts(admission, caller, (): Attempt => {
+    const outcome = await commitAttempts(admission, caller, (): Attempt<Silent> => {
       const stored = tenant.get('nodes', idOf('nodes', name));
       if (stored === undefined) return nodeNotFound(name);
       const outdated = revisionRejection(ifMatch, stored.modRevision);
@@ -149,7 +158,7 @@ async function removeManyNetworks(
       const transaction = tenant.transaction().expect('nodes', stored.id, stored);
       for (const network of left().slice(0, NETWORKS_PER_COMMIT))
         removeNetwork(admission, tenant, network, transaction);
-      return { answer: { status: 200, body: {} }, transaction };
+      return { answer: silent(200, {}), transaction };
     });
     if (isRejection(outcome)) return outcome;
   }
@@ -162,13 +171,13 @@ export async function deleteNode(
   name: string,
   force: boolean,
   ifMatch: IfMatch | undefined,
-): Promise<Outcome> {
+): Promise<Outcome<typeof NODES.remove>> {
   const { admission } = nodes;
   const { tenant } = caller;
   const isMeant = force && tenant.get('nodes', idOf('nodes', name)) !== undefined;
   const problem = isMeant ? await removeManyNetworks(nodes, caller, name, ifMatch) : undefined;
   if (problem) return problem;
-  return commitAttempts(admission, caller, (): Attempt => {
+  return commitAttempts(admission, caller, (): Attempt<typeof NODES.remove> => {
     const stored = tenant.get('nodes', idOf('nodes', name));
     if (stored === undefined) return nodeNotFound(name);
     const outdated = revisionRejection(ifMatch, stored.modRevision);
@@ -187,7 +196,7 @@ export async function deleteNode(
     });
     admission.journal.audit(transaction, tenant.tenantId, caller, 'node.deleted', subject);
     return {
-      answer: { status: 200, body: { ...nodeView(tenant, nodes.nodes, stored.record), ...ANNOUNCED } },
+      answer: deleted(200, { ...nodeView(tenant, nodes.nodes, stored.record), ...ANNOUNCED }),
       transaction,
     };
   });

@@ -5,6 +5,7 @@ import { canonicalJson } from '../../core/model/canonical.ts';
 import type { DeploymentRecord, DeploymentSpec } from '../../core/model/deployment.ts';
 import type { ScalingPolicy } from '../../core/model/scaling.ts';
 import { isRejection } from '../../core/rejections/reject.ts';
+import type { DEPLOYMENTS } from '../../core/operations/deployments.ts';
 import type { Stored } from '../store/collection.ts';
 import type { Admission, Attempt, Caller } from './admission.ts';
 import { admitDraft, type Body, shapeRejection } from './deployment-draft.ts';
@@ -34,8 +35,18 @@ export interface Readmission {
 export async function readmitSpec(
   admission: Admission,
   caller: Caller,
+  readmission: Readmission & { readonly previous: Stored<DeploymentRecord> },
+): Promise<Attempt<typeof DEPLOYMENTS.update>>;
+export async function readmitSpec(
+  admission: Admission,
+  caller: Caller,
+  readmission: Readmission,
+): Promise<Attempt<typeof DEPLOYMENTS.create>>;
+export async function readmitSpec(
+  admission: Admission,
+  caller: Caller,
   { spec, previous, change, dryRun, chosenBy, details, warnings = [], ...said }: Readmission,
-): Promise<Attempt> {
+): Promise<Attempt<typeof DEPLOYMENTS.create>> {
   const body = spec as unknown as Body;
   const malformed = shapeRejection(body);
   if (malformed) return malformed;

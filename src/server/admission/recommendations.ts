@@ -8,10 +8,11 @@ import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { type AppliedChange, appliedChange, changeRejection } from '../../core/rules/recommendation.ts';
+import type { RECOMMENDATIONS } from '../../core/operations/recommendations.ts';
 import type { Stored } from '../store/collection.ts';
 import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
-import { type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
+import { acceptedOf, type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { volumeChange } from './volume-replicas.ts';
 import { primarySeen, storedVolumeView, type VolumeAdmission } from './volume-stored.ts';
 
@@ -114,12 +115,14 @@ function changed(record: VolumeRecord, { action, target }: AppliedChange): Volum
   };
 }
 
+const accepted = acceptedOf<typeof RECOMMENDATIONS.apply>();
+
 function change(
   { volumes }: RecommendationAdmission,
   caller: Caller,
   stored: Stored<VolumeRecord>,
   applied: AppliedChange,
-): Attempt {
+): Attempt<typeof RECOMMENDATIONS.apply> {
   const { tenant } = caller;
   const record = changed(stored.record, applied);
   const resize = applied.action === 'resize';
@@ -135,7 +138,7 @@ function change(
     ({ nodeId }) => !record.replicas.some((copy) => copy.nodeId === nodeId),
   );
   const removed = dropped.map(({ nodeId }) => `replicas[${nodeId}]`);
-  return { answer: { status: 200, body: { ...view, alterations: [], warnings: [], removed } }, transaction };
+  return { answer: accepted(200, { ...view, alterations: [], warnings: [], removed }), transaction };
 }
 
 /** Of the primary that the record names: what another node says is not what the volume holds. */
@@ -154,36 +157,40 @@ export async function applyRecommendation(
   caller: Caller,
   id: string,
   parameters: unknown,
-): Promise<Outcome> {
+): Promise<Outcome<typeof RECOMMENDATIONS.apply>> {
   const { volumes, shown } = recommendations;
-  return commitAttempts(volumes.admission, caller, async (): Promise<Attempt> => {
-    const { tenant } = caller;
-    const moved = missing(tenant, shown.get(tenant.tenantId, id));
-    if (moved) return moved;
-    const recommendation = compute(volumes, tenant).find((one) => one.id === id);
-    const stored = recommendation && tenant.get('volumes', idOf('volumes', recommendation.volume_id));
-    if (recommendation === undefined || stored === undefined) {
-      return reject('dvm_recommendation_not_found', {
-        field: 'id',
-        received: received(id),
-        why: 'The tenant has no recommendation of this id at present.',
+  return commitAttempts(
+    volumes.admission,
+    caller,
+    async (): Promise<Attempt<typeof RECOMMENDATIONS.apply>> => {
+      const { tenant } = caller;
+      const moved = missing(tenant, shown.get(tenant.tenantId, id));
+      if (moved) return moved;
+      const recommendation = compute(volumes, tenant).find((one) => one.id === id);
+      const stored = recommendation && tenant.get('volumes', idOf('volumes', recommendation.volume_id));
+      if (recommendation === undefined || stored === undefined) {
+        return reject('dvm_recommendation_not_found', {
+          field: 'id',
+          received: received(id),
+          why: 'The tenant has no recommendation of this id at present.',
+        });
+      }
+      if (!recommendation.applicable) {
+        return reject('dvm_recommendation_not_applicable', {
+          field: 'id',
+          received: received(id),
+          why: recommendation.reason,
+        });
+      }
+      const applied = appliedChange(recommendation, parameters);
+      if (isRejection(applied)) return applied;
+      const { record } = stored;
+      const rejection = changeRejection(applied, {
+        record,
+        ...(applied.action === 'resize' ? { measured: await measured(recommendations, record) } : {}),
+        enrolledNodes: tenant.collection('nodes').size,
       });
-    }
-    if (!recommendation.applicable) {
-      return reject('dvm_recommendation_not_applicable', {
-        field: 'id',
-        received: received(id),
-        why: recommendation.reason,
-      });
-    }
-    const applied = appliedChange(recommendation, parameters);
-    if (isRejection(applied)) return applied;
-    const { record } = stored;
-    const rejection = changeRejection(applied, {
-      record,
-      ...(applied.action === 'resize' ? { measured: await measured(recommendations, record) } : {}),
-      enrolledNodes: tenant.collection('nodes').size,
-    });
-    return rejection ?? change(recommendations, caller, stored, applied);
-  });
+      return rejection ?? change(recommendations, caller, stored, applied);
+    },
+  );
 }

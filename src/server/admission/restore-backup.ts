@@ -11,6 +11,7 @@ import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { scalingPolicyRejection } from '../../core/rules/scaling-policy.ts';
+import type { BACKUPS } from '../../core/operations/backups.ts';
 import { idOf } from '../store/record-ids.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { type Accepted, type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
@@ -66,7 +67,10 @@ async function addRestored(
   admission: Admission,
   caller: Caller,
   { spec, scalingPolicy, canary }: BackupContent,
-  { answer, transaction }: { readonly answer: Accepted; readonly transaction: Transaction },
+  {
+    answer,
+    transaction,
+  }: { readonly answer: Accepted<typeof BACKUPS.restore>; readonly transaction: Transaction },
 ): Promise<Rejection | undefined> {
   const { tenant } = caller;
   const id = idOf('scaling-policies', spec.name);
@@ -85,7 +89,7 @@ async function addRestored(
     if (running !== undefined) transaction.delete('canaries', id);
     return undefined;
   }
-  const restored = specOfDraft(draftOfBody(answer.body));
+  const restored = specOfDraft(draftOfBody({ ...answer.body }));
   const admitted = await admitCanary(
     admission,
     caller,
@@ -102,8 +106,8 @@ async function addRestored(
   return completeWrite(admission, caller, ownLabels(admitted.admitted, restored), restored, [], transaction);
 }
 
-function stableIdentity({ body }: Accepted): { readonly specHash: string } & Pinned {
-  return { specHash: body['specHash'] as string, ...pinOf(body['imageDigest'] as string | undefined) };
+function stableIdentity({ body }: Accepted<typeof BACKUPS.restore>): { readonly specHash: string } & Pinned {
+  return { specHash: body.specHash, ...pinOf(body.imageDigest) };
 }
 
 /** The labels of the stable spec are claimed by its own write; a commit takes each key once. */
@@ -138,7 +142,7 @@ export async function restoreBackup(
   caller: Caller,
   id: string,
   { dryRun, ifMatch }: UpdateOptions,
-): Promise<Outcome> {
+): Promise<Outcome<typeof BACKUPS.restore>> {
   return commitAttempts(admission, caller, async () => {
     const backup = await findBackup(caller.tenant, id);
     if (backup === undefined) return backupNotFound(id);

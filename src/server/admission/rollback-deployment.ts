@@ -5,6 +5,7 @@ import type { DeploymentSpec } from '../../core/model/deployment.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
+import type { DEPLOYMENTS } from '../../core/operations/deployments.ts';
 import { archiveId } from '../journal/journal.ts';
 import type { TenantStore } from '../store/store.ts';
 import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
@@ -40,7 +41,7 @@ export async function rollbackDeployment(
   nameOrId: string,
   { version }: Draft<typeof rollbackBody>,
   { dryRun, ifMatch }: UpdateOptions,
-): Promise<Outcome> {
+): Promise<Outcome<typeof DEPLOYMENTS.rollback>> {
   if (version === undefined) {
     return reject('field_type_invalid', {
       field: 'version',

@@ -14,11 +14,19 @@ import { isRolled, type RotationConsumer } from '../../core/planner/rotation.ts'
 import { isRejection } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { rotationRejection } from '../../core/rules/secrets/rotation.ts';
+import type { SECRETS } from '../../core/operations/secrets.ts';
 import { credentialId } from '../secrets/credential-writes.ts';
 import type { Stored } from '../store/collection.ts';
 import { idOf } from '../store/record-ids.ts';
 import type { Transaction } from '../store/transaction.ts';
-import { type Admission, type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
+import {
+  acceptedOf,
+  type Admission,
+  type Attempt,
+  type Caller,
+  commitAttempts,
+  type Outcome,
+} from './admission.ts';
 import { canaryWarnings } from './canary-stored.ts';
 import type { CredentialFacts } from './credential-facts.ts';
 import { writeTransaction } from './deployment-write.ts';
@@ -89,12 +97,14 @@ function deploymentsOf({ tenant }: Caller, consumers: readonly RotationConsumer[
   );
 }
 
+const accepted = acceptedOf<typeof SECRETS.rotate>();
+
 async function attempt(
   admission: Admission,
   caller: Caller,
   path: SecretPath,
   draft: Draft<typeof rotateCredentialBody>,
-): Promise<Attempt> {
+): Promise<Attempt<typeof SECRETS.rotate>> {
   const read = await readMove(admission, caller, path);
   if (isRejection(read)) return read;
   const { facts, consumers } = read;
@@ -147,7 +157,7 @@ async function attempt(
     warnings,
     removed: [],
   };
-  return { answer: { status: 200, body }, transaction };
+  return { answer: accepted(200, body), transaction };
 }
 
 /** The phase is not accepted yet; what it waits for is. Asked for again, it goes on from there. */
@@ -156,11 +166,11 @@ function waitAnswer(
   { stored }: CredentialFacts,
   { record, view, include }: HookWait,
   transaction: Transaction,
-): Attempt {
+): Attempt<typeof SECRETS.rotate> {
   const { rotation } = record;
   const body = {
     path: secretPathText(path),
-    phase: rotation?.phase === 'staged' ? 'stage' : 'promote',
+    phase: rotation?.phase === 'staged' ? ('stage' as const) : ('promote' as const),
     next: nextOfCredential(rotation),
     version: record.current,
     ...(rotation && { rotation: versionsOf(rotation) }),
@@ -170,7 +180,7 @@ function waitAnswer(
     warnings: [],
     removed: [],
   };
-  const answer = { status: 200, body };
+  const answer = accepted(200, body);
   if (include === undefined) return { answer };
   const id = credentialId(path);
   include(transaction.expect('credentials', id, stored).put('credentials', id, record));
@@ -218,7 +228,7 @@ export async function rotateCredential(
   caller: Caller,
   path: SecretPath,
   draft: Draft<typeof rotateCredentialBody>,
-): Promise<Outcome> {
+): Promise<Outcome<typeof SECRETS.rotate>> {
   const malformed = secretPathRejection(admission.limits.secretPolicy.namespaces, path);
   if (malformed) return malformed;
   return commitAttempts(admission, caller, () => attempt(admission, caller, path, draft));

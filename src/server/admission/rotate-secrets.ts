@@ -7,9 +7,17 @@ import { pinsByPath } from '../../core/planner/rotation.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
+import type { SECRETS } from '../../core/operations/secrets.ts';
 import type { Stored } from '../store/collection.ts';
 import { idOf } from '../store/record-ids.ts';
-import { type Admission, type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
+import {
+  acceptedOf,
+  type Admission,
+  type Attempt,
+  type Caller,
+  commitAttempts,
+  type Outcome,
+} from './admission.ts';
 import { canaryWarnings } from './canary-stored.ts';
 import { findDeployment, storedDeploymentView } from './deployment-stored.ts';
 import { deploymentNotFound, writeTransaction } from './deployment-write.ts';
@@ -128,12 +136,14 @@ function phaseOf(record: DeploymentRecord, phase: unknown): RotationPhase | Reje
   );
 }
 
+const accepted = acceptedOf<typeof SECRETS.rotateDeployment>();
+
 async function attempt(
   admission: Admission,
   caller: Caller,
   draft: RotateDraft,
   stored: Stored<DeploymentRecord>,
-): Promise<Attempt> {
+): Promise<Attempt<typeof SECRETS.rotateDeployment>> {
   const { record } = stored;
   const phase = phaseOf(record, draft.phase);
   if (isRejection(phase)) return phase;
@@ -163,7 +173,7 @@ async function attempt(
     },
   ];
   const warnings = [...planned.warnings, ...canaryWarnings(caller.tenant, record, next)];
-  return { answer: { status: 200, body: { ...view, alterations, warnings, removed: [] } }, transaction };
+  return { answer: accepted(200, { ...view, alterations, warnings, removed: [] }), transaction };
 }
 
 function severalRejection(
@@ -186,7 +196,7 @@ export async function rotateSecrets(
   caller: Caller,
   nameOrId: string,
   draft: RotateDraft,
-): Promise<Outcome> {
+): Promise<Outcome<typeof SECRETS.rotateDeployment>> {
   return commitAttempts(admission, caller, async () => {
     const { stored, field } = findDeployment(caller.tenant, nameOrId);
     return stored === undefined

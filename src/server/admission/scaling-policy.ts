@@ -7,9 +7,10 @@ import { received } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { quotaRoom, scalingPolicyRejection } from '../../core/rules/scaling-policy.ts';
+import type { SCALING_POLICIES } from '../../core/operations/scaling-policies.ts';
 import type { Stored } from '../store/collection.ts';
 import { idOf } from '../store/record-ids.ts';
-import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
+import { acceptedOf, type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { findDeployment } from './deployment-stored.ts';
 import { deploymentNotFound } from './deployment-write.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
@@ -44,6 +45,9 @@ export function policyRecord(
   return { ...policyOf(policy), createdAt: previous?.record.createdAt ?? now, updatedAt: now };
 }
 
+const set = acceptedOf<typeof SCALING_POLICIES.set>();
+const deleted = acceptedOf<typeof SCALING_POLICIES.remove>();
+
 /** Creates or replaces it whole. The number itself is the controller's to change. */
 export async function setScalingPolicy(
   admission: Admission,
@@ -51,7 +55,7 @@ export async function setScalingPolicy(
   nameOrId: string,
   draft: ScalingPolicyDraft,
   ifMatch: IfMatch | undefined,
-): Promise<Outcome> {
+): Promise<Outcome<typeof SCALING_POLICIES.set>> {
   const { tenant } = caller;
   return commitAttempts(admission, caller, () => {
     const { stored, field } = findDeployment(tenant, nameOrId);
@@ -95,7 +99,7 @@ export async function setScalingPolicy(
     }
     const warnings = quotaWarnings(record, quotaRoom(spec, quota?.record ?? {}, defaultRequest));
     const body = { ...scalingPolicyView(name, record), alterations, warnings, removed: [] };
-    return { answer: { status: previous === undefined ? 201 : 200, body }, transaction };
+    return { answer: set(previous === undefined ? 201 : 200, body), transaction };
   });
 }
 
@@ -104,7 +108,7 @@ export async function deleteScalingPolicy(
   caller: Caller,
   nameOrId: string,
   ifMatch: IfMatch | undefined,
-): Promise<Outcome> {
+): Promise<Outcome<typeof SCALING_POLICIES.remove>> {
   const { tenant } = caller;
   return commitAttempts(admission, caller, () => {
     const { stored, field } = findDeployment(tenant, nameOrId);
@@ -133,6 +137,6 @@ export async function deleteScalingPolicy(
       subject,
     );
     const body = { ...scalingPolicyView(name, policy.record), alterations: [], warnings: [], removed: [] };
-    return { answer: { status: 200, body }, transaction };
+    return { answer: deleted(200, body), transaction };
   });
 }

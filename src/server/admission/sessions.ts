@@ -1,8 +1,16 @@
 import type { SessionRecord } from '../../core/model/session.ts';
+import type { SESSION } from '../../core/operations/session.ts';
 import { newSessionId, sessionKey } from '../access/session.ts';
 import type { Stored } from '../store/collection.ts';
 import type { Store } from '../store/store.ts';
-import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
+import {
+  acceptedOf,
+  type Admission,
+  type Caller,
+  commitAttempts,
+  type Outcome,
+  type Silent,
+} from './admission.ts';
 
 export interface SessionOpening {
   readonly tokenKey: Buffer;
@@ -26,12 +34,15 @@ function surplus(store: Store, tokenId: string): readonly Stored<SessionRecord>[
     .slice(0, Math.min(own.length - MAX_PER_TOKEN + 1, MAX_ENDED_AT_ONCE));
 }
 
+const stored = acceptedOf<Silent>();
+const closed = acceptedOf<typeof SESSION.close>();
+
 /** A session under a fresh id, never one that the browser brought along. The id goes into the cookie and nowhere else. */
 export async function openSession(
   admission: Admission,
   { tokenKey, lifetimeMs }: SessionOpening,
   caller: Caller,
-): Promise<{ readonly id: string; readonly outcome: Outcome; readonly record?: SessionRecord }> {
+): Promise<{ readonly id: string; readonly outcome: Outcome<Silent>; readonly record?: SessionRecord }> {
   const id = newSessionId();
   const key = sessionKey(tokenKey, id);
   const principal = caller.principal;
@@ -58,7 +69,7 @@ export async function openSession(
       kind: 'Token',
       name: principal.tokenId,
     });
-    return { answer: { status: 201, body: {} }, transaction };
+    return { answer: stored(201, {}), transaction };
   });
   return { id, outcome, ...(record === undefined ? {} : { record }) };
 }
@@ -72,12 +83,12 @@ export async function closeSession(
   tokenKey: Buffer,
   caller: Caller,
   id: string,
-): Promise<Outcome> {
+): Promise<Outcome<typeof SESSION.close>> {
   const key = sessionKey(tokenKey, id);
   return commitAttempts(admission, caller, () => {
     const stored = admission.store.getGlobal('sessions', key);
     if (stored === undefined || stored.record.tokenId !== caller.principal?.tokenId)
-      return { answer: { status: 200, body: { ended: false } } };
+      return { answer: closed(200, { ended: false }) };
     const transaction = caller.tenant
       .transaction()
       .expectGlobal('sessions', key, stored)
@@ -86,6 +97,6 @@ export async function closeSession(
       kind: 'Token',
       name: stored.record.tokenId,
     });
-    return { answer: { status: 200, body: { ended: true } }, transaction };
+    return { answer: closed(200, { ended: true }), transaction };
   });
 }

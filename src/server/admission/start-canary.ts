@@ -1,3 +1,5 @@
+import type { deployment } from '../../core/contract/answers/deployment.ts';
+import type { Answer } from '../../core/contract/shape.ts';
 import type { CanaryDraft } from '../../core/contract/canary-body.ts';
 import { mergeDraft, removedEntries } from '../../core/contract/deployment-merge.ts';
 import type { Alteration } from '../../core/model/announcement.ts';
@@ -9,11 +11,19 @@ import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { canaryDraftRejection, canarySpecRejection } from '../../core/rules/canary.ts';
+import type { CANARIES } from '../../core/operations/canaries.ts';
 import { actorName } from '../journal/journal.ts';
 import type { Stored } from '../store/collection.ts';
 import { idOf } from '../store/record-ids.ts';
 import type { Transaction } from '../store/transaction.ts';
-import { type Admission, type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
+import {
+  acceptedOf,
+  type Admission,
+  type Attempt,
+  type Caller,
+  commitAttempts,
+  type Outcome,
+} from './admission.ts';
 import { canaryView } from './canary-view.ts';
 import { type AdmittedDraft, admitDraft, type Body, shapeRejection } from './deployment-draft.ts';
 import { findDeployment, storedDeploymentView } from './deployment-stored.ts';
@@ -58,7 +68,7 @@ export interface CanaryWish {
   readonly changes: Body;
   readonly replicas: number;
   /** The deployment as a GET shows it: keys of the server that differ from it are announced. */
-  readonly view?: Body;
+  readonly view?: Answer<typeof deployment>;
   /** What its image was, of one that is restored. */
   readonly wantedDigest?: string;
 }
@@ -153,12 +163,14 @@ function alreadyThere(name: string, { record }: Stored<CanaryRecord>): Rejection
   });
 }
 
+const accepted = acceptedOf<typeof CANARIES.start>();
+
 async function attempt(
   admission: Admission,
   caller: Caller,
   stored: Stored<DeploymentRecord>,
   draft: CanaryDraft,
-): Promise<Attempt> {
+): Promise<Attempt<typeof CANARIES.start>> {
   const { tenant } = caller;
   const stable = stored.record;
   const { name } = stable.spec;
@@ -193,7 +205,7 @@ async function attempt(
     warnings: admitted.warnings,
     removed: removedEntries(stable.spec, record.spec),
   };
-  return { answer: { status: 201, body }, transaction };
+  return { answer: accepted(201, body), transaction };
 }
 
 export async function startCanary(
@@ -201,7 +213,7 @@ export async function startCanary(
   caller: Caller,
   nameOrId: string,
   draft: CanaryDraft,
-): Promise<Outcome> {
+): Promise<Outcome<typeof CANARIES.start>> {
   const malformed = canaryDraftRejection(draft, admission.limits.maxReplicasPerDeployment);
   if (malformed) return malformed;
   return commitAttempts(admission, caller, async () => {

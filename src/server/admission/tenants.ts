@@ -1,6 +1,6 @@
 import type { tenant as tenantAnswer } from '../../core/contract/answers/access.ts';
 import { MAX_DISPLAY_NAME, quotaBody, type tenantBody } from '../../core/contract/access-bodies.ts';
-import { type Answer, exactly } from '../../core/contract/shape.ts';
+import { type Answer, exactly, type Exactly } from '../../core/contract/shape.ts';
 import { checkBody, type Draft } from '../../core/contract/shape.ts';
 import type { ContainerDefaults } from '../../core/model/container-defaults.ts';
 import type { TenantId } from '../../core/model/ids.ts';
@@ -10,13 +10,15 @@ import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { isDnsLabel } from '../../core/rules/name.ts';
+import type { TENANTS } from '../../core/operations/tenants.ts';
 import { findTenant, tenantNotFound } from '../access/authenticate.ts';
 import type { Store } from '../store/store.ts';
 import { Transaction } from '../store/transaction.ts';
-import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
+import { acceptedOf, type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
 
-type TenantAnswer = Answer<typeof tenantAnswer>;
+/** What it uses is told where it is read for itself. */
+type TenantAnswer = Omit<Answer<typeof tenantAnswer>, 'usage'>;
 const asTenant = exactly<TenantAnswer>();
 
 /** As it is stored, but for what a write is about to change. */
@@ -24,7 +26,7 @@ export function tenantView(
   { store, containerDefaults }: Pick<Admission, 'store' | 'containerDefaults'>,
   tenant: Tenant,
   changed: { readonly quota?: Quota; readonly containerDefaults?: Partial<ContainerDefaults> } = {},
-): TenantAnswer {
+): Exactly<TenantAnswer> {
   const own = store.forTenant(tenant.id);
   const set = changed.containerDefaults ?? own.get('container-defaults', 'defaults')?.record ?? {};
   return asTenant({
@@ -41,13 +43,15 @@ export function tenantRevision(store: Store, id: TenantId): number {
   return Math.max(store.getGlobal('tenants', id)?.modRevision ?? 0, quota, defaults);
 }
 
+const created = acceptedOf<typeof TENANTS.create>();
+const changed = acceptedOf<typeof TENANTS.remove>();
 const ANNOUNCED = { alterations: [], warnings: [], removed: [] } as const;
 
 export async function createTenant(
   admission: Admission,
   caller: Caller,
   body: Draft<typeof tenantBody>,
-): Promise<Outcome> {
+): Promise<Outcome<typeof TENANTS.create>> {
   const { slug, name } = body;
   if (slug === undefined || !isDnsLabel(slug)) {
     return reject('tenant_name_invalid', {
@@ -89,7 +93,7 @@ export async function createTenant(
         ? [{ field: 'name', from: '(absent)', to: slug, why: 'the slug serves as display name' }]
         : [];
     return {
-      answer: { status: 201, body: { ...tenantView(admission, tenant), ...ANNOUNCED, alterations } },
+      answer: created(201, { ...tenantView(admission, tenant), ...ANNOUNCED, alterations }),
       transaction,
     };
   });
@@ -104,7 +108,7 @@ export async function deleteTenant(
   caller: Caller,
   idOrSlug: string,
   ifMatch: IfMatch | undefined,
-): Promise<Outcome> {
+): Promise<Outcome<typeof TENANTS.remove>> {
   const outcome = await commitAttempts(admission, caller, () => {
     const tenant = findTenant(admission.store, idOrSlug);
     if (tenant === undefined) return tenantNotFound(admission.store, 'tenant', idOrSlug);
@@ -125,16 +129,19 @@ export async function deleteTenant(
       kind: 'Tenant',
       name: tenant.slug,
     });
-    return { answer: { status: 200, body: { ...tenantView(admission, tenant), ...ANNOUNCED } }, transaction };
+    return { answer: changed(200, { ...tenantView(admission, tenant), ...ANNOUNCED }), transaction };
   });
   if (isRejection(outcome)) return outcome;
   await admission.eraser.eraseAll();
-  const problem = admission.eraser.problemOf(outcome.body['id'] as TenantId);
+  const problem = admission.eraser.problemOf(outcome.body.id as TenantId);
   if (problem === undefined) return outcome;
   const why = `its secret material is still in the secrets store, and removing it is tried again until it is gone: ${problem}`;
   return {
     ...outcome,
-    body: { ...outcome.body, warnings: [{ code: 'tenant_erasure_waiting', field: 'tenant', why }] },
+    ...changed(200, {
+      ...outcome.body,
+      warnings: [{ code: 'tenant_erasure_waiting', field: 'tenant', why }],
+    }),
   };
 }
 
@@ -211,7 +218,7 @@ export async function setQuota(
   idOrSlug: string,
   body: unknown,
   ifMatch: IfMatch | undefined,
-): Promise<Outcome> {
+): Promise<Outcome<typeof TENANTS.setQuota>> {
   if (findTenant(admission.store, idOrSlug) === undefined)
     return tenantNotFound(admission.store, 'tenant', idOrSlug);
   const malformed = checkBody(quotaBody, body);
@@ -235,7 +242,7 @@ export async function setQuota(
       .filter((limit) => !setLimits(quota).includes(limit))
       .map((limit) => `quota[${limit}]`);
     return {
-      answer: { status: 200, body: { ...tenantView(admission, tenant, { quota }), ...ANNOUNCED, removed } },
+      answer: changed(200, { ...tenantView(admission, tenant, { quota }), ...ANNOUNCED, removed }),
       transaction,
     };
   });

@@ -1,6 +1,6 @@
 import type { token as tokenAnswer } from '../../core/contract/answers/access.ts';
 import { ASSIGNABLE_ROLES, MAX_TOKEN_NAME, type tokenBody } from '../../core/contract/access-bodies.ts';
-import { type Answer, exactly } from '../../core/contract/shape.ts';
+import { type Answer, exactly, type Exactly } from '../../core/contract/shape.ts';
 import type { Draft } from '../../core/contract/shape.ts';
 import type { TokenId } from '../../core/model/ids.ts';
 import { parseDuration } from '../../core/model/quantity.ts';
@@ -8,8 +8,9 @@ import { PLATFORM_SLUG, type Role, type TokenRecord } from '../../core/model/ten
 import { received } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
+import type { TOKENS } from '../../core/operations/tokens.ts';
 import { hashSecret, mintToken } from '../access/token.ts';
-import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
+import { acceptedOf, type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
 
 const DEFAULT_TTL = '2160h';
@@ -19,7 +20,7 @@ const MAX_TTL_MS = 366 * 24 * 3_600_000;
 type Token = Answer<typeof tokenAnswer>;
 const asToken = exactly<Token>();
 
-export function tokenView({ hash: _hash, nextHash: _nextHash, ...token }: TokenRecord): Token {
+export function tokenView({ hash: _hash, nextHash: _nextHash, ...token }: TokenRecord): Exactly<Token> {
   return asToken(token);
 }
 
@@ -27,12 +28,15 @@ function invalid(field: string, value: unknown, expected: string, why: string): 
   return reject('token_invalid', { field, received: received(value), expected, why });
 }
 
+const created = acceptedOf<typeof TOKENS.create>();
+const revoked = acceptedOf<typeof TOKENS.revoke>();
+
 export async function createToken(
   admission: Admission,
   tokenKey: Buffer,
   caller: Caller,
   body: Draft<typeof tokenBody>,
-): Promise<Outcome> {
+): Promise<Outcome<typeof TOKENS.create>> {
   const { name, role, ttl = DEFAULT_TTL } = body;
   if (name === undefined || name === '' || name.length > MAX_TOKEN_NAME) {
     return invalid(
@@ -106,7 +110,7 @@ export async function createToken(
           ]
         : [];
     return {
-      answer: { status: 201, body: { ...tokenView(record), token, alterations, warnings: [], removed: [] } },
+      answer: created(201, { ...tokenView(record), token, alterations, warnings: [], removed: [] }),
       transaction,
     };
   });
@@ -118,7 +122,7 @@ export async function revokeToken(
   caller: Caller,
   id: string,
   ifMatch: IfMatch | undefined,
-): Promise<Outcome> {
+): Promise<Outcome<typeof TOKENS.revoke>> {
   return commitAttempts(admission, caller, () => {
     const stored = admission.store.getGlobal('tokens', id);
     if (stored === undefined || stored.record.tenantId !== caller.tenant.tenantId) {
@@ -143,7 +147,7 @@ export async function revokeToken(
       name: id,
     });
     return {
-      answer: { status: 200, body: { ...tokenView(record), alterations: [], warnings: [], removed: [] } },
+      answer: revoked(200, { ...tokenView(record), alterations: [], warnings: [], removed: [] }),
       transaction,
     };
   });

@@ -3,6 +3,7 @@ import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { nameRule } from '../../core/rules/name.ts';
+import type { DEPLOYMENTS } from '../../core/operations/deployments.ts';
 import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { admitDraft, type Body, shapeRejection } from './deployment-draft.ts';
 import { findDeployment, storedDeploymentView } from './deployment-stored.ts';
@@ -30,7 +31,7 @@ export async function updateDeployment(
   pathName: string | undefined,
   body: unknown,
   options: UpdateOptions,
-): Promise<Outcome> {
+): Promise<Outcome<typeof DEPLOYMENTS.update>> {
   const malformed = shapeRejection(body);
   if (malformed) return malformed;
   const sent = body as Body;

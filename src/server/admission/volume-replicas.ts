@@ -4,11 +4,12 @@ import { received } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { describeResidency, satisfiesResidency } from '../../core/scheduler/residency.ts';
+import type { VOLUMES } from '../../core/operations/volumes.ts';
 import { bindingsOf } from '../placement/volume-claims.ts';
 import type { Stored } from '../store/collection.ts';
 import { idOf } from '../store/record-ids.ts';
 import type { Transaction } from '../store/transaction.ts';
-import { type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
+import { acceptedOf, type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
 import { storedVolumeView, type VolumeAdmission, volumeNotFound } from './volume-stored.ts';
 
@@ -125,13 +126,16 @@ function holds(replicas: VolumeRecord['replicas'], nodeId: string): boolean {
   return replicas.some((copy) => copy.nodeId === nodeId);
 }
 
+const added = acceptedOf<typeof VOLUMES.addReplica>();
+const dropped = acceptedOf<typeof VOLUMES.removeReplica>();
+
 export async function addReplica(
   volumes: VolumeAdmission,
   caller: Caller,
   volumeId: string,
   nodeId: string | undefined,
-): Promise<Outcome> {
-  return commitAttempts(volumes.admission, caller, (): Attempt => {
+): Promise<Outcome<typeof VOLUMES.addReplica>> {
+  return commitAttempts(volumes.admission, caller, (): Attempt<typeof VOLUMES.addReplica> => {
     const { tenant } = caller;
     const stored = tenant.get('volumes', idOf('volumes', volumeId));
     if (stored === undefined) return volumeNotFound(volumeId);
@@ -155,7 +159,7 @@ export async function addReplica(
     }).expect('nodes', idOf('nodes', node), tenant.get('nodes', idOf('nodes', node)));
     const { revision: _before, ...view } = storedVolumeView(tenant, volumes.seen, { ...stored, record });
     return {
-      answer: { status: 201, body: { ...view, alterations: [], warnings: [], removed: [] } },
+      answer: added(201, { ...view, alterations: [], warnings: [], removed: [] }),
       transaction,
     };
   });
@@ -168,8 +172,8 @@ export async function removeReplica(
   volumeId: string,
   nodeId: string,
   ifMatch: IfMatch | undefined,
-): Promise<Outcome> {
-  return commitAttempts(volumes.admission, caller, (): Attempt => {
+): Promise<Outcome<typeof VOLUMES.removeReplica>> {
+  return commitAttempts(volumes.admission, caller, (): Attempt<typeof VOLUMES.removeReplica> => {
     const { tenant } = caller;
     const stored = tenant.get('volumes', idOf('volumes', volumeId));
     if (stored === undefined) return volumeNotFound(volumeId);
@@ -199,7 +203,7 @@ export async function removeReplica(
     const { revision: _before, ...view } = storedVolumeView(tenant, volumes.seen, { ...stored, record });
     const removed = [`replicas[${nodeId}]`];
     return {
-      answer: { status: 200, body: { ...view, alterations: [], warnings: [], removed } },
+      answer: dropped(200, { ...view, alterations: [], warnings: [], removed }),
       transaction,
     };
   });

@@ -1,4 +1,6 @@
 import type { SeenVolume } from '../../core/contract/volume-seen.ts';
+import type { volume } from '../../core/contract/answers/volume.ts';
+import { type Answer, exactly, type Exactly } from '../../core/contract/shape.ts';
 import { volumeView } from '../../core/contract/volume-view.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { VolumeRecord } from '../../core/model/volume.ts';
@@ -43,11 +45,14 @@ export function primarySeen(seen: SeenBy, record: VolumeRecord): SeenVolume | un
   return said?.role === 'primary' && said.epoch === epoch ? said : undefined;
 }
 
+type Volume = Answer<typeof volume>;
+const asVolume = exactly<Volume>();
+
 export function storedVolumeView(
   tenant: TenantStore,
   seen: SeenBy,
   { record, modRevision }: Pick<Stored<VolumeRecord>, 'record' | 'modRevision'>,
-): Record<string, unknown> {
+): Exactly<Volume> {
   const claims = tenant.get('volume-claims', idOf('volume-claims', record.id))?.record;
-  return { ...volumeView(record, claims, primarySeen(seen, record)), revision: modRevision };
+  return asVolume({ ...volumeView(record, claims, primarySeen(seen, record)), revision: modRevision });
 }

@@ -1,3 +1,5 @@
+import type { secretWriteBody } from '../../core/contract/secret-bodies.ts';
+import type { Draft } from '../../core/contract/shape.ts';
 import { generatedKeys, type SecretWriteDraft } from '../../core/contract/secret-draft.ts';
 import type { Alteration } from '../../core/model/announcement.ts';
 import { isDnsLabel, type SecretPath, secretPathText } from '../../core/model/secret-path.ts';
@@ -7,11 +9,12 @@ import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { secretWriteRules } from '../../core/rules/secrets/write.ts';
+import type { SECRETS } from '../../core/operations/secrets.ts';
 import { REGISTRY_NAMESPACE } from '../registry/credentials.ts';
 import type { SecretValues } from '../secrets/port.ts';
 import { credentialOf } from '../secrets/credential-writes.ts';
 import { idOf } from '../store/record-ids.ts';
-import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
+import { acceptedOf, type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
 import { hookViews } from './rotation-hooks.ts';
 import { type CredentialFacts, readCredential, secretFailureRejection } from './credential-facts.ts';
@@ -99,15 +102,19 @@ function compose(
   return { values, alterations, minted: mintedAfter(record.minted, values.keys(), made, typed) };
 }
 
+const written = acceptedOf<typeof SECRETS.write>();
+const described = acceptedOf<typeof SECRETS.read>();
+
 export async function writeSecret(
   admission: Admission,
   caller: Caller,
   path: SecretPath,
-  body: SecretWriteDraft,
+  sent: Draft<typeof secretWriteBody>,
   ifMatch?: IfMatch,
-): Promise<Outcome> {
+): Promise<Outcome<typeof SECRETS.write>> {
   const malformed = secretPathRejection(admission.limits.secretPolicy.namespaces, path);
   if (malformed) return malformed;
+  const body = sent as SecretWriteDraft;
   for (const rule of secretWriteRules) {
     const rejection = rule(body, admission.limits.secretPolicy);
     if (rejection) return rejection;
@@ -161,24 +168,21 @@ export async function writeSecret(
     });
     const removed = [...before.keys()].filter((key) => !values.has(key)).map((key) => `keys[${key}]`);
     return {
-      answer: {
-        status: facts.exists ? 200 : 201,
-        body: {
-          path: secretPathText(path),
-          keys: [...values.keys()].sort(),
-          version,
-          alterations,
-          warnings: [],
-          removed,
-        },
-      },
+      answer: written(facts.exists ? 200 : 201, {
+        path: secretPathText(path),
+        keys: [...values.keys()].sort(),
+        version,
+        alterations,
+        warnings: [],
+        removed,
+      }),
       transaction,
     };
   });
 }
 
 /** What Berth itself knows of the document; nothing, where another hand wrote it and nothing was rotated. */
-function credentialView({ tenant }: Caller, path: SecretPath): Readonly<Record<string, unknown>> {
+function credentialView({ tenant }: Caller, path: SecretPath) {
   const record = credentialOf(tenant, path)?.record;
   if (record === undefined || record.current === 0) return {};
   const { current, rotation, refused } = record;
@@ -193,7 +197,7 @@ export async function readSecretMetadata(
   admission: Admission,
   caller: Caller,
   path: SecretPath,
-): Promise<Outcome> {
+): Promise<Outcome<typeof SECRETS.read>> {
   const malformed = secretPathRejection(admission.limits.secretPolicy.namespaces, path);
   if (malformed) return malformed;
   const metadata = await admission.secrets.store.metadata(caller.tenant.tenantId, path);
@@ -209,20 +213,17 @@ export async function readSecretMetadata(
   const { keys, version, createdAt, versions } = metadata;
   const record = credentialOf(caller.tenant, path)?.record;
   const runs = record === undefined ? [] : hookViews(caller.tenant, record);
-  return {
-    status: 200,
-    body: {
-      path: secretPathText(path),
-      namespace: path.namespace,
-      name: path.label,
-      keys,
-      version,
-      createdAt,
-      versions,
-      nextPhase: nextOfCredential(record?.rotation),
-      ...(record?.hooks && { hooks: record.hooks }),
-      ...(runs.length > 0 && { hookRuns: runs }),
-      ...credentialView(caller, path),
-    },
-  };
+  return described(200, {
+    path: secretPathText(path),
+    namespace: path.namespace,
+    name: path.label,
+    keys,
+    version,
+    createdAt,
+    versions,
+    nextPhase: nextOfCredential(record?.rotation),
+    ...(record?.hooks && { hooks: record.hooks }),
+    ...(runs.length > 0 && { hookRuns: runs }),
+    ...credentialView(caller, path),
+  });
 }

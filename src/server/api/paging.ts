@@ -1,3 +1,4 @@
+import type { Exactly } from '../../core/contract/shape.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
@@ -26,9 +27,11 @@ export function invalidParameter(name: string, value: string, expected: string):
   });
 }
 
-export function integerParameter(
-  query: Readonly<Record<string, string>>,
-  name: string,
+type Query = Readonly<Record<string, string>>;
+
+export function integerParameter<Q extends Query>(
+  query: Q,
+  name: keyof Q & string,
   min: number,
   max: number,
 ): number | undefined | Rejection {
@@ -38,14 +41,17 @@ export function integerParameter(
   return value >= min && value <= max ? value : invalidParameter(name, text, `integer from ${min} to ${max}`);
 }
 
-export function booleanParameter(query: Readonly<Record<string, string>>, name: string): boolean | Rejection {
+export function booleanParameter<Q extends Query>(query: Q, name: keyof Q & string): boolean | Rejection {
   const text = query[name];
   if (text === undefined || text === 'false') return false;
   return text === 'true' || invalidParameter(name, text, 'true or false');
 }
 
 /** A cursor is the id after which the next page starts; opaque to clients, so it is encoded. */
-export function pageRequest(query: Readonly<Record<string, string>>): PageRequest | Rejection {
+export function pageRequest(query: {
+  readonly limit?: string;
+  readonly cursor?: string;
+}): PageRequest | Rejection {
   const limit = integerParameter(query, 'limit', 1, MAX_LIMIT);
   if (isRejection(limit)) return limit;
   const { cursor } = query;
@@ -58,11 +64,7 @@ export function pageRequest(query: Readonly<Record<string, string>>): PageReques
 }
 
 /** The header that names the page behind the given id. */
-export function nextPage(
-  path: string,
-  query: Readonly<Record<string, string>>,
-  after: string,
-): { readonly link: string } {
+export function nextPage(path: string, query: Query, after: string): { readonly link: string } {
   const next = new URLSearchParams({ ...query, cursor: Buffer.from(after).toString('base64url') });
   return { link: `<${path}?${next.toString()}>; rel="next"` };
 }
@@ -75,7 +77,10 @@ function written(views: readonly unknown[]): string {
 }
 
 /** As many of the records as fit. They are written several at once, by the size of those before: one by one costs half as much again. */
-function pageBody<T>(items: readonly T[], view: (item: T) => unknown): { body: JsonText; count: number } {
+function pageBody<T, A>(
+  items: readonly T[],
+  view: (item: T) => Exactly<A> | JsonText<A>,
+): { body: JsonText<readonly A[]>; count: number } {
   const parts: string[] = [];
   let count = 0;
   let bytes = 1;
@@ -101,15 +106,15 @@ function pageBody<T>(items: readonly T[], view: (item: T) => unknown): { body: J
  * One more than the page was read: if it is there, there is a next page. A page that would be too long ends early. `upTo`: where to go on
  * after what was read, if not all was looked at.
  */
-export function pageReply<T>(
+export function pageReply<T, A>(
   page: PageRequest,
   path: string,
-  query: Readonly<Record<string, string>>,
+  query: Query,
   read: readonly T[],
   idOf: (item: T) => string,
-  view: (item: T) => unknown,
+  view: (item: T) => Exactly<A> | JsonText<A>,
   upTo?: string,
-): JsonReply {
+): JsonReply<readonly A[]> {
   const { body, count } = pageBody(read.slice(0, page.limit), view);
   const last = read[count - 1];
   const after = last !== undefined && count < read.length ? idOf(last) : upTo;

@@ -1,10 +1,17 @@
 import { describe, expect, it } from 'vitest';
+import { exactly } from '../../core/contract/shape.ts';
 import { isRejection } from '../../core/rejections/reject.ts';
 import { duplicateHeader, idempotencyKeyRejection, requestIdOf } from './headers.ts';
 import { createHealth, type HealthParts } from './health.ts';
 import { booleanParameter, integerParameter, pageReply, pageRequest, readPage } from './paging.ts';
-import { JsonText } from './route.ts';
+import { type JsonReply, JsonText } from './route.ts';
 import { RateLimiter } from './rate-limit.ts';
+
+const asText = exactly<string>();
+
+function textOf<A>({ body }: JsonReply<A>): string {
+  return body instanceof JsonText ? body.text : '';
+}
 
 describe('headers that decide', () => {
   it.each([
@@ -142,9 +149,9 @@ describe('paging', () => {
         query,
         read,
         (id) => id,
-        (id) => id,
+        (id) => asText(id),
       );
-      seen.push(...(JSON.parse((reply.body as JsonText).text) as string[]));
+      seen.push(...(JSON.parse(textOf(reply)) as string[]));
       const link = /^<(\/api\/v1\/x\?[^>]*)>; rel="next"$/.exec(reply.headers?.['link'] ?? '')?.[1];
       if (link === undefined) break;
       query = Object.fromEntries(new URL(link, 'http://x').searchParams);
@@ -160,7 +167,7 @@ describe('paging', () => {
       {},
       ['a', 'b'],
       (id) => id,
-      (id) => id,
+      (id) => asText(id),
     );
     expect(reply).toEqual({ status: 200, body: new JsonText('["a","b"]') });
   });
@@ -174,9 +181,9 @@ describe('paging', () => {
         {},
         each.slice(from),
         ({ name }) => name,
-        (one) => one,
+        (one) => exactly<(typeof all)[number]>()(one),
       );
-      return [(JSON.parse((reply.body as JsonText).text) as unknown[]).length, reply.headers !== undefined];
+      return [(JSON.parse(textOf(reply)) as unknown[]).length, reply.headers !== undefined];
     };
     expect([shown(0), shown(1), shown(2)]).toEqual([
       [1, true],
@@ -213,7 +220,8 @@ describe('paging', () => {
   });
 
   it('reads integers and booleans', () => {
-    expect(integerParameter({}, 'n', 0, 9)).toBeUndefined();
+    const none: { n?: string } = {};
+    expect(integerParameter(none, 'n', 0, 9)).toBeUndefined();
     expect(integerParameter({ n: '9' }, 'n', 0, 9)).toBe(9);
     expect(isRejection(integerParameter({ n: '10' }, 'n', 0, 9))).toBe(true);
     expect([{}, { b: 'false' }, { b: 'true' }].map((query) => booleanParameter(query, 'b'))).toEqual([

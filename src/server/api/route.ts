@@ -1,25 +1,25 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Tenant } from '../../core/model/tenant.ts';
-import type { Operation } from '../../core/operations/operation.ts';
+import type {
+  AnswerOf,
+  Operation,
+  ParamsOf,
+  ServedBody,
+  ServedQuery,
+  StatusOf,
+} from '../../core/operations/operation.ts';
+import type { Exactly } from '../../core/contract/shape.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Caller } from '../admission/admission.ts';
 import type { TenantStore } from '../store/store.ts';
 
-/** An operation of the table, with what answers it. */
-export interface Route extends Operation {
-  readonly handle: (request: RouteRequest) => Promise<Reply> | Reply;
-}
-
-export interface RouteRequest {
+interface RequestContext {
   readonly principal: Principal;
   readonly tenant: Tenant;
   readonly store: TenantStore;
   readonly caller: Caller;
-  readonly params: Readonly<Record<string, string>>;
-  readonly query: Readonly<Record<string, string>>;
   readonly headers: IncomingHttpHeaders;
-  readonly body: unknown;
   readonly requestId: string;
   /** A signal that is aborted when the client goes away, or its credential ends: the reason is the rejection then. */
   readonly departure: () => AbortSignal;
@@ -27,8 +27,23 @@ export interface RouteRequest {
   readonly charge: (requests: number) => void;
 }
 
-/** A body that is JSON already. */
-export class JsonText {
+/** Any request, before it is known which operation it is for. */
+export interface RouteRequest extends RequestContext {
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, string>>;
+  readonly body: unknown;
+}
+
+/** A request for the operation: parameters, query and body are those of the table. */
+export interface RequestFor<O extends Operation> extends RequestContext {
+  readonly params: ParamsOf<O>;
+  readonly query: ServedQuery<O>;
+  readonly body: ServedBody<O>;
+}
+
+/** A body that is JSON already, of an answer of this type. */
+export class JsonText<A> {
+  declare protected readonly of: (same: A) => A;
   readonly text: string;
 
   constructor(text: string) {
@@ -36,15 +51,20 @@ export class JsonText {
   }
 }
 
-export interface JsonReply {
+interface SentJson {
   readonly status: number;
   readonly body: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+export interface JsonReply<A, S extends number = 200> extends SentJson {
+  readonly status: S;
+  readonly body: Exactly<A> | JsonText<A>;
+}
+
 /** A body that is sent piece by piece; `write` answers false when the reader is slow, and then `drained` is awaited. */
 export interface StreamReply {
-  readonly status: number;
+  readonly status: 200;
   readonly contentType: string;
   readonly stream: (sink: StreamSink) => Promise<void> | void;
 }
@@ -57,8 +77,25 @@ export interface StreamSink {
   readonly signal: AbortSignal;
 }
 
-export type Reply = JsonReply | StreamReply | Rejection;
+/** Any reply, when it no longer matters to which operation. */
+export type Reply = SentJson | StreamReply | Rejection;
 
+type StreamReplyTo<O extends Operation> = O['success'] extends { readonly media: readonly string[] }
+  ? StreamReply
+  : never;
+
+/** What the table says of the operation: its statuses with its answer, exactly; a stream where it has one; a rejection. */
+export type ReplyTo<O extends Operation> = JsonReply<AnswerOf<O>, StatusOf<O>> | StreamReplyTo<O> | Rejection;
+
+export type Handler<O extends Operation> = (request: RequestFor<O>) => Promise<ReplyTo<O>> | ReplyTo<O>;
+
+/** An operation of the table, with what answers it. */
+export interface Route extends Operation {
+  readonly handle: (request: RouteRequest) => Promise<Reply> | Reply;
+}
+
+/** The only way to a route: its handler takes what the operation says, and answers as it says. */
+export function serve<O extends Operation>(operation: O, handle: Handler<O>): Route;
 export function serve(operation: Operation, handle: Route['handle']): Route {
   return { ...operation, handle };
 }

@@ -27,7 +27,7 @@ const rotation = shape({
   type: 'object',
   description: 'While it lasts.',
   fields: {
-    phase: { type: 'string', values: ['staged', 'promoted'] },
+    phase: { type: 'string', values: ['staged', 'promoted', 'retiring'] },
     next: optional(integer),
     previous: optional(integer),
   },

@@ -1,7 +1,7 @@
-import type { tenantBody, tokenBody } from '../../../core/contract/access-bodies.ts';
+import { exactly } from '../../../core/contract/shape.ts';
+import type { AnswerOf } from '../../../core/operations/operation.ts';
 import { TENANTS } from '../../../core/operations/tenants.ts';
 import { TOKENS } from '../../../core/operations/tokens.ts';
-import type { Draft } from '../../../core/contract/shape.ts';
 import type { TenantId } from '../../../core/model/ids.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import type { Admission } from '../../admission/admission.ts';
@@ -13,6 +13,9 @@ import { createToken, revokeToken, tokenView } from '../../admission/tokens.ts';
 import { pageReply, pageRequest } from '../paging.ts';
 import { type Route, serve } from '../route.ts';
 import { guardedReply, writeReply } from '../write-reply.ts';
+
+const asTenant = exactly<AnswerOf<typeof TENANTS.read>>();
+const asImagePolicy = exactly<AnswerOf<typeof TENANTS.readImagePolicy>>();
 
 async function usageOf(admission: Admission, tenantId: TenantId): Promise<{ readonly usage?: Usage }> {
   const usage = await admission.room?.usage(tenantId);
@@ -32,24 +35,24 @@ function tenantRoutes(admission: Admission): Route[] {
         });
       return pageReply(
         page,
-        '/api/v1/tenants',
+        TENANTS.list.path,
         query,
         read,
         ({ id }) => id,
-        ({ tenant }) => tenantView(admission, tenant),
+        ({ tenant }) => asTenant(tenantView(admission, tenant)),
       );
     }),
     serve(TENANTS.create, async ({ caller, body }) =>
-      writeReply(await createTenant(admission, caller, body as Draft<typeof tenantBody>)),
+      writeReply(await createTenant(admission, caller, body)),
     ),
     serve(TENANTS.read, async ({ tenant }) => ({
       status: 200,
-      body: { ...tenantView(admission, tenant), ...(await usageOf(admission, tenant.id)) },
+      body: asTenant({ ...tenantView(admission, tenant), ...(await usageOf(admission, tenant.id)) }),
       headers: { etag: `"${tenantRevision(admission.store, tenant.id)}"` },
     })),
     serve(TENANTS.remove, (request) =>
       guardedReply(request, (ifMatch) =>
-        deleteTenant(admission, request.caller, request.params['tenant'] ?? '', ifMatch),
+        deleteTenant(admission, request.caller, request.params.tenant, ifMatch),
       ),
     ),
     serve(TENANTS.readImagePolicy, ({ store }) => {
@@ -57,7 +60,7 @@ function tenantRoutes(admission: Admission): Route[] {
       const revision = stored?.modRevision ?? 0;
       return {
         status: 200,
-        body: { ...imagePolicyView(stored?.record), revision },
+        body: asImagePolicy({ ...imagePolicyView(stored?.record), revision }),
         headers: { etag: `"${revision}"` },
       };
     }),
@@ -66,18 +69,12 @@ function tenantRoutes(admission: Admission): Route[] {
     ),
     serve(TENANTS.setQuota, (request) =>
       guardedReply(request, (ifMatch) =>
-        setQuota(admission, request.caller, request.params['tenant'] ?? '', request.body, ifMatch),
+        setQuota(admission, request.caller, request.params.tenant, request.body, ifMatch),
       ),
     ),
     serve(TENANTS.setContainerDefaults, (request) =>
       guardedReply(request, (ifMatch) =>
-        setContainerDefaults(
-          admission,
-          request.caller,
-          request.params['tenant'] ?? '',
-          request.body,
-          ifMatch,
-        ),
+        setContainerDefaults(admission, request.caller, request.params.tenant, request.body, ifMatch),
       ),
     ),
   ];
@@ -95,7 +92,7 @@ function tokenRoutes(admission: Admission, tokenKey: Buffer): Route[] {
         );
       return pageReply(
         page,
-        '/api/v1/tokens',
+        TOKENS.list.path,
         query,
         read.slice(0, page.limit + 1),
         ({ id }) => id,
@@ -103,12 +100,10 @@ function tokenRoutes(admission: Admission, tokenKey: Buffer): Route[] {
       );
     }),
     serve(TOKENS.create, async ({ caller, body }) =>
-      writeReply(await createToken(admission, tokenKey, caller, body as Draft<typeof tokenBody>)),
+      writeReply(await createToken(admission, tokenKey, caller, body)),
     ),
     serve(TOKENS.revoke, (request) =>
-      guardedReply(request, (ifMatch) =>
-        revokeToken(admission, request.caller, request.params['id'] ?? '', ifMatch),
-      ),
+      guardedReply(request, (ifMatch) => revokeToken(admission, request.caller, request.params.id, ifMatch)),
     ),
   ];
 }

@@ -1,3 +1,6 @@
+import { exactly } from '../../../core/contract/shape.ts';
+import type { AnswerOf } from '../../../core/operations/operation.ts';
+import type { NODES } from '../../../core/operations/nodes.ts';
 import type { StreamOperation, VolumeMeasurement } from '../../../core/contract/agent-protocol.ts';
 import type { TenantId } from '../../../core/model/ids.ts';
 import { received } from '../../../core/rejections/redaction.ts';
@@ -6,7 +9,7 @@ import type { Rejection } from '../../../core/rejections/rejection.ts';
 import { parseVolumeMeasurement } from '../../dispatch/agent-message.ts';
 import type { Dispatch } from '../../dispatch/dispatch.ts';
 import { sizeOf } from '../../dispatch/streams.ts';
-import type { Reply } from '../route.ts';
+import type { ReplyTo } from '../route.ts';
 
 const DEADLINE_MS = 10_000;
 const MAX_CONTAINERS = 10_000;
@@ -20,9 +23,11 @@ export function agentUnreachable(node: string, why = `The agent of ${node} is no
   };
 }
 
+const asContainers = exactly<AnswerOf<typeof NODES.listContainers>>();
+
 /** The agent strips the environment; a container's variables are its secrets, so they are stripped here again. */
-function withoutEnvironment(container: unknown): unknown {
-  if (typeof container !== 'object' || container === null || Array.isArray(container)) return container;
+function withoutEnvironment(container: unknown): Readonly<Record<string, unknown>> {
+  if (typeof container !== 'object' || container === null || Array.isArray(container)) return {};
   return Object.fromEntries(Object.entries(container).filter(([key]) => !/^env(?:ironment)?$/i.test(key)));
 }
 
@@ -69,9 +74,13 @@ export async function measuredVolume(
   return parseVolumeMeasurement(found[0]) ?? `The agent of ${node} did not answer with a measurement.`;
 }
 
-export async function readContainers(dispatch: Dispatch, tenantId: TenantId, node: string): Promise<Reply> {
+export async function readContainers(
+  dispatch: Dispatch,
+  tenantId: TenantId,
+  node: string,
+): Promise<ReplyTo<typeof NODES.listContainers>> {
   const found = await listed(dispatch, tenantId, node, { kind: 'containers' });
-  return isRejection(found) ? found : { status: 200, body: found.map(withoutEnvironment) };
+  return isRejection(found) ? found : { status: 200, body: asContainers(found.map(withoutEnvironment)) };
 }
 
 /** Names of the containers that are attached to a network of the tenant. */

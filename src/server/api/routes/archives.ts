@@ -1,8 +1,8 @@
-import type { rollbackBody } from '../../../core/contract/order-bodies.ts';
+import { exactly } from '../../../core/contract/shape.ts';
+import type { AnswerOf } from '../../../core/operations/operation.ts';
 import { DEPLOYMENTS } from '../../../core/operations/deployments.ts';
 import { ARCHIVES } from '../../../core/operations/history.ts';
 import { fieldDifferences } from '../../../core/contract/diff.ts';
-import type { Draft } from '../../../core/contract/shape.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import type { Admission } from '../../admission/admission.ts';
 import {
@@ -11,39 +11,50 @@ import {
   rollbackDeployment,
 } from '../../admission/rollback-deployment.ts';
 import { invalidParameter } from '../paging.ts';
-import { type Reply, type Route, type RouteRequest, serve } from '../route.ts';
+import { type ReplyTo, type RequestFor, type Route, serve } from '../route.ts';
 import { writeReply } from '../write-reply.ts';
 import { updateOptions } from './deployments.ts';
+
+const asVersion = exactly<AnswerOf<typeof ARCHIVES.read>>();
+const asDifference = exactly<AnswerOf<typeof ARCHIVES.compare>>();
 
 function versionNumber(text: string): number {
   return /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
 }
 
-async function oneVersion({ store, params }: RouteRequest): Promise<Reply> {
-  const version = params['version'] ?? '';
-  const archived = await findArchiveVersion(store, params['name'] ?? '', versionNumber(version));
+async function oneVersion({
+  store,
+  params,
+}: RequestFor<typeof ARCHIVES.read>): Promise<ReplyTo<typeof ARCHIVES.read>> {
+  const { version } = params;
+  const archived = await findArchiveVersion(store, params.name, versionNumber(version));
   return archived === undefined
     ? archiveVersionNotFound('version', version)
-    : { status: 200, body: archived };
+    : { status: 200, body: asVersion(archived) };
 }
 
-async function difference({ store, params, query }: RouteRequest): Promise<Reply> {
-  const name = params['name'] ?? '';
-  const ends = [];
-  for (const field of ['from', 'to'] as const) {
+async function difference({
+  store,
+  params,
+  query,
+}: RequestFor<typeof ARCHIVES.compare>): Promise<ReplyTo<typeof ARCHIVES.compare>> {
+  const { name } = params;
+  const end = async (field: 'from' | 'to') => {
     const text = query[field] ?? '';
     const version = versionNumber(text);
-    if (Number.isNaN(version)) {
-      return invalidParameter(field, text, 'a version listed by GET /api/v1/archives/deployments/{name}');
-    }
-    const archived = await findArchiveVersion(store, name, version);
-    if (archived === undefined) return archiveVersionNotFound(field, text);
-    ends.push(archived);
-  }
-  const [from, to] = ends.map(({ spec: _spec, ...heading }) => heading);
+    return Number.isNaN(version)
+      ? invalidParameter(field, text, 'a version listed by GET /api/v1/archives/deployments/{name}')
+      : ((await findArchiveVersion(store, name, version)) ?? archiveVersionNotFound(field, text));
+  };
+  const older = await end('from');
+  if (isRejection(older)) return older;
+  const newer = await end('to');
+  if (isRejection(newer)) return newer;
+  const { spec: before, ...from } = older;
+  const { spec: after, ...to } = newer;
   return {
     status: 200,
-    body: { name, from, to, differences: fieldDifferences(ends[0]?.spec, ends[1]?.spec) },
+    body: asDifference({ name, from, to, differences: fieldDifferences(before, after) }),
   };
 }
 
@@ -52,9 +63,8 @@ export function archiveRoutes(admission: Admission): Route[] {
     serve(DEPLOYMENTS.rollback, async (request) => {
       const options = updateOptions(request);
       if (isRejection(options)) return options;
-      const body = request.body as Draft<typeof rollbackBody>;
       return writeReply(
-        await rollbackDeployment(admission, request.caller, request.params['name'] ?? '', body, options),
+        await rollbackDeployment(admission, request.caller, request.params.name, request.body, options),
       );
     }),
     serve(ARCHIVES.read, oneVersion),

@@ -1,5 +1,6 @@
+import { exactly } from '../../../core/contract/shape.ts';
+import type { AnswerOf } from '../../../core/operations/operation.ts';
 import { CANARIES } from '../../../core/operations/canaries.ts';
-import { type CanaryDraft } from '../../../core/contract/canary-body.ts';
 import type { Admission } from '../../admission/admission.ts';
 import { canaryNotFound } from '../../admission/canary-stored.ts';
 import { canaryView } from '../../admission/canary-view.ts';
@@ -8,11 +9,13 @@ import { deploymentNotFound } from '../../admission/deployment-write.ts';
 import { abortCanary, promoteCanary } from '../../admission/end-canary.ts';
 import { startCanary } from '../../admission/start-canary.ts';
 import { idOf } from '../../store/record-ids.ts';
-import { type Reply, type Route, type RouteRequest, serve } from '../route.ts';
+import { type ReplyTo, type RequestFor, type Route, serve } from '../route.ts';
 import { writeReply } from '../write-reply.ts';
 
-function read({ store, params }: RouteRequest): Reply {
-  const nameOrId = params['name'] ?? '';
+const asCanary = exactly<AnswerOf<typeof CANARIES.read>>();
+
+function read({ store, params }: RequestFor<typeof CANARIES.read>): ReplyTo<typeof CANARIES.read> {
+  const nameOrId = params.name;
   const { stored, field } = findDeployment(store, nameOrId);
   if (stored === undefined) return deploymentNotFound(field, nameOrId);
   const { name } = stored.record.spec;
@@ -21,7 +24,7 @@ function read({ store, params }: RouteRequest): Reply {
   const revision = canary.modRevision;
   return {
     status: 200,
-    body: { ...canaryView(store, name, canary.record), revision },
+    body: asCanary({ ...canaryView(store, name, canary.record), revision }),
     headers: { etag: `"${revision}"` },
   };
 }
@@ -30,13 +33,13 @@ export function canaryRoutes(admission: Admission): Route[] {
   return [
     serve(CANARIES.read, read),
     serve(CANARIES.start, async ({ caller, params, body }) =>
-      writeReply(await startCanary(admission, caller, params['name'] ?? '', body as CanaryDraft)),
+      writeReply(await startCanary(admission, caller, params.name, body)),
     ),
     serve(CANARIES.promote, async ({ caller, params }) =>
-      writeReply(await promoteCanary(admission, caller, params['name'] ?? '')),
+      writeReply(await promoteCanary(admission, caller, params.name)),
     ),
     serve(CANARIES.abort, async ({ caller, params }) =>
-      writeReply(await abortCanary(admission, caller, params['name'] ?? '')),
+      writeReply(await abortCanary(admission, caller, params.name)),
     ),
   ];
 }

@@ -1,3 +1,5 @@
+import { exactly } from '../../../core/contract/shape.ts';
+import type { AnswerOf } from '../../../core/operations/operation.ts';
 import { DEPLOYMENTS } from '../../../core/operations/deployments.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
@@ -10,10 +12,14 @@ import { parseIfMatch } from '../../admission/if-match.ts';
 import { type UpdateOptions, updateDeployment } from '../../admission/update-deployment.ts';
 import { explainDeployment } from '../../placement/explanation.ts';
 import { booleanParameter, pageReply, pageRequest } from '../paging.ts';
-import { type Reply, type Route, type RouteRequest, serve } from '../route.ts';
+import { type ReplyTo, type RequestFor, type Route, serve } from '../route.ts';
 import { writeReply } from '../write-reply.ts';
 
-export function updateOptions(request: RouteRequest): UpdateOptions | Rejection {
+const asExplanation = exactly<AnswerOf<typeof DEPLOYMENTS.explain>>();
+
+export function updateOptions(
+  request: Pick<RequestFor<typeof DEPLOYMENTS.update>, 'query' | 'headers'>,
+): UpdateOptions | Rejection {
   const dryRun = booleanParameter(request.query, 'dryRun');
   if (isRejection(dryRun)) return dryRun;
   const ifMatch = parseIfMatch(request.headers['if-match']);
@@ -21,7 +27,11 @@ export function updateOptions(request: RouteRequest): UpdateOptions | Rejection 
   return { dryRun, ...(ifMatch === undefined ? {} : { ifMatch }) };
 }
 
-async function update(admission: Admission, request: RouteRequest, name: string | undefined): Promise<Reply> {
+async function update(
+  admission: Admission,
+  request: Omit<RequestFor<typeof DEPLOYMENTS.update>, 'params'>,
+  name: string | undefined,
+): Promise<ReplyTo<typeof DEPLOYMENTS.update>> {
   const options = updateOptions(request);
   if (isRejection(options)) return options;
   return writeReply(await updateDeployment(admission, request.caller, name, request.body, options));
@@ -35,7 +45,7 @@ export function deploymentRoutes(admission: Admission): Route[] {
       const read = store.list('deployments', { ...page, limit: page.limit + 1 });
       return pageReply(
         page,
-        '/api/v1/deployments',
+        DEPLOYMENTS.list.path,
         query,
         read,
         ({ id }) => id,
@@ -48,7 +58,7 @@ export function deploymentRoutes(admission: Admission): Route[] {
       return writeReply(await createDeployment(admission, request.caller, request.body, { dryRun }));
     }),
     serve(DEPLOYMENTS.read, ({ store, params }) => {
-      const name = params['name'] ?? '';
+      const name = params.name;
       const { stored, field } = findDeployment(store, name);
       if (stored === undefined) return deploymentNotFound(field, name);
       return {
@@ -57,20 +67,21 @@ export function deploymentRoutes(admission: Admission): Route[] {
         headers: { etag: `"${stored.modRevision}"` },
       };
     }),
-    serve(DEPLOYMENTS.update, (request) => update(admission, request, request.params['name'])),
+    serve(DEPLOYMENTS.update, (request) => update(admission, request, request.params.name)),
     serve(DEPLOYMENTS.updateNamed, (request) => update(admission, request, undefined)),
     serve(DEPLOYMENTS.explain, ({ store, params }) => {
-      const name = params['name'] ?? '';
+      const name = params.name;
       const { stored, field } = findDeployment(store, name);
       if (stored === undefined) return deploymentNotFound(field, name);
-      return { status: 200, body: explainDeployment(admission.clusters, store, stored.record) };
+      return {
+        status: 200,
+        body: asExplanation(explainDeployment(admission.clusters, store, stored.record)),
+      };
     }),
     serve(DEPLOYMENTS.remove, async (request) => {
       const ifMatch = parseIfMatch(request.headers['if-match']);
       if (isRejection(ifMatch)) return ifMatch;
-      return writeReply(
-        await deleteDeployment(admission, request.caller, request.params['name'] ?? '', ifMatch),
-      );
+      return writeReply(await deleteDeployment(admission, request.caller, request.params.name, ifMatch));
     }),
   ];
 }

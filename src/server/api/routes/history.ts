@@ -1,3 +1,5 @@
+import { type Answer, exactly } from '../../../core/contract/shape.ts';
+import type { archive, auditLine, event as eventAnswer } from '../../../core/contract/answers/history.ts';
 import { ARCHIVES, AUDIT, EVENTS } from '../../../core/operations/history.ts';
 import { deploymentNotFound } from '../../admission/deployment-write.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
@@ -5,7 +7,15 @@ import type { EventRecord } from '../../../core/model/event.ts';
 import type { Stored } from '../../store/collection.ts';
 import { prefixOf } from '../../store/record-ids.ts';
 import { invalidParameter, pageReply, pageRequest, readPage } from '../paging.ts';
-import { JsonText, lasts, type Reply, type Route, type RouteRequest, serve } from '../route.ts';
+import {
+  JsonText,
+  lasts,
+  type ReplyTo,
+  type RequestFor,
+  type Route,
+  type RouteRequest,
+  serve,
+} from '../route.ts';
 import { eventStream } from '../event-stream.ts';
 
 /** RFC 3339; `Date.parse` takes much more, and what it makes of it depends on the clock of the machine. */
@@ -31,6 +41,8 @@ export function matchesFilter(filter: EventFilter, event: EventRecord): boolean 
     return false;
   return filter.since === undefined || Date.parse(event.at) >= filter.since;
 }
+
+const asEvent = exactly<Answer<typeof eventAnswer>>();
 
 const SLICE = 250;
 /** Events looked at for one page; beyond it the page ends early, with a link to go on. More than are kept of a tenant by default. */
@@ -70,7 +82,7 @@ async function readEvents(
   return from === undefined ? { found } : { found, upTo: from };
 }
 
-async function events(request: RouteRequest): Promise<Reply> {
+async function events(request: RequestFor<typeof EVENTS.list>): Promise<ReplyTo<typeof EVENTS.list>> {
   const { query, headers } = request;
   const { kind, subject, since } = query;
   const sinceMs = since === undefined ? undefined : timeOf(since);
@@ -87,11 +99,11 @@ async function events(request: RouteRequest): Promise<Reply> {
   const { found, upTo } = await readEvents(request, filter, page.after, page.limit + 1);
   return pageReply(
     page,
-    '/api/v1/events',
+    EVENTS.list.path,
     query,
     found,
     ({ id }) => id,
-    ({ record }) => record,
+    ({ record }) => asEvent(record),
     upTo,
   );
 }
@@ -102,7 +114,7 @@ export function historyRoutes(): Route[] {
     serve(ARCHIVES.list, async ({ store, params, query }) => {
       const page = pageRequest(query);
       if (isRejection(page)) return page;
-      const name = params['name'] ?? '';
+      const name = params.name;
       const under = `${prefixOf('archives', name)}/`;
       const entries = await readPage(page, (options) => store.rangeColdText('archives', under, options));
       if (
@@ -116,7 +128,7 @@ export function historyRoutes(): Route[] {
         query,
         entries,
         ({ id }) => id,
-        ({ record }) => new JsonText(record),
+        ({ record }) => new JsonText<Answer<typeof archive>>(record),
       );
     }),
     serve(AUDIT.list, async ({ store, query }) => {
@@ -125,11 +137,11 @@ export function historyRoutes(): Route[] {
       const entries = await readPage(page, (options) => store.rangeColdText('audit', '', options));
       return pageReply(
         page,
-        '/api/v1/audit',
+        AUDIT.list.path,
         query,
         entries,
         ({ id }) => id,
-        ({ record }) => new JsonText(record),
+        ({ record }) => new JsonText<Answer<typeof auditLine>>(record),
       );
     }),
   ];

@@ -1,5 +1,6 @@
-import type { execBody } from '../../../core/contract/order-bodies.ts';
-import type { Draft } from '../../../core/contract/shape.ts';
+import { exactly } from '../../../core/contract/shape.ts';
+import type { AnswerOf } from '../../../core/operations/operation.ts';
+import type { INSTANCES } from '../../../core/operations/instances.ts';
 import type { InstanceRecord } from '../../../core/model/instance.ts';
 import { parseDuration } from '../../../core/model/quantity.ts';
 import { received, redacted } from '../../../core/rejections/redaction.ts';
@@ -9,7 +10,7 @@ import type { Admission } from '../../admission/admission.ts';
 import type { Dispatch } from '../../dispatch/dispatch.ts';
 import type { AgentStream, StreamItem } from '../../dispatch/streams.ts';
 import { idOf } from '../../store/record-ids.ts';
-import type { Reply, RouteRequest } from '../route.ts';
+import type { ReplyTo, RequestFor } from '../route.ts';
 import { agentUnreachable } from './agent-answers.ts';
 
 const MAX_OUTPUT_BYTES = 2 ** 20;
@@ -20,6 +21,8 @@ const ANSWER_GRACE_MS = 5000;
 const MAX_ARGUMENTS = 1000;
 /** The agent's word for a command that it killed. */
 const TIMED_OUT = 'exec_timeout';
+
+const asExecution = exactly<AnswerOf<typeof INSTANCES.exec>>();
 
 /** The first bytes of an output; the rest is read and dropped, so that the exit code is still the command's own. */
 class BoundedOutput {
@@ -46,7 +49,7 @@ function unavailable(instance: string | undefined, why: string): Rejection {
   return reject('exec_unavailable', { field: 'instance', received: received(instance), why });
 }
 
-async function collect(stream: AgentStream, timeoutMs: number): Promise<Record<string, unknown> | Rejection> {
+async function collect(stream: AgentStream, timeoutMs: number) {
   const timer = setTimeout(
     () => stream.cancel('deadline', 'the agent did not answer in time'),
     timeoutMs + ANSWER_GRACE_MS,
@@ -75,7 +78,7 @@ async function collect(stream: AgentStream, timeoutMs: number): Promise<Record<s
 /** Audited before it runs: a command that could not be recorded is not run. The command itself may hold a credential and is not kept. */
 async function audit(
   admission: Admission,
-  { caller, store }: RouteRequest,
+  { caller, store }: Pick<RequestFor<typeof INSTANCES.exec>, 'caller' | 'store'>,
   instance: InstanceRecord,
 ): Promise<void> {
   const transaction = store.transaction();
@@ -100,10 +103,10 @@ export function timeoutOf(text: string | undefined): number | Rejection {
 export async function runCommand(
   admission: Admission,
   dispatch: Dispatch,
-  request: RouteRequest,
+  request: RequestFor<typeof INSTANCES.exec>,
   choices: readonly InstanceRecord[],
-): Promise<Reply> {
-  const { command = [], instance: named, timeout } = request.body as Draft<typeof execBody>;
+): Promise<ReplyTo<typeof INSTANCES.exec>> {
+  const { command = [], instance: named, timeout } = request.body;
   if (command.length === 0 || command[0] === '' || command.length > MAX_ARGUMENTS) {
     return reject('command_invalid', {
       field: 'command',
@@ -134,5 +137,7 @@ export async function runCommand(
   departure.addEventListener('abort', () => stream.cancel(), { once: true });
   const result = await collect(stream, timeoutMs);
   if (departure.aborted && isRejection(departure.reason)) return departure.reason;
-  return isRejection(result) ? result : { status: 200, body: { instance: instance.id, ...result } };
+  return isRejection(result)
+    ? result
+    : { status: 200, body: asExecution({ instance: instance.id, ...result }) };
 }

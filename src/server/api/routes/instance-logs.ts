@@ -1,5 +1,8 @@
 import type { InstanceRecord } from '../../../core/model/instance.ts';
 import { MAX_TAIL } from '../../../core/operations/queries.ts';
+import type { INSTANCES } from '../../../core/operations/instances.ts';
+import type { ServedQuery } from '../../../core/operations/operation.ts';
+import type { TenantStore } from '../../store/store.ts';
 import { parseDuration } from '../../../core/model/quantity.ts';
 import { received } from '../../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../../core/rejections/reject.ts';
@@ -7,7 +10,7 @@ import type { Rejection } from '../../../core/rejections/rejection.ts';
 import type { Dispatch } from '../../dispatch/dispatch.ts';
 import type { AgentStream } from '../../dispatch/streams.ts';
 import { booleanParameter, integerParameter, invalidParameter } from '../paging.ts';
-import type { Reply, RouteRequest, StreamSink } from '../route.ts';
+import type { StreamReply, StreamSink } from '../route.ts';
 import { agentUnreachable } from './agent-answers.ts';
 import { type FollowSource, LogFollower, type LogRange } from './log-follow.ts';
 import { eventForm, type LogForm, type LogSource, pump, textForm } from './log-lines.ts';
@@ -22,7 +25,9 @@ interface LogRequest {
   readonly sinceSeconds?: number;
 }
 
-export function logRequest(query: Readonly<Record<string, string>>): LogRequest | Rejection {
+type LogQuery = Partial<ServedQuery<typeof INSTANCES.logs>>;
+
+export function logRequest(query: LogQuery): LogRequest | Rejection {
   const follow = booleanParameter(query, 'follow');
   if (isRejection(follow)) return follow;
   const tail = integerParameter(query, 'tail', 0, MAX_TAIL);
@@ -78,10 +83,10 @@ export function instanceNotFound(id: string): Rejection {
  */
 export function streamLogs(
   dispatch: Dispatch,
-  { store, query }: RouteRequest,
+  { store, query }: { readonly store: TenantStore; readonly query: LogQuery },
   instances: readonly InstanceRecord[],
   joining?: FollowSource['instances'],
-): Reply {
+): StreamReply | Rejection {
   const wanted = logRequest(query);
   if (isRejection(wanted)) return wanted;
   const { follow, ...range } = wanted;

@@ -1,8 +1,8 @@
-import type { execBody } from '../../../core/contract/order-bodies.ts';
+import type { Exactly } from '../../../core/contract/shape.ts';
 import { INSTANCES } from '../../../core/operations/instances.ts';
 import { instance } from '../../../core/contract/answers/deployment.ts';
 import type { InstanceUsage } from '../../../core/contract/agent-protocol.ts';
-import { type Answer, type Draft, exactly } from '../../../core/contract/shape.ts';
+import { type Answer, exactly } from '../../../core/contract/shape.ts';
 import type { InstanceRecord } from '../../../core/model/instance.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
@@ -14,19 +14,20 @@ import type { Stored } from '../../store/collection.ts';
 import { idOf, prefixOf } from '../../store/record-ids.ts';
 import type { TenantStore } from '../../store/store.ts';
 import { pageReply, pageRequest } from '../paging.ts';
-import { type Reply, type Route, type RouteRequest, serve } from '../route.ts';
+import { type ReplyTo, type RequestFor, type Route, serve } from '../route.ts';
 import { runCommand } from './instance-exec.ts';
 import { instanceNotFound, streamLogs } from './instance-logs.ts';
 import type { FollowSource } from './log-follow.ts';
 
-const asInstance = exactly<Answer<typeof instance>>();
+type Instance = Answer<typeof instance>;
+const asInstance = exactly<Instance>();
 
 /** The record as wanted, with what the node's agent last saw and measured. */
 export function instanceView(
   store: TenantStore,
   { id, record }: Stored<InstanceRecord>,
   usage?: InstanceUsage,
-): Answer<typeof instance> {
+): Exactly<Instance> {
   const { tenantId: _own, once: _terms, ...wanted } = record;
   const {
     phase,
@@ -51,8 +52,11 @@ interface Chosen {
 }
 
 /** The instances of `{name}`; with an id, that one alone. */
-function instancesOf({ store, params }: RouteRequest, instance?: string): Chosen | Rejection {
-  const nameOrId = params['name'] ?? '';
+function instancesOf(
+  { store, params }: Pick<RequestFor<typeof INSTANCES.list>, 'store' | 'params'>,
+  instance?: string,
+): Chosen | Rejection {
+  const nameOrId = params.name;
   const { stored, field } = findDeployment(store, nameOrId);
   if (stored === undefined) return deploymentNotFound(field, nameOrId);
   const { name } = stored.record.spec;
@@ -70,7 +74,10 @@ function joining(store: TenantStore, name: string): ReturnType<FollowSource['ins
   return instances.map(({ id, record }) => ({ record, observation: store.get('observations', id)?.record }));
 }
 
-function list(dispatch: Dispatch, request: RouteRequest): Reply {
+function list(
+  dispatch: Dispatch,
+  request: RequestFor<typeof INSTANCES.list>,
+): ReplyTo<typeof INSTANCES.list> {
   const chosen = instancesOf(request);
   if (isRejection(chosen)) return chosen;
   const { store, query } = request;
@@ -95,17 +102,17 @@ export function instanceRoutes(admission: Admission, dispatch: Dispatch): Route[
   return [
     serve(INSTANCES.list, (request) => list(dispatch, request)),
     serve(INSTANCES.logs, (request) => {
-      const chosen = instancesOf(request, request.query['instance']);
+      const chosen = instancesOf(request, request.query.instance);
       if (isRejection(chosen)) return chosen;
       return streamLogs(
         dispatch,
         request,
         chosen.instances.map(({ record }) => record),
-        request.query['instance'] === undefined ? () => joining(request.store, chosen.name) : undefined,
+        request.query.instance === undefined ? () => joining(request.store, chosen.name) : undefined,
       );
     }),
     serve(INSTANCES.exec, (request) => {
-      const { instance } = request.body as Draft<typeof execBody>;
+      const { instance } = request.body;
       const chosen = instancesOf(request, instance);
       if (isRejection(chosen)) return chosen;
       // Without a name the stable instances are meant; a canary is entered by its id.

@@ -1,3 +1,4 @@
+import type { JOBS } from '../../../core/operations/jobs.ts';
 import { setTimeout as pause } from 'node:timers/promises';
 import {
   isFinished,
@@ -17,7 +18,7 @@ import type { Stored } from '../../store/collection.ts';
 import { idOf, prefixOf } from '../../store/record-ids.ts';
 import type { TenantStore } from '../../store/store.ts';
 import { integerParameter } from '../paging.ts';
-import type { Reply, RouteRequest, StreamReply } from '../route.ts';
+import type { ReplyTo, RequestFor, StreamReply } from '../route.ts';
 import { logRequest, streamLogs } from './instance-logs.ts';
 
 interface Chosen {
@@ -37,11 +38,11 @@ function runNotFound(field: 'run' | 'attempt', value: string): Rejection {
 function choose(
   store: TenantStore,
   { id, record }: Stored<JobRecord>,
-  query: RouteRequest['query'],
+  query: RequestFor<typeof JOBS.logs>['query'],
 ): Chosen | Rejection | undefined {
   const status = store.get('job-status', id)?.record;
   const runs = status?.jobId === record.id ? status.runs : [];
-  const wanted = query['run'];
+  const wanted = query.run;
   const run = wanted === undefined ? runs.at(-1) : runs.find((one) => one.id === wanted);
   if (wanted !== undefined && run === undefined) return runNotFound('run', wanted);
   const attempt = integerParameter(query, 'attempt', 1, 99);
@@ -93,9 +94,12 @@ function send(lines: readonly string[], follow: boolean, run: string): StreamRep
  * What is kept is answered from the store; an attempt under way, or not fetched yet, from its agent. Undefined: nothing was
  * printed yet, but a run is under way.
  */
-async function logsNow(dispatch: Dispatch, request: RouteRequest): Promise<Reply | undefined> {
+async function logsNow(
+  dispatch: Dispatch,
+  request: RequestFor<typeof JOBS.logs>,
+): Promise<StreamReply | Rejection | undefined> {
   const { store, params, query } = request;
-  const name = params['name'] ?? '';
+  const name = params.name;
   const job = findJob(store, name);
   if (job === undefined) return jobNotFound(name);
   const wanted = logRequest(query);
@@ -115,11 +119,14 @@ async function logsNow(dispatch: Dispatch, request: RouteRequest): Promise<Reply
 const LOOK_MS = 200;
 
 /** A follower waits for the container of the run under way; whoever does not follow is answered with nothing. */
-export async function jobLogs(dispatch: Dispatch, request: RouteRequest): Promise<Reply> {
+export async function jobLogs(
+  dispatch: Dispatch,
+  request: RequestFor<typeof JOBS.logs>,
+): Promise<ReplyTo<typeof JOBS.logs>> {
   const now = await logsNow(dispatch, request);
   if (now !== undefined) return now;
-  const empty = send([], request.query['follow'] === 'true', '');
-  if (request.query['follow'] !== 'true') return empty;
+  const empty = send([], request.query.follow === 'true', '');
+  if (request.query.follow !== 'true') return empty;
   const stream: StreamReply['stream'] = async (sink) => {
     while (!sink.signal.aborted) {
       const next = await logsNow(dispatch, request);

@@ -1,32 +1,26 @@
 import { JOBS } from '../../../core/operations/jobs.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
-import type { Admission, Outcome } from '../../admission/admission.ts';
+import type { Admission } from '../../admission/admission.ts';
 import { createJob } from '../../admission/create-job.ts';
 import { parseIfMatch } from '../../admission/if-match.ts';
 import { cancelJob, deleteJob, runJob } from '../../admission/job-orders.ts';
 import { findJob, jobNotFound, storedJobView } from '../../admission/job-stored.ts';
 import type { Dispatch } from '../../dispatch/dispatch.ts';
 import { booleanParameter, pageReply, pageRequest } from '../paging.ts';
-import { type Reply, type Route, type RouteRequest, serve } from '../route.ts';
-import { writeReply } from '../write-reply.ts';
+import { type ReplyTo, type RequestFor, type Route, serve } from '../route.ts';
+import { orderReply, writeReply } from '../write-reply.ts';
 import { jobLogs } from './job-logs.ts';
 
-const PATH = '/api/v1/jobs';
-
-/** The order is stored beside the job: its revision is not that of the commit. */
-function orderReply(outcome: Outcome): Reply {
-  if (isRejection(outcome)) return outcome;
-  const { status, body, replayed } = outcome;
-  return { status, body, ...(replayed ? { headers: { 'idempotency-replayed': 'true' } } : {}) };
-}
-
-function list(admission: Admission, { store, query }: RouteRequest): Reply {
+function list(
+  admission: Admission,
+  { store, query }: RequestFor<typeof JOBS.list>,
+): ReplyTo<typeof JOBS.list> {
   const page = pageRequest(query);
   if (isRejection(page)) return page;
   const read = store.list('jobs', { ...page, limit: page.limit + 1 });
   return pageReply(
     page,
-    PATH,
+    JOBS.list.path,
     query,
     read,
     ({ id }) => id,
@@ -34,8 +28,11 @@ function list(admission: Admission, { store, query }: RouteRequest): Reply {
   );
 }
 
-function read(admission: Admission, { store, params }: RouteRequest): Reply {
-  const name = params['name'] ?? '';
+function read(
+  admission: Admission,
+  { store, params }: RequestFor<typeof JOBS.read>,
+): ReplyTo<typeof JOBS.read> {
+  const name = params.name;
   const stored = findJob(store, name);
   if (stored === undefined) return jobNotFound(name);
   return {
@@ -45,16 +42,22 @@ function read(admission: Admission, { store, params }: RouteRequest): Reply {
   };
 }
 
-async function create(admission: Admission, { caller, body, query }: RouteRequest): Promise<Reply> {
+async function create(
+  admission: Admission,
+  { caller, body, query }: RequestFor<typeof JOBS.create>,
+): Promise<ReplyTo<typeof JOBS.create>> {
   const dryRun = booleanParameter(query, 'dryRun');
   if (isRejection(dryRun)) return dryRun;
   return writeReply(await createJob(admission, caller, body, { dryRun }));
 }
 
-async function remove(admission: Admission, { headers, caller, params }: RouteRequest): Promise<Reply> {
+async function remove(
+  admission: Admission,
+  { headers, caller, params }: RequestFor<typeof JOBS.remove>,
+): Promise<ReplyTo<typeof JOBS.remove>> {
   const ifMatch = parseIfMatch(headers['if-match']);
   if (isRejection(ifMatch)) return ifMatch;
-  return writeReply(await deleteJob(admission, caller, params['name'] ?? '', ifMatch));
+  return writeReply(await deleteJob(admission, caller, params.name, ifMatch));
 }
 
 function readRoutes(admission: Admission, dispatch: Dispatch): Route[] {
@@ -69,11 +72,9 @@ export function jobRoutes(admission: Admission, dispatch: Dispatch): Route[] {
   return [
     ...readRoutes(admission, dispatch),
     serve(JOBS.create, (request) => create(admission, request)),
-    serve(JOBS.run, async ({ caller, params }) =>
-      orderReply(await runJob(admission, caller, params['name'] ?? '')),
-    ),
+    serve(JOBS.run, async ({ caller, params }) => orderReply(await runJob(admission, caller, params.name))),
     serve(JOBS.cancel, async ({ caller, params }) =>
-      orderReply(await cancelJob(admission, caller, params['name'] ?? '')),
+      orderReply(await cancelJob(admission, caller, params.name)),
     ),
     serve(JOBS.remove, (request) => remove(admission, request)),
   ];

@@ -1,6 +1,4 @@
-import type { joinTokenBody } from '../../../core/contract/node-bodies.ts';
 import { JOIN_TOKENS } from '../../../core/operations/join-tokens.ts';
-import type { Draft } from '../../../core/contract/shape.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import {
   createJoinToken,
@@ -11,7 +9,7 @@ import {
 import type { NodeAdmission } from '../../admission/node-view.ts';
 import { pageReply, pageRequest } from '../paging.ts';
 import { type Route, type RouteRequest, serve } from '../route.ts';
-import { plainReply } from './nodes.ts';
+import { plainReply } from '../write-reply.ts';
 
 export function joinTokenRoutes(
   nodes: NodeAdmission,
@@ -19,14 +17,7 @@ export function joinTokenRoutes(
 ): Route[] {
   return [
     serve(JOIN_TOKENS.create, async (request) =>
-      plainReply(
-        await createJoinToken(
-          nodes,
-          request.caller,
-          request.body as Draft<typeof joinTokenBody> | undefined,
-          address(request),
-        ),
-      ),
+      plainReply(await createJoinToken(nodes, request.caller, request.body, address(request))),
     ),
     serve(JOIN_TOKENS.list, ({ caller, query }) => {
       const page = pageRequest(query);
@@ -37,7 +28,7 @@ export function joinTokenRoutes(
       );
       return pageReply(
         page,
-        '/api/v1/join-tokens',
+        JOIN_TOKENS.list.path,
         query,
         read.slice(0, page.limit + 1),
         ({ id }) => id,

@@ -1,3 +1,5 @@
+import { exactly } from '../../../core/contract/shape.ts';
+import type { AnswerOf } from '../../../core/operations/operation.ts';
 import { NETWORKS } from '../../../core/operations/networks.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import { createNetwork } from '../../admission/create-network.ts';
@@ -10,17 +12,17 @@ import {
   networkView,
 } from '../../admission/network-stored.ts';
 import { booleanParameter, pageReply, pageRequest } from '../paging.ts';
-import { type Reply, type Route, type RouteRequest, serve } from '../route.ts';
+import { type ReplyTo, type RequestFor, type Route, serve } from '../route.ts';
 import { writeReply } from '../write-reply.ts';
 
-const PATH = '/api/v1/networks';
+const asNetwork = exactly<AnswerOf<typeof NETWORKS.read>>();
 
-function list({ store, query }: RouteRequest): Reply {
+function list({ store, query }: RequestFor<typeof NETWORKS.list>): ReplyTo<typeof NETWORKS.list> {
   const page = pageRequest(query);
   if (isRejection(page)) return page;
   return pageReply(
     page,
-    PATH,
+    NETWORKS.list.path,
     query,
     store.list('networks', { ...page, limit: page.limit + 1 }),
     ({ id }) => id,
@@ -28,28 +30,34 @@ function list({ store, query }: RouteRequest): Reply {
   );
 }
 
-function read({ store, params }: RouteRequest): Reply {
-  const name = params['name'] ?? '';
+function read({ store, params }: RequestFor<typeof NETWORKS.read>): ReplyTo<typeof NETWORKS.read> {
+  const name = params.name;
   const stored = findNetwork(store, name);
   if (stored === undefined) return networkNotFound(name);
   const { record, modRevision: revision } = stored;
   return {
     status: 200,
-    body: { ...networkView(store, record), revision },
+    body: asNetwork({ ...networkView(store, record), revision }),
     headers: { etag: `"${revision}"` },
   };
 }
 
-async function create(networks: NetworkAdmission, { query, caller, body }: RouteRequest): Promise<Reply> {
+async function create(
+  networks: NetworkAdmission,
+  { query, caller, body }: RequestFor<typeof NETWORKS.create>,
+): Promise<ReplyTo<typeof NETWORKS.create>> {
   const dryRun = booleanParameter(query, 'dryRun');
   if (isRejection(dryRun)) return dryRun;
   return writeReply(await createNetwork(networks, caller, body, { dryRun }));
 }
 
-async function remove(networks: NetworkAdmission, request: RouteRequest): Promise<Reply> {
+async function remove(
+  networks: NetworkAdmission,
+  request: RequestFor<typeof NETWORKS.remove>,
+): Promise<ReplyTo<typeof NETWORKS.remove>> {
   const ifMatch = parseIfMatch(request.headers['if-match']);
   if (isRejection(ifMatch)) return ifMatch;
-  return writeReply(await deleteNetwork(networks, request.caller, request.params['name'] ?? '', ifMatch));
+  return writeReply(await deleteNetwork(networks, request.caller, request.params.name, ifMatch));
 }
 
 export function networkRoutes(networks: NetworkAdmission): Route[] {

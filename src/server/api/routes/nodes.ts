@@ -1,8 +1,7 @@
-import type { nodeBody, claimBody } from '../../../core/contract/node-bodies.ts';
+import { exactly } from '../../../core/contract/shape.ts';
+import type { AnswerOf } from '../../../core/operations/operation.ts';
 import { NODES, SCHEDULER } from '../../../core/operations/nodes.ts';
-import type { Draft } from '../../../core/contract/shape.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
-import type { Outcome } from '../../admission/admission.ts';
 import { enrolNode } from '../../admission/enrol-node.ts';
 import { addClaim, releaseClaim } from '../../admission/node-claims.ts';
 import { type NodeAdmission, nodeNotFound, nodeView } from '../../admission/node-view.ts';
@@ -10,18 +9,14 @@ import { deleteNode, type NodeMode, setNodeMode } from '../../admission/nodes.ts
 import type { Dispatch } from '../../dispatch/dispatch.ts';
 import { idOf } from '../../store/record-ids.ts';
 import { booleanParameter, pageReply, pageRequest } from '../paging.ts';
-import { type Reply, type Route, type RouteRequest, serve } from '../route.ts';
-import { guardedReply, writeReply } from '../write-reply.ts';
+import { type Route, serve } from '../route.ts';
+import { guardedReply, plainReply } from '../write-reply.ts';
 import { readContainers } from './agent-answers.ts';
 
-/** The record as it is, without a revision in it: that is in the ETag alone. */
-export function plainReply(outcome: Outcome): Reply {
-  const reply = writeReply(outcome);
-  return isRejection(outcome) || isRejection(reply) ? reply : { ...reply, body: outcome.body };
-}
+const asRegions = exactly<AnswerOf<typeof SCHEDULER.readRegions>>();
 
-function nameOf({ params }: RouteRequest): string {
-  return params['name'] ?? '';
+function nameOf({ params }: { readonly params: { readonly name: string } }): string {
+  return params.name;
 }
 
 function readRoutes(nodes: NodeAdmission, dispatch: Dispatch): Route[] {
@@ -32,7 +27,7 @@ function readRoutes(nodes: NodeAdmission, dispatch: Dispatch): Route[] {
       const read = store.list('nodes', { ...page, limit: page.limit + 1 });
       return pageReply(
         page,
-        '/api/v1/nodes',
+        NODES.list.path,
         query,
         read,
         ({ id }) => id,
@@ -64,9 +59,7 @@ function modeRoute(nodes: NodeAdmission, mode: NodeMode): Route {
 
 function writeRoutes(nodes: NodeAdmission): Route[] {
   return [
-    serve(NODES.enrol, async ({ caller, body }) =>
-      plainReply(await enrolNode(nodes, caller, body as Draft<typeof nodeBody>)),
-    ),
+    serve(NODES.enrol, async ({ caller, body }) => plainReply(await enrolNode(nodes, caller, body))),
     serve(NODES.remove, (request) => {
       const force = booleanParameter(request.query, 'force');
       if (isRejection(force)) return force;
@@ -78,9 +71,7 @@ function writeRoutes(nodes: NodeAdmission): Route[] {
     }),
     ...(['cordon', 'uncordon', 'drain'] as const).map((mode) => modeRoute(nodes, mode)),
     serve(NODES.addClaim, async (request) =>
-      plainReply(
-        await addClaim(nodes, request.caller, nameOf(request), request.body as Draft<typeof claimBody>),
-      ),
+      plainReply(await addClaim(nodes, request.caller, nameOf(request), request.body)),
     ),
     serve(NODES.releaseClaim, (request) =>
       guardedReply(
@@ -95,7 +86,10 @@ function writeRoutes(nodes: NodeAdmission): Route[] {
 function regionsRoute({ admission }: NodeAdmission): Route {
   return serve(SCHEDULER.readRegions, () => ({
     status: 200,
-    body: { enforcement: admission.residency.enforcement, regions: admission.residency.regions },
+    body: asRegions({
+      enforcement: admission.residency.enforcement,
+      regions: admission.residency.regions,
+    }),
   }));
 }
 

@@ -1,6 +1,6 @@
+import { type Answer, exactly } from '../../../core/contract/shape.ts';
+import type { recommendation } from '../../../core/contract/answers/volume.ts';
 import { RECOMMENDATIONS } from '../../../core/operations/recommendations.ts';
-import type { Draft } from '../../../core/contract/shape.ts';
-import { applyBody } from '../../../core/contract/volume-body.ts';
 import { recommendationOrder } from '../../../core/planner/recommendations.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import { filterRejection } from '../../../core/rules/recommendation.ts';
@@ -10,13 +10,16 @@ import {
   type RecommendationAdmission,
 } from '../../admission/recommendations.ts';
 import { pageReply, pageRequest } from '../paging.ts';
-import { type Reply, type Route, type RouteRequest, serve } from '../route.ts';
+import { type ReplyTo, type RequestFor, type Route, serve } from '../route.ts';
 import { writeReply } from '../write-reply.ts';
 import { whileEnabled } from './volumes.ts';
 
-const PATH = '/api/v1/dvm/recommendations';
+const asRecommendation = exactly<Answer<typeof recommendation>>();
 
-function list(recommendations: RecommendationAdmission, { store, query }: RouteRequest): Reply {
+function list(
+  recommendations: RecommendationAdmission,
+  { store, query }: RequestFor<typeof RECOMMENDATIONS.list>,
+): ReplyTo<typeof RECOMMENDATIONS.list> {
   const page = pageRequest(query);
   if (isRejection(page)) return page;
   const { priority, type } = query;
@@ -28,7 +31,14 @@ function list(recommendations: RecommendationAdmission, { store, query }: RouteR
       (type === undefined || one.type === type) &&
       (page.after === undefined || recommendationOrder(one) > page.after),
   );
-  return pageReply(page, PATH, query, fitting.slice(0, page.limit + 1), recommendationOrder, (one) => one);
+  return pageReply(
+    page,
+    RECOMMENDATIONS.list.path,
+    query,
+    fitting.slice(0, page.limit + 1),
+    recommendationOrder,
+    asRecommendation,
+  );
 }
 
 export function recommendationRoutes(recommendations: RecommendationAdmission): Route[] {
@@ -41,13 +51,7 @@ export function recommendationRoutes(recommendations: RecommendationAdmission): 
     serve(
       RECOMMENDATIONS.apply,
       whileEnabled(volumes, async ({ caller, params, body }) => {
-        const sent = body as Draft<typeof applyBody> | undefined;
-        const outcome = await applyRecommendation(
-          recommendations,
-          caller,
-          params['id'] ?? '',
-          sent?.parameters,
-        );
+        const outcome = await applyRecommendation(recommendations, caller, params.id, body?.parameters);
         return writeReply(outcome);
       }),
     ),

@@ -1,5 +1,6 @@
+import { exactly } from '../../../core/contract/shape.ts';
+import type { AnswerOf } from '../../../core/operations/operation.ts';
 import { SCALING_POLICIES } from '../../../core/operations/scaling-policies.ts';
-import { type ScalingPolicyDraft } from '../../../core/contract/scaling-policy-body.ts';
 import type { TenantId } from '../../../core/model/ids.ts';
 import type { ScalingView } from '../../../core/model/scaling.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
@@ -14,7 +15,7 @@ import {
   setScalingPolicy,
 } from '../../admission/scaling-policy.ts';
 import { idOf } from '../../store/record-ids.ts';
-import { type Reply, type Route, type RouteRequest, serve } from '../route.ts';
+import { type ReplyTo, type RequestFor, type Route, serve } from '../route.ts';
 import { writeReply } from '../write-reply.ts';
 
 export type ScalingViews = (
@@ -22,8 +23,13 @@ export type ScalingViews = (
   deployment: string,
 ) => Promise<ScalingView | undefined> | ScalingView | undefined;
 
-async function read({ store, params }: RouteRequest, views: ScalingViews): Promise<Reply> {
-  const nameOrId = params['name'] ?? '';
+const asPolicy = exactly<AnswerOf<typeof SCALING_POLICIES.read>>();
+
+async function read(
+  { store, params }: RequestFor<typeof SCALING_POLICIES.read>,
+  views: ScalingViews,
+): Promise<ReplyTo<typeof SCALING_POLICIES.read>> {
+  const nameOrId = params.name;
   const { stored, field } = findDeployment(store, nameOrId);
   if (stored === undefined) return deploymentNotFound(field, nameOrId);
   const { name } = stored.record.spec;
@@ -33,7 +39,7 @@ async function read({ store, params }: RouteRequest, views: ScalingViews): Promi
   const status = (await views(store.tenantId, name)) ?? null;
   return {
     status: 200,
-    body: { ...scalingPolicyView(name, policy.record), revision, status },
+    body: asPolicy({ ...scalingPolicyView(name, policy.record), revision, status }),
     headers: { etag: `"${revision}"` },
   };
 }
@@ -44,13 +50,13 @@ export function scalingRoutes(admission: Admission, views: ScalingViews): Route[
     serve(SCALING_POLICIES.set, async ({ headers, caller, params, body }) => {
       const ifMatch = parseIfMatch(headers['if-match']);
       if (isRejection(ifMatch)) return ifMatch;
-      const draft = body as ScalingPolicyDraft;
-      return writeReply(await setScalingPolicy(admission, caller, params['name'] ?? '', draft, ifMatch));
+      const draft = body;
+      return writeReply(await setScalingPolicy(admission, caller, params.name, draft, ifMatch));
     }),
     serve(SCALING_POLICIES.remove, async ({ headers, caller, params }) => {
       const ifMatch = parseIfMatch(headers['if-match']);
       if (isRejection(ifMatch)) return ifMatch;
-      return writeReply(await deleteScalingPolicy(admission, caller, params['name'] ?? '', ifMatch));
+      return writeReply(await deleteScalingPolicy(admission, caller, params.name, ifMatch));
     }),
   ];
 }

@@ -1,37 +1,35 @@
-import type { hooksBody, rotateCredentialBody, rotateBody } from '../../../core/contract/secret-bodies.ts';
+import { type Answer, exactly } from '../../../core/contract/shape.ts';
+import type { referencedSecret } from '../../../core/contract/answers/secret.ts';
+import type { SecretPath } from '../../../core/model/secret-path.ts';
+import type { AnswerOf } from '../../../core/operations/operation.ts';
 import { SECRETS } from '../../../core/operations/secrets.ts';
-import type { SecretWriteDraft } from '../../../core/contract/secret-draft.ts';
-import type { Draft } from '../../../core/contract/shape.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import { checkResourceName } from '../../../core/rules/secrets/path.ts';
-import type { Admission, Outcome } from '../../admission/admission.ts';
+import type { Admission } from '../../admission/admission.ts';
 import { setHooks } from '../../admission/credential-hooks.ts';
 import { rotateCredential } from '../../admission/rotate-credential.ts';
 import { rotateSecrets } from '../../admission/rotate-secrets.ts';
 import { readSecretMetadata, writeSecret } from '../../admission/write-secret.ts';
 import { secretFailureRejection } from '../../admission/credential-facts.ts';
-import type { DescribedSecret } from '../../secrets/port.ts';
 import { pageReply, pageRequest } from '../paging.ts';
-import { type Reply, type Route, type RouteRequest, serve } from '../route.ts';
-import { guardedReply, writeReply } from '../write-reply.ts';
+import { type ReplyTo, type RequestFor, type Route, serve } from '../route.ts';
+import { guardedReply, versionReply, writeReply } from '../write-reply.ts';
 
-/** The revision of a document is its version, in whichever store it is kept. */
-function versionReply(outcome: Outcome): Reply {
-  if (isRejection(outcome)) return outcome;
-  const { status, body } = outcome;
-  const { version } = body;
-  return {
-    status,
-    body: outcome.revision === undefined ? body : { ...body, revision: version },
-    headers: { etag: `"${String(version)}"` },
-  };
+const asReferenced = exactly<Answer<typeof referencedSecret>>();
+const asConsumers = exactly<AnswerOf<typeof SECRETS.listConsumers>>();
+
+function pathOf({
+  params,
+}: {
+  readonly params: { readonly namespace: string; readonly name: string };
+}): SecretPath {
+  return { namespace: params.namespace, label: params.name };
 }
 
-function pathOf({ params }: RouteRequest) {
-  return { namespace: params['namespace'] ?? '', label: params['name'] ?? '' };
-}
-
-async function listReferenced(admission: Admission, { store, query }: RouteRequest): Promise<Reply> {
+async function listReferenced(
+  admission: Admission,
+  { store, query }: RequestFor<typeof SECRETS.listReferenced>,
+): Promise<ReplyTo<typeof SECRETS.listReferenced>> {
   const page = pageRequest(query);
   if (isRejection(page)) return page;
   const { secrets } = admission;
@@ -39,7 +37,7 @@ async function listReferenced(admission: Admission, { store, query }: RouteReque
     .paths(store.tenantId)
     .filter(({ label }) => page.after === undefined || label > page.after)
     .slice(0, page.limit + 1);
-  const known = new Map<string, DescribedSecret>();
+  const known = new Map<string, { readonly keys: readonly string[]; readonly version: number }>();
   const denied = new Map<string, string>();
   for (const namespace of new Set(read.map((entry) => entry.namespace))) {
     const labels = read.filter((entry) => entry.namespace === namespace).map(({ label }) => label);
@@ -66,11 +64,11 @@ async function listReferenced(admission: Admission, { store, query }: RouteReque
   });
   return pageReply(
     page,
-    '/api/v1/secrets/resources',
+    SECRETS.listReferenced.path,
     query,
     described,
     ({ name }) => name,
-    (entry) => entry,
+    (entry) => asReferenced(entry),
   );
 }
 
@@ -78,19 +76,18 @@ export function secretRoutes(admission: Admission): Route[] {
   return [
     serve(SECRETS.listReferenced, (request) => listReferenced(admission, request)),
     serve(SECRETS.listConsumers, ({ store, params }) => {
-      const name = params['name'] ?? '';
+      const name = params.name;
       return (
         checkResourceName(name) ?? {
           status: 200,
-          body: admission.secrets.references.consumers(store.tenantId, name),
+          body: asConsumers(admission.secrets.references.consumers(store.tenantId, name)),
         }
       );
     }),
     serve(SECRETS.write, (request) =>
       guardedReply(
         request,
-        (ifMatch) =>
-          writeSecret(admission, request.caller, pathOf(request), request.body as SecretWriteDraft, ifMatch),
+        (ifMatch) => writeSecret(admission, request.caller, pathOf(request), request.body, ifMatch),
         versionReply,
       ),
     ),
@@ -98,33 +95,17 @@ export function secretRoutes(admission: Admission): Route[] {
       versionReply(await readSecretMetadata(admission, request.caller, pathOf(request))),
     ),
     serve(SECRETS.rotate, async (request) =>
-      writeReply(
-        await rotateCredential(
-          admission,
-          request.caller,
-          pathOf(request),
-          request.body as Draft<typeof rotateCredentialBody>,
-        ),
-      ),
+      writeReply(await rotateCredential(admission, request.caller, pathOf(request), request.body)),
     ),
     serve(SECRETS.setHooks, (request) =>
       guardedReply(
         request,
-        (ifMatch) =>
-          setHooks(
-            admission,
-            request.caller,
-            pathOf(request),
-            request.body as Draft<typeof hooksBody>,
-            ifMatch,
-          ),
+        (ifMatch) => setHooks(admission, request.caller, pathOf(request), request.body, ifMatch),
         versionReply,
       ),
     ),
     serve(SECRETS.rotateDeployment, async ({ caller, params, body }) =>
-      writeReply(
-        await rotateSecrets(admission, caller, params['name'] ?? '', body as Draft<typeof rotateBody>),
-      ),
+      writeReply(await rotateSecrets(admission, caller, params.name, body)),
     ),
   ];
 }

@@ -1,6 +1,6 @@
 import { SESSION } from '../../../core/operations/session.ts';
-import type { Answer } from '../../../core/contract/shape.ts';
-import { session } from '../../../core/contract/answers/access.ts';
+import { type Answer, exactly } from '../../../core/contract/shape.ts';
+import type { session, sessionEnded } from '../../../core/contract/answers/access.ts';
 import { PERMISSIONS } from '../../../core/model/permission.ts';
 import { isRejection, reject } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
@@ -15,10 +15,14 @@ import {
 import type { Admission } from '../../admission/admission.ts';
 import { closeSession, openSession } from '../../admission/sessions.ts';
 import { RateLimiter } from '../rate-limit.ts';
-import { type Reply, type Route, type RouteRequest, serve } from '../route.ts';
+import { type ReplyTo, type RequestFor, type Route, type RouteRequest, serve } from '../route.ts';
+
+type Caller = Pick<RouteRequest, 'principal' | 'tenant'>;
+const asSession = exactly<Answer<typeof session>>();
+const asEnded = exactly<Answer<typeof sessionEnded>>();
 
 /** Who calls and what they may do; the dashboard shows only what would not be refused. */
-function whoCalls({ principal, tenant }: RouteRequest): Answer<typeof session> {
+function whoCalls({ principal, tenant }: Caller): Answer<typeof session> {
   return {
     tokenId: principal.tokenId,
     role: principal.role,
@@ -61,13 +65,11 @@ export function sessionRoutes(
     limiter ??= new RateLimiter({ perSecond: burst / 60, burst }, admission.clock);
     return limiter;
   };
-  const idOf = ({ headers }: RouteRequest) => sessionIdOf(settingsFor(settings, headers), headers.cookie);
-  const withSession = (request: RouteRequest, id: string, expiresAt: string) => ({
-    ...whoCalls(request),
-    expiresAt,
-    csrfToken: csrfToken(tokenKey, id),
-  });
-  const current = (request: RouteRequest): Reply => {
+  const idOf = ({ headers }: Pick<RouteRequest, 'headers'>) =>
+    sessionIdOf(settingsFor(settings, headers), headers.cookie);
+  const withSession = (request: Caller, id: string, expiresAt: string) =>
+    asSession({ ...whoCalls(request), expiresAt, csrfToken: csrfToken(tokenKey, id) });
+  const current = (request: RequestFor<typeof SESSION.read>): ReplyTo<typeof SESSION.read> => {
     // With both, Authorization is what the request was admitted by.
     const id = request.headers.authorization === undefined ? idOf(request) : undefined;
     const access = { store: admission.store, tokenKey, clock: admission.clock };
@@ -76,7 +78,7 @@ export function sessionRoutes(
       status: 200,
       body:
         session === undefined
-          ? whoCalls(request)
+          ? asSession(whoCalls(request))
           : withSession(request, session.id, session.stored.record.expiresAt),
     };
   };
@@ -102,12 +104,12 @@ export function sessionRoutes(
       const id = idOf(request);
       const outcome =
         id === undefined
-          ? { status: 200, body: { ended: false } }
+          ? { body: asEnded({ ended: false }) }
           : await closeSession(admission, tokenKey, request.caller, id);
       if (isRejection(outcome)) return outcome;
       return {
         status: 200,
-        body: outcome.body,
+        body: asEnded(outcome.body),
         headers: { 'set-cookie': sessionCookie(settingsFor(settings, request.headers), '') },
       };
     }),

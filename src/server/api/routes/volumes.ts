@@ -1,6 +1,5 @@
+import type { Operation } from '../../../core/operations/operation.ts';
 import { VOLUMES } from '../../../core/operations/volumes.ts';
-import { replicaBody, type VolumeDraft } from '../../../core/contract/volume-body.ts';
-import type { Draft } from '../../../core/contract/shape.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import { createVolume } from '../../admission/create-volume.ts';
 import { deleteVolume } from '../../admission/delete-volume.ts';
@@ -14,26 +13,27 @@ import {
 } from '../../admission/volume-stored.ts';
 import { idOf } from '../../store/record-ids.ts';
 import { booleanParameter, pageReply, pageRequest } from '../paging.ts';
-import { type Reply, type Route, type RouteRequest, serve } from '../route.ts';
+import { type Handler, type ReplyTo, type RequestFor, type Route, serve } from '../route.ts';
 import { guardedReply, writeReply } from '../write-reply.ts';
 
-const PATH = '/api/v1/dvm/volumes';
-
 /** Off: every route of volumes says so, whatever it is asked. */
-export function whileEnabled(
+export function whileEnabled<O extends Operation>(
   { admission }: VolumeAdmission,
-  handle: (request: RouteRequest) => Promise<Reply> | Reply,
-): Route['handle'] {
+  handle: Handler<O>,
+): Handler<O> {
   return (request) => volumesUnavailable(admission) ?? handle(request);
 }
 
-function list({ seen }: VolumeAdmission, { store, query }: RouteRequest): Reply {
+function list(
+  { seen }: VolumeAdmission,
+  { store, query }: RequestFor<typeof VOLUMES.list>,
+): ReplyTo<typeof VOLUMES.list> {
   const page = pageRequest(query);
   if (isRejection(page)) return page;
   const names = store.list('volume-names', { ...page, limit: page.limit + 1 });
   return pageReply(
     page,
-    PATH,
+    VOLUMES.list.path,
     query,
     names.flatMap((name) => {
       const stored = store.get('volumes', idOf('volumes', name.record.volumeId));
@@ -44,8 +44,11 @@ function list({ seen }: VolumeAdmission, { store, query }: RouteRequest): Reply 
   );
 }
 
-function read({ seen }: VolumeAdmission, { store, params }: RouteRequest): Reply {
-  const id = params['id'] ?? '';
+function read(
+  { seen }: VolumeAdmission,
+  { store, params }: RequestFor<typeof VOLUMES.read>,
+): ReplyTo<typeof VOLUMES.read> {
+  const id = params.id;
   const stored = store.get('volumes', idOf('volumes', id));
   if (stored === undefined) return volumeNotFound(id);
   return {
@@ -55,16 +58,22 @@ function read({ seen }: VolumeAdmission, { store, params }: RouteRequest): Reply
   };
 }
 
-async function create(volumes: VolumeAdmission, { caller, query, body }: RouteRequest): Promise<Reply> {
+async function create(
+  volumes: VolumeAdmission,
+  { caller, query, body }: RequestFor<typeof VOLUMES.create>,
+): Promise<ReplyTo<typeof VOLUMES.create>> {
   const dryRun = booleanParameter(query, 'dryRun');
   if (isRejection(dryRun)) return dryRun;
-  return writeReply(await createVolume(volumes, caller, body as VolumeDraft, { dryRun }));
+  return writeReply(await createVolume(volumes, caller, body, { dryRun }));
 }
 
-async function remove(volumes: VolumeAdmission, { caller, params, headers }: RouteRequest): Promise<Reply> {
+async function remove(
+  volumes: VolumeAdmission,
+  { caller, params, headers }: RequestFor<typeof VOLUMES.remove>,
+): Promise<ReplyTo<typeof VOLUMES.remove>> {
   const ifMatch = parseIfMatch(headers['if-match']);
   if (isRejection(ifMatch)) return ifMatch;
-  return writeReply(await deleteVolume(volumes, caller, params['id'] ?? '', ifMatch));
+  return writeReply(await deleteVolume(volumes, caller, params.id, ifMatch));
 }
 
 function recordRoutes(volumes: VolumeAdmission): Route[] {
@@ -93,22 +102,14 @@ function replicaRoutes(volumes: VolumeAdmission): Route[] {
     serve(
       VOLUMES.addReplica,
       whileEnabled(volumes, async ({ caller, params, body }) =>
-        writeReply(
-          await addReplica(volumes, caller, params['id'] ?? '', (body as Draft<typeof replicaBody>).node_id),
-        ),
+        writeReply(await addReplica(volumes, caller, params.id, body.node_id)),
       ),
     ),
     serve(
       VOLUMES.removeReplica,
       whileEnabled(volumes, (request) =>
         guardedReply(request, (ifMatch) =>
-          removeReplica(
-            volumes,
-            request.caller,
-            request.params['id'] ?? '',
-            request.params['node'] ?? '',
-            ifMatch,
-          ),
+          removeReplica(volumes, request.caller, request.params.id, request.params.node, ifMatch),
         ),
       ),
     ),
