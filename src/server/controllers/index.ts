@@ -1,3 +1,4 @@
+import type { CopyAges } from '../../core/contract/protocol/peer-messages.ts';
 import type { NodeName, TenantId } from '../../core/model/ids.ts';
 import type { Region, UnstatedCountry } from '../../core/model/region.ts';
 import type { ScalingView } from '../../core/model/scaling.ts';
@@ -11,7 +12,7 @@ import { type AuditKept, type AuditSize, type EventsKept, Janitor } from './jani
 import { type Liveness, NodeLivenessController } from './node-liveness.ts';
 import { ScalingController, type ScalingOptions } from './scaling.ts';
 import { SpecSnapshotsController } from './spec-snapshots.ts';
-import type { CopyAges, RepeatedLeases } from './volume-memory.ts';
+import type { RepeatedLeases } from './volume-memory.ts';
 import type { VolumeSettings } from './volume-read.ts';
 import { type VolumeSigns, VolumesController } from './volumes.ts';
 

@@ -1,3 +1,4 @@
+import type { CopyAges } from '../../core/contract/protocol/peer-messages.ts';
 import type { SeenVolume } from '../../core/contract/volume-seen.ts';
 import type { NodeName, TenantId } from '../../core/model/ids.ts';
 import { fencedAfterMs, type VolumeRecord } from '../../core/model/volume.ts';
@@ -14,13 +15,6 @@ export interface RepeatedLeases {
   lastMs(tenantId: TenantId, node: string): number | undefined;
   /** None from here on, until a session has given one again; answers when the last one was. */
   stop(tenantId: TenantId, node: string): number | undefined;
-}
-
-/** How old the copies of a primary are, as one control plane tells another. */
-export interface CopyAges {
-  readonly volumeId: string;
-  readonly epoch: number;
-  readonly copies: readonly { readonly nodeId: string; readonly ageMs: number }[];
 }
 
 interface PastAges extends CopyAges {

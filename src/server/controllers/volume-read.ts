@@ -1,3 +1,4 @@
+import type { CopyAges } from '../../core/contract/protocol/peer-messages.ts';
 import type { NodeName, TenantId } from '../../core/model/ids.ts';
 import type { NodeLiveness, NodeRecord } from '../../core/model/node.ts';
 import type { Region, UnstatedCountry } from '../../core/model/region.ts';
@@ -8,7 +9,7 @@ import type { TenantClusters } from '../placement/tenant-clusters.ts';
 import { bindingsOf, claimants } from '../placement/volume-claims.ts';
 import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
-import type { CopyAges, RepeatedLeases, VolumeMemory } from './volume-memory.ts';
+import type { RepeatedLeases, VolumeMemory } from './volume-memory.ts';
 
 function conditionOf(liveness: NodeLiveness | undefined): VolumeNode['condition'] {
   if (liveness === undefined) return 'unknown';

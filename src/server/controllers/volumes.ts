@@ -1,3 +1,4 @@
+import type { CopyAges } from '../../core/contract/protocol/peer-messages.ts';
 import type { SeenVolume } from '../../core/contract/volume-seen.ts';
 import { canonicalJson } from '../../core/model/canonical.ts';
 import type { NodeName, TenantId } from '../../core/model/ids.ts';
@@ -14,7 +15,7 @@ import { type Controller, type ControllerDeps, ownedTenants } from './controller
 import { livenessMoved } from './liveness-moved.ts';
 import { lookQueue } from './look-queue.ts';
 import type { KeyedQueue } from './queue.ts';
-import { type CopyAges, VolumeMemory } from './volume-memory.ts';
+import { VolumeMemory } from './volume-memory.ts';
 import { readVolumeFacts, type VolumeSettings } from './volume-read.ts';
 
 /** Leases and measurements, as the sessions with agents tell them. */

@@ -1,11 +1,19 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import {
+  type CopyAges,
+  type PeerAnswer,
+  type PeerQuestion,
+  type PeerStreamLine,
+  peerQuestion,
+  peerStreamRequest,
+} from '../../core/contract/protocol/peer-messages.ts';
+import { frameReader } from '../../core/contract/protocol/read-message.ts';
 import type { NodeName, TenantId } from '../../core/model/ids.ts';
 import type { ScalingView } from '../../core/model/scaling.ts';
 import type { Dispatch } from '../dispatch/dispatch.ts';
 import type { PeerProofs, ProvenRequest } from './peer-proof.ts';
-import type { PeerQuestion, PeerStreamLine, PeerStreamRequest } from './peer-words.ts';
 
 export interface PeerEndpointOptions {
   readonly proofs: PeerProofs;
@@ -13,9 +21,12 @@ export interface PeerEndpointOptions {
   readonly storeAnswers: () => Promise<boolean>;
   /** Told of the connection of a control plane that proved itself: it is none of anybody's. */
   readonly onProven: (socket: Socket) => void;
-  readonly copyAges: (tenantId: TenantId, node: NodeName) => readonly unknown[];
+  readonly copyAges: (tenantId: TenantId, node: NodeName) => readonly CopyAges[];
   readonly scalingView: (tenantId: TenantId, deployment: string) => ScalingView | undefined;
 }
+
+const readStreamRequest = frameReader(peerStreamRequest);
+const readQuestion = frameReader(peerQuestion);
 
 /** Answers other control planes with what only this process knows. Without a proof there is nothing here. */
 export class PeerEndpoint {
@@ -27,7 +38,7 @@ export class PeerEndpoint {
 
   /** What an agent that is connected here says. */
   async stream(proof: string | undefined, request: ProvenRequest, response: ServerResponse): Promise<void> {
-    const asked = this.#asked<PeerStreamRequest>(proof, request, response);
+    const asked = this.#asked(proof, request, response, readStreamRequest);
     const stream = asked && this.#options.dispatch().streamHere(asked.tenantId, asked.node, asked.operation);
     if (stream === undefined) {
       notHere(response);
@@ -46,7 +57,7 @@ export class PeerEndpoint {
   }
 
   async question(proof: string | undefined, request: ProvenRequest, response: ServerResponse): Promise<void> {
-    const asked = this.#asked<PeerQuestion>(proof, request, response);
+    const asked = this.#asked(proof, request, response, readQuestion);
     if (asked === undefined) {
       notHere(response);
       return;
@@ -56,7 +67,7 @@ export class PeerEndpoint {
     response.end(JSON.stringify(answer));
   }
 
-  async #answer(asked: PeerQuestion): Promise<unknown> {
+  async #answer(asked: PeerQuestion): Promise<PeerAnswer<PeerQuestion['kind']> | null> {
     switch (asked.kind) {
       case 'store':
         return this.#options.storeAnswers();
@@ -69,10 +80,16 @@ export class PeerEndpoint {
     }
   }
 
-  #asked<T>(proof: string | undefined, request: ProvenRequest, { socket }: ServerResponse): T | undefined {
+  /** Undefined: without proof, or in words of another version. */
+  #asked<T>(
+    proof: string | undefined,
+    request: ProvenRequest,
+    { socket }: ServerResponse,
+    read: (body: string) => T | undefined,
+  ): T | undefined {
     if (!this.#options.proofs.holds(proof, request)) return undefined;
     if (socket !== null) this.#options.onProven(socket);
-    return JSON.parse(request.body) as T;
+    return read(request.body);
   }
 }
 

@@ -1,6 +1,14 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ServerMessage, StreamOperation } from '../../core/contract/agent-protocol.ts';
+import {
+  type PeerAnswer,
+  type PeerQuestion,
+  type PeerStreamRequest,
+  peerAnswers,
+  peerStreamLine,
+} from '../../core/contract/protocol/peer-messages.ts';
+import { frameReader } from '../../core/contract/protocol/read-message.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { OtherControlPlanes } from '../dispatch/dispatch.ts';
 import type { AgedUsage } from '../dispatch/reports.ts';
@@ -11,16 +19,11 @@ import type { Store } from '../store/store.ts';
 import { askPeer } from './peer-dial.ts';
 import { passOn } from './pass-on.ts';
 import { prove } from './peer-proof.ts';
-import {
-  PEER_METHOD,
-  PEER_QUESTION_PATH,
-  PEER_STREAM_PATH,
-  type PeerQuestion,
-  type PeerStreamLine,
-  type PeerStreamRequest,
-} from './peer-words.ts';
+import { PEER_METHOD, PEER_QUESTION_PATH, PEER_STREAM_PATH } from './peer-words.ts';
 
 const QUESTION_MS = 3000;
+
+const readLine = frameReader(peerStreamLine);
 
 export interface PeersOptions {
   readonly store: Store;
@@ -92,16 +95,17 @@ export class Peers implements OtherControlPlanes {
     const byPeer = Map.groupBy(nodes, (node) => this.#peerOf(tenantId, node)?.id);
     const answers = await Promise.all(
       [...byPeer].map(async ([id, some]) =>
-        id === undefined
-          ? undefined
-          : this.ask<readonly AgedUsage[]>(id, { kind: 'usage', tenantId, nodes: some }),
+        id === undefined ? undefined : this.ask(id, { kind: 'usage', tenantId, nodes: some }),
       ),
     );
     return answers.flatMap((answer) => answer ?? []);
   }
 
-  /** Undefined: it does not answer, or is no more. */
-  async ask<T>(id: string, question: PeerQuestion): Promise<T | undefined> {
+  /** Undefined: it does not answer, or not in words that are known here, or is no more. */
+  async ask<Kind extends PeerQuestion['kind']>(
+    id: string,
+    question: Extract<PeerQuestion, { readonly kind: Kind }>,
+  ): Promise<PeerAnswer<Kind> | undefined> {
     const record = this.#store.getGlobal('control-planes', id)?.record;
     if (record === undefined) return undefined;
     const body = JSON.stringify(question);
@@ -111,7 +115,7 @@ export class Peers implements OtherControlPlanes {
       if (answer.statusCode !== 200) return undefined;
       let text = '';
       for await (const piece of answer.setEncoding('utf8')) text += String(piece);
-      return JSON.parse(text) as T;
+      return frameReader(peerAnswers[question.kind])(text);
     } catch {
       return undefined;
     }
@@ -120,7 +124,7 @@ export class Peers implements OtherControlPlanes {
   /** Whether the store answers any of the others. */
   async storeAnswersElsewhere(): Promise<boolean> {
     const others = this.#store.listGlobal('control-planes').filter(({ id }) => id !== this.self);
-    const answers = await Promise.all(others.map(({ id }) => this.ask<boolean>(id, { kind: 'store' })));
+    const answers = await Promise.all(others.map(({ id }) => this.ask(id, { kind: 'store' })));
     return answers.includes(true);
   }
 
@@ -199,13 +203,13 @@ class ForwardedStream {
   }
 
   #take(line: string): void {
-    const told = JSON.parse(line) as PeerStreamLine;
-    if ('end' in told) {
-      this.stream.finish(told.end);
-      return;
-    }
-    this.#credit -= sizeOf(told.item);
-    this.stream.take(told.item);
+    const told = readLine(line);
+    if (told === undefined) throw new Error('it said what is not understood');
+    const { item, end } = told;
+    if (end !== undefined) this.stream.finish(end);
+    if (item === undefined) return;
+    this.#credit -= sizeOf(item);
+    this.stream.take(item);
   }
 
   async #room(signal: AbortSignal): Promise<void> {

@@ -1,5 +1,6 @@
 import { createHash, randomBytes, X509Certificate } from 'node:crypto';
 import { hostname } from 'node:os';
+import type { CopyAges } from '../../core/contract/protocol/peer-messages.ts';
 import type { NodeName, TenantId } from '../../core/model/ids.ts';
 import type { ScalingView } from '../../core/model/scaling.ts';
 import { withoutTrailing } from '../../core/model/text-end.ts';
@@ -138,22 +139,19 @@ export class Several {
   }
 
   /** What the control plane knows of copies that the node's last session was with; undefined: it was this one, or that one is gone. */
-  async copyAges<T>(tenantId: TenantId, node: NodeName): Promise<readonly T[] | undefined> {
+  async copyAges(tenantId: TenantId, node: NodeName): Promise<readonly CopyAges[] | undefined> {
     const session = this.#options.store
       .forTenant(tenantId)
       .get('node-sessions', idOf('node-sessions', node))?.record;
     if (session === undefined || session.controlPlane === this.id) return undefined;
-    return this.peers.ask<readonly T[]>(session.controlPlane, { kind: 'copies', tenantId, node });
+    return this.peers.ask(session.controlPlane, { kind: 'copies', tenantId, node });
   }
 
   /** What the owner of the tenant's shard remembers of a scaling policy. */
   async scalingView(tenantId: TenantId, deployment: string): Promise<ScalingView | undefined> {
     const owner = this.#options.store.getGlobal('shards', String(shardOf(tenantId)))?.record.owner;
     if (owner === undefined) return undefined;
-    return (
-      (await this.peers.ask<ScalingView | null>(owner, { kind: 'scaling', tenantId, deployment })) ??
-      undefined
-    );
+    return this.peers.ask(owner, { kind: 'scaling', tenantId, deployment });
   }
 
   async leave(): Promise<void> {

@@ -92,10 +92,8 @@ const observation = message({
   },
 });
 
-const usage = message({
-  type: 'object',
-  fields: { instanceId: textOf(64), cpuPercent: amount, memoryBytes: amount },
-});
+export const usageFields = { instanceId: textOf(64), cpuPercent: amount, memoryBytes: amount } as const;
+const usage = message({ type: 'object', fields: usageFields });
 export type InstanceUsage = Message<typeof usage>;
 
 const volume = message({
