@@ -10,7 +10,7 @@ import { ROOT } from './run.ts';
  */
 const FOLDER = join(ROOT, 'dist/dashboard');
 const MARK = join(FOLDER, 'built.json');
-const SOURCES = ['src/dashboard', 'src/core', 'package-lock.json', 'scripts/build-dashboard.ts'];
+const SOURCES = ['src/dashboard', 'src/sdk', 'src/core', 'package-lock.json', 'scripts/build-dashboard.ts'];
 const COMPRESSED = /\.(?:html|js|css|svg)$/;
 
 function filesOf(path: string): string[] {

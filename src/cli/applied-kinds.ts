@@ -1,4 +1,5 @@
-import { type Client, type Json, named, unjudged } from './client.ts';
+import { unjudged } from '../sdk/index.ts';
+import { type Client, type Json, named } from './client.ts';
 import { planDeployment, showPlan, writeDeployment } from './deploying.ts';
 import type { ExitCode } from './exit-code.ts';
 import { Failure } from './failure.ts';

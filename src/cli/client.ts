@@ -153,11 +153,6 @@ export class Client {
   }
 }
 
-/** What somebody typed or wrote into a file is the control plane's to judge, in its own words. */
-export function unjudged<T extends object>(body: object): T {
-  return body as T;
-}
-
 /** By name. */
 export function named<const S extends string>(name: S): { readonly params: { readonly name: S } } {
   return { params: { name } };

@@ -1,5 +1,5 @@
-import { type Client, type Json, named, unjudged } from './client.ts';
-import type { BodyFor } from '../sdk/index.ts';
+import { type Client, type Json, named } from './client.ts';
+import { type BodyFor, unjudged } from '../sdk/index.ts';
 import type { OptionValues } from './option-values.ts';
 import { confirm } from './confirmation.ts';
 import { Failure, Refused } from './failure.ts';

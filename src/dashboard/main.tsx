@@ -7,7 +7,7 @@ import { LiveProvider } from './app/live.tsx';
 import { createDashboardRouter } from './app/router.tsx';
 import { SessionProvider } from './app/session.tsx';
 import { Toasts } from './components/toast.tsx';
-import { RejectionError } from './lib/rejection.ts';
+import { RejectionError } from '../sdk/index.ts';
 import { followSystemTheme } from './lib/theme.ts';
 import './style.css';
 
@@ -19,8 +19,8 @@ const queries = new QueryClient({
       staleTime: 5000,
       // Events keep it fresh; this is for what no event tells of.
       refetchInterval: 30_000,
-      // A refusal is an answer: asking again brings the same one.
-      retry: (count, error) => !(error instanceof RejectionError && error.status < 500) && count < 2,
+      // A refusal is an answer: asking again brings the same one. Where nothing answers, the client has asked again itself.
+      retry: (count, error) => error instanceof RejectionError && error.status >= 500 && count < 2,
     },
   },
 });

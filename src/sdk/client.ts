@@ -32,6 +32,8 @@ export interface ClientSettings {
   /** Another way to the control plane than the platform's `fetch`: a proxy, an authority, a socket. */
   readonly fetch?: Fetch | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Entries per page of lists that do not say; absent: as many as the control plane likes. */
+  readonly pageSize?: number | undefined;
   /** Silence after which a call is given up; 30 s. */
   readonly timeoutMs?: number | undefined;
   /** How often a request is sent at most; 4. */
@@ -115,7 +117,8 @@ export class Client {
     ...[options]: Given<CallOptions<N>>
   ): AsyncGenerator<readonly ItemOf<N>[]> {
     const { params, query, ...rest }: Asked = options ?? {};
-    let next: string | undefined = `${pathOf(pathIn(operation), params)}${queryText(query)}`;
+    let next: string | undefined =
+      `${pathOf(pathIn(operation), params)}${queryText({ limit: this.settings.pageSize, ...query })}`;
     while (next !== undefined) {
       const { body, headers }: Reply<readonly ItemOf<N>[]> = await this.request(`GET ${next}`, rest);
       yield body;

@@ -13,5 +13,6 @@ export type {
   StreamName,
 } from './operations.ts';
 export type { RejectionCode } from './operations.ts';
-export { RejectionError, type RejectionRecord, UnreachableError } from './rejection.ts';
+export { RejectionError, rejectionOf, type RejectionRecord, UnreachableError } from './rejection.ts';
+export { unjudged } from './request.ts';
 export { codeOf } from './retry.ts';

@@ -65,6 +65,10 @@ export class RejectionError extends Error implements RejectionRecord {
   }
 }
 
+export function rejectionOf(error: unknown): RejectionRecord | undefined {
+  return error instanceof RejectionError ? error.rejection : undefined;
+}
+
 /** The control plane could not be asked, or what answered was not the control plane. The request may have arrived. */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError';

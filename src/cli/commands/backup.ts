@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
-import { type Json, unjudged } from '../client.ts';
+import { unjudged } from '../../sdk/index.ts';
+import type { Json } from '../client.ts';
 import {
   type CommandBody,
   OUTPUT_OPTION,

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Client, type Json, named, unjudged } from '../client.ts';
+import { unjudged } from '../../sdk/index.ts';
+import { type Client, type Json, named } from '../client.ts';
 import {
   type CommandBody,
   OUTPUT_OPTION,

@@ -3,9 +3,9 @@ import {
   RECOMMENDATION_TYPES,
   type RecommendationParameters,
 } from '../../core/model/recommendation.ts';
-import type { CallOptions } from '../../sdk/index.ts';
+import { type CallOptions, unjudged } from '../../sdk/index.ts';
 import { formatBytes } from '../../core/model/quantity.ts';
-import { type Client, unjudged } from '../client.ts';
+import type { Client } from '../client.ts';
 import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS, type Subcommand } from '../command.ts';
 import { confirm, YES_OPTION } from '../confirmation.ts';
 import { EXIT } from '../exit-code.ts';

@@ -1,6 +1,7 @@
 import { ROTATION_PHASES } from '../../core/model/rotation-phase.ts';
 import { readFileSync } from 'node:fs';
-import { type Client, type Json, named, unjudged } from '../client.ts';
+import { unjudged } from '../../sdk/index.ts';
+import { type Client, type Json, named } from '../client.ts';
 import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS, type Subcommand } from '../command.ts';
 import type { OptionValues } from '../option-values.ts';
 import { EXIT } from '../exit-code.ts';

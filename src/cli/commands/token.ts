@@ -1,5 +1,5 @@
 import { ROLES } from '../../core/model/tenant.ts';
-import { unjudged } from '../client.ts';
+import { unjudged } from '../../sdk/index.ts';
 import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
 import { usage } from '../failure.ts';

@@ -1,5 +1,6 @@
 import { parseMemory } from '../../core/model/quantity.ts';
-import { type Client, unjudged } from '../client.ts';
+import { unjudged } from '../../sdk/index.ts';
+import type { Client } from '../client.ts';
 import {
   type CommandBody,
   OUTPUT_OPTION,

@@ -1,7 +1,6 @@
 import type { QueryClient } from '@tanstack/react-query';
-import type { ApiClient } from '../lib/api-client.ts';
+import type { Client } from '../../sdk/index.ts';
 import type { Deployment, Event } from '../lib/records.ts';
-import { RejectionError } from '../lib/rejection.ts';
 
 /** Which lists an event of a subject makes stale; the second part of a query key, after the tenant. */
 const STALE_BY_SUBJECT: Readonly<Record<Event['subject']['kind'], readonly string[]>> = {
@@ -29,13 +28,9 @@ export function deploymentsNamed(events: readonly Event[]): readonly string[] {
   return [...new Set(names)];
 }
 
-async function readDeployment(api: ApiClient, name: string): Promise<Deployment | undefined> {
-  try {
-    return await api.get<Deployment>(`/api/v1/deployments/${encodeURIComponent(name)}`);
-  } catch (error) {
-    if (error instanceof RejectionError && error.status === 404) return undefined;
-    throw error;
-  }
+function readDeployment(api: Client, name: string): Promise<Deployment | undefined> {
+  const gone = ['deployment_not_found'] as const;
+  return api.callUnless(gone, 'GET /api/v1/deployments/{name}', { params: { name } });
 }
 
 /** The list with these in it, and without those that are gone, by name as the server orders it. */
@@ -50,7 +45,7 @@ export function patchedList(
 
 async function refreshDeployments(
   queries: QueryClient,
-  api: ApiClient,
+  api: Client,
   tenant: string,
   names: readonly string[],
 ): Promise<void> {
@@ -75,7 +70,7 @@ async function refreshDeployments(
 /** What an event tells of is read again, and nothing else: a list of thousands is not fetched anew for one of them. */
 export async function applyEvents(
   queries: QueryClient,
-  api: ApiClient,
+  api: Client,
   tenant: string,
   events: readonly Event[],
 ): Promise<void> {

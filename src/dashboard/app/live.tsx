@@ -1,6 +1,6 @@
 import { createContext, type ReactNode, use, useEffect, useMemo, useRef, useState } from 'react';
 import { useQueryClient } from '@tanstack/react-query';
-import { type LiveState, readLive } from '../lib/live-stream.ts';
+import type { LiveState } from '../../sdk/index.ts';
 import type { Event } from '../lib/records.ts';
 import { useApi, useSession } from './session.tsx';
 import { applyEvents } from './live-updates.ts';
@@ -63,26 +63,21 @@ export function LiveProvider({ children }: { readonly children: ReactNode }) {
       gathered = [];
       void applyEvents(queries, api, tenant.id, events);
     };
-    void readLive(
-      api,
-      {
-        path: '/api/v1/events',
-        reconnect: true,
-        onState: (next) => {
-          setState(next);
-          // Without a last event there is nothing to resume after: what happened meanwhile is read anew.
-          if (next === 'live' && wasLost) void queries.invalidateQueries({ queryKey: [tenant.id] });
-          wasLost = next === 'reconnecting';
-        },
-        onFrame: ({ data }) => {
-          const event = JSON.parse(data) as Event;
-          for (const listener of listeners.current) listener(event);
-          gathered.push(event);
-          timer ??= setTimeout(flush, GATHER_MS);
-        },
-      },
-      controller.signal,
-    );
+    const onState = (next: LiveState) => {
+      setState(next);
+      // Without a last event there is nothing to resume after: what happened meanwhile is read anew.
+      if (next === 'live' && wasLost) void queries.invalidateQueries({ queryKey: [tenant.id] });
+      wasLost = next === 'reconnecting';
+    };
+    const read = async () => {
+      for await (const event of api.events({ signal: controller.signal, onState })) {
+        for (const listener of listeners.current) listener(event);
+        gathered.push(event);
+        timer ??= setTimeout(flush, GATHER_MS);
+      }
+    };
+    // It ends when nobody looks, or is refused: then other reads tell why.
+    void read().catch(() => undefined);
     return () => {
       controller.abort();
       clearTimeout(timer);

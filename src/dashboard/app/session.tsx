@@ -1,9 +1,9 @@
 import { createContext, type ReactNode, use, useCallback, useMemo, useState } from 'react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Permission } from '../../core/model/permission.ts';
-import { ApiClient } from '../lib/api-client.ts';
+import { type Client, RejectionError } from '../../sdk/index.ts';
+import { apiOf } from '../lib/api.ts';
 import type { SessionView, TenantSummary } from '../lib/records.ts';
-import { RejectionError } from '../lib/rejection.ts';
 import { SignIn } from '../features/session/sign-in.tsx';
 import { Starting, Unreachable } from '../features/session/starting.tsx';
 
@@ -16,7 +16,7 @@ interface Session {
 }
 
 const SessionContext = createContext<Session | undefined>(undefined);
-const ApiContext = createContext<ApiClient | undefined>(undefined);
+const ApiContext = createContext<Client | undefined>(undefined);
 
 export function useSession(): Session {
   const session = use(SessionContext);
@@ -25,7 +25,7 @@ export function useSession(): Session {
 }
 
 /** The control plane as the signed-in caller, for the chosen tenant. */
-export function useApi(): ApiClient {
+export function useApi(): Client {
   const api = use(ApiContext);
   if (api === undefined) throw new Error('there is no session here');
   return api;
@@ -36,9 +36,8 @@ const TENANT_KEY = 'berth.tenant';
 
 /** The caller for the chosen tenant; when that is gone or not theirs any more, for their own. */
 async function whoAmI(tenant: string | undefined, signal: AbortSignal): Promise<SessionView | null> {
-  const ask = (api: ApiClient) => api.get<SessionView>('/api/v1/session', { signal });
   try {
-    return await ask(new ApiClient(tenant === undefined ? {} : { tenant }));
+    return await apiOf(tenant === undefined ? {} : { tenant }).call('GET /api/v1/session', { signal });
   } catch (error) {
     if (!(error instanceof RejectionError)) throw error;
     if (error.status === 401) return null;
@@ -56,7 +55,6 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
     queryKey: ['session', chosen],
     queryFn: ({ signal }) => whoAmI(chosen, signal),
     staleTime: Number.POSITIVE_INFINITY,
-    retry: 2,
   });
   const view = data ?? undefined;
 
@@ -70,7 +68,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
     () =>
       view === undefined
         ? undefined
-        : new ApiClient({
+        : apiOf({
             tenant: view.tenant.id,
             onSignedOut,
             ...(view.csrfToken === undefined ? {} : { csrfToken: view.csrfToken }),
@@ -89,7 +87,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
           setChosen(slug);
         },
         signOut: async () => {
-          await api?.call('DELETE', '/api/v1/session');
+          await api?.call('DELETE /api/v1/session');
           queries.setQueriesData({ queryKey: ['session'] }, null);
           queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' });
         },

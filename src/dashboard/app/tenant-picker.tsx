@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
 import { Icon } from '../components/icon.tsx';
-import type { TenantSummary } from '../lib/records.ts';
 import { Dropdown } from './dropdown.tsx';
 import { useApi, useSession } from './session.tsx';
 
@@ -11,7 +10,7 @@ export function TenantPicker() {
   const isPlatform = can('tenants.manage');
   const { data: tenants = [] } = useQuery({
     queryKey: ['tenants'],
-    queryFn: ({ signal }) => api.list<TenantSummary>('/api/v1/tenants', { signal }),
+    queryFn: ({ signal }) => api.list('GET /api/v1/tenants', { signal }),
     enabled: isPlatform,
   });
   const name = (

@@ -1,4 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
+import type { CallOptions, ItemOf, ListName, OperationName } from '../../sdk/index.ts';
 import { useApi, useSession } from './session.tsx';
 
 interface ReadOptions {
@@ -10,24 +11,34 @@ function settings({ everyMs, enabled = true }: ReadOptions) {
   return { enabled, ...(everyMs === undefined ? {} : { refetchInterval: everyMs }) };
 }
 
+/** Lists that are the tenant's as a whole, not those of one record. */
+type WholeList = { [N in ListName]: N extends `${string}{${string}` ? never : N }[ListName];
+
 /** Every record of a list of the tenant. `list` is the name by which events make it stale. */
-export function useRecords<T>(list: string, path: string, options: ReadOptions = {}) {
+export function useRecords<N extends WholeList>(list: string, operation: N, options: ReadOptions = {}) {
+  // Nothing has to be said of a whole list.
+  const asked = {} as CallOptions<N>;
   const api = useApi();
   const { tenant } = useSession();
   return useQuery({
     queryKey: [tenant.id, list],
-    queryFn: ({ signal }) => api.list<T>(path, { signal }),
+    queryFn: ({ signal }): Promise<readonly ItemOf<N>[]> => api.list(operation, { ...asked, signal }),
     ...settings(options),
   });
 }
 
 /** One record, or a list that belongs to it; made stale together with the list it is of. */
-export function useRecord<T>(list: string, path: string, options: ReadOptions = {}) {
+export function useRecord<N extends OperationName>(
+  list: string,
+  operation: N,
+  asked: CallOptions<N>,
+  options: ReadOptions = {},
+) {
   const api = useApi();
   const { tenant } = useSession();
   return useQuery({
-    queryKey: [tenant.id, list, path],
-    queryFn: ({ signal }) => api.get<T>(path, { signal }),
+    queryKey: [tenant.id, list, operation, asked],
+    queryFn: ({ signal }) => api.call(operation, { ...asked, signal }),
     ...settings(options),
   });
 }

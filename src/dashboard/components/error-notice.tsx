@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { type RejectionBody, rejectionOf } from '../lib/rejection.ts';
+import { type RejectionRecord, rejectionOf } from '../../sdk/index.ts';
 import { Icon } from './icon.tsx';
 
 /** A refusal with everything it says: field, what was received, the accepted form, the reason and its page. */
@@ -7,7 +7,7 @@ export function RejectionNotice({
   rejection,
   title,
 }: {
-  readonly rejection: RejectionBody;
+  readonly rejection: RejectionRecord;
   readonly title?: string;
 }) {
   const { code, field, received, expected, why, doc } = rejection;

@@ -1,22 +1,23 @@
 import { type ComponentProps, createContext, type ReactNode, use, useId, useMemo } from 'react';
-import { concerns, type RejectionBody } from '../lib/rejection.ts';
+import { type RejectionRecord } from '../../sdk/index.ts';
+import { concerns } from '../lib/rejection.ts';
 import { RejectionNotice } from './error-notice.tsx';
 
-const RejectionContext = createContext<RejectionBody | undefined>(undefined);
+const RejectionContext = createContext<RejectionRecord | undefined>(undefined);
 
 /** The fields inside show the rejection of the last attempt where it belongs. */
 export function FormRejection({
   rejection,
   children,
 }: {
-  readonly rejection: RejectionBody | undefined;
+  readonly rejection: RejectionRecord | undefined;
   readonly children: ReactNode;
 }) {
   return <RejectionContext value={rejection}>{children}</RejectionContext>;
 }
 
 /** The rejection of the last attempt, if it is about this path or something below it. */
-export function useRejectionAt(path: string): RejectionBody | undefined {
+export function useRejectionAt(path: string): RejectionRecord | undefined {
   const rejection = use(RejectionContext);
   return rejection !== undefined && concerns(path, rejection.field) ? rejection : undefined;
 }
@@ -27,7 +28,7 @@ export function FieldRejection({
   rejection,
 }: {
   readonly id?: string;
-  readonly rejection: RejectionBody;
+  readonly rejection: RejectionRecord;
 }) {
   return (
     <span id={id} role="alert" data-code={rejection.code} className="block text-xs text-bad">

@@ -1,6 +1,5 @@
 import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
-import { useApi } from '../app/session.tsx';
-import { type LiveState, readLive } from '../lib/live-stream.ts';
+import { type Frame, type LiveSettings, type LiveState, rejectionOf } from '../../sdk/index.ts';
 import { printable } from '../lib/printable.ts';
 import { Button } from './button.tsx';
 import { ErrorNotice } from './error-notice.tsx';
@@ -17,9 +16,10 @@ interface LogLine {
 const MAX_LINES = 3000;
 const FLUSH_MS = 100;
 
+export type Follow = (settings: LiveSettings & { readonly signal: AbortSignal }) => AsyncIterable<Frame>;
+
 /** Lines as they are printed, gathered a few times a second so that a chatty workload does not freeze the page. */
-function useLogLines(path: string, isFollowing: boolean) {
-  const api = useApi();
+function useLogLines(follow: Follow, isFollowing: boolean) {
   const [lines, setLines] = useState<readonly LogLine[]>([]);
   const [state, setState] = useState<LiveState | 'ended'>('connecting');
   const [error, setError] = useState<unknown>();
@@ -36,33 +36,31 @@ function useLogLines(path: string, isFollowing: boolean) {
       gathered = [];
       setLines((before) => [...before, ...fresh].slice(-MAX_LINES));
     }, FLUSH_MS);
-    void readLive(
-      api,
-      {
-        path,
-        // What was printed already would come again.
-        reconnect: false,
-        onState: setState,
-        onRefused: setError,
-        onFrame: ({ event, data }) => {
-          if (event === 'end') return;
-          const { instance: id, channel, line, message } = JSON.parse(data) as Record<string, string>;
-          key += 1;
-          gathered.push({
-            key,
-            instance: id ?? '',
-            channel: event === 'problem' ? 'problem' : channel === 'stderr' ? 'stderr' : 'stdout',
-            text: printable(line ?? message ?? ''),
-          });
-        },
-      },
-      controller.signal,
-    ).then(() => controller.signal.aborted || setState('ended'));
+    const { signal } = controller;
+    const read = async () => {
+      // What was printed already would come again: one that breaks off is not taken up.
+      for await (const { event, data } of follow({ signal, resume: false, onState: setState })) {
+        if (event === 'end') continue;
+        const { instance: id, channel, line, message } = JSON.parse(data) as Record<string, string>;
+        key += 1;
+        gathered.push({
+          key,
+          instance: id ?? '',
+          channel: event === 'problem' ? 'problem' : channel === 'stderr' ? 'stderr' : 'stdout',
+          text: printable(line ?? message ?? ''),
+        });
+      }
+    };
+    void read()
+      .catch((problem: unknown) => {
+        if (rejectionOf(problem) !== undefined) setError(problem);
+      })
+      .then(() => signal.aborted || setState('ended'));
     return () => {
       controller.abort();
       clearInterval(timer);
     };
-  }, [api, path, isFollowing]);
+  }, [follow, isFollowing]);
   return { lines, state, error };
 }
 
@@ -79,13 +77,13 @@ const AT_END_PX = 40;
 /** A log that is followed: found in, held and read as text. */
 export function LogView({
   label,
-  path,
+  follow,
   several = false,
   choices,
 }: {
   readonly label: string;
-  /** Of the stream, with its query. */
-  readonly path: string;
+  /** Opens the stream; another function is another log. */
+  readonly follow: Follow;
   /** Lines of more than one instance: each says whose it is. */
   readonly several?: boolean;
   /** Before the search: what the log is of. */
@@ -93,7 +91,7 @@ export function LogView({
 }) {
   const [isFollowing, setFollowing] = useState(true);
   const [wanted, setWanted] = useState('');
-  const { lines, state, error } = useLogLines(path, isFollowing);
+  const { lines, state, error } = useLogLines(follow, isFollowing);
   const scroller = useRef<HTMLDivElement>(null);
   const isAtEnd = useRef(true);
   const shown = useMemo(

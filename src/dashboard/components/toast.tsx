@@ -1,5 +1,5 @@
 import { createContext, type ReactNode, use, useCallback, useMemo, useRef, useState } from 'react';
-import { rejectionOf } from '../lib/rejection.ts';
+import { rejectionOf } from '../../sdk/index.ts';
 import { IconButton } from './button.tsx';
 import { Icon } from './icon.tsx';
 

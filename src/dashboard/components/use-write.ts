@@ -1,16 +1,16 @@
 import { useState } from 'react';
-import { type RejectionBody, rejectionOf } from '../lib/rejection.ts';
+import { type RejectionRecord, rejectionOf } from '../../sdk/index.ts';
 import { useToast } from './toast.tsx';
 
 /** A write of a form: whether it runs, and its rejection for the fields. What is no refusal is told as a notice. */
 export function useWrite(): {
   readonly isBusy: boolean;
-  readonly rejection: RejectionBody | undefined;
+  readonly rejection: RejectionRecord | undefined;
   readonly write: (action: () => Promise<unknown>) => Promise<boolean>;
 } {
   const { failed } = useToast();
   const [isBusy, setBusy] = useState(false);
-  const [rejection, setRejection] = useState<RejectionBody>();
+  const [rejection, setRejection] = useState<RejectionRecord>();
   const write = async (action: () => Promise<unknown>): Promise<boolean> => {
     setBusy(true);
     setRejection(undefined);

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef } from 'react';
 import { FieldRejection } from './field.tsx';
-import type { RejectionBody } from '../lib/rejection.ts';
+import type { RejectionRecord } from '../../sdk/index.ts';
 import { lineOf, type YamlProblem } from '../lib/yaml-text.ts';
 
 const LINE_PX = 20;
@@ -15,7 +15,7 @@ export function YamlEditor({
   readonly text: string;
   readonly onChange: (text: string) => void;
   readonly problem: YamlProblem | undefined;
-  readonly rejection: RejectionBody | undefined;
+  readonly rejection: RejectionRecord | undefined;
 }) {
   const area = useRef<HTMLTextAreaElement>(null);
   const numbers = useRef<HTMLDivElement>(null);

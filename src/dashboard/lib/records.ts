@@ -1,27 +1,19 @@
-import type { session, tenant } from '../../core/contract/answers/access.ts';
-import type {
-  deployment,
-  deploymentWritten,
-  instance,
-  scalingPolicy,
-} from '../../core/contract/answers/deployment.ts';
-import type { archive, event } from '../../core/contract/answers/history.ts';
-import type { node } from '../../core/contract/answers/node.ts';
-import type { explanation, fieldChange, placementPlan } from '../../core/contract/answers/placement.ts';
-import type { recommendation } from '../../core/contract/answers/volume.ts';
-import type { Answer } from '../../core/contract/shape.ts';
+import type { AnswerTo, ItemOf } from '../../sdk/index.ts';
 
-/** Records as the wire carries them: the shapes of the answers, which the server and its OpenAPI document are made from. */
-export type Deployment = Answer<typeof deployment>;
-export type DeploymentWritten = Answer<typeof deploymentWritten>;
-export type ScalingPolicyView = Answer<typeof scalingPolicy>;
-export type Instance = Answer<typeof instance>;
-export type Node = Answer<typeof node>;
-export type Archive = Answer<typeof archive>;
-export type Event = Answer<typeof event>;
-export type Explanation = Answer<typeof explanation>;
-export type PlacementPlan = Answer<typeof placementPlan>;
-export type FieldChange = Answer<typeof fieldChange>;
-export type Recommendation = Answer<typeof recommendation>;
-export type TenantSummary = Pick<Answer<typeof tenant>, 'id' | 'slug' | 'name'>;
-export type SessionView = Answer<typeof session>;
+/** Records under the names that pages speak of: what the operations answer. */
+export type Deployment = AnswerTo<'GET /api/v1/deployments/{name}'>;
+export type DeploymentWritten = AnswerTo<'PUT /api/v1/deployments/{name}'>;
+export type Instance = ItemOf<'GET /api/v1/deployments/{name}/instances'>;
+export type Node = AnswerTo<'GET /api/v1/nodes/{name}'>;
+export type Archive = ItemOf<'GET /api/v1/archives/deployments/{name}'>;
+export type Backup = ItemOf<'GET /api/v1/backups'>;
+export type Event = ItemOf<'GET /api/v1/events'>;
+export type Explanation = AnswerTo<'GET /api/v1/deployments/{name}/explain'>;
+export type PlacementPlan = NonNullable<DeploymentWritten['plan']>;
+export type FieldChange = NonNullable<PlacementPlan['diff']>[number];
+export type Recommendation = ItemOf<'GET /api/v1/dvm/recommendations'>;
+export type TenantView = ItemOf<'GET /api/v1/tenants'>;
+export type TenantSummary = Pick<TenantView, 'id' | 'slug' | 'name'>;
+export type SessionView = AnswerTo<'GET /api/v1/session'>;
+export type Volume = AnswerTo<'GET /api/v1/dvm/volumes/{id}'>;
+export type Job = AnswerTo<'GET /api/v1/jobs/{name}'>;

@@ -4,7 +4,7 @@ import { placementPlan } from './placement.ts';
 import { announced, containerDefaults, integer, listOf, nullable, optional, text, time } from './words.ts';
 import { jobSpecFields } from './workload.ts';
 
-const STATES = ['Pending', 'Running', 'Retrying', 'Succeeded', 'Failed', 'Cancelled'] as const;
+export const RUN_STATES = ['Pending', 'Running', 'Retrying', 'Succeeded', 'Failed', 'Cancelled'] as const;
 
 const jobRun = shape({
   type: 'object',
@@ -12,7 +12,7 @@ const jobRun = shape({
   fields: {
     id: text,
     trigger: { type: 'string', values: ['created', 'manual', 'hook', 'schedule', 'catch-up'] },
-    state: { type: 'string', values: STATES },
+    state: { type: 'string', values: RUN_STATES },
     message: text,
     scheduledFor: optional(time),
     hook: {
@@ -46,7 +46,7 @@ const jobFields = {
   status: {
     type: 'object',
     fields: {
-      phase: { type: 'string', values: [...STATES, 'Scheduled'] },
+      phase: { type: 'string', values: [...RUN_STATES, 'Scheduled'] },
       message: text,
       nextRunAt: nullable(time),
       runs: {

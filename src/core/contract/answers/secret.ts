@@ -1,4 +1,5 @@
 import { shape } from '../shape.ts';
+import { RUN_STATES } from './job.ts';
 import { announced, flag, integer, listOf, nullable, optional, text, texts, time } from './words.ts';
 
 const PHASES = ['stage', 'promote', 'retire'] as const;
@@ -13,7 +14,7 @@ const hookRun = shape({
     hook: { type: 'string', values: ['apply', 'revoke'] },
     job: text,
     run: { ...text, optional: true, description: 'Absent: another run of the job comes first.' },
-    state: text,
+    state: { type: 'string', values: [...RUN_STATES, 'Waiting'] },
     message: text,
     swapped: {
       ...flag,

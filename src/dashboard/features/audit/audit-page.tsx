@@ -1,5 +1,5 @@
 import { useMemo } from 'react';
-import type { AuditRecord } from '../../../core/model/event.ts';
+import type { ItemOf } from '../../../sdk/index.ts';
 import { useRecords } from '../../app/use-records.ts';
 import type { Column } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
@@ -7,7 +7,7 @@ import { Page } from '../../components/page.tsx';
 import { RecordTable } from '../../components/record-table.tsx';
 import { dateTime } from '../../lib/format.ts';
 
-const COLUMNS: readonly Column<AuditRecord>[] = [
+const COLUMNS: readonly Column<ItemOf<'GET /api/v1/audit'>>[] = [
   {
     title: 'When',
     width: '12rem',
@@ -54,7 +54,7 @@ const COLUMNS: readonly Column<AuditRecord>[] = [
 const REREAD_MS = 30_000;
 
 export function AuditPage() {
-  const { data, error } = useRecords<AuditRecord>('audit-log', '/api/v1/audit', { everyMs: REREAD_MS });
+  const { data, error } = useRecords('audit-log', 'GET /api/v1/audit', { everyMs: REREAD_MS });
   const rows = useMemo(() => data?.toReversed(), [data]);
   return (
     <Page title="Audit" note="Who did what to which record, written in the same commit as the change.">

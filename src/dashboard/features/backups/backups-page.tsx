@@ -12,7 +12,7 @@ import { TimeAgo } from '../../components/time-ago.tsx';
 import { useToast } from '../../components/toast.tsx';
 import { bytes, count } from '../../lib/format.ts';
 import type { BackupSummary } from '../../../core/model/backup.ts';
-import { backupPath, saveExport } from './export-file.ts';
+import { saveExport } from './export-file.ts';
 import { ImportBackup } from './import-backup.tsx';
 import { RestoreBackup } from './restore-backup.tsx';
 import { TakeBackup } from './take-backup.tsx';
@@ -73,7 +73,7 @@ export function BackupsPage() {
   const { can } = useSession();
   const reread = useReread();
   const { done, failed } = useToast();
-  const { data, error } = useRecords<BackupSummary>('backups', '/api/v1/backups');
+  const { data, error } = useRecords('backups', 'GET /api/v1/backups');
   const [open, setOpen] = useState<Open>();
   const [making, setMaking] = useState<'take' | 'import'>();
   const mayDeploy = can('deploy');
@@ -115,7 +115,7 @@ export function BackupsPage() {
     [api, failed, mayDeploy],
   );
   const remove = async () => {
-    await api.call('DELETE', backupPath(open?.backup.id ?? ''));
+    await api.call('DELETE /api/v1/backups/{id}', { params: { id: open?.backup.id ?? '' } });
     done('The backup is deleted.');
     await reread('backups');
   };

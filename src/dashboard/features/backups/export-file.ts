@@ -1,17 +1,14 @@
-import type { BackupSummary } from '../../../core/model/backup.ts';
-import type { ApiClient } from '../../lib/api-client.ts';
-
-export function backupPath(id: string): string {
-  return `/api/v1/backups/${encodeURIComponent(id)}`;
-}
+import type { Backup } from '../../lib/records.ts';
+import type { Client } from '../../../sdk/index.ts';
 
 /** The document as a file; a plain link would not say for which tenant it asks. */
 export async function saveExport(
-  api: ApiClient,
-  { id, deploymentName }: Pick<BackupSummary, 'id' | 'deploymentName'>,
+  api: Client,
+  { id, deploymentName }: Pick<Backup, 'id' | 'deploymentName'>,
 ): Promise<void> {
-  const response = await api.send('GET', `${backupPath(id)}/export`);
-  const address = URL.createObjectURL(await response.blob());
+  const exported = await api.call('GET /api/v1/backups/{id}/export', { params: { id } });
+  const text = JSON.stringify(exported, null, 2);
+  const address = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
   const link = document.createElement('a');
   link.href = address;
   link.download = `${deploymentName}-${id}.json`;

@@ -1,3 +1,4 @@
+import { unjudged } from '../../../sdk/index.ts';
 import { useState } from 'react';
 import { useApi } from '../../app/session.tsx';
 import { useReread } from '../../app/use-records.ts';
@@ -12,15 +13,13 @@ export function ImportBackup({ onClose }: { readonly onClose: () => void }) {
   const [file, setFile] = useState<File>();
   const bring = async () => {
     if (file === undefined) throw new Error('Choose a file first.');
-    let document: unknown;
+    let document: object;
     try {
-      document = JSON.parse(await file.text());
+      document = JSON.parse(await file.text()) as object;
     } catch (cause) {
       throw new Error('The file is not JSON.', { cause });
     }
-    const made = await api.call<{ readonly deploymentName: string }>('POST', '/api/v1/backups/import', {
-      body: document,
-    });
+    const made = await api.call('POST /api/v1/backups/import', { body: unjudged(document) });
     done(`A backup of ${made.deploymentName} is imported. It can be restored now.`);
     await reread('backups');
   };

@@ -10,7 +10,6 @@ import { useToast } from '../../components/toast.tsx';
 import { dateTime } from '../../lib/format.ts';
 import type { DeploymentWritten } from '../../lib/records.ts';
 import { PlanView } from '../../components/plan-view.tsx';
-import { backupPath } from './export-file.ts';
 
 /** A restore is planned first: what changes, what is lost, where instances would go. */
 export function RestoreBackup({
@@ -32,11 +31,10 @@ export function RestoreBackup({
     setBusy(true);
     setError(undefined);
     try {
-      const answer = await api.call<DeploymentWritten>(
-        'POST',
-        `${backupPath(id)}/restore`,
-        dryRun ? { query: { dryRun } } : {},
-      );
+      const answer = await api.call('POST /api/v1/backups/{id}/restore', {
+        params: { id },
+        query: { dryRun: dryRun || undefined },
+      });
       if (dryRun) setPlanned(answer);
       else {
         done(`${answer.name} is restored.`);

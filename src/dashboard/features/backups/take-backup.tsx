@@ -14,7 +14,7 @@ export function TakeBackup({ onClose }: { readonly onClose: () => void }) {
   const [chosen, setChosen] = useState<string>();
   const name = chosen ?? deployments[0]?.name ?? '';
   const take = async () => {
-    await api.call('POST', '/api/v1/backups', { body: { deploymentName: name } });
+    await api.call('POST /api/v1/backups', { body: { deploymentName: name } });
     done(`A backup of ${name} is made.`);
     await reread('backups');
   };

@@ -1,3 +1,4 @@
+import { unjudged } from '../../../sdk/index.ts';
 import { useState } from 'react';
 import { useApi, useSession } from '../../app/session.tsx';
 import { Button } from '../../components/button.tsx';
@@ -8,7 +9,7 @@ import { TimeAgo } from '../../components/time-ago.tsx';
 import { useToast } from '../../components/toast.tsx';
 import { useWrite } from '../../components/use-write.ts';
 import type { Deployment } from '../../lib/records.ts';
-import { deploymentPath, useDeploymentWritten } from './deployment-queries.ts';
+import { useDeploymentWritten } from './deployment-queries.ts';
 import { numberOrText } from '../../lib/draft.ts';
 
 function StartCanary({ deployment }: { readonly deployment: Deployment }) {
@@ -21,8 +22,9 @@ function StartCanary({ deployment }: { readonly deployment: Deployment }) {
   const [replicas, setReplicas] = useState('1');
   const start = () =>
     write(async () => {
-      await api.call('POST', `${deploymentPath(name)}/canary`, {
-        body: { image, replicas: numberOrText(replicas) },
+      await api.call('POST /api/v1/deployments/{name}/canary', {
+        params: { name },
+        body: unjudged({ image, replicas: numberOrText(replicas) }),
       });
       done(`A canary of ${name} starts.`);
       await written(name);
@@ -68,7 +70,7 @@ function RunningCanary({
   const { done } = useToast();
   const [asked, setAsked] = useState<'promote' | 'abort'>();
   const end = async () => {
-    await api.call('POST', `${deploymentPath(name)}/canary/${asked ?? 'abort'}`);
+    await api.call(`POST /api/v1/deployments/{name}/canary/${asked ?? 'abort'}`, { params: { name } });
     done(
       asked === 'promote'
         ? `${canary.image} becomes the version of ${name}.`

@@ -17,7 +17,6 @@ import type { Deployment, Instance } from '../../lib/records.ts';
 import { CanaryPanel } from './canary-panel.tsx';
 import { ConfigurationPanel } from './configuration-panel.tsx';
 import {
-  deploymentPath,
   useDeployment,
   useDeploymentEvents,
   useDeploymentWritten,
@@ -62,7 +61,7 @@ function Actions({ deployment }: { readonly deployment: Deployment }) {
   );
   if (!can('deploy')) return explain;
   const remove = async () => {
-    await api.call('DELETE', deploymentPath(name));
+    await api.call('DELETE /api/v1/deployments/{name}', { params: { name } });
     done(`${name} is deleted; its history stays.`);
     await navigate({ to: '/deployments' });
     await written(name);

@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useApi, useSession } from '../../app/session.tsx';
-import type { Archive, Deployment, Event, Instance } from '../../lib/records.ts';
+import type { Deployment } from '../../lib/records.ts';
 
 /** All deployments of the tenant; those that have come so far are shown while the rest is read. */
 export function useDeployments() {
@@ -10,17 +10,18 @@ export function useDeployments() {
   const queryKey = [tenant.id, 'deployments'];
   return useQuery({
     queryKey,
-    queryFn: ({ signal }) =>
-      api.list<Deployment>('/api/v1/deployments', { signal }, (rows) => {
-        if (queries.getQueryData(queryKey) === undefined) queries.setQueryData(queryKey, rows);
-      }),
+    queryFn: async ({ signal }) => {
+      let rows: readonly Deployment[] = [];
+      for await (const page of api.pages('GET /api/v1/deployments', { signal })) {
+        if (rows.length > 0 && queries.getQueryData(queryKey) === undefined)
+          queries.setQueryData(queryKey, rows);
+        rows = [...rows, ...page];
+      }
+      return rows;
+    },
     // Long lists are kept up to date by events; reading them whole is for what those do not tell.
     refetchInterval: ({ state }) => ((state.data?.length ?? 0) > 500 ? 120_000 : 20_000),
   });
-}
-
-export function deploymentPath(name: string): string {
-  return `/api/v1/deployments/${encodeURIComponent(name)}`;
 }
 
 /** Counts of a rollout move between two events, too. */
@@ -32,7 +33,7 @@ export function useDeployment(name: string) {
   const { tenant } = useSession();
   return useQuery({
     queryKey: [tenant.id, 'deployment', name],
-    queryFn: ({ signal }) => api.get<Deployment>(deploymentPath(name), { signal }),
+    queryFn: ({ signal }) => api.call('GET /api/v1/deployments/{name}', { params: { name }, signal }),
     refetchInterval: ({ state }) => (state.data?.status.phase === 'Progressing' ? ROLLOUT_MS : CALM_MS),
   });
 }
@@ -42,7 +43,8 @@ export function useInstances(name: string) {
   const { tenant } = useSession();
   return useQuery({
     queryKey: [tenant.id, 'instances', name],
-    queryFn: ({ signal }) => api.list<Instance>(`${deploymentPath(name)}/instances`, { signal }),
+    queryFn: ({ signal }) =>
+      api.list('GET /api/v1/deployments/{name}/instances', { params: { name }, signal }),
     refetchInterval: 5000,
   });
 }
@@ -53,7 +55,7 @@ export function useArchives(name: string) {
   return useQuery({
     queryKey: [tenant.id, 'archives', name],
     queryFn: ({ signal }) =>
-      api.list<Archive>(`/api/v1/archives/deployments/${encodeURIComponent(name)}`, { signal }),
+      api.list('GET /api/v1/archives/deployments/{name}', { params: { name }, signal }),
   });
 }
 
@@ -68,8 +70,8 @@ export function useDeploymentEvents(name: string) {
     queryFn: async ({ signal }) => {
       const since = new Date(Date.now() - INSTANCE_EVENTS_MS).toISOString();
       const [own, recent] = await Promise.all([
-        api.list<Event>('/api/v1/events', { signal, query: { subject: `Deployment/${name}` } }),
-        api.list<Event>('/api/v1/events', { signal, query: { since } }),
+        api.list('GET /api/v1/events', { signal, query: { subject: `Deployment/${name}` } }),
+        api.list('GET /api/v1/events', { signal, query: { since } }),
       ]);
       const ofInstances = recent.filter(
         ({ subject, details }) => subject.kind === 'Instance' && details['deployment'] === name,

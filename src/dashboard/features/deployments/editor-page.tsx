@@ -9,9 +9,9 @@ import { Loading } from '../../components/loading.tsx';
 import { Page, Panel } from '../../components/page.tsx';
 import { useToast } from '../../components/toast.tsx';
 import type { Deployment, DeploymentWritten } from '../../lib/records.ts';
-import { type RejectionBody, rejectionOf } from '../../lib/rejection.ts';
+import { type RejectionRecord, rejectionOf, type BodyFor, unjudged } from '../../../sdk/index.ts';
 import { DeploymentForm, FORM_PATHS } from './deployment-form.tsx';
-import { deploymentPath, useDeployment, useDeploymentWritten } from './deployment-queries.ts';
+import { useDeployment, useDeploymentWritten } from './deployment-queries.ts';
 import { type Draft, draftOf, updateBody } from '../../lib/draft.ts';
 import { PlanView } from '../../components/plan-view.tsx';
 import { YamlEditor } from '../../components/yaml-editor.tsx';
@@ -107,7 +107,7 @@ function Editor({ stored }: { readonly stored: Deployment | undefined }) {
   const [plan, setPlan] = useState<DeploymentWritten>();
   const [isConfirmed, setConfirmed] = useState(false);
   const [problem, setProblem] = useState<YamlProblem>();
-  const [rejection, setRejection] = useState<RejectionBody>();
+  const [rejection, setRejection] = useState<RejectionRecord>();
   const [error, setError] = useState<unknown>();
   const [isBusy, setBusy] = useState(false);
   const isNew = start.name === undefined;
@@ -142,15 +142,17 @@ function Editor({ stored }: { readonly stored: Deployment | undefined }) {
     setError(undefined);
     try {
       const body = isNew ? read.draft : updateBody(start.draft, read.draft);
-      const answer = await api.call<DeploymentWritten>(
-        isNew ? 'POST' : 'PUT',
-        isNew ? '/api/v1/deployments' : deploymentPath(start.name ?? ''),
-        {
-          body,
-          ...(dryRun ? { query: { dryRun } } : {}),
-          ...(start.revision === undefined ? {} : { headers: { 'if-match': `"${start.revision}"` } }),
-        },
-      );
+      const said = {
+        body: unjudged<BodyFor<'POST /api/v1/deployments'>>(body),
+        query: { dryRun: dryRun || undefined },
+      };
+      const answer = isNew
+        ? await api.call('POST /api/v1/deployments', said)
+        : await api.call('PUT /api/v1/deployments/{name}', {
+            ...said,
+            params: { name: start.name ?? '' },
+            ifMatch: start.revision,
+          });
       if (dryRun) setPlan(answer);
       else {
         done(isNew ? `${answer.name} is created.` : `${answer.name} is saved.`);

@@ -11,7 +11,7 @@ import { Panel } from '../../components/page.tsx';
 import { TimeAgo } from '../../components/time-ago.tsx';
 import { useToast } from '../../components/toast.tsx';
 import type { Archive, DeploymentWritten } from '../../lib/records.ts';
-import { deploymentPath, useArchives, useDeploymentWritten } from './deployment-queries.ts';
+import { useArchives, useDeploymentWritten } from './deployment-queries.ts';
 import { PlanView } from '../../components/plan-view.tsx';
 
 /** A rollback is planned first: what changes, what is lost, where instances would go. */
@@ -34,9 +34,10 @@ function RollbackDialog({
     setBusy(true);
     setError(undefined);
     try {
-      const answer = await api.call<DeploymentWritten>('POST', `${deploymentPath(name)}/rollback`, {
+      const answer = await api.call('POST /api/v1/deployments/{name}/rollback', {
+        params: { name },
         body: { version },
-        ...(dryRun ? { query: { dryRun } } : {}),
+        query: { dryRun: dryRun || undefined },
       });
       if (dryRun) setPlanned(answer);
       else {

@@ -1,9 +1,9 @@
-import { useState } from 'react';
-import { LogView } from '../../components/log-view.tsx';
+import { useCallback, useState } from 'react';
+import { useApi } from '../../app/session.tsx';
+import { type Follow, LogView } from '../../components/log-view.tsx';
 import type { Instance } from '../../lib/records.ts';
-import { deploymentPath } from './deployment-queries.ts';
 
-const TAIL = '200';
+const TAIL = 200;
 
 export function LogsPanel({
   name,
@@ -13,15 +13,20 @@ export function LogsPanel({
   readonly instances: readonly Instance[];
 }) {
   const [instance, setInstance] = useState('');
-  const query = new URLSearchParams({
-    follow: 'true',
-    tail: TAIL,
-    ...(instance === '' ? {} : { instance }),
-  });
+  const api = useApi();
+  const follow = useCallback<Follow>(
+    (settings) =>
+      api.frames('GET /api/v1/deployments/{name}/logs', {
+        ...settings,
+        params: { name },
+        query: { follow: true, tail: TAIL, instance: instance === '' ? undefined : instance },
+      }),
+    [api, name, instance],
+  );
   return (
     <LogView
       label={`Log of ${name}`}
-      path={`${deploymentPath(name)}/logs?${query.toString()}`}
+      follow={follow}
       several={instance === '' && instances.length > 1}
       choices={
         <label className="flex items-center gap-2">

@@ -5,8 +5,8 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { Panel } from '../../components/page.tsx';
 import { Rotation, RotationState } from '../../components/rotation.tsx';
 import { useToast } from '../../components/toast.tsx';
-import type { Deployment, DeploymentWritten, Instance } from '../../lib/records.ts';
-import { deploymentPath, useDeploymentWritten } from './deployment-queries.ts';
+import type { Deployment, Instance } from '../../lib/records.ts';
+import { useDeploymentWritten } from './deployment-queries.ts';
 import type { RotationPhase } from '../../../core/model/deployment.ts';
 
 /** How many instances run with the material of the current phase: the next one has to wait for all. */
@@ -39,7 +39,8 @@ export function RotationPanel({
   const { phase, next } = status.rotation;
   const behind = behindOf(deployment, instances);
   const advance = async (asked: RotationPhase) => {
-    await api.call<DeploymentWritten>('POST', `${deploymentPath(name)}/secrets/rotate`, {
+    await api.call('POST /api/v1/deployments/{name}/secrets/rotate', {
+      params: { name },
       body: { phase: asked, ...(secret === '' ? {} : { secret }) },
     });
     done(`Rotation of ${name}: ${asked} is rolling out.`);

@@ -1,3 +1,4 @@
+import { unjudged } from '../../../sdk/index.ts';
 import { useState } from 'react';
 import { useApi } from '../../app/session.tsx';
 import { Button, IconButton } from '../../components/button.tsx';
@@ -6,8 +7,8 @@ import { FormRejection, TextField, UnclaimedRejection } from '../../components/f
 import { useToast } from '../../components/toast.tsx';
 import { useWrite } from '../../components/use-write.ts';
 import { count } from '../../lib/format.ts';
-import type { Deployment, DeploymentWritten } from '../../lib/records.ts';
-import { deploymentPath, useDeploymentWritten } from './deployment-queries.ts';
+import type { Deployment } from '../../lib/records.ts';
+import { useDeploymentWritten } from './deployment-queries.ts';
 import { numberOrText } from '../../lib/draft.ts';
 
 export function ScaleDialog({
@@ -26,8 +27,9 @@ export function ScaleDialog({
   const step = (by: number) => setReplicas(String(Math.max(0, (Number.parseInt(replicas, 10) || 0) + by)));
   const save = () =>
     write(async () => {
-      const answer = await api.call<DeploymentWritten>('PUT', deploymentPath(name), {
-        body: { replicas: numberOrText(replicas) },
+      const answer = await api.call('PUT /api/v1/deployments/{name}', {
+        params: { name },
+        body: unjudged({ replicas: numberOrText(replicas) }),
       });
       done(
         answer.replicas === 0 ? `${name} stops.` : `${name} goes to ${count(answer.replicas, 'instance')}.`,

@@ -8,9 +8,7 @@ import { Loading } from '../../components/loading.tsx';
 import { Panel } from '../../components/page.tsx';
 import { useToast } from '../../components/toast.tsx';
 import { useWrite } from '../../components/use-write.ts';
-import type { ScalingPolicyView } from '../../lib/records.ts';
-import { RejectionError } from '../../lib/rejection.ts';
-import { deploymentPath } from './deployment-queries.ts';
+import { type AnswerTo, unjudged } from '../../../sdk/index.ts';
 import { numberOrText } from '../../lib/draft.ts';
 
 const FIELDS = [
@@ -20,6 +18,7 @@ const FIELDS = [
   ['cooldown', 'Cooldown', '5m'],
 ] as const;
 
+type ScalingPolicy = AnswerTo<'GET /api/v1/deployments/{name}/scaling-policy'>;
 type Entered = Readonly<Record<(typeof FIELDS)[number][0], string>>;
 
 function usePolicy(name: string) {
@@ -28,19 +27,16 @@ function usePolicy(name: string) {
   return useQuery({
     queryKey: [tenant.id, 'scaling', name],
     // That there is none is an answer.
-    queryFn: ({ signal }) =>
-      api
-        .get<ScalingPolicyView>(`${deploymentPath(name)}/scaling-policy`, { signal })
-        .catch((error: unknown) => {
-          if (error instanceof RejectionError && error.rejection.code === 'scaling_policy_not_found')
-            return null;
-          throw error;
-        }),
+    queryFn: async ({ signal }) => {
+      const none = ['scaling_policy_not_found'] as const;
+      const asked = { params: { name }, signal };
+      return (await api.callUnless(none, 'GET /api/v1/deployments/{name}/scaling-policy', asked)) ?? null;
+    },
     refetchInterval: 15_000,
   });
 }
 
-function PolicyForm({ name, policy }: { readonly name: string; readonly policy: ScalingPolicyView | null }) {
+function PolicyForm({ name, policy }: { readonly name: string; readonly policy: ScalingPolicy | null }) {
   const api = useApi();
   const { tenant } = useSession();
   const queries = useQueryClient();
@@ -50,20 +46,20 @@ function PolicyForm({ name, policy }: { readonly name: string; readonly policy: 
     () =>
       Object.fromEntries(FIELDS.map(([key, , usual]) => [key, String(policy?.[key] ?? usual)])) as Entered,
   );
-  const path = `${deploymentPath(name)}/scaling-policy`;
+  const of = { params: { name } };
   const save = () =>
     write(async () => {
       const body = {
         ...entered,
         ...Object.fromEntries(FIELDS.slice(0, 3).map(([key]) => [key, numberOrText(entered[key])])),
       };
-      await api.call('PUT', path, { body });
+      await api.call('PUT /api/v1/deployments/{name}/scaling-policy', { ...of, body: unjudged(body) });
       done(`${name} scales by its load.`);
       await queries.invalidateQueries({ queryKey: [tenant.id, 'scaling', name] });
     });
   const remove = () =>
     write(async () => {
-      await api.call('DELETE', path);
+      await api.call('DELETE /api/v1/deployments/{name}/scaling-policy', of);
       done(`${name} keeps its number of instances.`);
       await queries.invalidateQueries({ queryKey: [tenant.id, 'scaling', name] });
     });

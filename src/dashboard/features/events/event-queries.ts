@@ -17,7 +17,7 @@ export function useEventLog(hours: number) {
     queryKey,
     queryFn: async ({ signal }) => {
       const since = new Date(Date.now() - hours * 3_600_000).toISOString();
-      const read = await api.list<Event>('/api/v1/events', { signal, query: { since } });
+      const read = await api.list('GET /api/v1/events', { signal, query: { since } });
       // What came over the stream meanwhile is not lost.
       return merged(queries.getQueryData<readonly Event[]>(queryKey) ?? [], read.toReversed()).toSorted(
         (a, b) => (a.id < b.id ? 1 : -1),

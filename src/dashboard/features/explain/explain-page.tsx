@@ -9,7 +9,6 @@ import { Icon } from '../../components/icon.tsx';
 import { Loading } from '../../components/loading.tsx';
 import { Page, Panel } from '../../components/page.tsx';
 import type { Explanation } from '../../lib/records.ts';
-import { deploymentPath } from '../deployments/deployment-queries.ts';
 
 type NodeRow = Explanation['nodes'][number];
 type Outcome = NodeRow['outcomes'][number];
@@ -124,7 +123,7 @@ export function ExplainPage() {
   const [isAll, setAll] = useState(true);
   const { data, error } = useQuery({
     queryKey: [tenant.id, 'explain', name],
-    queryFn: ({ signal }) => api.get<Explanation>(`${deploymentPath(name)}/explain`, { signal }),
+    queryFn: ({ signal }) => api.call('GET /api/v1/deployments/{name}/explain', { params: { name }, signal }),
     refetchInterval: 10_000,
   });
   const page = { title: `Placement of ${name}`, back: { to: `/deployments/${name}`, title: name } };

@@ -1,4 +1,5 @@
-import { useState } from 'react';
+import type { Job } from '../../lib/records.ts';
+import { useCallback, useState } from 'react';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useApi, useSession } from '../../app/session.tsx';
 import { useReread } from '../../app/use-records.ts';
@@ -8,13 +9,13 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorNotice } from '../../components/error-notice.tsx';
 import { Facts, Labels } from '../../components/facts.tsx';
 import { Loading } from '../../components/loading.tsx';
-import { LogView } from '../../components/log-view.tsx';
+import { type Follow, LogView } from '../../components/log-view.tsx';
 import { Page, Panel } from '../../components/page.tsx';
 import { TimeAgo, useNow } from '../../components/time-ago.tsx';
 import { useToast } from '../../components/toast.tsx';
 import { boundsText } from '../../../core/model/container-defaults.ts';
 import { count, dateTime } from '../../lib/format.ts';
-import { isUnderWay, type Job, jobPath, type Run, useJob } from './job-queries.ts';
+import { isUnderWay, type Run, useJob } from './job-queries.ts';
 import { RunBadge } from '../../components/run-badge.tsx';
 import { runTime } from './run-time.ts';
 
@@ -32,7 +33,7 @@ function Actions({ job }: { readonly job: Job }) {
   const run = async () => {
     setBusy(true);
     try {
-      await api.call('POST', `${jobPath(name)}/run`);
+      await api.call('POST /api/v1/jobs/{name}/run', { params: { name } });
       done(`${name} runs now.`);
       await reread('jobs');
     } catch (problem) {
@@ -42,12 +43,12 @@ function Actions({ job }: { readonly job: Job }) {
     }
   };
   const cancel = async () => {
-    await api.call('POST', `${jobPath(name)}/cancel`);
+    await api.call('POST /api/v1/jobs/{name}/cancel', { params: { name } });
     done(`The run of ${name} is ended.`);
     await reread('jobs');
   };
   const remove = async () => {
-    await api.call('DELETE', jobPath(name));
+    await api.call('DELETE /api/v1/jobs/{name}', { params: { name } });
     done(`${name} is deleted.`);
     await navigate({ to: '/jobs' });
     await reread('jobs');
@@ -136,13 +137,22 @@ function RunRow({
 function RunLog({ job, run }: { readonly job: string; readonly run: Run }) {
   const [attempt, setAttempt] = useState<number>();
   const shown = Math.min(attempt ?? run.attempts, run.attempts);
-  const query = new URLSearchParams({ follow: 'true', tail: '1000', run: run.id, attempt: String(shown) });
+  const api = useApi();
+  const follow = useCallback<Follow>(
+    (settings) =>
+      api.frames('GET /api/v1/jobs/{name}/logs', {
+        ...settings,
+        params: { name: job },
+        query: { follow: true, tail: 1000, run: run.id, attempt: shown },
+      }),
+    [api, job, run.id, shown],
+  );
   return (
     <LogView
       // What ended is read anew: while it ran, the last lines may have been missed.
       key={`${run.id}/${shown}/${isUnderWay(run) ? 'live' : 'kept'}`}
       label={`Log of ${job}`}
-      path={`${jobPath(job)}/logs?${query.toString()}`}
+      follow={follow}
       choices={
         run.attempts < 2 ? undefined : (
           <label>

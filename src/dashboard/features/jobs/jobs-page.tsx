@@ -1,3 +1,4 @@
+import type { Job } from '../../lib/records.ts';
 import { useSession } from '../../app/session.tsx';
 import { ButtonLink } from '../../components/button.tsx';
 import type { Column } from '../../components/data-table.tsx';
@@ -7,7 +8,7 @@ import { RecordTable } from '../../components/record-table.tsx';
 import { RowLink } from '../../components/row-link.tsx';
 import { TimeAgo } from '../../components/time-ago.tsx';
 import { dateTime } from '../../lib/format.ts';
-import { type Job, useJobs } from './job-queries.ts';
+import { useJobs } from './job-queries.ts';
 import { RunBadge } from '../../components/run-badge.tsx';
 
 const COLUMNS: readonly Column<Job>[] = [

@@ -10,9 +10,8 @@ import { Page, Panel } from '../../components/page.tsx';
 import { useToast } from '../../components/toast.tsx';
 import { YamlEditor } from '../../components/yaml-editor.tsx';
 import { type Draft, listOrNothing, numberOrText, textAt, valueAt, withValue } from '../../lib/draft.ts';
-import { type RejectionBody, rejectionOf } from '../../lib/rejection.ts';
+import { type RejectionRecord, rejectionOf, unjudged } from '../../../sdk/index.ts';
 import { readYaml, writeYaml, type YamlProblem } from '../../lib/yaml-text.ts';
-import type { Job } from './job-queries.ts';
 
 const FRESH: Draft = { kind: 'Job', name: '', image: '' };
 const PATHS = ['name', 'image', 'command', 'schedule', 'timeout', 'retries', 'environment'];
@@ -101,7 +100,7 @@ export function NewJobPage() {
   const [draft, setDraft] = useState<Draft>(FRESH);
   const [text, setText] = useState('');
   const [problem, setProblem] = useState<YamlProblem>();
-  const [rejection, setRejection] = useState<RejectionBody>();
+  const [rejection, setRejection] = useState<RejectionRecord>();
   const [error, setError] = useState<unknown>();
   const [isBusy, setBusy] = useState(false);
   const switchMode = () => {
@@ -128,7 +127,7 @@ export function NewJobPage() {
     setRejection(undefined);
     setError(undefined);
     try {
-      const made = await api.call<Job>('POST', '/api/v1/jobs', { body: read.draft });
+      const made = await api.call('POST /api/v1/jobs', { body: unjudged(read.draft) });
       done(`Job ${made.name} is created.`);
       await reread('jobs');
       await navigate({ to: `/jobs/${made.name}` });

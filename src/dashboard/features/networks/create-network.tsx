@@ -5,13 +5,12 @@ import { SelectField, TextField } from '../../components/field.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { MapEditor } from '../../components/map-editor.tsx';
 import { useToast } from '../../components/toast.tsx';
-import type { Node } from '../../lib/records.ts';
 
 export function CreateNetwork({ onClose }: { readonly onClose: () => void }) {
   const api = useApi();
   const reread = useReread();
   const { done } = useToast();
-  const { data: nodes = [] } = useRecords<Node>('nodes', '/api/v1/nodes');
+  const { data: nodes = [] } = useRecords('nodes', 'GET /api/v1/nodes');
   const [name, setName] = useState('');
   const [nodeId, setNodeId] = useState('');
   const [isInternal, setInternal] = useState(false);
@@ -23,7 +22,7 @@ export function CreateNetwork({ onClose }: { readonly onClose: () => void }) {
       ...(Object.keys(labels).length === 0 ? {} : { labels }),
       ...(nodeId === '' ? {} : { nodeId }),
     };
-    await api.call('POST', '/api/v1/networks', { body });
+    await api.call('POST /api/v1/networks', { body });
     done(`Network ${name} is stored; its node makes it.`);
     await reread('networks');
   };

@@ -1,3 +1,4 @@
+import { type ItemOf } from '../../../sdk/index.ts';
 import { useMemo, useState } from 'react';
 import { useApi, useSession } from '../../app/session.tsx';
 import { useRecords, useReread } from '../../app/use-records.ts';
@@ -14,15 +15,7 @@ import { TimeAgo } from '../../components/time-ago.tsx';
 import { useToast } from '../../components/toast.tsx';
 import { CreateNetwork } from './create-network.tsx';
 
-interface Network {
-  readonly name: string;
-  readonly driver: string;
-  readonly internal: boolean;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly nodeId: string;
-  readonly createdAt: string;
-  readonly status: { readonly phase: 'Pending' | 'Ready' | 'Failed'; readonly message: string };
-}
+type Network = ItemOf<'GET /api/v1/networks'>;
 
 const TONES: Readonly<Record<Network['status']['phase'], Tone>> = {
   Pending: 'warn',
@@ -79,7 +72,7 @@ export function NetworksPage() {
   const { can } = useSession();
   const reread = useReread();
   const { done } = useToast();
-  const { data, error } = useRecords<Network>('networks', '/api/v1/networks');
+  const { data, error } = useRecords('networks', 'GET /api/v1/networks');
   const [isCreating, setCreating] = useState(false);
   const [leaving, setLeaving] = useState<string>();
   const mayDeploy = can('deploy');
@@ -100,7 +93,7 @@ export function NetworksPage() {
     [mayDeploy],
   );
   const remove = async () => {
-    await api.call('DELETE', `/api/v1/networks/${encodeURIComponent(leaving ?? '')}`);
+    await api.call('DELETE /api/v1/networks/{name}', { params: { name: leaving ?? '' } });
     done(`Network ${leaving ?? ''} is deleted.`);
     await reread('networks');
   };

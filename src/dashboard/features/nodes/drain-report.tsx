@@ -4,7 +4,7 @@ import type { DrainReport } from './node-queries.ts';
 
 /** What goes where, and what cannot go and why. */
 export function DrainReportView({ report }: { readonly report: DrainReport }) {
-  const { movable, blocked } = report;
+  const { movable = [], blocked = [] } = report;
   return (
     <div className="flex flex-col gap-4">
       <p role="status">

@@ -63,7 +63,7 @@ function Waiting({ enrolment, onClose }: { readonly enrolment: Enrolment; readon
     <Dialog
       wide
       title="Enrol a node"
-      note={`The line works once, until ${dateTime(made.expiresAt)}. It is shown here and never again.`}
+      note={`The line works once, until ${dateTime(made.expiresAt ?? '')}. It is shown here and never again.`}
       isOpen
       onClose={onClose}
       actions={
@@ -105,7 +105,7 @@ export function EnrolDialog({ onClose }: { readonly onClose: () => void }) {
   const make = async (): Promise<'stay'> => {
     const wanted = nodeName === '' ? undefined : nodeName;
     const body = { ttl, ...(wanted === undefined ? {} : { nodeName: wanted }) };
-    const made = await api.call<JoinToken>('POST', '/api/v1/join-tokens', { body });
+    const made = await api.call('POST /api/v1/join-tokens', { body });
     setEnrolment({ made, wanted });
     return 'stay';
   };

@@ -8,7 +8,7 @@ import { Dialog } from '../../components/dialog.tsx';
 import { useToast } from '../../components/toast.tsx';
 import type { Node } from '../../lib/records.ts';
 import { DrainReportView } from './drain-report.tsx';
-import { type DrainReport, nodePath } from './node-queries.ts';
+import { type DrainReport } from './node-queries.ts';
 
 export function NodeActions({ node }: { readonly node: Node }) {
   const { name, schedulable } = node;
@@ -23,7 +23,7 @@ export function NodeActions({ node }: { readonly node: Node }) {
   if (!can('nodes.manage')) return null;
   const set = async (mode: 'cordon' | 'uncordon') => {
     try {
-      await api.call('POST', `${nodePath(name)}/${mode}`);
+      await api.call(`POST /api/v1/nodes/{name}/${mode}`, { params: { name } });
       done(mode === 'cordon' ? `${name} takes no new instances.` : `${name} takes instances again.`);
       await reread('nodes');
     } catch (problem) {
@@ -31,11 +31,14 @@ export function NodeActions({ node }: { readonly node: Node }) {
     }
   };
   const drain = async () => {
-    setReport(await api.call<DrainReport>('POST', `${nodePath(name)}/drain`));
+    setReport(await api.call('POST /api/v1/nodes/{name}/drain', { params: { name } }));
     await reread('nodes');
   };
   const remove = async () => {
-    await api.call('DELETE', nodePath(name), isForced ? { query: { force: true } } : {});
+    await api.call('DELETE /api/v1/nodes/{name}', {
+      params: { name },
+      query: { force: isForced || undefined },
+    });
     done(`${name} is deleted.`);
     await navigate({ to: '/nodes' });
     await reread('nodes');

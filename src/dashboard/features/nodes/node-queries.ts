@@ -1,21 +1,18 @@
+import type { AnswerTo } from '../../../sdk/index.ts';
 import { useRecord, useRecords } from '../../app/use-records.ts';
-import type { Event, Node } from '../../lib/records.ts';
 
 /** Nodes are heard of all the time, and no event tells of it. */
 const SEEN_MS = 5000;
 
-export function nodePath(name: string): string {
-  return `/api/v1/nodes/${encodeURIComponent(name)}`;
-}
-
 export function useNodes() {
-  return useRecords<Node>('nodes', '/api/v1/nodes', { everyMs: SEEN_MS });
+  return useRecords('nodes', 'GET /api/v1/nodes', { everyMs: SEEN_MS });
 }
 
 export function useNode(name: string) {
-  return useRecord<Node>('nodes', nodePath(name), { everyMs: SEEN_MS });
+  return useRecord('nodes', 'GET /api/v1/nodes/{name}', { params: { name } }, { everyMs: SEEN_MS });
 }
 
+/** As the agent describes them, which no shape bounds. */
 export interface Container {
   readonly id: string;
   readonly name: string;
@@ -27,36 +24,19 @@ export interface Container {
 
 /** As the agent sees them now; asked of the machine, so not while it is silent. */
 export function useContainers(name: string, isReady: boolean) {
-  return useRecord<readonly Container[]>('nodes', `${nodePath(name)}/containers`, { enabled: isReady });
+  const read = useRecord(
+    'nodes',
+    'GET /api/v1/nodes/{name}/containers',
+    { params: { name } },
+    { enabled: isReady },
+  );
+  return { ...read, data: read.data as readonly Container[] | undefined };
 }
 
 export function useNodeEvents(name: string) {
-  return useRecord<readonly Event[]>(
-    'events',
-    `/api/v1/events?limit=1000&subject=${encodeURIComponent(`Node/${name}`)}`,
-  );
+  return useRecord('events', 'GET /api/v1/events', { query: { limit: 1000, subject: `Node/${name}` } });
 }
 
 /** What a drain says of every instance on the node. */
-export interface DrainReport {
-  readonly movable: readonly {
-    readonly instance: string;
-    readonly deployment: string;
-    readonly to: string;
-  }[];
-  readonly blocked: readonly {
-    readonly instance: string;
-    readonly deployment: string;
-    readonly why: string;
-    readonly nodes: readonly {
-      readonly node: string;
-      readonly reasons: readonly { readonly message: string }[];
-    }[];
-  }[];
-}
-
-export interface JoinToken {
-  readonly id: string;
-  readonly command: string;
-  readonly expiresAt: string;
-}
+export type DrainReport = AnswerTo<'POST /api/v1/nodes/{name}/drain'>;
+export type JoinToken = AnswerTo<'POST /api/v1/join-tokens'>;

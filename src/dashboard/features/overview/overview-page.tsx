@@ -11,7 +11,7 @@ import { Meter } from '../../components/meter.tsx';
 import { Page, Panel } from '../../components/page.tsx';
 import { TimeAgo, useNow } from '../../components/time-ago.tsx';
 import { bytes, cores, count } from '../../lib/format.ts';
-import type { Deployment, Event, Node, Recommendation } from '../../lib/records.ts';
+import type { Deployment, Event, Node } from '../../lib/records.ts';
 import { useDeployments } from '../deployments/deployment-queries.ts';
 import { ACTIVITY_HOURS, activityOf } from './activity.ts';
 import { type Problem, problemsOf } from './problems.ts';
@@ -26,7 +26,7 @@ function useNodes() {
   const { tenant } = useSession();
   return useQuery({
     queryKey: [tenant.id, 'nodes'],
-    queryFn: ({ signal }) => api.list<Node>('/api/v1/nodes', { signal }),
+    queryFn: ({ signal }) => api.list('GET /api/v1/nodes', { signal }),
   });
 }
 
@@ -35,7 +35,7 @@ function useRecommendations() {
   const { tenant } = useSession();
   return useQuery({
     queryKey: [tenant.id, 'recommendations'],
-    queryFn: ({ signal }) => api.get<readonly Recommendation[]>('/api/v1/dvm/recommendations', { signal }),
+    queryFn: ({ signal }) => api.call('GET /api/v1/dvm/recommendations', { signal }),
     retry: false,
   });
 }
@@ -46,7 +46,7 @@ function useRecentEvents() {
   return useQuery({
     queryKey: [tenant.id, 'events', 'recent'],
     queryFn: ({ signal }) =>
-      api.list<Event>('/api/v1/events', {
+      api.list('GET /api/v1/events', {
         signal,
         query: { since: new Date(Date.now() - ACTIVITY_HOURS * 3_600_000).toISOString() },
       }),

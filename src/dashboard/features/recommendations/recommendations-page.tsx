@@ -68,14 +68,14 @@ export function RecommendationsPage() {
   const { can } = useSession();
   const reread = useReread();
   const { done } = useToast();
-  const { data, error } = useRecords<Recommendation>('recommendations', '/api/v1/dvm/recommendations');
-  const { data: volumes = [] } = useRecords<{ id: string; name: string }>('volumes', '/api/v1/dvm/volumes');
+  const { data, error } = useRecords('recommendations', 'GET /api/v1/dvm/recommendations');
+  const { data: volumes = [] } = useRecords('volumes', 'GET /api/v1/dvm/volumes');
   const [chosen, setChosen] = useState<Recommendation>();
   const names = new Map(volumes.map(({ id, name }) => [id, name]));
   const nameOf = ({ volume_id: id }: Recommendation) => names.get(id) ?? id;
   const apply = async () => {
     if (chosen === undefined) return;
-    await api.call('POST', `/api/v1/dvm/recommendations/${encodeURIComponent(chosen.id)}/apply`);
+    await api.call('POST /api/v1/dvm/recommendations/{id}/apply', { params: { id: chosen.id } });
     done(`${nameOf(chosen)}: ${actionText(chosen).toLowerCase()}.`);
     await reread('recommendations', 'volumes');
   };

@@ -10,7 +10,7 @@ import { RowLink } from '../../components/row-link.tsx';
 import { RunBadge } from '../../components/run-badge.tsx';
 import { useToast } from '../../components/toast.tsx';
 import { hookEntries, phaseAccepted, retryPhase, rotationSentence } from './credential-state.ts';
-import { type CredentialRotated, type HookRun, type Secret, secretPath } from './secret-queries.ts';
+import type { HookRun, Secret } from './secret-queries.ts';
 
 type Advance = (phase: RotationPhase, retryHook?: true) => Promise<void>;
 
@@ -19,7 +19,8 @@ function useAdvance(secret: Secret): Advance {
   const reread = useReread();
   const { done } = useToast();
   return async (phase, retryHook) => {
-    const { hook, consumers } = await api.call<CredentialRotated>('POST', `${secretPath(secret)}/rotate`, {
+    const { hook, consumers } = await api.call('POST /api/v1/secrets/{namespace}/{name}/rotate', {
+      params: { namespace: secret.namespace, name: secret.name },
       body: { phase, ...(retryHook && { retryHook }) },
     });
     done(

@@ -77,10 +77,7 @@ function columnsOf(onWrite: ((path: SecretPath) => void) | undefined): readonly 
 
 function Graph({ paths }: { readonly paths: readonly SecretPath[] }) {
   const { data: deployments } = useDeployments();
-  const { data: jobs = [] } = useRecords<{
-    readonly name: string;
-    readonly secrets: readonly { readonly vault_path: string }[];
-  }>('jobs', '/api/v1/jobs');
+  const { data: jobs = [] } = useRecords('jobs', 'GET /api/v1/jobs');
   const sources = useMemo(
     () => sourcesOf(paths.slice(0, MAX_DRAWN), deployments ?? [], jobs),
     [paths, deployments, jobs],

@@ -1,3 +1,4 @@
+import { unjudged } from '../../../sdk/index.ts';
 import { useState } from 'react';
 import { useApi } from '../../app/session.tsx';
 import { useReread } from '../../app/use-records.ts';
@@ -6,7 +7,6 @@ import { FieldRejection, SelectField, TextField, useRejectionAt } from '../../co
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { useToast } from '../../components/toast.tsx';
 import { listOrNothing, numberOrText } from '../../lib/draft.ts';
-import type { SecretWritten } from './secret-queries.ts';
 
 interface Pair {
   readonly id: number;
@@ -118,8 +118,10 @@ export function WriteSecret({
         : { values: Object.fromEntries(given.map(({ key, value }) => [key, value])) }),
       ...(generate === undefined ? {} : { generate }),
     };
-    const path = `/api/v1/secrets/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
-    const written = await api.call<SecretWritten>('PUT', path, { body });
+    const written = await api.call('PUT /api/v1/secrets/{namespace}/{name}', {
+      params: { namespace, name },
+      body: unjudged(body),
+    });
     const lost = written.removed ?? [];
     done(
       `${written.path} is written: version ${written.version}, keys ${written.keys.join(', ')}${lost.length === 0 ? '' : `; gone: ${lost.join(', ')}`}.`,

@@ -2,8 +2,7 @@ import { type FormEvent, useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { ErrorNotice } from '../../components/error-notice.tsx';
 import { usePageTitle } from '../../app/page-title.tsx';
-import { ApiClient } from '../../lib/api-client.ts';
-import type { SessionView } from '../../lib/records.ts';
+import { apiOf } from '../../lib/api.ts';
 
 /** The token is sent once and kept nowhere: from then on the browser holds a cookie that scripts cannot read. */
 export function SignIn({
@@ -22,9 +21,7 @@ export function SignIn({
     setBusy(true);
     setError(undefined);
     try {
-      await new ApiClient().call<SessionView>('POST', '/api/v1/session', {
-        headers: { authorization: `Bearer ${token.trim()}` },
-      });
+      await apiOf({ token: token.trim() }).call('POST /api/v1/session');
       setToken('');
       onSignedIn();
     } catch (problem) {

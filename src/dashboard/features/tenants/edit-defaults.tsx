@@ -1,10 +1,12 @@
+import type { TenantView } from '../../lib/records.ts';
+import { unjudged } from '../../../sdk/index.ts';
 import { useState } from 'react';
 import { useApi } from '../../app/session.tsx';
 import { TextField } from '../../components/field.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { useToast } from '../../components/toast.tsx';
 import { numberOrText } from '../../lib/draft.ts';
-import { type TenantView, useRereadTenants } from './tenant-queries.ts';
+import { useRereadTenants } from './tenant-queries.ts';
 
 const LABELS = {
   memory: 'Memory, where a workload has no limit',
@@ -38,7 +40,10 @@ export function EditDefaults({
       cpuWeight: numberOrText(cpuWeight),
       ...(logSize === '' ? {} : { logSize }),
     };
-    await api.call('PUT', `/api/v1/tenants/${id}/container-defaults`, { body });
+    await api.call('PUT /api/v1/tenants/{tenant}/container-defaults', {
+      params: { tenant: id },
+      body: unjudged(body),
+    });
     done(`The defaults of ${slug} are set; containers that run keep theirs.`);
     await reread();
   };

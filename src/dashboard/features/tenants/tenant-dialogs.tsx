@@ -1,10 +1,11 @@
+import type { TenantView } from '../../lib/records.ts';
 import { useState } from 'react';
 import { useApi } from '../../app/session.tsx';
 import { TextField } from '../../components/field.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { useToast } from '../../components/toast.tsx';
 import { numberOrText } from '../../lib/draft.ts';
-import { changeQuota, type TenantView, useRereadTenants } from './tenant-queries.ts';
+import { changeQuota, useRereadTenants } from './tenant-queries.ts';
 import { TenantUsage } from './tenant-usage.tsx';
 
 export function CreateTenant({ onClose }: { readonly onClose: () => void }) {
@@ -14,7 +15,7 @@ export function CreateTenant({ onClose }: { readonly onClose: () => void }) {
   const [slug, setSlug] = useState('');
   const [name, setName] = useState('');
   const create = async () => {
-    await api.call('POST', '/api/v1/tenants', { body: { slug, ...(name === '' ? {} : { name }) } });
+    await api.call('POST /api/v1/tenants', { body: { slug, ...(name === '' ? {} : { name }) } });
     done(`Tenant ${slug} is created. Act for it, and make a token for its administrator.`);
     await reread();
   };

@@ -1,3 +1,4 @@
+import type { TenantView } from '../../lib/records.ts';
 import { useMemo, useState } from 'react';
 import { useApi, useSession } from '../../app/session.tsx';
 import { Badge } from '../../components/badge.tsx';
@@ -12,7 +13,7 @@ import { useToast } from '../../components/toast.tsx';
 import { bytes, cores, count } from '../../lib/format.ts';
 import { EditDefaults } from './edit-defaults.tsx';
 import { CreateTenant, EditQuota } from './tenant-dialogs.tsx';
-import { type TenantView, useRereadTenants, useTenants } from './tenant-queries.ts';
+import { useRereadTenants, useTenants } from './tenant-queries.ts';
 
 const PLATFORM = 'platform';
 
@@ -116,7 +117,7 @@ export function TenantsPage() {
   );
   const remove = async () => {
     const { id, slug } = open?.tenant ?? { id: '', slug: '' };
-    await api.call('DELETE', `/api/v1/tenants/${id}`);
+    await api.call('DELETE /api/v1/tenants/{tenant}', { params: { tenant: id } });
     done(`Tenant ${slug} is deleted.`);
     if (id === own.id) chooseTenant(PLATFORM);
     await reread();

@@ -43,7 +43,7 @@ export function CreateToken({ onClose }: { readonly onClose: () => void }) {
       </Dialog>
     );
   const create = async (): Promise<'stay'> => {
-    const { token } = await api.call<{ readonly token: string }>('POST', '/api/v1/tokens', {
+    const { token } = await api.call('POST /api/v1/tokens', {
       body: { name, role, ttl },
     });
     setMade(token);

@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'react';
-import type { TokenRecord } from '../../../core/model/tenant.ts';
+import type { ItemOf } from '../../../sdk/index.ts';
 import { useApi, useSession } from '../../app/session.tsx';
 import { useRecords, useReread } from '../../app/use-records.ts';
 import { Badge } from '../../components/badge.tsx';
@@ -14,7 +14,7 @@ import { useToast } from '../../components/toast.tsx';
 import { dateTime } from '../../lib/format.ts';
 import { CreateToken } from './create-token.tsx';
 
-type Token = Omit<TokenRecord, 'hash'>;
+type Token = ItemOf<'GET /api/v1/tokens'>;
 
 function isOver({ revokedAt, expiresAt }: Token): boolean {
   return revokedAt !== undefined || (expiresAt !== undefined && Date.parse(expiresAt) <= Date.now());
@@ -90,13 +90,13 @@ export function TokensPage() {
   const { view, tenant } = useSession();
   const reread = useReread();
   const { done } = useToast();
-  const { data, error } = useRecords<Token>('tokens', '/api/v1/tokens');
+  const { data, error } = useRecords('tokens', 'GET /api/v1/tokens');
   const [isCreating, setCreating] = useState(false);
   const [leaving, setLeaving] = useState<Token>();
   const columns = useMemo(() => columnsOf(view.tokenId, setLeaving), [view.tokenId]);
   const rows = useMemo(() => data?.toSorted((a, b) => Number(isOver(a)) - Number(isOver(b))), [data]);
   const revoke = async () => {
-    await api.call('DELETE', `/api/v1/tokens/${encodeURIComponent(leaving?.id ?? '')}`);
+    await api.call('DELETE /api/v1/tokens/{id}', { params: { id: leaving?.id ?? '' } });
     done(`Token ${leaving?.name ?? ''} is revoked.`);
     await reread('tokens');
   };

@@ -1,3 +1,4 @@
+import type { Volume } from '../../lib/records.ts';
 import { useState } from 'react';
 import { useApi, useSession } from '../../app/session.tsx';
 import { useReread } from '../../app/use-records.ts';
@@ -9,7 +10,7 @@ import { FormDialog } from '../../components/form-dialog.tsx';
 import { Panel } from '../../components/page.tsx';
 import { useToast } from '../../components/toast.tsx';
 import { CopyBadge, lagText } from './volume-parts.tsx';
-import { copiesPath, useNodeNames, type Volume } from './volume-queries.ts';
+import { useNodeNames } from './volume-queries.ts';
 
 function AddCopy({ volume, onClose }: { readonly volume: Volume; readonly onClose: () => void }) {
   const api = useApi();
@@ -21,7 +22,10 @@ function AddCopy({ volume, onClose }: { readonly volume: Volume; readonly onClos
   const [chosen, setChosen] = useState<string>();
   const node = chosen ?? free[0] ?? '';
   const add = async () => {
-    await api.call('POST', copiesPath(tenant.id, volume.id), { body: { node_id: node } });
+    await api.call('POST /api/v1/tenants/{tenant}/volumes/{id}/replicas', {
+      params: { tenant: tenant.id, id: volume.id },
+      body: { node_id: node },
+    });
     done(`A copy of ${volume.name} is made on ${node}.`);
     await reread('volumes', 'recommendations');
   };
@@ -57,7 +61,9 @@ export function CopiesPanel({ volume }: { readonly volume: Volume }) {
   const isReplicated = volume.class === 'replicated';
   const mayManage = can('volumes.manage') && isReplicated;
   const remove = async () => {
-    await api.call('DELETE', `${copiesPath(tenant.id, id)}/${encodeURIComponent(leaving ?? '')}`);
+    await api.call('DELETE /api/v1/tenants/{tenant}/volumes/{id}/replicas/{node}', {
+      params: { tenant: tenant.id, id, node: leaving ?? '' },
+    });
     done(`The copy of ${name} on ${leaving ?? ''} is removed.`);
     await reread('volumes', 'recommendations');
   };

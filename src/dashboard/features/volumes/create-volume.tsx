@@ -1,3 +1,4 @@
+import { unjudged } from '../../../sdk/index.ts';
 import { useState } from 'react';
 import { useNavigate } from '@tanstack/react-router';
 import { useApi } from '../../app/session.tsx';
@@ -7,7 +8,7 @@ import { FormDialog } from '../../components/form-dialog.tsx';
 import { useToast } from '../../components/toast.tsx';
 import { numberOrText } from '../../lib/draft.ts';
 import { sizeOrText } from './size.ts';
-import { useNodeNames, type Volume } from './volume-queries.ts';
+import { useNodeNames } from './volume-queries.ts';
 
 const CLASSES = [
   ['replicated', 'replicated: with copies on other nodes'],
@@ -47,7 +48,7 @@ export function CreateVolume({ onClose }: { readonly onClose: () => void }) {
       ...(draft.nodeId === '' ? {} : { nodeId: draft.nodeId }),
       ...(!isReplicated && draft.type === 'bind' ? { hostPath: draft.hostPath } : {}),
     };
-    const made = await api.call<Volume>('POST', '/api/v1/dvm/volumes', { body });
+    const made = await api.call('POST /api/v1/dvm/volumes', { body: unjudged(body) });
     done(`Volume ${made.name} is created.`);
     await reread('volumes');
     await navigate({ to: `/volumes/${made.id}` });

@@ -1,3 +1,4 @@
+import type { Volume } from '../../lib/records.ts';
 import { useState } from 'react';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useApi, useSession } from '../../app/session.tsx';
@@ -14,7 +15,7 @@ import { TimeAgo } from '../../components/time-ago.tsx';
 import { useToast } from '../../components/toast.tsx';
 import { CopiesPanel } from './copies-panel.tsx';
 import { Fill, VolumePhaseBadge } from './volume-parts.tsx';
-import { useVolume, useVolumeEvents, type Volume, volumePath } from './volume-queries.ts';
+import { useVolume, useVolumeEvents } from './volume-queries.ts';
 
 function Delete({ volume }: { readonly volume: Volume }) {
   const { id, name, phase } = volume;
@@ -26,7 +27,7 @@ function Delete({ volume }: { readonly volume: Volume }) {
   const [isAsking, setAsking] = useState(false);
   if (!can('volumes.manage')) return null;
   const remove = async () => {
-    await api.call('DELETE', volumePath(id));
+    await api.call('DELETE /api/v1/dvm/volumes/{id}', { params: { id } });
     done(`Volume ${name} is being deleted.`);
     await navigate({ to: '/volumes' });
     await reread('volumes', 'recommendations');

@@ -1,7 +1,8 @@
+import type { Volume } from '../../lib/records.ts';
 import { Badge, type Tone } from '../../components/badge.tsx';
 import { Meter } from '../../components/meter.tsx';
 import { bytes } from '../../lib/format.ts';
-import type { Volume, VolumeCopy } from './volume-queries.ts';
+import type { VolumeCopy } from './volume-queries.ts';
 
 const PHASES: Readonly<Record<Volume['phase'], Tone>> = {
   Pending: 'warn',

@@ -1,3 +1,4 @@
+import type { Volume } from '../../lib/records.ts';
 import { useState } from 'react';
 import { useSession } from '../../app/session.tsx';
 import { Button } from '../../components/button.tsx';
@@ -9,7 +10,7 @@ import { RowLink } from '../../components/row-link.tsx';
 import { bytes } from '../../lib/format.ts';
 import { CreateVolume } from './create-volume.tsx';
 import { Fill, VolumePhaseBadge } from './volume-parts.tsx';
-import { useVolumes, type Volume } from './volume-queries.ts';
+import { useVolumes } from './volume-queries.ts';
 
 function liveCopies({ replicas }: Volume): number {
   return replicas.filter(({ state }) => state === 'live').length;
