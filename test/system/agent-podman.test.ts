@@ -107,9 +107,9 @@ describe('an agent on Podman', () => {
       instance('ins_1', { command: ['sh', '-c', write], mounts: mounts(false) }),
       instance('ins_2', { command: ['sh', '-c', read], mounts: mounts(true) }),
     ];
-    const kept = { id: 'vol_1', role: 'primary', class: 'replicated', type: 'volume' } as const;
-    const volume = { ...kept, epoch: 1, sizeBytes: 128 * 2 ** 20, leaseMs: 60_000, copiesTo: [] };
-    plane.assign(instances, undefined, [volume]);
+    const kept = { id: 'vol_1', class: 'replicated', type: 'volume', sizeBytes: 128 * 2 ** 20 } as const;
+    const volume = { ...kept, epoch: 1, leaseMs: 60_000, copiesTo: [] };
+    plane.assign(instances, undefined, [{ ...volume, role: 'primary' }]);
     await plane.untilPhase('ins_1', 'running');
     await plane.untilPhase('ins_2', 'running');
     const pid = (await bench.pids()).get('ins_2');
@@ -122,10 +122,10 @@ describe('an agent on Podman', () => {
     await expect.poll(seen, { timeout: 20_000 }).toBeGreaterThan(before);
     expect(existsSync(`/proc/${pid}/root/data/mine`)).toBe(false);
     // Another node is the primary from now on.
-    plane.assign(instances, undefined, [{ ...volume, role: 'replica', epoch: 2 }]);
+    plane.assign(instances, undefined, [{ ...kept, role: 'replica', epoch: 2 }]);
     await expect.poll(() => existsSync(`/proc/${pid}/root/data`), { timeout: 30_000 }).toBe(false);
     await plane.until('it waits', () => plane.observations.get('ins_2')?.reason === 'volume_not_primary');
-    plane.assign([stopped('ins_1'), stopped('ins_2')], undefined, [{ ...volume, role: 'gone', epoch: 2 }]);
+    plane.assign([stopped('ins_1'), stopped('ins_2')], undefined, [{ ...kept, role: 'gone', epoch: 2 }]);
     await plane.until('it is gone', () => plane.reports.at(-1)?.volumes?.length === 0);
   });
 });

@@ -29,9 +29,15 @@ afterAll(async () => {
   await daemon.stop();
 });
 
-function volume(more: Partial<AssignedVolume> = {}): AssignedVolume {
+type Primary = Extract<AssignedVolume, { readonly role: 'primary' }>;
+
+function volume(more: Partial<Primary> = {}): Primary {
   const base = { id: 'vol_1', role: 'primary', class: 'replicated', type: 'volume', epoch: 1 } as const;
   return { ...base, sizeBytes: 128 * MIB, leaseMs: LEASE_MS, copiesTo: [], ...more };
+}
+
+function gone({ leaseMs: _lease, copiesTo: _copies, ...kept }: AssignedVolume): AssignedVolume {
+  return { ...kept, role: 'gone' };
 }
 
 const LOCAL: AssignedVolume = {
@@ -116,10 +122,7 @@ describe('volumes of a node', () => {
     expect(plane.volume('vol_g')?.sizeBytes).toBe(shown());
     expect(plane.volume('vol_g')?.shrinkable).toBeUndefined();
     expect(await running(bench)).toEqual(before);
-    plane.assign([stopped('ins_1')], undefined, [
-      { ...LOCAL, role: 'gone' },
-      { ...grows, role: 'gone' },
-    ]);
+    plane.assign([stopped('ins_1')], undefined, [gone(LOCAL), gone(grows)]);
     await eventually('they are gone', () => plane.reports.at(-1)?.volumes?.length === 0, Boolean);
     expect(readdirSync(join(agent.dataDir, 'volumes'))).not.toContain('vol_e');
   });
@@ -160,7 +163,7 @@ describe('volumes of a node', () => {
     expect(plane.volume('vol_1')).toMatchObject({ state: 'ready', sizeBytes: 448 * MIB });
     expect(statSync(full).size).toBe(200 * MIB);
     expect(await running(bench)).toHaveLength(1);
-    plane.assign([stopped('ins_1')], undefined, [{ ...large, role: 'gone' }]);
+    plane.assign([stopped('ins_1')], undefined, [gone(large)]);
     await eventually('it is gone', () => plane.reports.at(-1)?.volumes?.length === 0, Boolean);
   });
 

@@ -4,16 +4,9 @@ import { type LeaseSight, mountStateOf, observationOf, receiverOf } from './repo
 import type { KeptState } from './steps.ts';
 import type { OpenVolume } from './volume-engine.ts';
 
-const ORDER: AssignedVolume = {
-  id: 'vol_1',
-  role: 'primary',
-  class: 'replicated',
-  type: 'volume',
-  epoch: 2,
-  sizeBytes: 100,
-  leaseMs: 1000,
-};
-const REPLICA: AssignedVolume = { ...ORDER, role: 'replica' };
+const KEPT = { id: 'vol_1', class: 'replicated', type: 'volume', epoch: 2, sizeBytes: 100 } as const;
+const ORDER: AssignedVolume = { ...KEPT, role: 'primary', leaseMs: 1000 };
+const REPLICA: AssignedVolume = { ...KEPT, role: 'replica' };
 const volume: OpenVolume = {
   mount: { mountPoint: '/v/mnt', device: '7:1', source: '/dev/loop1', root: '/' },
   image: '/v/image',
@@ -38,7 +31,7 @@ describe('what containers are given', () => {
     ['its lease ran out', ORDER, WRITING, 'over', 'lost volume_not_ready'],
     ['it waits for its first lease', ORDER, WRITING, 'none', 'waits volume_not_ready'],
     ['another is the primary', REPLICA, WRITING, 'valid', 'lost volume_not_primary'],
-    ['it is to go', { ...ORDER, role: 'gone' }, WRITING, 'valid', 'lost volume_not_primary'],
+    ['it is to go', { ...KEPT, role: 'gone' }, WRITING, 'valid', 'lost volume_not_primary'],
     ['it is mounted, not more', ORDER, MOUNTED, 'valid', 'waits volume_not_ready'],
     ['it failed', ORDER, { ...MOUNTED, trouble }, 'valid', 'waits volume_failed'],
     ['it works in spite of a failure since', ORDER, { ...WRITING, trouble }, 'valid', 'ready'],
@@ -95,7 +88,7 @@ describe('what is told', () => {
       'none',
       { diverged: [{ epoch: 1 }] },
     ],
-    ['while it goes', { ...ORDER, role: 'gone' }, {}, 'valid', { role: 'primary', state: 'preparing' }],
+    ['while it goes', { ...KEPT, role: 'gone' }, {}, 'valid', { role: 'primary', state: 'preparing' }],
   ])('%s', (_case, order, state, lease, expected) => {
     expect(observationOf(order, { ...WRITING, ...state }, lease)).toMatchObject(expected);
   });

@@ -24,17 +24,10 @@ function roleOf(record: VolumeRecord, node: string): AssignedVolume['role'] | un
 export function assignedVolume(record: VolumeRecord, node: string): AssignedVolume | undefined {
   const role = isKeptByNode(record) ? roleOf(record, node) : undefined;
   if (role === undefined) return undefined;
-  const leased = role === 'primary' && isLeased(record);
-  return {
-    id: record.id,
-    role,
-    class: record.class,
-    type: record.type,
-    epoch: record.epoch,
-    sizeBytes: record.sizeBytes,
-    ...(record.hostPath === undefined ? {} : { hostPath: record.hostPath }),
-    ...(leased ? { copiesTo: record.replicas.map(({ nodeId }) => nodeId), leaseMs: record.leaseMs } : {}),
-  };
+  const { id, class: kind, type, epoch, sizeBytes, hostPath, leaseMs } = record;
+  const kept = { class: kind, type, epoch, sizeBytes, ...(hostPath === undefined ? {} : { hostPath }) };
+  if (role !== 'primary' || !isLeased(record)) return { id, role, ...kept };
+  return { id, role, ...kept, copiesTo: record.replicas.map(({ nodeId }) => nodeId), leaseMs };
 }
 
 /** Which volumes concern which node: kept from the view's changes, so that no report walks a whole tenant. */

@@ -133,28 +133,40 @@ const instance = message({
 });
 export type AssignedInstance = Message<typeof instance>;
 
+const volumeFields = {
+  id: name,
+  class: { type: 'string', values: ['ephemeral', 'replicated', 'object'] },
+  type: { type: 'string', values: ['volume', 'bind', 'tmpfs'] },
+  epoch: count,
+  sizeBytes: count,
+  /** `bind` only; the agent refuses what is not under its own roots. */
+  hostPath: optional(told),
+} as const;
+const copyOnly = { type: 'object', fields: { ...volumeFields, copiesTo: absent, leaseMs: absent } } as const;
+
 /**
  * What this node keeps of a volume. Absence from an assignment never removes bytes; `gone` is the order to.
  * `epoch` is the volume's: a node acts under the highest it was ever told, and streams of another are refused.
  */
 const volume = message({
-  type: 'object',
-  fields: {
-    id: name,
-    role: { type: 'string', values: ['primary', 'replica', 'gone'] },
-    class: { type: 'string', values: ['ephemeral', 'replicated', 'object'] },
-    type: { type: 'string', values: ['volume', 'bind', 'tmpfs'] },
-    epoch: count,
-    sizeBytes: count,
-    /** `bind` only; the agent refuses what is not under its own roots. */
-    hostPath: optional(told),
-    /** Primary of a replicated volume: the nodes that get copies. */
-    copiesTo: optional(listOf(name)),
-    /**
-     * Primary of a replicated volume: how long it may write after the moment at which it sent the last report that
-     * was answered by a `lease`. When this runs out its writers are killed, by the watchdog if the agent is gone.
-     */
-    leaseMs: optional(count),
+  type: 'choice',
+  by: 'role',
+  of: {
+    primary: {
+      type: 'object',
+      fields: {
+        ...volumeFields,
+        /** Of a replicated volume: the nodes that get copies. */
+        copiesTo: optional(listOf(name)),
+        /**
+         * Of a replicated volume: how long it may write after the moment at which it sent the last report that
+         * was answered by a `lease`. When this runs out its writers are killed, by the watchdog if the agent is gone.
+         */
+        leaseMs: optional(count),
+      },
+    },
+    replica: copyOnly,
+    gone: copyOnly,
   },
 });
 export type AssignedVolume = Message<typeof volume>;
