@@ -84,7 +84,9 @@ describe('the package', () => {
     for (const program of ['server', 'agent', 'cli'])
       expect(files).toContain(`package/dist/${program}/main.js`);
     expect(
-      files.filter((file) => /\.ts$|\.test\.|^package\/(?:src|test|scripts|bench|node_modules)\//.test(file)),
+      files.filter((file) =>
+        /(?<!\.d)\.ts$|\.test\.|^package\/(?:src|test|scripts|bench|node_modules)\//.test(file),
+      ),
     ).toEqual([]);
     const lock = JSON.parse(
       execFileSync('tar', ['-xzOf', installed.tarball, 'package/npm-shrinkwrap.json'], { encoding: 'utf8' }),
