@@ -1,5 +1,6 @@
 import type { Assignment } from '../../core/contract/agent-protocol.ts';
 import type { NetworkObservation, NetworkSettings } from '../../core/model/network.ts';
+import { Once } from '../../core/model/once.ts';
 import type { Engine, NetworkSpec, NetworkState } from '../engine/engine.ts';
 import { sameNetwork } from '../engine/network-state.ts';
 import { type Log, messageOf } from '../log.ts';
@@ -42,8 +43,11 @@ export class Networks {
   readonly #seen = new Map<string, NetworkObservation>();
   #owner: Ownership | undefined;
   #wanted: readonly NetworkSettings[] | undefined;
-  #running = false;
-  #again = false;
+  readonly #rounds = new Once<'all'>(() => this.#round(), {
+    // The engine does not answer: that is in every report already, and the next pass tries again.
+    onFault: (fault) =>
+      this.#options.log.warn('networks could not be looked at', { reason: messageOf(fault) }),
+  });
 
   constructor(options: NetworksOptions) {
     this.#options = options;
@@ -73,24 +77,7 @@ export class Networks {
   /** On each pass of the loop; a round that is under way is followed by another. */
   look(): void {
     if (this.#wanted === undefined) return;
-    this.#again = true;
-    if (this.#running) return;
-    this.#running = true;
-    void this.#rounds().finally(() => {
-      this.#running = false;
-    });
-  }
-
-  async #rounds(): Promise<void> {
-    while (this.#again) {
-      this.#again = false;
-      try {
-        await this.#round();
-      } catch (error) {
-        // The engine does not answer: that is in every report already, and the next pass tries again.
-        this.#options.log.warn('networks could not be looked at', { reason: messageOf(error) });
-      }
-    }
+    this.#rounds.ask('all');
   }
 
   async #round(): Promise<void> {

@@ -41,10 +41,5 @@ export interface ControllerDeps {
   readonly log: (problem: string, details: Readonly<Record<string, unknown>>) => void;
 }
 
-/** For `start`: every tenant that this process decides for. */
-export function ownedTenants({ store, owns }: ControllerDeps): readonly TenantId[] {
-  return store.view.tenantIds().filter(owns);
-}
-
 /** Changes by controllers are the system's own. */
 export const SYSTEM = { requestId: 'controller' } as const;

@@ -8,20 +8,16 @@ import { claimants } from '../placement/volume-claims.ts';
 import { leadingId } from '../store/keys.ts';
 import { idOf, segmentsOf } from '../store/record-ids.ts';
 import type { ViewChange } from '../store/view.ts';
-import { type Controller, type ControllerDeps, ownedTenants } from './controller.ts';
+import type { ControllerDeps } from './controller.ts';
 import { planTransaction } from './instance-commit.ts';
 import { type DeploymentFacts, readFacts } from './instance-facts.ts';
 import { livenessMoved } from './liveness-moved.ts';
-import { lookQueue } from './look-queue.ts';
-import type { KeyedQueue } from './queue.ts';
+import { type Look, Reconciler } from './reconciler.ts';
 
 /** While some are being written the next ones gather: a start places many deployments, each with a commit of its own. */
 const COMMITS_AT_ONCE = 128;
 /** Of a record: its spec is held, parsed, until the commit is done. */
 const HEAVY_BYTES = 64 * 1024;
-
-/** Unplaced deployments are tried again so long after room may have appeared: many changes make one attempt. */
-const STIR_MS = 50;
 
 /** A look at a deployment walks its instances: reports of a large one are gathered, so that each costs the same as of a small one. */
 const GATHERED_FROM_INSTANCES = 16;
@@ -56,87 +52,46 @@ interface TenantMemory {
  * and committed. Reading, planning and reserving room happen without a pause, so decisions of one tenant are made one after
  * the other and quota and capacity cannot be overrun, although their commits overlap (fault C-04).
  */
-export class InstancesController implements Controller {
-  readonly name = 'instances';
-  readonly #deps: ControllerDeps;
+export class InstancesController extends Reconciler {
   readonly #settle: { readonly settleMs?: number };
-  readonly #queue: KeyedQueue;
   readonly #memory = new Map<TenantId, TenantMemory>();
-  readonly #stirred = new Map<TenantId, () => void>();
   /** Being stored by a plan of this process, which knows of them already: their arrival in the view is no reason to look again. */
   readonly #arriving = new Set<InstanceId>();
-  #unsubscribe: (() => void) | undefined;
-  #conflicts = 0;
 
   constructor(deps: ControllerDeps, settleMs?: number) {
-    this.#deps = deps;
+    super(deps, {
+      name: 'instances',
+      problem: 'a deployment could not be looked at; trying again',
+      concurrency: COMMITS_AT_ONCE,
+      isHeavy: ({ tenantId, id }) =>
+        (deps.store.view.tenant(tenantId, 'deployments').get(id)?.bytes ?? 0) > HEAVY_BYTES,
+    });
     this.#settle = settleMs === undefined ? {} : { settleMs };
-    this.#queue = lookQueue(
-      deps,
-      {
-        name: this.name,
-        what: 'a deployment',
-        concurrency: COMMITS_AT_ONCE,
-        isHeavy: (key) => this.#isHeavy(key),
-      },
-      (key) => this.#converge(key),
-    );
-  }
-
-  #isHeavy(key: string): boolean {
-    const slash = key.indexOf('/');
-    const held = this.#deps.store.view.tenant(key.slice(0, slash) as TenantId, 'deployments');
-    return (held.get(key.slice(slash + 1))?.bytes ?? 0) > HEAVY_BYTES;
-  }
-
-  get depth(): number {
-    return this.#queue.depth;
-  }
-
-  start(): void {
-    const { view } = this.#deps.store;
-    this.#unsubscribe = view.onChange((change) => this.#take(change));
-    for (const tenantId of ownedTenants(this.#deps)) this.adopt(tenantId);
   }
 
   adopt(tenantId: TenantId): void {
-    const { view } = this.#deps.store;
-    for (const id of view.tenant(tenantId, 'deployments').ids()) this.#add(tenantId, id);
+    const { view } = this.deps.store;
+    for (const id of view.tenant(tenantId, 'deployments').ids()) this.add(tenantId, id);
     // Instances whose deployment was deleted while nobody looked.
-    for (const id of view.tenant(tenantId, 'instances').ids()) this.#add(tenantId, leadingId(id));
-    for (const id of view.tenant(tenantId, 'rollouts').ids()) this.#add(tenantId, id);
+    for (const id of view.tenant(tenantId, 'instances').ids()) this.add(tenantId, leadingId(id));
+    for (const id of view.tenant(tenantId, 'rollouts').ids()) this.add(tenantId, id);
   }
 
-  abandon(tenantId: TenantId): void {
-    this.#memory.delete(tenantId);
-    this.#stirred.get(tenantId)?.();
-    this.#stirred.delete(tenantId);
+  protected override forget(tenantId?: TenantId): void {
+    if (tenantId === undefined) this.#memory.clear();
+    else this.#memory.delete(tenantId);
   }
 
-  async stop(): Promise<void> {
-    this.#unsubscribe?.();
-    for (const cancel of this.#stirred.values()) cancel();
-    this.#stirred.clear();
-    await this.#queue.stop();
-    this.#memory.clear();
+  protected override unplaced(tenantId: TenantId): Iterable<string> {
+    return this.#memory.get(tenantId)?.unplaced.keys() ?? [];
   }
 
-  status(): Record<string, unknown> {
-    return { queue: this.#queue.depth, conflicts: this.#conflicts };
-  }
-
-  /** Resolves when nothing is left to look at now; for tests and an orderly end. */
-  idle(): Promise<void> {
-    return this.#queue.idle();
-  }
-
-  #add(tenantId: TenantId, deployment: string): void {
+  protected override add(tenantId: TenantId, deployment: string, afterMs?: number): void {
     // Attempts of jobs are instances too; another controller has them.
-    if (jobOfOwner(deployment) !== undefined) return;
-    if (this.#deps.owns(tenantId)) this.#queue.add(`${tenantId}/${deployment}`);
+    if (jobOfOwner(deployment) === undefined) super.add(tenantId, deployment, afterMs);
   }
 
-  #take(change: ViewChange): void {
+  protected take(change: ViewChange): void {
     const { tenantId, kind, id } = change;
     if (tenantId === undefined) return;
     switch (kind) {
@@ -157,7 +112,7 @@ export class InstancesController implements Controller {
         this.#takeVolume(change);
         break;
       case 'quota':
-        this.#stir(tenantId);
+        this.stir(tenantId);
         break;
       default:
     }
@@ -168,11 +123,12 @@ export class InstancesController implements Controller {
     const deployment = leadingId(change.id);
     // A status is written from here; it matters only to those who wait for the deployment.
     const large = this.#memory.get(tenantId)?.large.get(deployment);
-    if (kind === 'observations' && large !== undefined) this.#addGathered(tenantId, deployment, large);
-    else if (kind !== 'deployment-status' && !this.#isOwnCreation(change)) this.#add(tenantId, deployment);
+    if (kind === 'observations' && large !== undefined)
+      this.add(tenantId, deployment, Math.min(large * GATHERED_MS_PER_INSTANCE, GATHERED_MAX_MS));
+    else if (kind !== 'deployment-status' && !this.#isOwnCreation(change)) this.add(tenantId, deployment);
     for (const waiter of this.#memory.get(tenantId)?.waiters.get(deployment) ?? [])
-      this.#add(tenantId, waiter);
-    if (kind === 'instances' && change.after === undefined) this.#stir(tenantId);
+      this.add(tenantId, waiter);
+    if (kind === 'instances' && change.after === undefined) this.stir(tenantId);
   }
 
   #isOwnCreation({ kind, before, after }: ViewChange<OfDeployment>): boolean {
@@ -180,48 +136,25 @@ export class InstancesController implements Controller {
     return this.#arriving.has(after.record.id);
   }
 
-  #addGathered(tenantId: TenantId, deployment: string, instances: number): void {
-    if (!this.#deps.owns(tenantId)) return;
-    const waitMs = Math.min(instances * GATHERED_MS_PER_INSTANCE, GATHERED_MAX_MS);
-    this.#queue.addAfter(`${tenantId}/${deployment}`, waitMs);
-  }
-
   /** Whoever mounts it follows its primary. */
   #takeVolume({ tenantId, id, before, after }: ViewChange<'volumes'>): void {
-    this.#stir(tenantId);
+    this.stir(tenantId);
     if (before?.record.primaryNodeId === after?.record.primaryNodeId) return;
     const [volumeId] = segmentsOf('volumes', id);
-    for (const name of claimants(this.#deps.store.forTenant(tenantId), volumeId))
-      this.#add(tenantId, idOf('deployments', name));
+    for (const name of claimants(this.deps.store.forTenant(tenantId), volumeId))
+      this.add(tenantId, idOf('deployments', name));
   }
 
   #touchNode(tenantId: TenantId, node: NodeName): void {
-    if (!this.#deps.owns(tenantId)) return;
-    for (const deployment of this.#deps.clusters.deploymentsOn(tenantId, node))
-      this.#add(tenantId, idOf('deployments', deployment));
-    this.#stir(tenantId);
+    if (!this.deps.owns(tenantId)) return;
+    for (const deployment of this.deps.clusters.deploymentsOn(tenantId, node))
+      this.add(tenantId, idOf('deployments', deployment));
+    this.stir(tenantId);
   }
 
-  /** Room may have appeared: whoever found none looks again. */
-  #stir(tenantId: TenantId): void {
-    const unplaced = this.#memory.get(tenantId)?.unplaced;
-    if (unplaced === undefined || unplaced.size === 0 || this.#stirred.has(tenantId)) return;
-    this.#stirred.set(
-      tenantId,
-      this.#deps.timers.after(STIR_MS, () => {
-        this.#stirred.delete(tenantId);
-        for (const deployment of this.#memory.get(tenantId)?.unplaced.keys() ?? [])
-          this.#add(tenantId, deployment);
-      }),
-    );
-  }
-
-  async #converge(key: string): Promise<void> {
-    const slash = key.indexOf('/');
-    const tenantId = key.slice(0, slash) as TenantId;
-    const id = key.slice(slash + 1);
-    const { store, clock, metrics, clusters, owns } = this.#deps;
-    if (!owns(tenantId)) return;
+  protected async look(look: Look): Promise<void> {
+    const { tenantId, id } = look;
+    const { store, clock, clusters } = this.deps;
     const startedMs = clock.monotonicMs();
     const memory = this.#tenantMemory(tenantId);
     const facts = readFacts(store.forTenant(tenantId), clusters, id);
@@ -233,12 +166,13 @@ export class InstancesController implements Controller {
       ...this.#settle,
       nowMs: startedMs,
     });
-    metrics.decided(this.name, (clock.monotonicMs() - startedMs) / 1000);
+    this.decided(startedMs);
     const created = [...plan.create, ...(plan.createCanary ?? [])];
     for (const { id: instance } of created) this.#arriving.add(instance);
     let stored = false;
     try {
-      stored = await this.#commit(facts, plan);
+      const transaction = planTransaction(this.deps, facts, plan);
+      stored = transaction === undefined || (await this.commit(facts.tenant, transaction));
     } finally {
       for (const { id: instance } of created) {
         this.#arriving.delete(instance);
@@ -246,13 +180,12 @@ export class InstancesController implements Controller {
       }
     }
     if (!stored) {
-      this.#conflicts += 1;
-      this.#queue.add(key);
+      this.again(look);
       return;
     }
     this.#remember(memory, id, facts, plan);
-    if (plan.more) this.#queue.add(key);
-    else if (plan.recheckInMs !== undefined) this.#queue.addAfter(key, plan.recheckInMs);
+    if (plan.more) this.again(look);
+    else if (plan.recheckInMs !== undefined) this.again(look, plan.recheckInMs);
   }
 
   /** The canary as it was read, with the scheduler bound to its spec. */
@@ -268,21 +201,13 @@ export class InstancesController implements Controller {
     deployment: Pick<DeploymentRecord, 'spec' | 'specHash'> | undefined,
     known: KnownRefusal | undefined,
   ) {
-    const { clusters, ids, clock } = this.#deps;
+    const { clusters, ids, clock } = this.deps;
     if (deployment === undefined) return NO_PLACER;
     const isRecent = known?.specHash === deployment.specHash && clock.monotonicMs() < known.untilMs;
     return clusters.placer(tenantId, deployment.spec, {
       nextId: () => ids.next('instance') as InstanceId,
       ...(isRecent && { knownRefusal: known.refusal }),
     });
-  }
-
-  async #commit(facts: DeploymentFacts, plan: InstancePlan): Promise<boolean> {
-    const transaction = planTransaction(this.#deps, facts, plan);
-    if (transaction === undefined) return true;
-    const result = await facts.tenant.commit(transaction);
-    this.#deps.metrics.committed(this.name, result.ok ? 'ok' : 'conflict');
-    return result.ok;
   }
 
   #remember(memory: TenantMemory, id: string, facts: DeploymentFacts, plan: InstancePlan): void {
@@ -313,7 +238,7 @@ export class InstancesController implements Controller {
     refusal: PlacementRefusal | undefined,
     specHash: string,
   ): void {
-    const { clusters, clock } = this.#deps;
+    const { clusters, clock } = this.deps;
     const { tenantId } = facts.tenant;
     const nowMs = clock.monotonicMs();
     if (refusal === undefined) {
@@ -322,7 +247,7 @@ export class InstancesController implements Controller {
     }
     const known = unplaced.get(facts.id);
     if (known?.refusal === refusal) {
-      this.#queue.addAfter(`${tenantId}/${facts.id}`, Math.max(1, known.untilMs - nowMs));
+      this.add(tenantId, facts.id, Math.max(1, known.untilMs - nowMs));
       return;
     }
     const untilMs = nowMs + EXPLAINED_MS_PER_NODE * clusters.size(tenantId);

@@ -1,4 +1,5 @@
 import type { NodeName, TenantId } from '../../core/model/ids.ts';
+import { Once } from '../../core/model/once.ts';
 import type { NodeLiveness } from '../../core/model/node.ts';
 import {
   beat,
@@ -57,9 +58,8 @@ export class NodeLivenessController implements Controller, Liveness {
   readonly #timings: LivenessTimings;
   readonly #controlPlaneNode: NodeName | undefined;
   readonly #tenants = new Map<TenantId, TenantPulses>();
-  readonly #judging = new Map<TenantId, Promise<void>>();
+  readonly #judging: Once<TenantId>;
   readonly #urgent = new Set<TenantId>();
-  readonly #again = new Set<TenantId>();
   readonly #hearing = new Set<TenantId>();
   readonly #seenWrittenMs = new Map<string, number>();
   readonly #elsewhere: SessionsElsewhere | undefined;
@@ -73,6 +73,11 @@ export class NodeLivenessController implements Controller, Liveness {
     this.#timings = timings;
     this.#controlPlaneNode = controlPlaneNode;
     this.#lastTickMs = deps.clock.monotonicMs();
+    this.#judging = new Once((tenantId) => this.#judge(tenantId), {
+      onFault: (fault, tenantId) =>
+        deps.log('node liveness could not be stored', { tenantId, fault: String(fault) }),
+      again: (tenantId) => this.#judgeSoon(tenantId),
+    });
     if (deps.controlPlane !== undefined)
       this.#elsewhere = new SessionsElsewhere(deps.store, deps.controlPlane);
   }
@@ -101,7 +106,7 @@ export class NodeLivenessController implements Controller, Liveness {
     this.#running = false;
     this.#unsubscribe?.();
     this.#cancelTick?.();
-    await Promise.allSettled(this.#judging.values());
+    await this.#judging.ended();
     this.#tenants.clear();
     this.#seenWrittenMs.clear();
   }
@@ -202,7 +207,6 @@ export class NodeLivenessController implements Controller, Liveness {
     else this.#deps.timers.after(Math.min(MAX_JUDGE_PAUSE_MS, size / 20), judge);
   }
 
-  /** One judgement per tenant at a time, and one more when something came meanwhile. */
   #judgeNow(tenantId: TenantId): void {
     if (!this.#running) return;
     if (!this.#deps.owns(tenantId)) {
@@ -210,19 +214,7 @@ export class NodeLivenessController implements Controller, Liveness {
       this.#tenants.delete(tenantId);
       return;
     }
-    if (this.#judging.has(tenantId)) {
-      this.#again.add(tenantId);
-      return;
-    }
-    const judging = this.#judge(tenantId)
-      .catch((fault: unknown) =>
-        this.#deps.log('node liveness could not be stored', { tenantId, fault: String(fault) }),
-      )
-      .finally(() => {
-        this.#judging.delete(tenantId);
-        if (this.#again.delete(tenantId)) this.#judgeSoon(tenantId);
-      });
-    this.#judging.set(tenantId, judging);
+    this.#judging.ask(tenantId);
   }
 
   async #judge(tenantId: TenantId): Promise<void> {

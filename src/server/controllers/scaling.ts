@@ -9,9 +9,8 @@ import type { Stored } from '../store/collection.ts';
 import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { ViewChange } from '../store/view.ts';
-import { type Controller, type ControllerDeps, ownedTenants, SYSTEM } from './controller.ts';
-import { lookQueue } from './look-queue.ts';
-import type { KeyedQueue } from './queue.ts';
+import { type ControllerDeps, SYSTEM } from './controller.ts';
+import { type Look, Reconciler, Remembered } from './reconciler.ts';
 
 export interface Measurement {
   /** Of one core. */
@@ -51,65 +50,46 @@ interface Facts {
  * Moves `replicas` of deployments that have a scaling policy, from what their agents measure. The number is not part of the spec hash,
  * so no instance is restarted; it is no new version of the archive either, or a busy week would push the history out.
  */
-export class ScalingController implements Controller {
-  readonly name = 'scaling';
-  readonly #deps: ControllerDeps;
+export class ScalingController extends Reconciler {
   readonly #options: ScalingOptions;
-  readonly #queue: KeyedQueue;
-  readonly #memory = new Map<string, Memory>();
-  #unsubscribe: (() => void) | undefined;
+  readonly #memory = new Remembered<Memory>();
 
   constructor(deps: ControllerDeps, options: ScalingOptions) {
-    this.#deps = deps;
+    super(deps, {
+      name: 'scaling',
+      problem: 'a scaling policy could not be looked at; trying again',
+      concurrency: 4,
+    });
     this.#options = options;
-    this.#queue = lookQueue(deps, { name: this.name, what: 'a scaling policy', concurrency: 4 }, (key) =>
-      this.#look(key),
-    );
-  }
-
-  start(): void {
-    const { view } = this.#deps.store;
-    this.#unsubscribe = view.onChange((change) => this.#take(change));
-    for (const tenantId of ownedTenants(this.#deps)) this.adopt(tenantId);
   }
 
   adopt(tenantId: TenantId): void {
-    for (const id of this.#deps.store.view.tenant(tenantId, 'scaling-policies').ids())
-      this.#add(tenantId, id);
+    for (const id of this.deps.store.view.tenant(tenantId, 'scaling-policies').ids()) this.add(tenantId, id);
   }
 
-  abandon(tenantId: TenantId): void {
-    for (const key of this.#memory.keys()) if (key.startsWith(`${tenantId}/`)) this.#memory.delete(key);
+  protected override forget(tenantId?: TenantId): void {
+    this.#memory.forget(tenantId);
   }
 
-  async stop(): Promise<void> {
-    this.#unsubscribe?.();
-    await this.#queue.stop();
-    this.#memory.clear();
-  }
-
-  status(): Record<string, unknown> {
+  override status(): Record<string, unknown> {
     return { policies: this.#memory.size };
   }
 
   /** What the policy of a deployment last saw; undefined when this process has not looked at it. */
   view(tenantId: TenantId, deployment: string): ScalingView | undefined {
-    return this.#memory.get(`${tenantId}/${idOf('deployments', deployment)}`)?.view;
+    return this.#memory.get(this.keyOf(tenantId, idOf('deployments', deployment)))?.view;
   }
 
-  #add(tenantId: TenantId, id: string): void {
-    if (this.#deps.owns(tenantId)) this.#queue.add(`${tenantId}/${id}`);
+  protected take({ tenantId, kind, id }: ViewChange): void {
+    if (kind === 'scaling-policies') this.add(tenantId, id);
   }
 
-  #take({ tenantId, kind, id }: ViewChange): void {
-    if (tenantId !== undefined && kind === 'scaling-policies') this.#add(tenantId, id);
-  }
-
-  async #look(key: string): Promise<void> {
-    const before = this.#facts(key);
+  protected async look(look: Look): Promise<void> {
+    const { key } = look;
+    const before = this.#facts(look);
     const measured = before && (await this.#measured(before));
     // Read anew: measurements may have come from another control plane, and took their time.
-    const facts = this.#facts(key);
+    const facts = this.#facts(look);
     if (facts === undefined || measured === undefined) {
       this.#memory.delete(key);
       return;
@@ -120,8 +100,8 @@ export class ScalingController implements Controller {
     const to = limit?.to ?? decision.to;
     const { replicas } = facts.deployment.record.spec;
     const isMove = to !== undefined && to !== replicas;
-    if (isMove && !(await this.#commit(facts, decision, to, limit?.why))) {
-      this.#queue.add(key);
+    if (isMove && !(await this.#move(facts, decision, to, limit?.why))) {
+      this.again(look);
       return;
     }
     if (!isMove && limit?.why !== undefined && limit.why !== known?.limited)
@@ -129,15 +109,12 @@ export class ScalingController implements Controller {
     const isHeavy = (decision.percent ?? Number.POSITIVE_INFINITY) > facts.policy.record.targetCpuPercent;
     const limited = limit?.why ?? (isHeavy && !isMove ? known?.limited : undefined);
     this.#memory.set(key, remembered(facts, decision, isMove ? to : replicas, limited));
-    this.#queue.addAfter(key, this.#options.intervalMs);
+    this.again(look, this.#options.intervalMs);
   }
 
-  #facts(key: string): Facts | undefined {
-    const slash = key.indexOf('/');
-    const tenantId = key.slice(0, slash) as TenantId;
-    if (!this.#deps.owns(tenantId)) return undefined;
-    const tenant = this.#deps.store.forTenant(tenantId);
-    const id = key.slice(slash + 1);
+  #facts({ tenantId, id }: Look): Facts | undefined {
+    if (!this.deps.owns(tenantId)) return undefined;
+    const tenant = this.deps.store.forTenant(tenantId);
     const policy = tenant.get('scaling-policies', id);
     const deployment = tenant.get('deployments', id);
     return policy && deployment && { tenant, id, policy, deployment };
@@ -168,14 +145,14 @@ export class ScalingController implements Controller {
       loads: this.#loads(facts, measured),
       ...(memory === undefined ? {} : { memory }),
       intervalMs: this.#options.intervalMs,
-      nowMs: this.#deps.clock.monotonicMs(),
+      nowMs: this.deps.clock.monotonicMs(),
     });
   }
 
   /** Per instance of the current spec, in per cent of the CPU that it may use. */
   #loads({ tenant, id, deployment }: Facts, measured: Measured): readonly (number | undefined)[] {
     const { spec, specHash } = deployment.record;
-    const oldestMs = this.#deps.clock.monotonicMs() - FRESH_ROUNDS * this.#options.intervalMs;
+    const oldestMs = this.deps.clock.monotonicMs() - FRESH_ROUNDS * this.#options.intervalMs;
     const cores = usableCores(spec);
     return tenant
       .collection('instances')
@@ -191,19 +168,19 @@ export class ScalingController implements Controller {
   #limit({ tenant, deployment }: Facts, to: number): { readonly to: number; readonly why?: string } {
     const { spec, specHash } = deployment.record;
     if (to <= spec.replicas) return { to };
-    const plan = planPlacement(this.#deps.clusters, tenant, { ...spec, replicas: to }, specHash);
+    const plan = planPlacement(this.deps.clusters, tenant, { ...spec, replicas: to }, specHash);
     if (plan.unplaced === undefined) return { to };
     return { to: Math.max(spec.replicas, to - plan.unplaced.count), why: limitText(plan.unplaced) };
   }
 
-  async #commit(
+  async #move(
     facts: Facts,
     decision: ScalingDecision,
     to: number,
     limit: string | undefined,
   ): Promise<boolean> {
     const { tenant, id, policy, deployment } = facts;
-    const { journal, clock, metrics } = this.#deps;
+    const { journal, clock } = this.deps;
     const { record } = deployment;
     const { name } = record.spec;
     const subject = { kind: 'Deployment', name } as const;
@@ -225,16 +202,14 @@ export class ScalingController implements Controller {
       details: { from: record.spec.replicas, to, ...measurement(facts, decision), ...(limit && { limit }) },
     });
     journal.audit(transaction, tenant.tenantId, SYSTEM, 'deployment.scaled', subject);
-    const { ok } = await tenant.commit(transaction);
-    metrics.committed(this.name, ok ? 'ok' : 'conflict');
-    return ok;
+    return this.commit(tenant, transaction);
   }
 
   async #tellLimit({ tenant, ...facts }: Facts, decision: ScalingDecision, limit: string): Promise<void> {
     const { record } = facts.deployment;
     const { name, replicas } = record.spec;
     const transaction = tenant.transaction().expect('deployments', facts.id, facts.deployment);
-    this.#deps.journal.event(transaction, tenant.tenantId, {
+    this.deps.journal.event(transaction, tenant.tenantId, {
       kind: 'deployment.scaling_limited',
       subject: { kind: 'Deployment', name },
       message: `${name} stays at ${replicas} although ${decision.to} are wanted (${reasonText({ tenant, ...facts }, decision)}): ${limit}`,

@@ -4,8 +4,8 @@ import { leadingId } from '../store/keys.ts';
 import { idOf, prefixOf, segmentsOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { ViewChange } from '../store/view.ts';
-import { type Controller, type ControllerDeps, ownedTenants } from './controller.ts';
-import { KeyedQueue } from './queue.ts';
+import type { ControllerDeps } from './controller.ts';
+import { type Look, Reconciler } from './reconciler.ts';
 
 /** Snapshots that nothing needs are removed so long after the last change: an update in quick steps makes one look. */
 const REST_MS = 5_000;
@@ -15,65 +15,35 @@ const REMOVED_PER_COMMIT = 50;
  * Removes kept specs that no instance runs, that are not the current one, and that no rollback may return to. The commit is guarded by
  * the records that could make a snapshot needed again.
  */
-export class SpecSnapshotsController implements Controller {
-  readonly name = 'spec-snapshots';
-  readonly #deps: ControllerDeps;
-  readonly #queue: KeyedQueue;
-  #unsubscribe: (() => void) | undefined;
-
+export class SpecSnapshotsController extends Reconciler {
   constructor(deps: ControllerDeps) {
-    this.#deps = deps;
-    this.#queue = new KeyedQueue(
-      {
-        work: (key) => this.#clean(key),
-        onFault: (key, fault) => deps.log('old specs could not be removed', { key, fault: String(fault) }),
-        timers: deps.timers,
-        concurrency: 4,
-      },
-      () => deps.clock.monotonicMs(),
-    );
-  }
-
-  start(): void {
-    this.#unsubscribe = this.#deps.store.view.onChange((change) => this.#take(change));
-    for (const tenantId of ownedTenants(this.#deps)) this.adopt(tenantId);
+    super(deps, { name: 'spec-snapshots', problem: 'old specs could not be removed', concurrency: 4 });
   }
 
   adopt(tenantId: TenantId): void {
-    const deployments = new Set(this.#deps.store.view.tenant(tenantId, 'specs').ids().map(leadingId));
-    for (const id of deployments) this.#queue.addAfter(`${tenantId}/${id}`, REST_MS);
+    const owners = new Set(this.deps.store.view.tenant(tenantId, 'specs').ids().map(leadingId));
+    for (const id of owners) this.add(tenantId, id, REST_MS);
   }
 
-  /** Nothing is remembered but what waits, and that is passed over. */
-  abandon(): void {}
-
-  async stop(): Promise<void> {
-    this.#unsubscribe?.();
-    await this.#queue.stop();
+  override status(): Record<string, unknown> {
+    return { queue: this.depth };
   }
 
-  status(): Record<string, unknown> {
-    return { queue: this.#queue.depth };
-  }
-
-  #take({ tenantId, kind, id, before, after }: ViewChange): void {
-    if (tenantId === undefined || !this.#deps.owns(tenantId)) return;
+  protected take({ tenantId, kind, id, before, after }: ViewChange): void {
+    if (tenantId === undefined) return;
     const mayFree =
       (kind === 'instances' && after === undefined) ||
       (kind === 'rollouts' && before !== undefined) ||
       (kind === 'canaries' && after === undefined) ||
       (kind === 'deployments' && before !== undefined);
     if (kind === 'jobs' && before !== undefined)
-      this.#queue.addAfter(`${tenantId}/${prefixOf('specs', jobOwner(segmentsOf('jobs', id)[0]))}`, REST_MS);
-    if (mayFree) this.#queue.addAfter(`${tenantId}/${leadingId(id)}`, REST_MS);
+      this.add(tenantId, prefixOf('specs', jobOwner(segmentsOf(kind, id)[0])), REST_MS);
+    if (mayFree) this.add(tenantId, leadingId(id), REST_MS);
   }
 
-  async #clean(key: string): Promise<void> {
-    const slash = key.indexOf('/');
-    const tenantId = key.slice(0, slash) as TenantId;
-    if (!this.#deps.owns(tenantId)) return;
-    const tenant = this.#deps.store.forTenant(tenantId);
-    const id = key.slice(slash + 1);
+  protected async look(look: Look): Promise<void> {
+    const { tenantId, id } = look;
+    const tenant = this.deps.store.forTenant(tenantId);
     const unused = unusedSnapshots(tenant, id);
     if (unused.length === 0) return;
     const transaction = tenant
@@ -84,8 +54,8 @@ export class SpecSnapshotsController implements Controller {
     const job = jobIdOf(id);
     if (job !== undefined) transaction.expect('jobs', job, tenant.get('jobs', job));
     for (const snapshot of unused.slice(0, REMOVED_PER_COMMIT)) transaction.delete('specs', snapshot);
-    const result = await tenant.commit(transaction);
-    if (!result.ok || unused.length > REMOVED_PER_COMMIT) this.#queue.addAfter(key, REST_MS);
+    const isStored = await this.commit(tenant, transaction);
+    if (!isStored || unused.length > REMOVED_PER_COMMIT) this.again(look, REST_MS);
   }
 }
 

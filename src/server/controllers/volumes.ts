@@ -11,10 +11,9 @@ import { idOf, segmentsOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
 import type { ViewChange } from '../store/view.ts';
-import { type Controller, type ControllerDeps, ownedTenants } from './controller.ts';
+import type { ControllerDeps } from './controller.ts';
 import { livenessMoved } from './liveness-moved.ts';
-import { lookQueue } from './look-queue.ts';
-import type { KeyedQueue } from './queue.ts';
+import { type Look, Reconciler } from './reconciler.ts';
 import { VolumeMemory } from './volume-memory.ts';
 import { readVolumeFacts, type VolumeSettings } from './volume-read.ts';
 
@@ -30,47 +29,30 @@ export interface VolumeSigns {
  * Chooses where volumes and their copies are kept, tells how they stand, and promotes a copy when a primary is lost. The raised epoch
  * is stored first, guarded by what was read; orders go out from what is stored.
  */
-export class VolumesController implements Controller, VolumeSigns {
-  readonly name = 'volumes';
-  readonly #deps: ControllerDeps;
+export class VolumesController extends Reconciler implements VolumeSigns {
   readonly #settings: VolumeSettings;
-  readonly #queue: KeyedQueue;
   readonly #memory: VolumeMemory;
-  #unsubscribe: (() => void) | undefined;
 
   constructor(deps: ControllerDeps, settings: VolumeSettings) {
-    this.#deps = deps;
+    super(deps, { name: 'volumes', problem: 'a volume could not be looked at; trying again' });
     this.#settings = settings;
     this.#memory = new VolumeMemory(deps.clock.monotonicMs(), settings.repeatedLeases);
-    this.#queue = lookQueue(deps, { name: this.name, what: 'a volume' }, (key) => this.#converge(key));
-  }
-
-  start(): void {
-    const { view } = this.#deps.store;
-    this.#unsubscribe = view.onChange((change) => this.#take(change));
-    for (const tenantId of ownedTenants(this.#deps)) this.adopt(tenantId);
   }
 
   adopt(tenantId: TenantId): void {
-    this.#memory.adopted(tenantId, this.#deps.clock.monotonicMs());
+    this.#memory.adopted(tenantId, this.deps.clock.monotonicMs());
     this.#addAll(tenantId);
-    const primaries = this.#deps.store.view
+    const primaries = this.deps.store.view
       .tenant(tenantId, 'volumes')
       .list()
       .flatMap(({ record: { primaryNodeId } }) => primaryNodeId ?? []);
     for (const node of new Set(primaries)) this.#learnAges(tenantId, node);
   }
 
-  /** What sessions told stays: it is of this process's own agents, whoever decides. */
-  abandon(): void {}
+  // What sessions told is not forgotten: it is of this process's own agents, whoever decides.
 
-  async stop(): Promise<void> {
-    this.#unsubscribe?.();
-    await this.#queue.stop();
-  }
-
-  status(): Record<string, unknown> {
-    return { queue: this.#queue.depth };
+  override status(): Record<string, unknown> {
+    return { queue: this.depth };
   }
 
   mayLease(tenantId: TenantId, node: NodeName): boolean {
@@ -80,7 +62,7 @@ export class VolumesController implements Controller, VolumeSigns {
 
   /** For another control plane: how old copies are that a primary told of which is or was connected to this one. */
   ages(tenantId: TenantId, node: NodeName): readonly CopyAges[] {
-    return this.#memory.ages(tenantId, node, this.#deps.clock.monotonicMs());
+    return this.#memory.ages(tenantId, node, this.deps.clock.monotonicMs());
   }
 
   closed(tenantId: TenantId, node: NodeName): void {
@@ -93,18 +75,14 @@ export class VolumesController implements Controller, VolumeSigns {
 
   reported(tenantId: TenantId, node: NodeName, seen: SeenVolume, heardMs: number): void {
     if (this.#memory.reported(tenantId, node, seen, heardMs))
-      this.#add(tenantId, idOf('volumes', seen.volumeId));
-  }
-
-  #add(tenantId: TenantId, id: string): void {
-    if (this.#deps.owns(tenantId)) this.#queue.add(`${tenantId}/${id}`);
+      this.add(tenantId, idOf('volumes', seen.volumeId));
   }
 
   #addAll(tenantId: TenantId): void {
-    for (const id of this.#deps.store.view.tenant(tenantId, 'volumes').ids()) this.#add(tenantId, id);
+    for (const id of this.deps.store.view.tenant(tenantId, 'volumes').ids()) this.add(tenantId, id);
   }
 
-  #take(change: ViewChange): void {
+  protected take(change: ViewChange): void {
     const { tenantId, kind, id } = change;
     if (tenantId === undefined) {
       if (kind === 'control-planes' && change.after === undefined) this.#endedElsewhere(id);
@@ -113,10 +91,10 @@ export class VolumesController implements Controller, VolumeSigns {
     switch (kind) {
       case 'volumes':
       case 'volume-claims':
-        this.#add(tenantId, id);
+        this.add(tenantId, id);
         break;
       case 'volume-observations':
-        this.#add(tenantId, leadingId(id));
+        this.add(tenantId, leadingId(id));
         break;
       case 'node-sessions':
         this.#movedElsewhere(change);
@@ -130,7 +108,7 @@ export class VolumesController implements Controller, VolumeSigns {
       case 'deployments':
         // Its residency binds the copies of what it mounts.
         for (const { volumeId } of change.after?.record.spec.volumes ?? [])
-          this.#add(tenantId, idOf('volumes', volumeId));
+          this.add(tenantId, idOf('volumes', volumeId));
         break;
       default:
     }
@@ -142,32 +120,32 @@ export class VolumesController implements Controller, VolumeSigns {
    */
   #movedElsewhere({ tenantId, kind, id, before, after }: ViewChange<'node-sessions'>): void {
     const [was, is] = [before?.record, after?.record];
-    const { controlPlane } = this.#deps;
+    const { controlPlane } = this.deps;
     if (was === undefined || was.controlPlane === controlPlane) return;
     const silentMs = is?.controlPlane === was.controlPlane ? (is.closed?.silentMs ?? 0) : 0;
-    const nowMs = this.#deps.clock.monotonicMs();
+    const nowMs = this.deps.clock.monotonicMs();
     const [node] = segmentsOf(kind, id);
     this.#memory.leased(tenantId, node, nowMs - silentMs);
-    if (is?.closed !== undefined && this.#deps.owns(tenantId)) this.#learnAges(tenantId, node);
+    if (is?.closed !== undefined && this.deps.owns(tenantId)) this.#learnAges(tenantId, node);
   }
 
   /** While there is time: a promotion waits for the lease, and tells how much may be missing. */
   #learnAges(tenantId: TenantId, node: NodeName): void {
-    const askedMs = this.#deps.clock.monotonicMs();
+    const askedMs = this.deps.clock.monotonicMs();
     this.#settings
       .agesElsewhere?.(tenantId, node)
       .then((ages = []) => {
         if (ages.length > 0) this.#memory.learned(tenantId, node, ages, askedMs);
       })
       .catch((fault: unknown) =>
-        this.#deps.log('the age of copies is not known', { node, fault: String(fault) }),
+        this.deps.log('the age of copies is not known', { node, fault: String(fault) }),
       );
   }
 
   /** It gave leases until its own ended, which was before its record went. */
   #endedElsewhere(controlPlane: string): void {
-    const { view } = this.#deps.store;
-    const nowMs = this.#deps.clock.monotonicMs();
+    const { view } = this.deps.store;
+    const nowMs = this.deps.clock.monotonicMs();
     for (const tenantId of view.tenantIds()) {
       for (const { id, record } of view.tenant(tenantId, 'node-sessions').list())
         if (record.controlPlane === controlPlane)
@@ -180,8 +158,8 @@ export class VolumesController implements Controller, VolumeSigns {
     const session =
       node === undefined ? undefined : tenant.get('node-sessions', idOf('node-sessions', node))?.record;
     if (session === undefined || session.closed !== undefined) return false;
-    if (session.controlPlane === this.#deps.controlPlane) return false;
-    return this.#deps.store.getGlobal('control-planes', session.controlPlane) !== undefined;
+    if (session.controlPlane === this.deps.controlPlane) return false;
+    return this.deps.store.getGlobal('control-planes', session.controlPlane) !== undefined;
   }
 
   /** The process that has the session counts as gone: if it is back meanwhile, it gives leases in that session as before. */
@@ -194,19 +172,15 @@ export class VolumesController implements Controller, VolumeSigns {
       .expectGlobal(
         'control-planes',
         controlPlane,
-        this.#deps.store.getGlobal('control-planes', controlPlane),
+        this.deps.store.getGlobal('control-planes', controlPlane),
       );
   }
 
-  async #converge(key: string): Promise<void> {
-    const slash = key.indexOf('/');
-    const tenantId = key.slice(0, slash) as TenantId;
-    if (!this.#deps.owns(tenantId)) return;
-    const tenant = this.#deps.store.forTenant(tenantId);
-    const id = key.slice(slash + 1);
-    const stored = tenant.get('volumes', id);
-    if (stored === undefined || !this.#deps.owns(tenant.tenantId)) return;
-    const { clock, metrics, clusters } = this.#deps;
+  protected async look(look: Look): Promise<void> {
+    const tenant = this.deps.store.forTenant(look.tenantId);
+    const stored = tenant.get('volumes', look.id);
+    if (stored === undefined) return;
+    const { clock, clusters } = this.deps;
     const nowMs = clock.monotonicMs();
     const facts = readVolumeFacts(tenant, stored.record, this.#memory, this.#settings, clusters, {
       nowMs,
@@ -214,9 +188,9 @@ export class VolumesController implements Controller, VolumeSigns {
     });
     const elsewhere = this.#isLeasedElsewhere(tenant, stored.record.primaryNodeId);
     const plan = planVolume(elsewhere ? { ...facts, fencedAtMs: Number.POSITIVE_INFINITY } : facts);
-    metrics.decided(this.name, (clock.monotonicMs() - nowMs) / 1000);
+    this.decided(nowMs);
     if (plan.recheckInMs !== undefined && Number.isFinite(plan.recheckInMs))
-      this.#queue.addAfter(key, Math.max(1, plan.recheckInMs));
+      this.again(look, Math.max(1, plan.recheckInMs));
     const transaction = this.#transaction(tenant, stored, plan);
     const primary = stored.record.primaryNodeId;
     if (transaction === undefined) {
@@ -229,17 +203,16 @@ export class VolumesController implements Controller, VolumeSigns {
       // Except one that another thread repeated in this very moment: then it is judged anew.
       if (this.#memory.fencedAtMs(tenant.tenantId, stored.record) > nowMs) {
         this.#memory.release(tenant.tenantId, primary, stored.record.id);
-        this.#queue.add(key);
+        this.again(look);
         return;
       }
       // A session that opens meanwhile, wherever, is in the node's record: then it is judged anew.
       transaction.expect('nodes', idOf('nodes', primary), tenant.get('nodes', idOf('nodes', primary)));
       this.#expectNoLeaseElsewhere(transaction, tenant, primary);
     }
-    const result = await tenant.commit(transaction);
-    metrics.committed(this.name, result.ok ? 'ok' : 'conflict');
+    const isStored = await this.commit(tenant, transaction);
     if (primary !== undefined) this.#memory.release(tenant.tenantId, primary, stored.record.id);
-    if (!result.ok) this.#queue.add(key);
+    if (!isStored) this.again(look);
     else for (const node of plan.forget) this.#memory.forget(tenant.tenantId, stored.record.id, node);
   }
 
@@ -261,7 +234,7 @@ export class VolumesController implements Controller, VolumeSigns {
       for (const node of plan.forget)
         transaction.delete('volume-observations', idOf('volume-observations', record.id, node));
     }
-    for (const event of plan.events) this.#deps.journal.event(transaction, tenant.tenantId, event);
+    for (const event of plan.events) this.deps.journal.event(transaction, tenant.tenantId, event);
     return transaction;
   }
 }

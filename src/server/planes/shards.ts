@@ -1,4 +1,5 @@
 import type { TenantId } from '../../core/model/ids.ts';
+import { Once } from '../../core/model/once.ts';
 import type { Clock } from '../clock.ts';
 import type { Stored } from '../store/collection.ts';
 import { globalKey } from '../store/keys.ts';
@@ -43,9 +44,10 @@ export class Shards {
   #unsubscribe: (() => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
   #telling = false;
-  #balancing = false;
-  #again = false;
   #open = true;
+  readonly #balancing = new Once<'all'>(() => this.#balance(), {
+    onFault: (fault) => this.#options.log('shards could not be taken', { problem: String(fault) }),
+  });
 
   constructor(options: ShardsOptions) {
     this.#options = options;
@@ -83,11 +85,11 @@ export class Shards {
     this.#unsubscribe = this.#options.store.view.onChange(({ tenantId, kind }) => {
       if (tenantId !== undefined || (kind !== 'shards' && kind !== 'control-planes')) return;
       this.#tellSoon();
-      this.#balanceSoon();
+      this.#balancing.ask('all');
     });
-    this.#timer = setInterval(() => this.#balanceSoon(), ROUND_MS);
+    this.#timer = setInterval(() => this.#balancing.ask('all'), ROUND_MS);
     this.#tellSoon();
-    this.#balanceSoon();
+    this.#balancing.ask('all');
   }
 
   /** Takes no more; what is held goes with the lease. */
@@ -136,25 +138,9 @@ export class Shards {
     this.#options.say('shards moved', { held: this.#told.size });
   }
 
-  #balanceSoon(): void {
-    if (this.#balancing) {
-      this.#again = true;
-      return;
-    }
-    this.#balancing = true;
-    setImmediate(() => {
-      this.#balance()
-        .catch((error: unknown) => this.#options.log('shards could not be taken', { problem: String(error) }))
-        .finally(() => {
-          this.#balancing = false;
-          if (!this.#again) return;
-          this.#again = false;
-          this.#balanceSoon();
-        });
-    });
-  }
-
   async #balance(): Promise<void> {
+    // After the whole batch is in the view.
+    await new Promise(setImmediate);
     const { store, membership, clock } = this.#options;
     const processes = store.listGlobal('control-planes').map(({ id }) => id);
     if (!this.#open || membership.lease === undefined || !processes.includes(membership.id)) return;
