@@ -40,6 +40,7 @@ import { createIds } from './ids.ts';
 import { MemoryBrake, processHeap } from './memory-brake.ts';
 import { AuditFiles } from './journal/audit-files.ts';
 import { Journal } from './journal/journal.ts';
+import { Measurements } from './runtime/measurements.ts';
 import { TenantClusters } from './placement/tenant-clusters.ts';
 import { createImageCheck } from './registry/check.ts';
 import { createRegistryCredentials } from './registry/credentials.ts';
@@ -171,6 +172,7 @@ export async function startServer({
   );
   gaugeLimits(metrics, shares);
   const leases = several === undefined && config.volumesEnabled ? new LeaseDesk(clock, log) : undefined;
+  const measurements = new Measurements(async (...asked) => (await several?.peers.usage(...asked)) ?? []);
   const controllers = createControllers({
     store: several?.controllersStore ?? store,
     clock,
@@ -200,7 +202,7 @@ export async function startServer({
     volumeLeaseMs: config.volumeLeaseMs,
     ...(leases && { repeatedLeases: leases }),
     scaling: {
-      measured: (tenantId, nodes) => dispatch.measured(tenantId, nodes),
+      measured: (tenantId, nodes) => measurements.of(tenantId, nodes),
       intervalMs: config.timers.usageMs,
       maxReplicas: config.maxReplicasPerDeployment,
     },
@@ -255,6 +257,7 @@ export async function startServer({
     },
     credentials,
     liveness: controllers.liveness,
+    measurements,
     ...(several && { others: several.peers }),
     volumeSigns: controllers.volumeSigns,
     ...(leases && { leases }),
@@ -370,7 +373,8 @@ export async function startServer({
   if (several !== undefined) {
     const endpoint = new PeerEndpoint({
       proofs: several.proofs,
-      dispatch: () => dispatch,
+      dispatch,
+      measurements,
       scalingView: controllers.scalingView,
       copyAges: controllers.copyAges,
       storeAnswers: async () => (await kv.status()).connected,

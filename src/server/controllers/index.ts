@@ -4,19 +4,19 @@ import type { Region, UnstatedCountry } from '../../core/model/region.ts';
 import type { ScalingView } from '../../core/model/scaling.ts';
 import type { ParseSchedule } from '../../core/model/schedule.ts';
 import { livenessTimings } from '../../core/planner/node-liveness.ts';
+import type { Liveness } from '../runtime/liveness.ts';
+import type { RepeatedLeases, VolumeSigns } from '../runtime/volume-signs.ts';
 import type { Controller, ControllerDeps } from './controller.ts';
 import { DrainController } from './drain.ts';
 import { InstancesController } from './instances.ts';
 import { JobsController } from './jobs.ts';
 import { type AuditKept, type AuditSize, type EventsKept, Janitor } from './janitor.ts';
-import { type Liveness, NodeLivenessController } from './node-liveness.ts';
+import { NodeLivenessController } from './node-liveness.ts';
 import { ScalingController, type ScalingOptions } from './scaling.ts';
 import { SpecSnapshotsController } from './spec-snapshots.ts';
-import type { RepeatedLeases } from './volume-memory.ts';
 import type { VolumeSettings } from './volume-read.ts';
-import { type VolumeSigns, VolumesController } from './volumes.ts';
+import { VolumesController } from './volumes.ts';
 
-export type { Liveness } from './node-liveness.ts';
 export { systemTimers } from './timers.ts';
 
 export interface ControllersOptions extends ControllerDeps {

@@ -17,16 +17,9 @@ import {
 import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
+import type { Liveness } from '../runtime/liveness.ts';
 import type { Controller, ControllerDeps } from './controller.ts';
 import { SessionsElsewhere } from './sessions-elsewhere.ts';
-
-/** Signs of life, as the sessions with agents tell them. */
-export interface Liveness {
-  /** Any message of the node's agent. */
-  beat(tenantId: TenantId, node: NodeName): void;
-  sessionOpened(tenantId: TenantId, node: NodeName): void;
-  sessionClosed(tenantId: TenantId, node: NodeName): void;
-}
 
 /** A loop that is due at longer intervals than it counts as late would always be late. */
 function tickMs({ lateAfterMs }: LivenessTimings): number {

@@ -9,17 +9,11 @@ import type { Stored } from '../store/collection.ts';
 import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { ViewChange } from '../store/view.ts';
+import type { MeasuredUsage } from '../runtime/measurements.ts';
 import { type ControllerDeps, SYSTEM } from './controller.ts';
 import { type Look, Reconciler, Remembered } from './reconciler.ts';
 
-export interface Measurement {
-  /** Of one core. */
-  readonly cpuPercent: number;
-  /** On the monotonic clock. */
-  readonly atMs: number;
-}
-
-type Measured = ReadonlyMap<string, Measurement>;
+type Measured = ReadonlyMap<string, Pick<MeasuredUsage, 'cpuPercent' | 'atMs'>>;
 
 export interface ScalingOptions {
   /** By instance, for the instances of these nodes. */

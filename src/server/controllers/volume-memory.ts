@@ -4,17 +4,11 @@ import type { NodeName, TenantId } from '../../core/model/ids.ts';
 import { fencedAfterMs, type VolumeRecord } from '../../core/model/volume.ts';
 import { LIVE_WITHIN_MS } from '../../core/planner/volume-copies.ts';
 import type { CopyAge } from '../../core/planner/volume-facts.ts';
+import type { RepeatedLeases } from '../runtime/volume-signs.ts';
 
 interface Heard {
   readonly seen: SeenVolume;
   readonly heardMs: number;
-}
-
-/** Leases that another thread of this process repeats; times are of its monotonic clock. */
-export interface RepeatedLeases {
-  lastMs(tenantId: TenantId, node: string): number | undefined;
-  /** None from here on, until a session has given one again; answers when the last one was. */
-  stop(tenantId: TenantId, node: string): number | undefined;
 }
 
 interface PastAges extends CopyAges {

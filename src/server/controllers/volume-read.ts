@@ -9,7 +9,8 @@ import type { TenantClusters } from '../placement/tenant-clusters.ts';
 import { bindingsOf, claimants } from '../placement/volume-claims.ts';
 import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
-import type { RepeatedLeases, VolumeMemory } from './volume-memory.ts';
+import type { RepeatedLeases } from '../runtime/volume-signs.ts';
+import type { VolumeMemory } from './volume-memory.ts';
 
 function conditionOf(liveness: NodeLiveness | undefined): VolumeNode['condition'] {
   if (liveness === undefined) return 'unknown';

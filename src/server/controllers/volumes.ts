@@ -11,19 +11,12 @@ import { idOf, segmentsOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
 import type { ViewChange } from '../store/view.ts';
+import type { VolumeSigns } from '../runtime/volume-signs.ts';
 import type { ControllerDeps } from './controller.ts';
 import { livenessMoved } from './liveness-moved.ts';
 import { type Look, Reconciler } from './reconciler.ts';
 import { VolumeMemory } from './volume-memory.ts';
 import { readVolumeFacts, type VolumeSettings } from './volume-read.ts';
-
-/** Leases and measurements, as the sessions with agents tell them. */
-export interface VolumeSigns {
-  mayLease(tenantId: TenantId, node: NodeName): boolean;
-  leased(tenantId: TenantId, node: NodeName, heardMs: number): void;
-  reported(tenantId: TenantId, node: NodeName, seen: SeenVolume, heardMs: number): void;
-  closed(tenantId: TenantId, node: NodeName): void;
-}
 
 /**
  * Chooses where volumes and their copies are kept, tells how they stand, and promotes a copy when a primary is lost. The raised epoch

@@ -4,13 +4,16 @@ import type { Logger } from 'pino';
 import type { AgentMessage, Ask, Report, StreamOperation } from '../../core/contract/agent-protocol.ts';
 import type { SeenVolume } from '../../core/contract/volume-seen.ts';
 import type { ContainerDefaults } from '../../core/model/container-defaults.ts';
-import type { NodeName, TenantId } from '../../core/model/ids.ts';
+import type { TenantId } from '../../core/model/ids.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
 import type { Region } from '../../core/model/region.ts';
 import type { AccessDependencies } from '../access/authenticate.ts';
 import type { Clock } from '../clock.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { RegistryCredentialSource } from '../registry/credentials.ts';
+import type { Liveness } from '../runtime/liveness.ts';
+import type { AgedUsage, MeasuredUsage, Measurements } from '../runtime/measurements.ts';
+import type { VolumeSigns } from '../runtime/volume-signs.ts';
 import type { MaterialOptions } from './material.ts';
 import type { Stored } from '../store/collection.ts';
 import type { Store } from '../store/store.ts';
@@ -18,21 +21,19 @@ import { Assignments } from './assignments.ts';
 import { JobLogs } from './job-logs.ts';
 import { KeyedRate } from './keyed-rate.ts';
 import type { LeaseDesk } from './lease-desk.ts';
-import { type Liveness, NO_LIVENESS } from './liveness.ts';
 import { NodeCredentials } from './node-credentials.ts';
 import { NetworkReports } from './networks.ts';
-import { nodeKey, PlacedInstances } from './placed-instances.ts';
+import { PlacedInstances } from './placed-instances.ts';
 import type { OpenedStore } from './opened-store.ts';
 import { PlacedVolumes } from './placed-volumes.ts';
 import { Relay } from './relay.ts';
-import { type AgedUsage, type MeasuredUsage, Reports } from './reports.ts';
+import { Reports } from './reports.ts';
 import { Resolver } from './resolve.ts';
 import type { AgentSession } from './session.ts';
 import { SessionDirectory } from './session-directory.ts';
 import { Sessions } from './sessions.ts';
 import { type AgentStream, TOO_MANY_STREAMS } from './streams.ts';
 import { VolumeReports } from './volume-reports.ts';
-import { NO_VOLUME_SIGNS, type VolumeSigns } from './volume-signs.ts';
 
 const HELLO_DEADLINE_MS = 10_000;
 /** Of facts that a node changes by itself: its engine, what it says of its machine, a network. */
@@ -62,9 +63,9 @@ export interface DispatchOptions {
   readonly anchors?: () => readonly string[];
   readonly baseUrl: (request: IncomingMessage) => string;
   readonly log: Logger;
-  /** Absent: nobody judges silence. */
-  readonly liveness?: Liveness;
-  readonly volumeSigns?: VolumeSigns;
+  readonly liveness: Liveness;
+  readonly volumeSigns: VolumeSigns;
+  readonly measurements: Measurements;
   /** Absent: leases are given in sessions alone. */
   readonly leases?: LeaseDesk;
   /** Absent, or undefined: the store cannot be replaced by an older one behind the agents' back, or nobody looks. */
@@ -96,6 +97,7 @@ export class Dispatch {
   readonly #clock: Clock;
   readonly #liveness: Liveness;
   readonly #volumeSigns: VolumeSigns;
+  readonly #measurements: Measurements;
   readonly #leases: LeaseDesk | undefined;
   readonly #volumeReports: VolumeReports;
   readonly #sessions: Sessions;
@@ -113,12 +115,13 @@ export class Dispatch {
   constructor(options: DispatchOptions) {
     const { store, journal, log, credentials, others } = options;
     this.#others = others;
-    this.#liveness = options.liveness ?? NO_LIVENESS;
+    this.#liveness = options.liveness;
     // First, so that the listeners below find it up to date with the change they are told of.
     this.placed = new PlacedInstances(store.view);
     this.volumes = new PlacedVolumes(store.view);
     this.#clock = options.access.clock;
-    this.#volumeSigns = options.volumeSigns ?? NO_VOLUME_SIGNS;
+    this.#volumeSigns = options.volumeSigns;
+    this.#measurements = options.measurements;
     this.#leases = options.leases;
     this.#volumeReports = new VolumeReports({
       store,
@@ -130,7 +133,15 @@ export class Dispatch {
     });
     const events = new KeyedRate(EVENTS, this.#clock);
     const changes = new KeyedRate(CHANGES, this.#clock);
-    this.#reports = new Reports({ store, placed: this.placed, journal, events, changes, log });
+    this.#reports = new Reports({
+      store,
+      placed: this.placed,
+      journal,
+      measurements: this.#measurements,
+      events,
+      changes,
+      log,
+    });
     this.#networks = new NetworkReports({ store, journal, events, log });
     this.#resolver = new Resolver({
       store,
@@ -160,7 +171,7 @@ export class Dispatch {
         },
         onMessage: (session, message) => this.#onMessage(session, message),
         onClosed: (session) => {
-          this.#reports.forget(session.key);
+          this.#measurements.forget(session.identity.tenantId, session.identity.node);
           this.#endLeases(session);
           this.#volumeReports.forget(session);
         },
@@ -233,9 +244,9 @@ export class Dispatch {
     this.#networks.take(session, report);
     this.#volumeReports.take(session, report, heardMs);
     if (report.beat === undefined || !this.volumes.holdsLease(tenantId, node)) return;
-    if (!this.#volumeSigns.mayLease(tenantId, node as NodeName)) return;
+    if (!this.#volumeSigns.mayLease(tenantId, node)) return;
     // Noted first: a lease that was perhaps not heard counts as one that was.
-    this.#volumeSigns.leased(tenantId, node as NodeName, heardMs);
+    this.#volumeSigns.leased(tenantId, node, heardMs);
     const repeat = this.#leases?.given(session);
     session.send({ type: 'lease', epoch, beat: report.beat, ...(repeat && { repeat }) });
   }
@@ -244,7 +255,7 @@ export class Dispatch {
   #endLeases(session: AgentSession): void {
     const { tenantId, node } = session.identity;
     const lastMs = this.#leases?.close(session);
-    if (lastMs !== undefined) this.#volumeSigns.leased(tenantId, node as NodeName, lastMs);
+    if (lastMs !== undefined) this.#volumeSigns.leased(tenantId, node, lastMs);
   }
 
   /**
@@ -291,29 +302,7 @@ export class Dispatch {
 
   /** What an agent that is connected here measured last, by instance. */
   usage(tenantId: TenantId, node: string): ReadonlyMap<string, MeasuredUsage> {
-    return this.#reports.usage(nodeKey(tenantId, node));
-  }
-
-  /** What the agents measured last, by instance, on whichever control plane they are connected to; for scaling. */
-  async measured(
-    tenantId: TenantId,
-    nodes: readonly string[],
-  ): Promise<ReadonlyMap<string, Pick<MeasuredUsage, 'cpuPercent' | 'atMs'>>> {
-    const elsewhere = nodes.filter((node) => this.#sessions.of(tenantId, node) === undefined);
-    const told = elsewhere.length === 0 ? [] : ((await this.#others?.usage(tenantId, elsewhere)) ?? []);
-    const nowMs = performance.now();
-    return new Map([
-      ...told.map(({ ageMs, ...one }) => [one.instanceId, { ...one, atMs: nowMs - ageMs }] as const),
-      ...nodes.flatMap((node) => [...this.usage(tenantId, node)]),
-    ]);
-  }
-
-  /** For another control plane: ages, as clocks of two machines are not compared. */
-  usageHere(tenantId: TenantId, nodes: readonly string[]): readonly AgedUsage[] {
-    const nowMs = performance.now();
-    return nodes
-      .flatMap((node) => [...this.usage(tenantId, node).values()])
-      .map(({ atMs, ...usage }) => ({ ...usage, ageMs: nowMs - atMs }));
+    return this.#measurements.here(tenantId, node);
   }
 
   /** Streams that agents serve for this process. */

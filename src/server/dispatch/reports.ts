@@ -1,10 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { InstanceUsage, Report } from '../../core/contract/agent-protocol.ts';
+import type { Report } from '../../core/contract/agent-protocol.ts';
 import { canonicalJson } from '../../core/model/canonical.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { InstanceObservation, InstanceRecord } from '../../core/model/instance.ts';
 import type { Journal } from '../journal/journal.ts';
+import type { Measurements } from '../runtime/measurements.ts';
 import type { Stored } from '../store/collection.ts';
 import { tenantKey } from '../store/keys.ts';
 import type { Store } from '../store/store.ts';
@@ -25,20 +26,12 @@ interface Pending {
   readonly observation: InstanceObservation;
 }
 
-export interface MeasuredUsage extends InstanceUsage {
-  /** When it was received, on the monotonic clock. */
-  readonly atMs: number;
-}
-
-/** As one control plane tells another. */
-export interface AgedUsage extends InstanceUsage {
-  readonly ageMs: number;
-}
-
 export interface ReportsOptions {
   readonly store: Store;
   readonly placed: PlacedInstances;
   readonly journal: Journal;
+  /** Absent: nobody reads them. */
+  readonly measurements?: Measurements;
   /** How often events are made of what a node changes by itself; absent: always. */
   readonly events?: KeyedRate;
   /** How often what is seen of one container is stored; absent: always. */
@@ -55,7 +48,6 @@ export interface ReportsOptions {
 export class Reports {
   readonly #options: ReportsOptions;
   readonly #pending = new Map<string, Pending>();
-  readonly #usage = new Map<string, Map<string, MeasuredUsage>>();
   readonly #writer: BatchWriter;
   /** The newest of those that change all the time, until it is their turn. */
   readonly #held = new Map<string, Pending>();
@@ -81,7 +73,13 @@ export class Reports {
       const key = tenantKey(tenantId, 'observations', stored.id);
       this.#note(key, { session: session.identity, observation });
     }
-    if (report.usage !== undefined) this.#measured(session, report.usage);
+    if (report.usage !== undefined)
+      this.#options.measurements?.take(
+        tenantId,
+        node,
+        report.usage,
+        (id) => placed.find(tenantId, node, id) !== undefined,
+      );
     // Every report says it again: what is not told now is told when it lasts.
     if (report.engineProblem !== session.engineProblem && this.#mayTell(session))
       this.#tellEngine(session, report.engineProblem);
@@ -114,28 +112,6 @@ export class Reports {
     }
     if (this.#held.size > 0) this.#release = setTimeout(() => this.#releaseHeld(), HELD_MS).unref();
     this.#writer.write();
-  }
-
-  /** A round over many containers is told in several reports: what one does not name stays, until its instance goes. */
-  #measured(session: AgentSession, usage: readonly InstanceUsage[]): void {
-    const { tenantId, node } = session.identity;
-    const isPlaced = (instanceId: string) =>
-      this.#options.placed.find(tenantId, node, instanceId) !== undefined;
-    const known = [...(this.#usage.get(session.key) ?? [])].filter(([id]) => isPlaced(id));
-    const atMs = performance.now();
-    const measured = usage
-      .filter(({ instanceId }) => isPlaced(instanceId))
-      .map((one) => [one.instanceId, { ...one, atMs }] as const);
-    this.#usage.set(session.key, new Map([...known, ...measured]));
-  }
-
-  /** Measurements are of the live session only and kept in memory. */
-  usage(sessionKey: string): ReadonlyMap<string, MeasuredUsage> {
-    return this.#usage.get(sessionKey) ?? new Map<string, MeasuredUsage>();
-  }
-
-  forget(sessionKey: string): void {
-    this.#usage.delete(sessionKey);
   }
 
   #isNews(tenantId: TenantId, { id }: Stored<InstanceRecord>, observation: InstanceObservation): boolean {

@@ -1,7 +1,7 @@
 import { WebSocket } from 'ws';
 import type { ServerMessage, StreamOperation } from '../../core/contract/agent-protocol.ts';
 import type { StreamPurpose } from '../../core/contract/stream-budgets.ts';
-import type { TenantId } from '../../core/model/ids.ts';
+import type { NodeName, TenantId } from '../../core/model/ids.ts';
 import type { Clock } from '../clock.ts';
 import { MessageRate } from './message-rate.ts';
 import { nodeKey } from './placed-instances.ts';
@@ -16,7 +16,7 @@ const CLOSE_GRACE_MS = 500;
 
 export interface SessionIdentity {
   readonly tenantId: TenantId;
-  readonly node: string;
+  readonly node: NodeName;
   readonly tokenId: string;
   readonly publicKey: string;
   readonly epoch: number;

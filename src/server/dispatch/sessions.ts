@@ -22,7 +22,7 @@ import { Inbox } from './inbox.ts';
 import { Inflow } from './inflow.ts';
 import { KeyedRate } from './keyed-rate.ts';
 import { LargeMessages } from './large-messages.ts';
-import type { Liveness } from './liveness.ts';
+import type { Liveness } from '../runtime/liveness.ts';
 import { nodeKey } from './placed-instances.ts';
 import { AgentSession, sayFarewell } from './session.ts';
 import type { SessionDirectory } from './session-directory.ts';

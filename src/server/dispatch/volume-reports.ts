@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Report, VolumeObservation } from '../../core/contract/agent-protocol.ts';
 import type { SeenVolume } from '../../core/contract/volume-seen.ts';
 import { canonicalJson } from '../../core/model/canonical.ts';
-import type { NodeName, TenantId } from '../../core/model/ids.ts';
+import type { TenantId } from '../../core/model/ids.ts';
 import type { VolumeRecord } from '../../core/model/volume.ts';
 import { LIVE_WITHIN_MS } from '../../core/planner/volume-copies.ts';
 import type { Clock } from '../clock.ts';
@@ -17,7 +17,7 @@ import type { PlacedVolumes } from './placed-volumes.ts';
 import { BatchWriter } from './batch-writer.ts';
 import type { AgentSession, SessionIdentity } from './session.ts';
 import { expectSession } from './session-guard.ts';
-import type { VolumeSigns } from './volume-signs.ts';
+import type { VolumeSigns } from '../runtime/volume-signs.ts';
 
 /** Of one commit: etcd takes 128 operations. */
 const MAX_OPERATIONS = 120;
@@ -113,7 +113,7 @@ export class VolumeReports {
       this.#newest.delete(
         tenantKey(tenantId, 'volume-observations', idOf('volume-observations', record.id, node)),
       );
-    this.#options.signs.closed(tenantId, node as NodeName);
+    this.#options.signs.closed(tenantId, node);
   }
 
   /** It took up the order to remove, and what it keeps does not name the volume any more. */
@@ -133,7 +133,7 @@ export class VolumeReports {
     const id = idOf('volume-observations', seen.volumeId, node);
     const key = tenantKey(tenantId, 'volume-observations', id);
     this.#newest.set(key, seen);
-    this.#options.signs.reported(tenantId, node as NodeName, seen, heardMs);
+    this.#options.signs.reported(tenantId, node, seen, heardMs);
     const known =
       this.#pending.get(key)?.seen ??
       this.#options.store.forTenant(tenantId).get('volume-observations', id)?.record;

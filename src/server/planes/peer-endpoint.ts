@@ -13,11 +13,13 @@ import { frameReader } from '../../core/contract/protocol/read-message.ts';
 import type { NodeName, TenantId } from '../../core/model/ids.ts';
 import type { ScalingView } from '../../core/model/scaling.ts';
 import type { Dispatch } from '../dispatch/dispatch.ts';
+import type { Measurements } from '../runtime/measurements.ts';
 import type { PeerProofs, ProvenRequest } from './peer-proof.ts';
 
 export interface PeerEndpointOptions {
   readonly proofs: PeerProofs;
-  readonly dispatch: () => Dispatch;
+  readonly dispatch: Pick<Dispatch, 'streamHere'>;
+  readonly measurements: Measurements;
   readonly storeAnswers: () => Promise<boolean>;
   /** Told of the connection of a control plane that proved itself: it is none of anybody's. */
   readonly onProven: (socket: Socket) => void;
@@ -39,7 +41,7 @@ export class PeerEndpoint {
   /** What an agent that is connected here says. */
   async stream(proof: string | undefined, request: ProvenRequest, response: ServerResponse): Promise<void> {
     const asked = this.#asked(proof, request, response, readStreamRequest);
-    const stream = asked && this.#options.dispatch().streamHere(asked.tenantId, asked.node, asked.operation);
+    const stream = asked && this.#options.dispatch.streamHere(asked.tenantId, asked.node, asked.operation);
     if (stream === undefined) {
       notHere(response);
       return;
@@ -72,7 +74,7 @@ export class PeerEndpoint {
       case 'store':
         return this.#options.storeAnswers();
       case 'usage':
-        return this.#options.dispatch().usageHere(asked.tenantId, asked.nodes);
+        return this.#options.measurements.aged(asked.tenantId, asked.nodes);
       case 'copies':
         return this.#options.copyAges(asked.tenantId, asked.node);
       case 'scaling':

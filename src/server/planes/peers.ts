@@ -11,7 +11,7 @@ import {
 import { frameReader } from '../../core/contract/protocol/read-message.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { OtherControlPlanes } from '../dispatch/dispatch.ts';
-import type { AgedUsage } from '../dispatch/reports.ts';
+import type { AgedUsage } from '../runtime/measurements.ts';
 import { AgentStream, sizeOf } from '../dispatch/streams.ts';
 import { idOf } from '../store/record-ids.ts';
 import type { ControlPlaneRecord } from '../store/records.ts';

@@ -170,7 +170,7 @@ export class Machines {
     };
     const identity = {
       tenantId: tenant.id,
-      node: machine.name,
+      node: machine.name as NodeName,
       tokenId: '',
       publicKey: '',
       epoch: record.sessionEpoch,

@@ -209,7 +209,7 @@ export class SimulatedPlane {
     };
     const identity = {
       tenantId: TENANT,
-      node: end.node,
+      node: end.node as NodeName,
       tokenId: '',
       publicKey: '',
       epoch: record.sessionEpoch,
@@ -258,8 +258,8 @@ export class SimulatedPlane {
     const heardMs = this.#around.clock.monotonicMs();
     this.#volumeReports.take(session, report, heardMs);
     if (report.beat === undefined || !this.#volumes.holdsLease(TENANT, node)) return;
-    if (!volumeSigns.mayLease(TENANT, node as NodeName)) return;
-    volumeSigns.leased(TENANT, node as NodeName, heardMs);
+    if (!volumeSigns.mayLease(TENANT, node)) return;
+    volumeSigns.leased(TENANT, node, heardMs);
     session.send({ type: 'lease', epoch, beat: report.beat });
   }
 

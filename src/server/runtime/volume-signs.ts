@@ -16,10 +16,9 @@ export interface VolumeSigns {
   closed(tenantId: TenantId, node: NodeName): void;
 }
 
-/** Nobody decides: volumes are told of and kept, and nothing is promoted. */
-export const NO_VOLUME_SIGNS: VolumeSigns = {
-  mayLease: () => true,
-  leased: () => undefined,
-  reported: () => undefined,
-  closed: () => undefined,
-};
+/** Leases that another thread of this process repeats; times are of its monotonic clock. */
+export interface RepeatedLeases {
+  lastMs(tenantId: TenantId, node: string): number | undefined;
+  /** None from here on, until a session has given one again; answers when the last one was. */
+  stop(tenantId: TenantId, node: string): number | undefined;
+}
