@@ -28,7 +28,7 @@ module.exports = {
     only('controllers', 'server/controllers', 'core|server/(store|journal|placement|runtime|clock|cron|ids)'),
     only('runtime', 'server/runtime', 'core'),
     only('dispatch', 'server/dispatch', 'core|server/(runtime|store|secrets|registry|journal|access|clock|ids)'),
-    only('planes', 'server/planes', 'core|server/(store|dispatch|runtime|clock)'),
+    only('cluster', 'server/cluster', 'core|server/(store|dispatch|runtime|clock|config)'),
     only('api', 'server/api', 'core|server/(admission|dispatch|journal|access|placement|store|registry|secrets|clock|version)'),
     only('agent', 'agent', 'core/(model|contract|rejections)'),
     only('sdk', 'sdk', 'core/(model|contract|operations|rejections)'),

@@ -52,10 +52,10 @@ import { openKv } from './store/open.ts';
 import { Store } from './store/store.ts';
 import { StoreView } from './store/view.ts';
 import { followStoredIds } from './stored-ids.ts';
-import { PeerEndpoint } from './planes/peer-endpoint.ts';
-import { PEER_QUESTION_PATH, PEER_STREAM_PATH } from './planes/peer-words.ts';
-import { Several } from './planes/several.ts';
-import { agreeOnRootKey, agreeOnTokenKey, hasRootKey } from './shared-keys.ts';
+import { PeerEndpoint } from './cluster/peer-endpoint.ts';
+import { PEER_QUESTION_PATH, PEER_STREAM_PATH } from './cluster/peer-words.ts';
+import { Several } from './cluster/several.ts';
+import { agreeOnRootKey, agreeOnTokenKey, hasRootKey } from './cluster/shared-keys.ts';
 import { requireHeap, untilDone } from './startup.ts';
 import { VERSION } from './version.ts';
 

@@ -9,7 +9,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TenantId } from '../../src/core/model/ids.ts';
-import { shardOf } from '../../src/server/planes/shard-map.ts';
+import { shardOf } from '../../src/server/cluster/shard-map.ts';
 import { openEtcdKv } from '../../src/server/store/etcd/open.ts';
 import { globalKey } from '../../src/server/store/keys.ts';
 import type { Kv } from '../../src/server/store/kv.ts';

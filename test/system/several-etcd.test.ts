@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { preferredOwner, SHARD_COUNT } from '../../src/server/planes/shard-map.ts';
+import { preferredOwner, SHARD_COUNT } from '../../src/server/cluster/shard-map.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Etcd, leaderOf, startEtcd } from '../support/etcd.ts';
 import { FakeClock } from '../support/fake-clock.ts';

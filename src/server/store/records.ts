@@ -28,7 +28,7 @@ export interface ControlPlaneRecord {
   readonly agentUrl: string;
   /** SHA-256 of its certificate, when it serves TLS. */
   readonly certificate?: string;
-  /** Which form of proof it reads (`planes/peer-proof.ts`); absent: the first. */
+  /** Which form of proof it reads (`cluster/peer-proof.ts`); absent: the first. */
   readonly proofForm?: number;
 }
 

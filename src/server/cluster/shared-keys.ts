@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
-import { ConfigError } from './config.ts';
-import { globalKey } from './store/keys.ts';
-import type { Kv, KvEntry } from './store/kv.ts';
-import { decodeRecord, encodeRecord, type InstallationKeys } from './store/records.ts';
+import { ConfigError } from '../config.ts';
+import { globalKey } from '../store/keys.ts';
+import type { Kv, KvEntry } from '../store/kv.ts';
+import { decodeRecord, encodeRecord, type InstallationKeys } from '../store/records.ts';
 
 const KEY = globalKey('installation', 'keys');
 

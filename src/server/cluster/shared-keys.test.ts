@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { ConfigError } from './config.ts';
+import { ConfigError } from '../config.ts';
 import { agreeOnRootKey, agreeOnTokenKey, hasRootKey } from './shared-keys.ts';
-import { createMemoryKv } from './store/memory.ts';
+import { createMemoryKv } from '../store/memory.ts';
 
 describe('keys that control planes share', () => {
   it('are those of the first; of several that start at once one wins', async () => {
