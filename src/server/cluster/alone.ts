@@ -1,0 +1,33 @@
+import { OpenedStore } from '../dispatch/opened-store.ts';
+import type { Store } from '../store/store.ts';
+import type { Cluster } from './cluster.ts';
+
+/** The only control plane of its store: it decides for everybody and sees its own writes. */
+export function alone(store: Store): Cluster {
+  let opened: OpenedStore | undefined;
+  return {
+    id: undefined,
+    forControllers: { store, owns: () => true },
+    forDispatch: {},
+    forApi: {},
+    repeatsLeases: true,
+    paths: [],
+    gauges: [],
+    opened: async () => {
+      opened ??= new OpenedStore(store);
+    },
+    openedStore: () => opened,
+    caughtUp: async () => undefined,
+    mayMakeRootKey: async () => true,
+    agreeOnRootKey: async () => undefined,
+    join: async () => undefined,
+    start: () => undefined,
+    leave: async () => undefined,
+    endpoints: () => ({}),
+    admit: (_socket, proceed) => proceed(),
+    usage: async () => [],
+    scalingView: (own, tenantId, deployment) => own.scalingView(tenantId, deployment),
+    renewed: async () => undefined,
+    status: () => ({}),
+  };
+}

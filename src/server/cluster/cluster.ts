@@ -1,0 +1,92 @@
+import type { Duplex } from 'node:stream';
+import type { CopyAges } from '../../core/contract/protocol/peer-messages.ts';
+import type { NodeName, TenantId } from '../../core/model/ids.ts';
+import type { ScalingView } from '../../core/model/scaling.ts';
+import type { OpenedStore } from '../dispatch/opened-store.ts';
+import type { OtherControlPlanes } from '../dispatch/dispatch.ts';
+import type { AgedUsage } from '../runtime/measurements.ts';
+import type { Store } from '../store/store.ts';
+import type { PeerEndpoint, PeerEndpointOptions } from './peer-endpoint.ts';
+import type { ShardListener } from './shards.ts';
+
+export interface OwnAddress {
+  readonly nodeName: string;
+  readonly version: string;
+  readonly host: string;
+  readonly port: number;
+  readonly advertiseUrl?: string;
+  readonly baseUrl?: string;
+  /** PEM, when it serves TLS. */
+  readonly certificate?: string;
+}
+
+export interface Gauge {
+  readonly name: string;
+  readonly help: string;
+  readonly read: () => number;
+}
+
+/** What the process itself answers, to other control planes or to whoever asks it. */
+export interface OwnAnswers {
+  readonly scalingView: (tenantId: TenantId, deployment: string) => ScalingView | undefined;
+}
+
+/** How controllers store, and for whom. */
+export interface ForControllers {
+  readonly store: Store;
+  readonly owns: (tenantId: TenantId) => boolean;
+  readonly controlPlane?: string;
+  readonly certain?: () => boolean;
+  readonly agesElsewhere?: (tenantId: TenantId, node: NodeName) => Promise<readonly CopyAges[] | undefined>;
+}
+
+/**
+ * This process among the control planes of its store: `alone`, or one of several (`clustered`). Which of them it is, is decided once;
+ * everybody else asks here and has no idea. In the order in which a start calls them.
+ */
+export interface Cluster {
+  /** Absent: there is no other. */
+  readonly id: string | undefined;
+  readonly forControllers: ForControllers;
+  readonly forDispatch: { readonly others?: OtherControlPlanes };
+  readonly forApi: { readonly fresh?: () => Promise<boolean> };
+  /** Whether a thread may repeat leases by itself: only where no other process could give the node's place away. */
+  readonly repeatsLeases: boolean;
+  /** Where the others ask this one; their connections are none of anybody's. */
+  readonly paths: readonly string[];
+  readonly gauges: readonly Gauge[];
+
+  /** The store has been read and nothing was written yet. */
+  opened(): Promise<void>;
+  /** As `opened` found it; undefined: agents need not compare it with what they were told. */
+  openedStore(): OpenedStore | undefined;
+  /** What any process has acknowledged by now is seen here; throws when the store does not answer. */
+  caughtUp(): Promise<void>;
+  /** False: another one made it, and this one has to be given it. */
+  mayMakeRootKey(): Promise<boolean>;
+  /** Throws when it is not the one of the others. */
+  agreeOnRootKey(ids: readonly string[]): Promise<void>;
+  /** `onIsolated`: the store is out of reach of this process alone. */
+  join(address: OwnAddress, onIsolated: () => void): Promise<void>;
+  /** From now on the listener is told which tenants come and go. */
+  start(listener: ShardListener): void;
+  leave(): Promise<void>;
+
+  /** By path: answers what only this process knows. */
+  endpoints(
+    options: Omit<PeerEndpointOptions, 'proofs' | 'storeAnswers'>,
+  ): Readonly<Record<string, PeerEndpoint['question']>>;
+  /** Goes on with a connection once what it shows may be looked up here. */
+  admit(socket: Duplex, proceed: () => void): void;
+  /** Measurements of agents that are connected to others. */
+  usage(tenantId: TenantId, nodes: readonly string[]): Promise<readonly AgedUsage[]>;
+  /** What whoever decides for the tenant remembers of a scaling policy. */
+  scalingView(
+    own: OwnAnswers,
+    tenantId: TenantId,
+    deployment: string,
+  ): ScalingView | undefined | Promise<ScalingView | undefined>;
+  /** A renewed certificate (PEM) that is shown from now on. */
+  renewed(certificate: string): Promise<void>;
+  status(): Record<string, unknown>;
+}

@@ -1,0 +1,43 @@
+import { defaultStock } from '../../core/model/quota.ts';
+import type { Admission } from '../admission/admission.ts';
+import { ArchiveTrim } from '../admission/archive-trim.ts';
+import { TenantEraser } from '../admission/erase-tenants.ts';
+import { Room } from '../admission/room.ts';
+import { parseSchedule } from '../cron.ts';
+import { createImageCheck } from '../registry/check.ts';
+import type { Base } from './base.ts';
+
+export function composeAdmission(base: Base): Admission & { readonly eraser: TenantEraser } {
+  const { config, log, store, clock, ids, journal, clusters, limits, secrets, dialer, credentials } = base;
+  return {
+    store,
+    room: new Room({
+      store,
+      defaults: defaultStock(config.quotas, base.heap.limitBytes()),
+      brake: base.brake,
+      archiveTrim: new ArchiveTrim(store, journal),
+    }),
+    eraser: new TenantEraser({
+      store,
+      secrets: secrets.store,
+      journal,
+      clock,
+      warn: (details, message) => log.warn(details, message),
+    }),
+    clock,
+    ids,
+    journal,
+    clusters,
+    limits,
+    containerDefaults: config.containerDefaults,
+    parseSchedule,
+    imageCheck: createImageCheck({ dialer, credentials }),
+    secrets: { store: secrets.store, ...base.material },
+    residency: {
+      enforcement: config.residencyEnforcement,
+      regions: config.regions,
+      unstated: config.residencyUnstated,
+    },
+    logAlteration: (line) => log.info(line, 'altered'),
+  };
+}

@@ -1,0 +1,76 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { NodeName } from '../../core/model/ids.ts';
+import { specHash } from '../admission/admission.ts';
+import { baseUrlOfHeaders } from '../api/join-address.ts';
+import { TlsAnchors } from '../api/tls-anchors.ts';
+import { createControllers, systemTimers } from '../controllers/index.ts';
+import { parseSchedule } from '../cron.ts';
+import { Dispatch } from '../dispatch/dispatch.ts';
+import { LeaseDesk } from '../dispatch/lease-desk.ts';
+import type { Base } from './base.ts';
+
+function composeControllers(base: Base, leases: LeaseDesk | undefined) {
+  const { config, log, clock, ids, journal, clusters, auditFiles, measurements } = base;
+  return createControllers({
+    ...base.cluster.forControllers,
+    clock,
+    timers: systemTimers,
+    ids,
+    journal,
+    clusters,
+    hashSpec: specHash,
+    metrics: base.metrics.controllers(),
+    log: (problem, details) => log.warn(details, problem),
+    controlPlaneNode: config.nodeName as NodeName,
+    parseSchedule,
+    spans: config.timers,
+    eventsKept: config.events,
+    audit: {
+      keepDays: config.audit.keepDays,
+      export: (tenantId, records) => auditFiles.export(tenantId, records),
+    },
+    regions: config.regions,
+    unstated: config.residencyUnstated,
+    volumeLeaseMs: config.volumeLeaseMs,
+    ...(leases && { repeatedLeases: leases }),
+    scaling: {
+      measured: (tenantId, nodes) => measurements.of(tenantId, nodes),
+      intervalMs: config.timers.usageMs,
+      maxReplicas: config.maxReplicasPerDeployment,
+    },
+  });
+}
+
+/** What works without a request: controllers, and the sessions with agents, which meet in `runtime` and in the store. */
+export function composeBackground(base: Base) {
+  const { config, log, cluster, store, access, journal, secrets, credentials, measurements } = base;
+  const leases = cluster.repeatsLeases && config.volumesEnabled ? new LeaseDesk(base.clock, log) : undefined;
+  const controllers = composeControllers(base, leases);
+  const anchors = config.tls && new TlsAnchors(config.tls, base.readFile, log);
+  const baseUrl = (headers: IncomingHttpHeaders): string =>
+    baseUrlOfHeaders(headers, config.baseUrl, config.tls !== undefined);
+  const dispatch = new Dispatch({
+    store,
+    access,
+    journal,
+    material: { secrets: secrets.store, ...base.material },
+    credentials,
+    liveness: controllers.liveness,
+    volumeSigns: controllers.volumeSigns,
+    measurements,
+    ...cluster.forDispatch,
+    ...(leases && { leases }),
+    opened: () => cluster.openedStore(),
+    regions: config.regions,
+    containerDefaults: config.containerDefaults,
+    timers: config.timers,
+    acceptsPerSecond: config.sessionsPerSecond,
+    credentialMs: config.credentialMs,
+    ...(anchors && { anchors: () => anchors.keys }),
+    baseUrl: (request) => baseUrl(request.headers),
+    log,
+  });
+  return { leases, controllers, dispatch, anchors, baseUrl };
+}
+
+export type Background = ReturnType<typeof composeBackground>;

@@ -1,0 +1,98 @@
+import type { Logger } from 'pino';
+import { type AccessDependencies, ProvenTokens } from '../access/authenticate.ts';
+import { Metrics } from '../api/metrics.ts';
+import { systemClock } from '../clock.ts';
+import type { Config } from '../config.ts';
+import type { NodeName } from '../../core/model/ids.ts';
+import { DEFAULT_SECRET_POLICY } from '../../core/model/secret-limits.ts';
+import type { Limits } from '../../core/rules/rule.ts';
+import { createIds } from '../ids.ts';
+import { AuditFiles } from '../journal/audit-files.ts';
+import { Journal } from '../journal/journal.ts';
+import { TenantClusters } from '../placement/tenant-clusters.ts';
+import { createRegistryCredentials } from '../registry/credentials.ts';
+import { createDialer } from '../registry/dialer.ts';
+import { readOrCreateKey } from '../bootstrap.ts';
+import { Measurements } from '../runtime/measurements.ts';
+import { credentialOf, CredentialWrites } from '../secrets/credential-writes.ts';
+import { openSecrets } from '../secrets/open.ts';
+import { SecretReferences } from '../secrets/references.ts';
+import { composeCluster, composeStore } from './store.ts';
+
+function limitsOf(config: Config): Limits {
+  return {
+    maxReplicasPerDeployment: config.maxReplicasPerDeployment,
+    reservedNames: config.reservedNames,
+    secretPolicy: { ...DEFAULT_SECRET_POLICY, namespaces: config.secrets.namespaces },
+    regions: config.regions,
+    volumesEnabled: config.volumesEnabled,
+  };
+}
+
+/** What everything else is built on: the store, who else has it, secrets, registries, the journal. */
+export async function composeBase(config: Config, log: Logger, readFile: (path: string) => string) {
+  const clock = systemClock;
+  const ids = createIds(clock);
+  const tokenKey = readOrCreateKey(config.tokenKeyFile);
+  const opened = await composeStore(config, log, readFile);
+  const { kv, view, store } = opened;
+  const cluster = composeCluster(config, log, { store, clock, tokenKey });
+  const secrets = await openSecrets({
+    config,
+    kv,
+    tenantIds: () => store.listGlobal('tenants').map(({ record }) => record.id),
+    readFile,
+    say: (details, message) => log.info(details, message),
+    warn: (details, message) => log.warn(details, message),
+    onNewRootKey: (rootKeyIds) => cluster.agreeOnRootKey(rootKeyIds),
+  });
+  const limits = limitsOf(config);
+  const access: AccessDependencies = { store, tokenKey, clock, proven: new ProvenTokens() };
+  const credentials = createRegistryCredentials(
+    secrets.store,
+    (tenantId, path) => credentialOf(store.forTenant(tenantId), path)?.record,
+  );
+  const material = {
+    references: new SecretReferences(view),
+    writes: new CredentialWrites(
+      secrets.store,
+      cluster.id,
+      (process) => store.getGlobal('control-planes', process) !== undefined,
+    ),
+    policy: limits.secretPolicy,
+  };
+  const dialer = createDialer({
+    allowPrivate: config.registries.allowPrivate,
+    insecure: config.registries.insecure,
+  });
+  const clusters = new TenantClusters(store, {
+    controlPlaneNode: config.nodeName as NodeName,
+    regions: config.regions,
+    residencyEnforcement: config.residencyEnforcement,
+    residencyUnstated: config.residencyUnstated,
+    defaultRequest: config.quotas.defaultRequest,
+  });
+  return {
+    ...opened,
+    config,
+    log,
+    readFile,
+    clock,
+    ids,
+    tokenKey,
+    cluster,
+    secrets,
+    limits,
+    access,
+    credentials,
+    material,
+    dialer,
+    clusters,
+    journal: new Journal(clock, ids),
+    auditFiles: new AuditFiles(config.audit.dir, log),
+    metrics: new Metrics(),
+    measurements: new Measurements((tenantId, nodes) => cluster.usage(tenantId, nodes)),
+  };
+}
+
+export type Base = Awaited<ReturnType<typeof composeBase>>;

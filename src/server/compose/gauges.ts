@@ -1,0 +1,34 @@
+import type { TenantEraser } from '../admission/erase-tenants.ts';
+import type { Background } from './background.ts';
+import type { Base } from './base.ts';
+
+/** Figures of the process that are read when somebody asks for them. */
+export function addGauges(
+  { metrics, cluster, brake }: Base,
+  { controllers, dispatch }: Background,
+  eraser: TenantEraser,
+): void {
+  metrics.gauge('berth_controller_queue_depth', 'Deployments that wait to be looked at.', () =>
+    controllers.depth(),
+  );
+  for (const { name, help, read } of cluster.gauges) metrics.gauge(name, help, read);
+  metrics.gauge(
+    'berth_heap_share',
+    'What lives in the heap, as a share of its limit; see limits.heapShare.',
+    () => brake.share,
+  );
+  metrics.gauge('berth_tenant_erasures', 'Deleted tenants of which something is left.', () => eraser.waiting);
+  metrics.gauge(
+    'berth_audit_records',
+    'Lines of the audit in the store, as counted every ten minutes.',
+    () => controllers.auditSize().records,
+  );
+  metrics.gauge('berth_audit_bytes', 'Bytes of those lines.', () => controllers.auditSize().bytes);
+  metrics.gauge('berth_agent_sessions', 'Agents connected to this process.', () => dispatch.sessions);
+  metrics.gauge('berth_node_streams', 'Streams that agents serve for this process.', () => dispatch.streams);
+  metrics.gauge(
+    'berth_node_streams_refused',
+    'Streams refused because a budget of their node was used up.',
+    () => dispatch.streamsRefused,
+  );
+}

@@ -1,0 +1,144 @@
+import type { Socket } from 'node:net';
+import type { Server as TlsServer } from 'node:tls';
+import type { Admission } from '../admission/admission.ts';
+import { createApp } from '../api/app.ts';
+import { bodyBudget } from '../api/body-budget.ts';
+import { createDashboard } from '../api/dashboard.ts';
+import { createHealth } from '../api/health.ts';
+import { caDigestOf } from '../api/join-address.ts';
+import { addressList } from '../api/limits/address-group.ts';
+import { configuredLimits, gaugeLimits } from '../api/limits/configured.ts';
+import { openapiDocument } from '../api/openapi.ts';
+import { addPeerPaths } from '../api/peer-paths.ts';
+import { addPublicPaths, metricsRefusal } from '../api/public.ts';
+import { apiRoutes } from '../api/routes/index.ts';
+import type { ApiOptions } from '../api/served.ts';
+import { reloadCertificate } from '../api/tls.ts';
+import { type Config, ConfigError } from '../config.ts';
+import { VERSION } from '../version.ts';
+import type { Background } from './background.ts';
+import type { Base } from './base.ts';
+
+function exemptAddresses({ limits: { connectionsExempt } }: Config): (address: string) => boolean {
+  const isExempt = addressList(connectionsExempt);
+  if (isExempt !== undefined) return isExempt;
+  throw new ConfigError(
+    `limits.connectionsExempt holds addresses and networks such as 10.0.0.0/8, not ${connectionsExempt.join(', ')}`,
+  );
+}
+
+/** How much of the process a client may take. */
+function composeShares({ config, store, cluster, metrics, log }: Base) {
+  const shares = configuredLimits(
+    {
+      ...config.limits,
+      streamsOf: (tenantId) => store.forTenant(tenantId).get('quota', 'quota')?.record.streams,
+    },
+    exemptAddresses(config),
+    cluster.paths,
+    log,
+  );
+  gaugeLimits(metrics, shares);
+  return shares;
+}
+
+function composeRoutes(
+  { config, cluster, tokenKey, readFile }: Base,
+  { controllers, dispatch, baseUrl }: Background,
+  admission: Admission,
+  sessions: Parameters<typeof apiRoutes>[0]['sessions'],
+) {
+  return apiRoutes({
+    admission,
+    tokenKey,
+    sessions,
+    dispatch,
+    volumeLeaseMs: config.volumeLeaseMs,
+    scalingViews: (tenantId, deployment) => cluster.scalingView(controllers, tenantId, deployment),
+    joinAddress: ({ headers }) => {
+      const caDigest = config.tls === undefined ? undefined : caDigestOf(readFile(config.tls.cert));
+      return { baseUrl: baseUrl(headers), ...(caDigest === undefined ? {} : { caDigest }) };
+    },
+  });
+}
+
+/** Everything that is reached over HTTP. `ready`: false until the store has been read. */
+export function composeHttp(base: Base, background: Background, admission: Admission, ready: () => boolean) {
+  const { config, log, kv, heap, cluster, secrets, access, ids, metrics, auditFiles, readFile } = base;
+  const { controllers, dispatch } = background;
+  const shares = composeShares(base);
+  const sessions = {
+    ...config.sessions,
+    secure: config.tls !== undefined || config.baseUrl?.startsWith('https:') === true,
+  };
+  const dashboard = createDashboard();
+  const routes = composeRoutes(base, background, admission, sessions);
+  const api: ApiOptions = {
+    access,
+    sessions,
+    page: dashboard.page,
+    routes,
+    limits: { ...config.limits, bodyBudget: bodyBudget(heap.limitBytes()), rate: config.rateLimit },
+    ...shares,
+    freshId: () => ids.request(),
+    ...(config.baseUrl === undefined ? {} : { baseUrl: config.baseUrl }),
+    ...(config.tls === undefined
+      ? {}
+      : { https: { cert: readFile(config.tls.cert), key: readFile(config.tls.key) } }),
+    log,
+    metrics,
+    onRefusal: (refusal) => auditFiles.refused(refusal),
+    ready,
+    ...cluster.forApi,
+  };
+  const app = createApp(api);
+  // As bytes: readers that take their time share them.
+  const openapi = Buffer.from(JSON.stringify(openapiDocument(routes, VERSION)));
+  addPublicPaths(app, {
+    health: createHealth({
+      version: VERSION,
+      store: () => kv.status(),
+      secrets: () => secrets.store.status(),
+      controllers: () => ({ ...controllers.status(), ...cluster.status() }),
+    }),
+    ready,
+    metrics,
+    ...(config.metricsOpen ? {} : { mayReadMetrics: (header) => metricsRefusal(access, header) }),
+    refusals: api,
+    openapi: () => openapi,
+    baseUrl: (request) => config.baseUrl ?? `${request.protocol}://${request.headers.host ?? 'localhost'}`,
+  });
+  dashboard.addPaths(app);
+  const { measurements } = base;
+  const { scalingView, copyAges } = controllers;
+  const onProven = (socket: Socket): void => shares.connections.know(socket);
+  addPeerPaths(app, cluster.endpoints({ dispatch, measurements, scalingView, copyAges, onProven }), log);
+  app.server.on('upgrade', (request, socket, head) => {
+    if (ready()) cluster.admit(socket, () => dispatch.upgrade(request, socket, head));
+    else socket.end('HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\n\r\n');
+  });
+  return { app, shares };
+}
+
+/** A certificate that was renewed is shown, and told to agents and to the other control planes. The answer ends it. */
+export function followCertificate(
+  { config, log, readFile, cluster }: Base,
+  { anchors, dispatch }: Background,
+  server: unknown,
+): () => void {
+  if (config.tls === undefined) return () => undefined;
+  const tellAnchors = (): void => {
+    if (anchors?.read() === true) dispatch.tellAnchors();
+  };
+  return reloadCertificate(
+    server as TlsServer,
+    config.tls,
+    readFile,
+    log,
+    async (certificate) => {
+      tellAnchors();
+      await cluster.renewed(certificate);
+    },
+    tellAnchors,
+  );
+}

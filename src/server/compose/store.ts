@@ -1,0 +1,43 @@
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { alone } from '../cluster/alone.ts';
+import type { Cluster } from '../cluster/cluster.ts';
+import { Clustered } from '../cluster/clustered.ts';
+import type { Clock } from '../clock.ts';
+import { type Config, rootKeyPlace } from '../config.ts';
+import { MemoryBrake, processHeap } from '../memory-brake.ts';
+import { requireHeap } from '../startup.ts';
+import { openKv } from '../store/open.ts';
+import { Store } from '../store/store.ts';
+import { StoreView } from '../store/view.ts';
+
+/** The store with its view, which is empty until it is loaded, and the memory that holds it. */
+export async function composeStore(config: Config, log: Logger, readFile: (path: string) => string) {
+  const { kv, sound } = await openKv(config.store, join(config.dataDir, 'store'), readFile);
+  const heap = processHeap();
+  const brake = new MemoryBrake(heap, config.limits.heapShare);
+  const view = new StoreView(kv, {
+    onProblem: (problem) => log.warn({ problem }, 'store view'),
+    onPage: (read) => requireHeap(kv, brake, read),
+  });
+  return { kv, sound, heap, brake, view, store: new Store(kv, view) };
+}
+
+/** The one place that asks whether there may be other control planes. */
+export function composeCluster(
+  config: Config,
+  log: Logger,
+  { store, clock, tokenKey }: { readonly store: Store; readonly clock: Clock; readonly tokenKey: Buffer },
+): Cluster {
+  if (config.store.kind === 'sqlite') return alone(store);
+  return new Clustered({
+    store,
+    clock,
+    tokenKey,
+    tokenKeyFile: config.tokenKeyFile,
+    rootKeyPlace: rootKeyPlace(config.rootKey),
+    leaseMs: config.timers.controlPlaneLeaseMs,
+    log: (problem, details) => log.warn(details, problem),
+    say: (news, details) => log.info(details, news),
+  });
+}
