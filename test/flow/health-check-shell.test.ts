@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { INERT } from '../../src/core/rules/shell/sample-lines.ts';
+import { INERT } from '../support/samples/shell-lines.ts';
 import { cannotFail } from '../../src/core/rules/shell/status.ts';
 
 describe('what is told to be inert is so in a real shell', () => {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { UpdatePolicy } from '../model/deployment.ts';
 import type { NodeName } from '../model/ids.ts';
-import { type Mode, NODES, RolloutModel } from './rollout-model.ts';
+import { type Mode, NODES, RolloutModel } from '../../../test/support/samples/rollout-model.ts';
 import { inTier } from '../../../test/support/fault-tier.ts';
 
 const RUNS = inTier({ usual: 1_000, long: 20_000 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { NodeName } from '../model/ids.ts';
 import type { InstancePlan } from './instances.ts';
-import { NODES, RolloutModel } from './rollout-model.ts';
+import { NODES, RolloutModel } from '../../../test/support/samples/rollout-model.ts';
 
 const WHY = 'needs country DE, the node is in FR';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type MeasuredVolume, recommend } from './recommendations.ts';
-import { n, volumeSample } from './sample-volume.ts';
+import { n, volumeSample } from '../../../test/support/samples/volume.ts';
 
 const GIB = 2 ** 30;
 const MIB = 2 ** 20;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { InstanceObservation } from '../model/instance.ts';
-import { RolloutModel } from './rollout-model.ts';
+import { RolloutModel } from '../../../test/support/samples/rollout-model.ts';
 
 /** A deployment of two instances that has been placed and whose agents have reported once. */
 function placed(mode: 'plain' | 'checked' = 'checked'): RolloutModel {

@@ -4,7 +4,14 @@ import type { SeenVolume } from '../contract/volume-seen.ts';
 import type { NodeName } from '../model/ids.ts';
 import { fencedAfterMs, isLeased, type VolumeRecord } from '../model/volume.ts';
 import { DEFAULT_REGIONS } from '../scheduler/regions.ts';
-import { binding, LEASE_MS, n, volumeFacts, volumeNode, volumeSample } from './sample-volume.ts';
+import {
+  binding,
+  LEASE_MS,
+  n,
+  volumeFacts,
+  volumeNode,
+  volumeSample,
+} from '../../../test/support/samples/volume.ts';
 import type { VolumeNode } from './volume-facts.ts';
 import { planVolume } from './volumes.ts';
 

@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_REGIONS } from '../scheduler/regions.ts';
-import { binding, n, volumeFacts, volumeNode, volumeSample, type VolumeWorld } from './sample-volume.ts';
+import {
+  binding,
+  n,
+  volumeFacts,
+  volumeNode,
+  volumeSample,
+  type VolumeWorld,
+} from '../../../test/support/samples/volume.ts';
 import { planVolume } from './volumes.ts';
 
 function plan(world: VolumeWorld) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { capabilitiesRule, userRule } from './confinement.ts';
-import { limits } from './sample-deployment.ts';
+import { limits } from '../../../test/support/samples/deployment.ts';
 
 describe('user', () => {
   const refuse = (user: string) => userRule({ draft: { user }, limits });

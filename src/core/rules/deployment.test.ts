@@ -6,7 +6,7 @@ import { checkBody, type Shape } from '../contract/shape.ts';
 import { CATALOGUE } from '../rejections/catalogue.ts';
 import { deploymentRules } from './deployment.ts';
 import { firstRejection } from './rule.ts';
-import { limits, sampleDraft } from './sample-deployment.ts';
+import { limits, sampleDraft } from '../../../test/support/samples/deployment.ts';
 
 function refuse(draft: DeploymentDraft) {
   return firstRejection(deploymentRules, { draft, limits });

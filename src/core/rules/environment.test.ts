@@ -5,7 +5,7 @@ import {
   environmentRule,
   healthCheckArgumentsRule,
 } from './environment.ts';
-import { limits } from './sample-deployment.ts';
+import { limits } from '../../../test/support/samples/deployment.ts';
 
 const MARKER = 'hunter2-Zq81xPw0';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { DeploymentDraft } from '../contract/deployment-body.ts';
 import { healthCheckRule } from './health-check.ts';
-import { limits } from './sample-deployment.ts';
+import { limits } from '../../../test/support/samples/deployment.ts';
 
 type Check = NonNullable<DeploymentDraft['healthCheck']>;
 

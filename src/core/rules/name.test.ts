@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isDnsLabel, nameRule } from './name.ts';
-import { limits } from './sample-deployment.ts';
+import { limits } from '../../../test/support/samples/deployment.ts';
 
 function refuse(name: string | null | undefined) {
   const rejection = nameRule(name, limits.reservedNames);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { DeploymentDraft } from '../contract/deployment-body.ts';
 import { placementRules } from './placement.ts';
 import { firstRejection } from './rule.ts';
-import { limits } from './sample-deployment.ts';
+import { limits } from '../../../test/support/samples/deployment.ts';
 
 function rejectionOf(draft: DeploymentDraft) {
   return firstRejection(placementRules, { draft, limits });

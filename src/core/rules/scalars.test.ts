@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { imageRule } from './image.ts';
 import { replicasRule } from './replicas.ts';
-import { limits } from './sample-deployment.ts';
+import { limits } from '../../../test/support/samples/deployment.ts';
 
 const DIGEST = `sha256:${'a'.repeat(64)}`;
 

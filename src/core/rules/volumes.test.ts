@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { limits } from './sample-deployment.ts';
+import { limits } from '../../../test/support/samples/deployment.ts';
 import { isMountPath, volumeMountsRule } from './volumes.ts';
 
 const GOOD = { volumeId: 'vol_1', mountPath: '/data', readOnly: false };

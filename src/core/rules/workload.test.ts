@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import { describe, expect, it } from 'vitest';
 import type { DeploymentDraft } from '../contract/deployment-body.ts';
 import { firstRejection } from './rule.ts';
-import { limits } from './sample-deployment.ts';
+import { limits } from '../../../test/support/samples/deployment.ts';
 import { commandRule, dependsOnRule, ingressRule, portsRule, resourcesRule, updateRule } from './workload.ts';
 
 const RULES = [commandRule, resourcesRule, portsRule, ingressRule, updateRule, dependsOnRule];

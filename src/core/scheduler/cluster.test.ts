@@ -8,7 +8,7 @@ import {
   nodeSample,
   reasonsFor,
   requestSample,
-} from './sample-cluster.ts';
+} from '../../../test/support/samples/cluster.ts';
 
 const place = (
   cluster: Cluster,

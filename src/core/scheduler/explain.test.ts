@@ -12,7 +12,7 @@ import {
   type NodeSample,
   nodeSample,
   requestSample,
-} from './sample-cluster.ts';
+} from '../../../test/support/samples/cluster.ts';
 
 const DE = { 'berth.io/country': 'DE', 'berth.io/geo-region': 'eu', disk: 'ssd' };
 

@@ -9,7 +9,7 @@ import type { ClusterNode } from './node-state.ts';
 import { INDEX_LIMITS, type IndexLimits } from './placement-index.ts';
 import { DEFAULT_REGIONS } from './regions.ts';
 import { type PlacementRequest, placementRequest } from './request.ts';
-import { MI, nodeSample, TENANT } from './sample-cluster.ts';
+import { MI, nodeSample, TENANT } from '../../../test/support/samples/cluster.ts';
 import { compareScores, type Score, scoreOf } from './score.ts';
 import { inTier } from '../../../test/support/fault-tier.ts';
 

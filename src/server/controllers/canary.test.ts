@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { NodeName } from '../../core/model/ids.ts';
-import { volumeSample } from '../../core/planner/sample-volume.ts';
+import { volumeSample } from '../../../test/support/samples/volume.ts';
 import { idOf } from '../store/record-ids.ts';
-import { Simulation, TENANT } from './simulation.ts';
+import { Simulation, TENANT } from '../../../test/support/simulation/controllers.ts';
 
 const CHECK = { type: 'exec', command: ['probe'] } as const;
 

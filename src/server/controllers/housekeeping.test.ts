@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { TokenId } from '../../core/model/ids.ts';
 import { drainReport, explainDeployment, planPlacement } from '../placement/explanation.ts';
-import { hashSpec, Simulation, TENANT } from './simulation.ts';
+import { hashSpec, Simulation, TENANT } from '../../../test/support/simulation/controllers.ts';
 
 const CHECK = { type: 'exec', command: ['probe'] } as const;
 const ROUND_MS = 600_000;

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { volumeSample } from '../../core/planner/sample-volume.ts';
+import { volumeSample } from '../../../test/support/samples/volume.ts';
 import type { NodeName } from '../../core/model/ids.ts';
 import { archiveId } from '../journal/journal.ts';
 import { KvUnavailableError } from '../store/kv.ts';
-import { type Behaviour, Simulation, TENANT } from './simulation.ts';
+import { type Behaviour, Simulation, TENANT } from '../../../test/support/simulation/controllers.ts';
 
 const CHECK = { type: 'exec', command: ['probe'] } as const;
 

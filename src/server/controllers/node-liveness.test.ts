@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { NodeName } from '../../core/model/ids.ts';
-import { Simulation } from './simulation.ts';
+import { Simulation } from '../../../test/support/simulation/controllers.ts';
 
 describe('node liveness controller', () => {
   let sim: Simulation;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { KeyedQueue, type QueueOptions } from './queue.ts';
-import { FakeTime } from './simulation.ts';
+import { FakeTime } from '../../../test/support/simulation/controllers.ts';
 
 function queue(work: QueueOptions['work'], options: Partial<QueueOptions> = {}) {
   const time = new FakeTime();

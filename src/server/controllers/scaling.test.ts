@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ScalingPolicy } from '../../core/model/scaling.ts';
 import { idOf } from '../store/record-ids.ts';
-import { Simulation, TENANT } from './simulation.ts';
+import { Simulation, TENANT } from '../../../test/support/simulation/controllers.ts';
 
 const CHECK = { type: 'exec', command: ['probe'] } as const;
 const POLICY: ScalingPolicy = { minReplicas: 1, maxReplicas: 6, targetCpuPercent: 50, cooldown: '30s' };

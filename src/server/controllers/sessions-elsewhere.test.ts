@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { globalKey } from '../store/keys.ts';
 import { encodeRecord } from '../store/records.ts';
-import { Simulation } from './simulation.ts';
+import { Simulation } from '../../../test/support/simulation/controllers.ts';
 
 /** The node n1 has its session with another control plane, which never tells beats. */
 describe('nodes that are connected to another control plane', () => {

@@ -5,7 +5,7 @@ import type { VolumeRecord } from '../../core/model/volume.ts';
 import { idOf } from '../store/record-ids.ts';
 import type { Kv } from '../store/kv.ts';
 import type { Transaction } from '../store/transaction.ts';
-import { Simulation, TENANT } from './simulation.ts';
+import { Simulation, TENANT } from '../../../test/support/simulation/controllers.ts';
 
 const ID = 'vol_1';
 const n = (name: string): NodeName => name as NodeName;

@@ -16,7 +16,7 @@ import { PlacedVolumes } from './placed-volumes.ts';
 import { Reports } from './reports.ts';
 import type { AgentSession } from './session.ts';
 import { VolumeReports } from './volume-reports.ts';
-import { NO_VOLUME_SIGNS } from '../../../test/support/volume-signs.ts';
+import { NO_VOLUME_SIGNS } from '../../../test/support/samples/volume-signs.ts';
 
 /** Two control planes on one store: what the first one heard last is stored only while its session is the newest. */
 

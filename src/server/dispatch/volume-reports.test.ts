@@ -14,7 +14,7 @@ import { StoreView } from '../store/view.ts';
 import { PlacedVolumes } from './placed-volumes.ts';
 import type { AgentSession } from './session.ts';
 import { VolumeReports } from './volume-reports.ts';
-import { NO_VOLUME_SIGNS } from '../../../test/support/volume-signs.ts';
+import { NO_VOLUME_SIGNS } from '../../../test/support/samples/volume-signs.ts';
 
 const SHOP = '11111111-1111-4111-8111-111111111111' as TenantId;
 const BANK = '22222222-2222-4222-8222-222222222222' as TenantId;

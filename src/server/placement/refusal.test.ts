@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { explain } from '../../core/scheduler/explain.ts';
-import { clusterSample, nodeSample, requestSample } from '../../core/scheduler/sample-cluster.ts';
+import { clusterSample, nodeSample, requestSample } from '../../../test/support/samples/cluster.ts';
 import { refusalOf } from './refusal.ts';
 
 const REQUEST = requestSample({ cpu: 100, placement: { residency: { country: 'DE' } } });

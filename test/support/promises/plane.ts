@@ -13,7 +13,7 @@ import { createApp } from '../../../src/server/api/app.ts';
 import type { Route } from '../../../src/server/api/route.ts';
 import { apiRoutes } from '../../../src/server/api/routes/index.ts';
 import { type Controllers, createControllers } from '../../../src/server/controllers/index.ts';
-import { FakeTime } from '../../../src/server/controllers/simulation.ts';
+import { FakeTime } from '../simulation/controllers.ts';
 import { parseSchedule } from '../../../src/server/cron.ts';
 import type { Dispatch } from '../../../src/server/dispatch/dispatch.ts';
 import { PlacedInstances } from '../../../src/server/dispatch/placed-instances.ts';

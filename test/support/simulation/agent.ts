@@ -11,7 +11,7 @@ import { nextDueMs, type NodeView, planAsk, planInstance } from '../../../src/ag
 import { decodeServerMessage } from '../../../src/agent/session/server-message.ts';
 import type { InstanceStep } from '../../../src/agent/containers/step.ts';
 import type { InstanceObservation } from '../../../src/core/model/instance.ts';
-import type { FakeTime } from '../../../src/server/controllers/simulation.ts';
+import type { FakeTime } from './controllers.ts';
 import type { Dice } from '../openapi-fuzz.ts';
 import type { CrashSide } from './crasher.ts';
 import { INSTALL, type SimulatedEngine } from './engine.ts';

@@ -1,7 +1,7 @@
 import type { AssignedInstance } from '../../../src/core/contract/agent-protocol.ts';
 import type { ContainerHealth } from '../../../src/agent/engine/container.ts';
 import type { ObservedContainer } from '../../../src/agent/containers/observed-container.ts';
-import type { FakeTime } from '../../../src/server/controllers/simulation.ts';
+import type { FakeTime } from './controllers.ts';
 import type { Dice } from '../openapi-fuzz.ts';
 
 export const INSTALL = 'install';

@@ -10,7 +10,7 @@ import {
 import type { NodeName } from '../../../src/core/model/ids.ts';
 import { DEFAULT_REGIONS } from '../../../src/core/scheduler/regions.ts';
 import { createControllers, type Controllers } from '../../../src/server/controllers/index.ts';
-import { type FakeTime, hashSpec, TENANT } from '../../../src/server/controllers/simulation.ts';
+import { type FakeTime, hashSpec, TENANT } from './controllers.ts';
 import { parseSchedule } from '../../../src/server/cron.ts';
 import type { Clock } from '../../../src/server/clock.ts';
 import { decodeAgentMessage } from '../../../src/server/dispatch/agent-message.ts';

@@ -3,7 +3,7 @@ import type { JobId, NodeName, VolumeId } from '../../../src/core/model/ids.ts';
 import { activeRun, jobOwner, type JobRecord, jobWorkload } from '../../../src/core/model/job.ts';
 import { LIVENESS_TIMINGS } from '../../../src/core/planner/node-liveness.ts';
 import { fencedAfterMs, type VolumeRecord } from '../../../src/core/model/volume.ts';
-import { hashSpec, TENANT } from '../../../src/server/controllers/simulation.ts';
+import { hashSpec, TENANT } from './controllers.ts';
 import { idOf } from '../../../src/server/store/record-ids.ts';
 import type { Machine, World } from './world.ts';
 

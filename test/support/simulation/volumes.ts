@@ -1,6 +1,6 @@
 import type { AssignedVolume, VolumeObservation } from '../../../src/core/contract/agent-protocol.ts';
 import type { MountState } from '../../../src/agent/volumes/mount-state.ts';
-import type { FakeTime } from '../../../src/server/controllers/simulation.ts';
+import type { FakeTime } from './controllers.ts';
 
 interface Kept {
   readonly assigned: AssignedVolume;

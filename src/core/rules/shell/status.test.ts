@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ABLE_TO_FAIL, INERT } from './sample-lines.ts';
+import { ABLE_TO_FAIL, INERT } from '../../../../test/support/samples/shell-lines.ts';
 import { cannotFail } from './status.ts';
 
 describe('the last status of a command line', () => {

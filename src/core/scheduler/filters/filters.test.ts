@@ -11,7 +11,7 @@ import {
   type RequestSample,
   reasonsFor,
   requestSample,
-} from '../sample-cluster.ts';
+} from '../../../../test/support/samples/cluster.ts';
 import type { FilterName } from './filter.ts';
 import { FILTERS } from './index.ts';
 

@@ -1,4 +1,4 @@
-import type { VolumeSigns } from '../../src/server/runtime/volume-signs.ts';
+import type { VolumeSigns } from '../../../src/server/runtime/volume-signs.ts';
 
 /** Nobody decides: volumes are told of and kept, and nothing is promoted. */
 export const NO_VOLUME_SIGNS: VolumeSigns = {

@@ -1,23 +1,27 @@
 import { createHash } from 'node:crypto';
-import { canonicalJson } from '../../core/model/canonical.ts';
-import type { DeploymentRecord, DeploymentSpec } from '../../core/model/deployment.ts';
-import type { EventRecord } from '../../core/model/event.ts';
-import type { DeploymentId, InstanceId, NodeName, TenantId } from '../../core/model/ids.ts';
-import type { InstanceObservation, InstanceRecord } from '../../core/model/instance.ts';
-import type { NodeRecord } from '../../core/model/node.ts';
-import { DEFAULT_REGIONS } from '../../core/scheduler/regions.ts';
-import type { Clock } from '../clock.ts';
-import { createIds } from '../ids.ts';
-import { Journal } from '../journal/journal.ts';
-import { TenantClusters } from '../placement/tenant-clusters.ts';
-import { idOf, prefixOf } from '../store/record-ids.ts';
-import type { Kv } from '../store/kv.ts';
-import { createMemoryKv } from '../store/memory.ts';
-import { Store, type TenantStore } from '../store/store.ts';
-import { StoreView } from '../store/view.ts';
-import { parseSchedule } from '../cron.ts';
-import { type Controllers, type ControllersOptions, createControllers } from './index.ts';
-import type { Timers } from './timers.ts';
+import { canonicalJson } from '../../../src/core/model/canonical.ts';
+import type { DeploymentRecord, DeploymentSpec } from '../../../src/core/model/deployment.ts';
+import type { EventRecord } from '../../../src/core/model/event.ts';
+import type { DeploymentId, InstanceId, NodeName, TenantId } from '../../../src/core/model/ids.ts';
+import type { InstanceObservation, InstanceRecord } from '../../../src/core/model/instance.ts';
+import type { NodeRecord } from '../../../src/core/model/node.ts';
+import { DEFAULT_REGIONS } from '../../../src/core/scheduler/regions.ts';
+import type { Clock } from '../../../src/server/clock.ts';
+import { createIds } from '../../../src/server/ids.ts';
+import { Journal } from '../../../src/server/journal/journal.ts';
+import { TenantClusters } from '../../../src/server/placement/tenant-clusters.ts';
+import { idOf, prefixOf } from '../../../src/server/store/record-ids.ts';
+import type { Kv } from '../../../src/server/store/kv.ts';
+import { createMemoryKv } from '../../../src/server/store/memory.ts';
+import { Store, type TenantStore } from '../../../src/server/store/store.ts';
+import { StoreView } from '../../../src/server/store/view.ts';
+import { parseSchedule } from '../../../src/server/cron.ts';
+import {
+  type Controllers,
+  type ControllersOptions,
+  createControllers,
+} from '../../../src/server/controllers/index.ts';
+import type { Timers } from '../../../src/server/controllers/timers.ts';
 
 /** A tenant with controllers, agents that can be told what to see, and time that moves when the test says so. For tests only. */
 

@@ -1,9 +1,9 @@
-import type { SeenVolume } from '../contract/volume-seen.ts';
-import type { Residency } from '../model/deployment.ts';
-import type { NodeName, TenantId, VolumeId } from '../model/ids.ts';
-import type { VolumeRecord } from '../model/volume.ts';
-import { fencedAfterMs } from '../model/volume.ts';
-import type { VolumeBinding, VolumeFacts, VolumeNode } from './volume-facts.ts';
+import type { SeenVolume } from '../../../src/core/contract/volume-seen.ts';
+import type { Residency } from '../../../src/core/model/deployment.ts';
+import type { NodeName, TenantId, VolumeId } from '../../../src/core/model/ids.ts';
+import type { VolumeRecord } from '../../../src/core/model/volume.ts';
+import { fencedAfterMs } from '../../../src/core/model/volume.ts';
+import type { VolumeBinding, VolumeFacts, VolumeNode } from '../../../src/core/planner/volume-facts.ts';
 
 export const LEASE_MS = 15_000;
 

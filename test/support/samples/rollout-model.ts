@@ -3,15 +3,15 @@ import type {
   DeploymentSpec,
   DeploymentStatus,
   UpdatePolicy,
-} from '../model/deployment.ts';
-import type { DeploymentId, InstanceId, NodeName, TenantId } from '../model/ids.ts';
-import type { InstanceObservation, InstanceRecord } from '../model/instance.ts';
-import type { RolloutRecord } from '../model/rollout.ts';
-import { newInstance } from './fresh-instance.ts';
-import type { NodeCondition } from './instance-state.ts';
-import { type InstancePlan, planInstances } from './instances.ts';
-import type { PlannerMemory } from './memory.ts';
-import type { Placed, PlacementRefusal, Placer } from './placer.ts';
+} from '../../../src/core/model/deployment.ts';
+import type { DeploymentId, InstanceId, NodeName, TenantId } from '../../../src/core/model/ids.ts';
+import type { InstanceObservation, InstanceRecord } from '../../../src/core/model/instance.ts';
+import type { RolloutRecord } from '../../../src/core/model/rollout.ts';
+import { newInstance } from '../../../src/core/planner/fresh-instance.ts';
+import type { NodeCondition } from '../../../src/core/planner/instance-state.ts';
+import { type InstancePlan, planInstances } from '../../../src/core/planner/instances.ts';
+import type { PlannerMemory } from '../../../src/core/planner/memory.ts';
+import type { Placed, PlacementRefusal, Placer } from '../../../src/core/planner/placer.ts';
 
 /** One deployment on a few nodes, moved step by step, for tests: what the controller and the agents would do with the plans. */
 

@@ -1,11 +1,11 @@
-import type { InstanceId, NodeName, TenantId } from '../model/ids.ts';
-import { amountsOf } from './amounts.ts';
-import { Cluster, type ClusterSettings, type PlacedInstance } from './cluster.ts';
-import { explainNode, type NodeExplanation } from './explain.ts';
-import type { Reason } from './filters/filter.ts';
-import type { ClusterNode } from './node-state.ts';
-import { DEFAULT_REGIONS } from './regions.ts';
-import type { PlacementRequest } from './request.ts';
+import type { InstanceId, NodeName, TenantId } from '../../../src/core/model/ids.ts';
+import { amountsOf } from '../../../src/core/scheduler/amounts.ts';
+import { Cluster, type ClusterSettings, type PlacedInstance } from '../../../src/core/scheduler/cluster.ts';
+import { explainNode, type NodeExplanation } from '../../../src/core/scheduler/explain.ts';
+import type { Reason } from '../../../src/core/scheduler/filters/filter.ts';
+import type { ClusterNode } from '../../../src/core/scheduler/node-state.ts';
+import { DEFAULT_REGIONS } from '../../../src/core/scheduler/regions.ts';
+import type { PlacementRequest } from '../../../src/core/scheduler/request.ts';
 
 /** Nodes and requests for tests: a node that takes everything and a request that wants nothing, altered by each case. */
 

@@ -1,6 +1,6 @@
-import type { DeploymentDraft } from '../contract/deployment-body.ts';
-import { DEFAULT_SECRET_POLICY } from '../model/secret-limits.ts';
-import type { Limits } from './rule.ts';
+import type { DeploymentDraft } from '../../../src/core/contract/deployment-body.ts';
+import { DEFAULT_SECRET_POLICY } from '../../../src/core/model/secret-limits.ts';
+import type { Limits } from '../../../src/core/rules/rule.ts';
 
 /** Input of the rules' tests: limits as configured by default, and a draft that every rule accepts. */
 export const limits: Limits = {
