@@ -31,7 +31,9 @@ export const tenantBody = shape({
 const amountsByKind = shape({
   type: 'object',
   fields: Object.fromEntries(
-    QUOTA_KINDS.map((kind) => [kind, { type: 'any', schema: { type: 'integer', minimum: 0 } }] as const),
+    QUOTA_KINDS.map(
+      (kind) => [kind, { type: 'any', schema: { type: ['integer', 'null'], minimum: 0 } }] as const,
+    ),
   ),
 });
 

@@ -69,7 +69,7 @@ export const backupDocumentShape = shape({
   type: 'object',
   fields: {
     format: { type: 'string', values: [FORMAT] },
-    formatVersion: { type: 'integer', description: `${FORMAT_VERSION}.` },
+    formatVersion: { type: 'integer', form: { enum: [FORMAT_VERSION] }, description: `${FORMAT_VERSION}.` },
     backup,
     sha256: { type: 'string', description: 'Over the canonical JSON of the document without this field.' },
   },

@@ -26,6 +26,7 @@ const stringMap = shape({ type: 'map', items: { type: 'string' } });
 
 const amounts = shape({
   type: 'object',
+  named: 'ResourceAmounts',
   fields: {
     cpu: { type: 'number', form: { exclusiveMinimum: 0, maximum: 1024 }, description: 'Cores, e.g. 0.5.' },
     memory: {
@@ -65,6 +66,8 @@ const randomText = {
 
 const generate = shape({
   type: 'object',
+  named: 'SecretGeneration',
+  form: { propertyNames: SECRET_KEY },
   fields: {
     keys: {
       type: 'list',
@@ -77,6 +80,7 @@ const generate = shape({
   },
   others: {
     type: 'object',
+    named: 'SecretKeyGeneration',
     description: 'How one key is made, under the name of the key.',
     fields: {
       ...randomText,
@@ -110,6 +114,7 @@ export const secretAnchor = shape({
 
 const secretEntry = shape({
   type: 'object',
+  named: 'SecretEntryDescription',
   fields: {
     name: {
       type: 'string',
@@ -144,6 +149,7 @@ const duration = shape({ type: 'string', form: DURATION, ownCode: 'healthcheck_d
 
 const healthCheck = shape({
   type: 'object',
+  named: 'HealthCheckDescription',
   fields: {
     type: { type: 'any', schema: { type: 'string', enum: ['exec'] } },
     command: {
@@ -208,6 +214,7 @@ const country = shape({ type: 'string', form: COUNTRY, ownCode: 'residency_count
 
 const placement = shape({
   type: 'object',
+  named: 'PlacementDescription',
   fields: {
     residency: {
       type: 'object',
@@ -256,6 +263,7 @@ export const deploymentBody = shape({
     image: {
       type: 'string',
       form: PINNED_IMAGE,
+      cleared: false,
       description: 'A pinned reference, never latest.',
       ownCode: 'image_required',
     },

@@ -6,7 +6,13 @@ export const nothing = shape({ type: 'object', fields: {} });
 
 export const backupBody = shape({
   type: 'object',
-  fields: { deploymentName: { type: 'string', description: 'Name or typed id of a deployment.' } },
+  fields: {
+    deploymentName: {
+      type: 'string',
+      form: { minLength: 1 },
+      description: 'Name or typed id of a deployment.',
+    },
+  },
   required: ['deploymentName'],
 });
 

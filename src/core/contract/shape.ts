@@ -22,6 +22,8 @@ interface Described {
   readonly optional?: true;
   /** Of a value of an answer. */
   readonly nullable?: true;
+  /** Of a field of a body whose `null` clears: there is nothing without it. */
+  readonly cleared?: false;
   /** Under which the OpenAPI document has it, once. */
   readonly named?: string;
   /** Its form as JSON Schema, for the document: the decoder looks at types alone, values are for the rules. */
@@ -312,7 +314,8 @@ function objectSchema(
       ...Object.fromEntries(
         Object.entries(fields).map(([key, field]) => {
           const schema = jsonSchema(field, use);
-          return [key, nullClears && !required.includes(key) ? orNull(schema) : schema];
+          const isCleared = nullClears && field.cleared !== false && !required.includes(key);
+          return [key, isCleared ? orNull(schema) : schema];
         }),
       ),
       ...Object.fromEntries(

@@ -40,7 +40,7 @@ export const volumeBody = shape({
     },
     hostPath: {
       type: 'any',
-      schema: { type: 'string', ...PLAIN_PATH },
+      schema: { type: ['string', 'null'], ...PLAIN_PATH },
       description: 'Directory of the host; type bind only.',
     },
   },

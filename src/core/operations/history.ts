@@ -3,7 +3,7 @@ import { listOf } from '../contract/answers/words.ts';
 import { LIST_QUERY } from './queries.ts';
 import { operation } from './operation.ts';
 
-const version = { type: 'integer', minimum: 1 } as const;
+const version = { type: 'integer', minimum: 1, maximum: 999_999_999 } as const;
 
 export const EVENTS = {
   list: operation({

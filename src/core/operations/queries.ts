@@ -1,3 +1,4 @@
+import { DURATION } from '../contract/forms.ts';
 import type { QueryParameter } from './operation.ts';
 
 type Parameters = Readonly<Record<string, QueryParameter>>;
@@ -10,7 +11,10 @@ export const LIST_QUERY = {
     description: 'Entries per page.',
     schema: { type: 'integer', minimum: 1, maximum: 1000, default: 500 },
   },
-  cursor: { description: 'Where the next page starts; from the Link header.', schema: { type: 'string' } },
+  cursor: {
+    description: 'Where the next page starts; from the Link header.',
+    schema: { type: 'string', pattern: '^[A-Za-z0-9_-]+$' },
+  },
 } as const satisfies Parameters;
 
 export const DRY_RUN = {
@@ -29,7 +33,7 @@ export const LOG_QUERY = {
     description: 'Lines per instance from the end; 1000 unless since is given.',
     schema: { type: 'integer', minimum: 0, maximum: MAX_TAIL },
   },
-  since: { description: 'A duration back from now, e.g. 10m.', schema: { type: 'string' } },
+  since: { description: 'A duration back from now, e.g. 10m.', schema: { type: 'string', ...DURATION } },
   instance: { description: 'One instance only.', schema: { type: 'string' } },
 } as const satisfies Parameters;
 

@@ -170,7 +170,9 @@ function operationOf(route: Route, named: NamedSchemas): Record<string, unknown>
             required: route.body.optional !== true,
             content: {
               'application/json': { schema: jsonSchema(route.body.shape, named.use('body')) },
-              ...(route.body.yaml ? { 'application/yaml': { schema: { type: 'object' } } } : {}),
+              ...(route.body.yaml
+                ? { 'application/yaml': { schema: jsonSchema(route.body.shape, named.use('body')) } }
+                : {}),
             },
           },
         }),

@@ -1,0 +1,87 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** One check of Schemathesis that failed, with the rejection that it saw. */
+export interface Failure {
+  readonly operation: string;
+  readonly check: string;
+  readonly code: string;
+  readonly field: string;
+}
+
+interface Check {
+  readonly name: string;
+  readonly status: string;
+  readonly failure_info?: { readonly failure: { readonly operation: string } };
+}
+
+interface Recorded {
+  readonly checks?: Readonly<Record<string, readonly Check[]>>;
+  readonly interactions?: Readonly<Record<string, Interaction>>;
+}
+
+interface Interaction {
+  readonly response?: {
+    readonly status_code: number;
+    readonly content?: { readonly $base64: string };
+  } | null;
+}
+
+function rejectionOf(interaction: Interaction | undefined): Pick<Failure, 'code' | 'field'> {
+  const content = interaction?.response?.content?.$base64 ?? '';
+  try {
+    const answer: unknown = JSON.parse(Buffer.from(content, 'base64').toString());
+    const { code = '', field = '' } = answer as Readonly<Record<string, string>>;
+    return { code, field };
+  } catch {
+    return { code: '', field: '' };
+  }
+}
+
+/** Every failure of a run, and how many answers of each hundred it saw. */
+export function readReport(folder: string) {
+  const report = readdirSync(folder).find((name) => name.endsWith('.ndjson')) ?? '';
+  const scenarios = readFileSync(join(folder, report), 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('{"ScenarioFinished"'))
+    .map((line) => JSON.parse(line) as { readonly ScenarioFinished: { readonly recorder: Recorded } })
+    .map(({ ScenarioFinished }) => ScenarioFinished.recorder);
+  const statuses = new Map<number, number>();
+  const failures: Failure[] = [];
+  for (const { checks = {}, interactions = {} } of scenarios) {
+    for (const { response } of Object.values(interactions)) {
+      const hundred = Math.floor((response?.status_code ?? 0) / 100);
+      statuses.set(hundred, (statuses.get(hundred) ?? 0) + 1);
+    }
+    for (const [id, made] of Object.entries(checks))
+      for (const { name, status, failure_info } of made)
+        if (status === 'failure')
+          failures.push({
+            operation: failure_info?.failure.operation ?? '',
+            check: name,
+            ...rejectionOf(interactions[id]),
+          });
+  }
+  return { statuses, failures };
+}
+
+/** By the rows of the page: check, code, field (`*` stands for anything), why. */
+export function explainedIn(page: string): (failure: Failure) => boolean {
+  const rows = readFileSync(page, 'utf8').matchAll(/^\| `(\w+)` \| `(\w+)` \| `([^`]+)` \|/gm);
+  const entries = [...rows].map(([, check, code, field = '']) => ({
+    check,
+    code,
+    parts: field.split('*'),
+  }));
+  return (failure) =>
+    entries.some(
+      ({ check, code, parts }) =>
+        check === failure.check && code === failure.code && isLike(failure.field, parts),
+    );
+}
+
+function isLike(text: string, [first = '', ...rest]: readonly string[]): boolean {
+  const last = rest.at(-1);
+  if (last === undefined) return text === first;
+  return text.startsWith(first) && text.endsWith(last);
+}
