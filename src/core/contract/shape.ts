@@ -350,6 +350,10 @@ export function jsonSchema(source: Shape, use: SchemaUse = { of: 'body' }): Reco
     case 'object':
       return describedAs(source, objectSchema(source, use));
     case 'integer':
+      return describedAs(source, {
+        type: 'integer',
+        ...(use.of === 'body' ? { maximum: Number.MAX_SAFE_INTEGER } : {}),
+      });
     case 'number':
     case 'boolean':
       return describedAs(source, { type: source.type });
