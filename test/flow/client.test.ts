@@ -1,11 +1,15 @@
 import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Client, connect, RejectionError } from '../../src/sdk/index.ts';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
 
-const EXAMPLE = join(import.meta.dirname, '../../examples/client/deploy.ts');
+const ROOT = join(import.meta.dirname, '../..');
+const EXAMPLE = join(ROOT, 'examples/client/deploy.ts');
+const GUIDE = join(ROOT, 'docs/guide/client.md');
 /** Nothing listens there: an unreachable registry is a warning. */
 const IMAGE = '127.0.0.1:1/shop/app';
 const run = promisify(execFile);
@@ -45,6 +49,34 @@ describe('the client', () => {
     expect(changed.stdout).toContain('deployment.updated: ');
     const refused = await example('web', `${IMAGE}:latest`);
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/^image_\w+ at image: /) });
+  });
+
+  it('compiles as the guide has it', async () => {
+    const [first = '', ...others] = readFileSync(GUIDE, 'utf8')
+      .split('```ts\n')
+      .slice(1)
+      .map((rest) => rest.slice(0, rest.indexOf('```')));
+    expect(others.length).toBeGreaterThan(1);
+    const folder = mkdtempSync(join(tmpdir(), 'berth-guide-'));
+    try {
+      writeFileSync(join(folder, 'guide.mts'), `${first}${others.map((block) => `{\n${block}}\n`).join('')}`);
+      const options = {
+        paths: { 'berth/client': [join(ROOT, 'src/sdk/index.ts')] },
+        typeRoots: [join(ROOT, 'node_modules/@types')],
+      };
+      const settings = {
+        extends: join(ROOT, 'tsconfig.json'),
+        compilerOptions: options,
+        files: ['guide.mts'],
+      };
+      writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ ...settings, include: [] }));
+      const compiled = await run(join(ROOT, 'node_modules/.bin/tsc'), ['-p', folder]).catch(
+        (error: unknown) => error as { stdout: string },
+      );
+      expect(compiled.stdout).toBe('');
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
   });
 
   it('reads page by page, guards with the revision and tells a refusal by its code', async () => {

@@ -40,7 +40,7 @@ const FENCE = /^```(\S*)$/;
 const MARKER = /^<!-- guide:(\w+)(?: (.*?))? ?-->$/;
 const RUN_OPEN = /^<!-- guide:run$/;
 const RUNNABLE = new Set(['sh', 'console']);
-const OTHER = new Set(['yaml', 'json', 'hcl', 'text', 'nginx', 'ini', 'http']);
+const OTHER = new Set(['ts', 'yaml', 'json', 'hcl', 'text', 'nginx', 'ini', 'http']);
 
 interface Markers {
   readonly skip?: string;
