@@ -47,6 +47,28 @@ function citations(): number {
   return status === 1 ? 0 : 1;
 }
 
+interface Unused {
+  readonly issues: readonly {
+    readonly file: string;
+    readonly exports: readonly { readonly name: string }[];
+  }[];
+}
+
+/** A rule that is in no list is asked by nobody but its own test, which is green: so it is looked for without the tests. */
+function unlistedRules(): number {
+  const { stdout, error } = spawnSync(
+    join(ROOT, 'node_modules/.bin/knip'),
+    ['--production', '--no-progress', '--include', 'exports', '--reporter', 'json'],
+    { cwd: ROOT, encoding: 'utf8' },
+  );
+  if (error) throw error;
+  const { issues } = JSON.parse(stdout) as Unused;
+  const unlisted = issues.filter(({ file }) => file.startsWith('src/core/rules/'));
+  for (const { file, exports } of unlisted)
+    for (const { name } of exports) process.stdout.write(`  ${name} of ${file} is in no list\n`);
+  return unlisted.length === 0 ? 0 : 1;
+}
+
 const CHECKS: readonly Check[] = [
   { name: 'format', run: () => runTool('biome', ['format', '.']) },
   { name: 'lint', run: () => runTool('oxlint', ['--type-aware', '--deny-warnings']) },
@@ -55,6 +77,7 @@ const CHECKS: readonly Check[] = [
   { name: 'import table', run: importTable },
   { name: 'citations of what is not here', run: citations },
   { name: 'dead exports', run: () => runTool('knip', ['--no-progress']) },
+  { name: 'rules that nobody asks', run: unlistedRules },
   { name: 'generated docs', run: () => runTool('node', ['scripts/generate-reference.ts', '--check']) },
 ];
 

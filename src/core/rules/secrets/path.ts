@@ -64,24 +64,6 @@ function checkGranted(
   return undefined;
 }
 
-/** The path parameters of a secret's own routes: `/secrets/{namespace}/{name}`. */
-export function checkSecretRoute(
-  namespace: string,
-  name: string,
-  policy: SecretPolicy,
-): Rejection | undefined {
-  if (name === '' || name.includes('/')) {
-    return reject('secret_path_shape', {
-      field: 'resource',
-      received: received(name),
-      expected: '<namespace>/<label>',
-      why: 'A path has exactly two segments, and neither is empty.',
-    });
-  }
-  const path = { namespace, label: name };
-  return checkGranted(path, { namespace: 'namespace', label: 'name' }, path, policy);
-}
-
 /** The path parameter of `/secrets/resources/{name}/consumers`, which names a label whatever its namespace. */
 export function checkResourceName(name: string): Rejection | undefined {
   if (isDnsLabel(name)) return undefined;

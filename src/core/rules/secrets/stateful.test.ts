@@ -3,7 +3,7 @@ import type { SecretReference, VolumeMount } from '../../model/deployment.ts';
 import type { VolumeType } from '../../model/volume.ts';
 import { checkAnchoredKept } from './anchored.ts';
 import { type SecretFacts, statefulSecretRules } from './list.ts';
-import { checkResourceName, checkSecretRoute } from './path.ts';
+import { checkResourceName } from './path.ts';
 import { checkNothingPersists } from './persist-guard.ts';
 import { firstRejection } from './place.ts';
 import { rotationRejection } from './rotation.ts';
@@ -127,18 +127,6 @@ describe('persist guard', () => {
 });
 
 describe('routes of a secret', () => {
-  it.each([
-    ['resources', 'db', undefined, undefined],
-    ['other', 'db', 'secret_path_namespace', 'namespace'],
-    ['resources', 'DB', 'secret_path_name', 'name'],
-    ['resources', '..', 'secret_path_name', 'name'],
-    ['resources', 'a/b', 'secret_path_shape', 'resource'],
-    ['resources', '', 'secret_path_shape', 'resource'],
-  ])('%s/%s', (namespace, name, code, field) => {
-    const rejection = checkSecretRoute(namespace, name, DEFAULT_SECRET_POLICY);
-    expect([rejection?.code, rejection?.field]).toEqual([code, field]);
-  });
-
   it('consumers of a resource', () => {
     expect(checkResourceName('db')).toBeUndefined();
     expect(checkResourceName('../db')).toMatchObject({ code: 'secret_path_shape', field: 'resource' });
