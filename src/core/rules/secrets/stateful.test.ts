@@ -7,7 +7,6 @@ import { checkResourceName } from './path.ts';
 import { checkNothingPersists } from './persist-guard.ts';
 import { firstRejection } from './place.ts';
 import { rotationRejection } from './rotation.ts';
-import { DEFAULT_SECRET_POLICY } from '../../model/secret-limits.ts';
 
 const NO_FACTS: SecretFacts = { namespaceOf: new Map(), volumeTypeOf: new Map(), knownKeys: new Map() };
 const secret = (name: string, vault_path: string, anchor = 'volume(vol_1)'): SecretReference => ({
