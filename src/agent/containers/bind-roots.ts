@@ -1,3 +1,4 @@
+import { errorCode } from '../log.ts';
 import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, realpath } from 'node:fs/promises';
 
@@ -72,7 +73,7 @@ async function openChild(folder: FileHandle, part: string, source: string): Prom
     });
     return await open(path, FOLDER);
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? '';
+    const code = errorCode(error) ?? '';
     const why = ['ELOOP', 'ENOTDIR'].includes(code) ? `${part} is a link or no folder` : `${part}: ${code}`;
     throw new BindNotAllowedError(`bind of ${source} is not allowed: ${why}`, { cause: error });
   }

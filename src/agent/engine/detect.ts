@@ -1,3 +1,4 @@
+import { errorCode } from '../log.ts';
 import { EngineUnavailableError } from './errors.ts';
 import { type Dialect, negotiate } from './dialect.ts';
 import { EngineTransport } from './transport.ts';
@@ -73,6 +74,6 @@ const REASONS: Readonly<Record<string, string>> = {
 
 function reason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const code = (error.cause as NodeJS.ErrnoException | undefined)?.code ?? '';
+  const code = errorCode(error.cause) ?? '';
   return REASONS[code] ?? error.message;
 }

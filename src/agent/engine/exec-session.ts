@@ -1,3 +1,4 @@
+import { bytesOf } from '../bytes.ts';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -55,7 +56,7 @@ function feed(
 async function* output(socket: Socket, failure: () => unknown): AsyncGenerator<OutputChunk> {
   const frames = new FrameDecoder({ whole: false });
   try {
-    for await (const chunk of socket) yield* frames.push(chunk as Buffer);
+    for await (const chunk of bytesOf(socket)) yield* frames.push(chunk);
   } catch (error) {
     throw failure() ?? new EngineUnavailableError('the connection to the command broke', { cause: error });
   } finally {

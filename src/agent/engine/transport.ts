@@ -1,3 +1,5 @@
+import { bytesOf } from '../bytes.ts';
+import { errorCode } from '../log.ts';
 import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
 import type { CallOptions } from './engine.ts';
@@ -90,7 +92,7 @@ export class EngineTransport {
 
   async *#chunks(call: Call, response: IncomingMessage, watch: Watch): AsyncGenerator<Buffer> {
     try {
-      for await (const chunk of response) yield chunk as Buffer;
+      yield* bytesOf(response);
     } catch (error) {
       throw watch.failure ?? unavailable(call, error);
     } finally {
@@ -206,11 +208,11 @@ function writeBody(outgoing: ClientRequest, call: Call): void {
 async function readBody(response: IncomingMessage): Promise<Buffer> {
   const parts: Buffer[] = [];
   let bytes = 0;
-  for await (const part of response) {
-    bytes += (part as Buffer).length;
+  for await (const part of bytesOf(response)) {
+    bytes += part.length;
     if (bytes > MAX_BODY_BYTES)
       throw new EngineError('answer of the engine is too long', response.statusCode ?? 0);
-    parts.push(part as Buffer);
+    parts.push(part);
   }
   return Buffer.concat(parts);
 }
@@ -239,7 +241,7 @@ function route(path: string): string {
 
 function unavailable(call: Call, error: unknown): unknown {
   if (error instanceof EngineError || error instanceof EngineUnavailableError) return error;
-  const code = (error as NodeJS.ErrnoException | undefined)?.code;
+  const code = errorCode(error);
   const reason = code ?? (error instanceof Error ? error.message : String(error));
   return new EngineUnavailableError(`${call.method} ${route(call.path)}: ${reason}`, { cause: error });
 }

@@ -1,3 +1,4 @@
+import { bytesOf } from '../bytes.ts';
 import type { KeyObject } from 'node:crypto';
 import { type IncomingMessage, request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -117,10 +118,10 @@ async function register(
 export async function readJson(response: IncomingMessage): Promise<unknown> {
   const parts: Buffer[] = [];
   let bytes = 0;
-  for await (const part of response) {
-    bytes += (part as Buffer).length;
+  for await (const part of bytesOf(response)) {
+    bytes += part.length;
     if (bytes > MAX_ANSWER_BYTES) throw new Error('the answer is too long');
-    parts.push(part as Buffer);
+    parts.push(part);
   }
   try {
     return JSON.parse(Buffer.concat(parts).toString('utf8'));

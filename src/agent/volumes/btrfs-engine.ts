@@ -1,3 +1,4 @@
+import { bytesOf } from '../bytes.ts';
 import { chmod, mkdir, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
@@ -242,7 +243,7 @@ async function isEqual(parent: string, path: string): Promise<boolean> {
   const { stream, stop } = await outputOf('btrfs', ['--quiet', 'send', '--no-data', '-p', parent, path]);
   let bytes = 0;
   try {
-    for await (const chunk of stream as AsyncIterable<Buffer>) {
+    for await (const chunk of bytesOf(stream)) {
       bytes += chunk.length;
       if (bytes > EMPTY_STREAM_BYTES) return false;
     }

@@ -1,3 +1,4 @@
+import { bytesOf } from '../bytes.ts';
 import { type KeyObject, sign } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
@@ -59,7 +60,7 @@ export class RelayLink implements CopyLink {
       if (refusal !== undefined) return refusal;
       // A receiver that cannot use the copy says so before all of it is sent.
       const sent = (async () => {
-        for await (const chunk of stream as AsyncIterable<Buffer>) {
+        for await (const chunk of bytesOf(stream)) {
           await sendFrame(socket, chunk);
           guard.moved();
         }

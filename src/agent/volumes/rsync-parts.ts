@@ -1,3 +1,4 @@
+import { bytesOf } from '../bytes.ts';
 import { createReadStream } from 'node:fs';
 import { mkdir, open, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -26,7 +27,7 @@ export async function* writeParts(files: readonly string[]): AsyncGenerator<Buff
     const length = Buffer.alloc(LENGTH_BYTES);
     length.writeBigUInt64BE(BigInt((await stat(file)).size));
     yield length;
-    yield* createReadStream(file) as AsyncIterable<Buffer>;
+    yield* bytesOf(createReadStream(file));
   }
 }
 
