@@ -2,22 +2,11 @@ import type { Warning } from '../../core/model/announcement.ts';
 import type { CanaryRecord } from '../../core/model/canary.ts';
 import type { DeploymentRecord } from '../../core/model/deployment.ts';
 import { canaryAbortedEvent } from '../../core/planner/planned-event.ts';
-import { received } from '../../core/rejections/redaction.ts';
-import { reject } from '../../core/rejections/reject.ts';
-import type { Rejection } from '../../core/rejections/rejection.ts';
 import type { Stored } from '../store/collection.ts';
 import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
 import type { Admission, Caller } from './admission.ts';
-
-export function canaryNotFound(nameOrId: string): Rejection {
-  return reject('canary_not_found', {
-    field: 'name',
-    received: received(nameOrId),
-    why: 'No canary of this deployment is running.',
-  });
-}
 
 /** Another spec beside it: what the canary was compared with is gone. */
 function superseded(

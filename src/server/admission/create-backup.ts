@@ -20,7 +20,7 @@ import { idOf, prefixOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import { acceptedOf, type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { backupTransaction, jsonBytes } from './backup-stored.ts';
-import { findDeployment } from './deployment-stored.ts';
+import { findDeployment } from '../reads/deployment.ts';
 
 function canaryOf({ replicas, spec, imageDigest }: CanaryRecord): BackupCanary {
   return { replicas, spec, ...pinOf(imageDigest) };

@@ -33,7 +33,8 @@ import {
 import type { Body } from './deployment-draft.ts';
 import { residencyWarnings } from './deployment-write.ts';
 import { digestAlterations, identityOf, imageAnswer } from './image-answer.ts';
-import { findJob, jobFacts } from './job-stored.ts';
+import { findJob } from '../reads/job.ts';
+import { jobFacts } from './job-stored.ts';
 import { planMaterial } from './secret-material.ts';
 import { claimLabels, knownKeys, referenceWarnings, secretRejection } from './secret-references.ts';
 

@@ -18,7 +18,8 @@ import {
   commitAttempts,
   type Outcome,
 } from './admission.ts';
-import { findNetwork, type NetworkAdmission, networkView } from './network-stored.ts';
+import { findNetwork, networkView } from '../reads/network.ts';
+import type { NetworkAdmission } from './network-stored.ts';
 
 /**
  * The tenant's own nodes; a claim for a hand-over gives no right to place yet, and machines of control planes take nothing new

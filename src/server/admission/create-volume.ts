@@ -17,7 +17,8 @@ import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import { acceptedOf, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { reservedRejection } from './volume-replicas.ts';
-import { storedVolumeView, type VolumeAdmission } from './volume-stored.ts';
+import { storedVolumeView } from '../reads/volume.ts';
+import type { VolumeAdmission } from './volume-stored.ts';
 
 /** The same answers as for a deployment that names a node. */
 function nodeRejection(tenant: TenantStore, nodeId: string | undefined): Rejection | undefined {

@@ -11,7 +11,8 @@ import { credentialId, credentialOf } from '../secrets/credential-writes.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { acceptedOf, type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
-import { findJob, readsCredential } from './job-stored.ts';
+import { findJob } from '../reads/job.ts';
+import { readsCredential } from './job-stored.ts';
 import { readSecretMetadata } from './write-secret.ts';
 
 const HOOKS: readonly HookName[] = ['apply', 'revoke'];

@@ -1,6 +1,7 @@
 import type { BACKUPS } from '../../core/operations/backups.ts';
 import { acceptedOf, type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
-import { backupNotFound, backupSummary, findBackup } from './backup-stored.ts';
+import { backupNotFound, findBackup } from '../reads/backup.ts';
+import { backupSummary } from './backup-stored.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
 
 const accepted = acceptedOf<typeof BACKUPS.remove>();

@@ -2,7 +2,7 @@ import { pinOf } from '../../core/model/spec-snapshot.ts';
 import type { DEPLOYMENTS } from '../../core/operations/deployments.ts';
 import { idOf } from '../store/record-ids.ts';
 import { acceptedOf, type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
-import { findDeployment, storedDeploymentView } from './deployment-stored.ts';
+import { findDeployment, storedDeploymentView } from '../reads/deployment.ts';
 import { deploymentNotFound } from './deployment-write.ts';
 import { claimVolumes } from '../placement/volume-claims.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';

@@ -6,13 +6,8 @@ import type { NETWORKS } from '../../core/operations/networks.ts';
 import { idOf } from '../store/record-ids.ts';
 import { acceptedOf, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
-import {
-  findNetwork,
-  type NetworkAdmission,
-  networkNotFound,
-  networkView,
-  removeNetwork,
-} from './network-stored.ts';
+import { findNetwork, networkNotFound, networkView } from '../reads/network.ts';
+import { type NetworkAdmission, removeNetwork } from './network-stored.ts';
 
 const MAX_NAMED = 10;
 

@@ -7,7 +7,8 @@ import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import { acceptedOf, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
-import { storedVolumeView, type VolumeAdmission, volumeNotFound } from './volume-stored.ts';
+import { storedVolumeView, volumeNotFound } from '../reads/volume.ts';
+import type { VolumeAdmission } from './volume-stored.ts';
 
 function deleting({ message: _ended, primaryNodeId, ...record }: VolumeRecord): VolumeRecord {
   const primary = primaryNodeId === undefined ? [] : [primaryNodeId];

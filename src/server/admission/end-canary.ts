@@ -6,9 +6,9 @@ import type { Stored } from '../store/collection.ts';
 import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import { acceptedOf, type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
-import { canaryNotFound } from './canary-stored.ts';
-import { canaryView } from './canary-view.ts';
-import { findDeployment } from './deployment-stored.ts';
+import { canaryNotFound } from '../reads/canary.ts';
+import { canaryView } from '../reads/canary.ts';
+import { findDeployment } from '../reads/deployment.ts';
 import { deploymentNotFound } from './deployment-write.ts';
 import { readmitSpec } from './readmit-spec.ts';
 

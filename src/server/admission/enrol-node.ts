@@ -24,7 +24,8 @@ import {
   commitAttempts,
   type Outcome,
 } from './admission.ts';
-import { type NodeAdmission, nodeView } from './node-view.ts';
+import type { NodeAdmission } from './node-admission.ts';
+import { nodeView } from '../reads/node.ts';
 
 const MAX_KEY_TEXT = 1024;
 

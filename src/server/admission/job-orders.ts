@@ -15,7 +15,8 @@ import {
   type Outcome,
 } from './admission.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
-import { findJob, hookedCredentials, jobNotFound, runUnderWay, storedJobView } from './job-stored.ts';
+import { findJob, jobNotFound, runUnderWay, storedJobView } from '../reads/job.ts';
+import { hookedCredentials } from './job-stored.ts';
 
 const accepted = acceptedOf<typeof JOBS.run>();
 const ANNOUNCED = { alterations: [], warnings: [], removed: [] } as const;

@@ -12,7 +12,7 @@ import { hashSecret, mintToken } from '../access/token.ts';
 import type { Stored } from '../store/collection.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { acceptedOf, type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
-import type { NodeAdmission } from './node-view.ts';
+import type { NodeAdmission } from './node-admission.ts';
 
 const DEFAULT_TTL = '15m';
 const MAX_TTL_MS = 24 * 3_600_000;

@@ -11,7 +11,8 @@ import { idOf } from '../store/record-ids.ts';
 import { Transaction } from '../store/transaction.ts';
 import { acceptedOf, type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
-import { type NodeAdmission, nodeNotFound, nodeView } from './node-view.ts';
+import type { NodeAdmission } from './node-admission.ts';
+import { nodeNotFound, nodeView } from '../reads/node.ts';
 import { nodeInUse, removeNode } from './nodes.ts';
 
 const MAX_CLAIMS = 2;

@@ -18,8 +18,10 @@ import {
 } from './admission.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
 import { revokeNodeToken } from './enrol-node.ts';
-import { networksOn, removeNetwork } from './network-stored.ts';
-import { type NodeAdmission, nodeNotFound, nodeView } from './node-view.ts';
+import { networksOn } from '../reads/network.ts';
+import { removeNetwork } from './network-stored.ts';
+import type { NodeAdmission } from './node-admission.ts';
+import { nodeNotFound, nodeView } from '../reads/node.ts';
 
 const ANNOUNCED = { alterations: [], warnings: [], removed: [] } as const;
 

@@ -14,7 +14,8 @@ import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import { acceptedOf, type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { volumeChange } from './volume-replicas.ts';
-import { primarySeen, storedVolumeView, type VolumeAdmission } from './volume-stored.ts';
+import { primarySeen, storedVolumeView } from '../reads/volume.ts';
+import type { VolumeAdmission } from './volume-stored.ts';
 
 interface Shown {
   readonly volumeId: string;

@@ -15,7 +15,7 @@ import type { BACKUPS } from '../../core/operations/backups.ts';
 import { idOf } from '../store/record-ids.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { type Accepted, type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
-import { backupNotFound, findBackup } from './backup-stored.ts';
+import { backupNotFound, findBackup } from '../reads/backup.ts';
 import { type AdmittedSpec, completeWrite } from './deployment-write.ts';
 import { revisionRejection } from './if-match.ts';
 import { readmitSpec } from './readmit-spec.ts';

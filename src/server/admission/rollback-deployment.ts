@@ -9,7 +9,7 @@ import type { DEPLOYMENTS } from '../../core/operations/deployments.ts';
 import { archiveId } from '../journal/journal.ts';
 import type { TenantStore } from '../store/store.ts';
 import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
-import { findDeployment } from './deployment-stored.ts';
+import { findDeployment } from '../reads/deployment.ts';
 import { deploymentNotFound } from './deployment-write.ts';
 import { revisionRejection } from './if-match.ts';
 import { readmitSpec } from './readmit-spec.ts';

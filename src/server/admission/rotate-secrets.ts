@@ -19,7 +19,7 @@ import {
   type Outcome,
 } from './admission.ts';
 import { canaryWarnings } from './canary-stored.ts';
-import { findDeployment, storedDeploymentView } from './deployment-stored.ts';
+import { findDeployment, storedDeploymentView } from '../reads/deployment.ts';
 import { deploymentNotFound, writeTransaction } from './deployment-write.ts';
 import { materialRejection, type Move, movedDeployment, planMoves, readMove } from './rotation-moves.ts';
 import type { SentMaterial } from './secret-material.ts';

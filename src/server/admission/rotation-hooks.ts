@@ -23,7 +23,8 @@ import type { Transaction } from '../store/transaction.ts';
 import type { Admission, Caller } from './admission.ts';
 import type { CredentialFacts } from './credential-facts.ts';
 import { includeOrder } from './job-orders.ts';
-import { findJob, readsCredential, runUnderWay } from './job-stored.ts';
+import { findJob, runUnderWay } from '../reads/job.ts';
+import { readsCredential } from './job-stored.ts';
 
 type Slot = keyof RotationHooks;
 

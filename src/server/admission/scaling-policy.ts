@@ -11,7 +11,7 @@ import type { SCALING_POLICIES } from '../../core/operations/scaling-policies.ts
 import type { Stored } from '../store/collection.ts';
 import { idOf } from '../store/record-ids.ts';
 import { acceptedOf, type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
-import { findDeployment } from './deployment-stored.ts';
+import { findDeployment } from '../reads/deployment.ts';
 import { deploymentNotFound } from './deployment-write.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
 

@@ -24,9 +24,9 @@ import {
   commitAttempts,
   type Outcome,
 } from './admission.ts';
-import { canaryView } from './canary-view.ts';
+import { canaryView } from '../reads/canary.ts';
 import { type AdmittedDraft, admitDraft, type Body, shapeRejection } from './deployment-draft.ts';
-import { findDeployment, storedDeploymentView } from './deployment-stored.ts';
+import { findDeployment, storedDeploymentView } from '../reads/deployment.ts';
 import { digestAlterations, identityOf } from './image-answer.ts';
 import { type AdmittedSpec, admitSpec, completeWrite, deploymentNotFound } from './deployment-write.ts';
 

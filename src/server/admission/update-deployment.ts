@@ -6,7 +6,7 @@ import { nameRule } from '../../core/rules/name.ts';
 import type { DEPLOYMENTS } from '../../core/operations/deployments.ts';
 import { type Admission, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { admitDraft, type Body, shapeRejection } from './deployment-draft.ts';
-import { findDeployment, storedDeploymentView } from './deployment-stored.ts';
+import { findDeployment, storedDeploymentView } from '../reads/deployment.ts';
 import { attemptDeploymentWrite, deploymentNotFound } from './deployment-write.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
 

@@ -11,7 +11,8 @@ import { idOf } from '../store/record-ids.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { acceptedOf, type Attempt, type Caller, commitAttempts, type Outcome } from './admission.ts';
 import { type IfMatch, revisionRejection } from './if-match.ts';
-import { storedVolumeView, type VolumeAdmission, volumeNotFound } from './volume-stored.ts';
+import { storedVolumeView, volumeNotFound } from '../reads/volume.ts';
+import type { VolumeAdmission } from './volume-stored.ts';
 
 /** A change of what is wanted of a volume, with its event and audit line, guarded by what was read. */
 export function volumeChange(

@@ -1,19 +1,7 @@
-import type { SeenVolume } from '../../core/contract/volume-seen.ts';
-import type { volume } from '../../core/contract/answers/volume.ts';
-import { type Answer, exactly, type Exactly } from '../../core/contract/shape.ts';
-import { volumeView } from '../../core/contract/volume-view.ts';
-import type { TenantId } from '../../core/model/ids.ts';
-import type { VolumeRecord } from '../../core/model/volume.ts';
-import { received } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
-import type { Stored } from '../store/collection.ts';
-import { idOf } from '../store/record-ids.ts';
-import type { TenantStore } from '../store/store.ts';
+import type { SeenBy } from '../reads/volume.ts';
 import type { Admission } from './admission.ts';
-
-/** The newest word of a node on a volume: sessions of this process know more than is stored. */
-export type SeenBy = (tenantId: TenantId, volumeId: string, node: string) => SeenVolume | undefined;
 
 export interface VolumeAdmission {
   readonly admission: Admission;
@@ -29,30 +17,4 @@ export function volumesUnavailable({ limits }: Admission): Rejection | undefined
     received: '(request)',
     why: 'Volume management is switched off on this control plane (dvm.enabled is false).',
   });
-}
-
-export function volumeNotFound(id: string, field = 'id'): Rejection {
-  return reject('volume_not_found', {
-    field,
-    received: received(id),
-    why: 'The tenant has no volume of this id.',
-  });
-}
-
-export function primarySeen(seen: SeenBy, record: VolumeRecord): SeenVolume | undefined {
-  const { id, tenantId, primaryNodeId, epoch } = record;
-  const said = primaryNodeId === undefined ? undefined : seen(tenantId, id, primaryNodeId);
-  return said?.role === 'primary' && said.epoch === epoch ? said : undefined;
-}
-
-type Volume = Answer<typeof volume>;
-const asVolume = exactly<Volume>();
-
-export function storedVolumeView(
-  tenant: TenantStore,
-  seen: SeenBy,
-  { record, modRevision }: Pick<Stored<VolumeRecord>, 'record' | 'modRevision'>,
-): Exactly<Volume> {
-  const claims = tenant.get('volume-claims', idOf('volume-claims', record.id))?.record;
-  return asVolume({ ...volumeView(record, claims, primarySeen(seen, record)), revision: modRevision });
 }

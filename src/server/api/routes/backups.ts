@@ -4,7 +4,7 @@ import type { AnswerOf } from '../../../core/operations/operation.ts';
 import { BACKUPS } from '../../../core/operations/backups.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import type { Admission } from '../../admission/admission.ts';
-import { backupNotFound, findBackup } from '../../admission/backup-stored.ts';
+import { backupNotFound, findBackup } from '../../reads/backup.ts';
 import { createBackup } from '../../admission/create-backup.ts';
 import { deleteBackup } from '../../admission/delete-backup.ts';
 import { exportBackup, importBackup } from '../../admission/import-backup.ts';

@@ -6,7 +6,7 @@ import type { Rejection } from '../../../core/rejections/rejection.ts';
 import type { Admission } from '../../admission/admission.ts';
 import { createDeployment } from '../../admission/create-deployment.ts';
 import { deleteDeployment } from '../../admission/delete-deployment.ts';
-import { findDeployment, storedDeploymentView } from '../../admission/deployment-stored.ts';
+import { findDeployment, storedDeploymentView } from '../../reads/deployment.ts';
 import { deploymentNotFound } from '../../admission/deployment-write.ts';
 import { parseIfMatch } from '../../admission/if-match.ts';
 import { type UpdateOptions, updateDeployment } from '../../admission/update-deployment.ts';

@@ -1,7 +1,7 @@
 import type { SessionSettings } from '../../access/session.ts';
 import type { Admission } from '../../admission/admission.ts';
 import type { JoinAddress } from '../../admission/join-tokens.ts';
-import type { NodeAdmission } from '../../admission/node-view.ts';
+import type { NodeAdmission } from '../../admission/node-admission.ts';
 import { ShownRecommendations } from '../../admission/recommendations.ts';
 import type { VolumeAdmission } from '../../admission/volume-stored.ts';
 import type { Dispatch } from '../../dispatch/dispatch.ts';

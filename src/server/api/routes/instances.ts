@@ -7,7 +7,7 @@ import type { InstanceRecord } from '../../../core/model/instance.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
 import type { Admission } from '../../admission/admission.ts';
-import { findDeployment } from '../../admission/deployment-stored.ts';
+import { findDeployment } from '../../reads/deployment.ts';
 import { deploymentNotFound } from '../../admission/deployment-write.ts';
 import type { Dispatch } from '../../dispatch/dispatch.ts';
 import type { Stored } from '../../store/collection.ts';

@@ -12,7 +12,7 @@ import type { InstanceRecord } from '../../../core/model/instance.ts';
 import { received } from '../../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
-import { findJob, jobNotFound, runUnderWay } from '../../admission/job-stored.ts';
+import { findJob, jobNotFound, runUnderWay } from '../../reads/job.ts';
 import type { Dispatch } from '../../dispatch/dispatch.ts';
 import type { Stored } from '../../store/collection.ts';
 import { idOf, prefixOf } from '../../store/record-ids.ts';

@@ -4,7 +4,7 @@ import type { Admission } from '../../admission/admission.ts';
 import { createJob } from '../../admission/create-job.ts';
 import { parseIfMatch } from '../../admission/if-match.ts';
 import { cancelJob, deleteJob, runJob } from '../../admission/job-orders.ts';
-import { findJob, jobNotFound, storedJobView } from '../../admission/job-stored.ts';
+import { findJob, jobNotFound, storedJobView } from '../../reads/job.ts';
 import type { Dispatch } from '../../dispatch/dispatch.ts';
 import { booleanParameter, pageReply, pageRequest } from '../paging.ts';
 import { type ReplyTo, type RequestFor, type Route, serve } from '../route.ts';

@@ -6,7 +6,7 @@ import {
   type JoinAddress,
   listJoinTokens,
 } from '../../admission/join-tokens.ts';
-import type { NodeAdmission } from '../../admission/node-view.ts';
+import type { NodeAdmission } from '../../admission/node-admission.ts';
 import { pageReply, pageRequest } from '../paging.ts';
 import { type Route, type RouteRequest, serve } from '../route.ts';
 import { plainReply } from '../write-reply.ts';

@@ -5,12 +5,8 @@ import { isRejection } from '../../../core/rejections/reject.ts';
 import { createNetwork } from '../../admission/create-network.ts';
 import { deleteNetwork } from '../../admission/delete-network.ts';
 import { parseIfMatch } from '../../admission/if-match.ts';
-import {
-  findNetwork,
-  type NetworkAdmission,
-  networkNotFound,
-  networkView,
-} from '../../admission/network-stored.ts';
+import { findNetwork, networkNotFound, networkView } from '../../reads/network.ts';
+import type { NetworkAdmission } from '../../admission/network-stored.ts';
 import { booleanParameter, pageReply, pageRequest } from '../paging.ts';
 import { type ReplyTo, type RequestFor, type Route, serve } from '../route.ts';
 import { writeReply } from '../write-reply.ts';

@@ -5,7 +5,7 @@ import type { TenantId } from '../../../core/model/ids.ts';
 import type { ScalingView } from '../../../core/model/scaling.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import type { Admission } from '../../admission/admission.ts';
-import { findDeployment } from '../../admission/deployment-stored.ts';
+import { findDeployment } from '../../reads/deployment.ts';
 import { deploymentNotFound } from '../../admission/deployment-write.ts';
 import { parseIfMatch } from '../../admission/if-match.ts';
 import {

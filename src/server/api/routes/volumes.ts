@@ -5,12 +5,8 @@ import { createVolume } from '../../admission/create-volume.ts';
 import { deleteVolume } from '../../admission/delete-volume.ts';
 import { parseIfMatch } from '../../admission/if-match.ts';
 import { addReplica, removeReplica } from '../../admission/volume-replicas.ts';
-import {
-  storedVolumeView,
-  type VolumeAdmission,
-  volumeNotFound,
-  volumesUnavailable,
-} from '../../admission/volume-stored.ts';
+import { storedVolumeView, volumeNotFound } from '../../reads/volume.ts';
+import { type VolumeAdmission, volumesUnavailable } from '../../admission/volume-stored.ts';
 import { idOf } from '../../store/record-ids.ts';
 import { booleanParameter, pageReply, pageRequest } from '../paging.ts';
 import { type Handler, type ReplyTo, type RequestFor, type Route, serve } from '../route.ts';

@@ -2,8 +2,19 @@ import type { canary as canaryAnswer, deployment } from '../../core/contract/ans
 import type { Answer } from '../../core/contract/shape.ts';
 import type { CanaryRecord } from '../../core/model/canary.ts';
 import { pinOf } from '../../core/model/spec-snapshot.ts';
+import { received } from '../../core/rejections/redaction.ts';
+import { reject } from '../../core/rejections/reject.ts';
+import type { Rejection } from '../../core/rejections/rejection.ts';
 import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
+
+export function canaryNotFound(nameOrId: string): Rejection {
+  return reject('canary_not_found', {
+    field: 'name',
+    received: received(nameOrId),
+    why: 'No canary of this deployment is running.',
+  });
+}
 
 function counts(tenant: TenantStore, name: string, { specHash }: CanaryRecord) {
   const seen = tenant.get('deployment-status', idOf('deployment-status', name))?.record.canary;

@@ -1,18 +1,18 @@
+import { requestedAmounts } from '../../core/scheduler/amounts.ts';
 import type { node } from '../../core/contract/answers/node.ts';
-import { type Answer, exactly, type Exactly } from '../../core/contract/shape.ts';
+import { type Answer, type Exactly, exactly } from '../../core/contract/shape.ts';
+import type { TenantId } from '../../core/model/ids.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
 import type { NodeRecord } from '../../core/model/node.ts';
-import type { TenantId } from '../../core/model/ids.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
-import { requestedAmounts } from '../../core/scheduler/amounts.ts';
 import type { Stored } from '../store/collection.ts';
 import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
-import type { Admission } from './admission.ts';
 
 type Node = Answer<typeof node>;
+
 const asNode = exactly<Node>();
 
 /** What the records alone do not say of a node. */
@@ -22,12 +22,6 @@ export interface NodeFacts {
   placedOn(tenantId: TenantId, node: string): readonly Stored<InstanceRecord>[];
   /** When the agent was last heard in its live session; undefined without one. */
   lastSeenAt(tenantId: TenantId, node: string): string | undefined;
-}
-
-export interface NodeAdmission {
-  readonly admission: Admission;
-  readonly tokenKey: Buffer;
-  readonly nodes: NodeFacts;
 }
 
 export function nodeNotFound(name: string): Rejection {

@@ -1,0 +1,58 @@
+import type { ContainerDefaults } from '../../core/model/container-defaults.ts';
+import { deploymentView } from '../../core/contract/deployment-view.ts';
+import type { DeploymentRecord, InstanceView } from '../../core/model/deployment.ts';
+import type { Stored } from '../store/collection.ts';
+import { containerDefaultsOf } from '../store/container-defaults.ts';
+import { idOf, prefixOf } from '../store/record-ids.ts';
+import type { TenantStore } from '../store/store.ts';
+import { canarySummary } from './canary.ts';
+
+const TYPED_ID = /^dep_[0-9a-z]+$/;
+
+/** `{name}` may be the typed id; a miss of either kind names the field that missed. */
+export function findDeployment(
+  tenant: TenantStore,
+  nameOrId: string,
+): { readonly stored?: Stored<DeploymentRecord>; readonly field: 'name' | 'deployment_id' } {
+  const byId = TYPED_ID.test(nameOrId);
+  const name = byId ? tenant.get('deployment-ids', nameOrId)?.record.name : nameOrId;
+  const stored = name === undefined ? undefined : tenant.get('deployments', idOf('deployments', name));
+  return { ...(stored === undefined ? {} : { stored }), field: byId ? 'deployment_id' : 'name' };
+}
+
+function instanceViews(tenant: TenantStore, name: string): InstanceView[] {
+  const observations = tenant.collection('observations');
+  return tenant
+    .collection('instances')
+    .listUnder(prefixOf('instances', name))
+    .map(({ id, record }) => {
+      const seen = observations.get(id)?.record;
+      return {
+        id: record.id,
+        nodeId: record.nodeId,
+        specHash: record.specHash,
+        state: record.wanted === 'stop' ? 'stopping' : (seen?.phase ?? 'pending'),
+        ...(seen?.health === undefined ? {} : { health: seen.health }),
+        ...(seen?.message === undefined ? {} : { message: seen.message }),
+        ...(record.canary === true ? { canary: true } : {}),
+      };
+    });
+}
+
+export function storedDeploymentView(
+  { containerDefaults }: { readonly containerDefaults: ContainerDefaults },
+  tenant: TenantStore,
+  stored: Stored<DeploymentRecord>,
+): ReturnType<typeof deploymentView> {
+  const { name } = stored.record.spec;
+  const status = tenant.get('deployment-status', idOf('deployment-status', name))?.record;
+  const canary = tenant.get('canaries', idOf('canaries', name));
+  return deploymentView({
+    record: stored.record,
+    revision: stored.modRevision,
+    ...(status === undefined ? {} : { status }),
+    instances: instanceViews(tenant, name),
+    defaults: containerDefaultsOf(tenant, containerDefaults),
+    ...(canary && { canary: canarySummary(tenant, name, canary.record) }),
+  });
+}
