@@ -18,6 +18,11 @@ describe('what came out', () => {
     ['any lines at the end', ['a', '…'], ['a', 'b']],
     ['a token that is not shown', ['use berth_join_… here'], ['use berth_join_x_y_z here']],
     ['what a wait said meanwhile', ['done'], ['  web: Progressing: 1 of 2', 'done']],
+    [
+      'what a canary said meanwhile',
+      ['done'],
+      ['  canary of web: a:1, 0 of 1 healthy; not looked at yet', 'done'],
+    ],
     ['what a hook said meanwhile', ['done'], ['  resources/db: Running: hook apply of job a: b', 'done']],
   ])('fits with other %s', (_what, expected, actual) => {
     expect(mismatch(expected, actual)).toBeUndefined();
