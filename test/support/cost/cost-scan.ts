@@ -24,6 +24,8 @@ const NOTHING: HostileRequest = {
 /** Rate limits are for the fuzzer: here each request is to be answered. */
 const LIMITED = 429;
 const TRIES = 5;
+/** After a session began the control plane writes and plans for a moment: that is not the message's. */
+const SETTLED_MS = 500;
 
 /** What one request alone costs the control plane. */
 export class CostScan {
@@ -74,7 +76,9 @@ export class CostScan {
     const { pid } = this.#stage.plane;
     let least: Cost | undefined;
     for (let tries = 0; tries < TRIES && (least === undefined || least.mainMs > dearMs); tries += 1) {
+      const { sessions } = thief;
       await thief.session();
+      if (thief.sessions > sessions) await new Promise((resolve) => setTimeout(resolve, SETTLED_MS));
       const before = spentBy(pid);
       const ms = await thief.say(message);
       await this.#connection.send(NOTHING);
