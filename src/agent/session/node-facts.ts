@@ -6,21 +6,22 @@ import {
 import { CONFINEMENT_FEATURE } from '../../core/model/confinement.ts';
 import { formatBytes } from '../../core/model/quantity.ts';
 import { LABEL_DOMAIN } from '../../core/model/labels.ts';
-import type { NodeCapacity } from '../../core/model/node.ts';
+import type { NodeRecord } from '../../core/model/node.ts';
 import type { EngineInfo } from '../engine/engine.ts';
 
 /** What the agent tells of its node when it registers and with every session. */
-export interface NodeFacts {
-  readonly labels: Readonly<Record<string, string>>;
-  readonly capacity: NodeCapacity;
-  readonly platform: string;
-  readonly engine: { readonly kind: string; readonly version: string };
-  readonly agentVersion: string;
-  readonly volumeEngines?: readonly string[];
-  readonly features?: readonly string[];
-  readonly hostPorts?: readonly string[];
-  readonly problems?: readonly string[];
-}
+export type NodeFacts = Pick<
+  NodeRecord,
+  | 'labels'
+  | 'capacity'
+  | 'platform'
+  | 'engine'
+  | 'agentVersion'
+  | 'volumeEngines'
+  | 'features'
+  | 'hostPorts'
+  | 'problems'
+>;
 
 /** What control planes may ask of this agent and not of an older one. */
 export const AGENT_FEATURES: readonly string[] = [

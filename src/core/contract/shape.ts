@@ -51,7 +51,8 @@ type ShapeBody =
 
 export type Fields = Readonly<Record<string, Shape>>;
 
-export type Draft<S> = S extends { type: 'string'; values: readonly (infer V)[] }
+/** What is no list, map or object. */
+export type Scalar<S> = S extends { type: 'string'; values: readonly (infer V)[] }
   ? V
   : S extends { type: 'string' }
     ? string
@@ -59,33 +60,29 @@ export type Draft<S> = S extends { type: 'string'; values: readonly (infer V)[] 
       ? number
       : S extends { type: 'boolean' }
         ? boolean
-        : S extends { type: 'list'; items: infer I }
-          ? readonly Draft<I>[]
-          : S extends { type: 'map'; items: infer I }
-            ? Readonly<Record<string, Draft<I>>>
-            : S extends { type: 'object'; fields: infer F }
-              ? { readonly [K in keyof F]?: Draft<F[K]> | undefined }
-              : unknown;
+        : unknown;
 
-type OptionalKeys<F> = { [K in keyof F]: F[K] extends { readonly optional: true } ? K : never }[keyof F];
+export type Draft<S> = S extends { type: 'list'; items: infer I }
+  ? readonly Draft<I>[]
+  : S extends { type: 'map'; items: infer I }
+    ? Readonly<Record<string, Draft<I>>>
+    : S extends { type: 'object'; fields: infer F }
+      ? { readonly [K in keyof F]?: Draft<F[K]> | undefined }
+      : Scalar<S>;
 
-type Held<S> = S extends { type: 'string'; values: readonly (infer V)[] }
-  ? V
-  : S extends { type: 'string' }
-    ? string
-    : S extends { type: 'integer' | 'number' }
-      ? number
-      : S extends { type: 'boolean' }
-        ? boolean
-        : S extends { type: 'list'; items: infer I }
-          ? readonly Answer<I>[]
-          : S extends { type: 'map'; items: infer I }
-            ? Readonly<Record<string, Answer<I>>>
-            : S extends { type: 'object'; fields: infer F }
-              ? { readonly [K in Exclude<keyof F, OptionalKeys<F>>]: Answer<F[K]> } & {
-                  readonly [K in OptionalKeys<F>]?: Answer<F[K]>;
-                }
-              : unknown;
+export type OptionalKeys<F> = {
+  [K in keyof F]: F[K] extends { readonly optional: true } ? K : never;
+}[keyof F];
+
+type Held<S> = S extends { type: 'list'; items: infer I }
+  ? readonly Answer<I>[]
+  : S extends { type: 'map'; items: infer I }
+    ? Readonly<Record<string, Answer<I>>>
+    : S extends { type: 'object'; fields: infer F }
+      ? { readonly [K in Exclude<keyof F, OptionalKeys<F>>]: Answer<F[K]> } & {
+          readonly [K in OptionalKeys<F>]?: Answer<F[K]>;
+        }
+      : Scalar<S>;
 
 /** What an answer of this shape holds: every field but the optional ones is there. */
 export type Answer<S> = S extends { nullable: true } ? Held<S> | null : Held<S>;

@@ -122,6 +122,15 @@ export function pageReply<T, A>(
   return { status: 200, body, headers: nextPage(path, query, after) };
 }
 
+/** Of a whole list in the order of its ids: what the page shows, and one more. */
+export function pageOf<T>(
+  { after, limit }: PageRequest,
+  all: readonly T[],
+  idOf: (item: T) => string,
+): readonly T[] {
+  return all.filter((item) => after === undefined || idOf(item) > after).slice(0, limit + 1);
+}
+
 interface Slice<T> {
   readonly entries: readonly Stored<T>[];
   /** Length of the records as they are stored. */

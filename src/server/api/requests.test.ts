@@ -3,7 +3,7 @@ import { exactly } from '../../core/contract/shape.ts';
 import { isRejection } from '../../core/rejections/reject.ts';
 import { duplicateHeader, idempotencyKeyRejection, requestIdOf } from './headers.ts';
 import { createHealth, type HealthParts } from './health.ts';
-import { booleanParameter, integerParameter, pageReply, pageRequest, readPage } from './paging.ts';
+import { booleanParameter, integerParameter, pageOf, pageReply, pageRequest, readPage } from './paging.ts';
 import { type JsonReply, JsonText } from './route.ts';
 import { RateLimiter } from './rate-limit.ts';
 
@@ -141,8 +141,7 @@ describe('paging', () => {
     for (let pages = 0; pages < 10; pages += 1) {
       const page = pageRequest(query);
       if (isRejection(page)) throw new Error(page.why);
-      const { after } = page;
-      const read = all.filter((id) => after === undefined || id > after).slice(0, page.limit + 1);
+      const read = pageOf(page, all, (id) => id);
       const reply = pageReply(
         page,
         '/api/v1/x',

@@ -1,3 +1,5 @@
+import type { OptionalKeys, Scalar } from '../shape.ts';
+
 /**
  * Messages between programs, described once as plain data: their types and their readers (`read-message.ts`) come from it. The language
  * is that of bodies and answers (`shape.ts`), with bounds, since machines of tenants may say anything, and with choices by a word.
@@ -65,7 +67,6 @@ export function branded<Brand extends string>() {
   return <const S extends TextShape>(source: S) => source as S & { readonly brand: Brand };
 }
 
-type OptionalKeys<F> = { [K in keyof F]: F[K] extends { readonly optional: true } ? K : never }[keyof F];
 type Flat<T> = { [K in keyof T]: T[K] };
 type Tag<K> = K extends 'true' ? true : K extends 'false' ? false : K;
 
@@ -80,22 +81,14 @@ export type Message<S> = S extends { readonly type: 'absent' }
     ? Brand
     : S extends { type: 'choice'; by: infer By extends string; of: infer C }
       ? Chosen<By, C>
-      : S extends { type: 'string'; values: readonly (infer V)[] }
-        ? V
-        : S extends { type: 'string' }
-          ? string
-          : S extends { type: 'integer' | 'number' }
-            ? number
-            : S extends { type: 'boolean' }
-              ? boolean
-              : S extends { type: 'list'; items: infer I }
-                ? readonly Message<I>[]
-                : S extends { type: 'map'; items: infer I }
-                  ? Readonly<Record<string, Message<I>>>
-                  : S extends { type: 'object'; fields: infer F }
-                    ? Flat<
-                        { readonly [K in Exclude<keyof F, OptionalKeys<F>>]: Message<F[K]> } & {
-                          readonly [K in OptionalKeys<F>]?: Message<F[K]>;
-                        }
-                      >
-                    : unknown;
+      : S extends { type: 'list'; items: infer I }
+        ? readonly Message<I>[]
+        : S extends { type: 'map'; items: infer I }
+          ? Readonly<Record<string, Message<I>>>
+          : S extends { type: 'object'; fields: infer F }
+            ? Flat<
+                { readonly [K in Exclude<keyof F, OptionalKeys<F>>]: Message<F[K]> } & {
+                  readonly [K in OptionalKeys<F>]?: Message<F[K]>;
+                }
+              >
+            : Scalar<S>;

@@ -10,7 +10,7 @@ import { imagePolicyView, setImagePolicy, storedImagePolicy } from '../../admiss
 import { setContainerDefaults } from '../../admission/container-defaults.ts';
 import { createTenant, deleteTenant, setQuota, tenantRevision, tenantView } from '../../admission/tenants.ts';
 import { createToken, revokeToken, tokenView } from '../../admission/tokens.ts';
-import { pageReply, pageRequest } from '../paging.ts';
+import { pageOf, pageReply, pageRequest } from '../paging.ts';
 import { type Route, serve } from '../route.ts';
 import { guardedReply, writeReply } from '../write-reply.ts';
 
@@ -85,16 +85,12 @@ function tokenRoutes(admission: Admission, tokenKey: Buffer): Route[] {
     serve(TOKENS.list, ({ tenant, query }) => {
       const page = pageRequest(query);
       if (isRejection(page)) return page;
-      const read = admission.store
-        .listGlobal('tokens')
-        .filter(
-          ({ id, record }) => record.tenantId === tenant.id && (page.after === undefined || id > page.after),
-        );
+      const all = admission.store.listGlobal('tokens').filter(({ record }) => record.tenantId === tenant.id);
       return pageReply(
         page,
         TOKENS.list.path,
         query,
-        read.slice(0, page.limit + 1),
+        pageOf(page, all, ({ id }) => id),
         ({ id }) => id,
         ({ record }) => tokenView(record),
       );

@@ -7,7 +7,7 @@ import {
   listJoinTokens,
 } from '../../admission/join-tokens.ts';
 import type { NodeAdmission } from '../../admission/node-admission.ts';
-import { pageReply, pageRequest } from '../paging.ts';
+import { pageOf, pageReply, pageRequest } from '../paging.ts';
 import { type Route, type RouteRequest, serve } from '../route.ts';
 import { plainReply } from '../write-reply.ts';
 
@@ -22,15 +22,12 @@ export function joinTokenRoutes(
     serve(JOIN_TOKENS.list, ({ caller, query }) => {
       const page = pageRequest(query);
       if (isRejection(page)) return page;
-      const { after } = page;
-      const read = listJoinTokens(nodes.admission, caller).filter(
-        ({ id }) => after === undefined || id > after,
-      );
+      const all = listJoinTokens(nodes.admission, caller);
       return pageReply(
         page,
         JOIN_TOKENS.list.path,
         query,
-        read.slice(0, page.limit + 1),
+        pageOf(page, all, ({ id }) => id),
         ({ id }) => id,
         ({ record }) => joinTokenView(record),
       );

@@ -9,7 +9,7 @@ import {
   listRecommendations,
   type RecommendationAdmission,
 } from '../../admission/recommendations.ts';
-import { pageReply, pageRequest } from '../paging.ts';
+import { pageOf, pageReply, pageRequest } from '../paging.ts';
 import { type ReplyTo, type RequestFor, type Route, serve } from '../route.ts';
 import { writeReply } from '../write-reply.ts';
 import { whileEnabled } from './volumes.ts';
@@ -27,15 +27,13 @@ function list(
   if (unknown) return unknown;
   const fitting = listRecommendations(recommendations, store).filter(
     (one) =>
-      (priority === undefined || one.priority === priority) &&
-      (type === undefined || one.type === type) &&
-      (page.after === undefined || recommendationOrder(one) > page.after),
+      (priority === undefined || one.priority === priority) && (type === undefined || one.type === type),
   );
   return pageReply(
     page,
     RECOMMENDATIONS.list.path,
     query,
-    fitting.slice(0, page.limit + 1),
+    pageOf(page, fitting, recommendationOrder),
     recommendationOrder,
     asRecommendation,
   );

@@ -11,7 +11,7 @@ import { rotateCredential } from '../../admission/rotate-credential.ts';
 import { rotateSecrets } from '../../admission/rotate-secrets.ts';
 import { readSecretMetadata, writeSecret } from '../../admission/write-secret.ts';
 import { secretFailureRejection } from '../../admission/credential-facts.ts';
-import { pageReply, pageRequest } from '../paging.ts';
+import { pageOf, pageReply, pageRequest } from '../paging.ts';
 import { type ReplyTo, type RequestFor, type Route, serve } from '../route.ts';
 import { guardedReply, versionReply, writeReply } from '../write-reply.ts';
 
@@ -33,10 +33,7 @@ async function listReferenced(
   const page = pageRequest(query);
   if (isRejection(page)) return page;
   const { secrets } = admission;
-  const read = secrets.references
-    .paths(store.tenantId)
-    .filter(({ label }) => page.after === undefined || label > page.after)
-    .slice(0, page.limit + 1);
+  const read = pageOf(page, secrets.references.paths(store.tenantId), ({ label }) => label);
   const known = new Map<string, { readonly keys: readonly string[]; readonly version: number }>();
   const denied = new Map<string, string>();
   for (const namespace of new Set(read.map((entry) => entry.namespace))) {
