@@ -81,7 +81,15 @@ attack(
     const attackers = startAttackers(stage, SEED, CONNECTIONS);
     try {
       const watched = bystander.watchLease();
-      const loaded = await bystander.live(SECONDS * 1000);
+      let spentMs = before.mainMs;
+      const loaded = await bystander.live(SECONDS * 1000, (minute) => {
+        // What grows with what was written shows here first.
+        const { mainMs } = spentBy(pid);
+        console.log(
+          `${JSON.stringify(minute)}, busy for ${Math.round((mainMs - spentMs) / 600)} %, ${residentMiB(pid)} MiB`,
+        );
+        spentMs = mainMs;
+      });
       const lease = watched();
       const { mainMs } = spentBy(pid);
       const tally = await attackers.stop();

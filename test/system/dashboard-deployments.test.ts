@@ -138,7 +138,7 @@ describe('a deployment in the dashboard', () => {
     for (const field of ['user', 'readOnlyRootFilesystem'])
       await page.getByRole('checkbox', { name: new RegExp(field) }).check();
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByRole('heading', { name: 'confined' }).waitFor();
+    await page.getByRole('heading', { name: 'confined', exact: true }).waitFor();
     const { user, readOnlyRootFilesystem, capabilities } = await read();
     expect([user, readOnlyRootFilesystem, capabilities]).toEqual([undefined, undefined, { drop }]);
     expect(complaints).toEqual([]);

@@ -8,6 +8,7 @@ import { createVolume, type VolumeAgent, volumeAgent, VOLUMES, volumeOnce } from
 
 /** Every 20 ms something, whether or not what came before was answered: who waits would measure too little. */
 const EVERY_MS = 20;
+const TURNS_PER_MINUTE = 60_000 / EVERY_MS;
 /** Written in turn: nobody writes the same record again before the last write was answered. */
 const RECORDS = 20;
 const LEASE_ASKED_MS = 1_000;
@@ -118,15 +119,20 @@ export class Bystander {
     }
   }
 
-  /** Reads and writes for so long. */
-  async live(ms: number): Promise<Quantiles> {
+  /** Reads and writes for so long; `everyMinute` is told how the last one was. */
+  async live(ms: number, everyMinute: (minute: Quantiles) => void = () => {}): Promise<Quantiles> {
     const samples: number[] = [];
+    let told = 0;
     const failed: string[] = [];
     const under = new Set<Promise<void>>();
     const begun = performance.now();
     for (let turn = 0; ; turn += 1) {
       const dueMs = begun + turn * EVERY_MS;
       if (dueMs > begun + ms) break;
+      if (turn > 0 && turn % TURNS_PER_MINUTE === 0) {
+        everyMinute(quantiles(samples.slice(told), failed));
+        told = samples.length;
+      }
       await new Promise((resolve) => setTimeout(resolve, Math.max(0, dueMs - performance.now())));
       const startedMs = performance.now();
       const one = this.#next(turn)
