@@ -67,7 +67,8 @@ function vitest(folder: string, name: string, args: readonly string[]): Run {
 function again(folder: string, { status, results }: Run): Run {
   const failed = results.testResults.filter((file) => file.status === 'failed');
   const files = failed.map(({ name }) => relative(ROOT, name));
-  const worth = files.length > 0 && files.length <= MOST_AGAIN && files.every((file) => file.startsWith('test/'));
+  const worth =
+    files.length > 0 && files.length <= MOST_AGAIN && files.every((file) => file.startsWith('test/'));
   if (process.env['CI'] !== 'true' || status === 0 || !worth) return { status, results };
   const second = vitest(folder, 'again', files);
   if (second.status !== 0) return { status, results };

@@ -29,7 +29,7 @@ export async function waitForRun(
     for (;;) {
       const found = runOf(await client.record('GET /api/v1/jobs/{name}', named(name)), run);
       const state = found === undefined ? 'Pending' : textOf(found.state);
-      const words = found === undefined ? 'not looked at yet' : textOf(found.message);
+      const words = found === undefined ? 'not reconciled yet' : textOf(found.message);
       if (state === 'Succeeded') {
         step.done(words);
         return EXIT.ok;

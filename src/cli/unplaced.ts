@@ -4,7 +4,7 @@ import { textOf } from './fields.ts';
 import type { Deployment, RefusedNode } from './records.ts';
 
 /** What passes without anybody doing something: an agent comes back, a copy is promoted, a node that failed is tried again. */
-const PASSING: readonly FilterName[] = ['session', 'volume', 'excluded'];
+const PASSING: readonly FilterName[] = ['session', 'backlog', 'volume', 'excluded'];
 
 /** Some instances have no node, and none of an earlier version is about to make room for them. */
 export function isUnplaced(record: Deployment): boolean {

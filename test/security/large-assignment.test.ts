@@ -1,11 +1,14 @@
 import { afterAll, beforeAll, expect } from 'vitest';
+import { STOPPING_MOST } from '../../src/core/scheduler/filters/backlog.ts';
 import { attack } from '../support/attack.ts';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
+import { eventually } from '../support/eventually.ts';
 import { deploy, NodeFlow } from '../support/node-flow.ts';
 
 const REPLICAS = 100;
 const WORKLOADS = 3;
 const CHANGES = 20;
+const UPDATES = STOPPING_MOST + 40;
 
 let plane: ControlPlane;
 let flow: NodeFlow;
@@ -44,3 +47,28 @@ attack(
     expect(each).toBeLessThan(60);
   },
 );
+
+attack('deployer', 'updates without end, of a node that never removes anything', async () => {
+  const tenant = await plane.tenant('mill');
+  await flow.connected('idle-1', tenant);
+  await deploy(tenant.call, 'churned', { nodeId: 'idle-1' });
+  const path = '/api/v1/deployments/churned';
+  for (let at = 0; at < UPDATES; at += 1) {
+    const { status } = await tenant.call('PUT', path, { labels: { at: `${at}` } });
+    expect(status).toBe(200);
+    // Updates that come faster than they are looked at replace nothing.
+    await eventually(
+      () => tenant.call('GET', path),
+      ({ body }) => !body.status.message.endsWith('not reconciled yet'),
+    );
+  }
+  const { body } = await eventually(
+    () => tenant.call('GET', `${path}/explain`),
+    ({ body: { nodes } }) => nodes?.[0]?.reasons?.[0]?.code === 'node_backlog',
+  );
+  expect(body.nodes[0].reasons[0].message).toContain('still to be removed');
+  // What serves is not given up for what cannot start.
+  const { instances } = (await tenant.call('GET', path)).body.status;
+  expect(instances.length).toBeLessThanOrEqual(STOPPING_MOST + 2);
+  expect(instances.filter(({ state }: { readonly state: string }) => state !== 'stopping')).toHaveLength(1);
+});

@@ -40,6 +40,18 @@ function observationOf(instance: AssignedInstance, judge: Verdict | undefined): 
   return { ...seen, ...judge?.(instance) };
 }
 
+/** What is to run runs, what is to stop is gone. */
+export function obligingObservations(
+  instances: readonly AssignedInstance[],
+  judge?: Verdict,
+): readonly InstanceObservation[] {
+  return instances.map((instance) =>
+    instance.wanted === 'stop'
+      ? { id: instance.id as InstanceObservation['id'], phase: 'removed' }
+      : observationOf(instance, judge),
+  );
+}
+
 /** An agent without an engine: whatever it is told to run, it says that it runs, at once. */
 export class ObligingAgent {
   readonly #agent: ScriptedAgent;
@@ -73,11 +85,7 @@ export class ObligingAgent {
   }
 
   report(): void {
-    const observations = this.#instances.map((instance) =>
-      instance.wanted === 'stop'
-        ? { id: instance.id as InstanceObservation['id'], phase: 'removed' as const }
-        : observationOf(instance, this.#options.judge),
-    );
+    const observations = obligingObservations(this.#instances, this.#options.judge);
     const usage = this.#instances
       .filter(({ wanted }) => wanted === 'run')
       .map(({ id }, at) => ({

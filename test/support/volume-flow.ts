@@ -7,6 +7,7 @@ import type {
 import type { Caller } from './control-plane.ts';
 import { eventually } from './eventually.ts';
 import type { NodeFlow, TestTenant } from './node-flow.ts';
+import { obligingObservations } from './obliging-agent.ts';
 import { type AgentIdentity, NODE_FACTS, type ScriptedAgent } from './scripted-agent.ts';
 
 export const MIB = 2 ** 20;
@@ -23,6 +24,9 @@ export class VolumeAgent {
   #timer: NodeJS.Timeout | undefined;
   generation = 1;
   volumes: readonly VolumeObservation[] = [];
+  /** Whether it says of instances that they are as they are wanted. */
+  obliges = false;
+  #instances: Assignment['instances'] = [];
   /** What it answers when it is asked to measure; undefined: as it reports. */
   measurement: unknown;
 
@@ -34,6 +38,11 @@ export class VolumeAgent {
   }
 
   #answer(message: ServerMessage): void {
+    if (message.type === 'assignment' && this.obliges) {
+      this.generation = message.generation;
+      this.#instances = message.instances;
+      this.report();
+    }
     if (message.type !== 'request' || message.operation.kind !== 'volume-measure') return;
     const { streamId, operation } = message;
     const seen = this.volumes.find(({ volumeId }) => volumeId === operation.volumeId);
@@ -52,7 +61,7 @@ export class VolumeAgent {
       epoch: this.agent.epoch,
       generation,
       full: false,
-      observations: [],
+      observations: obligingObservations(this.#instances),
       beat: this.#beat,
       volumes,
     });

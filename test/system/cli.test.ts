@@ -230,7 +230,7 @@ describe('scaling and canaries from the command line', () => {
     expect(set.err).toContain('minReplicas: 1');
     const shown = await berth(['scaling', 'get', 'sized']);
     expect(shown.out).toMatch(
-      /^sized: 1 to 3 instances at 70 % CPU, cooldown 60s\n {2}(?:not looked at yet|paused: )/,
+      /^sized: 1 to 3 instances at 70 % CPU, cooldown 60s\n {2}(?:not reconciled yet|paused: )/,
     );
     const scaled = await berth(['scale', 'sized', '9', '--no-wait']);
     expect(scaled.out).toBe('deployment/sized scaled from 1 to 3\n');

@@ -25,7 +25,7 @@ export function policyText(policy: Omit<ScalingPolicy, 'status'>): string {
 /** What it last saw: a measurement, and why it does nothing when it does nothing. */
 export function sightText(policy: ScalingPolicy): string {
   const state = textOf(policy.status?.state);
-  if (state === '') return 'not looked at yet';
+  if (state === '') return 'not reconciled yet';
   const percent = textOf(policy.status?.cpuPercent);
   const seen = percent === '' ? '' : `CPU ${percent} % (${textOf(policy.status?.measured)} measured), `;
   return `${state}: ${seen}${textOf(policy.status?.message)}`;

@@ -50,12 +50,12 @@ function currentStatus(
   const { replicas } = spec;
   if (status === undefined) {
     const phase = replicas === 0 ? 'Stopped' : 'Pending';
-    return { phase, message: 'accepted; not looked at yet', desired: replicas, ...NOTHING_SEEN };
+    return { phase, message: 'accepted; not reconciled yet', desired: replicas, ...NOTHING_SEEN };
   }
   const isOfSpec = status.specHash === specHash;
   if (isOfSpec && status.desired === replicas) return status;
   const { since: _before, ...counts } = { ...status, ...(isOfSpec ? {} : NOTHING_SEEN) };
-  return { ...counts, phase: 'Progressing', message: 'updated; not looked at yet', desired: replicas };
+  return { ...counts, phase: 'Progressing', message: 'updated; not reconciled yet', desired: replicas };
 }
 
 /** A deployment as every read and write answers it. */

@@ -34,7 +34,7 @@ function runView({ attempt, ...run }: JobRun): Job['status']['runs'][number] {
 function messageOf(spec: JobSpec, status: JobStatus | undefined): string {
   const last = status?.runs.at(-1);
   if (last === undefined)
-    return spec.schedule === undefined ? 'accepted; not looked at yet' : 'has not run yet';
+    return spec.schedule === undefined ? 'accepted; not reconciled yet' : 'has not run yet';
   return isFinished(last) && spec.schedule !== undefined
     ? `last run ${last.state}: ${last.message}`
     : last.message;

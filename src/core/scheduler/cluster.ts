@@ -34,6 +34,8 @@ export interface PlacedInstance {
   readonly counted?: Amounts;
   readonly hostPorts?: readonly number[];
   readonly antiAffinity?: readonly string[];
+  /** Its agent was told to remove it and has not said yet that it is gone. */
+  readonly stopping?: boolean;
 }
 
 const NO_PORTS: readonly number[] = [];
@@ -104,6 +106,7 @@ export class Cluster implements ClusterFacts, IndexedCluster {
     this.used.cpuMicros += counted.cpuMicros;
     this.used.memoryBytes += counted.memoryBytes;
     ledger.take(amounts, deployment, instance.hostPorts ?? NO_PORTS);
+    if (instance.stopping === true) ledger.stopping++;
     this.occupancy.add(ledger.slot, deployment, instance.antiAffinity ?? NO_NAMES);
     this.index.changed(ledger.slot);
   }
@@ -117,6 +120,7 @@ export class Cluster implements ClusterFacts, IndexedCluster {
     this.used.cpuMicros -= counted.cpuMicros;
     this.used.memoryBytes -= counted.memoryBytes;
     ledger.release(amounts, deployment, instance.hostPorts ?? NO_PORTS);
+    if (instance.stopping === true) ledger.stopping--;
     this.occupancy.remove(ledger.slot, deployment, instance.antiAffinity ?? NO_NAMES);
     this.index.changed(ledger.slot);
     this.dropIfUnused(ledger);

@@ -29,6 +29,8 @@ export interface NodeState {
   readonly capacity: Amounts;
   readonly usedCpuMicros: number;
   readonly usedMemoryBytes: number;
+  /** Instances that its agent was told to remove and that may still be there. */
+  readonly stopping: number;
   /** Which deployments hold each fixed host port. */
   readonly hostPorts: ReadonlyMap<number, readonly string[]>;
 }
@@ -56,6 +58,7 @@ export class NodeLedger {
   usedCpuMicros = 0;
   usedMemoryBytes = 0;
   instances = 0;
+  stopping = 0;
   /** New whenever the node's own description changes, and never used twice in a cluster, slots being reused. */
   revision = 0;
   readonly hostPorts = new Map<number, string[]>();

@@ -249,13 +249,18 @@ export class TenantClusters {
     }
     // Counted when it was placed, by the spec that its record names: of one that was known by then, nothing changes any more.
     const counted = held.cluster.instance(record.id);
-    if (counted?.node === record.nodeId && counted.amounts !== NOTHING) return;
+    const stopping = record.wanted === 'stop';
+    if (counted?.node === record.nodeId && counted.amounts !== NOTHING) {
+      if (stopping !== (counted.stopping === true)) held.cluster.addInstance({ ...counted, stopping });
+      return;
+    }
     const spec = held.tenant.get('specs', idOf('specs', record.deployment, record.specHash))?.record;
     held.cluster.addInstance({
       id: record.id,
       node: record.nodeId,
       deployment: record.deployment,
       ...taken(spec, this.defaultRequest),
+      stopping,
     });
   }
 

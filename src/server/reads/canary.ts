@@ -23,7 +23,7 @@ function counts(tenant: TenantStore, name: string, { specHash }: CanaryRecord) {
     placed = 0,
     running = 0,
     healthy = 0,
-    message = 'accepted; not looked at yet',
+    message = 'accepted; not reconciled yet',
   } = isOfIt ? seen : {};
   return { placed, running, healthy, message };
 }

@@ -32,7 +32,7 @@ export function jobNotFound(name: string): Rejection {
   });
 }
 
-/** Taken up or not: what was ordered and not looked at yet is under way too. */
+/** Taken up or not: what was ordered and not reconciled yet is under way too. */
 export function runUnderWay(tenant: TenantStore, { id, record }: Stored<JobRecord>): string | undefined {
   const status = tenant.get('job-status', id)?.record;
   const ordered = tenant.get('job-orders', id)?.record.run?.runId;

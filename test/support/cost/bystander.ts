@@ -70,6 +70,7 @@ export class Bystander {
     one.volumes = [primary(volume, 1, [{ nodeId: 'shop-2', state: 'live', sequence: 5, ageMs: 100 }])];
     two.volumes = [replica(volume, 1, 5)];
     for (const node of [one, two]) {
+      node.obliges = true;
       node.report();
       node.beatEvery(HEARTBEAT_MS);
     }

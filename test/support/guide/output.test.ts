@@ -21,7 +21,7 @@ describe('what came out', () => {
     [
       'what a canary said meanwhile',
       ['done'],
-      ['  canary of web: a:1, 0 of 1 healthy; not looked at yet', 'done'],
+      ['  canary of web: a:1, 0 of 1 healthy; not reconciled yet', 'done'],
     ],
     ['what a hook said meanwhile', ['done'], ['  resources/db: Running: hook apply of job a: b', 'done']],
   ])('fits with other %s', (_what, expected, actual) => {

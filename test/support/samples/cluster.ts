@@ -72,9 +72,9 @@ export function requestSample(sample: RequestSample = {}): PlacementRequest {
 export function instanceSample(
   id: string,
   node: string,
-  sample: RequestSample & Pick<PlacedInstance, 'antiAffinity'> = {},
+  sample: RequestSample & Pick<PlacedInstance, 'antiAffinity' | 'stopping'> = {},
 ): PlacedInstance {
-  const { cpu = 0, memoryBytes = 0, deployment = 'web', hostPorts, antiAffinity } = sample;
+  const { cpu = 0, memoryBytes = 0, deployment = 'web', hostPorts, antiAffinity, stopping } = sample;
   return {
     id: id as InstanceId,
     node: node as NodeName,
@@ -82,6 +82,7 @@ export function instanceSample(
     amounts: amountsOf(cpu, memoryBytes),
     ...(hostPorts && { hostPorts }),
     ...(antiAffinity && { antiAffinity }),
+    ...(stopping && { stopping }),
   };
 }
 

@@ -24,6 +24,7 @@ export type FilterName =
   | 'host-port-allowed'
   | 'host-port'
   | 'excluded'
+  | 'backlog'
   | 'quota';
 
 /** Why a node does not take a container, in words for the person who deploys. */

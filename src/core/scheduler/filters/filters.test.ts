@@ -12,6 +12,7 @@ import {
   reasonsFor,
   requestSample,
 } from '../../../../test/support/samples/cluster.ts';
+import { STOPPING_MOST } from './backlog.ts';
 import type { FilterName } from './filter.ts';
 import { FILTERS } from './index.ts';
 
@@ -340,6 +341,25 @@ const TABLE: Readonly<Record<FilterName, readonly Case[]>> = {
       refused: { code: 'host_port_not_allowed', says: ['needs host port 22, 9000', 'allows 443, 8000-8999'] },
     },
   ],
+  backlog: [
+    {
+      it: 'takes a node that has almost as many to remove as it may',
+      placed: Array.from({ length: STOPPING_MOST - 1 }, (_, at) =>
+        instanceSample(`i${at}`, 'n1', { stopping: true }),
+      ),
+    },
+    {
+      it: 'does not count what is to run',
+      placed: Array.from({ length: STOPPING_MOST }, (_, at) => instanceSample(`i${at}`, 'n1')),
+    },
+    {
+      it: 'refuses one whose agent removes nothing',
+      placed: Array.from({ length: STOPPING_MOST }, (_, at) =>
+        instanceSample(`i${at}`, 'n1', { stopping: true }),
+      ),
+      refused: { code: 'node_backlog', says: ['256 containers of earlier versions', 'as soon as its agent'] },
+    },
+  ],
   'host-port': [
     {
       it: 'takes a free port',
@@ -435,6 +455,7 @@ describe('filters', () => {
       'host-port-allowed',
       'host-port',
       'excluded',
+      'backlog',
       'quota',
     ]);
   });

@@ -2,6 +2,7 @@ import type { NodeState } from '../node-state.ts';
 import type { PlacementRequest } from '../request.ts';
 import { agentFeatures } from './agent-features.ts';
 import { antiAffinity } from './anti-affinity.ts';
+import { backlog } from './backlog.ts';
 import { blockedCountries } from './blocked-countries.ts';
 import { capacity } from './capacity.ts';
 import { constraints } from './constraints.ts';
@@ -39,6 +40,7 @@ export const FILTERS: readonly Filter[] = [
   hostPortAllowed,
   hostPort,
   excluded,
+  backlog,
   quota,
 ];
 
