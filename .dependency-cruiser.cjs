@@ -36,6 +36,12 @@ module.exports = {
     { name: 'no-cycles', severity: 'error', from: { path: '^src/' }, to: { circular: true } },
     { name: 'core-is-pure', severity: 'error', from: { path: '^src/core/', pathNot: '\\.test\\.ts$' }, to: { pathNot: '^src/core/' } },
     { name: 'sdk-is-portable', severity: 'error', from: { path: '^src/sdk/', pathNot: '\\.test\\.ts$' }, to: { pathNot: '^src/(sdk|core)/' } },
+    {
+      name: 'controllers-meet-in-records',
+      severity: 'error',
+      from: { path: '^src/server/reconcile/([^/]+)/', pathNot: '\\.test\\.ts$' },
+      to: { path: '^src/server/reconcile/[^/]+/', pathNot: '^src/server/reconcile/$1/' },
+    },
     ...rules,
   ],
   options: {

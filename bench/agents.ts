@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { sign } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { WebSocket } from 'ws';
-import { type Challenge, PROTOCOL_VERSION, signedText } from '../src/core/contract/agent-protocol.ts';
+import { type Challenge, PROTOCOL_VERSION, signedText } from '../src/core/protocol/agent-protocol.ts';
 import { startChild } from './support/child.ts';
 import { AGENT_FACTS, enrol, type Enrolled } from './support/enrol.ts';
 import { cpuSeconds, rssMiB } from './support/process-cost.ts';

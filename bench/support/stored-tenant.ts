@@ -1,6 +1,6 @@
 import type { DeploymentRecord, DeploymentSpec } from '../../src/core/model/deployment.ts';
 import type { DeploymentId, NodeName, TenantId } from '../../src/core/model/ids.ts';
-import { specHash } from '../../src/server/admission/admission.ts';
+import { specHash } from '../../src/server/writes/admission.ts';
 import { idOf } from '../../src/server/store/record-ids.ts';
 import type { Store } from '../../src/server/store/store.ts';
 import type { Transaction } from '../../src/server/store/transaction.ts';

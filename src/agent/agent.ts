@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import type { AgentMessage, Farewell, Welcome } from '../core/contract/agent-protocol.ts';
+import type { AgentMessage, Farewell, Welcome } from '../core/protocol/agent-protocol.ts';
 import { checkBindSource } from './containers/bind-roots.ts';
 import { Binds } from './containers/binds.ts';
 import type { Egress } from './networks/egress.ts';

@@ -1,4 +1,4 @@
-import { nearest } from '../core/contract/nearest.ts';
+import { nearest } from '../core/schema/nearest.ts';
 import { nodeNameOf } from '../core/model/host-name.ts';
 import { LABEL_DOMAIN, NODE_LABELS } from '../core/model/labels.ts';
 import { portRange } from '../core/model/port-ranges.ts';

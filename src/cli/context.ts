@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { nearest } from '../core/contract/nearest.ts';
+import { nearest } from '../core/schema/nearest.ts';
 import { withoutTrailing } from '../core/model/text-end.ts';
 import { Failure, messageOf, usage } from './failure.ts';
 

@@ -1,4 +1,4 @@
-import { nearest } from '../core/contract/nearest.ts';
+import { nearest } from '../core/schema/nearest.ts';
 import { OUTPUT_FORMATS, type OutputFormat } from './command.ts';
 import type { OptionValues } from './option-values.ts';
 import { usage } from './failure.ts';

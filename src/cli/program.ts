@@ -1,5 +1,5 @@
 import { Command, CommanderError, Option as CommanderOption } from 'commander';
-import { nearest } from '../core/contract/nearest.ts';
+import { nearest } from '../core/schema/nearest.ts';
 import type { CommandBody, CommandEntry, Input, Option } from './command.ts';
 import { OptionValues } from './option-values.ts';
 import { EXIT } from './exit-code.ts';

@@ -1,6 +1,6 @@
 import { nextLink } from '../core/contract/next-link.ts';
 import type { event } from '../core/contract/answers/history.ts';
-import type { Answer } from '../core/contract/shape.ts';
+import type { Answer } from '../core/schema/shape.ts';
 import { type Exchange, exchange, notOurs, parseJson } from './exchange.ts';
 import { type Fetch, textOf } from './fetch.ts';
 import type { Frame } from './frames.ts';

@@ -7,7 +7,7 @@ import {
   type ContainerDefaultField,
   type ContainerDefaults,
 } from '../core/model/container-defaults.ts';
-import { nearest } from '../core/contract/nearest.ts';
+import { nearest } from '../core/schema/nearest.ts';
 import { isCountry } from '../core/model/countries.ts';
 import type { DefaultRequest } from '../core/model/counted.ts';
 import { parseDuration, parseMemory } from '../core/model/quantity.ts';

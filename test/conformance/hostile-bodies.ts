@@ -1,4 +1,4 @@
-import type { Shape } from '../../src/core/contract/shape.ts';
+import type { Shape } from '../../src/core/schema/shape.ts';
 
 /** Wrong in every route that takes a body: what no document of this interface can be. */
 export const HOSTILE_JSON: Readonly<Record<string, string | Buffer>> = {

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { NodeState } from '../../src/agent/containers/node-state.ts';
 import { planInstance } from '../../src/agent/containers/plan.ts';
-import type * as InstanceStates from '../../src/core/planner/instance-state.ts';
-import type * as NodeLiveness from '../../src/core/planner/node-liveness.ts';
-import type * as Rollout from '../../src/core/planner/rollout.ts';
+import type * as InstanceStates from '../../src/core/plan/rollout/instance-state.ts';
+import type * as NodeLiveness from '../../src/core/plan/liveness/node-liveness.ts';
+import type * as Rollout from '../../src/core/plan/rollout/rollout.ts';
 import type * as Quota from '../../src/core/scheduler/filters/quota.ts';
 import { planForgetfully } from '../support/simulation/forgetful-agent.ts';
 import { simulate } from '../support/simulation/run.ts';
@@ -25,19 +25,19 @@ const planted = vi.hoisted(
   } => ({}),
 );
 
-vi.mock('../../src/core/planner/instance-state.ts', async (original) => {
+vi.mock('../../src/core/plan/rollout/instance-state.ts', async (original) => {
   const real = await original<typeof InstanceStates>();
   const instanceState: typeof real.instanceState = (...asked) =>
     (planted.instanceState?.(real.instanceState) ?? real.instanceState)(...asked);
   return { ...real, instanceState };
 });
-vi.mock('../../src/core/planner/node-liveness.ts', async (original) => {
+vi.mock('../../src/core/plan/liveness/node-liveness.ts', async (original) => {
   const real = await original<typeof NodeLiveness>();
   const judgeNodes: typeof real.judgeNodes = (...asked) =>
     (planted.judgeNodes?.(real.judgeNodes) ?? real.judgeNodes)(...asked);
   return { ...real, judgeNodes };
 });
-vi.mock('../../src/core/planner/rollout.ts', async (original) => {
+vi.mock('../../src/core/plan/rollout/rollout.ts', async (original) => {
   const real = await original<typeof Rollout>();
   const missing: typeof real.missing = (...asked) =>
     (planted.missing?.(real.missing) ?? real.missing)(...asked);

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type * as JobPlanner from '../../src/core/planner/jobs.ts';
-import { DrainController } from '../../src/server/controllers/drain.ts';
-import { InstancesController } from '../../src/server/controllers/instances.ts';
-import { JobsController } from '../../src/server/controllers/jobs.ts';
-import { SpecSnapshotsController } from '../../src/server/controllers/spec-snapshots.ts';
-import { VolumesController } from '../../src/server/controllers/volumes.ts';
+import type * as JobPlanner from '../../src/core/plan/jobs/jobs.ts';
+import { DrainController } from '../../src/server/reconcile/nodes/drain.ts';
+import { InstancesController } from '../../src/server/reconcile/instances/instances.ts';
+import { JobsController } from '../../src/server/reconcile/jobs/jobs.ts';
+import { SpecSnapshotsController } from '../../src/server/reconcile/instances/spec-snapshots.ts';
+import { VolumesController } from '../../src/server/reconcile/volumes/volumes.ts';
 import { crashEverywhere } from '../support/simulation/crash-run.ts';
 import { planForgetfully } from '../support/simulation/forgetful-agent.ts';
 import { RECONCILE_PATHS } from '../support/simulation/reconcile-paths.ts';
@@ -16,7 +16,7 @@ import { type Parts, SOUND } from '../support/simulation/world.ts';
  */
 const planted = vi.hoisted(() => ({ attemptsFromMemory: false }));
 
-vi.mock('../../src/core/planner/jobs.ts', async (original) => {
+vi.mock('../../src/core/plan/jobs/jobs.ts', async (original) => {
   const real = await original<typeof JobPlanner>();
   const planJob: typeof real.planJob = (input) => {
     const { status, memory } = input;

@@ -1,14 +1,14 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type * as Alterations from '../../src/core/alterations/deployment.ts';
 import type * as Merge from '../../src/core/contract/deployment-merge.ts';
-import type * as Credentials from '../../src/core/planner/credentials.ts';
-import type * as Delivery from '../../src/core/planner/delivery.ts';
-import type * as InstanceStates from '../../src/core/planner/instance-state.ts';
-import type * as Rotation from '../../src/core/planner/rotation.ts';
-import type * as VolumeFacts from '../../src/core/planner/volume-facts.ts';
+import type * as Credentials from '../../src/core/secrets/credentials.ts';
+import type * as Delivery from '../../src/core/secrets/delivery.ts';
+import type * as InstanceStates from '../../src/core/plan/rollout/instance-state.ts';
+import type * as Rotation from '../../src/core/secrets/rotation.ts';
+import type * as VolumeFacts from '../../src/core/plan/volumes/volume-facts.ts';
 import type * as ShellStatus from '../../src/core/rules/shell/status.ts';
 import type * as Volumes from '../../src/core/rules/volumes.ts';
-import type * as AssignedInstances from '../../src/server/dispatch/assigned-instance.ts';
+import type * as AssignedInstances from '../../src/server/agents/assignments/assigned-instance.ts';
 import type * as Claims from '../../src/server/placement/volume-residency.ts';
 import type * as Resolve from '../../src/server/secrets/resolve.ts';
 import { describeRun, runSequence } from '../support/promises/run.ts';
@@ -37,7 +37,7 @@ const { planted, plantable } = vi.hoisted(() => {
   };
 });
 
-vi.mock('../../src/core/planner/rotation.ts', async (original) =>
+vi.mock('../../src/core/secrets/rotation.ts', async (original) =>
   plantable(
     await original<typeof Rotation>(),
     'refuseMove',
@@ -46,7 +46,7 @@ vi.mock('../../src/core/planner/rotation.ts', async (original) =>
     'moveRotation',
   ),
 );
-vi.mock('../../src/core/planner/credentials.ts', async (original) =>
+vi.mock('../../src/core/secrets/credentials.ts', async (original) =>
   plantable(
     await original<typeof Credentials>(),
     'isDeliverable',
@@ -56,13 +56,13 @@ vi.mock('../../src/core/planner/credentials.ts', async (original) =>
     'beginRotation',
   ),
 );
-vi.mock('../../src/core/planner/delivery.ts', async (original) =>
+vi.mock('../../src/core/secrets/delivery.ts', async (original) =>
   plantable(await original<typeof Delivery>(), 'planDelivery'),
 );
-vi.mock('../../src/core/planner/instance-state.ts', async (original) =>
+vi.mock('../../src/core/plan/rollout/instance-state.ts', async (original) =>
   plantable(await original<typeof InstanceStates>(), 'instanceState'),
 );
-vi.mock('../../src/core/planner/volume-facts.ts', async (original) =>
+vi.mock('../../src/core/plan/volumes/volume-facts.ts', async (original) =>
   plantable(await original<typeof VolumeFacts>(), 'removedBy'),
 );
 vi.mock('../../src/server/placement/volume-residency.ts', async (original) =>
@@ -77,7 +77,7 @@ vi.mock('../../src/core/rules/shell/status.ts', async (original) =>
 vi.mock('../../src/core/rules/volumes.ts', async (original) =>
   plantable(await original<typeof Volumes>(), 'volumeMountsRule'),
 );
-vi.mock('../../src/server/dispatch/assigned-instance.ts', async (original) =>
+vi.mock('../../src/server/agents/assignments/assigned-instance.ts', async (original) =>
   plantable(await original<typeof AssignedInstances>(), 'assignedInstance'),
 );
 vi.mock('../../src/server/secrets/resolve.ts', async (original) =>

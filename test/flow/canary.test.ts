@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { AssignedInstance } from '../../src/core/contract/agent-protocol.ts';
+import type { AssignedInstance } from '../../src/core/protocol/agent-protocol.ts';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
 import { eventually } from '../support/eventually.ts';
 import { NodeFlow, type TestTenant } from '../support/node-flow.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { AssignedInstance, Assignment } from '../../src/core/contract/agent-protocol.ts';
+import type { AssignedInstance, Assignment } from '../../src/core/protocol/agent-protocol.ts';
 import type { InstanceId } from '../../src/core/model/ids.ts';
 import type { InstanceObservation } from '../../src/core/model/instance.ts';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { StreamRequest } from '../../src/core/contract/agent-protocol.ts';
+import type { StreamRequest } from '../../src/core/protocol/agent-protocol.ts';
 import type { InstanceObservation, InstanceRecord } from '../../src/core/model/instance.ts';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
 import { eventually } from '../support/eventually.ts';

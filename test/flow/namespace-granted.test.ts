@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { AssignedInstance } from '../../src/core/contract/agent-protocol.ts';
+import type { AssignedInstance } from '../../src/core/protocol/agent-protocol.ts';
 import type { InstanceId } from '../../src/core/model/ids.ts';
 import { eventually } from '../support/eventually.ts';
 import { nodeFacts } from '../support/node-flow.ts';

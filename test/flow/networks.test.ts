@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ServerMessage } from '../../src/core/contract/agent-protocol.ts';
+import type { ServerMessage } from '../../src/core/protocol/agent-protocol.ts';
 import type { NetworkObservation } from '../../src/core/model/network.ts';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
 import { eventually } from '../support/eventually.ts';

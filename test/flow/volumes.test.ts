@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TenantId } from '../../src/core/model/ids.ts';
-import type { VolumeObservation } from '../../src/core/contract/agent-protocol.ts';
+import type { VolumeObservation } from '../../src/core/protocol/agent-protocol.ts';
 import { idOf } from '../../src/server/store/record-ids.ts';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
 import { eventually } from '../support/eventually.ts';

@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
-import type { AssignedInstance } from '../../src/core/contract/agent-protocol.ts';
+import type { AssignedInstance } from '../../src/core/protocol/agent-protocol.ts';
 import { AgentBench, instance, TEST_IMAGE } from '../support/agent.ts';
 import { attack } from '../support/attack.ts';
 import { buildTestImage, startEngine, type TestEngine } from '../support/engine.ts';

@@ -5,7 +5,7 @@ import { containerSpec } from '../../src/agent/containers/container-spec.ts';
 import { DockerEngine } from '../../src/agent/engine/docker-engine.ts';
 import type { EngineKind } from '../../src/agent/engine/engine.ts';
 import { collectOutput } from '../../src/agent/engine/exec-session.ts';
-import type { AssignedContainer } from '../../src/core/contract/agent-protocol.ts';
+import type { AssignedContainer } from '../../src/core/protocol/agent-protocol.ts';
 import {
   type ContainerDefaults,
   containerBounds,

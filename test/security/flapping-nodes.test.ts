@@ -1,7 +1,7 @@
 import { sign } from 'node:crypto';
 import { WebSocket } from 'ws';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { RELAY_PROOF_FEATURE, relayText } from '../../src/core/contract/agent-protocol.ts';
+import { RELAY_PROOF_FEATURE, relayText } from '../../src/core/protocol/agent-protocol.ts';
 import type { NodeName, TenantId, VolumeId } from '../../src/core/model/ids.ts';
 import type { VolumeRecord } from '../../src/core/model/volume.ts';
 import { idOf } from '../../src/server/store/record-ids.ts';

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, expect } from 'vitest';
-import type { LeaseRepeat } from '../../src/core/contract/agent-protocol.ts';
+import type { LeaseRepeat } from '../../src/core/protocol/agent-protocol.ts';
 import { attack } from '../support/attack.ts';
 import { eventually } from '../support/eventually.ts';
 import { FENCED_MS, primary, PromotionStage, replica, SPAN_MS } from '../support/promotion-stage.ts';

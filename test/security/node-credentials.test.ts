@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect } from 'vitest';
-import { CREDENTIAL_FEATURE } from '../../src/core/contract/agent-protocol.ts';
+import { CREDENTIAL_FEATURE } from '../../src/core/protocol/agent-protocol.ts';
 import { attack } from '../support/attack.ts';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
 import { eventually } from '../support/eventually.ts';

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DockerEngine } from '../../src/agent/engine/docker-engine.ts';
-import type { AssignedContainer, AssignedInstance } from '../../src/core/contract/agent-protocol.ts';
+import type { AssignedContainer, AssignedInstance } from '../../src/core/protocol/agent-protocol.ts';
 import type { TestEngine } from './engine.ts';
 import { FakeControlPlane, JOIN_TOKEN } from './fake-control-plane.ts';
 import { removeWithMounts } from './mounts.ts';

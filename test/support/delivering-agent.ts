@@ -1,4 +1,4 @@
-import type { AssignedInstance, ServerMessage } from '../../src/core/contract/agent-protocol.ts';
+import type { AssignedInstance, ServerMessage } from '../../src/core/protocol/agent-protocol.ts';
 import type { InstanceObservation } from '../../src/core/model/instance.ts';
 import type { ScriptedAgent } from './scripted-agent.ts';
 

@@ -22,7 +22,7 @@ import {
   type StreamData,
   type StreamEnd,
   type VolumeObservation,
-} from '../../src/core/contract/agent-protocol.ts';
+} from '../../src/core/protocol/agent-protocol.ts';
 import type { InstanceObservation } from '../../src/core/model/instance.ts';
 
 export const JOIN_TOKEN = 'berth_join_test';

@@ -1,6 +1,6 @@
 import { workerData } from 'node:worker_threads';
 import { LeaseLink } from '../../src/agent/volumes/lease-link.ts';
-import type { LeaseRepeat } from '../../src/core/contract/agent-protocol.ts';
+import type { LeaseRepeat } from '../../src/core/protocol/agent-protocol.ts';
 
 /** An agent's link in a thread of its own, so that it goes on while the test holds the control plane's loop. */
 const { repeat, everyMs, shared } = workerData as {

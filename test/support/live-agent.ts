@@ -1,4 +1,4 @@
-import type { AssignedInstance, Resolved, StreamRequest } from '../../src/core/contract/agent-protocol.ts';
+import type { AssignedInstance, Resolved, StreamRequest } from '../../src/core/protocol/agent-protocol.ts';
 import type { InstanceId } from '../../src/core/model/ids.ts';
 import type { InstanceObservation } from '../../src/core/model/instance.ts';
 import { type AgentIdentity, ScriptedAgent } from './scripted-agent.ts';

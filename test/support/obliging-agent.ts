@@ -4,7 +4,7 @@ import type {
   Assignment,
   StreamRequest,
   VolumeObservation,
-} from '../../src/core/contract/agent-protocol.ts';
+} from '../../src/core/protocol/agent-protocol.ts';
 import type { InstanceObservation } from '../../src/core/model/instance.ts';
 import { type NodeFlow, type TestTenant } from './node-flow.ts';
 import type { ScriptedAgent } from './scripted-agent.ts';

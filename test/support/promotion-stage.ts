@@ -5,7 +5,7 @@
  *     const one = await stage.node(tenant, 'berlin-1');
  *     one.volumes = [primary(id, 1, [live('berlin-2')])];
  */
-import type { VolumeObservation } from '../../src/core/contract/agent-protocol.ts';
+import type { VolumeObservation } from '../../src/core/protocol/agent-protocol.ts';
 import { type ControlPlane, startControlPlane } from './control-plane.ts';
 import { eventually } from './eventually.ts';
 import { NodeFlow, type TestTenant } from './node-flow.ts';

@@ -9,7 +9,7 @@ import {
   signedText,
   type StreamOperation,
   type Welcome,
-} from '../../src/core/contract/agent-protocol.ts';
+} from '../../src/core/protocol/agent-protocol.ts';
 
 export interface AgentKey {
   readonly privateKey: KeyObject;

@@ -1,5 +1,5 @@
 import { Session } from '../../src/agent/session/session.ts';
-import type { Welcome } from '../../src/core/contract/agent-protocol.ts';
+import type { Welcome } from '../../src/core/protocol/agent-protocol.ts';
 import type { Caller } from './control-plane.ts';
 import { nodeFacts } from './node-flow.ts';
 import { type AgentKey, agentKey, NODE_FACTS } from './scripted-agent.ts';

@@ -3,7 +3,7 @@ import type {
   Lease,
   ServerMessage,
   VolumeObservation,
-} from '../../src/core/contract/agent-protocol.ts';
+} from '../../src/core/protocol/agent-protocol.ts';
 import type { Caller } from './control-plane.ts';
 import { eventually } from './eventually.ts';
 import type { NodeFlow, TestTenant } from './node-flow.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parseMountInfo } from '../../src/agent/volumes/mounts.ts';
-import type { AssignedInstance } from '../../src/core/contract/agent-protocol.ts';
+import type { AssignedInstance } from '../../src/core/protocol/agent-protocol.ts';
 import { AgentBench, instance, stopped, TEST_IMAGE } from '../support/agent.ts';
 import { buildTestImage, startEngine, type TestEngine } from '../support/engine.ts';
 import { LONG_TIER } from '../support/fault-tier.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { AssignedInstance } from '../../src/core/contract/agent-protocol.ts';
+import type { AssignedInstance } from '../../src/core/protocol/agent-protocol.ts';
 import { AgentBench, instance, stopped } from '../support/agent.ts';
 import { startEngine, type TestEngine } from '../support/engine.ts';
 import { type CallFate, startEngineProxy } from '../support/engine-proxy.ts';

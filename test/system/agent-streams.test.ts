@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { StreamData, StreamEnd, StreamOperation } from '../../src/core/contract/agent-protocol.ts';
+import type { StreamData, StreamEnd, StreamOperation } from '../../src/core/protocol/agent-protocol.ts';
 import { AgentBench, instance, TEST_IMAGE } from '../support/agent.ts';
 import { buildTestImage, startEngine, type TestEngine } from '../support/engine.ts';
 

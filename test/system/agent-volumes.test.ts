@@ -5,7 +5,7 @@ import type {
   AssignedContainer,
   AssignedInstance,
   AssignedVolume,
-} from '../../src/core/contract/agent-protocol.ts';
+} from '../../src/core/protocol/agent-protocol.ts';
 import { isWatched } from '../../src/agent/volumes/watchdog-process.ts';
 import { AgentBench, instance, stopped, TEST_IMAGE } from '../support/agent.ts';
 import { buildTestImage, startEngine, type TestEngine } from '../support/engine.ts';

@@ -1,6 +1,6 @@
 import { mkdir, readdir, realpath, rmdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { AssignedContainer, AssignedInstance } from '../../core/contract/agent-protocol.ts';
+import type { AssignedContainer, AssignedInstance } from '../../core/protocol/agent-protocol.ts';
 import { type BindRecord, BindRecords, type RecordedBind } from './bind-record.ts';
 import { BindNotAllowedError, type OpenBind, openBindSource } from './bind-roots.ts';
 import { type Log, messageOf } from '../log.ts';

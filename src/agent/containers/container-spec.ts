@@ -3,7 +3,7 @@ import type {
   AssignedHealthCheck,
   AssignedInstance,
   AssignedMount,
-} from '../../core/contract/agent-protocol.ts';
+} from '../../core/protocol/agent-protocol.ts';
 import { parseMemory } from '../../core/model/quantity.ts';
 import { heldPath } from './binds.ts';
 import type { ContainerSpec, HealthCheckSpec, MountSpec } from '../engine/container.ts';

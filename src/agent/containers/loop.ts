@@ -1,4 +1,4 @@
-import type { AgentMessage, Assignment, Resolved, Verdict } from '../../core/contract/agent-protocol.ts';
+import type { AgentMessage, Assignment, Resolved, Verdict } from '../../core/protocol/agent-protocol.ts';
 import type { Binds } from './binds.ts';
 import type { Engine, EngineKind } from '../engine/engine.ts';
 import { EngineUnavailableError } from '../engine/errors.ts';

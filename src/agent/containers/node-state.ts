@@ -1,4 +1,4 @@
-import type { AssignedInstance, Assignment } from '../../core/contract/agent-protocol.ts';
+import type { AssignedInstance, Assignment } from '../../core/protocol/agent-protocol.ts';
 import type { EngineKind } from '../engine/engine.ts';
 import { type InstanceMemory, NO_MEMORY } from './memory.ts';
 import type { Observer } from './observe.ts';

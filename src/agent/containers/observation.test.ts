@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { AssignedInstance } from '../../core/contract/agent-protocol.ts';
+import type { AssignedInstance } from '../../core/protocol/agent-protocol.ts';
 import { type Ending, type InstanceMemory, NO_MEMORY, withFailure } from './memory.ts';
 import { observationOf, type Sight } from './observation.ts';
 import type { ObservedContainer } from './observed-container.ts';

@@ -1,4 +1,4 @@
-import type { AssignedInstance, AssignedOnce } from '../../core/contract/agent-protocol.ts';
+import type { AssignedInstance, AssignedOnce } from '../../core/protocol/agent-protocol.ts';
 import type { InstanceId } from '../../core/model/ids.ts';
 import type { ContainerPhase, InstanceObservation } from '../../core/model/instance.ts';
 import type { ContainerStatus } from '../engine/container.ts';

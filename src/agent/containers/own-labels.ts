@@ -1,4 +1,4 @@
-import type { AssignedInstance, Welcome } from '../../core/contract/agent-protocol.ts';
+import type { AssignedInstance, Welcome } from '../../core/protocol/agent-protocol.ts';
 import { CONTAINER_LABELS, LABEL_DOMAIN } from '../../core/model/labels.ts';
 
 /** The agent's state is kept in the engine, in these labels, and nowhere else: that is why it survives its own death. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { AssignedInstance } from '../../core/contract/agent-protocol.ts';
+import type { AssignedInstance } from '../../core/protocol/agent-protocol.ts';
 import type { BindRecord } from './bind-record.ts';
 import type { ContainerStatus } from '../engine/container.ts';
 import { type InstanceMemory, NO_MEMORY, withFailure } from './memory.ts';

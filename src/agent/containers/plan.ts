@@ -2,7 +2,7 @@ import type {
   AssignedContainer,
   AssignedInstance,
   AssignedOnce,
-} from '../../core/contract/agent-protocol.ts';
+} from '../../core/protocol/agent-protocol.ts';
 import { backOffMs } from '../back-off.ts';
 import type { BindRecord } from './bind-record.ts';
 import { bindsOf, isHeld } from './binds.ts';

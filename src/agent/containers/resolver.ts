@@ -1,4 +1,4 @@
-import type { AgentMessage, AssignedInstance, Resolved } from '../../core/contract/agent-protocol.ts';
+import type { AgentMessage, AssignedInstance, Resolved } from '../../core/protocol/agent-protocol.ts';
 import { SECRETS_BACK_OFF, StepError } from './failures.ts';
 
 const ANSWER_DEADLINE_MS = 10_000;

@@ -3,7 +3,7 @@ import type {
   AgentMessage,
   AssignedContainer,
   AssignedInstance,
-} from '../../core/contract/agent-protocol.ts';
+} from '../../core/protocol/agent-protocol.ts';
 import { parseImageReference } from '../../core/model/image-reference.ts';
 import { portRangesText, portsOutside } from '../../core/model/port-ranges.ts';
 import type { Binds } from './binds.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { InstanceUsage } from '../../core/contract/agent-protocol.ts';
+import type { InstanceUsage } from '../../core/protocol/agent-protocol.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { ObservedContainer } from './observed-container.ts';
 import { UsageMeter } from './usage.ts';

@@ -1,4 +1,4 @@
-import type { InstanceUsage } from '../../core/contract/agent-protocol.ts';
+import type { InstanceUsage } from '../../core/protocol/agent-protocol.ts';
 import type { Engine, StatsSample } from '../engine/engine.ts';
 import { Gate } from './gate.ts';
 import type { ObservedContainer } from './observed-container.ts';

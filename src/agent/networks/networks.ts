@@ -1,4 +1,4 @@
-import type { Assignment } from '../../core/contract/agent-protocol.ts';
+import type { Assignment } from '../../core/protocol/agent-protocol.ts';
 import type { NetworkObservation, NetworkSettings } from '../../core/model/network.ts';
 import { Once } from '../../core/model/once.ts';
 import type { Engine, NetworkSpec, NetworkState } from '../engine/engine.ts';

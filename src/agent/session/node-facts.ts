@@ -2,7 +2,7 @@ import {
   ANCHORS_FEATURE,
   CREDENTIAL_FEATURE,
   RELAY_PROOF_FEATURE,
-} from '../../core/contract/agent-protocol.ts';
+} from '../../core/protocol/agent-protocol.ts';
 import { CONFINEMENT_FEATURE } from '../../core/model/confinement.ts';
 import { formatBytes } from '../../core/model/quantity.ts';
 import { LABEL_DOMAIN } from '../../core/model/labels.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { StreamData } from '../../core/contract/agent-protocol.ts';
+import type { StreamData } from '../../core/protocol/agent-protocol.ts';
 
 export type Payload = Omit<StreamData, 'type' | 'streamId'>;
 

@@ -1,4 +1,4 @@
-import type { AgentMessage, InstanceUsage, VolumeObservation } from '../../core/contract/agent-protocol.ts';
+import type { AgentMessage, InstanceUsage, VolumeObservation } from '../../core/protocol/agent-protocol.ts';
 import type { ContainerPhase, InstanceObservation } from '../../core/model/instance.ts';
 import type { NetworkObservation } from '../../core/model/network.ts';
 

@@ -1,5 +1,5 @@
-import { frameReader } from '../../core/contract/protocol/read-message.ts';
-import { serverMessage } from '../../core/contract/protocol/server-messages.ts';
+import { frameReader } from '../../core/schema/read-message.ts';
+import { serverMessage } from '../../core/protocol/server-messages.ts';
 
 /**
  * Reads a frame of the control plane. Undefined: not a message that this agent understands, e.g. one of a newer version,

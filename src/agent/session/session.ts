@@ -20,7 +20,7 @@ import {
   type StreamRequest,
   type Verdict,
   type Welcome,
-} from '../../core/contract/agent-protocol.ts';
+} from '../../core/protocol/agent-protocol.ts';
 import { Addresses } from './addresses.ts';
 import { fullJitterMs } from '../back-off.ts';
 import { dialer } from './dial.ts';

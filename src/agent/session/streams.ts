@@ -5,7 +5,7 @@ import type {
   StreamOperation,
   StreamRequest,
   VolumeMeasurement,
-} from '../../core/contract/agent-protocol.ts';
+} from '../../core/protocol/agent-protocol.ts';
 import {
   budgetUsedUp,
   purposeOf,

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { VolumeCopyHeader } from '../../core/contract/agent-protocol.ts';
+import type { VolumeCopyHeader } from '../../core/protocol/agent-protocol.ts';
 
 export interface OutgoingCopy {
   readonly volumeId: string;

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { VolumeObservation } from '../../core/contract/agent-protocol.ts';
+import type { VolumeObservation } from '../../core/protocol/agent-protocol.ts';
 import { backOffMs } from '../back-off.ts';
 import { type Log, messageOf } from '../log.ts';
 import type { CopyLink, SendOutcome } from './copy-link.ts';

@@ -2,7 +2,7 @@ import type {
   AssignedVolume,
   VolumeMeasurement,
   VolumeObservation,
-} from '../../core/contract/agent-protocol.ts';
+} from '../../core/protocol/agent-protocol.ts';
 import { type BackOff, backOffMs } from '../back-off.ts';
 import { BindNotAllowedError } from '../containers/bind-roots.ts';
 import { messageOf } from '../log.ts';

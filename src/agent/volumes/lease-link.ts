@@ -2,8 +2,8 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createSocket, type Socket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
 import { lookup } from 'node:dns/promises';
-import type { LeaseRepeat } from '../../core/contract/agent-protocol.ts';
-import { leaseText, provenText, readLeaseWord } from '../../core/contract/lease-words.ts';
+import type { LeaseRepeat } from '../../core/protocol/agent-protocol.ts';
+import { leaseText, provenText, readLeaseWord } from '../../core/protocol/lease-words.ts';
 import { machineMs } from './lease-file.ts';
 
 const KEPT_BEATS = 100;

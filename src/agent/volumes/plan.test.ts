@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { AssignedVolume } from '../../core/contract/agent-protocol.ts';
+import type { AssignedVolume } from '../../core/protocol/agent-protocol.ts';
 import { planVolume, type VolumeView } from './plan.ts';
 import { type Hold, UNKNOWN_VOLUME, type VolumeState } from './state.ts';
 import type { VolumeStep } from './step.ts';

@@ -1,4 +1,4 @@
-import type { AssignedVolume } from '../../core/contract/agent-protocol.ts';
+import type { AssignedVolume } from '../../core/protocol/agent-protocol.ts';
 import { recordOf, senderOf, type VolumeState, volumeOf } from './state.ts';
 import type { VolumeStep } from './step.ts';
 import type { VolumeRecord } from './volume-record.ts';

@@ -3,7 +3,7 @@ import { type KeyObject, sign } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { createWebSocketStream, WebSocket } from 'ws';
-import { PROOF_HEADER, relayText } from '../../core/contract/agent-protocol.ts';
+import { PROOF_HEADER, relayText } from '../../core/protocol/agent-protocol.ts';
 import { dialer } from '../session/dial.ts';
 import { fields, list, nonEmpty, text } from '../engine/fields.ts';
 import { readJson } from '../session/enrol.ts';

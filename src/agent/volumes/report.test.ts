@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { AssignedVolume } from '../../core/contract/agent-protocol.ts';
+import type { AssignedVolume } from '../../core/protocol/agent-protocol.ts';
 import { type LeaseSight, mountStateOf, observationOf, receiverOf } from './report.ts';
 import type { KeptState } from './steps.ts';
 import type { OpenVolume } from './volume-engine.ts';

@@ -1,4 +1,4 @@
-import type { AssignedVolume, VolumeObservation } from '../../core/contract/agent-protocol.ts';
+import type { AssignedVolume, VolumeObservation } from '../../core/protocol/agent-protocol.ts';
 import type { MountState } from './mount-state.ts';
 import { isLeased } from './plan.ts';
 import { type Problem, recordOf, senderOf, volumeOf } from './state.ts';

@@ -4,7 +4,7 @@ import type {
   Lease,
   LeaseRepeat,
   VolumeObservation,
-} from '../../core/contract/agent-protocol.ts';
+} from '../../core/protocol/agent-protocol.ts';
 import { messageOf } from '../log.ts';
 import { VolumeLane } from './lane.ts';
 import { LeaseLink } from './lease-link.ts';

@@ -1,6 +1,6 @@
 import type { CommandBody, CommandEntry, Option } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
-import { nearest } from '../../core/contract/nearest.ts';
+import { nearest } from '../../core/schema/nearest.ts';
 import { usage } from '../failure.ts';
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;

@@ -1,4 +1,4 @@
-import { nearestFew } from '../../core/contract/nearest.ts';
+import { nearestFew } from '../../core/schema/nearest.ts';
 import { named } from '../client.ts';
 import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS } from '../command.ts';
 import { EXIT } from '../exit-code.ts';

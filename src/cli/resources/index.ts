@@ -1,4 +1,4 @@
-import { nearest } from '../../core/contract/nearest.ts';
+import { nearest } from '../../core/schema/nearest.ts';
 import type { Client } from '../client.ts';
 import { Failure, usage } from '../failure.ts';
 import { secrets, tenants, tokens } from './access.ts';

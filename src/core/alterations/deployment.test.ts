@@ -1,5 +1,5 @@
 import type { deployment } from '../contract/answers/deployment.ts';
-import type { Answer } from '../contract/shape.ts';
+import type { Answer } from '../schema/shape.ts';
 import { PLATFORM_CONTAINER_DEFAULTS } from '../model/container-defaults.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -8,7 +8,7 @@ import { draftOfBody, mergeDraft } from '../contract/deployment-merge.ts';
 import { specOfDraft } from '../contract/deployment-spec.ts';
 import { deploymentView } from '../contract/deployment-view.ts';
 import { fieldDifferences } from '../contract/diff.ts';
-import { checkBody } from '../contract/shape.ts';
+import { checkBody } from '../schema/shape.ts';
 import type { DeploymentRecord, DeploymentSpec } from '../model/deployment.ts';
 import { alterDeployment } from './deployment.ts';
 

@@ -3,7 +3,7 @@ import { QUOTA_KINDS } from '../model/quota.ts';
 import { MAX_DEMANDS, MAX_KEY_CHARACTERS, MAX_KEYS } from '../model/image-policy.ts';
 import { type Role, ROLES } from '../model/tenant.ts';
 import { DURATION, MEMORY, NAME } from './forms.ts';
-import { shape } from './shape.ts';
+import { shape } from '../schema/shape.ts';
 
 /** Characters of a display name. */
 export const MAX_DISPLAY_NAME = 200;

@@ -4,7 +4,7 @@ import { pinOf, type Pinned } from '../model/spec-snapshot.ts';
 import { received, redacted } from '../rejections/redaction.ts';
 import { reject } from '../rejections/reject.ts';
 import type { Rejection } from '../rejections/rejection.ts';
-import { checkBody, type Shape, shape } from './shape.ts';
+import { checkBody, type Shape, shape } from '../schema/shape.ts';
 
 const FORMAT = 'berth-backup';
 /** Raised when an older program could not restore the document. */

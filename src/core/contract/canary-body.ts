@@ -1,5 +1,5 @@
 import { PINNED_IMAGE } from './forms.ts';
-import { type Draft, shape } from './shape.ts';
+import { type Draft, shape } from '../schema/shape.ts';
 
 export const canaryBody = shape({
   type: 'object',

@@ -19,7 +19,7 @@ import {
   VARIABLES,
   VOLUME_ID,
 } from './forms.ts';
-import { type Draft, shape } from './shape.ts';
+import { type Draft, shape } from '../schema/shape.ts';
 
 const strings = shape({ type: 'list', items: { type: 'string' } });
 const stringMap = shape({ type: 'map', items: { type: 'string' } });

@@ -9,7 +9,7 @@ import type {
 import { deploymentBody, SERVER_OWNED } from './deployment-body.ts';
 import { deploymentView, storedLabels } from './deployment-view.ts';
 import { fieldDifferences } from './diff.ts';
-import { checkBody } from './shape.ts';
+import { checkBody } from '../schema/shape.ts';
 
 const SPEC: DeploymentSpec = {
   kind: 'Deployment',

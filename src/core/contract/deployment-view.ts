@@ -1,5 +1,5 @@
 import type { deployment } from './answers/deployment.ts';
-import { type Answer, exactly, type Exactly } from './shape.ts';
+import { type Answer, exactly, type Exactly } from '../schema/shape.ts';
 import { appliedDefaults, type ContainerDefaults } from '../model/container-defaults.ts';
 import type {
   DeploymentRecord,

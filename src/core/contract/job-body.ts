@@ -1,7 +1,7 @@
 import type { JobSpec } from '../model/job.ts';
 import { deploymentBody } from './deployment-body.ts';
 import { DURATION, NODE_NAME } from './forms.ts';
-import { type Draft, shape } from './shape.ts';
+import { type Draft, shape } from '../schema/shape.ts';
 
 const shared = deploymentBody.fields;
 

@@ -1,5 +1,5 @@
 import { LABEL_VALUE, LABELS, NAME, NODE_NAME } from './forms.ts';
-import { type Draft, shape } from './shape.ts';
+import { type Draft, shape } from '../schema/shape.ts';
 
 /** What a create takes: the agent's wire format, and the node it goes to. */
 export const networkBody = shape({

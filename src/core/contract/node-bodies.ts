@@ -1,5 +1,5 @@
 import { DURATION, LABEL_VALUE, LABELS, NODE_NAME } from './forms.ts';
-import { shape } from './shape.ts';
+import { shape } from '../schema/shape.ts';
 
 const PLATFORM = { pattern: '^[a-z0-9]{1,32}/[a-z0-9]{1,32}(/[a-z0-9]{1,32})?$' };
 const SHORT = { minLength: 1, maxLength: 128 };

@@ -1,5 +1,5 @@
 import { DURATION } from './forms.ts';
-import { shape } from './shape.ts';
+import { shape } from '../schema/shape.ts';
 
 /** An empty object, or no body at all. */
 export const nothing = shape({ type: 'object', fields: {} });

@@ -1,7 +1,7 @@
 import type { Alteration } from '../model/announcement.ts';
 import type { ScalingPolicy } from '../model/scaling.ts';
 import { DURATION } from './forms.ts';
-import { type Draft, shape } from './shape.ts';
+import { type Draft, shape } from '../schema/shape.ts';
 
 const ownCode = 'scaling_policy_invalid';
 

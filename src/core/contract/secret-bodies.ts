@@ -1,6 +1,6 @@
 import { ROTATION_PHASES } from '../model/rotation-phase.ts';
 import { secretAnchor, secretMaterialFields } from './deployment-body.ts';
-import { shape } from './shape.ts';
+import { shape } from '../schema/shape.ts';
 
 export const secretWriteBody = shape({
   type: 'object',

@@ -1,4 +1,4 @@
-import type { StreamOperation } from './agent-protocol.ts';
+import type { StreamOperation } from '../protocol/agent-protocol.ts';
 
 /** What the streams of a session with an agent are for. None can use up what belongs to another. */
 export type StreamPurpose = 'copies' | 'commands' | 'questions' | 'kept logs' | 'logs' | 'followed logs';

@@ -1,5 +1,5 @@
 import { NAME, NODE_NAME, PLAIN_PATH } from './forms.ts';
-import { type Draft, shape } from './shape.ts';
+import { type Draft, shape } from '../schema/shape.ts';
 
 /** `POST /api/v1/dvm/volumes`; the rules of each field own its wrong types. */
 export const volumeBody = shape({

@@ -1,4 +1,4 @@
-import type { VolumeObservation } from './agent-protocol.ts';
+import type { VolumeObservation } from '../protocol/agent-protocol.ts';
 
 /**
  * What a node last said of a volume. `gone`: it was told to remove its bytes, took that up, and has none any more.

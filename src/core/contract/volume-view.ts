@@ -1,5 +1,5 @@
 import type { volume } from './answers/volume.ts';
-import { type Answer, exactly } from './shape.ts';
+import { type Answer, exactly } from '../schema/shape.ts';
 import { jobOfOwner } from '../model/job.ts';
 import type { VolumeClaims, VolumeRecord } from '../model/volume.ts';
 import type { SeenVolume } from './volume-seen.ts';

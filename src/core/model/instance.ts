@@ -42,7 +42,7 @@ export type ContainerPhase =
   | 'removed'
   | 'unknown';
 
-/** What the node's agent last saw. Written by dispatch/reports only. */
+/** What the node's agent last saw. Written by agents/reports/reports only. */
 export interface InstanceObservation {
   readonly id: InstanceId;
   readonly phase: ContainerPhase;

@@ -1,4 +1,4 @@
-import type { Answer, Draft, Shape } from '../contract/shape.ts';
+import type { Answer, Draft, Shape } from '../schema/shape.ts';
 import type { Permission } from '../model/permission.ts';
 import type { RejectionCode } from '../rejections/catalogue.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { deploymentBody } from '../contract/deployment-body.ts';
 import { draftOfBody } from '../contract/deployment-merge.ts';
 import type { SecretWriteDraft } from '../contract/secret-draft.ts';
-import { checkBody } from '../contract/shape.ts';
+import { checkBody } from '../schema/shape.ts';
 import { DEFAULT_SECRET_POLICY } from '../model/secret-limits.ts';
 import { CATALOGUE, isRejectionCode, type RejectionCode } from '../rejections/catalogue.ts';
 import { parseExample } from '../rejections/example.ts';

@@ -1,4 +1,4 @@
-import { nearest } from '../contract/nearest.ts';
+import { nearest } from '../schema/nearest.ts';
 import { CAPABILITY_NAMES, capabilityName, EVERY_CAPABILITY, isContainerUser } from '../model/confinement.ts';
 import { received } from '../rejections/redaction.ts';
 import { reject } from '../rejections/reject.ts';

@@ -2,7 +2,7 @@ import fc, { type Arbitrary } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type DeploymentDraft, deploymentBody } from '../contract/deployment-body.ts';
 import { draftOfBody } from '../contract/deployment-merge.ts';
-import { checkBody, type Shape } from '../contract/shape.ts';
+import { checkBody, type Shape } from '../schema/shape.ts';
 import { CATALOGUE } from '../rejections/catalogue.ts';
 import { deploymentRules } from './deployment.ts';
 import { firstRejection } from './rule.ts';

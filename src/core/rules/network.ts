@@ -1,6 +1,6 @@
-import { nearest } from '../contract/nearest.ts';
+import { nearest } from '../schema/nearest.ts';
 import { networkBody, type NetworkDraft } from '../contract/network-body.ts';
-import { checkBody } from '../contract/shape.ts';
+import { checkBody } from '../schema/shape.ts';
 import { looksPasted, received, redacted } from '../rejections/redaction.ts';
 import { reject } from '../rejections/reject.ts';
 import type { Rejection } from '../rejections/rejection.ts';

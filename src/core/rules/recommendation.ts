@@ -1,4 +1,4 @@
-import { nearest } from '../contract/nearest.ts';
+import { nearest } from '../schema/nearest.ts';
 import {
   type Recommendation,
   RECOMMENDATION_ACTIONS,

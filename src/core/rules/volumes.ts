@@ -1,4 +1,4 @@
-import { nearest } from '../contract/nearest.ts';
+import { nearest } from '../schema/nearest.ts';
 import { received, redacted } from '../rejections/redaction.ts';
 import { reject } from '../rejections/reject.ts';
 import type { Rejection } from '../rejections/rejection.ts';

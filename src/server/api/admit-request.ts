@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { nearest } from '../../core/contract/nearest.ts';
+import { nearest } from '../../core/schema/nearest.ts';
 import { allows, type Permission, rolesThatMay } from '../../core/model/permission.ts';
 import type { Tenant } from '../../core/model/tenant.ts';
 import { received } from '../../core/rejections/redaction.ts';

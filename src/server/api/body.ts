@@ -1,4 +1,4 @@
-import { scanJson } from '../../core/contract/json-scan.ts';
+import { scanJson } from '../../core/schema/json-scan.ts';
 import { received, redacted } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';

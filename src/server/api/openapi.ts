@@ -1,4 +1,4 @@
-import { jsonSchema, type SchemaUse, type Shape } from '../../core/contract/shape.ts';
+import { jsonSchema, type SchemaUse, type Shape } from '../../core/schema/shape.ts';
 import { IF_MATCH, UUID } from '../../core/contract/forms.ts';
 import { rolesThatMay } from '../../core/model/permission.ts';
 import { CATALOGUE, type RejectionCode } from '../../core/rejections/catalogue.ts';

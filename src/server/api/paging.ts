@@ -1,4 +1,4 @@
-import type { Exactly } from '../../core/contract/shape.ts';
+import type { Exactly } from '../../core/schema/shape.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { exactly } from '../../core/contract/shape.ts';
+import { exactly } from '../../core/schema/shape.ts';
 import { isRejection } from '../../core/rejections/reject.ts';
 import { duplicateHeader, idempotencyKeyRejection, requestIdOf } from './headers.ts';
 import { createHealth, type HealthParts } from './health.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { exactly } from '../../core/contract/shape.ts';
+import { exactly } from '../../core/schema/shape.ts';
 import { DEPLOYMENTS } from '../../core/operations/deployments.ts';
 import { NODES, SCHEDULER } from '../../core/operations/nodes.ts';
 import type { AnswerOf } from '../../core/operations/operation.ts';
 import { TOKENS } from '../../core/operations/tokens.ts';
-import { acceptedOf } from '../admission/admission.ts';
+import { acceptedOf } from '../writes/admission.ts';
 import { serve } from './route.ts';
 
 const asRegions = exactly<AnswerOf<typeof SCHEDULER.readRegions>>();

@@ -8,10 +8,10 @@ import type {
   ServedQuery,
   StatusOf,
 } from '../../core/operations/operation.ts';
-import type { Exactly } from '../../core/contract/shape.ts';
+import type { Exactly } from '../../core/schema/shape.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import type { Principal } from '../access/principal.ts';
-import type { Caller } from '../admission/admission.ts';
+import type { Caller } from '../writes/admission.ts';
 import type { TenantStore } from '../store/store.ts';
 
 interface RequestContext {

@@ -1,9 +1,9 @@
-import type { Exactly } from '../../core/contract/shape.ts';
+import type { Exactly } from '../../core/schema/shape.ts';
 import type { AnswerOf, Operation } from '../../core/operations/operation.ts';
 import { isRejection } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
-import type { Accepted, Outcome } from '../admission/admission.ts';
-import { type IfMatch, parseIfMatch } from '../admission/if-match.ts';
+import type { Accepted, Outcome } from '../writes/admission.ts';
+import { type IfMatch, parseIfMatch } from '../writes/if-match.ts';
 import type { ReplyTo, RouteRequest } from './route.ts';
 
 /** A use case answers with everything but the revision, which is that of the commit. */

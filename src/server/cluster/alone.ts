@@ -1,4 +1,4 @@
-import { OpenedStore } from '../dispatch/opened-store.ts';
+import { OpenedStore } from '../agents/assignments/opened-store.ts';
 import type { Store } from '../store/store.ts';
 import type { Cluster } from './cluster.ts';
 

@@ -1,9 +1,9 @@
 import type { Duplex } from 'node:stream';
-import type { CopyAges } from '../../core/contract/protocol/peer-messages.ts';
+import type { CopyAges } from '../../core/protocol/peer-messages.ts';
 import type { NodeName, TenantId } from '../../core/model/ids.ts';
 import type { ScalingView } from '../../core/model/scaling.ts';
-import type { OpenedStore } from '../dispatch/opened-store.ts';
-import type { OtherControlPlanes } from '../dispatch/dispatch.ts';
+import type { OpenedStore } from '../agents/assignments/opened-store.ts';
+import type { OtherControlPlanes } from '../agents/dispatch.ts';
 import type { AgedUsage } from '../runtime/measurements.ts';
 import type { Store } from '../store/store.ts';
 import type { PeerEndpoint, PeerEndpointOptions } from './peer-endpoint.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
-import type { CopyAges } from '../../core/contract/protocol/peer-messages.ts';
+import type { CopyAges } from '../../core/protocol/peer-messages.ts';
 import type { NodeName, TenantId } from '../../core/model/ids.ts';
 import type { ScalingView } from '../../core/model/scaling.ts';
 import type { Clock } from '../clock.ts';

@@ -8,11 +8,11 @@ import {
   type PeerStreamLine,
   peerQuestion,
   peerStreamRequest,
-} from '../../core/contract/protocol/peer-messages.ts';
-import { frameReader } from '../../core/contract/protocol/read-message.ts';
+} from '../../core/protocol/peer-messages.ts';
+import { frameReader } from '../../core/schema/read-message.ts';
 import type { NodeName, TenantId } from '../../core/model/ids.ts';
 import type { ScalingView } from '../../core/model/scaling.ts';
-import type { Dispatch } from '../dispatch/dispatch.ts';
+import type { Dispatch } from '../agents/dispatch.ts';
 import type { Measurements } from '../runtime/measurements.ts';
 import type { PeerProofs, ProvenRequest } from './peer-proof.ts';
 

@@ -1,18 +1,18 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { ServerMessage, StreamOperation } from '../../core/contract/agent-protocol.ts';
+import type { ServerMessage, StreamOperation } from '../../core/protocol/agent-protocol.ts';
 import {
   type PeerAnswer,
   type PeerQuestion,
   type PeerStreamRequest,
   peerAnswers,
   peerStreamLine,
-} from '../../core/contract/protocol/peer-messages.ts';
-import { frameReader } from '../../core/contract/protocol/read-message.ts';
+} from '../../core/protocol/peer-messages.ts';
+import { frameReader } from '../../core/schema/read-message.ts';
 import type { TenantId } from '../../core/model/ids.ts';
-import type { OtherControlPlanes } from '../dispatch/dispatch.ts';
+import type { OtherControlPlanes } from '../agents/dispatch.ts';
 import type { AgedUsage } from '../runtime/measurements.ts';
-import { AgentStream, sizeOf } from '../dispatch/streams.ts';
+import { AgentStream, sizeOf } from '../agents/streams/streams.ts';
 import { idOf } from '../store/record-ids.ts';
 import type { ControlPlaneRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';

@@ -1,8 +1,8 @@
 import { defaultStock } from '../../core/model/quota.ts';
-import type { Admission } from '../admission/admission.ts';
-import { ArchiveTrim } from '../admission/archive-trim.ts';
-import { TenantEraser } from '../admission/erase-tenants.ts';
-import { Room } from '../admission/room.ts';
+import type { Admission } from '../writes/admission.ts';
+import { ArchiveTrim } from '../writes/archive-trim.ts';
+import { TenantEraser } from '../writes/tenants/erase-tenants.ts';
+import { Room } from '../writes/room.ts';
 import { parseSchedule } from '../cron.ts';
 import { createImageCheck } from '../registry/check.ts';
 import type { Base } from './base.ts';

@@ -1,12 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { NodeName } from '../../core/model/ids.ts';
-import { specHash } from '../admission/admission.ts';
+import { specHash } from '../writes/admission.ts';
 import { baseUrlOfHeaders } from '../api/join-address.ts';
 import { TlsAnchors } from '../api/tls-anchors.ts';
-import { createControllers, systemTimers } from '../controllers/index.ts';
+import { createControllers, systemTimers } from '../reconcile/index.ts';
 import { parseSchedule } from '../cron.ts';
-import { Dispatch } from '../dispatch/dispatch.ts';
-import { LeaseDesk } from '../dispatch/lease-desk.ts';
+import { Dispatch } from '../agents/dispatch.ts';
+import { LeaseDesk } from '../agents/volumes/lease-desk.ts';
 import type { Base } from './base.ts';
 
 function composeControllers(base: Base, leases: LeaseDesk | undefined) {

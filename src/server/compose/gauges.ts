@@ -1,4 +1,4 @@
-import type { TenantEraser } from '../admission/erase-tenants.ts';
+import type { TenantEraser } from '../writes/tenants/erase-tenants.ts';
 import type { Background } from './background.ts';
 import type { Base } from './base.ts';
 

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Server as TlsServer } from 'node:tls';
-import type { Admission } from '../admission/admission.ts';
+import type { Admission } from '../writes/admission.ts';
 import { createApp } from '../api/app.ts';
 import { bodyBudget } from '../api/body-budget.ts';
 import { createDashboard } from '../api/dashboard.ts';

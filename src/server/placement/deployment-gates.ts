@@ -1,9 +1,9 @@
 import type { DeploymentSpec } from '../../core/model/deployment.ts';
 import type { InstanceId, NodeName } from '../../core/model/ids.ts';
 import type { InstanceObservation } from '../../core/model/instance.ts';
-import { type ClosedGate, closedGates, type DependencyFacts } from '../../core/planner/dependencies.ts';
-import { instanceState, type NodeCondition } from '../../core/planner/instance-state.ts';
-import { countsOf } from '../../core/planner/status.ts';
+import { type ClosedGate, closedGates, type DependencyFacts } from '../../core/plan/rollout/dependencies.ts';
+import { instanceState, type NodeCondition } from '../../core/plan/rollout/instance-state.ts';
+import { countsOf } from '../../core/plan/rollout/status.ts';
 import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 

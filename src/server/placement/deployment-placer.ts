@@ -2,7 +2,7 @@ import type { DefaultRequest } from '../../core/model/counted.ts';
 import type { DeploymentSpec } from '../../core/model/deployment.ts';
 import type { InstanceId } from '../../core/model/ids.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
-import type { Placed, PlacementRefusal, Placer } from '../../core/planner/placer.ts';
+import type { Placed, PlacementRefusal, Placer } from '../../core/plan/rollout/placer.ts';
 import type { Cluster } from '../../core/scheduler/cluster.ts';
 import { explain } from '../../core/scheduler/explain.ts';
 import {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { NodeName } from '../../core/model/ids.ts';
-import type { PlacementRefusal } from '../../core/planner/placer.ts';
+import type { PlacementRefusal } from '../../core/plan/rollout/placer.ts';
 import type { NodeExplanation, PlacementExplanation } from '../../core/scheduler/explain.ts';
 import type { FilterName, Reason } from '../../core/scheduler/filters/filter.ts';
 

@@ -1,6 +1,6 @@
 import type { Warning } from '../../core/model/announcement.ts';
 import type { DeploymentRecord } from '../../core/model/deployment.ts';
-import { isSingleWriter } from '../../core/planner/rollout.ts';
+import { isSingleWriter } from '../../core/plan/rollout/rollout.ts';
 import { overrunMessage, withinQuota } from '../../core/scheduler/filters/quota.ts';
 import { prefixOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';

@@ -2,7 +2,7 @@ import { canonicalJson } from '../../core/model/canonical.ts';
 import type { DeploymentSpec, VolumeMount } from '../../core/model/deployment.ts';
 import { jobOfOwner } from '../../core/model/job.ts';
 import type { VolumeClaims } from '../../core/model/volume.ts';
-import type { VolumeBinding } from '../../core/planner/volume-facts.ts';
+import type { VolumeBinding } from '../../core/plan/volumes/volume-facts.ts';
 import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';

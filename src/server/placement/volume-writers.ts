@@ -1,6 +1,6 @@
 import type { DeploymentSpec } from '../../core/model/deployment.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
-import type { ClosedGate } from '../../core/planner/dependencies.ts';
+import type { ClosedGate } from '../../core/plan/rollout/dependencies.ts';
 import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { TenantClusters } from './tenant-clusters.ts';

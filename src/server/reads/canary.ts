@@ -1,5 +1,5 @@
 import type { canary as canaryAnswer, deployment } from '../../core/contract/answers/deployment.ts';
-import type { Answer } from '../../core/contract/shape.ts';
+import type { Answer } from '../../core/schema/shape.ts';
 import type { CanaryRecord } from '../../core/model/canary.ts';
 import { pinOf } from '../../core/model/spec-snapshot.ts';
 import { received } from '../../core/rejections/redaction.ts';

@@ -1,5 +1,5 @@
 import type { network } from '../../core/contract/answers/volume.ts';
-import { type Answer, type Exactly, exactly } from '../../core/contract/shape.ts';
+import { type Answer, type Exactly, exactly } from '../../core/schema/shape.ts';
 import type { NetworkRecord } from '../../core/model/network.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';

@@ -1,6 +1,6 @@
 import { requestedAmounts } from '../../core/scheduler/amounts.ts';
 import type { node } from '../../core/contract/answers/node.ts';
-import { type Answer, type Exactly, exactly } from '../../core/contract/shape.ts';
+import { type Answer, type Exactly, exactly } from '../../core/schema/shape.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
 import type { NodeRecord } from '../../core/model/node.ts';

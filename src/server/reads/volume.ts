@@ -1,5 +1,5 @@
 import type { volume } from '../../core/contract/answers/volume.ts';
-import { type Answer, type Exactly, exactly } from '../../core/contract/shape.ts';
+import { type Answer, type Exactly, exactly } from '../../core/schema/shape.ts';
 import type { SeenVolume } from '../../core/contract/volume-seen.ts';
 import { volumeView } from '../../core/contract/volume-view.ts';
 import type { TenantId } from '../../core/model/ids.ts';

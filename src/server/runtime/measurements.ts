@@ -1,4 +1,4 @@
-import type { InstanceUsage } from '../../core/contract/agent-protocol.ts';
+import type { InstanceUsage } from '../../core/protocol/agent-protocol.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 
 export interface MeasuredUsage extends InstanceUsage {

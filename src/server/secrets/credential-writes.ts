@@ -4,8 +4,8 @@ import type { CredentialRecord, MintPolicy } from '../../core/model/credential.t
 import { type SecretPath, secretPathText } from '../../core/model/secret-path.ts';
 import type { SecretPolicy } from '../../core/model/secret-limits.ts';
 import type { SecretValue } from '../../core/model/secret-value.ts';
-import { UNKNOWN } from '../../core/planner/credentials.ts';
-import { pruned } from '../../core/planner/rotation.ts';
+import { UNKNOWN } from '../../core/secrets/credentials.ts';
+import { pruned } from '../../core/secrets/rotation.ts';
 import type { Stored } from '../store/collection.ts';
 import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';

@@ -4,8 +4,8 @@ import type { TenantId } from '../../core/model/ids.ts';
 import { pinOf } from '../../core/model/rotation-phase.ts';
 import { type SecretPath, secretPathText, splitSecretPath } from '../../core/model/secret-path.ts';
 import type { SecretValue } from '../../core/model/secret-value.ts';
-import { deliverableVersion, isDeliverable, UNKNOWN } from '../../core/planner/credentials.ts';
-import { type DeliveringSpec, type EntryDocuments, planDelivery } from '../../core/planner/delivery.ts';
+import { deliverableVersion, isDeliverable, UNKNOWN } from '../../core/secrets/credentials.ts';
+import { type DeliveringSpec, type EntryDocuments, planDelivery } from '../../core/secrets/delivery.ts';
 import { failure, type SecretDocument, type SecretFailure, type SecretsStore } from './port.ts';
 import { type Asked, sideBySide } from './side-by-side.ts';
 

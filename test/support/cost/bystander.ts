@@ -1,5 +1,5 @@
 import { LeaseLink } from '../../../src/agent/volumes/lease-link.ts';
-import type { LeaseRepeat, ServerMessage } from '../../../src/core/contract/agent-protocol.ts';
+import type { LeaseRepeat, ServerMessage } from '../../../src/core/protocol/agent-protocol.ts';
 import type { Caller } from '../control-plane.ts';
 import { NodeFlow } from '../node-flow.ts';
 import { PlaneProcess, type Tenant } from '../plane-process.ts';

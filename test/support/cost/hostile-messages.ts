@@ -1,5 +1,5 @@
-import { MAX_FRAME_BYTES } from '../../../src/core/contract/agent-protocol.ts';
-import type { AssignedInstance } from '../../../src/core/contract/agent-protocol.ts';
+import { MAX_FRAME_BYTES } from '../../../src/core/protocol/agent-protocol.ts';
+import type { AssignedInstance } from '../../../src/core/protocol/agent-protocol.ts';
 
 /** What a session was told, so that a message can be about what is the node's own. */
 export interface Told {

@@ -1,4 +1,4 @@
-import type { ServerMessage } from '../../../src/core/contract/agent-protocol.ts';
+import type { ServerMessage } from '../../../src/core/protocol/agent-protocol.ts';
 import { type AgentIdentity, ScriptedAgent } from '../scripted-agent.ts';
 import type { HostileMessage, Told } from './hostile-messages.ts';
 

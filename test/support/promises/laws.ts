@@ -1,4 +1,4 @@
-import type { AssignedInstance } from '../../../src/core/contract/agent-protocol.ts';
+import type { AssignedInstance } from '../../../src/core/protocol/agent-protocol.ts';
 import type { DeploymentSpec } from '../../../src/core/model/deployment.ts';
 import type { Alteration } from '../../../src/core/model/announcement.ts';
 import { alterationProblem } from '../laws.ts';

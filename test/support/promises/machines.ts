@@ -1,15 +1,18 @@
 import { PLATFORM_CONTAINER_DEFAULTS } from '../../../src/core/model/container-defaults.ts';
 import type { WebSocket } from 'ws';
 import { awaitedVolume, RESOLVED_FRESH_MS } from '../../../src/agent/containers/plan.ts';
-import type { AssignedInstance, Resolved, ServerMessage } from '../../../src/core/contract/agent-protocol.ts';
-import { PROTOCOL_VERSION } from '../../../src/core/contract/agent-protocol.ts';
+import type { AssignedInstance, Resolved, ServerMessage } from '../../../src/core/protocol/agent-protocol.ts';
+import { PROTOCOL_VERSION } from '../../../src/core/protocol/agent-protocol.ts';
 import type { NodeName, TenantId } from '../../../src/core/model/ids.ts';
 import type { InstanceObservation, InstanceRecord } from '../../../src/core/model/instance.ts';
 import type { NodeRecord } from '../../../src/core/model/node.ts';
 import { DEFAULT_REGIONS } from '../../../src/core/scheduler/regions.ts';
-import { assignedInstance, type AssignmentFacts } from '../../../src/server/dispatch/assigned-instance.ts';
-import { AgentSession } from '../../../src/server/dispatch/session.ts';
-import { recordSession } from '../../../src/server/dispatch/session-record.ts';
+import {
+  assignedInstance,
+  type AssignmentFacts,
+} from '../../../src/server/agents/assignments/assigned-instance.ts';
+import { AgentSession } from '../../../src/server/agents/sessions/session.ts';
+import { recordSession } from '../../../src/server/agents/sessions/session-record.ts';
 import { idOf } from '../../../src/server/store/record-ids.ts';
 import { SimulatedVolumes } from '../simulation/volumes.ts';
 import type { Plane, PlaneTenant } from './plane.ts';

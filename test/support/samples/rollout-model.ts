@@ -7,11 +7,11 @@ import type {
 import type { DeploymentId, InstanceId, NodeName, TenantId } from '../../../src/core/model/ids.ts';
 import type { InstanceObservation, InstanceRecord } from '../../../src/core/model/instance.ts';
 import type { RolloutRecord } from '../../../src/core/model/rollout.ts';
-import { newInstance } from '../../../src/core/planner/fresh-instance.ts';
-import type { NodeCondition } from '../../../src/core/planner/instance-state.ts';
-import { type InstancePlan, planInstances } from '../../../src/core/planner/instances.ts';
-import type { PlannerMemory } from '../../../src/core/planner/memory.ts';
-import type { Placed, PlacementRefusal, Placer } from '../../../src/core/planner/placer.ts';
+import { newInstance } from '../../../src/core/plan/rollout/fresh-instance.ts';
+import type { NodeCondition } from '../../../src/core/plan/rollout/instance-state.ts';
+import { type InstancePlan, planInstances } from '../../../src/core/plan/rollout/instances.ts';
+import type { PlannerMemory } from '../../../src/core/plan/rollout/memory.ts';
+import type { Placed, PlacementRefusal, Placer } from '../../../src/core/plan/rollout/placer.ts';
 
 /** One deployment on a few nodes, moved step by step, for tests: what the controller and the agents would do with the plans. */
 

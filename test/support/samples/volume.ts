@@ -3,7 +3,7 @@ import type { Residency } from '../../../src/core/model/deployment.ts';
 import type { NodeName, TenantId, VolumeId } from '../../../src/core/model/ids.ts';
 import type { VolumeRecord } from '../../../src/core/model/volume.ts';
 import { fencedAfterMs } from '../../../src/core/model/volume.ts';
-import type { VolumeBinding, VolumeFacts, VolumeNode } from '../../../src/core/planner/volume-facts.ts';
+import type { VolumeBinding, VolumeFacts, VolumeNode } from '../../../src/core/plan/volumes/volume-facts.ts';
 
 export const LEASE_MS = 15_000;
 

@@ -3,7 +3,7 @@ import type {
   AssignedVolume,
   Assignment,
   ServerMessage,
-} from '../../../src/core/contract/agent-protocol.ts';
+} from '../../../src/core/protocol/agent-protocol.ts';
 import { withEnding, withFailure } from '../../../src/agent/containers/memory.ts';
 import { NodeState } from '../../../src/agent/containers/node-state.ts';
 import { observationOf } from '../../../src/agent/containers/observation.ts';

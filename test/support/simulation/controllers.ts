@@ -20,8 +20,8 @@ import {
   type Controllers,
   type ControllersOptions,
   createControllers,
-} from '../../../src/server/controllers/index.ts';
-import type { Timers } from '../../../src/server/controllers/timers.ts';
+} from '../../../src/server/reconcile/index.ts';
+import type { Timers } from '../../../src/server/reconcile/timers.ts';
 
 /** A tenant with controllers, agents that can be told what to see, and time that moves when the test says so. For tests only. */
 

@@ -124,7 +124,7 @@ export async function crashRun(
 }
 
 /**
- * How a container does is told from what the process saw change; what it finds at its start counts as told (`planner/memory.ts`).
+ * How a container does is told from what the process saw change; what it finds at its start counts as told (`plan/rollout/memory.ts`).
  * A state that is over before a control plane is back is not told either.
  */
 const SEEN_EVENTS = /^(instance\.(started|unhealthy|failed)|deployment\.degraded)/;

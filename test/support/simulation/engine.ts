@@ -1,4 +1,4 @@
-import type { AssignedInstance } from '../../../src/core/contract/agent-protocol.ts';
+import type { AssignedInstance } from '../../../src/core/protocol/agent-protocol.ts';
 import type { ContainerHealth } from '../../../src/agent/engine/container.ts';
 import type { ObservedContainer } from '../../../src/agent/containers/observed-container.ts';
 import type { FakeTime } from './controllers.ts';

@@ -1,4 +1,4 @@
-import type { Assignment, Verdict } from '../../../src/core/contract/agent-protocol.ts';
+import type { Assignment, Verdict } from '../../../src/core/protocol/agent-protocol.ts';
 import type { InstanceStep } from '../../../src/agent/containers/step.ts';
 import type { DeploymentRecord } from '../../../src/core/model/deployment.ts';
 import type { InstanceRecord } from '../../../src/core/model/instance.ts';
@@ -6,7 +6,7 @@ import { jobOfOwner } from '../../../src/core/model/job.ts';
 import type { NodeLiveness, NodeRecord } from '../../../src/core/model/node.ts';
 import type { RolloutRecord } from '../../../src/core/model/rollout.ts';
 import type { VolumeRecord } from '../../../src/core/model/volume.ts';
-import { LIVENESS_TIMINGS } from '../../../src/core/planner/node-liveness.ts';
+import { LIVENESS_TIMINGS } from '../../../src/core/plan/liveness/node-liveness.ts';
 import { parseHotKey } from '../../../src/server/store/keys.ts';
 import { idOf, prefixOf } from '../../../src/server/store/record-ids.ts';
 import type { Commit } from '../../../src/server/store/kv.ts';

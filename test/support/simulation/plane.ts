@@ -6,22 +6,22 @@ import {
   PROTOCOL_VERSION,
   type Hello,
   type Report,
-} from '../../../src/core/contract/agent-protocol.ts';
+} from '../../../src/core/protocol/agent-protocol.ts';
 import type { NodeName } from '../../../src/core/model/ids.ts';
 import { DEFAULT_REGIONS } from '../../../src/core/scheduler/regions.ts';
-import { createControllers, type Controllers } from '../../../src/server/controllers/index.ts';
+import { createControllers, type Controllers } from '../../../src/server/reconcile/index.ts';
 import { type FakeTime, hashSpec, TENANT } from './controllers.ts';
 import { parseSchedule } from '../../../src/server/cron.ts';
 import type { Clock } from '../../../src/server/clock.ts';
-import { decodeAgentMessage } from '../../../src/server/dispatch/agent-message.ts';
-import { Assignments } from '../../../src/server/dispatch/assignments.ts';
-import { JobLogs } from '../../../src/server/dispatch/job-logs.ts';
-import { PlacedInstances } from '../../../src/server/dispatch/placed-instances.ts';
-import { PlacedVolumes } from '../../../src/server/dispatch/placed-volumes.ts';
-import { VolumeReports } from '../../../src/server/dispatch/volume-reports.ts';
-import { Reports } from '../../../src/server/dispatch/reports.ts';
-import { AgentSession } from '../../../src/server/dispatch/session.ts';
-import { recordSession } from '../../../src/server/dispatch/session-record.ts';
+import { decodeAgentMessage } from '../../../src/server/agents/sessions/agent-message.ts';
+import { Assignments } from '../../../src/server/agents/assignments/assignments.ts';
+import { JobLogs } from '../../../src/server/agents/reports/job-logs.ts';
+import { PlacedInstances } from '../../../src/server/agents/assignments/placed-instances.ts';
+import { PlacedVolumes } from '../../../src/server/agents/assignments/placed-volumes.ts';
+import { VolumeReports } from '../../../src/server/agents/volumes/volume-reports.ts';
+import { Reports } from '../../../src/server/agents/reports/reports.ts';
+import { AgentSession } from '../../../src/server/agents/sessions/session.ts';
+import { recordSession } from '../../../src/server/agents/sessions/session-record.ts';
 import type { Ids } from '../../../src/server/ids.ts';
 import { Journal } from '../../../src/server/journal/journal.ts';
 import { TenantClusters } from '../../../src/server/placement/tenant-clusters.ts';

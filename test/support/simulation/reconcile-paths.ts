@@ -1,7 +1,7 @@
 import type { DeploymentSpec } from '../../../src/core/model/deployment.ts';
 import type { JobId, NodeName, VolumeId } from '../../../src/core/model/ids.ts';
 import { activeRun, jobOwner, type JobRecord, jobWorkload } from '../../../src/core/model/job.ts';
-import { LIVENESS_TIMINGS } from '../../../src/core/planner/node-liveness.ts';
+import { LIVENESS_TIMINGS } from '../../../src/core/plan/liveness/node-liveness.ts';
 import { fencedAfterMs, type VolumeRecord } from '../../../src/core/model/volume.ts';
 import { hashSpec, TENANT } from './controllers.ts';
 import { idOf } from '../../../src/server/store/record-ids.ts';

@@ -1,4 +1,4 @@
-import type { AssignedVolume, VolumeObservation } from '../../../src/core/contract/agent-protocol.ts';
+import type { AssignedVolume, VolumeObservation } from '../../../src/core/protocol/agent-protocol.ts';
 import type { MountState } from '../../../src/agent/volumes/mount-state.ts';
 import type { FakeTime } from './controllers.ts';
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../../src/server/clock.ts';
 import { FakeTime, hashSpec, TENANT } from './controllers.ts';
-import type { Assignment, Verdict } from '../../../src/core/contract/agent-protocol.ts';
+import type { Assignment, Verdict } from '../../../src/core/protocol/agent-protocol.ts';
 import type { DeploymentRecord, DeploymentSpec } from '../../../src/core/model/deployment.ts';
 import { type DeploymentId, ID_PREFIXES, type NodeName } from '../../../src/core/model/ids.ts';
 import type { NodeRecord } from '../../../src/core/model/node.ts';

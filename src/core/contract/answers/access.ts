@@ -1,4 +1,4 @@
-import { shape } from '../shape.ts';
+import { shape } from '../../schema/shape.ts';
 import { QUOTA_KINDS, type QuotaKind } from '../../model/quota.ts';
 import { ROLES } from '../../model/tenant.ts';
 import {

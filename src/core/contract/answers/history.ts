@@ -1,4 +1,4 @@
-import { shape } from '../shape.ts';
+import { shape } from '../../schema/shape.ts';
 import { fieldChange } from './placement.ts';
 import {
   alterations,

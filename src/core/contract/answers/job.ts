@@ -1,4 +1,4 @@
-import { shape } from '../shape.ts';
+import { shape } from '../../schema/shape.ts';
 import { ownedFields } from './deployment.ts';
 import { placementPlan } from './placement.ts';
 import { announced, containerDefaults, integer, listOf, nullable, optional, text, time } from './words.ts';

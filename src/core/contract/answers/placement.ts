@@ -1,4 +1,4 @@
-import { shape } from '../shape.ts';
+import { shape } from '../../schema/shape.ts';
 import { flag, free, freeMap, integer, listOf, optional, text, texts, warnings } from './words.ts';
 
 const reason = shape({

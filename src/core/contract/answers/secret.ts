@@ -1,4 +1,4 @@
-import { shape } from '../shape.ts';
+import { shape } from '../../schema/shape.ts';
 import { RUN_STATES } from './job.ts';
 import { announced, flag, integer, listOf, nullable, optional, text, texts, time } from './words.ts';
 

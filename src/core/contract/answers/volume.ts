@@ -1,4 +1,4 @@
-import { shape } from '../shape.ts';
+import { shape } from '../../schema/shape.ts';
 import {
   RECOMMENDATION_ACTIONS,
   RECOMMENDATION_PRIORITIES,

@@ -1,4 +1,4 @@
-import { shape, type Shape } from '../shape.ts';
+import { shape, type Shape } from '../../schema/shape.ts';
 
 /** Words that answers are made of. */
 export const text = shape({ type: 'string' });

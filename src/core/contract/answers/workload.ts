@@ -1,4 +1,4 @@
-import { shape } from '../shape.ts';
+import { shape } from '../../schema/shape.ts';
 import { flag, integer, listOf, number, optional, text, textMap, texts } from './words.ts';
 
 const amounts = shape({

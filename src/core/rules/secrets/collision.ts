@@ -8,7 +8,7 @@ import { memberField, received, redacted } from '../../rejections/redaction.ts';
 /** Keys that stored documents are known to hold, by `<namespace>/<label>`. */
 export type KnownKeys = ReadonlyMap<string, readonly string[]>;
 
-/** What containers get beside a variable during a rotation (`planner/delivery.ts`). */
+/** What containers get beside a variable during a rotation (`secrets/delivery.ts`). */
 const OVERLAP_SUFFIXES = ['_NEXT', '_PREVIOUS'] as const;
 
 interface Claim {

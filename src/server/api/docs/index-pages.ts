@@ -1,5 +1,5 @@
 import { CATALOGUE, CATALOGUE_AREAS, type RejectionCode } from '../../../core/rejections/catalogue.ts';
-import { nearestFew } from '../../../core/contract/nearest.ts';
+import { nearestFew } from '../../../core/schema/nearest.ts';
 import { codeLink, codeList } from './code-list.ts';
 import type { Guide } from './guides.ts';
 import { html, type Html } from './html.ts';

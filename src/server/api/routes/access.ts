@@ -1,15 +1,21 @@
-import { exactly } from '../../../core/contract/shape.ts';
+import { exactly } from '../../../core/schema/shape.ts';
 import type { AnswerOf } from '../../../core/operations/operation.ts';
 import { TENANTS } from '../../../core/operations/tenants.ts';
 import { TOKENS } from '../../../core/operations/tokens.ts';
 import type { TenantId } from '../../../core/model/ids.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
-import type { Admission } from '../../admission/admission.ts';
-import type { Usage } from '../../admission/room.ts';
-import { imagePolicyView, setImagePolicy, storedImagePolicy } from '../../admission/image-policy.ts';
-import { setContainerDefaults } from '../../admission/container-defaults.ts';
-import { createTenant, deleteTenant, setQuota, tenantRevision, tenantView } from '../../admission/tenants.ts';
-import { createToken, revokeToken, tokenView } from '../../admission/tokens.ts';
+import type { Admission } from '../../writes/admission.ts';
+import type { Usage } from '../../writes/room.ts';
+import { imagePolicyView, setImagePolicy, storedImagePolicy } from '../../writes/images/image-policy.ts';
+import { setContainerDefaults } from '../../writes/tenants/container-defaults.ts';
+import {
+  createTenant,
+  deleteTenant,
+  setQuota,
+  tenantRevision,
+  tenantView,
+} from '../../writes/tenants/tenants.ts';
+import { createToken, revokeToken, tokenView } from '../../writes/tenants/tokens.ts';
 import { pageOf, pageReply, pageRequest } from '../paging.ts';
 import { type Route, serve } from '../route.ts';
 import { guardedReply, writeReply } from '../write-reply.ts';

@@ -1,14 +1,14 @@
-import { exactly } from '../../../core/contract/shape.ts';
+import { exactly } from '../../../core/schema/shape.ts';
 import type { AnswerOf } from '../../../core/operations/operation.ts';
 import type { NODES } from '../../../core/operations/nodes.ts';
-import type { StreamOperation, VolumeMeasurement } from '../../../core/contract/agent-protocol.ts';
+import type { StreamOperation, VolumeMeasurement } from '../../../core/protocol/agent-protocol.ts';
 import type { TenantId } from '../../../core/model/ids.ts';
 import { received } from '../../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
-import { parseVolumeMeasurement } from '../../dispatch/agent-message.ts';
-import type { Dispatch } from '../../dispatch/dispatch.ts';
-import { sizeOf } from '../../dispatch/streams.ts';
+import { parseVolumeMeasurement } from '../../agents/sessions/agent-message.ts';
+import type { Dispatch } from '../../agents/dispatch.ts';
+import { sizeOf } from '../../agents/streams/streams.ts';
 import type { ReplyTo } from '../route.ts';
 
 const DEADLINE_MS = 10_000;

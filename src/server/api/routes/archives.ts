@@ -1,15 +1,15 @@
-import { exactly } from '../../../core/contract/shape.ts';
+import { exactly } from '../../../core/schema/shape.ts';
 import type { AnswerOf } from '../../../core/operations/operation.ts';
 import { DEPLOYMENTS } from '../../../core/operations/deployments.ts';
 import { ARCHIVES } from '../../../core/operations/history.ts';
 import { fieldDifferences } from '../../../core/contract/diff.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
-import type { Admission } from '../../admission/admission.ts';
+import type { Admission } from '../../writes/admission.ts';
 import {
   archiveVersionNotFound,
   findArchiveVersion,
   rollbackDeployment,
-} from '../../admission/rollback-deployment.ts';
+} from '../../writes/deployments/rollback-deployment.ts';
 import { invalidParameter } from '../paging.ts';
 import { type ReplyTo, type RequestFor, type Route, serve } from '../route.ts';
 import { writeReply } from '../write-reply.ts';

@@ -1,13 +1,13 @@
-import { exactly } from '../../../core/contract/shape.ts';
+import { exactly } from '../../../core/schema/shape.ts';
 import type { AnswerOf } from '../../../core/operations/operation.ts';
 import { CANARIES } from '../../../core/operations/canaries.ts';
-import type { Admission } from '../../admission/admission.ts';
+import type { Admission } from '../../writes/admission.ts';
 import { canaryNotFound } from '../../reads/canary.ts';
 import { canaryView } from '../../reads/canary.ts';
 import { findDeployment } from '../../reads/deployment.ts';
-import { deploymentNotFound } from '../../admission/deployment-write.ts';
-import { abortCanary, promoteCanary } from '../../admission/end-canary.ts';
-import { startCanary } from '../../admission/start-canary.ts';
+import { deploymentNotFound } from '../../writes/deployments/deployment-write.ts';
+import { abortCanary, promoteCanary } from '../../writes/deployments/end-canary.ts';
+import { startCanary } from '../../writes/deployments/start-canary.ts';
 import { idOf } from '../../store/record-ids.ts';
 import { type ReplyTo, type RequestFor, type Route, serve } from '../route.ts';
 import { writeReply } from '../write-reply.ts';

@@ -1,7 +1,7 @@
-import { type Answer, exactly } from '../../../core/contract/shape.ts';
+import { type Answer, exactly } from '../../../core/schema/shape.ts';
 import type { archive, auditLine, event as eventAnswer } from '../../../core/contract/answers/history.ts';
 import { ARCHIVES, AUDIT, EVENTS } from '../../../core/operations/history.ts';
-import { deploymentNotFound } from '../../admission/deployment-write.ts';
+import { deploymentNotFound } from '../../writes/deployments/deployment-write.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import type { EventRecord } from '../../../core/model/event.ts';
 import type { Stored } from '../../store/collection.ts';

@@ -1,10 +1,10 @@
 import type { SessionSettings } from '../../access/session.ts';
-import type { Admission } from '../../admission/admission.ts';
-import type { JoinAddress } from '../../admission/join-tokens.ts';
-import type { NodeAdmission } from '../../admission/node-admission.ts';
-import { ShownRecommendations } from '../../admission/recommendations.ts';
-import type { VolumeAdmission } from '../../admission/volume-stored.ts';
-import type { Dispatch } from '../../dispatch/dispatch.ts';
+import type { Admission } from '../../writes/admission.ts';
+import type { JoinAddress } from '../../writes/nodes/join-tokens.ts';
+import type { NodeAdmission } from '../../writes/nodes/node-admission.ts';
+import { ShownRecommendations } from '../../writes/deployments/recommendations.ts';
+import type { VolumeAdmission } from '../../writes/volumes/volume-stored.ts';
+import type { Dispatch } from '../../agents/dispatch.ts';
 import type { Route, RouteRequest } from '../route.ts';
 import { accessRoutes } from './access.ts';
 import { attachedContainers, measuredVolume } from './agent-answers.ts';

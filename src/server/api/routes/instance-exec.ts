@@ -1,4 +1,4 @@
-import { exactly } from '../../../core/contract/shape.ts';
+import { exactly } from '../../../core/schema/shape.ts';
 import type { AnswerOf } from '../../../core/operations/operation.ts';
 import type { INSTANCES } from '../../../core/operations/instances.ts';
 import type { InstanceRecord } from '../../../core/model/instance.ts';
@@ -6,9 +6,9 @@ import { parseDuration } from '../../../core/model/quantity.ts';
 import { received, redacted } from '../../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
-import type { Admission } from '../../admission/admission.ts';
-import type { Dispatch } from '../../dispatch/dispatch.ts';
-import type { AgentStream, StreamItem } from '../../dispatch/streams.ts';
+import type { Admission } from '../../writes/admission.ts';
+import type { Dispatch } from '../../agents/dispatch.ts';
+import type { AgentStream, StreamItem } from '../../agents/streams/streams.ts';
 import { idOf } from '../../store/record-ids.ts';
 import type { ReplyTo, RequestFor } from '../route.ts';
 import { agentUnreachable } from './agent-answers.ts';

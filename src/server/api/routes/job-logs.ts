@@ -13,7 +13,7 @@ import { received } from '../../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
 import { findJob, jobNotFound, runUnderWay } from '../../reads/job.ts';
-import type { Dispatch } from '../../dispatch/dispatch.ts';
+import type { Dispatch } from '../../agents/dispatch.ts';
 import type { Stored } from '../../store/collection.ts';
 import { idOf, prefixOf } from '../../store/record-ids.ts';
 import type { TenantStore } from '../../store/store.ts';

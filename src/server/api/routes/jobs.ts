@@ -1,11 +1,11 @@
 import { JOBS } from '../../../core/operations/jobs.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
-import type { Admission } from '../../admission/admission.ts';
-import { createJob } from '../../admission/create-job.ts';
-import { parseIfMatch } from '../../admission/if-match.ts';
-import { cancelJob, deleteJob, runJob } from '../../admission/job-orders.ts';
+import type { Admission } from '../../writes/admission.ts';
+import { createJob } from '../../writes/jobs/create-job.ts';
+import { parseIfMatch } from '../../writes/if-match.ts';
+import { cancelJob, deleteJob, runJob } from '../../writes/jobs/job-orders.ts';
 import { findJob, jobNotFound, storedJobView } from '../../reads/job.ts';
-import type { Dispatch } from '../../dispatch/dispatch.ts';
+import type { Dispatch } from '../../agents/dispatch.ts';
 import { booleanParameter, pageReply, pageRequest } from '../paging.ts';
 import { type ReplyTo, type RequestFor, type Route, serve } from '../route.ts';
 import { orderReply, writeReply } from '../write-reply.ts';

@@ -5,8 +5,8 @@ import {
   joinTokenView,
   type JoinAddress,
   listJoinTokens,
-} from '../../admission/join-tokens.ts';
-import type { NodeAdmission } from '../../admission/node-admission.ts';
+} from '../../writes/nodes/join-tokens.ts';
+import type { NodeAdmission } from '../../writes/nodes/node-admission.ts';
 import { pageOf, pageReply, pageRequest } from '../paging.ts';
 import { type Route, type RouteRequest, serve } from '../route.ts';
 import { plainReply } from '../write-reply.ts';

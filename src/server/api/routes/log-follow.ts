@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { StreamOperation } from '../../../core/contract/agent-protocol.ts';
+import type { StreamOperation } from '../../../core/protocol/agent-protocol.ts';
 import type { InstanceObservation, InstanceRecord } from '../../../core/model/instance.ts';
-import type { AgentStream } from '../../dispatch/streams.ts';
+import type { AgentStream } from '../../agents/streams/streams.ts';
 import type { StreamSink } from '../route.ts';
 import { type LogForm, pump } from './log-lines.ts';
 

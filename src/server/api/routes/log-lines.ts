@@ -1,7 +1,7 @@
 import type { StreamSink } from '../route.ts';
 import type { InstanceRecord } from '../../../core/model/instance.ts';
 import { received } from '../../../core/rejections/redaction.ts';
-import type { AgentStream } from '../../dispatch/streams.ts';
+import type { AgentStream } from '../../agents/streams/streams.ts';
 
 /** A line without an end is given out in pieces of this length. */
 const MAX_LINE = 64 * 1024;

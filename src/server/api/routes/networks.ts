@@ -1,12 +1,12 @@
-import { exactly } from '../../../core/contract/shape.ts';
+import { exactly } from '../../../core/schema/shape.ts';
 import type { AnswerOf } from '../../../core/operations/operation.ts';
 import { NETWORKS } from '../../../core/operations/networks.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
-import { createNetwork } from '../../admission/create-network.ts';
-import { deleteNetwork } from '../../admission/delete-network.ts';
-import { parseIfMatch } from '../../admission/if-match.ts';
+import { createNetwork } from '../../writes/networks/create-network.ts';
+import { deleteNetwork } from '../../writes/networks/delete-network.ts';
+import { parseIfMatch } from '../../writes/if-match.ts';
 import { findNetwork, networkNotFound, networkView } from '../../reads/network.ts';
-import type { NetworkAdmission } from '../../admission/network-stored.ts';
+import type { NetworkAdmission } from '../../writes/networks/network-stored.ts';
 import { booleanParameter, pageReply, pageRequest } from '../paging.ts';
 import { type ReplyTo, type RequestFor, type Route, serve } from '../route.ts';
 import { writeReply } from '../write-reply.ts';

@@ -1,14 +1,14 @@
-import { type Answer, exactly } from '../../../core/contract/shape.ts';
+import { type Answer, exactly } from '../../../core/schema/shape.ts';
 import type { recommendation } from '../../../core/contract/answers/volume.ts';
 import { RECOMMENDATIONS } from '../../../core/operations/recommendations.ts';
-import { recommendationOrder } from '../../../core/planner/recommendations.ts';
+import { recommendationOrder } from '../../../core/plan/scaling/recommendations.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import { filterRejection } from '../../../core/rules/recommendation.ts';
 import {
   applyRecommendation,
   listRecommendations,
   type RecommendationAdmission,
-} from '../../admission/recommendations.ts';
+} from '../../writes/deployments/recommendations.ts';
 import { pageOf, pageReply, pageRequest } from '../paging.ts';
 import { type ReplyTo, type RequestFor, type Route, serve } from '../route.ts';
 import { writeReply } from '../write-reply.ts';

@@ -1,19 +1,19 @@
-import { exactly } from '../../../core/contract/shape.ts';
+import { exactly } from '../../../core/schema/shape.ts';
 import type { AnswerOf } from '../../../core/operations/operation.ts';
 import { SCALING_POLICIES } from '../../../core/operations/scaling-policies.ts';
 import type { TenantId } from '../../../core/model/ids.ts';
 import type { ScalingView } from '../../../core/model/scaling.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
-import type { Admission } from '../../admission/admission.ts';
+import type { Admission } from '../../writes/admission.ts';
 import { findDeployment } from '../../reads/deployment.ts';
-import { deploymentNotFound } from '../../admission/deployment-write.ts';
-import { parseIfMatch } from '../../admission/if-match.ts';
+import { deploymentNotFound } from '../../writes/deployments/deployment-write.ts';
+import { parseIfMatch } from '../../writes/if-match.ts';
 import {
   deleteScalingPolicy,
   scalingPolicyNotFound,
   scalingPolicyView,
   setScalingPolicy,
-} from '../../admission/scaling-policy.ts';
+} from '../../writes/deployments/scaling-policy.ts';
 import { idOf } from '../../store/record-ids.ts';
 import { type ReplyTo, type RequestFor, type Route, serve } from '../route.ts';
 import { writeReply } from '../write-reply.ts';

@@ -1,5 +1,5 @@
 import { SESSION } from '../../../core/operations/session.ts';
-import { type Answer, exactly } from '../../../core/contract/shape.ts';
+import { type Answer, exactly } from '../../../core/schema/shape.ts';
 import type { session, sessionEnded } from '../../../core/contract/answers/access.ts';
 import { PERMISSIONS } from '../../../core/model/permission.ts';
 import { isRejection, reject } from '../../../core/rejections/reject.ts';
@@ -12,8 +12,8 @@ import {
   type SessionSettings,
   settingsFor,
 } from '../../access/session.ts';
-import type { Admission } from '../../admission/admission.ts';
-import { closeSession, openSession } from '../../admission/sessions.ts';
+import type { Admission } from '../../writes/admission.ts';
+import { closeSession, openSession } from '../../writes/tenants/sessions.ts';
 import { RateLimiter } from '../rate-limit.ts';
 import { type ReplyTo, type RequestFor, type Route, type RouteRequest, serve } from '../route.ts';
 

@@ -1,9 +1,9 @@
-import { exactly } from '../../../core/contract/shape.ts';
+import { exactly } from '../../../core/schema/shape.ts';
 import type { AnswerOf } from '../../../core/operations/operation.ts';
 import { VOLUMES } from '../../../core/operations/volumes.ts';
 import { received } from '../../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../../core/rejections/reject.ts';
-import type { VolumeAdmission } from '../../admission/volume-stored.ts';
+import type { VolumeAdmission } from '../../writes/volumes/volume-stored.ts';
 import { volumeNotFound } from '../../reads/volume.ts';
 import { idOf } from '../../store/record-ids.ts';
 import { type RequestFor, type Route, serve } from '../route.ts';

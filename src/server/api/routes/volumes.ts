@@ -1,12 +1,12 @@
 import type { Operation } from '../../../core/operations/operation.ts';
 import { VOLUMES } from '../../../core/operations/volumes.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
-import { createVolume } from '../../admission/create-volume.ts';
-import { deleteVolume } from '../../admission/delete-volume.ts';
-import { parseIfMatch } from '../../admission/if-match.ts';
-import { addReplica, removeReplica } from '../../admission/volume-replicas.ts';
+import { createVolume } from '../../writes/volumes/create-volume.ts';
+import { deleteVolume } from '../../writes/volumes/delete-volume.ts';
+import { parseIfMatch } from '../../writes/if-match.ts';
+import { addReplica, removeReplica } from '../../writes/volumes/volume-replicas.ts';
 import { storedVolumeView, volumeNotFound } from '../../reads/volume.ts';
-import { type VolumeAdmission, volumesUnavailable } from '../../admission/volume-stored.ts';
+import { type VolumeAdmission, volumesUnavailable } from '../../writes/volumes/volume-stored.ts';
 import { idOf } from '../../store/record-ids.ts';
 import { booleanParameter, pageReply, pageRequest } from '../paging.ts';
 import { type Handler, type ReplyTo, type RequestFor, type Route, serve } from '../route.ts';

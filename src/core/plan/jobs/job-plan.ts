@@ -1,0 +1,57 @@
+import type { InstanceId, NodeName } from '../../model/ids.ts';
+import type { InstanceObservation, InstanceRecord, OnceTerms } from '../../model/instance.ts';
+import type { JobOrders, JobRecord, JobRun, JobStatus } from '../../model/job.ts';
+import type { CronSchedule } from '../../model/schedule.ts';
+import type { NodeCondition } from '../rollout/instance-state.ts';
+import type { Placed, PlacementRefusal, Placer } from '../rollout/placer.ts';
+import type { PlannedEvent } from '../rollout/planned-event.ts';
+
+export interface Clearing {
+  /** Containers to be ended and kept. */
+  readonly end: readonly InstanceRecord[];
+  readonly stop: readonly InstanceRecord[];
+  /** Records whose container is gone. */
+  readonly remove: readonly InstanceRecord[];
+}
+
+/** Times on the monotonic clock; lost with the process, which then grants them anew. */
+export interface JobMemory {
+  readonly retry?: { readonly key: string; readonly dueMs: number };
+  readonly failing?: { readonly instanceId: InstanceId; readonly sinceMs: number };
+  /** Since when an instance is no longer needed. */
+  readonly leftover: ReadonlyMap<InstanceId, number>;
+}
+
+export interface JobPlanInput {
+  readonly name: string;
+  /** Absent: the job was deleted. */
+  readonly job?: JobRecord;
+  readonly orders?: JobOrders;
+  readonly status?: JobStatus;
+  readonly instances: readonly InstanceRecord[];
+  readonly observationOf: (id: InstanceId) => InstanceObservation | undefined;
+  /** What it printed is kept, or cannot be. */
+  readonly isCaptured: (id: InstanceId) => boolean;
+  readonly nodeOf: (node: NodeName) => NodeCondition;
+  readonly placer: Pick<Placer, 'place'>;
+  readonly schedule?: CronSchedule;
+  readonly memory?: JobMemory;
+  readonly nowMs: number;
+  readonly wallMs: number;
+  /** How records spell times. */
+  readonly times: { readonly text: (ms: number) => string; readonly ms: (text: string) => number };
+  readonly nextRunId: () => string;
+}
+
+export interface JobPlan extends Clearing {
+  readonly create?: Placed & { readonly once: OnceTerms };
+  /** Absent: there is none, or it goes. */
+  readonly status?: JobStatus;
+  /** Runs whose logs go. */
+  readonly forget: readonly JobRun[];
+  readonly events: readonly PlannedEvent[];
+  readonly memory: JobMemory;
+  readonly recheckInMs?: number;
+  readonly more: boolean;
+  readonly refusal?: PlacementRefusal;
+}

@@ -1,0 +1,322 @@
+import {
+  activeRun,
+  JOB_RUNS_KEPT,
+  type JobRecord,
+  type JobRun,
+  type JobSpec,
+  type JobStatus,
+} from '../../model/job.ts';
+import { parseDuration } from '../../model/quantity.ts';
+import { type AttemptEnd, attemptOutcome } from './job-attempt.ts';
+import { jobEvent, jobUnschedulable, runEvent } from './job-events.ts';
+import { planClearing } from './job-instances.ts';
+import type { JobMemory, JobPlan, JobPlanInput } from './job-plan.ts';
+import { dueSlots } from './job-schedule.ts';
+import type { PlacementRefusal } from '../rollout/placer.ts';
+import type { PlannedEvent } from '../rollout/planned-event.ts';
+import { isSingleWriter } from '../rollout/rollout.ts';
+
+/** An attempt whose container cannot be made (image, secrets) is given up after this time on the monotonic clock. */
+export const START_DEADLINE_MS = 600_000;
+/** Timers of the wall clock are looked at so often, whatever they say: the clock may be set. */
+const LOOK_MS = 60_000;
+const RETRY = { baseMs: 1_000, capMs: 300_000 } as const;
+/** Runs of a deleted job that one commit clears away, with the logs of their attempts. */
+const CLEARED_RUNS = 5;
+
+/** One pass over a job: its run, its schedule, its containers. Level-triggered, like the plan of a deployment's instances. */
+export function planJob(input: JobPlanInput): JobPlan {
+  const { job, status } = input;
+  if (job === undefined || (status !== undefined && status.jobId !== job.id)) return planDeleted(input);
+  return new Planning(input, job).plan();
+}
+
+function planDeleted(input: JobPlanInput): JobPlan {
+  const { status } = input;
+  const forget = status?.runs.slice(0, CLEARED_RUNS) ?? [];
+  const runs = status?.runs.slice(forget.length) ?? [];
+  const clearing = planClearing(input, undefined, { deleted: true });
+  return {
+    ...clearing,
+    ...(status !== undefined && runs.length > 0 && { status: { ...status, runs } }),
+    forget,
+    events: [],
+    memory: { leftover: clearing.leftover },
+    more: runs.length > 0 || (status !== undefined && input.job !== undefined),
+  };
+}
+
+/** The draft of one plan; each step of `plan` reads and replaces the status. */
+class Planning {
+  readonly #input: JobPlanInput;
+  readonly #spec: JobSpec;
+  readonly #events: PlannedEvent[] = [];
+  readonly #due: number[] = [];
+  #status: JobStatus;
+  #create: JobPlan['create'];
+  #refusal: PlacementRefusal | undefined;
+  #retry: JobMemory['retry'];
+  #failing: JobMemory['failing'];
+
+  constructor(input: JobPlanInput, job: JobRecord) {
+    this.#input = input;
+    this.#spec = job.spec;
+    this.#status = input.status ?? { jobId: job.id, runs: [] };
+  }
+
+  plan(): JobPlan {
+    this.#followAttempt();
+    this.#takeCancel();
+    this.#takeOrder();
+    this.#takeSchedule();
+    this.#startAttempt();
+    const forget = this.#status.runs.slice(0, Math.max(0, this.#status.runs.length - JOB_RUNS_KEPT));
+    this.#status = { ...this.#status, runs: this.#status.runs.slice(forget.length) };
+    const active = activeRun(this.#status);
+    const clearing = planClearing(this.#input, active?.attempt?.instanceId, {});
+    const due = [...this.#due, ...clearing.dueInMs];
+    return {
+      ...clearing,
+      ...(this.#create && { create: this.#create }),
+      status: this.#status,
+      forget,
+      events: this.#events,
+      memory: {
+        ...(this.#retry && { retry: this.#retry }),
+        ...(this.#failing && { failing: this.#failing }),
+        leftover: clearing.leftover,
+      },
+      ...(due.length > 0 && { recheckInMs: Math.max(1, Math.min(...due)) }),
+      more: false,
+      ...(this.#refusal && { refusal: this.#refusal }),
+    };
+  }
+
+  get #now(): string {
+    return this.#text(this.#input.wallMs);
+  }
+
+  #text(ms: number): string {
+    return this.#input.times.text(ms);
+  }
+
+  #tell(kind: string, run: JobRun, words: string, details: Readonly<Record<string, unknown>> = {}): void {
+    this.#events.push(runEvent(this.#input.name, kind, run, words, details));
+  }
+
+  #putRun(run: JobRun): void {
+    this.#status = { ...this.#status, runs: [...this.#status.runs.slice(0, -1), run] };
+  }
+
+  /** What became of the attempt under way. */
+  #followAttempt(): void {
+    const run = activeRun(this.#status);
+    if (run?.attempt === undefined) return;
+    const { instances, observationOf, nodeOf } = this.#input;
+    const { instanceId, nodeId, started } = run.attempt;
+    const record = instances.find(({ id }) => id === instanceId);
+    const outcome = attemptOutcome(record, observationOf(instanceId), nodeOf(nodeId).status);
+    switch (outcome.kind) {
+      case 'running':
+        if (!started) this.#noteStart(run);
+        return;
+      case 'ended':
+        return this.#endAttempt(
+          !started && outcome.ran ? this.#noteStart(run) : run,
+          outcome.ok,
+          outcome.end,
+        );
+      case 'waiting':
+        if (!started) this.#waitForStart(run, outcome.message, outcome.failing);
+    }
+  }
+
+  #noteStart(run: JobRun): JobRun {
+    const next: JobRun = {
+      ...run,
+      state: 'Running',
+      message: `attempt ${run.attempts} runs on ${run.attempt?.nodeId}`,
+      startedAt: run.startedAt ?? this.#now,
+      ...(run.attempt && { attempt: { ...run.attempt, started: true } }),
+    };
+    this.#putRun(next);
+    this.#tell('started', next, `started: attempt ${next.attempts} on ${next.attempt?.nodeId}`);
+    return next;
+  }
+
+  #waitForStart(run: JobRun, message: string, failing: AttemptEnd | undefined): void {
+    if (run.message !== message) this.#putRun({ ...run, message });
+    if (failing === undefined || run.attempt === undefined) return;
+    const { memory, nowMs } = this.#input;
+    const { instanceId } = run.attempt;
+    const known = memory?.failing?.instanceId === instanceId ? memory.failing : undefined;
+    const sinceMs = known?.sinceMs ?? nowMs;
+    const leftMs = START_DEADLINE_MS - (nowMs - sinceMs);
+    if (leftMs <= 0) return this.#endAttempt(run, false, failing);
+    this.#failing = { instanceId, sinceMs };
+    this.#due.push(leftMs);
+  }
+
+  #endAttempt(run: JobRun, ok: boolean, { reason, message, exitCode }: AttemptEnd): void {
+    const { exitCode: _code, reason: _reason, ...before } = run;
+    const ended = {
+      ...before,
+      ...(exitCode !== undefined && { exitCode }),
+      ...(reason !== undefined && { reason }),
+    };
+    const details = { ...(exitCode !== undefined && { exitCode }), ...(reason !== undefined && { reason }) };
+    if (ok) {
+      const next: JobRun = { ...ended, state: 'Succeeded', message, finishedAt: this.#now };
+      this.#putRun(next);
+      return this.#tell('succeeded', next, 'succeeded', details);
+    }
+    const allowed = (this.#spec.retries ?? 0) + 1;
+    if (run.attempts >= allowed) {
+      const next: JobRun = { ...ended, state: 'Failed', message, finishedAt: this.#now };
+      this.#putRun(next);
+      const count = allowed === 1 ? '' : ` after ${run.attempts} attempts`;
+      return this.#tell('failed', next, `failed${count}: ${message}`, details);
+    }
+    const { attempt: _over, ...free } = ended;
+    const retryAt = this.#text(this.#input.wallMs + retryDelayMs(run.attempts));
+    const next: JobRun = {
+      ...free,
+      state: 'Retrying',
+      message: `attempt ${run.attempts} of ${allowed} failed: ${message}`,
+      retryAt,
+    };
+    this.#putRun(next);
+    this.#tell(
+      'retrying',
+      run,
+      `is tried again: attempt ${run.attempts} of ${allowed} failed: ${message}`,
+      details,
+    );
+  }
+
+  /** A run that ended meanwhile stays as it ended. */
+  #takeCancel(): void {
+    const cancel = this.#input.orders?.cancel;
+    if (cancel === undefined || cancel.runId === this.#status.takenCancel) return;
+    this.#status = { ...this.#status, takenCancel: cancel.runId };
+    const run = activeRun(this.#status);
+    if (run?.id !== cancel.runId) return;
+    const { retryAt: _due, ...rest } = run;
+    const next: JobRun = { ...rest, state: 'Cancelled', message: 'cancelled', finishedAt: this.#now };
+    this.#putRun(next);
+    this.#tell('cancelled', next, 'was cancelled');
+  }
+
+  #takeOrder(): void {
+    const order = this.#input.orders?.run;
+    if (order === undefined || order.runId === this.#status.takenRun) return;
+    if (activeRun(this.#status) !== undefined) return;
+    this.#status = { ...this.#status, takenRun: order.runId };
+    this.#addRun({ id: order.runId, trigger: order.trigger, ...(order.hook && { hook: order.hook }) });
+  }
+
+  #addRun(run: Pick<JobRun, 'id' | 'trigger' | 'scheduledFor' | 'hook'>): void {
+    const added: JobRun = {
+      ...run,
+      state: 'Pending',
+      message: 'waits for a node',
+      createdAt: this.#now,
+      attempts: 0,
+    };
+    this.#status = { ...this.#status, runs: [...this.#status.runs, added] };
+  }
+
+  #takeSchedule(): void {
+    const { schedule, wallMs, job, times } = this.#input;
+    if (schedule === undefined || job === undefined) return;
+    const last = times.ms(this.#status.lastSlot ?? job.createdAt);
+    const due = dueSlots(schedule, last, wallMs);
+    const { nextRunAt: _before, ...rest } = this.#status;
+    this.#status = {
+      ...rest,
+      lastSlot: this.#text(due.lastSlotMs),
+      ...(due.nextMs !== undefined && { nextRunAt: this.#text(due.nextMs) }),
+    };
+    if (due.nextMs !== undefined) this.#due.push(Math.min(LOOK_MS, Math.max(1, due.nextMs - wallMs)));
+    if (due.slotMs === undefined) return;
+    const active = activeRun(this.#status);
+    if (active !== undefined) return this.#skip(active, due.count);
+    const scheduledFor = this.#text(due.slotMs);
+    this.#addRun({
+      id: this.#input.nextRunId(),
+      trigger: due.late ? 'catch-up' : 'schedule',
+      scheduledFor,
+    });
+    if (due.late) {
+      const words = `${due.count} slots of the schedule were missed; one run makes up for them`;
+      this.#events.push(
+        jobEvent(this.#input.name, 'missed', `${this.#input.name}: ${words}`, {
+          missed: due.count,
+          scheduledFor,
+        }),
+      );
+    }
+  }
+
+  /** No second run beside one that is under way; told once per run, counted always. */
+  #skip(run: JobRun, count: number): void {
+    const next = { ...run, skipped: (run.skipped ?? 0) + count };
+    this.#putRun(next);
+    if (run.skipped === undefined)
+      this.#tell('skipped', next, 'is still under way: the next run of the schedule is skipped');
+  }
+
+  #startAttempt(): void {
+    const run = activeRun(this.#status);
+    if (run === undefined || run.attempt !== undefined || this.#waitsForRetry(run)) return;
+    const { placer, name, instances, nodeOf } = this.#input;
+    const mayWrite = instances.some(({ nodeId }) => !['lost', 'gone'].includes(nodeOf(nodeId).status));
+    if (isSingleWriter(this.#spec) && mayWrite) {
+      this.#putRun({ ...run, message: 'waits until the container of an earlier attempt is removed' });
+      return;
+    }
+    const placed = placer.place();
+    if (!placed.ok) {
+      this.#refusal = placed;
+      this.#putRun({ ...run, message: `no node takes it: ${placed.summary}` });
+      if (this.#status.unschedulable === placed.digest) return;
+      this.#status = { ...this.#status, unschedulable: placed.digest };
+      this.#events.push(jobUnschedulable(name, run, placed));
+      return;
+    }
+    const { unschedulable: _told, ...rest } = this.#status;
+    this.#status = rest;
+    const timeoutMs = this.#spec.timeout === undefined ? undefined : parseDuration(this.#spec.timeout);
+    const attempt = run.attempts + 1;
+    this.#create = {
+      ...placed,
+      once: { runId: run.id, attempt, ...(timeoutMs !== undefined && { timeoutMs }) },
+    };
+    const { retryAt: _due, ...ready } = run;
+    this.#putRun({
+      ...ready,
+      state: 'Pending',
+      message: `starts on ${placed.nodeId}`,
+      attempts: attempt,
+      attempt: { instanceId: placed.id, nodeId: placed.nodeId, started: false },
+    });
+  }
+
+  /** Waited for on the monotonic clock, once the time is known: a clock that is set neither shortens nor lengthens it much. */
+  #waitsForRetry(run: JobRun): boolean {
+    if (run.retryAt === undefined) return false;
+    const { memory, nowMs, wallMs, times } = this.#input;
+    const key = `${run.id}/${run.attempts}`;
+    const span = Math.min(Math.max(0, times.ms(run.retryAt) - wallMs), retryDelayMs(run.attempts));
+    const retry = memory?.retry?.key === key ? memory.retry : { key, dueMs: nowMs + span };
+    if (retry.dueMs <= nowMs) return false;
+    this.#retry = retry;
+    this.#due.push(retry.dueMs - nowMs);
+    return true;
+  }
+}
+
+/** After the n-th attempt failed. */
+export function retryDelayMs(attempts: number): number {
+  return Math.min(RETRY.capMs, RETRY.baseMs * 2 ** (attempts - 1));
+}

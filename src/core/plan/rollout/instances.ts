@@ -1,0 +1,266 @@
+import type { CanaryRecord } from '../../model/canary.ts';
+import type { DeploymentRecord, DeploymentSpec, DeploymentStatus } from '../../model/deployment.ts';
+import type { InstanceId, NodeName } from '../../model/ids.ts';
+import type { InstanceObservation, InstanceRecord } from '../../model/instance.ts';
+import type { RolloutOrigin, RolloutRecord } from '../../model/rollout.ts';
+import { type CanaryAbort, type CanaryPlan, planCanary } from './canary.ts';
+import { BATCH, type Changes, planChanges, planRemoval } from './changes.ts';
+import type { ClosedGate } from './dependencies.ts';
+import { freshState, newCanaryInstance } from './fresh-instance.ts';
+import { type InstanceState, instanceState, type NodeCondition } from './instance-state.ts';
+import { type PlannerMemory, type Remembered, rememberInstances } from './memory.ts';
+import { planEvents, removedEvent } from './plan-events.ts';
+import type { Placed, PlacementRefusal, Placer } from './placer.ts';
+import { canaryAbortedEvent, instanceEvent, type PlannedEvent, transitionEvent } from './planned-event.ts';
+import { isComplete, judgeProgress } from './progress.ts';
+import { type Groups, groupByStanding } from './rollout.ts';
+import { isStuck, misplacedDigest, misplacedStates } from './misplaced.ts';
+import { advanceRollout, carryRollout, rollbackTarget } from './rollout-record.ts';
+import { planStatus } from './status.ts';
+
+export interface PlanInput {
+  readonly name: string;
+  /** Absent: the deployment was deleted. */
+  readonly deployment?: DeploymentRecord;
+  readonly status?: DeploymentStatus;
+  readonly rollout?: RolloutRecord;
+  /** Kept snapshots by hash. */
+  readonly specs: ReadonlyMap<string, DeploymentSpec>;
+  readonly instances: readonly InstanceRecord[];
+  readonly observationOf: (id: InstanceId) => InstanceObservation | undefined;
+  readonly nodeOf: (node: NodeName) => NodeCondition;
+  readonly fencedOf?: (record: InstanceRecord) => boolean;
+  /** Why a node must not have the instance by the residency of its current spec. */
+  readonly misplacedOf?: (record: InstanceRecord) => string | undefined;
+  readonly gates: readonly ClosedGate[];
+  readonly placer: Placer;
+  readonly canary?: {
+    readonly record: CanaryRecord;
+    readonly gates: readonly ClosedGate[];
+    readonly placer?: Placer;
+  };
+  /** Absent: the process has just started. */
+  readonly memory?: PlannerMemory;
+  /** Running time that counts as healthy without a health check. */
+  readonly settleMs?: number;
+  readonly nowMs: number;
+}
+
+export interface InstancePlan {
+  readonly create: readonly Placed[];
+  readonly stop: readonly InstanceRecord[];
+  /** Records whose container is gone. */
+  readonly remove: readonly InstanceRecord[];
+  /** Absent for a deleted deployment. */
+  readonly status?: Omit<DeploymentStatus, 'since'>;
+  readonly rollout?: RolloutRecord;
+  /** The rollout failed and its spec asks for the last complete one (`update.onFailure`). */
+  readonly rollback?: RolloutOrigin;
+  /** New instances of the canary. */
+  readonly createCanary?: readonly Placed[];
+  /** Started as a canary, now of the deployment's own spec: theirs from here on. */
+  readonly adopt?: readonly InstanceRecord[];
+  readonly abortCanary?: CanaryAbort;
+  /** Of the canary, when no node takes it. */
+  readonly canaryRefusal?: PlacementRefusal;
+  readonly events: readonly PlannedEvent[];
+  readonly memory: PlannerMemory;
+  /** Look again after this time even if nothing changes. */
+  readonly recheckInMs?: number;
+  /** Work was left over: look again at once. */
+  readonly more: boolean;
+  readonly refusal?: PlacementRefusal;
+}
+
+/** From what is wanted and what is seen to the next changes. Level-triggered: it needs no history besides its memory. */
+export function planInstances(input: PlanInput): InstancePlan {
+  const { instances, observationOf, nowMs, deployment } = input;
+  const remembered = rememberInstances(input.memory, instances, observationOf, nowMs, BATCH.transitions);
+  const rollout = deployment && carryRollout(deployment, input.rollout);
+  const stateIn = (wanted: DeploymentRecord | undefined, complete: boolean) => (record: InstanceRecord) =>
+    instanceState(record, {
+      deployment: wanted,
+      specs: input.specs,
+      nodeOf: input.nodeOf,
+      observationOf,
+      ...(input.fencedOf && { fencedOf: input.fencedOf }),
+      ...(input.misplacedOf && { misplacedOf: input.misplacedOf }),
+      memoryOf: (id) => remembered.instances.get(id),
+      complete,
+      ...(input.settleMs !== undefined && { settleMs: input.settleMs }),
+      nowMs,
+    });
+  const own = instances.filter((record) => !isOfCanary(record, deployment));
+  const groups = groupByStanding(own.map(stateIn(deployment, rollout?.state === 'complete')));
+  if (deployment === undefined || rollout === undefined) return planDeleted(groups, remembered);
+  const plan = planWanted(input, deployment, rollout, groups, remembered);
+  const record = input.canary?.record;
+  const beside = record && { ...deployment, spec: record.spec, specHash: record.specHash };
+  const states = instances.filter((instance) => isOfCanary(instance, deployment)).map(stateIn(beside, false));
+  return withCanary(input, deployment, plan, states);
+}
+
+/** An instance of the deployment's own spec is its own, however it was started: that is what a promotion does. */
+function isOfCanary(record: InstanceRecord, deployment: DeploymentRecord | undefined): boolean {
+  return record.canary === true && deployment !== undefined && record.specHash !== deployment.specHash;
+}
+
+/** One commit changes either the stable instances or the canary, so that both stay within its bounds. */
+function withCanary(
+  input: PlanInput,
+  deployment: DeploymentRecord,
+  plan: InstancePlan,
+  states: readonly InstanceState[],
+): InstancePlan {
+  const { canary, nowMs, instances } = input;
+  const adopt = instances
+    .filter(
+      (record) =>
+        record.canary === true &&
+        !isOfCanary(record, deployment) &&
+        !plan.stop.includes(record) &&
+        !plan.remove.includes(record),
+    )
+    .slice(0, BATCH.adopts);
+  const adopted = adopt.length > 0 ? { ...plan, adopt } : plan;
+  if (canary === undefined && states.length === 0) return adopted;
+  if (plan.create.length + plan.stop.length + plan.remove.length > 0) {
+    const status = plan.status && { ...plan.status, ...keptStatus(input) };
+    const memory = { ...plan.memory, ...(input.memory?.canary && { canary: input.memory.canary }) };
+    return { ...adopted, ...(status && { status }), memory, more: true };
+  }
+  const beside = planCanary({
+    deployment,
+    canary: canary?.record,
+    states,
+    gates: canary?.gates ?? [],
+    placer: canary?.placer,
+    memory: input.memory?.canary,
+    nowMs,
+  });
+  return merged(adopted, beside, deployment, canary?.record);
+}
+
+function keptStatus({ status, canary }: PlanInput): Pick<DeploymentStatus, 'canary'> {
+  const kept = status?.canary;
+  return kept !== undefined && kept.specHash === canary?.record.specHash ? { canary: kept } : {};
+}
+
+function merged(
+  plan: InstancePlan,
+  beside: CanaryPlan,
+  deployment: DeploymentRecord,
+  canary: CanaryRecord | undefined,
+): InstancePlan {
+  const moved = beside.create.length + beside.stop.length + beside.remove.length > 0;
+  const { rollout, status } = plan;
+  const waits = [plan.recheckInMs, beside.recheckInMs].filter((ms) => ms !== undefined);
+  const created =
+    canary === undefined
+      ? []
+      : beside.create.map((placed) =>
+          instanceEvent(newCanaryInstance(placed, deployment, canary, ''), 'created', 'created', {
+            canary: true,
+          }),
+        );
+  return {
+    ...plan,
+    createCanary: beside.create,
+    stop: beside.stop,
+    remove: beside.remove,
+    ...(rollout && moved && { rollout: { ...rollout, generation: rollout.generation + 1 } }),
+    ...(status && beside.status && { status: { ...status, canary: beside.status } }),
+    ...(beside.abort && { abortCanary: beside.abort }),
+    ...(beside.refusal && { canaryRefusal: beside.refusal }),
+    events: [
+      ...plan.events,
+      ...(beside.abort && canary ? [canaryAbortedEvent(deployment.spec.name, canary, beside.abort)] : []),
+      ...created,
+      ...beside.remove.map(removedEvent),
+    ],
+    memory: { ...plan.memory, ...(beside.memory && { canary: beside.memory }) },
+    ...(waits.length > 0 && { recheckInMs: Math.min(...waits) }),
+    more: plan.more || beside.more,
+  };
+}
+
+/** The deployment is gone: every container goes, whatever it runs. */
+function planDeleted(groups: Groups, remembered: Remembered): InstancePlan {
+  const { stop, remove, more } = planRemoval(groups);
+  return {
+    create: [],
+    stop: stop.map((state) => state.record),
+    remove,
+    events: [...remembered.transitions.map(transitionEvent), ...remove.map(removedEvent)],
+    memory: { instances: remembered.instances },
+    more: more || remembered.more,
+  };
+}
+
+function planWanted(
+  input: PlanInput,
+  deployment: DeploymentRecord,
+  before: RolloutRecord,
+  groups: Groups,
+  remembered: Remembered,
+): InstancePlan {
+  const { spec } = deployment;
+  const { nowMs, gates } = input;
+  const changes = planChanges({ open: gates.length === 0, placer: input.placer }, spec, groups);
+  const progress = judgeProgress(input.memory?.progress, deployment, groups, gates.length > 0, nowMs);
+  const nowhere = changes.refusal !== undefined && groups.keep.length === 0 && changes.create.length === 0;
+  const complete = isComplete(groups, spec.replicas);
+  const misplaced = misplacedStates(groups);
+  const rollout = advanceRollout(before, changes, {
+    complete,
+    late: progress.leftMs <= 0,
+    nowhere,
+    misplaced: misplacedDigest(misplaced),
+  });
+  const next = afterChanges(groups, changes, deployment);
+  const status = {
+    specHash: deployment.specHash,
+    ...planStatus({
+      desired: spec.replicas,
+      groups: next,
+      gates,
+      refusal: changes.refusal,
+      stuck: isStuck(groups, changes, gates.length === 0) ? misplaced : [],
+      rollout,
+      deadlineMs: progress.deadlineMs,
+    }),
+  };
+  const rollback = rollbackTarget(spec, rollout, deployment);
+  const settles = groups.keep.flatMap((state) => state.settlesInMs ?? []);
+  // What is created now is held to the deadline from now on, whether or not anything is ever heard of it.
+  const leftMs = changes.create.length > 0 ? Math.min(progress.leftMs, progress.deadlineMs) : progress.leftMs;
+  const recheck = rollout.state === 'progressing' ? [...settles, Math.max(leftMs, 0)] : settles;
+  return {
+    create: changes.create,
+    stop: changes.stop.map((state) => state.record),
+    remove: changes.remove,
+    status,
+    rollout,
+    ...(rollback && { rollback }),
+    events: planEvents(input, deployment, { changes, misplaced }, rollout, status, remembered),
+    memory: { instances: remembered.instances, progress: progress.memory },
+    ...(recheck.length > 0 && Number.isFinite(Math.min(...recheck)) && { recheckInMs: Math.min(...recheck) }),
+    more: changes.more || remembered.more,
+    ...(changes.refusal && { refusal: changes.refusal }),
+  };
+}
+
+/** How the groups will look when the planned stops and creations are stored: the status must not lag behind its own commit. */
+function afterChanges(groups: Groups, changes: Changes, deployment: DeploymentRecord): Groups {
+  const stays = (state: InstanceState) => !changes.stop.includes(state);
+  return {
+    ...groups,
+    keep: [...groups.keep.filter(stays), ...changes.create.map((placed) => freshState(placed, deployment))],
+    leave: groups.leave.filter(stays),
+    lost: groups.lost.filter(stays),
+    stopping: [
+      ...groups.stopping.filter((state) => !changes.remove.includes(state.record)),
+      ...changes.stop.map((state) => ({ ...state, standing: 'stopping' as const })),
+    ],
+  };
+}

@@ -1,0 +1,104 @@
+import type { InstanceId } from '../../model/ids.ts';
+import type { InstanceObservation, InstanceRecord } from '../../model/instance.ts';
+
+/** What was last told of an instance in an event. */
+export type Noted = 'created' | 'started' | 'unhealthy' | 'failed';
+
+export interface InstanceMemory {
+  /** The container as it runs now, and since when on the server's monotonic clock. */
+  readonly run?: { readonly key: string; readonly sinceMs: number };
+  readonly noted: Noted;
+}
+
+/** Since when a rollout has come no further. */
+export interface ProgressMemory {
+  readonly key: string;
+  readonly score: number;
+  readonly sinceMs: number;
+}
+
+/** Since when a canary has not been whole. */
+export interface CanaryMemory {
+  readonly specHash: string;
+  readonly sinceMs: number;
+}
+
+/**
+ * What a planner knows besides records: times on the monotonic clock. Kept in memory only, so a control plane that was restarted
+ * grants a fresh settle time and a fresh deadline instead of comparing wall clocks (fault F-20).
+ */
+export interface PlannerMemory {
+  readonly instances: ReadonlyMap<InstanceId, InstanceMemory>;
+  readonly progress?: ProgressMemory;
+  readonly canary?: CanaryMemory;
+}
+
+export interface Transition {
+  readonly record: InstanceRecord;
+  readonly observation: InstanceObservation;
+  readonly from: Noted;
+  readonly to: Noted;
+}
+
+export interface Remembered {
+  readonly instances: ReadonlyMap<InstanceId, InstanceMemory>;
+  readonly transitions: readonly Transition[];
+  /** More transitions are waiting than fit into one commit. */
+  readonly more: boolean;
+}
+
+/**
+ * Carries the memory of each instance on. Without any memory (the process has just started) what is seen is taken as told
+ * already; otherwise each change becomes one transition, at most `limit` at a time.
+ */
+export function rememberInstances(
+  memory: PlannerMemory | undefined,
+  instances: readonly InstanceRecord[],
+  observationOf: (id: InstanceId) => InstanceObservation | undefined,
+  nowMs: number,
+  limit: number,
+): Remembered {
+  const next = new Map<InstanceId, InstanceMemory>();
+  const transitions: Transition[] = [];
+  let more = false;
+  for (const record of instances) {
+    const known = memory?.instances.get(record.id);
+    const observation = observationOf(record.id);
+    const run = currentRun(known, observation, nowMs);
+    const seen = observation && notable(record, observation);
+    let noted = known?.noted ?? (memory === undefined ? seen : undefined) ?? 'created';
+    if (observation !== undefined && seen !== undefined && seen !== noted) {
+      if (transitions.length < limit) {
+        transitions.push({ record, observation, from: noted, to: seen });
+        noted = seen;
+      } else {
+        more = true;
+      }
+    }
+    next.set(record.id, { ...(run && { run }), noted });
+  }
+  return { instances: next, transitions, more };
+}
+
+/** A restart of the container starts the time anew, or a crash loop would look settled. */
+function currentRun(
+  known: InstanceMemory | undefined,
+  observation: InstanceObservation | undefined,
+  nowMs: number,
+): InstanceMemory['run'] {
+  if (observation?.phase !== 'running') return undefined;
+  const key = `${observation.containerId ?? ''}/${observation.restarts ?? 0}`;
+  return known?.run?.key === key ? known.run : { key, sinceMs: nowMs };
+}
+
+function notable(record: InstanceRecord, observation: InstanceObservation): Noted | undefined {
+  if (endedAsOrdered(record, observation)) return undefined;
+  if (observation.phase === 'running') return observation.health === 'unhealthy' ? 'unhealthy' : 'started';
+  if (observation.phase === 'failed' || observation.phase === 'exited') return 'failed';
+  return observation.reason === undefined ? undefined : 'failed';
+}
+
+/** Between its end and its removal: whatever the code, that is no failure. One that cannot be removed has another reason. */
+function endedAsOrdered({ wanted }: InstanceRecord, { phase, reason }: InstanceObservation): boolean {
+  return wanted === 'stop' && phase === 'exited' && (reason === undefined || reason === 'container_exited');
+}

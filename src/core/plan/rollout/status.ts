@@ -1,0 +1,124 @@
+import type { DeploymentPhase, DeploymentStatus } from '../../model/deployment.ts';
+import type { RolloutRecord } from '../../model/rollout.ts';
+import type { ClosedGate } from './dependencies.ts';
+import type { InstanceState } from './instance-state.ts';
+import { misplacedSentence } from './misplaced.ts';
+import type { PlacementRefusal } from './placer.ts';
+import type { Groups } from './rollout.ts';
+
+export interface StatusInput {
+  readonly desired: number;
+  readonly groups: Groups;
+  readonly gates: readonly ClosedGate[];
+  readonly refusal: PlacementRefusal | undefined;
+  /** Instances that residency does not allow where they are, and that cannot be moved. */
+  readonly stuck?: readonly InstanceState[];
+  readonly rollout: Pick<RolloutRecord, 'state' | 'from'>;
+  readonly deadlineMs: number;
+}
+
+export type Counts = Pick<DeploymentStatus, 'desired' | 'placed' | 'running' | 'healthy' | 'updated'>;
+
+/** Of the current spec only: an old container that still serves is not a success of the new spec (fault R7). */
+export function countsOf(states: readonly InstanceState[], desired: number): Counts {
+  const current = states.filter(
+    (state) => state.current && state.standing !== 'stopping' && state.standing !== 'gone',
+  );
+  return {
+    desired,
+    placed: current.length,
+    running: current.filter((state) => state.running).length,
+    healthy: current.filter((state) => state.healthy).length,
+    updated: current.filter((state) => state.observation?.specHash === state.record.specHash).length,
+  };
+}
+
+export function planStatus(input: StatusInput): Omit<DeploymentStatus, 'since'> {
+  const counts = countsOf(Object.values(input.groups).flat(), input.desired);
+  const { phase, message } = judge(input, counts);
+  return { phase, message, ...counts };
+}
+
+interface Judgement {
+  readonly phase: DeploymentPhase;
+  readonly message: string;
+}
+
+function judge(input: StatusInput, counts: Counts): Judgement {
+  const { desired, gates, groups, refusal } = input;
+  if (desired === 0) return judgeStopped(groups);
+  const [stuck] = input.stuck ?? [];
+  if (stuck !== undefined) return judgeStuck(input, stuck);
+  const short = counts.placed < desired;
+  if (short && gates.length > 0) {
+    return { phase: 'Waiting', message: gates.map((gate) => gate.message).join('; ') };
+  }
+  if (short && refusal !== undefined && groups.keep.length === 0) {
+    const serving = olderServing(groups);
+    if (refusal.residency)
+      return { phase: 'Waiting', message: `waiting for a node: ${refusal.summary}${serving}` };
+    if (serving === '') return { phase: 'Pending', message: `no node takes it: ${refusal.summary}` };
+  }
+  return judgePlaced(input, counts);
+}
+
+function judgePlaced(input: StatusInput, counts: Counts): Judgement {
+  const { desired, groups, refusal, rollout } = input;
+  const serving = olderServing(groups);
+  const troubles = failures([...groups.keep, ...groups.lost]);
+  const unplaced =
+    refusal === undefined
+      ? ''
+      : `${counts.placed} of ${desired} instances placed, no node takes more: ${refusal.summary}`;
+  if (rollout.state === 'failed') {
+    const why =
+      [troubles, unplaced].filter((text) => text !== '').join('; ') ||
+      'the new instances did not become healthy';
+    const deadline = `no progress within ${Math.round(input.deadlineMs / 1000)} s`;
+    return { phase: 'Degraded', message: `the rollout failed, ${deadline}: ${why}${serving}` };
+  }
+  if (troubles !== '') {
+    const stuck = refusal === undefined ? '' : `; no node takes a replacement: ${refusal.summary}`;
+    return { phase: 'Degraded', message: `${troubles}${stuck}${serving}` };
+  }
+  if (unplaced !== '' && groups.leave.length === 0) return { phase: 'Degraded', message: unplaced };
+  if (counts.healthy >= desired && groups.leave.length === 0) {
+    return { phase: 'Running', message: `${counts.healthy} of ${desired} instances run` };
+  }
+  const done = `${counts.placed} of ${desired} placed, ${counts.running} running, ${counts.healthy} healthy`;
+  return { phase: 'Progressing', message: `${unplaced === '' ? done : unplaced}${serving}` };
+}
+
+/** It keeps running: a rule that cannot be kept by moving is not kept by an outage. */
+function judgeStuck({ groups, refusal, stuck = [] }: StatusInput, first: InstanceState): Judgement {
+  const more = stuck.length > 1 ? ` (and ${stuck.length - 1} more)` : '';
+  const why = refusal === undefined ? '' : `: ${refusal.summary}`;
+  return {
+    phase: 'Degraded',
+    message: `${misplacedSentence(first)}${more}; no other node takes it${why}${olderServing(groups)}`,
+  };
+}
+
+function judgeStopped({ keep, leave, stopping }: Groups): Judgement {
+  const reachable =
+    stopping.filter((state) => state.node.status === 'ready').length + keep.length + leave.length;
+  if (reachable > 0) {
+    return { phase: 'Progressing', message: `stopping: ${reachable} containers are still to be removed` };
+  }
+  return { phase: 'Stopped', message: 'stopped: replicas is 0' };
+}
+
+function olderServing({ leave }: Groups): string {
+  const healthy = leave.filter((state) => state.healthy).length;
+  if (leave.length === 0) return '';
+  return `; ${healthy} of ${leave.length} instances that are to be replaced still serve`;
+}
+
+const NAMED = 3;
+
+function failures(states: readonly InstanceState[]): string {
+  const failing = states.flatMap((state) => state.failure ?? []);
+  const named = failing.slice(0, NAMED).map((failure) => failure.message);
+  const rest = failing.length - named.length;
+  return [...named, ...(rest > 0 ? [`and ${rest} more instances`] : [])].join('; ');
+}

@@ -1,0 +1,121 @@
+import type { SeenVolume } from '../../contract/volume-seen.ts';
+import type { Residency } from '../../model/deployment.ts';
+import type { NodeName } from '../../model/ids.ts';
+import type { Region, UnstatedCountry } from '../../model/region.ts';
+import type { VolumeRecord } from '../../model/volume.ts';
+import { describeResidency, satisfiesResidency } from '../../scheduler/residency.ts';
+import type { PlannedEvent } from '../rollout/planned-event.ts';
+
+export interface VolumeNode {
+  readonly name: NodeName;
+  /** `unknown`: enrolled, and nothing was ever heard of it. */
+  readonly condition: 'ready' | 'failed' | 'lost' | 'unknown';
+  /** Takes new work. */
+  readonly schedulable: boolean;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly engines: readonly string[];
+  /** It runs a control plane, and the tenant is not the platform: nothing new of it is kept there. */
+  readonly reserved?: boolean;
+}
+
+/** The residency of something that mounts the volume. */
+export interface VolumeBinding {
+  /** In words: a deployment's name, or `the job …`. */
+  readonly owner: string;
+  readonly writes: boolean;
+  /** It is wanted to run, now or by a schedule. */
+  readonly active: boolean;
+  readonly residency: Residency;
+}
+
+/** What the primary said of a copy, and when on the server's monotonic clock that was heard. */
+export interface CopyAge {
+  readonly ageMs: number;
+  readonly heardMs: number;
+}
+
+/** Everything one decision about one volume is made from. */
+export interface VolumeFacts {
+  readonly record: VolumeRecord;
+  /** Undefined: not enrolled with the tenant. */
+  readonly node: (name: NodeName) => VolumeNode | undefined;
+  readonly nodes: () => readonly VolumeNode[];
+  /** Volumes and copies that a node keeps, for an even spread. */
+  readonly load: (name: NodeName) => number;
+  /** What a node last said of this volume. */
+  readonly seen: (name: NodeName) => SeenVolume | undefined;
+  /** Undefined: not heard since this control plane started. */
+  readonly copyAge: (name: NodeName) => CopyAge | undefined;
+  readonly bindings: readonly VolumeBinding[];
+  readonly regions: readonly Region[];
+  readonly unstated?: UnstatedCountry;
+  readonly mounted: boolean;
+  /** When the primary has certainly stopped writing, if no further lease is given to it. */
+  readonly fencedAtMs: number;
+  /** So many nodes fail at once that the fault is rather ours. */
+  readonly braked: () => boolean;
+  /** For a new epoch. */
+  readonly leaseMs: number;
+  readonly nowMs: number;
+  readonly now: string;
+}
+
+export function isDown(node: VolumeNode | undefined): boolean {
+  return node === undefined || node.condition === 'failed' || node.condition === 'lost';
+}
+
+type Bound = Pick<VolumeFacts, 'bindings' | 'regions' | 'unstated'>;
+
+/** Who keeps the node from getting a copy and from taking over: the residency of what mounts a volume binds its bytes too. */
+export function excludedBy(
+  { bindings, regions, unstated }: Bound,
+  node: VolumeNode,
+): VolumeBinding | undefined {
+  return bindings.find(
+    ({ active, residency }) => active && !satisfiesResidency(node.labels, residency, regions, unstated),
+  );
+}
+
+export function mayHold(facts: Bound, node: VolumeNode): boolean {
+  return node.reserved !== true && excludedBy(facts, node) === undefined;
+}
+
+/**
+ * Who takes the copy from the node: the running writer alone, and only when the primary is where it wants it. A reader, or a
+ * writer that waits because the primary is elsewhere, removes nothing.
+ */
+export function removedBy(facts: VolumeFacts, node: VolumeNode): VolumeBinding | undefined {
+  const { record, bindings, regions, unstated } = facts;
+  const primary = record.primaryNodeId === undefined ? undefined : facts.node(record.primaryNodeId);
+  const writer = excludedBy({ ...facts, bindings: bindings.filter(({ writes }) => writes) }, node);
+  if (writer === undefined || primary === undefined) return undefined;
+  return satisfiesResidency(primary.labels, writer.residency, regions, unstated) ? writer : undefined;
+}
+
+export function exclusion({ owner, residency }: VolumeBinding): string {
+  return `the residency of ${owner} (${describeResidency(residency)}) does not allow it there`;
+}
+
+/** What a node says counts only under the epoch that is stored. */
+export function seenAs(
+  { record, seen }: Pick<VolumeFacts, 'record' | 'seen'>,
+  node: NodeName,
+  role: 'primary' | 'replica',
+): SeenVolume | undefined {
+  const said = seen(node);
+  return said?.role === role && said.epoch === record.epoch && said.state !== 'gone' ? said : undefined;
+}
+
+export function volumeEvent(
+  { id, name }: Pick<VolumeRecord, 'id' | 'name'>,
+  kind: string,
+  message: string,
+  details: Readonly<Record<string, unknown>> = {},
+): PlannedEvent {
+  return {
+    kind: `volume.${kind}`,
+    subject: { kind: 'Volume', name: id },
+    message: `volume ${name}: ${message}`,
+    details: { name, ...details },
+  };
+}

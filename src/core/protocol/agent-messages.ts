@@ -1,0 +1,223 @@
+import type { InstanceId } from '../model/ids.ts';
+import { portRange } from '../model/port-ranges.ts';
+import { branded, listOf, type Message, message, optional } from '../schema/message-shape.ts';
+import { amount, count, integer, reason, text, textOf, words } from './words.ts';
+
+/** What agents say. They run on machines of tenants: every text, list and map has a bound. */
+const MAX_ENTRIES = 5000;
+const MAX_LABELS = 256;
+const MAX_PORTS = 64;
+const MAX_ENGINES = 8;
+const MAX_FEATURES = 32;
+const MAX_RANGES = 64;
+const MAX_PROBLEMS = 8;
+const MAX_COPIES = 256;
+/** Of an answer, which is read as it is. */
+const MAX_VALUE_PARTS = 50_000;
+
+const nodeName = textOf(64);
+const id = textOf(128);
+const problem = message({ type: 'object', fields: { reason, message: words } });
+
+/** Where the control plane's store stood when something was said. A store in which this never was is an older copy. */
+const seenMark = message({
+  type: 'object',
+  fields: {
+    installId: text,
+    /** Of the process that said it: what it says later it knows to have said. */
+    start: text,
+    revision: integer,
+  },
+});
+export type StoreMark = Message<typeof seenMark>;
+
+const hello = message({
+  type: 'object',
+  fields: {
+    protocol: integer,
+    node: text,
+    epoch: integer,
+    /** base64 of the Ed25519 signature over `signedText`. */
+    signature: text,
+    agentVersion: text,
+    engine: { type: 'object', fields: { kind: text, version: text } },
+    platform: text,
+    capacity: { type: 'object', fields: { cpu: amount, memoryBytes: amount } },
+    labels: { type: 'map', items: textOf(4096), max: MAX_LABELS },
+    /** Engines that can keep volumes here, best first; absent: none. */
+    volumeEngines: optional(listOf(reason, MAX_ENGINES)),
+    /** What this agent can do beyond the first release, by name; absent: nothing. */
+    features: optional(listOf(reason, MAX_FEATURES)),
+    /** Ports of the machine that workloads may name, as `443` or `8000-8999`; absent: all. */
+    hostPorts: optional(
+      listOf({ ...text, fits: (range: string) => portRange(range) !== undefined }, MAX_RANGES),
+    ),
+    /** What it could not set up, in words for a person. */
+    problems: optional(listOf(words, MAX_PROBLEMS)),
+    /** Of the newest assignment that this agent was given. */
+    seen: optional(seenMark),
+  },
+});
+
+const observation = message({
+  type: 'object',
+  fields: {
+    id: branded<InstanceId>()(textOf(64)),
+    phase: {
+      type: 'string',
+      values: [
+        'pending',
+        'pulling',
+        'creating',
+        'starting',
+        'running',
+        'exited',
+        'failed',
+        'removed',
+        'unknown',
+      ],
+    },
+    health: optional({ type: 'string', values: ['starting', 'healthy', 'unhealthy'] }),
+    containerId: optional(text),
+    containerName: optional(text),
+    specHash: optional(text),
+    secretsVersion: optional(integer),
+    exitCode: optional(integer),
+    restarts: optional(integer),
+    reason: optional(reason),
+    message: optional(words),
+    startedAt: optional(text),
+    healthySince: optional(text),
+    ports: optional(listOf({ type: 'object', fields: { container: integer, host: integer } }, MAX_PORTS)),
+  },
+});
+
+export const usageFields = { instanceId: textOf(64), cpuPercent: amount, memoryBytes: amount } as const;
+const usage = message({ type: 'object', fields: usageFields });
+export type InstanceUsage = Message<typeof usage>;
+
+const volume = message({
+  type: 'object',
+  fields: {
+    volumeId: id,
+    role: { type: 'string', values: ['primary', 'replica'] },
+    /** The highest epoch this node was told for it. */
+    epoch: integer,
+    state: { type: 'string', values: ['preparing', 'ready', 'failed'] },
+    problem: optional(problem),
+    /** What `df` shows. */
+    sizeBytes: optional(count),
+    usedBytes: optional(count),
+    /** It can be made smaller while it is in use. */
+    shrinkable: { type: 'boolean', orNot: true, optional: true },
+    /** Of a replica: its newest complete copy. */
+    copy: optional({ type: 'object', fields: { epoch: integer, sequence: integer, takenAt: textOf(64) } }),
+    /** Of a primary: what it knows of each copy; the age is that of the newest confirmed state, on its monotonic clock. */
+    copies: optional(
+      listOf(
+        {
+          type: 'object',
+          fields: {
+            nodeId: nodeName,
+            state: { type: 'string', values: ['syncing', 'live', 'failed'] },
+            sequence: optional(integer),
+            ageMs: optional(amount),
+            problem: optional(words),
+          },
+        },
+        MAX_COPIES,
+      ),
+    ),
+    /** Bytes of an earlier primary's time that no copy had, kept aside read-only under that epoch. */
+    diverged: optional(listOf({ type: 'object', fields: { epoch: integer, path: words } }, MAX_COPIES)),
+  },
+});
+export type VolumeObservation = Message<typeof volume>;
+
+const network = message({
+  type: 'object',
+  fields: {
+    name: textOf(64),
+    state: { type: 'string', values: ['ready', 'failed'] },
+    message: optional(words),
+  },
+});
+
+/** What the agent sees; also the heartbeat. `observations` is whole when `full`, else only what changed. */
+const report = message({
+  type: 'object',
+  fields: {
+    epoch: integer,
+    /** Generation that the agent has taken up. */
+    generation: integer,
+    full: { type: 'boolean', orNot: true },
+    observations: listOf(observation, MAX_ENTRIES),
+    /** Set when the engine does not answer. */
+    engineProblem: optional(words),
+    usage: optional(listOf(usage, MAX_ENTRIES)),
+    /** Counts up within a session; a `lease` names it. */
+    beat: optional(integer),
+    /** Always whole. */
+    volumes: optional(listOf(volume, MAX_ENTRIES)),
+    /** Of the assigned ones that were looked at; whole when the generation is the newest. */
+    networks: optional(listOf(network, MAX_ENTRIES)),
+  },
+});
+
+/** What comes of a stream, beside which stream it is. */
+export const streamItemFields = {
+  /** UTF-8 text; a binary chunk is base64 in `base64`. */
+  text: { type: 'string', mended: 'unicode', optional: true },
+  base64: { type: 'string', optional: true },
+  channel: { type: 'string', values: ['stdout', 'stderr'], optional: true },
+  /** Structured results (`containers`, `stats`), or `{gap: {after, before}}`: between these times a log was lost. */
+  value: { type: 'any', maxParts: MAX_VALUE_PARTS, optional: true },
+} as const;
+
+export const streamEndFields = {
+  exitCode: optional(integer),
+  error: optional({ type: 'object', fields: { reason: words, message: words } }),
+} as const;
+
+export const agentMessage = message({
+  type: 'choice',
+  by: 'type',
+  of: {
+    hello,
+    report,
+    /** Containers with our labels that no assignment names: may they go? */
+    ask: { type: 'object', fields: { epoch: integer, instanceIds: listOf(id, MAX_ENTRIES) } },
+    resolve: {
+      type: 'object',
+      fields: { requestId: id, instanceId: id, specHash: id, secretsVersion: integer },
+    },
+    data: { type: 'object', fields: { streamId: id, ...streamItemFields } },
+    end: { type: 'object', fields: { streamId: id, ...streamEndFields } },
+    /** The new token is on disk: the old one may go. */
+    'credential-kept': { type: 'object', fields: { number: integer } },
+  },
+});
+
+export type AgentMessage = Message<typeof agentMessage>;
+type Of<Type extends AgentMessage['type']> = Extract<AgentMessage, { readonly type: Type }>;
+export type Hello = Of<'hello'>;
+export type Report = Of<'report'>;
+export type Ask = Of<'ask'>;
+export type Resolve = Of<'resolve'>;
+export type StreamData = Of<'data'>;
+export type StreamEnd = Of<'end'>;
+
+/** What an agent answers when it is asked to measure. */
+export const volumeMeasurement = message({
+  type: 'object',
+  fields: {
+    /** What `df` shows. */
+    sizeBytes: count,
+    usedBytes: count,
+    /** Under which the node is its primary. */
+    epoch: integer,
+    /** It can be made smaller while it is in use. */
+    shrinkable: { type: 'boolean', orNot: true },
+  },
+});
+export type VolumeMeasurement = Message<typeof volumeMeasurement>;

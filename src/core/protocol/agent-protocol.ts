@@ -1,0 +1,67 @@
+export type {
+  AgentMessage,
+  Ask,
+  Hello,
+  InstanceUsage,
+  Report,
+  Resolve,
+  StoreMark,
+  StreamData,
+  StreamEnd,
+  VolumeMeasurement,
+  VolumeObservation,
+} from './agent-messages.ts';
+export type {
+  AssignedContainer,
+  AssignedHealthCheck,
+  AssignedInstance,
+  AssignedMount,
+  AssignedOnce,
+  AssignedVolume,
+  Assignment,
+  Cancel,
+  Challenge,
+  Credential,
+  Credit,
+  Farewell,
+  Lease,
+  LeaseRepeat,
+  Resolved,
+  ServerMessage,
+  StreamOperation,
+  StreamRequest,
+  Verdict,
+  VolumeCopyHeader,
+  Welcome,
+} from './server-messages.ts';
+
+/**
+ * The words between control plane and agent: JSON texts over one WebSocket that the agent dials
+ * (`/agent/v1/session`, `Authorization: Bearer berth_node_…`). Level-triggered: the agent always receives its whole
+ * assignment, and a message that is lost is made good by the next one.
+ *
+ *   server challenge → agent hello (signed) → server welcome → assignment* / verdict* / request* ⇄ report* / ask* / resolve*
+ */
+export const PROTOCOL_VERSION = 1;
+export const MAX_FRAME_BYTES = 4 * 2 ** 20;
+
+/** The word in `features` of an agent that takes a new token in a session. */
+export const CREDENTIAL_FEATURE = 'credential_renewal';
+
+/** The word in `features` of an agent that signs what it asks of relays; nothing else is taken from its node then. */
+export const RELAY_PROOF_FEATURE = 'relay_proof';
+
+/** The word in `features` of an agent that remembers `anchors`. */
+export const ANCHORS_FEATURE = 'anchors';
+
+/** In this header of a request for a relay: base64 of the Ed25519 signature over `relayText`. */
+export const PROOF_HEADER = 'berth-proof';
+
+/** `path` with its query, `epoch` of the newest session: good for one relay of one session. */
+export function relayText(path: string, epoch: number, node: string): string {
+  return `berth-relay-v${PROTOCOL_VERSION}|${path}|${epoch}|${node}`;
+}
+
+export function signedText(nonce: string, epoch: number, node: string): string {
+  return `berth-session-v${PROTOCOL_VERSION}|${nonce}|${epoch}|${node}`;
+}

@@ -1,0 +1,335 @@
+import { absent, listOf, type Message, message, optional } from '../schema/message-shape.ts';
+import { count, flag, integer, name, told, toldMap } from './words.ts';
+
+/** What the control plane says. What a container is made from is checked again where it is made. */
+
+/** Where the control plane's store stood when something was said. A store in which this never was is an older copy. */
+const storeMark = message({
+  type: 'object',
+  fields: {
+    installId: told,
+    /** Of the process that said it: what it says later it knows to have said. */
+    start: told,
+    revision: count,
+  },
+});
+
+const welcome = message({
+  type: 'object',
+  fields: {
+    epoch: count,
+    tenantId: name,
+    tenantSlug: name,
+    /** Names the control plane's store; the agent removes containers of its own install and node only. */
+    installId: name,
+    /** The agent reports at least this often; the report is the heartbeat. */
+    heartbeatMs: count,
+    /** Silence after which the agent redials. */
+    silenceMs: count,
+    /** How often the agent measures what its containers use; absent: every 15 s. */
+    usageMs: optional(count),
+    /** Where the control planes of this store are found; the agent redials to any of them. */
+    servers: optional(listOf(told)),
+    /** By which the control plane is known, in place of those told before: base64 of public keys in SPKI form. Absent: without TLS. */
+    anchors: optional(listOf(told)),
+  },
+});
+
+const mount = message({
+  type: 'object',
+  fields: {
+    volumeId: told,
+    /** A container with a mount of another kind is not made, and its instance says which. */
+    kind: { type: 'string', values: ['volume', 'bind', 'tmpfs'], open: true, max: 1_000_000 },
+    source: optional(told),
+    target: told,
+    readOnly: flag,
+    sizeBytes: optional({ type: 'number' }),
+  },
+});
+export type AssignedMount = Message<typeof mount>;
+
+const healthCheck = message({
+  type: 'object',
+  fields: {
+    command: listOf(told),
+    intervalMs: optional({ type: 'number' }),
+    timeoutMs: optional({ type: 'number' }),
+    retries: optional({ type: 'number' }),
+    startPeriodMs: optional({ type: 'number' }),
+  },
+});
+export type AssignedHealthCheck = Message<typeof healthCheck>;
+
+/** Everything a container is made from except secrets, which are asked for when it is about to be created. */
+const container = message({
+  type: 'object',
+  fields: {
+    image: told,
+    command: optional(listOf(told)),
+    environment: toldMap,
+    /** True: ask with `resolve` before creating; without an answer there is no container. */
+    needsSecrets: flag,
+    healthCheck: optional(healthCheck),
+    limits: optional({
+      type: 'object',
+      fields: { cpu: optional({ type: 'number' }), memory: optional(told) },
+    }),
+    /** What bounds it where `limits` do not; absent: what the agent takes by itself. */
+    bounds: optional({
+      type: 'object',
+      fields: { memoryBytes: count, pids: count, cpuWeight: count, logBytes: count },
+    }),
+    ports: listOf({ type: 'object', fields: { container: count, host: optional(integer) } }),
+    labels: toldMap,
+    mounts: listOf(mount),
+    /** Deployment name: alias on the tenant's network. */
+    alias: name,
+    /** What the workload gives up of what containers may do by default. */
+    user: optional(told),
+    readOnlyRootFilesystem: optional(flag),
+    capabilities: optional({ type: 'object', fields: { drop: optional(listOf(told)) } }),
+  },
+});
+export type AssignedContainer = Message<typeof container>;
+
+/**
+ * A container that runs once: it is never started again, and after its end it stays until `stop`, so that its exit code and
+ * output can be read. Reported as `exited` with its code; ended for its time: reason `timed_out`.
+ */
+const once = message({
+  type: 'object',
+  fields: {
+    /** From its start; then it is ended. */
+    timeoutMs: optional(count),
+    /** End it now. */
+    end: optional(flag),
+    /** It was seen to run: if it is not there any more it is lost (`container_lost`), and never made again. */
+    started: optional(flag),
+  },
+});
+export type AssignedOnce = Message<typeof once>;
+
+const instanceFields = {
+  id: name,
+  deployment: name,
+  specHash: told,
+  secretsVersion: count,
+  /** Another number than the running container's: replace it although the spec is the same. */
+  attempt: count,
+  /** Runs beside the stable instances; a label of the container says so. */
+  canary: optional(flag),
+  once: optional(once),
+} as const;
+
+/** `stop` is the explicit order to stop and remove; absence from an assignment never is one. */
+const instance = message({
+  type: 'choice',
+  by: 'wanted',
+  of: {
+    run: { type: 'object', fields: { ...instanceFields, container } },
+    stop: { type: 'object', fields: { ...instanceFields, container: absent } },
+  },
+});
+export type AssignedInstance = Message<typeof instance>;
+
+const volumeFields = {
+  id: name,
+  class: { type: 'string', values: ['ephemeral', 'replicated', 'object'] },
+  type: { type: 'string', values: ['volume', 'bind', 'tmpfs'] },
+  epoch: count,
+  sizeBytes: count,
+  /** `bind` only; the agent refuses what is not under its own roots. */
+  hostPath: optional(told),
+} as const;
+const copyOnly = { type: 'object', fields: { ...volumeFields, copiesTo: absent, leaseMs: absent } } as const;
+
+/**
+ * What this node keeps of a volume. Absence from an assignment never removes bytes; `gone` is the order to.
+ * `epoch` is the volume's: a node acts under the highest it was ever told, and streams of another are refused.
+ */
+const volume = message({
+  type: 'choice',
+  by: 'role',
+  of: {
+    primary: {
+      type: 'object',
+      fields: {
+        ...volumeFields,
+        /** Of a replicated volume: the nodes that get copies. */
+        copiesTo: optional(listOf(name)),
+        /**
+         * Of a replicated volume: how long it may write after the moment at which it sent the last report that
+         * was answered by a `lease`. When this runs out its writers are killed, by the watchdog if the agent is gone.
+         */
+        leaseMs: optional(count),
+      },
+    },
+    replica: copyOnly,
+    gone: copyOnly,
+  },
+});
+export type AssignedVolume = Message<typeof volume>;
+
+const network = message({
+  type: 'object',
+  fields: { name, driver: { type: 'string', values: ['bridge'] }, labels: toldMap, internal: flag },
+});
+
+const assignment = message({
+  type: 'object',
+  fields: {
+    epoch: count,
+    /** Never goes down within an epoch; an older one is ignored. */
+    generation: count,
+    /** Absent where several control planes share a store. */
+    asOf: optional(storeMark),
+    instances: listOf(instance),
+    /** Absent: none of this node's. */
+    volumes: optional(listOf(volume)),
+    /** All that the tenant wants here. Present: own networks that it does not name go once nothing is attached. Absent: left alone. */
+    networks: optional(listOf(network)),
+  },
+});
+
+/** A UDP port on the host of the control plane, and what proves the two to each other there (`lease-words.ts`). */
+const leaseRepeat = message({
+  type: 'object',
+  fields: {
+    port: count,
+    id: told,
+    /** 32 bytes, base64url. In memory only, on both sides. */
+    key: told,
+  },
+});
+export type LeaseRepeat = Message<typeof leaseRepeat>;
+
+/** What a copy is made of; `parent` is the sequence it builds on, absent for a whole one. */
+const copyHeader = message({
+  type: 'object',
+  fields: {
+    engine: name,
+    sequence: count,
+    parent: optional(count),
+    /** With `parent`: the epoch under which that one was taken, which may be an earlier one. */
+    parentEpoch: optional(count),
+    /** Of the sender's wall clock: to be shown, never compared. */
+    takenAt: told,
+  },
+  fits: ({ parent, parentEpoch }) => parent === undefined || parentEpoch !== undefined,
+});
+export type VolumeCopyHeader = Message<typeof copyHeader>;
+
+export const streamOperation = message({
+  type: 'choice',
+  by: 'kind',
+  of: {
+    containers: { type: 'object', fields: {} },
+    /** Containers attached to a network of the tenant, running or not: one value, a list of their names. */
+    'network-containers': { type: 'object', fields: { network: name } },
+    logs: {
+      type: 'object',
+      fields: {
+        instanceId: told,
+        follow: flag,
+        tail: optional({ type: 'number' }),
+        sinceSeconds: optional({ type: 'number' }),
+      },
+    },
+    stats: { type: 'object', fields: { instanceId: told } },
+    exec: { type: 'object', fields: { instanceId: told, command: listOf(told), timeoutMs: count } },
+    /** What the primary of a volume holds at this moment: one value, a `VolumeMeasurement`. */
+    'volume-measure': { type: 'object', fields: { volumeId: name } },
+    /**
+     * Fetch the stream at `/agent/v1/relay/{relayId}` and take it in as a copy; ends with an error or without. Before an
+     * error a value `{have: ["<epoch>.<sequence>", …]}` may tell which copies are here.
+     */
+    'volume-receive': {
+      type: 'object',
+      fields: { volumeId: name, volumeEpoch: count, relayId: name, copy: copyHeader },
+    },
+  },
+});
+export type StreamOperation = Message<typeof streamOperation>;
+
+/** Answer to `resolve`. */
+const resolved = message({
+  type: 'choice',
+  by: 'ok',
+  of: {
+    true: {
+      type: 'object',
+      fields: {
+        requestId: told,
+        /** In memory only, on both sides. */
+        environment: toldMap,
+        registry: optional({ type: 'object', fields: { username: told, password: told } }),
+      },
+    },
+    false: { type: 'object', fields: { requestId: told, reason: told, message: told } },
+  },
+});
+
+export const serverMessage = message({
+  type: 'choice',
+  by: 'type',
+  of: {
+    challenge: {
+      type: 'object',
+      fields: {
+        protocol: count,
+        /** 32 random bytes, base64url. The agent signs `signedText(nonce, epoch, node)` with its Ed25519 key. */
+        nonce: told,
+        epoch: count,
+      },
+    },
+    welcome,
+    /** The same while the session goes on, e.g. ahead of a renewal; only to agents that say they know it. */
+    anchors: { type: 'object', fields: { anchors: listOf(told) } },
+    /** A token in place of the one that the agent dialled with: both count until `credential-kept`, or until it comes with this one. */
+    credential: {
+      type: 'object',
+      fields: {
+        /** Counts up within a session. */
+        number: count,
+        /** On the agent's disk only. */
+        token: told,
+      },
+    },
+    assignment,
+    /** Answer to the report with this `beat`, for nodes that hold a lease: counted by the agent from when it sent that report. */
+    lease: {
+      type: 'object',
+      fields: {
+        epoch: count,
+        beat: count,
+        /** Where it can be had again without this session; absent: nowhere. */
+        repeat: optional(leaseRepeat),
+      },
+    },
+    /** Answer to `ask`: which of the asked instance ids are unknown to the control plane and may be removed. */
+    verdict: { type: 'object', fields: { epoch: count, remove: listOf(told) } },
+    resolved,
+    /** A question of a person, passed on: the answer is a stream of `data` with back-pressure by `credit`. */
+    request: { type: 'object', fields: { streamId: told, operation: streamOperation } },
+    /** The reader took `bytes` more; the sender may have at most the granted amount in flight. */
+    credit: { type: 'object', fields: { streamId: told, bytes: count } },
+    cancel: { type: 'object', fields: { streamId: told } },
+    /** The session ends and must not be redialled with this identity (node deleted, key revoked, displaced). */
+    farewell: { type: 'object', fields: { code: told, message: told, retry: flag } },
+  },
+});
+
+export type ServerMessage = Message<typeof serverMessage>;
+type Of<Type extends ServerMessage['type']> = Extract<ServerMessage, { readonly type: Type }>;
+export type Challenge = Of<'challenge'>;
+export type Welcome = Of<'welcome'>;
+export type Assignment = Of<'assignment'>;
+export type Lease = Of<'lease'>;
+export type Verdict = Of<'verdict'>;
+export type Resolved = Of<'resolved'>;
+export type StreamRequest = Of<'request'>;
+export type Credential = Of<'credential'>;
+export type Credit = Of<'credit'>;
+export type Cancel = Of<'cancel'>;
+export type Farewell = Of<'farewell'>;

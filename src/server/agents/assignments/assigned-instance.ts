@@ -1,0 +1,138 @@
+import type {
+  AssignedContainer,
+  AssignedHealthCheck,
+  AssignedInstance,
+  AssignedMount,
+} from '../../../core/protocol/agent-protocol.ts';
+import { type ContainerDefaults, containerBounds } from '../../../core/model/container-defaults.ts';
+import { isConfined } from '../../../core/model/confinement.ts';
+import type { DeploymentSpec, HealthCheck } from '../../../core/model/deployment.ts';
+import { pinnedImage } from '../../../core/model/image-reference.ts';
+import type { InstanceRecord } from '../../../core/model/instance.ts';
+import { parseDuration } from '../../../core/model/quantity.ts';
+import type { SpecSnapshot } from '../../../core/model/spec-snapshot.ts';
+import type { VolumeRecord } from '../../../core/model/volume.ts';
+
+export interface AssignmentFacts {
+  readonly tenantSlug: string;
+  /** Whether the node's agent knows the fields of a confinement. */
+  readonly confines: boolean;
+  readonly defaults: ContainerDefaults;
+  readonly nodeMemoryBytes: number;
+  spec(instance: InstanceRecord): SpecSnapshot | undefined;
+  volume(id: string): VolumeRecord | undefined;
+  /** Of a job's attempt: its container was seen to run. */
+  hasStarted(instance: InstanceRecord): boolean;
+}
+
+function duration<K extends string>(key: K, text: string | undefined): { readonly [P in K]?: number } {
+  const ms = text === undefined ? undefined : parseDuration(text);
+  return (ms === undefined ? {} : { [key]: ms }) as { readonly [P in K]?: number };
+}
+
+function healthCheck({ command, interval, timeout, retries, startPeriod }: HealthCheck): AssignedHealthCheck {
+  return {
+    command,
+    ...duration('intervalMs', interval),
+    ...duration('timeoutMs', timeout),
+    ...(retries === undefined ? {} : { retries }),
+    ...duration('startPeriodMs', startPeriod),
+  };
+}
+
+/**
+ * The router's id is the name, verbatim. A node belongs to one tenant, so a proxy that reads the labels of its engine meets no
+ * other tenant's deployment of the same name.
+ */
+export function ingressLabels(spec: DeploymentSpec, tenantSlug: string): Readonly<Record<string, string>> {
+  if (spec.ingress === undefined) return {};
+  const { host, port } = spec.ingress;
+  const router = spec.name;
+  return {
+    'traefik.enable': 'true',
+    'traefik.docker.network': `berth-${tenantSlug}`,
+    [`traefik.http.routers.${router}.rule`]: `Host(\`${host}\`)`,
+    [`traefik.http.routers.${router}.service`]: router,
+    [`traefik.http.services.${router}.loadbalancer.server.port`]: String(port),
+  };
+}
+
+function mounts(spec: DeploymentSpec, facts: AssignmentFacts): readonly AssignedMount[] | undefined {
+  const assigned: AssignedMount[] = [];
+  for (const { volumeId, mountPath, readOnly } of spec.volumes ?? []) {
+    const volume = facts.volume(volumeId);
+    if (volume === undefined) return undefined;
+    assigned.push({
+      volumeId,
+      kind: volume.type,
+      ...(volume.hostPath === undefined ? {} : { source: volume.hostPath }),
+      target: mountPath,
+      readOnly,
+      sizeBytes: volume.sizeBytes,
+    });
+  }
+  return assigned;
+}
+
+function container(spec: SpecSnapshot, facts: AssignmentFacts): AssignedContainer | undefined {
+  const mounted = mounts(spec, facts);
+  if (mounted === undefined) return undefined;
+  const { user, readOnlyRootFilesystem, capabilities } = spec;
+  return {
+    // In the field that every agent knows: an older one pulls and runs the same bytes.
+    image: pinnedImage(spec.image, spec.imageDigest),
+    ...(spec.command === undefined ? {} : { command: spec.command }),
+    ...(user === undefined ? {} : { user }),
+    ...(readOnlyRootFilesystem === undefined ? {} : { readOnlyRootFilesystem }),
+    ...(capabilities === undefined ? {} : { capabilities }),
+    environment: spec.environment ?? {},
+    // Credentials of the registry are asked for by the one that has to pull, whatever this says.
+    needsSecrets: (spec.secrets?.length ?? 0) > 0 || Object.keys(spec.composedEnvironment ?? {}).length > 0,
+    ...(spec.healthCheck === undefined ? {} : { healthCheck: healthCheck(spec.healthCheck) }),
+    ...(spec.resources?.limits === undefined ? {} : { limits: spec.resources.limits }),
+    bounds: containerBounds(facts.defaults, facts.nodeMemoryBytes, spec.resources),
+    ports: spec.ports ?? [],
+    labels: { ...spec.labels, ...ingressLabels(spec, facts.tenantSlug) },
+    mounts: mounted,
+    alias: spec.name,
+  };
+}
+
+function onceOf(record: InstanceRecord, facts: AssignmentFacts): Pick<AssignedInstance, 'once'> {
+  if (record.once === undefined || record.wanted === 'stop') return {};
+  const { timeoutMs, end } = record.once;
+  return {
+    once: {
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      ...(end === undefined ? {} : { end }),
+      ...(facts.hasStarted(record) && { started: true }),
+    },
+  };
+}
+
+/**
+ * Undefined: the snapshot of the spec or a volume is not there, or the agent does not know how to confine it. The instance is
+ * then left out, which orders nothing, rather than run without its data or with more rights than it asked for.
+ */
+export function assignedInstance(
+  record: InstanceRecord,
+  facts: AssignmentFacts,
+): AssignedInstance | undefined {
+  const { id, deployment, wanted, specHash, secretsVersion, attempt } = record;
+  const canary = record.canary === true ? { canary: true } : {};
+  const head = {
+    id,
+    deployment,
+    specHash,
+    secretsVersion,
+    attempt,
+    ...canary,
+    ...onceOf(record, facts),
+  };
+  if (wanted === 'stop') return { ...head, wanted };
+  const spec = facts.spec(record);
+  // An agent that was replaced by an older one since the placement would run it unconfined.
+  const isSafe = spec === undefined || !isConfined(spec) || facts.confines;
+  const made = spec === undefined || !isSafe ? undefined : container(spec, facts);
+  return made === undefined ? undefined : { ...head, wanted, container: made };
+}

@@ -1,0 +1,200 @@
+import { hash } from 'node:crypto';
+import type { Logger } from 'pino';
+import { MAX_FRAME_BYTES } from '../../../core/protocol/agent-protocol.ts';
+import type { ContainerDefaults } from '../../../core/model/container-defaults.ts';
+import { CONFINEMENT_FEATURE } from '../../../core/model/confinement.ts';
+import type { TenantId } from '../../../core/model/ids.ts';
+import type { InstanceRecord } from '../../../core/model/instance.ts';
+import { isKeptByNode } from '../../../core/model/volume.ts';
+import { jobOfOwner, jobOwner } from '../../../core/model/job.ts';
+import { leadingId } from '../../store/keys.ts';
+import { containerDefaultsOf } from '../../store/container-defaults.ts';
+import { idOf, prefixOf, segmentsOf } from '../../store/record-ids.ts';
+import type { Store, TenantStore } from '../../store/store.ts';
+import type { ViewChange } from '../../store/view.ts';
+import { type AssignmentFacts, assignedInstance } from './assigned-instance.ts';
+import { assignedNetworks } from './networks.ts';
+import type { OpenedStore } from './opened-store.ts';
+import { nodeKey, type PlacedInstances } from './placed-instances.ts';
+import { nodesOf, type PlacedVolumes } from './placed-volumes.ts';
+import type { AgentSession } from '../sessions/session.ts';
+
+export interface AssignmentsOptions {
+  readonly store: Store;
+  readonly placed: PlacedInstances;
+  readonly volumes: PlacedVolumes;
+  readonly session: (tenantId: TenantId, node: string) => AgentSession | undefined;
+  /** Absent, or undefined: agents are not told where the store stands. */
+  readonly opened?: () => OpenedStore | undefined;
+  readonly containerDefaults: ContainerDefaults;
+  readonly log: Logger;
+}
+
+interface DirtyNode {
+  readonly tenantId: TenantId;
+  readonly node: string;
+}
+
+/** Of a frame, for what is said beside the orders. */
+const FRAME_HEAD = 1024;
+/** Instead of a digest: said once in the log, until it fits again. */
+const TOO_LARGE = 'too large';
+
+/** Keeps every connected agent told of its whole assignment. Level-triggered: what is sent is what is stored now. */
+export class Assignments {
+  readonly #options: AssignmentsOptions;
+  readonly #dirty = new Map<string, DirtyNode>();
+  readonly #unsubscribe: () => void;
+  #flushing = false;
+
+  constructor(options: AssignmentsOptions) {
+    this.#options = options;
+    this.#unsubscribe = options.store.view.onChange((change) => this.#onChange(change));
+  }
+
+  #onChange({ tenantId, kind, id, before, after }: ViewChange): void {
+    if (tenantId === undefined) return;
+    if (kind === 'nodes') {
+      if (before?.record.ordersHeld !== undefined) this.#mark(tenantId, segmentsOf(kind, id)[0]);
+    } else if (kind === 'instances' || kind === 'networks') {
+      for (const stored of [before, after]) {
+        if (stored !== undefined) this.#mark(tenantId, stored.record.nodeId);
+      }
+    } else if (kind === 'job-status') {
+      // The first sight of an attempt's container is stored there; from then on it is not to be made again.
+      this.#markAll(
+        tenantId,
+        this.#options.store
+          .forTenant(tenantId)
+          .collection('instances')
+          .listUnder(prefixOf('instances', jobOwner(segmentsOf(kind, id)[0]))),
+      );
+    } else if (kind === 'specs') {
+      this.#markAll(
+        tenantId,
+        this.#options.store.forTenant(tenantId).collection('instances').listUnder(leadingId(id)),
+      );
+    } else if (kind === 'container-defaults') {
+      this.#markAll(tenantId, this.#options.store.forTenant(tenantId).list('instances'));
+    } else if (kind === 'volumes') {
+      const record = (after ?? before)?.record;
+      // What lives in memory concerns whoever mounts it.
+      if (record !== undefined && !isKeptByNode(record))
+        this.#markAll(tenantId, this.#options.store.forTenant(tenantId).list('instances'));
+      for (const stored of [before, after]) {
+        for (const node of stored === undefined ? [] : nodesOf(stored.record)) this.#mark(tenantId, node);
+      }
+    }
+  }
+
+  #markAll(tenantId: TenantId, instances: readonly { readonly record: InstanceRecord }[]): void {
+    for (const { record } of instances) this.#mark(tenantId, record.nodeId);
+  }
+
+  #mark(tenantId: TenantId, node: string): void {
+    if (this.#options.session(tenantId, node) === undefined) return;
+    this.#dirty.set(nodeKey(tenantId, node), { tenantId, node });
+    if (this.#flushing) return;
+    this.#flushing = true;
+    // After the changes of the commit that is being applied: one push for a hundred instances.
+    setImmediate(() => this.#flush());
+  }
+
+  #flush(): void {
+    this.#flushing = false;
+    const nodes = [...this.#dirty.values()];
+    this.#dirty.clear();
+    for (const { tenantId, node } of nodes) {
+      const session = this.#options.session(tenantId, node);
+      if (session !== undefined) this.push(session);
+    }
+  }
+
+  #facts(tenantId: TenantId, node: string): AssignmentFacts {
+    const { store } = this.#options;
+    const tenant = store.forTenant(tenantId);
+    const record = tenant.get('nodes', idOf('nodes', node))?.record;
+    return {
+      tenantSlug: store.getGlobal('tenants', tenantId)?.record.slug ?? '',
+      confines: record?.features?.includes(CONFINEMENT_FEATURE) ?? false,
+      defaults: containerDefaultsOf(tenant, this.#options.containerDefaults),
+      nodeMemoryBytes: record?.capacity.memoryBytes ?? 0,
+      spec: ({ deployment, specHash }) => tenant.get('specs', idOf('specs', deployment, specHash))?.record,
+      volume: (id) => tenant.get('volumes', idOf('volumes', id))?.record,
+      hasStarted: ({ deployment, id }) => isStartedAttempt(tenant, deployment, id),
+    };
+  }
+
+  /** At once what waits for the end of this turn: nothing else that is said to the agent may overtake an order. */
+  pushDue(session: AgentSession): void {
+    if (this.#dirty.delete(session.key)) this.push(session);
+  }
+
+  /** Its agent knows orders that are not in the store, so what the store wants may be long past: it is told nothing. */
+  isHeld({ identity: { tenantId, node } }: AgentSession): boolean {
+    return (
+      this.#options.store.forTenant(tenantId).get('nodes', idOf('nodes', node))?.record.ordersHeld !==
+      undefined
+    );
+  }
+
+  push(session: AgentSession): void {
+    if (this.isHeld(session)) return;
+    const { tenantId, node, epoch } = session.identity;
+    const text = this.#text(tenantId, node);
+    const digest = text === undefined ? TOO_LARGE : hash('sha256', text);
+    if (digest === session.assignmentDigest) return;
+    if (text === undefined) {
+      session.assignmentDigest = TOO_LARGE;
+      this.#options.log.error({ tenantId, node }, 'the assignment is larger than a frame');
+      return;
+    }
+    session.generation += 1;
+    session.assignmentDigest = digest;
+    const mark = this.#options.opened?.()?.mark();
+    const asOf = mark === undefined ? '' : `"asOf":${JSON.stringify(mark)},`;
+    session.sendText(
+      `{"type":"assignment","epoch":${epoch},"generation":${session.generation},${asOf}${text}}`,
+    );
+  }
+
+  /**
+   * Undefined: it is larger than a frame. That is seen on the way there: many replicas of a large spec would be hundreds of megabytes, and
+   * everybody would wait for them to be written down, at every change.
+   */
+  #text(tenantId: TenantId, node: string): string | undefined {
+    const { placed, log, store } = this.#options;
+    const facts = this.#facts(tenantId, node);
+    const instances: string[] = [];
+    let length = FRAME_HEAD;
+    for (const { record } of placed.on(tenantId, node)) {
+      const assigned = assignedInstance(record, facts);
+      if (assigned === undefined) {
+        log.warn(
+          { tenantId, node, instance: record.id },
+          'an instance has no spec, no volume or no agent to run with',
+        );
+        continue;
+      }
+      const text = JSON.stringify(assigned);
+      length += Buffer.byteLength(text) + 1;
+      if (length > MAX_FRAME_BYTES) return undefined;
+      instances.push(text);
+    }
+    const networks = assignedNetworks(store.forTenant(tenantId), node);
+    const volumes = this.#options.volumes.assigned(tenantId, node);
+    const kept = volumes.length === 0 ? '' : `,"volumes":${JSON.stringify(volumes)}`;
+    const text = `"instances":[${instances.join(',')}],"networks":${JSON.stringify(networks)}${kept}`;
+    return Buffer.byteLength(text) > MAX_FRAME_BYTES - FRAME_HEAD ? undefined : text;
+  }
+
+  close(): void {
+    this.#unsubscribe();
+  }
+}
+
+function isStartedAttempt(tenant: TenantStore, owner: string, instanceId: string): boolean {
+  const job = jobOfOwner(owner);
+  const runs = job === undefined ? undefined : tenant.get('job-status', idOf('job-status', job))?.record.runs;
+  return runs?.some(({ attempt }) => attempt?.instanceId === instanceId && attempt.started) ?? false;
+}

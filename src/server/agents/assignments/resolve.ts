@@ -1,0 +1,205 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Resolve, Resolved } from '../../../core/protocol/agent-protocol.ts';
+import type { DeploymentSpec } from '../../../core/model/deployment.ts';
+import type { TenantId } from '../../../core/model/ids.ts';
+import { jobOfOwner } from '../../../core/model/job.ts';
+import { parseImageReference } from '../../../core/model/image-reference.ts';
+import type { InstanceRecord } from '../../../core/model/instance.ts';
+import type { Journal } from '../../journal/journal.ts';
+import {
+  CredentialStoreDeniedError,
+  CredentialStoreUnavailableError,
+  type RegistryCredentialSource,
+} from '../../registry/credentials.ts';
+import type { Stored } from '../../store/collection.ts';
+import { idOf } from '../../store/record-ids.ts';
+import type { Store } from '../../store/store.ts';
+import { Transaction } from '../../store/transaction.ts';
+import { deliverMaterial, type MaterialOptions } from './material.ts';
+import type { PlacedInstances } from './placed-instances.ts';
+import type { AgentSession } from '../sessions/session.ts';
+
+/** Answers under way for one session; an agent makes a few containers at a time. */
+const MAX_RESOLVING = 64;
+const CREDENTIALS_DEADLINE_MS = 3000;
+/** Deployments whose last failure is remembered, so that a retry does not publish it again. */
+const MAX_REMEMBERED = 10_000;
+
+export interface ResolverOptions extends MaterialOptions {
+  readonly store: Store;
+  readonly placed: PlacedInstances;
+  readonly credentials: RegistryCredentialSource;
+  readonly journal: Journal;
+  readonly log: Logger;
+}
+
+type Failure = { readonly ok: false; readonly reason: string; readonly message: string };
+type Answer =
+  | Failure
+  | {
+      readonly ok: true;
+      readonly environment: Readonly<Record<string, string>>;
+      readonly registry?: { readonly username: string; readonly password: string };
+    };
+
+/**
+ * Material for a container that is about to be created, over the session that asked, in memory only. Fails closed: any gap
+ * means no container.
+ */
+export class Resolver {
+  readonly #options: ResolverOptions;
+  readonly #failures = new Map<string, string>();
+
+  constructor(options: ResolverOptions) {
+    this.#options = options;
+  }
+
+  async answer(session: AgentSession, request: Resolve): Promise<void> {
+    if (session.resolving >= MAX_RESOLVING) {
+      this.#send(session, request, {
+        ok: false,
+        reason: 'unavailable',
+        message: 'too many questions at once; ask again',
+      });
+      return;
+    }
+    session.resolving += 1;
+    try {
+      this.#send(session, request, await this.#resolve(session, request));
+    } catch (error) {
+      this.#options.log.error({ err: error, instance: request.instanceId }, 'secrets could not be resolved');
+      this.#send(session, request, {
+        ok: false,
+        reason: 'unavailable',
+        message: 'the control plane failed on this request',
+      });
+    } finally {
+      session.resolving -= 1;
+    }
+  }
+
+  #send(session: AgentSession, { requestId }: Resolve, answer: Answer): void {
+    const message: Resolved = { type: 'resolved', requestId, ...answer };
+    session.send(message);
+  }
+
+  async #resolve(session: AgentSession, request: Resolve): Promise<Answer> {
+    const { tenantId } = session.identity;
+    const found = this.#assigned(session, request);
+    // One answer for what is foreign, gone, stopped or of another spec: an agent learns nothing about what is not its own.
+    if (found === undefined)
+      return {
+        ok: false,
+        reason: 'not_assigned',
+        message: 'this instance is not assigned to this node in this form',
+      };
+    const { stored, spec } = found;
+    const instance = stored.record;
+    const [resolved, registry] = await Promise.all([
+      deliverMaterial(this.#options, this.#options.store.forTenant(tenantId), stored, spec),
+      this.#registry(tenantId, spec),
+    ]);
+    if (!resolved.ok) return this.#failed(tenantId, instance, resolved);
+    const given = registry === undefined || 'ok' in registry ? undefined : registry;
+    // A spec without secrets asks only for the registry's sake: with the store away it still runs from a public one.
+    if (registry !== undefined && 'ok' in registry && hasSecrets(spec))
+      return this.#failed(tenantId, instance, registry);
+    // The secrets store may have been slow; what was true of the assignment must be true now.
+    if (!session.open || this.#assigned(session, request) === undefined)
+      return { ok: false, reason: 'not_assigned', message: 'the assignment changed meanwhile' };
+    this.#failures.delete(failureKey(tenantId, instance.deployment));
+    const environment = Object.fromEntries([...resolved.env].map(([name, value]) => [name, value.reveal()]));
+    return { ok: true, environment, ...(given === undefined ? {} : { registry: given }) };
+  }
+
+  #assigned(
+    { identity: { tenantId, node } }: AgentSession,
+    request: Resolve,
+  ): { readonly stored: Stored<InstanceRecord>; readonly spec: DeploymentSpec } | undefined {
+    const stored = this.#options.placed.find(tenantId, node, request.instanceId);
+    const instance = stored?.record;
+    if (
+      stored === undefined ||
+      instance?.wanted !== 'run' ||
+      instance.specHash !== request.specHash ||
+      instance.secretsVersion !== request.secretsVersion
+    )
+      return undefined;
+    const spec = this.#options.store
+      .forTenant(tenantId)
+      .get('specs', idOf('specs', instance.deployment, instance.specHash))?.record;
+    return spec === undefined ? undefined : { stored, spec };
+  }
+
+  async #registry(
+    tenantId: TenantId,
+    spec: DeploymentSpec,
+  ): Promise<{ readonly username: string; readonly password: string } | Failure | undefined> {
+    const image = parseImageReference(spec.image);
+    if (!image.ok) return undefined;
+    try {
+      const credentials = await withDeadline(this.#options.credentials(tenantId, image.reference.registry));
+      return credentials === undefined
+        ? undefined
+        : { username: credentials.username, password: credentials.password.reveal() };
+    } catch (error) {
+      // Without them the image is pulled as anybody may pull it; a registry that wants more says so itself.
+      if (error instanceof CredentialStoreDeniedError) return undefined;
+      if (!(error instanceof CredentialStoreUnavailableError)) throw error;
+      return {
+        ok: false,
+        reason: 'unavailable',
+        message: `the credentials of ${image.reference.registry} cannot be read: ${error.message}`,
+      };
+    }
+  }
+
+  /** Published when the reason changes, not per retry of the agent. */
+  async #failed(
+    tenantId: TenantId,
+    { deployment, id }: InstanceRecord,
+    { reason, message }: Failure,
+  ): Promise<Failure> {
+    const key = failureKey(tenantId, deployment);
+    const job = jobOfOwner(deployment);
+    const words = `${reason}: ${message}`;
+    if (this.#failures.get(key) !== words) {
+      this.#failures.delete(key);
+      this.#failures.set(key, words);
+      const oldest = this.#failures.size > MAX_REMEMBERED ? this.#failures.keys().next().value : undefined;
+      if (oldest !== undefined) this.#failures.delete(oldest);
+      const transaction = new Transaction(tenantId);
+      this.#options.journal.event(transaction, tenantId, {
+        kind: job === undefined ? 'deployment.secret_unresolved' : 'job.secret_unresolved',
+        subject: job === undefined ? { kind: 'Deployment', name: deployment } : { kind: 'Job', name: job },
+        message: `${job ?? deployment} has no container for ${id}: ${message}`,
+        details: { reason, instance: id },
+      });
+      await this.#options.store.commit(transaction);
+    }
+    return { ok: false, reason, message };
+  }
+}
+
+function hasSecrets(spec: DeploymentSpec): boolean {
+  return spec.secrets.length > 0 || Object.keys(spec.composedEnvironment ?? {}).length > 0;
+}
+
+/** Well below the time that an agent waits for the whole answer. */
+async function withDeadline<T>(reading: Promise<T>): Promise<T> {
+  const deadline = new AbortController();
+  const late = pause(CREDENTIALS_DEADLINE_MS, undefined, { signal: deadline.signal }).then(() => {
+    throw new CredentialStoreUnavailableError(`no answer within ${CREDENTIALS_DEADLINE_MS} ms`);
+  });
+  try {
+    return await Promise.race([reading, late]);
+  } finally {
+    deadline.abort();
+    late.catch(() => undefined);
+  }
+}
+
+function failureKey(tenantId: TenantId, deployment: string): string {
+  return `${tenantId}/${deployment}`;
+}

@@ -1,0 +1,336 @@
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { Logger } from 'pino';
+import type { AgentMessage, Ask, Report, StreamOperation } from '../../core/protocol/agent-protocol.ts';
+import type { SeenVolume } from '../../core/contract/volume-seen.ts';
+import type { ContainerDefaults } from '../../core/model/container-defaults.ts';
+import type { TenantId } from '../../core/model/ids.ts';
+import type { InstanceRecord } from '../../core/model/instance.ts';
+import type { Region } from '../../core/model/region.ts';
+import type { AccessDependencies } from '../access/authenticate.ts';
+import type { Clock } from '../clock.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { RegistryCredentialSource } from '../registry/credentials.ts';
+import type { Liveness } from '../runtime/liveness.ts';
+import type { AgedUsage, MeasuredUsage, Measurements } from '../runtime/measurements.ts';
+import type { VolumeSigns } from '../runtime/volume-signs.ts';
+import type { MaterialOptions } from './assignments/material.ts';
+import type { Stored } from '../store/collection.ts';
+import type { Store } from '../store/store.ts';
+import { Assignments } from './assignments/assignments.ts';
+import { JobLogs } from './reports/job-logs.ts';
+import { KeyedRate } from './sessions/keyed-rate.ts';
+import type { LeaseDesk } from './volumes/lease-desk.ts';
+import { NodeCredentials } from './sessions/node-credentials.ts';
+import { NetworkReports } from './assignments/networks.ts';
+import { PlacedInstances } from './assignments/placed-instances.ts';
+import type { OpenedStore } from './assignments/opened-store.ts';
+import { PlacedVolumes } from './assignments/placed-volumes.ts';
+import { Relay } from './volumes/relay.ts';
+import { Reports } from './reports/reports.ts';
+import { Resolver } from './assignments/resolve.ts';
+import type { AgentSession } from './sessions/session.ts';
+import { SessionDirectory } from './sessions/session-directory.ts';
+import { Sessions } from './sessions/sessions.ts';
+import { type AgentStream, TOO_MANY_STREAMS } from './streams/streams.ts';
+import { VolumeReports } from './volumes/volume-reports.ts';
+
+const HELLO_DEADLINE_MS = 10_000;
+/** Of facts that a node changes by itself: its engine, what it says of its machine, a network. */
+const EVENTS = { perSecond: 6 / 60, burst: 20 };
+/** Of one container: what starts, fails and is tried again stays below; what goes on changing is stored as it is every few seconds. */
+const CHANGES = { perSecond: 1 / 3, burst: 60 };
+
+export interface DispatchOptions {
+  readonly store: Store;
+  readonly access: AccessDependencies;
+  readonly journal: Journal;
+  /** What containers are given, and who holds it. */
+  readonly material: Omit<MaterialOptions, 'journal'>;
+  readonly credentials: RegistryCredentialSource;
+  readonly regions: readonly Region[];
+  /** What containers are bounded by where neither workload nor tenant says otherwise. */
+  readonly containerDefaults: ContainerDefaults;
+  readonly timers: {
+    readonly heartbeatMs: number;
+    readonly failedAfterMs: number;
+    readonly usageMs?: number;
+  };
+  readonly acceptsPerSecond: number;
+  /** How long the token of a node is good for after its last renewal. */
+  readonly credentialMs: number;
+  /** Keys by which agents know the control plane; absent: without TLS. */
+  readonly anchors?: () => readonly string[];
+  readonly baseUrl: (request: IncomingMessage) => string;
+  readonly log: Logger;
+  readonly liveness: Liveness;
+  readonly volumeSigns: VolumeSigns;
+  readonly measurements: Measurements;
+  /** Absent: leases are given in sessions alone. */
+  readonly leases?: LeaseDesk;
+  /** Absent, or undefined: the store cannot be replaced by an older one behind the agents' back, or nobody looks. */
+  readonly opened?: () => OpenedStore | undefined;
+  /** Absent: this process is the only control plane of its store. */
+  readonly others?: OtherControlPlanes;
+}
+
+/** The other control planes of the same store, which have agents of their own. */
+export interface OtherControlPlanes {
+  /** What agents measured that are connected to other control planes; those that do not answer are left out. */
+  usage(tenantId: TenantId, nodes: readonly string[]): Promise<readonly AgedUsage[]>;
+  /** Id of this process among them. */
+  readonly self: string;
+  /** Whether the agent of the node is connected to one of them. */
+  connected(tenantId: TenantId, node: string): boolean;
+  /** The answer of that agent, through its control plane. */
+  stream(tenantId: TenantId, node: string, operation: StreamOperation): AgentStream | undefined;
+  /** Hands a connection to the control plane of that id; false: there is none. */
+  passOn(controlPlane: string, request: IncomingMessage, socket: Duplex, head: Buffer): boolean;
+  /** Where agents find them, this one first. */
+  addresses(): readonly string[];
+}
+
+/** The control plane's side of its agents. */
+export class Dispatch {
+  readonly placed: PlacedInstances;
+  readonly volumes: PlacedVolumes;
+  readonly #clock: Clock;
+  readonly #liveness: Liveness;
+  readonly #volumeSigns: VolumeSigns;
+  readonly #measurements: Measurements;
+  readonly #leases: LeaseDesk | undefined;
+  readonly #volumeReports: VolumeReports;
+  readonly #sessions: Sessions;
+  readonly #assignments: Assignments;
+  readonly #reports: Reports;
+  readonly #networks: NetworkReports;
+  readonly #resolver: Resolver;
+  readonly #jobLogs: JobLogs;
+  readonly #others: OtherControlPlanes | undefined;
+  readonly #relay: Relay;
+  /** For a budget of their node that was used up. */
+  streamsRefused = 0;
+  readonly #credentials: NodeCredentials;
+
+  constructor(options: DispatchOptions) {
+    const { store, journal, log, credentials, others } = options;
+    this.#others = others;
+    this.#liveness = options.liveness;
+    // First, so that the listeners below find it up to date with the change they are told of.
+    this.placed = new PlacedInstances(store.view);
+    this.volumes = new PlacedVolumes(store.view);
+    this.#clock = options.access.clock;
+    this.#volumeSigns = options.volumeSigns;
+    this.#measurements = options.measurements;
+    this.#leases = options.leases;
+    this.#volumeReports = new VolumeReports({
+      store,
+      placed: this.volumes,
+      journal,
+      clock: this.#clock,
+      signs: this.#volumeSigns,
+      log,
+    });
+    const events = new KeyedRate(EVENTS, this.#clock);
+    const changes = new KeyedRate(CHANGES, this.#clock);
+    this.#reports = new Reports({
+      store,
+      placed: this.placed,
+      journal,
+      measurements: this.#measurements,
+      events,
+      changes,
+      log,
+    });
+    this.#networks = new NetworkReports({ store, journal, events, log });
+    this.#resolver = new Resolver({
+      store,
+      placed: this.placed,
+      ...options.material,
+      credentials,
+      journal,
+      log,
+    });
+    this.#sessions = new Sessions(
+      {
+        ...options,
+        events,
+        liveness: this.#liveness,
+        ...(others && {
+          controlPlane: others.self,
+          directory: new SessionDirectory(options.store, options.access.clock, log),
+          addresses: () => others.addresses(),
+        }),
+        timers: { ...options.timers, helloDeadlineMs: HELLO_DEADLINE_MS },
+      },
+      {
+        onOpened: (session) => {
+          this.#assignments.push(session);
+          this.#credentials.opened(session);
+          this.#jobLogs.opened(session);
+        },
+        onMessage: (session, message) => this.#onMessage(session, message),
+        onClosed: (session) => {
+          this.#measurements.forget(session.identity.tenantId, session.identity.node);
+          this.#endLeases(session);
+          this.#volumeReports.forget(session);
+        },
+      },
+    );
+    this.#credentials = new NodeCredentials(
+      { access: options.access, lifetimeMs: options.credentialMs, log },
+      () => this.#sessions,
+    );
+    this.#jobLogs = new JobLogs({
+      store,
+      placed: this.placed,
+      session: (tenantId, node) => this.#sessions.of(tenantId, node),
+      log,
+    });
+    this.#relay = new Relay({
+      store,
+      access: options.access,
+      baseUrl: options.baseUrl,
+      log,
+      connected: (tenantId, node) => this.connected(tenantId, node),
+      stream: (tenantId, node, operation) => this.stream(tenantId, node, operation),
+      ...(others && { others }),
+    });
+    this.#assignments = new Assignments({
+      store,
+      placed: this.placed,
+      volumes: this.volumes,
+      session: (tenantId, node) => this.#sessions.of(tenantId, node),
+      ...(options.opened && { opened: options.opened }),
+      containerDefaults: options.containerDefaults,
+      log,
+    });
+  }
+
+  /** For the HTTP server's `upgrade` event. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    if (!this.#relay.upgrade(request, socket, head)) this.#sessions.upgrade(request, socket, head);
+  }
+
+  #onMessage(
+    session: AgentSession,
+    message: Exclude<AgentMessage, { readonly type: 'hello' | 'data' | 'end' }>,
+  ): void {
+    const { tenantId, node, epoch } = session.identity;
+    switch (message.type) {
+      case 'report':
+        if (message.epoch !== epoch) return;
+        session.seenAt = new Date().toISOString();
+        this.#liveness.beat(tenantId, node);
+        this.#takeReport(session, message);
+        return;
+      case 'ask':
+        if (message.epoch === epoch) this.#verdict(session, message);
+        return;
+      case 'credential-kept':
+        this.#credentials.kept(session, message.number);
+        return;
+      case 'resolve':
+        void this.#resolver.answer(session, message);
+    }
+  }
+
+  #takeReport(session: AgentSession, report: Report): void {
+    const { tenantId, node, epoch } = session.identity;
+    const heardMs = this.#clock.monotonicMs();
+    // An order that is due goes out first: what the agent has taken up is compared with what was ordered.
+    this.#assignments.pushDue(session);
+    this.#reports.take(session, report);
+    this.#networks.take(session, report);
+    this.#volumeReports.take(session, report, heardMs);
+    if (report.beat === undefined || !this.volumes.holdsLease(tenantId, node)) return;
+    if (!this.#volumeSigns.mayLease(tenantId, node)) return;
+    // Noted first: a lease that was perhaps not heard counts as one that was.
+    this.#volumeSigns.leased(tenantId, node, heardMs);
+    const repeat = this.#leases?.given(session);
+    session.send({ type: 'lease', epoch, beat: report.beat, ...(repeat && { repeat }) });
+  }
+
+  /** What the thread repeated counts as what the session gave. */
+  #endLeases(session: AgentSession): void {
+    const { tenantId, node } = session.identity;
+    const lastMs = this.#leases?.close(session);
+    if (lastMs !== undefined) this.#volumeSigns.leased(tenantId, node, lastMs);
+  }
+
+  /**
+   * What this node has no record of may be removed. The view cannot be behind: this session's epoch was in it before the
+   * welcome, and every container of the node was ordered either before that epoch was stored or by this session.
+   */
+  #verdict(session: AgentSession, { instanceIds }: Ask): void {
+    const { tenantId, node, epoch } = session.identity;
+    // Asked for by an agent that was given no orders: nothing may go then either.
+    if (this.#assignments.isHeld(session)) return;
+    const remove = instanceIds.filter((id) => this.placed.find(tenantId, node, id) === undefined);
+    session.send({ type: 'verdict', epoch, remove });
+  }
+
+  volumeSeen(tenantId: TenantId, volumeId: string, node: string): SeenVolume | undefined {
+    return this.#volumeReports.seen(tenantId, volumeId, node);
+  }
+
+  placedOn(tenantId: TenantId, node: string): readonly Stored<InstanceRecord>[] {
+    return this.placed.on(tenantId, node);
+  }
+
+  lastSeenAt(tenantId: TenantId, node: string): string | undefined {
+    return this.#sessions.of(tenantId, node)?.seenAt;
+  }
+
+  connected(tenantId: TenantId, node: string): boolean {
+    return (
+      this.#sessions.of(tenantId, node) !== undefined || this.#others?.connected(tenantId, node) === true
+    );
+  }
+
+  /** Undefined: the agent is connected to no control plane. */
+  stream(tenantId: TenantId, node: string, operation: StreamOperation): AgentStream | undefined {
+    return this.streamHere(tenantId, node, operation) ?? this.#others?.stream(tenantId, node, operation);
+  }
+
+  /** Undefined: the agent is not connected to this very process. */
+  streamHere(tenantId: TenantId, node: string, operation: StreamOperation): AgentStream | undefined {
+    const stream = this.#sessions.of(tenantId, node)?.stream(operation);
+    if (stream?.end?.error?.reason === TOO_MANY_STREAMS) this.streamsRefused += 1;
+    return stream;
+  }
+
+  /** What an agent that is connected here measured last, by instance. */
+  usage(tenantId: TenantId, node: string): ReadonlyMap<string, MeasuredUsage> {
+    return this.#measurements.here(tenantId, node);
+  }
+
+  /** Streams that agents serve for this process. */
+  get streams(): number {
+    return this.#sessions.streams;
+  }
+
+  get sessions(): number {
+    return this.#sessions.size;
+  }
+
+  /** The certificate was renewed, or what comes after it is known. */
+  tellAnchors(): void {
+    this.#sessions.tellAnchors();
+  }
+
+  /** Sends every agent to another control plane. */
+  release(): void {
+    this.#sessions.release();
+  }
+
+  close(): void {
+    this.#credentials.close();
+    this.#jobLogs.close();
+    this.#assignments.close();
+    this.#relay.close();
+    this.#sessions.close();
+    this.#reports.close();
+    this.#volumeReports.close();
+  }
+}

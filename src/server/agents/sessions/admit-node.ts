@@ -1,0 +1,60 @@
+import type { IncomingMessage } from 'node:http';
+import type { TenantId } from '../../../core/model/ids.ts';
+import type { NodeRecord } from '../../../core/model/node.ts';
+import { isRejection, reject } from '../../../core/rejections/reject.ts';
+import type { Rejection } from '../../../core/rejections/rejection.ts';
+import { type AccessDependencies, authenticate } from '../../access/authenticate.ts';
+import { matchesHash, parseToken } from '../../access/token.ts';
+import { idOf } from '../../store/record-ids.ts';
+import type { Store } from '../../store/store.ts';
+import { headerCount } from './upgrade-refusal.ts';
+
+export interface AdmittedNode {
+  readonly tenantId: TenantId;
+  readonly tokenId: string;
+  readonly node: NodeRecord;
+  /** It came with the secret that is to take the place of the other. */
+  readonly usesNext: boolean;
+}
+
+/** Whose agent dials: the holder of the token that its node's record names. */
+export function admitNode(
+  { access, store }: { readonly access: AccessDependencies; readonly store: Store },
+  request: IncomingMessage,
+): AdmittedNode | Rejection {
+  // A browser always says where it comes from, an agent never does: a page cannot ride on anything here.
+  if (request.headers.origin !== undefined) {
+    return reject('role_forbidden', {
+      field: 'Origin',
+      received: '(present)',
+      why: 'Sessions are for agents, not for browsers.',
+    });
+  }
+  if (headerCount(request, 'authorization') > 1) {
+    return reject('header_duplicate', {
+      field: 'authorization',
+      received: '(sent twice)',
+      why: 'The header authorization was sent more than once.',
+    });
+  }
+  const principal = authenticate(access, request.headers.authorization);
+  if (isRejection(principal)) return principal;
+  if (principal.kind !== 'node')
+    return reject('role_forbidden', {
+      field: 'Authorization',
+      received: principal.role,
+      why: 'Only the token of an enrolled node opens a session.',
+    });
+  const { nodeName = '', nextHash } = store.getGlobal('tokens', principal.tokenId)?.record ?? {};
+  const node = store.forTenant(principal.tenantId).get('nodes', idOf('nodes', nodeName))?.record;
+  if (node === undefined || node.tokenId !== principal.tokenId) {
+    return reject('unauthenticated', {
+      field: 'Authorization',
+      received: '(redacted)',
+      why: 'The node of this token no longer exists.',
+    });
+  }
+  const secret = parseToken(request.headers.authorization?.split(' ').at(-1) ?? '')?.secret ?? '';
+  const usesNext = nextHash !== undefined && matchesHash(access.tokenKey, secret, nextHash);
+  return { tenantId: principal.tenantId, tokenId: principal.tokenId, node, usesNext };
+}

@@ -1,0 +1,107 @@
+import { createPublicKey, randomBytes, verify } from 'node:crypto';
+import type { WebSocket } from 'ws';
+import {
+  type Challenge,
+  type Hello,
+  PROTOCOL_VERSION,
+  signedText,
+} from '../../../core/protocol/agent-protocol.ts';
+import type { NodeRecord } from '../../../core/model/node.ts';
+import type { RejectionCode } from '../../../core/rejections/catalogue.ts';
+import { decodeAgentMessage } from './agent-message.ts';
+import { SMALL_BYTES } from './inbox.ts';
+import { sayFarewell, sendText } from './session.ts';
+
+const NONCE_BYTES = 32;
+
+/** Why a session is not to be, in the words of the farewell. */
+export interface Refusal {
+  readonly code: RejectionCode;
+  readonly message: string;
+  readonly retry: boolean;
+}
+
+export const STALE: Refusal = {
+  code: 'agent_session_stale',
+  message: 'a newer session of this node exists',
+  retry: true,
+};
+
+export function signatureFits(publicKey: string, text: string, signature: string): boolean {
+  try {
+    const key = createPublicKey({ key: Buffer.from(publicKey, 'base64'), format: 'der', type: 'spki' });
+    return verify(null, Buffer.from(text), key, Buffer.from(signature, 'base64'));
+  } catch {
+    return false;
+  }
+}
+
+function helloRefusal(hello: Hello, challenge: Challenge, node: NodeRecord): Refusal | undefined {
+  if (hello.protocol !== PROTOCOL_VERSION) {
+    return {
+      code: 'header_invalid',
+      message: `the agent speaks protocol ${hello.protocol}, this control plane ${PROTOCOL_VERSION}; bring both to one release`,
+      retry: true,
+    };
+  }
+  if (hello.epoch !== challenge.epoch) return STALE;
+  const text = signedText(challenge.nonce, challenge.epoch, node.name);
+  if (hello.node !== node.name || !signatureFits(node.publicKey, text, hello.signature)) {
+    return {
+      code: 'unauthenticated',
+      message: `the agent did not prove the key of ${node.name}`,
+      retry: false,
+    };
+  }
+  return undefined;
+}
+
+/**
+ * Server nonce, agent signature over nonce, epoch and name. Resolves with the hello of an agent that holds the node's key, or
+ * with undefined after the connection was ended with a reason.
+ */
+export function challengeAgent(
+  socket: WebSocket,
+  node: NodeRecord,
+  deadlineMs: number,
+): Promise<Hello | undefined> {
+  const challenge: Challenge = {
+    type: 'challenge',
+    protocol: PROTOCOL_VERSION,
+    nonce: randomBytes(NONCE_BYTES).toString('base64url'),
+    epoch: node.sessionEpoch + 1,
+  };
+  return new Promise((resolve) => {
+    const settle = (hello: Hello | undefined, refusal?: Refusal): void => {
+      clearTimeout(timer);
+      socket.off('message', onMessage);
+      socket.off('close', onClose);
+      if (refusal !== undefined) sayFarewell(socket, refusal.code, refusal.message, refusal.retry);
+      resolve(hello);
+    };
+    const onClose = (): void => settle(undefined);
+    const onMessage = (data: Buffer, isBinary: boolean): void => {
+      const isReadable = !isBinary && data.length <= SMALL_BYTES;
+      const message = isReadable ? decodeAgentMessage(data.toString('utf8')) : undefined;
+      if (message?.type !== 'hello') {
+        settle(undefined, { code: 'body_malformed', message: 'a hello was expected', retry: true });
+        return;
+      }
+      const refusal = helloRefusal(message, challenge, node);
+      if (refusal === undefined) settle(message);
+      else settle(undefined, refusal);
+    };
+    const timer = setTimeout(
+      () =>
+        settle(undefined, {
+          code: 'unauthenticated',
+          message: `no hello within ${deadlineMs} ms`,
+          retry: true,
+        }),
+      deadlineMs,
+    );
+    socket.on('message', onMessage);
+    socket.once('close', onClose);
+    sendText(socket, JSON.stringify(challenge));
+  });
+}

@@ -1,0 +1,38 @@
+import type { AgentMessage, Report } from '../../../core/protocol/agent-protocol.ts';
+
+/** Of the JSON text of one slice, unless a single entry is longer. */
+const SLICE_LENGTH = 32 * 1024;
+
+/**
+ * A large message as several that mean the same one after the other, none of which holds the loop for long. Volumes and networks stay
+ * together, since what they leave out means something; the beat is in the last, which is answered when all was taken.
+ */
+export function messageSlices(message: AgentMessage): readonly AgentMessage[] {
+  return message.type === 'report' ? reportSlices(message) : [message];
+}
+
+function reportSlices({ observations, usage, beat, volumes, networks, ...same }: Report): readonly Report[] {
+  const slices: Report[] = [
+    { ...same, observations: [], ...(volumes && { volumes }), ...(networks && { networks }) },
+    ...slicesOf(observations).map((some) => ({ ...same, observations: some })),
+    ...slicesOf(usage ?? []).map((some) => ({ ...same, observations: [], usage: some })),
+  ];
+  return slices.map((slice, at) =>
+    beat === undefined || at < slices.length - 1 ? slice : { ...slice, beat },
+  );
+}
+
+function slicesOf<T>(entries: readonly T[]): readonly (readonly T[])[] {
+  const slices: T[][] = [];
+  let left = 0;
+  for (const entry of entries) {
+    const { length } = JSON.stringify(entry);
+    if (left < length) {
+      slices.push([]);
+      left = SLICE_LENGTH;
+    }
+    slices.at(-1)?.push(entry);
+    left -= length;
+  }
+  return slices;
+}

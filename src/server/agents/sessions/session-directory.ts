@@ -1,0 +1,67 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Clock } from '../../clock.ts';
+import { idOf } from '../../store/record-ids.ts';
+import type { Store } from '../../store/store.ts';
+import type { AgentSession } from './session.ts';
+
+const MAX_ATTEMPTS = 20;
+const RETRY_MS = 250;
+/** Thousands of sessions may end at once; what waits is told a little later, with the silence that was by then. */
+const AT_ONCE = 32;
+
+/**
+ * Tells the other control planes of the store when a session with this one ends; that it opened is in the commit of its epoch.
+ * Beats are not told: an open session of a process that lives is a sign of life, so 10,000 quiet agents write nothing.
+ */
+export class SessionDirectory {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #waiting: AgentSession[] = [];
+  #underWay = 0;
+
+  constructor(store: Store, clock: Clock, log: Logger) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  closed(session: AgentSession): void {
+    this.#waiting.push(session);
+    this.#next();
+  }
+
+  #next(): void {
+    if (this.#underWay >= AT_ONCE) return;
+    const session = this.#waiting.shift();
+    if (session === undefined) return;
+    this.#underWay += 1;
+    void this.#tell(session).finally(() => {
+      this.#underWay -= 1;
+      this.#next();
+    });
+  }
+
+  async #tell(session: AgentSession): Promise<void> {
+    const { tenantId, node, epoch } = session.identity;
+    const tenant = this.#store.forTenant(tenantId);
+    const id = idOf('node-sessions', node);
+    for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
+      const stored = tenant.get('node-sessions', id);
+      // A newer session of the node speaks for itself, and a deleted node has none.
+      if (stored === undefined || stored.record.epoch !== epoch || stored.record.closed !== undefined) return;
+      const silentMs = Math.max(0, Math.round(this.#clock.monotonicMs() - session.heardMs));
+      const transaction = tenant
+        .transaction()
+        .expect('node-sessions', id, stored)
+        .put('node-sessions', id, { ...stored.record, closed: { silentMs } });
+      try {
+        if ((await tenant.commit(transaction)).ok) return;
+      } catch (error) {
+        this.#log.warn({ err: error, node }, 'the end of a session could not be told; trying again');
+      }
+      await pause(RETRY_MS);
+    }
+  }
+}

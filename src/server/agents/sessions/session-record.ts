@@ -1,0 +1,196 @@
+import type { Hello } from '../../../core/protocol/agent-protocol.ts';
+import { canonicalJson } from '../../../core/model/canonical.ts';
+import type { TenantId } from '../../../core/model/ids.ts';
+import type { NodeRecord, OrdersMark } from '../../../core/model/node.ts';
+import type { Region } from '../../../core/model/region.ts';
+import { isRejection } from '../../../core/rejections/reject.ts';
+import { foldCountry, nodeDescription, nodeLabelRule } from '../../../core/rules/node.ts';
+import type { Journal } from '../../journal/journal.ts';
+import { idOf } from '../../store/record-ids.ts';
+import type { Store } from '../../store/store.ts';
+import { type Refusal, STALE } from './handshake.ts';
+import type { KeyedRate } from './keyed-rate.ts';
+import type { OpenedStore } from '../assignments/opened-store.ts';
+import { nodeKey } from '../assignments/placed-instances.ts';
+
+const MAX_ATTEMPTS = 8;
+const MAX_LABELS = 64;
+const REPORTED = [
+  'labels',
+  'capacity',
+  'engine',
+  'platform',
+  'agentVersion',
+  'volumeEngines',
+  'features',
+  'hostPorts',
+  'problems',
+] as const;
+const WORDS: Readonly<Record<(typeof REPORTED)[number], string>> = {
+  labels: 'labels',
+  capacity: 'capacity',
+  engine: 'container engine',
+  platform: 'platform',
+  agentVersion: 'agent version',
+  volumeEngines: 'volume engines',
+  features: 'features of the agent',
+  hostPorts: 'host ports',
+  problems: 'problems of the node',
+};
+
+/** Labels that do not hold are left off and announced: a node must not keep a country that its agent no longer claims. */
+function acceptedLabels(
+  hello: Hello,
+  regions: readonly Region[],
+): { readonly labels: Record<string, string>; readonly refused: readonly string[] } {
+  const labels: Record<string, string> = {};
+  const refused: string[] = [];
+  for (const [key, value] of Object.entries(foldCountry(hello.labels))) {
+    const rejection =
+      Object.keys(labels).length < MAX_LABELS ? nodeLabelRule(key, value, regions) : undefined;
+    if (rejection === undefined && Object.keys(labels).length < MAX_LABELS) labels[key] = value;
+    else refused.push(`${key.slice(0, 64)}: ${rejection?.why ?? `more than ${MAX_LABELS} labels`}`);
+  }
+  return { labels, refused };
+}
+
+export interface SessionRecordDependencies {
+  readonly store: Store;
+  readonly journal: Journal;
+  /** How often events are made of what a node changes by itself; absent: always. */
+  readonly events?: KeyedRate;
+  readonly regions: readonly Region[];
+  /** Id of this process among several on one store. */
+  readonly controlPlane?: string;
+  readonly opened?: () => OpenedStore | undefined;
+}
+
+/** What the agent was told that is not in the store, unless a person has given it up. */
+function lostOrders(
+  opened: OpenedStore | undefined,
+  { ordersForgone }: NodeRecord,
+  { seen }: Hello,
+): { readonly mark: OrdersMark; readonly found: number } | undefined {
+  if (opened === undefined || seen === undefined || !opened.isOlderThan(seen)) return undefined;
+  const { start, revision } = seen;
+  return isSame(ordersForgone, seen) ? undefined : { mark: { start, revision }, found: opened.revision };
+}
+
+function isSame(one: OrdersMark | undefined, other: OrdersMark): boolean {
+  return one?.start === other.start && one.revision === other.revision;
+}
+
+/**
+ * The new epoch and what the agent says of its machine, in one guarded commit before the welcome: of two sessions that
+ * answer the same challenge epoch, one is stored and the other is stale, on whichever control plane they are.
+ */
+export async function recordSession(
+  { store, journal, events, regions, controlPlane, opened }: SessionRecordDependencies,
+  tenantId: TenantId,
+  known: NodeRecord,
+  hello: Hello,
+): Promise<NodeRecord | Refusal> {
+  const tenant = store.forTenant(tenantId);
+  const tells = events?.take(nodeKey(tenantId, known.name)) ?? true;
+  for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
+    const stored = tenant.get('nodes', idOf('nodes', known.name));
+    if (stored === undefined)
+      return { code: 'node_not_found', message: 'the node was deleted', retry: false };
+    const before = stored.record;
+    if (
+      before.sessionEpoch + 1 !== hello.epoch ||
+      before.publicKey !== known.publicKey ||
+      before.tokenId !== known.tokenId
+    )
+      return STALE;
+    const { labels, refused } = acceptedLabels(hello, regions);
+    const described = nodeDescription(hello);
+    const facts = isRejection(described) ? {} : described;
+    const {
+      volumeEngines: _engines,
+      features: _features,
+      hostPorts: _ports,
+      problems: _problems,
+      ...kept
+    } = before;
+    const can = {
+      ...(hello.volumeEngines && { volumeEngines: hello.volumeEngines }),
+      ...(hello.features && { features: hello.features }),
+      ...(hello.hostPorts && { hostPorts: hello.hostPorts }),
+      ...(hello.problems && { problems: hello.problems }),
+    };
+    const lost = lostOrders(opened?.(), before, hello);
+    const held = lost === undefined ? {} : { schedulable: false, ordersHeld: lost.mark };
+    const record: NodeRecord = { ...kept, ...facts, labels, ...can, ...held, sessionEpoch: hello.epoch };
+    const transaction = tenant
+      .transaction()
+      .expect('nodes', stored.id, stored)
+      .put('nodes', stored.id, record);
+    if (controlPlane !== undefined)
+      transaction.put('node-sessions', stored.id, { controlPlane, epoch: hello.epoch });
+    const subject = { kind: 'Node', name: known.name } as const;
+    const changed = REPORTED.filter(
+      (field) => canonicalJson(record[field] ?? null) !== canonicalJson(before[field] ?? null),
+    );
+    if (changed.length > 0 && tells) {
+      journal.event(transaction, tenantId, {
+        kind: 'node.updated',
+        subject,
+        message: `${known.name} reports changes: ${changed.map((field) => WORDS[field]).join(', ')}`,
+        details: Object.fromEntries(changed.map((field) => [field, record[field] ?? null])),
+      });
+    }
+    if (lost !== undefined && !isSame(before.ordersHeld, lost.mark)) {
+      journal.event(transaction, tenantId, {
+        kind: 'node.orders_held',
+        subject,
+        message:
+          `${known.name} has orders of revision ${lost.mark.revision} of the store, which was at ${lost.found} when it was opened: an older copy ` +
+          'was put back. The node keeps what it runs, and is given no orders until it is uncordoned; then what this store does not ' +
+          'know of is removed there, and what has changed since goes back',
+        details: { told: lost.mark.revision, found: lost.found },
+      });
+    }
+    if (refused.length > 0 && tells) {
+      journal.event(transaction, tenantId, {
+        kind: 'node.labels_refused',
+        subject,
+        message: `labels of ${known.name} were refused: ${refused.join('; ')}`.slice(0, 2000),
+        details: { refused },
+      });
+    }
+    const committed = await tenant.commit(transaction);
+    if (!committed.ok) continue;
+    // Verdicts rest on it: what this process sees includes all that was ordered before this epoch.
+    if (store.view.revision >= committed.revision) return record;
+    return {
+      code: 'store_unavailable',
+      message: 'the control plane does not see its own writes yet',
+      retry: true,
+    };
+  }
+  return STALE;
+}
+
+/** Two machines hold one key, e.g. after a disk was copied: which of them is the node is for a person to say. */
+export async function quarantineNode(
+  { store, journal }: SessionRecordDependencies,
+  { tenantId, node }: { readonly tenantId: TenantId; readonly node: string },
+): Promise<void> {
+  const tenant = store.forTenant(tenantId);
+  for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
+    const stored = tenant.get('nodes', idOf('nodes', node));
+    if (stored === undefined) return;
+    const record: NodeRecord = { ...stored.record, schedulable: false };
+    const transaction = tenant
+      .transaction()
+      .expect('nodes', stored.id, stored)
+      .put('nodes', stored.id, record);
+    journal.event(transaction, tenantId, {
+      kind: 'node.identity_conflict',
+      subject: { kind: 'Node', name: node },
+      message: `two live machines use the key of ${node}; it takes no new instances until it is uncordoned. Stop one of them, or enrol it under another name`,
+    });
+    if ((await tenant.commit(transaction)).ok) return;
+  }
+}

@@ -1,0 +1,131 @@
+import { WebSocket } from 'ws';
+import type { ServerMessage, StreamOperation } from '../../../core/protocol/agent-protocol.ts';
+import type { StreamPurpose } from '../../../core/contract/stream-budgets.ts';
+import type { NodeName, TenantId } from '../../../core/model/ids.ts';
+import type { Clock } from '../../clock.ts';
+import { MessageRate } from './message-rate.ts';
+import { nodeKey } from '../assignments/placed-instances.ts';
+import { type AgentStream, AgentStreams } from '../streams/streams.ts';
+
+/** An agent that does not read is cut off rather than buffered for. */
+const MAX_BUFFERED_BYTES = 16 * 2 ** 20;
+const MESSAGE_RATE = { perSecond: 200, burst: 2000 };
+/** Close codes of our own; the reason is for the agent's log. */
+const CLOSE_FAREWELL = 4000;
+const CLOSE_GRACE_MS = 500;
+
+export interface SessionIdentity {
+  readonly tenantId: TenantId;
+  readonly node: NodeName;
+  readonly tokenId: string;
+  readonly publicKey: string;
+  readonly epoch: number;
+  readonly remembersAnchors?: boolean;
+  readonly usesNext?: boolean;
+}
+
+/** One welcomed connection of one node. */
+export class AgentSession {
+  readonly identity: SessionIdentity;
+  readonly key: string;
+  readonly streams = new AgentStreams();
+  readonly rate: MessageRate;
+  readonly #socket: WebSocket;
+  readonly #clock: Clock;
+  heardMs: number;
+  pingedMs: number;
+  seenAt: string;
+  /** Of the newest assignment that was sent; goes up within an epoch. */
+  generation = 0;
+  /** Of the content of that assignment, to leave out what says nothing new. */
+  assignmentDigest = '';
+  engineProblem: string | undefined;
+  resolving = 0;
+
+  constructor(socket: WebSocket, identity: SessionIdentity, clock: Clock) {
+    this.#socket = socket;
+    this.#clock = clock;
+    this.identity = identity;
+    this.key = nodeKey(identity.tenantId, identity.node);
+    this.rate = new MessageRate(MESSAGE_RATE, clock);
+    this.heardMs = clock.monotonicMs();
+    this.pingedMs = this.heardMs;
+    this.seenAt = clock.now().toISOString();
+  }
+
+  get open(): boolean {
+    return this.#socket.readyState === WebSocket.OPEN;
+  }
+
+  heard(): void {
+    this.heardMs = this.#clock.monotonicMs();
+  }
+
+  /** False: it was not sent; the agent's next session makes it good. */
+  send(message: ServerMessage): boolean {
+    return this.sendText(JSON.stringify(message));
+  }
+
+  sendText(text: string): boolean {
+    return sendText(this.#socket, text);
+  }
+
+  ping(): void {
+    this.pingedMs = this.#clock.monotonicMs();
+    if (this.open) this.#socket.ping();
+  }
+
+  /** Whether anything comes back within the time; the answer to a ping does. */
+  answers(withinMs: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const settle = (alive: boolean): void => {
+        clearTimeout(timer);
+        this.#socket.off('pong', onSign);
+        this.#socket.off('message', onSign);
+        this.#socket.off('close', onClose);
+        resolve(alive);
+      };
+      const onSign = (): void => settle(true);
+      const onClose = (): void => settle(false);
+      const timer = setTimeout(onClose, withinMs);
+      this.#socket.on('pong', onSign);
+      this.#socket.on('message', onSign);
+      this.#socket.on('close', onClose);
+      this.ping();
+    });
+  }
+
+  stream(operation: StreamOperation, purpose?: StreamPurpose): AgentStream {
+    return this.streams.open(operation, (message) => this.send(message), purpose);
+  }
+
+  farewell(code: string, message: string, retry: boolean): void {
+    sayFarewell(this.#socket, code, message, retry);
+  }
+
+  terminate(): void {
+    this.#socket.terminate();
+  }
+
+  /** The control plane stops: the agent is to come back, here or to another one. */
+  release(): void {
+    this.#socket.close(1012, 'the control plane restarts');
+  }
+}
+
+export function sendText(socket: WebSocket, text: string): boolean {
+  if (socket.readyState !== WebSocket.OPEN) return false;
+  if (socket.bufferedAmount + text.length > MAX_BUFFERED_BYTES) {
+    socket.terminate();
+    return false;
+  }
+  socket.send(text);
+  return true;
+}
+
+/** Told why, then closed; an agent that does not complete the close is cut off. */
+export function sayFarewell(socket: WebSocket, code: string, message: string, retry: boolean): void {
+  sendText(socket, JSON.stringify({ type: 'farewell', code, message, retry } satisfies ServerMessage));
+  socket.close(CLOSE_FAREWELL, code);
+  setTimeout(() => socket.terminate(), CLOSE_GRACE_MS).unref();
+}

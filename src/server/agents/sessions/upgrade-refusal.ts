@@ -1,0 +1,33 @@
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { CATALOGUE } from '../../../core/rejections/catalogue.ts';
+import type { Rejection } from '../../../core/rejections/rejection.ts';
+
+/** A refused upgrade is answered as HTTP, with the same six-field record as everywhere. */
+export function refuseUpgrade(socket: Duplex, rejection: Rejection, baseUrl: string): void {
+  const status = rejection.status ?? CATALOGUE[rejection.code].status;
+  const { code, field, received, expected, why } = rejection;
+  const body = JSON.stringify({
+    code,
+    field,
+    received,
+    expected,
+    why,
+    doc: `${baseUrl}/docs/errors/${code}`,
+  });
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Refused'}`,
+    'Connection: close',
+    'Content-Type: application/json; charset=utf-8',
+    'Cache-Control: no-store',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    ...(status === 401 ? ['WWW-Authenticate: Bearer'] : []),
+    ...(rejection.retryAfterSeconds === undefined ? [] : [`Retry-After: ${rejection.retryAfterSeconds}`]),
+  ];
+  socket.on('error', () => socket.destroy());
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
+}
+
+export function headerCount(request: IncomingMessage, name: string): number {
+  return request.rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === name).length;
+}

@@ -1,0 +1,116 @@
+import { randomBytes } from 'node:crypto';
+import { extname } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import type { Logger } from 'pino';
+import type { LeaseRepeat } from '../../../core/protocol/agent-protocol.ts';
+import type { TenantId } from '../../../core/model/ids.ts';
+import type { Clock } from '../../clock.ts';
+import { LeasePermit, newPermit } from './lease-permit.ts';
+import type { FromLeaseThread, LeaseThreadData, ToLeaseThread } from './lease-thread.ts';
+import { nodeKey } from '../assignments/placed-instances.ts';
+import type { AgentSession } from '../sessions/session.ts';
+
+/** For so long after a lease of the control plane itself the thread repeats it: a loop that is held longer is not coming back. */
+const REPEATED_FOR_NS = 60_000_000_000n;
+
+interface Desk {
+  readonly session: AgentSession;
+  readonly permit: LeasePermit;
+  readonly repeat: LeaseRepeat;
+}
+
+/** The control plane's side of the thread that repeats its leases; the thread's times are turned into those of `clock`. */
+export class LeaseDesk {
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #byNode = new Map<string, Desk>();
+  #worker: Worker | undefined;
+  #port: number | undefined;
+
+  constructor(clock: Clock, log: Logger) {
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** Without it leases are given in sessions alone: a port that is taken is said, and stops nothing. */
+  start(address: LeaseThreadData): Promise<void> {
+    return new Promise((resolve) => {
+      const thread = `./lease-thread${extname(import.meta.url)}`;
+      const worker = new Worker(new URL(thread, import.meta.url), { workerData: address, execArgv: [] });
+      this.#worker = worker;
+      worker.unref();
+      worker.once('message', ({ port }: FromLeaseThread) => {
+        this.#port = port;
+        resolve();
+      });
+      worker.once('error', (error) => {
+        this.#log.warn(
+          { err: error, ...address },
+          'leases of volumes are not repeated by a thread of their own',
+        );
+        this.#port = undefined;
+        resolve();
+      });
+    });
+  }
+
+  /** A lease was given in the session: from now on it may be repeated. Undefined: there is no thread. */
+  given(session: AgentSession): LeaseRepeat | undefined {
+    if (this.#port === undefined) return undefined;
+    let desk = this.#byNode.get(session.key);
+    if (desk?.session !== session) {
+      if (desk !== undefined) this.close(desk.session);
+      desk = this.#open(session, this.#port);
+    }
+    desk.permit.allowUntil(process.hrtime.bigint() + REPEATED_FOR_NS);
+    return desk.repeat;
+  }
+
+  #open(session: AgentSession, port: number): Desk {
+    const id = randomBytes(16).toString('hex');
+    const key = randomBytes(32);
+    const shared = newPermit();
+    const desk = {
+      session,
+      permit: new LeasePermit(shared),
+      repeat: { port, id, key: key.toString('base64url') },
+    };
+    this.#byNode.set(session.key, desk);
+    this.#tell({ kind: 'open', id, key, permit: shared });
+    return desk;
+  }
+
+  #tell(message: ToLeaseThread): void {
+    this.#worker?.postMessage(message);
+  }
+
+  /** When the last one was repeated to the node; undefined: none was. */
+  lastMs(tenantId: TenantId, node: string): number | undefined {
+    return this.#msOf(this.#byNode.get(nodeKey(tenantId, node))?.permit.given ?? 0n);
+  }
+
+  /** None is repeated to the node from here on, until the control plane has given it one again. */
+  stop(tenantId: TenantId, node: string): number | undefined {
+    return this.#msOf(this.#byNode.get(nodeKey(tenantId, node))?.permit.stop() ?? 0n);
+  }
+
+  /** The session ended. Answers when the last one was repeated in it. */
+  close(session: AgentSession): number | undefined {
+    const desk = this.#byNode.get(session.key);
+    if (desk?.session !== session) return undefined;
+    this.#byNode.delete(session.key);
+    const last = desk.permit.stop();
+    this.#tell({ kind: 'close', id: desk.repeat.id });
+    return this.#msOf(last);
+  }
+
+  #msOf(ns: bigint): number | undefined {
+    if (ns === 0n) return undefined;
+    return this.#clock.monotonicMs() - Number(process.hrtime.bigint() - ns) / 1e6;
+  }
+
+  async end(): Promise<void> {
+    for (const { permit } of this.#byNode.values()) permit.stop();
+    await this.#worker?.terminate();
+  }
+}

@@ -1,0 +1,226 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Report, VolumeObservation } from '../../../core/protocol/agent-protocol.ts';
+import type { SeenVolume } from '../../../core/contract/volume-seen.ts';
+import { canonicalJson } from '../../../core/model/canonical.ts';
+import type { TenantId } from '../../../core/model/ids.ts';
+import type { VolumeRecord } from '../../../core/model/volume.ts';
+import { LIVE_WITHIN_MS } from '../../../core/plan/volumes/volume-copies.ts';
+import type { Clock } from '../../clock.ts';
+import type { Journal } from '../../journal/journal.ts';
+import type { Stored } from '../../store/collection.ts';
+import { tenantKey } from '../../store/keys.ts';
+import { idOf } from '../../store/record-ids.ts';
+import type { Store } from '../../store/store.ts';
+import type { Transaction } from '../../store/transaction.ts';
+import type { PlacedVolumes } from '../assignments/placed-volumes.ts';
+import { BatchWriter } from '../reports/batch-writer.ts';
+import type { AgentSession, SessionIdentity } from '../sessions/session.ts';
+import { expectSession } from '../sessions/session-guard.ts';
+import type { VolumeSigns } from '../../runtime/volume-signs.ts';
+
+/** Of one commit: etcd takes 128 operations. */
+const MAX_OPERATIONS = 120;
+/** Three guards and a put. */
+const OPERATIONS_EACH = 4;
+/** A node that tells of more at once is broken or hostile; all are in what it reports. */
+const MAX_DIVERGED_EVENTS = 8;
+const CONFLICT_PAUSE_MS = 20;
+/** Used bytes, ages and sequences move all the time: they are stored this often, and known in memory meanwhile. */
+const MEASURED_EVERY_MS = 60_000;
+
+interface Pending {
+  readonly session: SessionIdentity;
+  readonly seen: SeenVolume;
+}
+
+export interface VolumeReportsOptions {
+  readonly store: Store;
+  readonly placed: PlacedVolumes;
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly signs: VolumeSigns;
+  readonly log: Logger;
+  /** Absent: real time passes. */
+  readonly pause?: (ms: number) => Promise<void>;
+}
+
+/** What decisions rest on; the rest are measurements. */
+function standing({ measuredAt: _at, usedBytes: _used, copy, copies, ...seen }: SeenVolume): string {
+  return canonicalJson({
+    ...seen,
+    copyEpoch: copy?.epoch,
+    copies: copies?.map(({ nodeId, state, problem, ageMs = 0 }) => ({
+      nodeId,
+      state,
+      problem,
+      // Whoever decides may be another process, which reads no more than what is stored.
+      isRecent: ageMs <= LIVE_WITHIN_MS,
+    })),
+  });
+}
+
+function measures({ measuredAt: _at, ...seen }: SeenVolume): string {
+  return canonicalJson(seen);
+}
+
+/** The only writer of what nodes say of volumes; unchanged words cost no commit, and measurements one a minute. */
+export class VolumeReports {
+  readonly #options: VolumeReportsOptions;
+  readonly #newest = new Map<string, SeenVolume>();
+  readonly #pending = new Map<string, Pending>();
+  readonly #measuredMs = new Map<string, number>();
+  readonly #writer: BatchWriter;
+
+  constructor(options: VolumeReportsOptions) {
+    this.#options = options;
+    this.#writer = new BatchWriter({
+      waiting: () => this.#pending.size > 0,
+      commit: () => this.#commitBatch(),
+      onFault: (error) =>
+        options.log.warn({ err: error }, 'volume reports could not be stored; trying again'),
+      ...(options.pause && { pause: options.pause }),
+    });
+  }
+
+  /** The newest word of a node, also if it is not stored yet. */
+  seen(tenantId: TenantId, volumeId: string, node: string): SeenVolume | undefined {
+    const id = idOf('volume-observations', volumeId, node);
+    return (
+      this.#newest.get(tenantKey(tenantId, 'volume-observations', id)) ??
+      this.#options.store.forTenant(tenantId).get('volume-observations', id)?.record
+    );
+  }
+
+  take(session: AgentSession, report: Report, heardMs: number): void {
+    const { tenantId, node } = session.identity;
+    const { placed, clock } = this.#options;
+    // An agent that says nothing of volumes keeps none, or is older than they are.
+    if (report.volumes === undefined) return;
+    const measuredAt = clock.now().toISOString();
+    const said = new Map(report.volumes.map((observation) => [observation.volumeId, observation]));
+    for (const stored of placed.on(tenantId, node)) {
+      const observation = said.get(stored.record.id) ?? this.#removed(session, report, stored.record);
+      if (observation === undefined) continue;
+      this.#note(session.identity, { ...observation, measuredAt }, heardMs);
+    }
+    this.#writer.write();
+  }
+
+  /** Its next session may be with another process: from then on what is stored is the newest. */
+  forget({ identity: { tenantId, node } }: AgentSession): void {
+    for (const { record } of this.#options.placed.on(tenantId, node))
+      this.#newest.delete(
+        tenantKey(tenantId, 'volume-observations', idOf('volume-observations', record.id, node)),
+      );
+    this.#options.signs.closed(tenantId, node);
+  }
+
+  /** It took up the order to remove, and what it keeps does not name the volume any more. */
+  #removed(
+    { identity: { node }, generation }: AgentSession,
+    report: Report,
+    { id, epoch, leaving, primaryNodeId, replicas }: VolumeRecord,
+  ): (Omit<VolumeObservation, 'state'> & { readonly state: 'gone' }) | undefined {
+    const ordered = leaving.some((name) => name === node);
+    const kept = primaryNodeId === node || replicas.some(({ nodeId }) => nodeId === node);
+    if (!ordered || kept || report.generation !== generation) return undefined;
+    return { volumeId: id, role: 'replica', epoch, state: 'gone' };
+  }
+
+  #note(session: SessionIdentity, seen: SeenVolume, heardMs: number): void {
+    const { tenantId, node } = session;
+    const id = idOf('volume-observations', seen.volumeId, node);
+    const key = tenantKey(tenantId, 'volume-observations', id);
+    this.#newest.set(key, seen);
+    this.#options.signs.reported(tenantId, node, seen, heardMs);
+    const known =
+      this.#pending.get(key)?.seen ??
+      this.#options.store.forTenant(tenantId).get('volume-observations', id)?.record;
+    if (known !== undefined && standing(known) === standing(seen)) {
+      const due = heardMs - (this.#measuredMs.get(key) ?? Number.NEGATIVE_INFINITY) >= MEASURED_EVERY_MS;
+      if (!due || measures(known) === measures(seen)) return;
+    }
+    this.#measuredMs.set(key, heardMs);
+    this.#pending.set(key, { session, seen });
+  }
+
+  /**
+   * Guarded by the volume: words on one that is gone must not come to life; and by the session: they must not hide newer ones.
+   * One tenant's at a time, and what could not be stored goes to the end: what one tenant's nodes say never holds up another's.
+   */
+  async #commitBatch(): Promise<void> {
+    const batch: (readonly [string, Pending])[] = [];
+    const [first] = this.#pending.values();
+    let whole: Transaction | undefined;
+    let operations = 0;
+    for (const [key, entry] of this.#pending) {
+      const { tenantId, node } = entry.session;
+      if (tenantId !== first?.session.tenantId) continue;
+      const stored = this.#options.placed.find(tenantId, node, entry.seen.volumeId);
+      const tenant = this.#options.store.forTenant(tenantId);
+      const part = stored && expectSession(tenant, entry.session, tenant.transaction());
+      if (stored === undefined || part === undefined) {
+        this.#forget(key);
+        continue;
+      }
+      const diverged = this.#newlyDiverged(entry);
+      operations += OPERATIONS_EACH + diverged.length;
+      if (operations > MAX_OPERATIONS) break;
+      this.#addTo(part, entry, stored, diverged);
+      whole = whole === undefined ? part : whole.include(part.toCommit());
+      batch.push([key, entry]);
+    }
+    if (whole === undefined) return;
+    for (const [key, entry] of batch) {
+      this.#pending.delete(key);
+      this.#pending.set(key, entry);
+    }
+    const result = await this.#options.store.commit(whole);
+    if (result.ok) {
+      for (const [key, entry] of batch) if (this.#pending.get(key) === entry) this.#pending.delete(key);
+      return;
+    }
+    // The view knows the change that failed the guard before long.
+    await (this.#options.pause ?? pause)(CONFLICT_PAUSE_MS);
+  }
+
+  #forget(key: string): void {
+    this.#pending.delete(key);
+    this.#newest.delete(key);
+    this.#measuredMs.delete(key);
+  }
+
+  #newlyDiverged({ session: { tenantId, node }, seen }: Pending): NonNullable<SeenVolume['diverged']> {
+    const id = idOf('volume-observations', seen.volumeId, node);
+    const before = this.#options.store.forTenant(tenantId).get('volume-observations', id)?.record;
+    const told = new Set(before?.diverged?.map(({ epoch }) => epoch));
+    return (seen.diverged ?? []).filter(({ epoch }) => !told.has(epoch)).slice(0, MAX_DIVERGED_EVENTS);
+  }
+
+  #addTo(
+    transaction: Transaction,
+    { session: { tenantId, node }, seen }: Pending,
+    stored: Stored<VolumeRecord>,
+    diverged: NonNullable<SeenVolume['diverged']>,
+  ): void {
+    const id = idOf('volume-observations', seen.volumeId, node);
+    const before = this.#options.store.forTenant(tenantId).get('volume-observations', id);
+    transaction
+      .expect('volumes', stored.id, stored)
+      .expect('volume-observations', id, before)
+      .put('volume-observations', id, seen);
+    for (const { epoch, path } of diverged) {
+      this.#options.journal.event(transaction, tenantId, {
+        kind: 'volume.diverged',
+        subject: { kind: 'Volume', name: seen.volumeId },
+        message: `volume ${stored.record.name}: ${node} wrote bytes in epoch ${epoch} that no copy had; they are kept there, read-only, at ${path}`,
+        details: { name: stored.record.name, nodeId: node, epoch, path },
+      });
+    }
+  }
+
+  close(): void {
+    this.#writer.close();
+  }
+}

@@ -1,0 +1,124 @@
+import type { CopyAges } from '../../core/protocol/peer-messages.ts';
+import type { NodeName, TenantId } from '../../core/model/ids.ts';
+import type { Region, UnstatedCountry } from '../../core/model/region.ts';
+import type { ScalingView } from '../../core/model/scaling.ts';
+import type { ParseSchedule } from '../../core/model/schedule.ts';
+import { livenessTimings } from '../../core/plan/liveness/node-liveness.ts';
+import type { Liveness } from '../runtime/liveness.ts';
+import type { RepeatedLeases, VolumeSigns } from '../runtime/volume-signs.ts';
+import type { Controller, ControllerDeps } from './controller.ts';
+import { DrainController } from './nodes/drain.ts';
+import { InstancesController } from './instances/instances.ts';
+import { JobsController } from './jobs/jobs.ts';
+import { type AuditKept, type AuditSize, type EventsKept, Janitor } from './housekeeping/janitor.ts';
+import { NodeLivenessController } from './nodes/node-liveness.ts';
+import { ScalingController, type ScalingOptions } from './scaling/scaling.ts';
+import { SpecSnapshotsController } from './instances/spec-snapshots.ts';
+import type { VolumeSettings } from './volumes/volume-read.ts';
+import { VolumesController } from './volumes/volumes.ts';
+
+export { systemTimers } from './timers.ts';
+
+export interface ControllersOptions extends ControllerDeps {
+  readonly controlPlaneNode?: NodeName;
+  readonly parseSchedule: ParseSchedule;
+  /** Absent: the defaults. */
+  readonly spans?: ControllerSpans;
+  readonly eventsKept?: EventsKept;
+  /** Absent: the audit is kept whole. */
+  readonly audit?: AuditKept;
+  readonly repeatedLeases?: RepeatedLeases;
+  readonly regions: readonly Region[];
+  /** Absent: `keep`. */
+  readonly unstated?: UnstatedCountry;
+  /** For epochs that begin from now on. */
+  readonly volumeLeaseMs: number;
+  /** Of several control planes: whether no other one may think by now that this one has ended. */
+  readonly certain?: () => boolean;
+  readonly agesElsewhere?: VolumeSettings['agesElsewhere'];
+  readonly scaling: ScalingOptions;
+}
+
+/** As configured, on the monotonic clock. */
+export interface ControllerSpans {
+  readonly failedAfterMs: number;
+  readonly replaceAfterMs: number;
+  readonly startGraceMs: number;
+  readonly settleMs: number;
+}
+
+export interface Controllers {
+  /** For the sessions with agents, in the same process. */
+  readonly liveness: Liveness;
+  readonly volumeSigns: VolumeSigns;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** The shard of the tenant came to this process, or left it. */
+  adopt(tenantId: TenantId): void;
+  abandon(tenantId: TenantId): void;
+  status(): Record<string, unknown>;
+  /** Deployments that wait to be looked at. */
+  depth(): number;
+  auditSize(): AuditSize;
+  /** How old the copies are that the primaries on a node told of, to this process. */
+  copyAges(tenantId: TenantId, node: NodeName): readonly CopyAges[];
+  /** What the scaling policy of a deployment last saw. */
+  scalingView(tenantId: TenantId, deployment: string): ScalingView | undefined;
+}
+
+export function createControllers(options: ControllersOptions): Controllers {
+  const { spans } = options;
+  const nodeLiveness = new NodeLivenessController(
+    options,
+    options.controlPlaneNode,
+    spans &&
+      livenessTimings({
+        failAfterMs: spans.failedAfterMs,
+        replaceAfterMs: spans.replaceAfterMs,
+        startGraceMs: spans.startGraceMs,
+      }),
+  );
+  const volumes = new VolumesController(options, {
+    leaseMs: options.volumeLeaseMs,
+    ...(options.certain && { certain: options.certain }),
+    ...(options.repeatedLeases && { repeatedLeases: options.repeatedLeases }),
+    ...(options.agesElsewhere && { agesElsewhere: options.agesElsewhere }),
+    regions: options.regions,
+    ...(options.unstated && { unstated: options.unstated }),
+  });
+  const instances = new InstancesController(options, spans?.settleMs);
+  const janitor = new Janitor(options, options.eventsKept, options.audit);
+  const scaling = new ScalingController(options, options.scaling);
+  /** In the order in which they start; they stop in the reverse order. */
+  const controllers: readonly Controller[] = [
+    nodeLiveness,
+    volumes,
+    instances,
+    new JobsController(options, options.parseSchedule),
+    scaling,
+    new DrainController(options),
+    new SpecSnapshotsController(options),
+    janitor,
+  ];
+  return {
+    liveness: nodeLiveness,
+    volumeSigns: volumes,
+    auditSize: () => janitor.auditSize(),
+    start: async () => {
+      for (const controller of controllers) controller.start();
+    },
+    stop: async () => {
+      for (const controller of controllers.toReversed()) await controller.stop();
+    },
+    adopt: (tenantId) => {
+      for (const controller of controllers) controller.adopt(tenantId);
+    },
+    abandon: (tenantId) => {
+      for (const controller of controllers.toReversed()) controller.abandon(tenantId);
+    },
+    depth: () => instances.depth,
+    copyAges: (tenantId, node) => volumes.ages(tenantId, node),
+    scalingView: (tenantId, deployment) => scaling.view(tenantId, deployment),
+    status: () => Object.fromEntries(controllers.map((controller) => [controller.name, controller.status()])),
+  };
+}

@@ -1,0 +1,115 @@
+import { canonicalJson } from '../../../core/model/canonical.ts';
+import type { DeploymentStatus } from '../../../core/model/deployment.ts';
+import { newCanaryInstance, newInstance } from '../../../core/plan/rollout/fresh-instance.ts';
+import type { InstancePlan } from '../../../core/plan/rollout/instances.ts';
+import { segmentsOf } from '../../store/record-ids.ts';
+import type { Transaction } from '../../store/transaction.ts';
+import { type ControllerDeps, SYSTEM } from '../controller.ts';
+import type { DeploymentFacts } from './instance-facts.ts';
+import { addRollback } from './rollback.ts';
+
+/** The plan as one guarded commit; undefined when it changes nothing. */
+export function planTransaction(
+  deps: ControllerDeps,
+  facts: DeploymentFacts,
+  plan: InstancePlan,
+): Transaction | undefined {
+  const { tenant, id } = facts;
+  const transaction = tenant
+    .transaction()
+    .expect('deployments', id, facts.deployment)
+    .expect('rollouts', id, facts.rollout)
+    .expect('canaries', id, facts.canary);
+  addInstances(deps, facts, plan, transaction);
+  addStatus(deps, facts, plan, transaction);
+  const rolledBack = plan.rollback !== undefined && addRollback(deps, facts, plan, transaction);
+  if (!rolledBack) addRollout(facts, plan, transaction);
+  if (plan.abortCanary !== undefined) addAbort(deps, facts, transaction);
+  for (const event of plan.events) deps.journal.event(transaction, tenant.tenantId, event);
+  const { puts = [], deletes = [] } = transaction.toCommit();
+  return puts.length + deletes.length > 0 ? transaction : undefined;
+}
+
+function addInstances(
+  deps: ControllerDeps,
+  { tenant, id, instances, deployment, canary }: DeploymentFacts,
+  plan: InstancePlan,
+  transaction: Transaction,
+): void {
+  for (const { canary: _own, ...record } of plan.adopt ?? []) {
+    const key = `${id}/${record.id}`;
+    transaction.expect('instances', key, instances.get(record.id)).put('instances', key, record);
+  }
+  for (const record of plan.stop) {
+    const key = `${id}/${record.id}`;
+    transaction
+      .expect('instances', key, instances.get(record.id))
+      .put('instances', key, { ...record, wanted: 'stop' });
+  }
+  for (const record of plan.remove) {
+    const key = `${id}/${record.id}`;
+    transaction
+      .expect('instances', key, instances.get(record.id))
+      .delete('instances', key)
+      .delete('observations', key);
+    if (tenant.get('secret-deliveries', key) !== undefined) transaction.delete('secret-deliveries', key);
+  }
+  if (deployment === undefined || plan.create.length + (plan.createCanary?.length ?? 0) === 0) return;
+  const createdAt = deps.clock.now().toISOString();
+  for (const placed of plan.create) {
+    transaction.put('instances', `${id}/${placed.id}`, newInstance(placed, deployment.record, createdAt));
+  }
+  if (canary === undefined) return;
+  for (const placed of plan.createCanary ?? []) {
+    const record = newCanaryInstance(placed, deployment.record, canary.record, createdAt);
+    transaction.put('instances', `${id}/${placed.id}`, record);
+  }
+}
+
+/** Its event is among those of the plan. */
+function addAbort(deps: ControllerDeps, { tenant, id }: DeploymentFacts, transaction: Transaction): void {
+  transaction.delete('canaries', id);
+  deps.journal.audit(transaction, tenant.tenantId, SYSTEM, 'deployment.canary-aborted', {
+    kind: 'Deployment',
+    name: segmentsOf('deployments', id)[0],
+  });
+}
+
+/** Written only when it says something new. */
+function addStatus(
+  deps: ControllerDeps,
+  { id, status }: DeploymentFacts,
+  plan: InstancePlan,
+  transaction: Transaction,
+): void {
+  if (plan.status === undefined) {
+    if (status !== undefined) transaction.delete('deployment-status', id);
+    return;
+  }
+  const samePhase = status?.record.phase === plan.status.phase;
+  const since = (samePhase ? status.record.since : undefined) ?? deps.clock.now().toISOString();
+  const next: DeploymentStatus = { ...plan.status, since };
+  if (status === undefined || canonicalJson(status.record) !== canonicalJson(next)) {
+    transaction.put('deployment-status', id, next);
+  }
+}
+
+function addRollout(
+  { id, rollout, instances }: DeploymentFacts,
+  plan: InstancePlan,
+  transaction: Transaction,
+): void {
+  if (plan.rollout === undefined) {
+    const isLast = instances.size === plan.remove.length;
+    if (rollout === undefined) return;
+    // While containers are being stopped the record stays, as every step is guarded by it.
+    if (isLast) transaction.delete('rollouts', id);
+    else if (plan.stop.length + plan.remove.length > 0) {
+      transaction.put('rollouts', id, { ...rollout.record, generation: rollout.record.generation + 1 });
+    }
+    return;
+  }
+  if (rollout === undefined || canonicalJson(rollout.record) !== canonicalJson(plan.rollout)) {
+    transaction.put('rollouts', id, plan.rollout);
+  }
+}

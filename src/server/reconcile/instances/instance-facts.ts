@@ -1,0 +1,82 @@
+import type { CanaryRecord } from '../../../core/model/canary.ts';
+import type { DeploymentRecord, DeploymentSpec, DeploymentStatus } from '../../../core/model/deployment.ts';
+import type { InstanceId } from '../../../core/model/ids.ts';
+import type { InstanceRecord } from '../../../core/model/instance.ts';
+import type { RolloutRecord } from '../../../core/model/rollout.ts';
+import { misplacedMessage } from '../../../core/scheduler/misplaced.ts';
+import type { PlanInput } from '../../../core/plan/rollout/instances.ts';
+import { gatesOf, nodeCondition, observationsOf } from '../../placement/deployment-gates.ts';
+import type { TenantClusters } from '../../placement/tenant-clusters.ts';
+import { isFenced, writerGates } from '../../placement/volume-writers.ts';
+import { segmentsOf } from '../../store/record-ids.ts';
+import type { Stored } from '../../store/collection.ts';
+import type { TenantStore } from '../../store/store.ts';
+
+/** Everything one decision is made from, with the revisions that its commit is guarded by. */
+export interface DeploymentFacts {
+  readonly tenant: TenantStore;
+  readonly id: string;
+  readonly deployment: Stored<DeploymentRecord> | undefined;
+  readonly status: Stored<DeploymentStatus> | undefined;
+  readonly rollout: Stored<RolloutRecord> | undefined;
+  readonly canary: Stored<CanaryRecord> | undefined;
+  readonly instances: ReadonlyMap<InstanceId, Stored<InstanceRecord>>;
+  readonly planned: Omit<PlanInput, 'placer' | 'memory' | 'nowMs'>;
+}
+
+/** `id` is the deployment's key segment, not its name. */
+export function readFacts(tenant: TenantStore, clusters: TenantClusters, id: string): DeploymentFacts {
+  const deployment = tenant.get('deployments', id);
+  const status = tenant.get('deployment-status', id);
+  const rollout = tenant.get('rollouts', id);
+  const canary = tenant.get('canaries', id);
+  const instances = tenant.collection('instances').listUnder(id);
+  const specs = specsOf(tenant, id);
+  return {
+    tenant,
+    id,
+    deployment,
+    status,
+    rollout,
+    canary,
+    instances: new Map(instances.map((stored) => [stored.record.id, stored])),
+    planned: {
+      name: segmentsOf('deployments', id)[0],
+      ...(deployment && { deployment: deployment.record }),
+      ...(status && { status: status.record }),
+      ...(rollout && { rollout: rollout.record }),
+      ...(canary && { canary: { record: canary.record, gates: gatesOf(tenant, canary.record.spec) } }),
+      specs,
+      instances: instances.map((stored) => stored.record),
+      observationOf: observationsOf(tenant, id),
+      nodeOf: (node) => nodeCondition(tenant, node),
+      misplacedOf: misplacedBy(tenant, clusters, deployment?.record, canary?.record),
+      fencedOf: (record) => isFenced(tenant, specs.get(record.specHash), record),
+      gates:
+        deployment === undefined
+          ? []
+          : [
+              ...gatesOf(tenant, deployment.record.spec),
+              ...writerGates(tenant, clusters, deployment.record.spec),
+            ],
+    },
+  };
+}
+
+/** By the residency that is asked for now, whatever spec the instance was started with. */
+function misplacedBy(
+  { tenantId }: TenantStore,
+  clusters: TenantClusters,
+  deployment: DeploymentRecord | undefined,
+  canary: CanaryRecord | undefined,
+): (record: InstanceRecord) => string | undefined {
+  return ({ specHash, nodeId }) => {
+    const spec = specHash === canary?.specHash ? canary.spec : deployment?.spec;
+    return spec && misplacedMessage(clusters.misplaced(tenantId, spec, nodeId));
+  };
+}
+
+function specsOf(tenant: TenantStore, id: string): ReadonlyMap<string, DeploymentSpec> {
+  const snapshots = tenant.collection('specs').listUnder(id);
+  return new Map(snapshots.map((stored) => [stored.id.slice(id.length + 1), stored.record]));
+}

@@ -1,0 +1,297 @@
+import type { DeploymentRecord } from '../../../core/model/deployment.ts';
+import type { InstanceId, NodeName, TenantId } from '../../../core/model/ids.ts';
+import { jobOfOwner } from '../../../core/model/job.ts';
+import { type InstancePlan, planInstances } from '../../../core/plan/rollout/instances.ts';
+import type { PlannerMemory } from '../../../core/plan/rollout/memory.ts';
+import type { PlacementRefusal } from '../../../core/plan/rollout/placer.ts';
+import { claimants } from '../../placement/volume-claims.ts';
+import { leadingId } from '../../store/keys.ts';
+import { idOf, segmentsOf } from '../../store/record-ids.ts';
+import type { ViewChange } from '../../store/view.ts';
+import type { ControllerDeps } from '../controller.ts';
+import { planTransaction } from './instance-commit.ts';
+import { type DeploymentFacts, readFacts } from './instance-facts.ts';
+import { livenessMoved } from '../nodes/liveness-moved.ts';
+import { type Look, Reconciler } from '../reconciler.ts';
+
+/** While some are being written the next ones gather: a start places many deployments, each with a commit of its own. */
+const COMMITS_AT_ONCE = 128;
+/** Of a record: its spec is held, parsed, until the commit is done. */
+const HEAVY_BYTES = 64 * 1024;
+
+/** A look at a deployment walks its instances: reports of a large one are gathered, so that each costs the same as of a small one. */
+const GATHERED_FROM_INSTANCES = 16;
+const GATHERED_MS_PER_INSTANCE = 1;
+const GATHERED_MAX_MS = 200;
+
+/** An explanation walks every node: it is given again for so long per node before it is worked out anew. */
+const EXPLAINED_MS_PER_NODE = 1;
+
+/** What makes its deployment be looked at. */
+type OfDeployment = 'deployments' | 'deployment-status' | 'canaries' | 'instances' | 'observations';
+
+interface KnownRefusal {
+  readonly refusal: PlacementRefusal;
+  readonly specHash: string;
+  readonly untilMs: number;
+}
+
+interface TenantMemory {
+  readonly deployments: Map<string, PlannerMemory>;
+  /** Instances at the last look, of those that are looked at less often. */
+  readonly large: Map<string, number>;
+  /** By dependency: who waits at its gate; and the other way round. */
+  readonly waiters: Map<string, Set<string>>;
+  readonly waitsFor: Map<string, readonly string[]>;
+  /** Deployments for which no node had room, with the last explanation. */
+  readonly unplaced: Map<string, KnownRefusal>;
+}
+
+/**
+ * Keeps the instances of every deployment as its spec wants them. A change names a deployment; the deployment is read anew, planned
+ * and committed. Reading, planning and reserving room happen without a pause, so decisions of one tenant are made one after
+ * the other and quota and capacity cannot be overrun, although their commits overlap (fault C-04).
+ */
+export class InstancesController extends Reconciler {
+  readonly #settle: { readonly settleMs?: number };
+  readonly #memory = new Map<TenantId, TenantMemory>();
+  /** Being stored by a plan of this process, which knows of them already: their arrival in the view is no reason to look again. */
+  readonly #arriving = new Set<InstanceId>();
+
+  constructor(deps: ControllerDeps, settleMs?: number) {
+    super(deps, {
+      name: 'instances',
+      problem: 'a deployment could not be looked at; trying again',
+      concurrency: COMMITS_AT_ONCE,
+      isHeavy: ({ tenantId, id }) =>
+        (deps.store.view.tenant(tenantId, 'deployments').get(id)?.bytes ?? 0) > HEAVY_BYTES,
+    });
+    this.#settle = settleMs === undefined ? {} : { settleMs };
+  }
+
+  adopt(tenantId: TenantId): void {
+    const { view } = this.deps.store;
+    for (const id of view.tenant(tenantId, 'deployments').ids()) this.add(tenantId, id);
+    // Instances whose deployment was deleted while nobody looked.
+    for (const id of view.tenant(tenantId, 'instances').ids()) this.add(tenantId, leadingId(id));
+    for (const id of view.tenant(tenantId, 'rollouts').ids()) this.add(tenantId, id);
+  }
+
+  protected override forget(tenantId?: TenantId): void {
+    if (tenantId === undefined) this.#memory.clear();
+    else this.#memory.delete(tenantId);
+  }
+
+  protected override unplaced(tenantId: TenantId): Iterable<string> {
+    return this.#memory.get(tenantId)?.unplaced.keys() ?? [];
+  }
+
+  protected override add(tenantId: TenantId, deployment: string, afterMs?: number): void {
+    // Attempts of jobs are instances too; another controller has them.
+    if (jobOfOwner(deployment) === undefined) super.add(tenantId, deployment, afterMs);
+  }
+
+  protected take(change: ViewChange): void {
+    const { tenantId, kind, id } = change;
+    if (tenantId === undefined) return;
+    switch (kind) {
+      case 'deployments':
+      case 'deployment-status':
+      case 'canaries':
+      case 'instances':
+      case 'observations':
+        this.#takeDeployment(change);
+        break;
+      case 'nodes':
+        this.#touchNode(tenantId, segmentsOf(kind, id)[0]);
+        break;
+      case 'node-liveness':
+        if (livenessMoved(change)) this.#touchNode(tenantId, segmentsOf(kind, id)[0]);
+        break;
+      case 'volumes':
+        this.#takeVolume(change);
+        break;
+      case 'quota':
+        this.stir(tenantId);
+        break;
+      default:
+    }
+  }
+
+  #takeDeployment(change: ViewChange<OfDeployment>): void {
+    const { tenantId, kind } = change;
+    const deployment = leadingId(change.id);
+    // A status is written from here; it matters only to those who wait for the deployment.
+    const large = this.#memory.get(tenantId)?.large.get(deployment);
+    if (kind === 'observations' && large !== undefined)
+      this.add(tenantId, deployment, Math.min(large * GATHERED_MS_PER_INSTANCE, GATHERED_MAX_MS));
+    else if (kind !== 'deployment-status' && !this.#isOwnCreation(change)) this.add(tenantId, deployment);
+    for (const waiter of this.#memory.get(tenantId)?.waiters.get(deployment) ?? [])
+      this.add(tenantId, waiter);
+    if (kind === 'instances' && change.after === undefined) this.stir(tenantId);
+  }
+
+  #isOwnCreation({ kind, before, after }: ViewChange<OfDeployment>): boolean {
+    if (kind !== 'instances' || before !== undefined || after === undefined) return false;
+    return this.#arriving.has(after.record.id);
+  }
+
+  /** Whoever mounts it follows its primary. */
+  #takeVolume({ tenantId, id, before, after }: ViewChange<'volumes'>): void {
+    this.stir(tenantId);
+    if (before?.record.primaryNodeId === after?.record.primaryNodeId) return;
+    const [volumeId] = segmentsOf('volumes', id);
+    for (const name of claimants(this.deps.store.forTenant(tenantId), volumeId))
+      this.add(tenantId, idOf('deployments', name));
+  }
+
+  #touchNode(tenantId: TenantId, node: NodeName): void {
+    if (!this.deps.owns(tenantId)) return;
+    for (const deployment of this.deps.clusters.deploymentsOn(tenantId, node))
+      this.add(tenantId, idOf('deployments', deployment));
+    this.stir(tenantId);
+  }
+
+  protected async look(look: Look): Promise<void> {
+    const { tenantId, id } = look;
+    const { store, clock, clusters } = this.deps;
+    const startedMs = clock.monotonicMs();
+    const memory = this.#tenantMemory(tenantId);
+    const facts = readFacts(store.forTenant(tenantId), clusters, id);
+    const plan = planInstances({
+      ...facts.planned,
+      ...optionalMemory(memory.deployments.get(id)),
+      placer: this.#placer(tenantId, facts.planned.deployment, memory.unplaced.get(id)),
+      ...this.#canary(tenantId, facts, memory.unplaced.get(id)),
+      ...this.#settle,
+      nowMs: startedMs,
+    });
+    this.decided(startedMs);
+    const created = [...plan.create, ...(plan.createCanary ?? [])];
+    for (const { id: instance } of created) this.#arriving.add(instance);
+    let stored = false;
+    try {
+      const transaction = planTransaction(this.deps, facts, plan);
+      stored = transaction === undefined || (await this.commit(facts.tenant, transaction));
+    } finally {
+      for (const { id: instance } of created) {
+        this.#arriving.delete(instance);
+        if (!stored) clusters.release(tenantId, facts.planned.name, instance);
+      }
+    }
+    if (!stored) {
+      this.again(look);
+      return;
+    }
+    this.#remember(memory, id, facts, plan);
+    if (plan.more) this.again(look);
+    else if (plan.recheckInMs !== undefined) this.again(look, plan.recheckInMs);
+  }
+
+  /** The canary as it was read, with the scheduler bound to its spec. */
+  #canary(tenantId: TenantId, { planned }: DeploymentFacts, known: KnownRefusal | undefined) {
+    const { canary } = planned;
+    return canary === undefined
+      ? {}
+      : { canary: { ...canary, placer: this.#placer(tenantId, canary.record, known) } };
+  }
+
+  #placer(
+    tenantId: TenantId,
+    deployment: Pick<DeploymentRecord, 'spec' | 'specHash'> | undefined,
+    known: KnownRefusal | undefined,
+  ) {
+    const { clusters, ids, clock } = this.deps;
+    if (deployment === undefined) return NO_PLACER;
+    const isRecent = known?.specHash === deployment.specHash && clock.monotonicMs() < known.untilMs;
+    return clusters.placer(tenantId, deployment.spec, {
+      nextId: () => ids.next('instance') as InstanceId,
+      ...(isRecent && { knownRefusal: known.refusal }),
+    });
+  }
+
+  #remember(memory: TenantMemory, id: string, facts: DeploymentFacts, plan: InstancePlan): void {
+    const { deployment, instances, gates } = facts.planned;
+    noteWaiting(
+      memory,
+      id,
+      gates.map((gate) => idOf('deployments', gate.dependency)),
+    );
+    const size = instances.length + plan.create.length;
+    if (size > GATHERED_FROM_INSTANCES) memory.large.set(id, size);
+    else memory.large.delete(id);
+    if (deployment === undefined && instances.length === 0) {
+      memory.deployments.delete(id);
+      memory.unplaced.delete(id);
+      return;
+    }
+    memory.deployments.set(id, plan.memory);
+    const { refusal = plan.canaryRefusal } = plan;
+    const specHash =
+      plan.refusal === undefined ? facts.planned.canary?.record.specHash : deployment?.specHash;
+    this.#noteRefusal(memory, facts, refusal, specHash ?? '');
+  }
+
+  #noteRefusal(
+    { unplaced }: TenantMemory,
+    facts: DeploymentFacts,
+    refusal: PlacementRefusal | undefined,
+    specHash: string,
+  ): void {
+    const { clusters, clock } = this.deps;
+    const { tenantId } = facts.tenant;
+    const nowMs = clock.monotonicMs();
+    if (refusal === undefined) {
+      unplaced.delete(facts.id);
+      return;
+    }
+    const known = unplaced.get(facts.id);
+    if (known?.refusal === refusal) {
+      this.add(tenantId, facts.id, Math.max(1, known.untilMs - nowMs));
+      return;
+    }
+    const untilMs = nowMs + EXPLAINED_MS_PER_NODE * clusters.size(tenantId);
+    unplaced.set(facts.id, { refusal, specHash, untilMs });
+  }
+
+  #tenantMemory(tenantId: TenantId): TenantMemory {
+    const known = this.#memory.get(tenantId);
+    if (known) return known;
+    const memory: TenantMemory = {
+      deployments: new Map(),
+      large: new Map(),
+      waiters: new Map(),
+      waitsFor: new Map(),
+      unplaced: new Map(),
+    };
+    this.#memory.set(tenantId, memory);
+    return memory;
+  }
+}
+
+const NO_PLACER = {
+  place: (): never => {
+    throw new Error('a deleted deployment places nothing');
+  },
+  fitsInsteadOf: () => false,
+};
+
+function noteWaiting({ waiters, waitsFor }: TenantMemory, id: string, dependencies: readonly string[]): void {
+  for (const dependency of waitsFor.get(id) ?? []) {
+    const waiting = waiters.get(dependency);
+    waiting?.delete(id);
+    if (waiting?.size === 0) waiters.delete(dependency);
+  }
+  waitsFor.delete(id);
+  if (dependencies.length === 0) return;
+  waitsFor.set(id, dependencies);
+  for (const dependency of dependencies) {
+    const waiting = waiters.get(dependency) ?? new Set();
+    waiting.add(id);
+    waiters.set(dependency, waiting);
+  }
+}
+
+function optionalMemory(memory: PlannerMemory | undefined): { readonly memory?: PlannerMemory } {
+  return memory === undefined ? {} : { memory };
+}

@@ -1,0 +1,87 @@
+import type { TenantId } from '../../../core/model/ids.ts';
+import { jobOfOwner, jobOwner } from '../../../core/model/job.ts';
+import { leadingId } from '../../store/keys.ts';
+import { idOf, prefixOf, segmentsOf } from '../../store/record-ids.ts';
+import type { TenantStore } from '../../store/store.ts';
+import type { ViewChange } from '../../store/view.ts';
+import type { ControllerDeps } from '../controller.ts';
+import { type Look, Reconciler } from '../reconciler.ts';
+
+/** Snapshots that nothing needs are removed so long after the last change: an update in quick steps makes one look. */
+const REST_MS = 5_000;
+const REMOVED_PER_COMMIT = 50;
+
+/**
+ * Removes kept specs that no instance runs, that are not the current one, and that no rollback may return to. The commit is guarded by
+ * the records that could make a snapshot needed again.
+ */
+export class SpecSnapshotsController extends Reconciler {
+  constructor(deps: ControllerDeps) {
+    super(deps, { name: 'spec-snapshots', problem: 'old specs could not be removed', concurrency: 4 });
+  }
+
+  adopt(tenantId: TenantId): void {
+    const owners = new Set(this.deps.store.view.tenant(tenantId, 'specs').ids().map(leadingId));
+    for (const id of owners) this.add(tenantId, id, REST_MS);
+  }
+
+  override status(): Record<string, unknown> {
+    return { queue: this.depth };
+  }
+
+  protected take({ tenantId, kind, id, before, after }: ViewChange): void {
+    if (tenantId === undefined) return;
+    const mayFree =
+      (kind === 'instances' && after === undefined) ||
+      (kind === 'rollouts' && before !== undefined) ||
+      (kind === 'canaries' && after === undefined) ||
+      (kind === 'deployments' && before !== undefined);
+    if (kind === 'jobs' && before !== undefined)
+      this.add(tenantId, prefixOf('specs', jobOwner(segmentsOf(kind, id)[0])), REST_MS);
+    if (mayFree) this.add(tenantId, leadingId(id), REST_MS);
+  }
+
+  protected async look(look: Look): Promise<void> {
+    const { tenantId, id } = look;
+    const tenant = this.deps.store.forTenant(tenantId);
+    const unused = unusedSnapshots(tenant, id);
+    if (unused.length === 0) return;
+    const transaction = tenant
+      .transaction()
+      .expect('deployments', id, tenant.get('deployments', id))
+      .expect('rollouts', id, tenant.get('rollouts', id))
+      .expect('canaries', id, tenant.get('canaries', id));
+    const job = jobIdOf(id);
+    if (job !== undefined) transaction.expect('jobs', job, tenant.get('jobs', job));
+    for (const snapshot of unused.slice(0, REMOVED_PER_COMMIT)) transaction.delete('specs', snapshot);
+    const isStored = await this.commit(tenant, transaction);
+    if (!isStored || unused.length > REMOVED_PER_COMMIT) this.again(look, REST_MS);
+  }
+}
+
+function unusedSnapshots(tenant: TenantStore, id: string): readonly string[] {
+  const rollout = tenant.get('rollouts', id)?.record;
+  const job = jobIdOf(id);
+  const needed = new Set([
+    tenant.get('deployments', id)?.record.specHash,
+    rollout?.specHash,
+    rollout?.from?.specHash,
+    job === undefined ? undefined : tenant.get('jobs', job)?.record.specHash,
+    tenant.get('canaries', id)?.record.specHash,
+    ...tenant
+      .collection('instances')
+      .listUnder(id)
+      .map(({ record }) => record.specHash),
+  ]);
+  return tenant
+    .collection('specs')
+    .listUnder(id)
+    .map((stored) => stored.id)
+    .filter((snapshot) => !needed.has(snapshot.slice(id.length + 1)));
+}
+
+/** The key segment of the job whose containers stand under this one; undefined: a deployment. */
+function jobIdOf(owner: string): string | undefined {
+  const name = jobOfOwner(segmentsOf('deployments', owner)[0]);
+  return name === undefined ? undefined : idOf('jobs', name);
+}

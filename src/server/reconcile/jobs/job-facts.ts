@@ -1,0 +1,51 @@
+import type { InstanceId } from '../../../core/model/ids.ts';
+import type { InstanceRecord } from '../../../core/model/instance.ts';
+import { jobOwner, type JobRecord, type JobStatus } from '../../../core/model/job.ts';
+import type { JobPlanInput } from '../../../core/plan/jobs/job-plan.ts';
+import { nodeCondition, observationsOf } from '../../placement/deployment-gates.ts';
+import type { Stored } from '../../store/collection.ts';
+import { idOf, prefixOf, segmentsOf } from '../../store/record-ids.ts';
+import type { TenantStore } from '../../store/store.ts';
+
+/** Everything one decision is made from, with the revisions that its commit is guarded by. */
+export interface JobFacts {
+  readonly tenant: TenantStore;
+  /** The job's key segment. */
+  readonly id: string;
+  readonly owner: string;
+  readonly job: Stored<JobRecord> | undefined;
+  readonly status: Stored<JobStatus> | undefined;
+  readonly instances: ReadonlyMap<InstanceId, Stored<InstanceRecord>>;
+  readonly planned: Omit<
+    JobPlanInput,
+    'placer' | 'schedule' | 'memory' | 'nowMs' | 'wallMs' | 'times' | 'nextRunId'
+  >;
+}
+
+export function readJobFacts(tenant: TenantStore, id: string): JobFacts {
+  const [name] = segmentsOf('jobs', id);
+  const owner = jobOwner(name);
+  const job = tenant.get('jobs', id);
+  const status = tenant.get('job-status', id);
+  const orders = tenant.get('job-orders', id)?.record;
+  const instances = tenant.collection('instances').listUnder(prefixOf('instances', owner));
+  const captures = tenant.collection('job-captures');
+  return {
+    tenant,
+    id,
+    owner,
+    job,
+    status,
+    instances: new Map(instances.map((stored) => [stored.record.id, stored])),
+    planned: {
+      name,
+      ...(job && { job: job.record }),
+      ...(status && { status: status.record }),
+      ...(orders && { orders }),
+      instances: instances.map(({ record }) => record),
+      observationOf: observationsOf(tenant, prefixOf('observations', owner)),
+      isCaptured: (instance) => captures.get(idOf('job-captures', owner, instance)) !== undefined,
+      nodeOf: (node) => nodeCondition(tenant, node),
+    },
+  };
+}

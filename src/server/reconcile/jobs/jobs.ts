@@ -1,0 +1,199 @@
+import type { DeploymentSpec } from '../../../core/model/deployment.ts';
+import type { InstanceId, NodeName, TenantId } from '../../../core/model/ids.ts';
+import { jobOfOwner, jobWorkload } from '../../../core/model/job.ts';
+import type { CronSchedule, ParseSchedule } from '../../../core/model/schedule.ts';
+import type { JobMemory, JobPlan } from '../../../core/plan/jobs/job-plan.ts';
+import { planJob } from '../../../core/plan/jobs/jobs.ts';
+import { idOf, prefixOf, segmentsOf } from '../../store/record-ids.ts';
+import { writerGates } from '../../placement/volume-writers.ts';
+import type { ViewChange } from '../../store/view.ts';
+import type { ControllerDeps } from '../controller.ts';
+import { jobTransaction } from './job-commit.ts';
+import { type JobFacts, readJobFacts } from './job-facts.ts';
+import { livenessMoved } from '../nodes/liveness-moved.ts';
+import { type Look, Reconciler, Remembered } from '../reconciler.ts';
+
+/** Runs that wait for a node are also looked at now and then: an explanation may change without a change that is watched. */
+const UNPLACED_MS = 30_000;
+
+/**
+ * Runs jobs: what is ordered and what the schedule asks for, one run of a job at a time, attempt by attempt. A job's attempt is an
+ * instance like any other to scheduler, quota and dispatch; this controller is the only one that makes and ends them.
+ */
+export class JobsController extends Reconciler {
+  readonly #parse: ParseSchedule;
+  readonly #memory = new Remembered<JobMemory>();
+  /** Jobs whose run no node takes. */
+  readonly #unplaced = new Map<TenantId, Set<string>>();
+  readonly #schedules = new Map<string, CronSchedule | undefined>();
+  readonly #workloads = new Remembered<{ readonly specHash: string; readonly spec: DeploymentSpec }>();
+
+  constructor(deps: ControllerDeps, parse: ParseSchedule) {
+    super(deps, { name: 'jobs', problem: 'a job could not be looked at; trying again' });
+    this.#parse = parse;
+  }
+
+  adopt(tenantId: TenantId): void {
+    const { view } = this.deps.store;
+    for (const id of view.tenant(tenantId, 'jobs').ids()) this.add(tenantId, id);
+    // What deleted jobs left behind.
+    for (const id of view.tenant(tenantId, 'job-status').ids()) this.add(tenantId, id);
+    for (const id of view.tenant(tenantId, 'instances').ids()) this.#addOwner(tenantId, id);
+  }
+
+  protected override forget(tenantId?: TenantId): void {
+    this.#memory.forget(tenantId);
+    this.#workloads.forget(tenantId);
+    if (tenantId !== undefined) this.#unplaced.delete(tenantId);
+    else for (const held of [this.#unplaced, this.#schedules]) held.clear();
+  }
+
+  protected override unplaced(tenantId: TenantId): Iterable<string> {
+    return this.#unplaced.get(tenantId) ?? [];
+  }
+
+  #addOwner(tenantId: TenantId, key: string): void {
+    const job = jobOfOwner(segmentsOf('instances', key)[0]);
+    if (job !== undefined) this.add(tenantId, idOf('jobs', job));
+  }
+
+  protected take(change: ViewChange): void {
+    const { tenantId, kind, id } = change;
+    if (tenantId === undefined) return;
+    switch (kind) {
+      case 'jobs':
+      case 'job-orders':
+        this.add(tenantId, id);
+        break;
+      case 'observations':
+      case 'job-captures':
+        this.#addOwner(tenantId, id);
+        break;
+      case 'instances':
+        this.#addOwner(tenantId, id);
+        if (change.after === undefined) this.stir(tenantId);
+        break;
+      case 'node-liveness':
+        if (livenessMoved(change)) this.#touchNode(tenantId, segmentsOf(kind, id)[0]);
+        break;
+      case 'nodes':
+        this.#touchNode(tenantId, segmentsOf(kind, id)[0]);
+        break;
+      case 'quota':
+      case 'volumes':
+        this.stir(tenantId);
+        break;
+      default:
+    }
+  }
+
+  #touchNode(tenantId: TenantId, node: NodeName): void {
+    if (!this.deps.owns(tenantId)) return;
+    for (const owner of this.deps.clusters.deploymentsOn(tenantId, node))
+      this.#addOwner(tenantId, prefixOf('instances', owner));
+    this.stir(tenantId);
+  }
+
+  protected async look(look: Look): Promise<void> {
+    const { key, tenantId, id } = look;
+    const { store, clock, clusters, ids } = this.deps;
+    const startedMs = clock.monotonicMs();
+    const facts = readJobFacts(store.forTenant(tenantId), id);
+    const schedule = this.#schedule(facts.job?.record.spec.schedule);
+    const memory = this.#memory.get(key);
+    const plan = planJob({
+      ...facts.planned,
+      placer: this.#placer(tenantId, key, facts),
+      ...(schedule && { schedule }),
+      ...(memory && { memory }),
+      nowMs: startedMs,
+      wallMs: clock.now().getTime(),
+      times: TIMES,
+      nextRunId: () => ids.next('run'),
+    });
+    this.decided(startedMs);
+    let stored = false;
+    try {
+      const transaction = jobTransaction(this.deps, facts, plan);
+      stored = transaction === undefined || (await this.commit(facts.tenant, transaction));
+    } finally {
+      if (!stored && plan.create !== undefined) clusters.release(tenantId, facts.owner, plan.create.id);
+    }
+    if (!stored) {
+      this.again(look);
+      return;
+    }
+    this.#remember(look, facts, plan);
+  }
+
+  #remember(look: Look, facts: JobFacts, plan: JobPlan): void {
+    const { key, tenantId, id } = look;
+    if (facts.job === undefined && plan.status === undefined && facts.instances.size === plan.remove.length) {
+      this.#memory.delete(key);
+      this.#unplaced.get(tenantId)?.delete(id);
+      this.#workloads.delete(key);
+      return;
+    }
+    const unplaced = plan.refusal !== undefined;
+    this.#memory.set(key, plan.memory);
+    this.#noteUnplaced(tenantId, id, unplaced);
+    const due = [
+      ...(plan.recheckInMs === undefined ? [] : [plan.recheckInMs]),
+      ...(unplaced ? [UNPLACED_MS] : []),
+    ];
+    if (plan.more) this.again(look);
+    else if (due.length > 0) this.again(look, Math.min(...due));
+  }
+
+  #noteUnplaced(tenantId: TenantId, id: string, unplaced: boolean): void {
+    const ids = this.#unplaced.get(tenantId) ?? new Set();
+    if (unplaced) ids.add(id);
+    else ids.delete(id);
+    if (ids.size > 0) this.#unplaced.set(tenantId, ids);
+    else this.#unplaced.delete(tenantId);
+  }
+
+  #placer(tenantId: TenantId, key: string, facts: JobFacts) {
+    const { clusters, ids } = this.deps;
+    const job = facts.job?.record;
+    if (job === undefined) return NO_PLACER;
+    // One object per job: the scheduler remembers what it worked out for it.
+    let workload = this.#workloads.get(key);
+    if (workload?.specHash !== job.specHash) {
+      workload = { specHash: job.specHash, spec: jobWorkload(job.spec) };
+      this.#workloads.set(key, workload);
+    }
+    const [held] = writerGates(facts.tenant, clusters, workload.spec);
+    if (held !== undefined) return waitingPlacer(held.message);
+    return clusters.placer(tenantId, workload.spec, { nextId: () => ids.next('instance') as InstanceId });
+  }
+
+  #schedule(text: string | undefined): CronSchedule | undefined {
+    if (text === undefined) return undefined;
+    if (this.#schedules.has(text)) return this.#schedules.get(text);
+    const parsed = this.#parse(text);
+    const schedule = 'problem' in parsed ? undefined : parsed;
+    this.#schedules.set(text, schedule);
+    return schedule;
+  }
+}
+
+const TIMES = { text: (ms: number) => new Date(ms).toISOString(), ms: (text: string) => Date.parse(text) };
+/** Looked at again when the container that is waited for is gone. */
+function waitingPlacer(why: string) {
+  const refusal = {
+    ok: false,
+    summary: why,
+    message: why,
+    details: {},
+    digest: why,
+    residency: false,
+  } as const;
+  return { place: () => refusal };
+}
+
+const NO_PLACER = {
+  place: (): never => {
+    throw new Error('a deleted job places nothing');
+  },
+};

@@ -1,0 +1,72 @@
+import type { NodeName, TenantId } from '../../../core/model/ids.ts';
+import { idOf } from '../../store/record-ids.ts';
+import type { ViewChange } from '../../store/view.ts';
+import type { ControllerDeps } from '../controller.ts';
+import { type Look, Reconciler, Remembered } from '../reconciler.ts';
+
+/**
+ * Tells when a draining node is empty. Moving the instances is the work of the instances controller, for which a draining node is one
+ * that its instances are to leave.
+ */
+export class DrainController extends Reconciler {
+  /** Draining nodes that are not empty yet, or whose emptiness is not told yet. */
+  readonly #draining = new Remembered<NodeName>();
+
+  constructor(deps: ControllerDeps) {
+    super(deps, { name: 'drain', problem: 'a drained node could not be told of' });
+  }
+
+  adopt(tenantId: TenantId): void {
+    const { view } = this.deps.store;
+    const told = view.tenant(tenantId, 'node-drains');
+    for (const { id, record } of view.tenant(tenantId, 'nodes').list())
+      if (record.draining === true && told.get(id) === undefined) this.#watch(tenantId, record.name);
+  }
+
+  protected override forget(tenantId?: TenantId): void {
+    this.#draining.forget(tenantId);
+  }
+
+  override status(): Record<string, unknown> {
+    return { draining: this.#draining.size };
+  }
+
+  protected take({ tenantId, kind, id, before, after }: ViewChange): void {
+    if (kind === 'nodes') {
+      const isDraining = after?.record.draining === true;
+      if (isDraining && before?.record.draining !== true) this.#watch(tenantId, after.record.name);
+      if (!isDraining) this.#draining.delete(this.keyOf(tenantId, id));
+    } else if (kind === 'instances' && before !== undefined && after === undefined) {
+      const node = idOf('nodes', before.record.nodeId);
+      if (this.#draining.has(this.keyOf(tenantId, node))) this.add(tenantId, node);
+    }
+  }
+
+  #watch(tenantId: TenantId, node: NodeName): void {
+    if (!this.deps.owns(tenantId)) return;
+    const id = idOf('nodes', node);
+    this.#draining.set(this.keyOf(tenantId, id), node);
+    this.add(tenantId, id);
+  }
+
+  protected async look(look: Look): Promise<void> {
+    const { key, tenantId, id } = look;
+    const tenant = this.deps.store.forTenant(tenantId);
+    const node = tenant.get('nodes', id);
+    const name = this.#draining.get(key);
+    if (name === undefined || node?.record.draining !== true) return;
+    if (this.deps.clusters.instancesOn(tenantId, name).length > 0) return;
+    // In one commit: a process that dies right after the last instance went leaves the telling to the next one.
+    const transaction = tenant
+      .transaction()
+      .expect('nodes', id, node)
+      .put('node-drains', id, { toldAt: this.deps.clock.now().toISOString() });
+    this.deps.journal.event(transaction, tenantId, {
+      kind: 'node.drained',
+      subject: { kind: 'Node', name },
+      message: `node ${name} is drained: no instance is left on it`,
+    });
+    if (await this.commit(tenant, transaction)) this.#draining.delete(key);
+    else this.again(look);
+  }
+}

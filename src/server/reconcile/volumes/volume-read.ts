@@ -1,0 +1,97 @@
+import type { CopyAges } from '../../../core/protocol/peer-messages.ts';
+import type { NodeName, TenantId } from '../../../core/model/ids.ts';
+import type { NodeLiveness, NodeRecord } from '../../../core/model/node.ts';
+import type { Region, UnstatedCountry } from '../../../core/model/region.ts';
+import type { VolumeRecord } from '../../../core/model/volume.ts';
+import { LIVENESS_TIMINGS } from '../../../core/plan/liveness/node-liveness.ts';
+import type { VolumeFacts, VolumeNode } from '../../../core/plan/volumes/volume-facts.ts';
+import type { TenantClusters } from '../../placement/tenant-clusters.ts';
+import { bindingsOf, claimants } from '../../placement/volume-claims.ts';
+import { idOf } from '../../store/record-ids.ts';
+import type { TenantStore } from '../../store/store.ts';
+import type { RepeatedLeases } from '../../runtime/volume-signs.ts';
+import type { VolumeMemory } from './volume-memory.ts';
+
+function conditionOf(liveness: NodeLiveness | undefined): VolumeNode['condition'] {
+  if (liveness === undefined) return 'unknown';
+  if (liveness.status === 'ready') return 'ready';
+  return liveness.lost === true ? 'lost' : 'failed';
+}
+
+function volumeNode(tenant: TenantStore, clusters: TenantClusters, record: NodeRecord): VolumeNode {
+  return {
+    name: record.name,
+    condition: conditionOf(tenant.get('node-liveness', idOf('node-liveness', record.name))?.record),
+    schedulable: record.schedulable,
+    labels: record.labels,
+    engines: record.volumeEngines ?? [],
+    reserved: clusters.isReserved(tenant.tenantId, record.name),
+  };
+}
+
+function loadOf(tenant: TenantStore): (name: NodeName) => number {
+  let loads: Map<NodeName, number> | undefined;
+  return (name) => {
+    if (loads === undefined) {
+      loads = new Map();
+      for (const { record } of tenant.list('volumes')) {
+        const kept = [record.primaryNodeId, ...record.replicas.map(({ nodeId }) => nodeId)];
+        for (const node of kept) if (node !== undefined) loads.set(node, (loads.get(node) ?? 0) + 1);
+      }
+    }
+    return loads.get(name) ?? 0;
+  };
+}
+
+/** As for instances: losses that are settled do not count, and of the rest most must answer. */
+function isBraked(nodes: readonly VolumeNode[]): boolean {
+  const undecided = nodes.filter(({ condition }) => condition === 'ready' || condition === 'failed');
+  const failing = undecided.filter(({ condition }) => condition === 'failed').length;
+  return failing > undecided.length * LIVENESS_TIMINGS.brakeShare;
+}
+
+export interface VolumeSettings {
+  readonly leaseMs: number;
+  /** Whether no other process may think by now that this one has ended; absent: it is the only one. */
+  readonly certain?: () => boolean;
+  /** What another control plane knows of the copies of a primary that was connected to it last; absent: there is no other. */
+  readonly agesElsewhere?: (tenantId: TenantId, node: NodeName) => Promise<readonly CopyAges[] | undefined>;
+  readonly regions: readonly Region[];
+  readonly unstated?: UnstatedCountry;
+  /** Absent: leases are given in sessions alone. */
+  readonly repeatedLeases?: RepeatedLeases;
+}
+
+export function readVolumeFacts(
+  tenant: TenantStore,
+  record: VolumeRecord,
+  memory: VolumeMemory,
+  { leaseMs, regions, unstated }: VolumeSettings,
+  clusters: TenantClusters,
+  at: { readonly nowMs: number; readonly now: string },
+): VolumeFacts {
+  const { tenantId } = tenant;
+  const nodes = (): readonly VolumeNode[] =>
+    tenant.list('nodes').map((stored) => volumeNode(tenant, clusters, stored.record));
+  return {
+    record,
+    node: (name) => {
+      const stored = tenant.get('nodes', idOf('nodes', name));
+      return stored === undefined ? undefined : volumeNode(tenant, clusters, stored.record);
+    },
+    nodes,
+    load: loadOf(tenant),
+    seen: (name) =>
+      memory.seen(tenantId, record.id, name) ??
+      tenant.get('volume-observations', idOf('volume-observations', record.id, name))?.record,
+    copyAge: (name) => memory.copyAge(tenantId, record, name),
+    bindings: bindingsOf(tenant, record.id),
+    regions,
+    ...(unstated && { unstated }),
+    mounted: claimants(tenant, record.id).length > 0,
+    fencedAtMs: memory.fencedAtMs(tenantId, record),
+    braked: () => isBraked(nodes()),
+    leaseMs,
+    ...at,
+  };
+}

@@ -1,0 +1,228 @@
+import { hash } from 'node:crypto';
+import type { nothing } from '../../core/contract/order-bodies.ts';
+import type { Exact, Exactly } from '../../core/schema/shape.ts';
+import { canonicalJson } from '../../core/model/canonical.ts';
+import type { ContainerDefaults } from '../../core/model/container-defaults.ts';
+import type { DeploymentSpec } from '../../core/model/deployment.ts';
+import type { ParseSchedule } from '../../core/model/schedule.ts';
+import type { Region, UnstatedCountry } from '../../core/model/region.ts';
+import type { AnswerOf, Operation, StatusOf } from '../../core/operations/operation.ts';
+import { reject } from '../../core/rejections/reject.ts';
+import type { Rejection } from '../../core/rejections/rejection.ts';
+import type { Limits } from '../../core/rules/rule.ts';
+import type { Clock } from '../clock.ts';
+import type { Ids } from '../ids.ts';
+import type { Actor, Journal } from '../journal/journal.ts';
+import type { TenantClusters } from '../placement/tenant-clusters.ts';
+import type { ImageCheck } from '../registry/check.ts';
+import type { Stored } from '../store/collection.ts';
+import type { IdempotentAnswer } from '../store/records.ts';
+import type { Store, TenantStore } from '../store/store.ts';
+import type { Transaction } from '../store/transaction.ts';
+import type { Room } from './room.ts';
+import type { TenantEraser } from './tenants/erase-tenants.ts';
+import type { SecretAdmission } from './secrets/credential-facts.ts';
+
+/** What every use case of the write path needs; built once in the composition root. */
+export interface Admission {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly journal: Journal;
+  readonly clusters: TenantClusters;
+  readonly limits: Limits;
+  /** What containers are bounded by where neither workload nor tenant says otherwise. */
+  readonly containerDefaults: ContainerDefaults;
+  readonly parseSchedule: ParseSchedule;
+  readonly imageCheck: ImageCheck;
+  readonly secrets: SecretAdmission;
+  /** Absent: no quota and no brake, for parts of the server that are tried by themselves. */
+  readonly room?: Room;
+  readonly eraser: Pick<TenantEraser, 'eraseAll' | 'problemOf'>;
+  readonly residency: {
+    readonly enforcement: boolean;
+    readonly regions: readonly Region[];
+    /** Absent: `keep`. */
+    readonly unstated?: UnstatedCountry;
+  };
+  /** One line per alteration: each is announced in the answer and in the log. */
+  readonly logAlteration: (line: Readonly<Record<string, string>>) => void;
+}
+
+/** One request, authenticated and bound to the tenant it acts for. */
+export interface Caller extends Actor {
+  readonly tenant: TenantStore;
+  readonly tenantSlug: string;
+  readonly idempotency?: { readonly id: string; readonly requestDigest: string };
+}
+
+/** What a use case says of an answer: its `revision` is that of the commit. */
+type Unrevised<A> = Omit<A, 'revision'> & { readonly revision?: number };
+
+interface AcceptedAs<A, S extends number> {
+  readonly status: S;
+  readonly body: Exactly<Unrevised<A>>;
+  readonly revision?: number;
+  /** The answer of an earlier request with the same Idempotency-Key. */
+  readonly replayed?: boolean;
+}
+
+export type Accepted<O extends Operation> = AcceptedAs<AnswerOf<O>, StatusOf<O>>;
+
+/** Where a commit is a step of a use case, and what it answers is shown to nobody. */
+export interface Silent extends Operation {
+  readonly success: {
+    readonly status: number;
+    readonly description: string;
+    readonly answer: typeof nothing;
+  };
+}
+
+export type Outcome<O extends Operation> = Accepted<O> | Rejection;
+
+/** The only way to an answer of the operation: with its statuses, and its fields exactly. */
+export function acceptedOf<O extends Operation>(): <const V extends Unrevised<AnswerOf<O>>>(
+  status: StatusOf<O>,
+  body: V & Exact<V, Unrevised<AnswerOf<O>>>,
+) => Accepted<O>;
+export function acceptedOf() {
+  return (status: number, body: object) => ({ status, body });
+}
+
+/** Fields that do not concern what a container is made from: changing them must not restart one. */
+const NOT_HASHED = ['replicas', 'update'] as const;
+
+export function specHash(spec: DeploymentSpec): string {
+  const hashed: Record<string, unknown> = { ...spec };
+  // Not deleted: that would turn the copy into a dictionary. Members without a value are left out of the text.
+  for (const field of NOT_HASHED) hashed[field] = undefined;
+  return hash('sha256', canonicalJson(hashed), 'hex');
+}
+
+const MAX_ATTEMPTS = 16;
+const IDEMPOTENCY_TTL_MS = 24 * 3_600_000;
+
+type Remembered = Stored<IdempotentAnswer> | undefined;
+
+async function rememberedBy({ idempotency, tenant }: Caller): Promise<Remembered> {
+  return idempotency && tenant.getCold('idempotency', idempotency.id);
+}
+
+/** What was answered then; the digest says that it was to the same request. */
+function replay<O extends Operation>(
+  admission: Admission,
+  { idempotency }: Caller,
+  stored: Remembered,
+): Outcome<O> | undefined {
+  if (idempotency === undefined || stored === undefined) return undefined;
+  if (Date.parse(stored.record.expiresAt) <= admission.clock.now().getTime()) return undefined;
+  if (stored.record.requestDigest !== idempotency.requestDigest) {
+    return reject('idempotency_key_conflict', {
+      field: 'Idempotency-Key',
+      received: '(in use)',
+      why: 'This key was used for another request in the last 24 hours.',
+    });
+  }
+  return {
+    status: stored.record.status as StatusOf<O>,
+    body: JSON.parse(stored.record.body) as Accepted<O>['body'],
+    revision: stored.modRevision,
+    replayed: true,
+  };
+}
+
+export type Attempt<O extends Operation> =
+  | Rejection
+  /** Nothing to store (a dry run). */
+  | { readonly answer: Accepted<O> }
+  | { readonly answer: Accepted<O>; readonly transaction: Transaction };
+
+/**
+ * Decide, commit under guards, and decide again when something moved in between: a rejection that depends on stored
+ * state is thus always true of the state the write would have met.
+ */
+export async function commitAttempts<O extends Operation>(
+  admission: Admission,
+  caller: Caller,
+  attempt: () => Promise<Attempt<O>> | Attempt<O>,
+): Promise<Outcome<O>> {
+  try {
+    return await attemptAndCommit(admission, caller, attempt);
+  } finally {
+    await admission.secrets.writes.finish(caller.tenant, caller);
+  }
+}
+
+async function attemptAndCommit<O extends Operation>(
+  admission: Admission,
+  caller: Caller,
+  attempt: () => Promise<Attempt<O>> | Attempt<O>,
+): Promise<Outcome<O>> {
+  const { idempotency, tenant } = caller;
+  for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
+    const stored = await rememberedBy(caller);
+    const earlier = replay<O>(admission, caller, stored);
+    if (earlier !== undefined) return earlier;
+    const result = await attempt();
+    if (!('answer' in result)) {
+      if (result.moved && tries < MAX_ATTEMPTS - 1) continue;
+      // The first request with this key may have been stored since, and what it made be the reason for the rejection.
+      return replay<O>(admission, caller, await rememberedBy(caller)) ?? result;
+    }
+    if (!('transaction' in result)) return result.answer;
+    const { answer, transaction } = result;
+    const gone = expectTenant(admission, caller, transaction);
+    if (gone) return gone;
+    if (idempotency !== undefined)
+      transaction.include(remembered(admission, caller, idempotency, stored, answer).toCommit());
+    const growth = admission.room?.growth(transaction.toCommit()) ?? [];
+    const crowded = await admission.room?.refusal(growth, caller);
+    if (crowded) return crowded;
+    const committed = await tenant.commit(transaction);
+    if (!committed.ok) continue;
+    admission.room?.committed(growth);
+    return { ...answer, revision: committed.revision };
+  }
+  return reject('store_unavailable', {
+    field: 'store',
+    received: '(busy)',
+    why: `The record changed under this request ${MAX_ATTEMPTS} times in a row; send it again.`,
+  });
+}
+
+/** A tenant that is deleted meanwhile gets no more records: they would be nobody's. */
+function expectTenant(admission: Admission, caller: Caller, transaction: Transaction): Rejection | undefined {
+  const { tenantId } = caller.tenant;
+  const stored = admission.store.getGlobal('tenants', tenantId);
+  if (stored === undefined) {
+    return reject('tenant_not_found', {
+      field: 'tenant',
+      received: tenantId,
+      why: 'The tenant was deleted.',
+    });
+  }
+  transaction.expectGlobal('tenants', tenantId, stored);
+  return undefined;
+}
+
+/**
+ * Guarded by what was read: of two requests with one key at once, the second finds the answer of the first. Kept under
+ * the tenant that is acted for, where it is looked for: the change itself may be another tenant's.
+ */
+function remembered<O extends Operation>(
+  admission: Admission,
+  caller: Caller,
+  { id, requestDigest }: NonNullable<Caller['idempotency']>,
+  stored: Remembered,
+  answer: Accepted<O>,
+): Transaction {
+  return caller.tenant
+    .transaction()
+    .expectCold('idempotency', id, stored)
+    .putCold('idempotency', id, {
+      requestDigest,
+      status: answer.status,
+      body: JSON.stringify(answer.body),
+      expiresAt: new Date(admission.clock.now().getTime() + IDEMPOTENCY_TTL_MS).toISOString(),
+    });
+}

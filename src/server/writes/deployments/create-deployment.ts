@@ -1,0 +1,37 @@
+import { draftOfBody } from '../../../core/contract/deployment-merge.ts';
+import { received } from '../../../core/rejections/redaction.ts';
+import { isRejection, reject } from '../../../core/rejections/reject.ts';
+import type { DEPLOYMENTS } from '../../../core/operations/deployments.ts';
+import { idOf } from '../../store/record-ids.ts';
+import { type Admission, type Caller, commitAttempts, type Outcome } from '../admission.ts';
+import { admitDraft, type Body, shapeRejection } from './deployment-draft.ts';
+import { attemptDeploymentWrite } from './deployment-write.ts';
+
+export async function createDeployment(
+  admission: Admission,
+  caller: Caller,
+  body: unknown,
+  options: { readonly dryRun: boolean },
+): Promise<Outcome<typeof DEPLOYMENTS.create>> {
+  const malformed = shapeRejection(body);
+  if (malformed) return malformed;
+  const admitted = admitDraft(
+    draftOfBody(body as Body),
+    body as Body,
+    { secretsVersion: 0 },
+    admission.limits,
+  );
+  if (isRejection(admitted)) return admitted;
+  const name = admitted.draft.name ?? '';
+  return commitAttempts(admission, caller, async () => {
+    const existing = caller.tenant.get('deployments', idOf('deployments', name));
+    if (existing !== undefined) {
+      return reject('deployment_already_exists', {
+        field: 'name',
+        received: received(name),
+        why: 'The tenant already has a deployment of this name; change it with PUT.',
+      });
+    }
+    return attemptDeploymentWrite(admission, caller, { admitted, change: 'created', dryRun: options.dryRun });
+  });
+}

@@ -1,0 +1,25 @@
+import type { NodeName } from '../../../core/model/ids.ts';
+import type { DeploymentFacts } from '../../../core/rules/deployment-facts.ts';
+import { otherWriter } from '../../placement/volume-claims.ts';
+import { residencyConflict } from '../../placement/volume-residency.ts';
+import { idOf } from '../../store/record-ids.ts';
+import type { Admission, Caller } from '../admission.ts';
+
+export function deploymentFacts(
+  { clusters }: Pick<Admission, 'clusters'>,
+  { tenant }: Pick<Caller, 'tenant'>,
+  self: string,
+): DeploymentFacts {
+  const deployment = (name: string) => tenant.get('deployments', idOf('deployments', name))?.record.spec;
+  return {
+    tenantId: tenant.tenantId,
+    nodes: () => tenant.list('nodes').map(({ record }) => record),
+    node: (name) => tenant.get('nodes', idOf('nodes', name))?.record,
+    closedToTenant: (name) => clusters.isReserved(tenant.tenantId, name as NodeName),
+    volume: (id) => tenant.get('volumes', idOf('volumes', id))?.record,
+    otherWriter: (volumeId) => otherWriter(tenant, volumeId, self),
+    deployment,
+    residencyConflict: (spec) =>
+      residencyConflict(tenant, clusters.residencyTerms, spec, deployment(spec.name)),
+  };
+}

@@ -1,0 +1,395 @@
+import { asSent } from '../../../core/alterations/as-sent.ts';
+import { removedEntries } from '../../../core/contract/deployment-merge.ts';
+import { specOfDraft } from '../../../core/contract/deployment-spec.ts';
+import { deploymentView } from '../../../core/contract/deployment-view.ts';
+import { fieldDifferences } from '../../../core/contract/diff.ts';
+import type { Alteration, Warning } from '../../../core/model/announcement.ts';
+import { canonicalJson } from '../../../core/model/canonical.ts';
+import type { DeploymentRecord, DeploymentSpec } from '../../../core/model/deployment.ts';
+import { pinOf, type Pinned, snapshotOf } from '../../../core/model/spec-snapshot.ts';
+import type { ScalingPolicy } from '../../../core/model/scaling.ts';
+import type { ArchiveChange } from '../../../core/model/event.ts';
+import type { DeploymentId } from '../../../core/model/ids.ts';
+import { carryRotation } from '../../../core/secrets/rotation.ts';
+import { received } from '../../../core/rejections/redaction.ts';
+import { isRejection, reject } from '../../../core/rejections/reject.ts';
+import type { Rejection } from '../../../core/rejections/rejection.ts';
+import { dependencyWarnings, deploymentFactsRejection } from '../../../core/rules/deployment-facts.ts';
+import { isJudged } from '../../../core/rules/rule.ts';
+import { checkNothingPersists } from '../../../core/rules/secrets/persist-guard.ts';
+import { countryOf, residencyWarning, unstatedWarning } from '../../../core/scheduler/residency.ts';
+import type { DEPLOYMENTS } from '../../../core/operations/deployments.ts';
+import { countedWarnings } from '../../placement/counted.ts';
+import { planPlacement } from '../../placement/explanation.ts';
+import { stopFirstWarnings } from '../../placement/stop-first.ts';
+import { claimVolumes } from '../../placement/volume-claims.ts';
+import { volumeWarnings } from '../../placement/volume-residency.ts';
+import type { Stored } from '../../store/collection.ts';
+import { containerDefaultsOf } from '../../store/container-defaults.ts';
+import { idOf } from '../../store/record-ids.ts';
+import type { Transaction } from '../../store/transaction.ts';
+import { acceptedOf, type Accepted, type Admission, type Attempt, type Caller } from '../admission.ts';
+import type { AdmittedDraft } from './deployment-draft.ts';
+import { deploymentFacts } from './deployment-stored.ts';
+import { storedDeploymentView } from '../../reads/deployment.ts';
+import { addSupersededCanary, canaryWarnings } from './canary-stored.ts';
+import { digestAlterations, identityOf, imageAnswer, seenAfter } from '../images/image-answer.ts';
+import { scaledWarnings, withinStoredPolicy } from './scaled-replicas.ts';
+import { type PlannedMaterial, planMaterial } from '../secrets/secret-material.ts';
+import {
+  claimLabels,
+  knownKeys,
+  referenceWarnings,
+  rotatingCollision,
+  secretRejection,
+} from '../secrets/secret-references.ts';
+
+export interface DeploymentWrite {
+  readonly admitted: AdmittedDraft;
+  /** What is replaced; absent on create. */
+  readonly previous?: Stored<DeploymentRecord>;
+  readonly change: ArchiveChange;
+  readonly dryRun: boolean;
+  /** What the operation has to say beside what every write says. */
+  readonly warnings?: readonly Warning[];
+  /** What the image of the spec was when an earlier version ran it. */
+  readonly wantedDigest?: string;
+  /** Of the event: where the spec came from. */
+  readonly details?: Readonly<Record<string, unknown>>;
+  /** The policy that this write stores too, or null for none; absent: the stored one holds. */
+  readonly policy?: ScalingPolicy | null;
+  /** The operation itself says what becomes of a canary. */
+  readonly endsCanary?: boolean;
+}
+
+function warnings(admission: Admission, caller: Caller, spec: DeploymentSpec): Warning[] {
+  const facts = deploymentFacts(admission, caller, spec.name);
+  return [
+    ...dependencyWarnings(spec, facts),
+    ...residencyWarnings(admission, caller, spec),
+    ...volumeWarnings(caller.tenant, admission.residency, spec),
+    ...countedWarnings(caller.tenant, admission.clusters.defaultRequest, spec),
+  ];
+}
+
+export function residencyWarnings(admission: Admission, caller: Caller, spec: DeploymentSpec): Warning[] {
+  const nodes = caller.tenant.list('nodes').map(({ id, record }) => ({
+    name: record.name,
+    labels: record.labels,
+    reachable: caller.tenant.get('node-liveness', id)?.record.status === 'ready',
+  }));
+  const { enforcement, regions, unstated } = admission.residency;
+  const residency = residencyWarning(spec, nodes, enforcement, regions, unstated);
+  const silent = nodes.flatMap(({ name, labels }) => (countryOf(labels) === undefined ? [name] : []));
+  return [
+    ...(residency === undefined ? [] : [residency]),
+    ...unstatedWarning(spec.placement?.residency, silent, unstated),
+  ];
+}
+
+function nextRecord(
+  admission: Admission,
+  caller: Caller,
+  { spec, imageDigest }: AdmittedSpec,
+  previous: DeploymentRecord | undefined,
+  version: number,
+): DeploymentRecord {
+  const identity = identityOf(caller.tenant, spec.name, spec, imageDigest);
+  const seenImages = seenAfter(previous?.seenImages, spec.image, identity.imageDigest, version);
+  const now = admission.clock.now().toISOString();
+  const rotation = carryRotation(previous?.rotation, previous?.spec.secrets ?? [], spec.secrets);
+  return {
+    id: previous?.id ?? (admission.ids.next('deployment') as DeploymentId),
+    tenantId: caller.tenant.tenantId,
+    spec,
+    ...identity,
+    ...(seenImages.length === 0 ? {} : { seenImages }),
+    version,
+    createdAt: previous?.createdAt ?? now,
+    updatedAt: now,
+    ...(rotation === undefined ? {} : { rotation }),
+  };
+}
+
+/** A name that was used before continues its history: versions are not reused while any of them is kept. */
+function nextVersion(caller: Caller, name: string, previous: DeploymentRecord | undefined): number {
+  const last =
+    previous?.version ?? caller.tenant.get('last-versions', idOf('last-versions', name))?.record.version ?? 0;
+  return last + 1;
+}
+
+const EVENT_OF_CHANGE: Readonly<Record<Exclude<ArchiveChange, 'deleted'>, string>> = {
+  created: 'deployment.created',
+  updated: 'deployment.updated',
+  rotated: 'deployment.rotated',
+  'rolled-back': 'deployment.rolled_back',
+  restored: 'deployment.restored',
+};
+
+export interface AdmittedSpec extends Pinned {
+  readonly spec: DeploymentSpec;
+  readonly warnings: readonly Warning[];
+  readonly material: PlannedMaterial;
+}
+
+/** What the stateful rules of secrets read; an update without one of them does not ask the secrets store. */
+const SECRET_FIELDS = ['environment', 'secrets', 'composedEnvironment', 'volumes'] as const;
+
+export interface SpecTerms {
+  /** It runs beside the stable one. */
+  readonly beside?: boolean;
+  /** The bytes that an earlier version ran. */
+  readonly wantedDigest?: string;
+  /** False: the image is that of the stable spec, and so are its bytes. */
+  readonly imageSent?: boolean;
+}
+
+/** Every rule that needs stored state or another program: facts, the registry's answer, the secrets store. */
+export async function admitSpec(
+  admission: Admission,
+  caller: Caller,
+  { draft, alterations, judged }: AdmittedDraft,
+  previous: Pick<DeploymentRecord, 'spec' | 'imageDigest' | 'seenImages'> | undefined,
+  terms: SpecTerms = {},
+): Promise<AdmittedSpec | Rejection> {
+  const before = previous?.spec;
+  const { tenant } = caller;
+  const spec = specOfDraft(draft);
+  const known = isJudged(judged, SECRET_FIELDS)
+    ? await knownKeys(admission.secrets, tenant, spec)
+    : undefined;
+  const stateful =
+    (known && (await secretRejection(admission.secrets, tenant, draft, spec, before, known))) ??
+    (known && rotatingCollision(tenant, draft, spec, known)) ??
+    deploymentFactsRejection(spec, deploymentFacts(admission, caller, spec.name), judged);
+  if (stateful) return asSent(stateful, alterations);
+  const image = await imageAnswer(admission, caller, spec.image, {
+    ...(previous && { before: { ...previous, image: previous.spec.image } }),
+    sent: terms.imageSent ?? isJudged(judged, ['image']),
+    stops: spec.replicas === 0,
+    ...(terms.wantedDigest === undefined ? {} : { wanted: terms.wantedDigest }),
+  });
+  if (isRejection(image)) return image;
+  const material = await planMaterial(admission.secrets, caller, draft, spec, terms);
+  if (isRejection(material)) return material;
+  const guard = checkNothingPersists(spec.secrets);
+  if (guard) return guard;
+  const missing = known === undefined ? [] : referenceWarnings(draft, known);
+  return {
+    spec,
+    ...pinOf(image.imageDigest),
+    warnings: [...image.warnings, ...warnings(admission, caller, spec), ...missing],
+    material,
+  };
+}
+
+/** What a spec relied on, in the transaction that stores it; then its material, which cannot be taken back. */
+export async function completeWrite(
+  admission: Admission,
+  caller: Caller,
+  { spec, material }: AdmittedSpec,
+  before: DeploymentSpec | undefined,
+  alterations: readonly Alteration[],
+  transaction: Transaction,
+): Promise<Rejection | undefined> {
+  guardDependencies(caller, spec, before, transaction);
+  const split = claimLabels(admission.secrets, caller.tenant, spec, transaction);
+  if (split) return split;
+  const failed = await material.apply();
+  if (failed) return failed;
+  for (const alteration of alterations) {
+    admission.logAlteration({ requestId: caller.requestId, deployment: spec.name, ...alteration });
+  }
+  material.include(transaction);
+  return undefined;
+}
+
+/**
+ * The part of the write path that POST, PUT, rollback, restore and promotion share: facts, the registry's answer, the record, and
+ * one guarded transaction with its archive version, event and audit line.
+ */
+export async function attemptDeploymentWrite(
+  admission: Admission,
+  caller: Caller,
+  write: DeploymentWrite & { readonly previous: Stored<DeploymentRecord> },
+): Promise<Attempt<typeof DEPLOYMENTS.update>>;
+export async function attemptDeploymentWrite(
+  admission: Admission,
+  caller: Caller,
+  write: DeploymentWrite,
+): Promise<Attempt<typeof DEPLOYMENTS.create>>;
+export async function attemptDeploymentWrite(
+  admission: Admission,
+  caller: Caller,
+  { admitted, previous, change, dryRun, ...said }: DeploymentWrite,
+): Promise<Attempt<typeof DEPLOYMENTS.create>> {
+  const { tenant } = caller;
+  const before = previous?.record.spec;
+  const scaled = withinStoredPolicy(tenant, admitted, said.policy);
+  const admittedSpec = await admitSpec(
+    admission,
+    caller,
+    scaled.admitted,
+    previous?.record,
+    said.wantedDigest === undefined ? {} : { wantedDigest: said.wantedDigest },
+  );
+  if (isRejection(admittedSpec)) return admittedSpec;
+  const { spec, material } = admittedSpec;
+  const record = nextRecord(
+    admission,
+    caller,
+    admittedSpec,
+    previous?.record,
+    nextVersion(caller, spec.name, previous?.record),
+  );
+  const announced = {
+    alterations: [
+      ...digestAlterations(scaled.admitted.alterations, spec.image, record, previous?.record),
+      ...material.alterations,
+    ],
+    warnings: [
+      ...admittedSpec.warnings,
+      ...scaledWarnings(scaled.policy, spec, before),
+      ...(previous === undefined ? [] : stopFirstWarnings(admission.clusters, tenant, record)),
+      ...(said.endsCanary === true ? [] : canaryWarnings(tenant, previous?.record, record)),
+      ...(said.warnings ?? []),
+    ],
+    ...(before === undefined ? {} : { removed: removedEntries(before, spec) }),
+  };
+  const answer = accepted(admission, caller, record, previous, announced);
+  if (dryRun) return { answer: withPlan(admission, caller, answer, previous?.record, record) };
+
+  // The registry and the secrets store were asked meanwhile: what the guards below hold must still be what the rules saw.
+  const moved = deploymentFactsRejection(
+    spec,
+    deploymentFacts(admission, caller, spec.name),
+    admitted.judged,
+  );
+  if (moved) return moved;
+  const transaction = writeTransaction(admission, caller, record, previous, change, said);
+  claimVolumes(tenant, spec.name, { before, after: spec }, transaction);
+  if (said.policy === undefined) {
+    const id = idOf('scaling-policies', spec.name);
+    transaction.expect('scaling-policies', id, tenant.get('scaling-policies', id));
+  }
+  const failed = await completeWrite(
+    admission,
+    caller,
+    admittedSpec,
+    before,
+    announced.alterations,
+    transaction,
+  );
+  return failed ?? { answer, transaction };
+}
+
+/** More would not fit into one commit of etcd; a chain of that length is walked, and only its first part guarded. */
+const MAX_GUARDED_DEPENDENCIES = 32;
+
+/** Two writes that close a circle together must not both pass: what the walk relied on must still be so. */
+function guardDependencies(
+  { tenant }: Caller,
+  spec: DeploymentSpec,
+  before: DeploymentSpec | undefined,
+  transaction: Transaction,
+): void {
+  if (spec.dependsOn === undefined && before?.dependsOn === undefined) return;
+  if (canonicalJson(spec.dependsOn ?? {}) === canonicalJson(before?.dependsOn ?? {})) return;
+  const reached = new Set(Object.keys(spec.dependsOn ?? {}));
+  for (const name of reached) {
+    if (reached.size > MAX_GUARDED_DEPENDENCIES) return;
+    const stored = tenant.get('deployments', idOf('deployments', name));
+    transaction.expect('deployments', idOf('deployments', name), stored);
+    for (const next of Object.keys(stored?.record.spec.dependsOn ?? {})) reached.add(next);
+  }
+}
+
+const written = acceptedOf<typeof DEPLOYMENTS.create>();
+
+function accepted(
+  admission: Admission,
+  caller: Caller,
+  record: DeploymentRecord,
+  previous: Stored<DeploymentRecord> | undefined,
+  announced: {
+    readonly alterations: readonly Alteration[];
+    readonly warnings: readonly Warning[];
+    readonly removed?: readonly string[];
+  },
+): Accepted<typeof DEPLOYMENTS.create> {
+  const view =
+    previous === undefined
+      ? deploymentView({
+          record,
+          revision: 0,
+          defaults: containerDefaultsOf(caller.tenant, admission.containerDefaults),
+        })
+      : storedDeploymentView(admission, caller.tenant, { ...previous, record });
+  return written(previous === undefined ? 201 : 200, { ...view, removed: [], ...announced });
+}
+
+/** What saving would do: where new instances would go and why, or every node's reasons; and each field that changes. */
+function withPlan(
+  admission: Admission,
+  caller: Caller,
+  answer: Accepted<typeof DEPLOYMENTS.create>,
+  before: DeploymentRecord | undefined,
+  after: DeploymentRecord,
+): Accepted<typeof DEPLOYMENTS.create> {
+  const placement = planPlacement(admission.clusters, caller.tenant, after.spec, after.specHash);
+  const diff = before === undefined ? {} : { diff: fieldDifferences(snapshotOf(before), snapshotOf(after)) };
+  return written(200, { ...answer.body, plan: { ...placement, ...diff } });
+}
+
+/** The record with its snapshot, index, archive version, event and audit line: one commit, guarded by what was read. */
+export function writeTransaction(
+  admission: Admission,
+  caller: Caller,
+  record: DeploymentRecord,
+  previous: Stored<DeploymentRecord> | undefined,
+  change: ArchiveChange,
+  { details = {}, endsCanary = false }: Pick<DeploymentWrite, 'details' | 'endsCanary'> = {},
+): Transaction {
+  const { tenant } = caller;
+  const { name } = record.spec;
+  const id = idOf('deployments', name);
+  const subject = { kind: 'Deployment', name } as const;
+  const transaction = tenant
+    .transaction()
+    .expect('deployments', id, previous)
+    .put('deployments', id, record)
+    .put('specs', idOf('specs', name, record.specHash), snapshotOf(record));
+  if (previous === undefined) transaction.put('deployment-ids', record.id, { name });
+  else if (!endsCanary) addSupersededCanary(admission, caller, previous.record, record, transaction);
+  admission.journal.archive(transaction, caller, {
+    number: record.version,
+    change,
+    spec: record.spec,
+    specHash: record.specHash,
+    ...pinOf(record.imageDigest),
+  });
+  if (change !== 'deleted') {
+    admission.journal.event(transaction, tenant.tenantId, {
+      kind: EVENT_OF_CHANGE[change],
+      subject,
+      message: `${name} ${change}: version ${record.version}`,
+      details: {
+        version: record.version,
+        specHash: record.specHash,
+        ...pinOf(record.imageDigest),
+        replicas: record.spec.replicas,
+        ...details,
+      },
+    });
+  }
+  admission.journal.audit(transaction, tenant.tenantId, caller, `deployment.${change}`, subject);
+  return transaction;
+}
+
+export function deploymentNotFound(field: 'name' | 'deployment_id', nameOrId: string): Rejection {
+  return reject('deployment_not_found', {
+    field,
+    received: received(nameOrId),
+    why: `The tenant has no deployment of this ${field === 'name' ? 'name' : 'id'}.`,
+  });
+}

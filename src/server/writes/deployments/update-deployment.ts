@@ -1,0 +1,78 @@
+import { mergeDraft } from '../../../core/contract/deployment-merge.ts';
+import { received } from '../../../core/rejections/redaction.ts';
+import { isRejection, reject } from '../../../core/rejections/reject.ts';
+import type { Rejection } from '../../../core/rejections/rejection.ts';
+import { nameRule } from '../../../core/rules/name.ts';
+import type { DEPLOYMENTS } from '../../../core/operations/deployments.ts';
+import { type Admission, type Caller, commitAttempts, type Outcome } from '../admission.ts';
+import { admitDraft, type Body, shapeRejection } from './deployment-draft.ts';
+import { findDeployment, storedDeploymentView } from '../../reads/deployment.ts';
+import { attemptDeploymentWrite, deploymentNotFound } from './deployment-write.ts';
+import { type IfMatch, revisionRejection } from '../if-match.ts';
+
+export interface UpdateOptions {
+  readonly dryRun: boolean;
+  readonly ifMatch?: IfMatch;
+}
+
+/** `name` in the path wins the look-up; a body that names another deployment is a mistake, not a rename. */
+function selectedName(pathName: string | undefined, body: Body): string | Rejection {
+  const named = body['name'];
+  if (pathName === undefined) {
+    // A name that was reserved later still names the deployment that has it.
+    return nameRule(named as string | null | undefined, []) ?? (named as string);
+  }
+  return pathName;
+}
+
+export async function updateDeployment(
+  admission: Admission,
+  caller: Caller,
+  pathName: string | undefined,
+  body: unknown,
+  options: UpdateOptions,
+): Promise<Outcome<typeof DEPLOYMENTS.update>> {
+  const malformed = shapeRejection(body);
+  if (malformed) return malformed;
+  const sent = body as Body;
+  const selected = selectedName(pathName, sent);
+  if (isRejection(selected)) return selected;
+  return commitAttempts(admission, caller, async () => {
+    const { stored, field } = findDeployment(caller.tenant, selected);
+    if (stored === undefined) {
+      const reserved =
+        pathName === undefined ? nameRule(selected, admission.limits.reservedNames) : undefined;
+      return reserved ?? deploymentNotFound(field, selected);
+    }
+    const { name } = stored.record.spec;
+    if (sent['name'] !== undefined && sent['name'] !== null && sent['name'] !== name) {
+      return reject('name_mismatch', {
+        field: 'name',
+        received: received(sent['name']),
+        expected: name,
+        why: 'The body names another deployment than the path; a deployment cannot be renamed.',
+      });
+    }
+    const outdated = revisionRejection(options.ifMatch, stored.modRevision);
+    if (outdated) return outdated;
+    // `null` clears a field to its default; a name has none, so it stays.
+    const { name: _cleared, ...rest } = sent;
+    const admitted = admitDraft(
+      mergeDraft(stored.record.spec, rest),
+      sent,
+      {
+        secretsVersion: stored.record.spec.secretsVersion,
+        spec: stored.record.spec,
+        view: storedDeploymentView(admission, caller.tenant, stored),
+      },
+      admission.limits,
+    );
+    if (isRejection(admitted)) return admitted;
+    return attemptDeploymentWrite(admission, caller, {
+      admitted,
+      previous: stored,
+      change: 'updated',
+      dryRun: options.dryRun,
+    });
+  });
+}

@@ -1,0 +1,161 @@
+import type { Alteration, Warning } from '../../../core/model/announcement.ts';
+import type { DeploymentRecord, DeploymentSpec, SeenImage } from '../../../core/model/deployment.ts';
+import { parseImageReference, pinnedImage } from '../../../core/model/image-reference.ts';
+import { pinOf, type Pinned, runIdentity } from '../../../core/model/spec-snapshot.ts';
+import { received } from '../../../core/rejections/redaction.ts';
+import { reject } from '../../../core/rejections/reject.ts';
+import type { Rejection } from '../../../core/rejections/rejection.ts';
+import type { ImageOutcome } from '../../registry/outcome.ts';
+import { idOf } from '../../store/record-ids.ts';
+import type { TenantStore } from '../../store/store.ts';
+import { type Admission, type Caller, specHash } from '../admission.ts';
+import { demandsOf, signatureRejection, unverifiable } from './image-signatures.ts';
+
+export interface ImageTerms {
+  /** What runs now; absent: nothing does. */
+  readonly before?: { readonly image: string; readonly seenImages?: readonly SeenImage[] } & Pinned;
+  /** The request names the image. If not, it stays what it was seen to be: scaling must not depend on a registry. */
+  readonly sent: boolean;
+  /** The bytes that are asked for again: those of an earlier version, of a backup or of a canary. */
+  readonly wanted?: string;
+  /** Nothing is to run. */
+  readonly stops?: boolean;
+}
+
+export interface ImageAnswer extends Pinned {
+  readonly warnings: readonly Warning[];
+}
+
+/**
+ * Which bytes the image stands for, from the registry. The three other outcomes are: confirmed missing, credential
+ * store away, merely unreachable.
+ */
+export async function imageAnswer(
+  admission: Admission,
+  caller: Caller,
+  image: string,
+  { before, sent, wanted, stops }: ImageTerms,
+): Promise<ImageAnswer | Rejection> {
+  const isSame = before?.image === image;
+  const kept: ImageAnswer = { ...pinOf(before?.imageDigest), warnings: [] };
+  const parsed = parseImageReference(image);
+  if (!parsed.ok) throw new Error('the image rule has already established that the reference can be parsed');
+  const { digest } = parsed.reference;
+  const demanded = demandsOf(caller.tenant, parsed.reference).length > 0;
+  // What is pinned was admitted. Without a digest nodes pull what they find: under a policy that is looked at again, unless it stops.
+  const isPinned = before?.imageDigest !== undefined || !demanded || stops === true;
+  const isSettled =
+    wanted === undefined
+      ? (!sent && isPinned) || (digest !== undefined && !demanded)
+      : wanted === before?.imageDigest;
+  if (isSame && isSettled) return kept;
+  const outcome = await admission.imageCheck.check({
+    tenantId: caller.tenant.tenantId,
+    reference:
+      digest === undefined && wanted !== undefined
+        ? { ...parsed.reference, digest: wanted }
+        : parsed.reference,
+    platforms: [...new Set(caller.tenant.list('nodes').map(({ record }) => record.platform))].sort(),
+    again: isSame,
+  });
+  if (outcome.kind === 'found') {
+    const refused = await signatureRejection(admission, caller, image, parsed.reference, outcome.digest);
+    if (refused) return refused;
+    const moved = wanted === undefined ? movedWarnings(image, outcome.digest, before?.seenImages) : [];
+    return { imageDigest: outcome.digest, warnings: moved };
+  }
+  if (demanded && outcome.kind === 'unreachable') return unverifiable(image, outcome.why);
+  // An unchanged image was checked when it was written; it stays what it was seen to be.
+  if (isSame && wanted === undefined && !demanded) return kept;
+  return notSeen(image, outcome, wanted);
+}
+
+function notSeen(
+  image: string,
+  outcome: Exclude<ImageOutcome, { readonly kind: 'found' }>,
+  wanted: string | undefined,
+): ImageAnswer | Rejection {
+  const at = { field: 'image', received: received(image) };
+  switch (outcome.kind) {
+    case 'missing':
+      return reject('image_not_found', {
+        ...at,
+        why: wanted === undefined ? outcome.why : `${outcome.why}. ${goneText(image, wanted)}`,
+      });
+    case 'credential_store_unavailable':
+      return {
+        ...reject('registry_credential_store_unavailable', { ...at, why: outcome.why }),
+        ...(outcome.denied === true ? {} : { retryAfterSeconds: 5 }),
+      };
+    case 'unreachable':
+      return {
+        ...pinOf(wanted),
+        warnings: [{ code: 'registry_unreachable', field: 'image', why: outcome.why }],
+      };
+  }
+}
+
+function goneText(image: string, wanted: string): string {
+  return `That version ran ${wanted}: push it again, or write the deployment with ${image} to run what the tag is now`;
+}
+
+function movedWarnings(
+  image: string,
+  digest: string,
+  seen: readonly SeenImage[] | undefined,
+): readonly Warning[] {
+  const earlier = seen?.find((one) => one.image === image);
+  if (earlier === undefined || earlier.digest === digest) return [];
+  const why = `${image} was ${earlier.digest} at version ${earlier.version} and is ${digest} now; what runs is replaced by that. A tag that moves says nothing of what runs: give every build its own, or write ${pinnedImage(image, digest)}.`;
+  return [{ code: 'image_tag_moved', field: 'image', why }];
+}
+
+/** Enough to tell a tag that moves; more would only make records longer. */
+const SEEN_IMAGES = 8;
+
+export function seenAfter(
+  seen: readonly SeenImage[] = [],
+  image: string,
+  digest: string | undefined,
+  version: number,
+): readonly SeenImage[] {
+  if (digest === undefined || (seen[0]?.image === image && seen[0].digest === digest)) return seen;
+  return [{ image, digest, version }, ...seen.filter((one) => one.image !== image)].slice(0, SEEN_IMAGES);
+}
+
+/** See `runIdentity`; `owner` is the deployment's name or the owner's name of a job, `beside` what may not be stored yet. */
+export function identityOf(
+  tenant: TenantStore,
+  owner: string,
+  spec: DeploymentSpec,
+  imageDigest: string | undefined,
+  beside?: { readonly specHash: string } & Pinned,
+): ReturnType<typeof runIdentity> {
+  const keptOf = (hash: string) =>
+    hash === beside?.specHash ? beside : tenant.get('specs', idOf('specs', owner, hash))?.record;
+  return runIdentity(spec, imageDigest, specHash, keptOf);
+}
+
+/** With the digest where it is new: which bytes run is the server's word, not the client's. */
+export function digestAlterations(
+  alterations: readonly Alteration[],
+  image: string,
+  after: Pinned,
+  before: Pick<DeploymentRecord, 'imageDigest'> | undefined,
+): readonly Alteration[] {
+  if (
+    after.imageDigest === before?.imageDigest ||
+    (pinnedImage(image, after.imageDigest) === image && after.imageDigest !== undefined)
+  )
+    return alterations;
+  const announced: Alteration = {
+    field: 'imageDigest',
+    from: received(before?.imageDigest),
+    to: received(after.imageDigest),
+    why:
+      after.imageDigest === undefined
+        ? 'the registry could not be asked what the image is: every node pulls what it finds'
+        : `what the registry has for ${image}: every instance of this version runs it`,
+  };
+  return [...alterations.filter(({ field }) => field !== announced.field), announced];
+}

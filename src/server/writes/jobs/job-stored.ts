@@ -1,0 +1,30 @@
+import { type JobRecord, jobOwner } from '../../../core/model/job.ts';
+import type { JobFacts } from '../../../core/rules/job.ts';
+import { segmentsOf } from '../../store/record-ids.ts';
+import type { TenantStore } from '../../store/store.ts';
+import type { Admission, Caller } from '../admission.ts';
+import { deploymentFacts } from '../deployments/deployment-stored.ts';
+
+export function jobFacts(admission: Pick<Admission, 'clusters'>, caller: Caller, name: string): JobFacts {
+  const { tenant } = caller;
+  return {
+    ...deploymentFacts(admission, caller, jobOwner(name)),
+    reachable: () =>
+      tenant
+        .list('nodes')
+        .filter(({ id }) => tenant.get('node-liveness', id)?.record.status === 'ready')
+        .map(({ record }) => record.name),
+  };
+}
+
+export function readsCredential({ spec }: JobRecord, path: string): boolean {
+  return spec.secrets.some(({ vault_path }) => vault_path === path);
+}
+
+/** Credentials whose rotation runs the job. */
+export function hookedCredentials(tenant: TenantStore, job: string): readonly string[] {
+  return tenant
+    .list('credentials')
+    .filter(({ record: { hooks } }) => hooks?.apply === job || hooks?.revoke === job)
+    .map(({ id }) => segmentsOf('credentials', id).join('/'));
+}

@@ -1,0 +1,129 @@
+import type { DeploymentDraft } from '../../../core/contract/deployment-body.ts';
+import type { SecretBearingDraft } from '../../../core/contract/secret-draft.ts';
+import type { Warning } from '../../../core/model/announcement.ts';
+import type { DeploymentSpec } from '../../../core/model/deployment.ts';
+import { pinOf } from '../../../core/model/rotation-phase.ts';
+import { type SecretPath, secretPathText, splitSecretPath } from '../../../core/model/secret-path.ts';
+import type { VolumeType } from '../../../core/model/volume.ts';
+import { carryRotation } from '../../../core/secrets/rotation.ts';
+import type { Rejection } from '../../../core/rejections/rejection.ts';
+import { checkStagedCollisions, type KnownKeys } from '../../../core/rules/secrets/collision.ts';
+import { missingReferenceWarnings } from '../../../core/rules/secrets/missing.ts';
+import { statefulSecretRules } from '../../../core/rules/secrets/list.ts';
+import { checkSplitAcross } from '../../../core/rules/secrets/path.ts';
+import { sideBySide } from '../../secrets/side-by-side.ts';
+import { idOf } from '../../store/record-ids.ts';
+import type { TenantStore } from '../../store/store.ts';
+import type { Transaction } from '../../store/transaction.ts';
+import type { SecretAdmission } from './credential-facts.ts';
+
+function paths(spec: Pick<DeploymentSpec, 'secrets'>): readonly SecretPath[] {
+  return spec.secrets.flatMap(({ vault_path }) => splitSecretPath(vault_path) ?? []);
+}
+
+export interface KnownDocuments {
+  readonly keys: KnownKeys;
+  /** False: the store was away, so that nothing is said of what is not in `keys`. */
+  readonly isComplete: boolean;
+}
+
+/** Keys that the stored documents hold. A store that is away knows none: the delivery compares again and fails closed. */
+export async function knownKeys(
+  { store }: SecretAdmission,
+  tenant: TenantStore,
+  spec: DeploymentSpec,
+): Promise<KnownDocuments> {
+  const asked = new Map(paths(spec).map((path) => [secretPathText(path), path]));
+  const found = await sideBySide(store, asked, (path) => store.metadata(tenant.tenantId, path));
+  const known = new Map<string, readonly string[]>();
+  for (const [path, metadata] of found.ok ? found.answers : [])
+    if (metadata.exists) known.set(path, metadata.keys);
+  return { keys: known, isComplete: found.ok };
+}
+
+function namespacesElsewhere(
+  { references }: SecretAdmission,
+  tenant: TenantStore,
+  spec: DeploymentSpec,
+): ReadonlyMap<string, string> {
+  const namespaceOf = new Map<string, string>();
+  for (const { label } of paths(spec)) {
+    const namespace = references.namespaceOf(tenant.tenantId, label, spec.name);
+    if (namespace !== undefined) namespaceOf.set(label, namespace);
+  }
+  return namespaceOf;
+}
+
+/** What is referenced and not there yet. */
+export function referenceWarnings(
+  draft: DeploymentDraft,
+  { keys, isComplete }: KnownDocuments,
+): readonly Warning[] {
+  return isComplete ? missingReferenceWarnings(draft as SecretBearingDraft, keys) : [];
+}
+
+/** The rules of a deployment's secrets that need stored state. */
+export async function secretRejection(
+  secrets: SecretAdmission,
+  tenant: TenantStore,
+  draft: DeploymentDraft,
+  spec: DeploymentSpec,
+  previous: DeploymentSpec | undefined,
+  known?: KnownDocuments,
+): Promise<Rejection | undefined> {
+  if (spec.secrets.length === 0 && (previous?.secrets.length ?? 0) === 0) return undefined;
+  const volumeTypeOf = new Map<string, VolumeType>();
+  for (const { volumeId } of spec.volumes ?? []) {
+    const type = tenant.get('volumes', idOf('volumes', volumeId))?.record.type;
+    if (type !== undefined) volumeTypeOf.set(volumeId, type);
+  }
+  const facts = {
+    namespaceOf: namespacesElsewhere(secrets, tenant, spec),
+    volumeTypeOf,
+    knownKeys: (known ?? (await knownKeys(secrets, tenant, spec))).keys,
+    ...(previous === undefined ? {} : { update: { previous, next: spec } }),
+  };
+  for (const rule of statefulSecretRules) {
+    const rejection = rule(draft as SecretBearingDraft, facts);
+    if (rejection) return rejection;
+  }
+  return undefined;
+}
+
+/** A deployment in the middle of a rotation takes no variable of a name that the rotation delivers. */
+export function rotatingCollision(
+  tenant: TenantStore,
+  draft: DeploymentDraft,
+  spec: DeploymentSpec,
+  { keys }: KnownDocuments,
+): Rejection | undefined {
+  const stored = tenant.get('deployments', idOf('deployments', spec.name))?.record;
+  const rotation = carryRotation(stored?.rotation, stored?.spec.secrets ?? [], spec.secrets);
+  const rotating = spec.secrets.filter((entry) => pinOf(rotation, entry) !== undefined);
+  const staged = new Set(rotating.map(({ vault_path }) => vault_path));
+  return checkStagedCollisions(draft as SecretBearingDraft, keys, staged, 'write');
+}
+
+/**
+ * One label, one namespace in a tenant: held by a record of its own, so that two parallel writes cannot both be right.
+ * The rule is asked again in the same moment the record is read, since the registry may have taken seconds to answer.
+ */
+export function claimLabels(
+  secrets: SecretAdmission,
+  tenant: TenantStore,
+  spec: DeploymentSpec,
+  transaction: Transaction,
+): Rejection | undefined {
+  const split = checkSplitAcross(spec, namespacesElsewhere(secrets, tenant, spec));
+  if (split) return split;
+  const seen = new Set<string>();
+  for (const { namespace, label } of paths(spec)) {
+    if (seen.has(label)) continue;
+    seen.add(label);
+    const id = idOf('secret-labels', label);
+    const stored = tenant.get('secret-labels', id);
+    transaction.expect('secret-labels', id, stored);
+    if (stored?.record.namespace !== namespace) transaction.put('secret-labels', id, { namespace });
+  }
+  return undefined;
+}
