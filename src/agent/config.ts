@@ -53,7 +53,7 @@ class Problem extends Error {}
 const MAX_RANGES = 64;
 const DATA_DIR = '/var/lib/berth-agent';
 
-/** Flags before variables before what an earlier start was given before defaults; nothing unknown is passed over. */
+/** Flags before variables before what an earlier start was given before defaults; nothing unknown is ignored. */
 export function readConfig(
   argv: readonly string[],
   environment: Environment,

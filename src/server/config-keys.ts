@@ -179,7 +179,7 @@ export const CONFIG_KEYS = [
     path: 'registries.insecure',
     type: 'strings',
     default: [],
-    description: 'Registries with public addresses that are spoken to in plain HTTP.',
+    description: 'Registries with public addresses that are accessed over plain HTTP.',
   },
   {
     path: 'reservedNames',
@@ -471,7 +471,7 @@ export const CONFIG_KEYS = [
     type: 'duration',
     default: '15s',
     minimum: 10,
-    description: 'Silence after which a node is failed.',
+    description: 'Silence after which a node is marked failed.',
   },
   {
     path: 'timers.replaceAfter',
@@ -483,7 +483,7 @@ export const CONFIG_KEYS = [
     path: 'timers.startGrace',
     type: 'duration',
     default: '30s',
-    description: 'After a start of the control plane no node is failed for this long.',
+    description: 'For this long after a start of the control plane no node is marked failed.',
   },
   {
     path: 'timers.controlPlaneLease',

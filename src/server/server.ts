@@ -66,7 +66,7 @@ export async function startServer({
   await app.listen({ host: config.host, port: config.port });
   await leases?.start({ host: config.host, port: config.volumeLeasePort });
   const stopReloading = followCertificate(base, background, app.server);
-  // A damaged store ends the start, however often reading it is tried.
+  // A damaged store aborts startup; retrying the load does not help.
   await Promise.all([sound, untilDone(load, waiting, signal)]);
   const { port } = app.server.address() as AddressInfo;
   const { nodeName, host, advertiseUrl, baseUrl, tls } = config;

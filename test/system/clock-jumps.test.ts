@@ -25,7 +25,7 @@ const JUMPS = [
   { server: -DAY, machine: DAY },
 ];
 const ROUNDS = inTier({ usual: 1, long: 5 });
-/** Schedules are looked at so often at least, whatever they say: a clock that is set is noticed by then. */
+/** Schedules are rechecked at least this often, so a clock that was set is noticed by then. */
 const SCHEDULES_LOOKED_AT_MS = 60_000;
 
 let server: FakeClock;

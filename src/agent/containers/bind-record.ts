@@ -40,7 +40,7 @@ export class BindRecords {
     this.#folder = join(dataDir, 'bound');
   }
 
-  /** What cannot be read is passed over: its container waits for orders. */
+  /** Skips what cannot be read: its container waits for the assignment. */
   async all(): Promise<readonly BindRecord[]> {
     const names = await readdir(this.#folder).catch(() => []);
     const ids = names.flatMap((name) => (name.endsWith('.json') ? name.slice(0, -'.json'.length) : []));

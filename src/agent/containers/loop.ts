@@ -131,7 +131,7 @@ export class Loop {
   /** False: it is older than that which is in force, and nothing of it is an order. */
   assign(assignment: Assignment): boolean {
     if (!this.state.assign(assignment)) {
-      this.#options.log.warn('an older assignment was passed over', { generation: assignment.generation });
+      this.#options.log.warn('ignored older assignment', { generation: assignment.generation });
       return false;
     }
     this.#options.onAssigned(assignment);

@@ -45,8 +45,7 @@ export class Networks {
   #wanted: readonly NetworkSettings[] | undefined;
   readonly #rounds = new Once<'all'>(() => this.#round(), {
     // The engine does not answer: that is in every report already, and the next pass tries again.
-    onFault: (fault) =>
-      this.#options.log.warn('networks could not be looked at', { reason: messageOf(fault) }),
+    onFault: (fault) => this.#options.log.warn('reconciling networks failed', { reason: messageOf(fault) }),
   });
 
   constructor(options: NetworksOptions) {

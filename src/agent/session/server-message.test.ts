@@ -77,7 +77,7 @@ describe('a frame of the control plane', () => {
       ...ASSIGNMENT,
       instances: [{ ...INSTANCE, container: { ...CONTAINER, mounts: [{}] } }],
     }),
-  ])('is passed over: %s', (frame) => {
+  ])('is ignored: %s', (frame) => {
     expect(decodeServerMessage(frame)).toBeUndefined();
   });
 

@@ -199,7 +199,7 @@ export class Session {
       socket.on('message', (data, isBinary) => {
         silence.heard();
         const message = isBinary ? undefined : decodeServerMessage((data as Buffer).toString('utf8'));
-        if (message === undefined) this.#options.log.warn('a message that is not understood was passed over');
+        if (message === undefined) this.#options.log.warn('ignored unknown message');
         else this.#take(socket, message, silence, end);
       });
     });
@@ -210,7 +210,8 @@ export class Session {
     if (message.type === 'farewell') {
       end({ reason: `${message.code}: ${message.message}`, farewell: message });
     } else if (message.type === 'challenge') {
-      if (message.protocol !== PROTOCOL_VERSION) log.warn('another protocol', { version: message.protocol });
+      if (message.protocol !== PROTOCOL_VERSION)
+        log.warn('protocol version mismatch', { server: message.protocol, agent: PROTOCOL_VERSION });
       this.#answer(socket, message).catch((error: unknown) => end({ reason: messageOf(error) }));
     } else if (message.type === 'welcome') {
       silence.setLimit(message.silenceMs);
@@ -228,7 +229,7 @@ export class Session {
       if (message.type === 'assignment') this.#seen = message.asOf ?? this.#seen;
       handlers.onMessage(message);
     } else {
-      log.warn('a message of another session was passed over', { type: message.type });
+      log.warn('ignored message of another session', { type: message.type });
     }
   }
 

@@ -192,7 +192,7 @@ export class CopySender {
     const problem = `${outcome.reason}: ${outcome.message}`;
     if (problem !== target.problem) {
       const { volumeId } = this.#options;
-      this.#options.log.warn('a copy was not brought', { volume: volumeId, node: target.node, problem });
+      this.#options.log.warn('sending a copy failed', { volume: volumeId, node: target.node, problem });
     }
     target.problem = problem;
     target.retryAtMs = performance.now() + backOffMs(target.failures, BACK_OFF);

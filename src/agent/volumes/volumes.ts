@@ -120,7 +120,7 @@ export class Volumes {
       this.#kept.set(order.id, kept);
       kept.wake();
     } catch (error) {
-      this.#options.log.warn('a volume was passed over', { problem: messageOf(error) });
+      this.#options.log.warn('ignored invalid volume', { problem: messageOf(error) });
     }
   }
 

@@ -42,7 +42,7 @@ const restore: Subcommand = {
   name: 'restore',
   summary: 'Store the configuration of a backup again',
   description: [
-    'Creates the deployment of a backup, or replaces it whole, and waits until it is healthy. Every rule is asked again, so an old configuration can be refused.',
+    'Creates the deployment of a backup, or replaces it whole, and waits until it is healthy. All rules are re-checked, so an old configuration can be refused.',
   ],
   parameters: [ID],
   options: [...WAIT_OPTIONS, ...REMOTE_OPTIONS],

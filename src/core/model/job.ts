@@ -92,7 +92,7 @@ export interface JobStatus {
   /** Oldest first, bounded. */
   readonly runs: readonly JobRun[];
   readonly nextRunAt?: string;
-  /** The last slot of the schedule that was taken up or passed over. */
+  /** The last slot of the schedule that was run or skipped. */
   readonly lastSlot?: string;
   /** Orders that were taken up. */
   readonly takenRun?: string;

@@ -119,7 +119,7 @@ export const DEPLOYMENTS = {
   rollback: operation({
     method: 'POST',
     path: '/api/v1/deployments/{name}/rollback',
-    summary: 'Store the spec of an archived version again; every rule is asked anew',
+    summary: 'Store the spec of an archived version again; all rules are re-checked',
     tag: 'Deployments',
     permission: 'deploy',
     tenant: 'credential',

@@ -36,9 +36,9 @@ export type {
 } from './server-messages.ts';
 
 /**
- * The words between control plane and agent: JSON texts over one WebSocket that the agent dials
+ * The server-agent protocol: JSON messages over one WebSocket that the agent dials
  * (`/agent/v1/session`, `Authorization: Bearer berth_node_…`). Level-triggered: the agent always receives its whole
- * assignment, and a message that is lost is made good by the next one.
+ * assignment, so the next message makes up for a lost one.
  *
  *   server challenge → agent hello (signed) → server welcome → assignment* / verdict* / request* ⇄ report* / ask* / resolve*
  */

@@ -237,7 +237,7 @@ export const secretMaterialCodes = entries({
     field: 'computed',
     title: 'A placeholder in a composed template is malformed.',
     cause:
-      'Anything between `{{` and `}}` must be a complete placeholder: the word `secret`, a lowercase DNS-style resource, an environment-variable-shaped key, joined by dots, without spaces. A placeholder that was passed over would reach the workload as literal text.',
+      'Anything between `{{` and `}}` must be a complete placeholder: the word `secret`, a lowercase DNS-style resource, an environment-variable-shaped key, joined by dots, without spaces. A placeholder that was ignored would reach the workload as literal text.',
     accepted:
       '{{secret.<resource>.<key>}} with a lowercase DNS-style resource and a key matching [A-Za-z_][A-Za-z0-9_]*',
     failing:

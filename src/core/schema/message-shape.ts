@@ -16,7 +16,7 @@ export type MessageShape = { readonly optional?: true } & (
   | { readonly type: 'map'; readonly items: TextShape; readonly max?: number }
   | ObjectShape
   | ChoiceShape
-  /** Of one choice what others have: it cannot be written, and is passed over. */
+  /** A field that only other choices have: it cannot be written, and a reader ignores it. */
   | { readonly type: 'absent' }
 );
 

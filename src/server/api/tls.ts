@@ -19,7 +19,7 @@ export function reloadCertificate(
       server.setSecureContext({ cert, key: readFile(files.key) });
       log.info({ cert: files.cert }, 'certificate reloaded');
       onReloaded(cert).catch((error: unknown) =>
-        log.warn({ err: error }, 'the new certificate could not be written down for other control planes'),
+        log.warn({ err: error }, 'the new certificate could not be published to other control planes'),
       );
     } catch (error) {
       log.error({ err: error, cert: files.cert }, 'the new certificate cannot be used; the old one stays');

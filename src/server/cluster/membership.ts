@@ -128,7 +128,7 @@ export class Membership {
     this.#lease = undefined;
     this.#certainUntilMs = 0;
     this.#isSeen = false;
-    log('the lease of this control plane ended; what it held is with others now', {});
+    log('the lease of this control plane expired; its shards were reassigned', {});
     return false;
   }
 }

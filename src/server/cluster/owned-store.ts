@@ -38,7 +38,7 @@ export class OwnedStore extends Store {
 
   async #commitUnder(guard: Guard | undefined, transaction: Transaction): Promise<CommitResult> {
     const { tenantId } = transaction;
-    if (guard === undefined) throw new ShardNotHeldError(`tenant ${tenantId} is not of this control plane`);
+    if (guard === undefined) throw new ShardNotHeldError(`tenant ${tenantId} is not owned by this process`);
     const result = await super.commit(transaction.include({ guards: [guard] }));
     if (result.ok || !result.failed.includes(guard.key)) return result;
     this.#refused += 1;

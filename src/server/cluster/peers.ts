@@ -101,7 +101,7 @@ export class Peers implements OtherControlPlanes {
     return answers.flatMap((answer) => answer ?? []);
   }
 
-  /** Undefined: it does not answer, or not in words that are known here, or is no more. */
+  /** Undefined: the peer is unreachable or gone, or its answer cannot be decoded. */
   async ask<Kind extends PeerQuestion['kind']>(
     id: string,
     question: Extract<PeerQuestion, { readonly kind: Kind }>,
@@ -137,7 +137,7 @@ export class Peers implements OtherControlPlanes {
     return askPeer(record, { path, proof, body, signal });
   }
 
-  /** The answer takes it back. */
+  /** Returns an unsubscribe function. */
   #whileThere(id: string, end: () => void): () => void {
     const ends = this.#through.get(id) ?? new Set();
     this.#through.set(id, ends.add(end));

@@ -8,7 +8,7 @@ export function addGauges(
   { controllers, dispatch }: Background,
   eraser: TenantEraser,
 ): void {
-  metrics.gauge('berth_controller_queue_depth', 'Deployments that wait to be looked at.', () =>
+  metrics.gauge('berth_controller_queue_depth', 'Deployments queued for reconciliation.', () =>
     controllers.depth(),
   );
   for (const { name, help, read } of cluster.gauges) metrics.gauge(name, help, read);

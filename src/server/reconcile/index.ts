@@ -57,7 +57,7 @@ export interface Controllers {
   adopt(tenantId: TenantId): void;
   abandon(tenantId: TenantId): void;
   status(): Record<string, unknown>;
-  /** Deployments that wait to be looked at. */
+  /** Deployments queued for reconciliation. */
   depth(): number;
   auditSize(): AuditSize;
   /** How old the copies are that the primaries on a node told of, to this process. */

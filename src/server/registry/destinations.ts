@@ -4,7 +4,7 @@ import type { AddressClass } from './addresses.ts';
 export interface DestinationLists {
   /** Hosts that may have private addresses: `host` (its usual ports of registries), `host:port`, `host:*`, or either with `http://` or `https://` before it. */
   readonly allowPrivate: readonly string[];
-  /** Hosts with public addresses that are spoken to in plain HTTP: `host` or `host:port`. */
+  /** Hosts with public addresses that are accessed over plain HTTP: `host` or `host:port`. */
   readonly insecure?: readonly string[];
 }
 

@@ -35,7 +35,7 @@ describe('settings of Vault that are wrong are told by their name', () => {
       'secrets.vault.address must be an origin',
     ],
     ['another scheme', { ...GOOD, ADDRESS: 'vault:8200' }, 'secrets.vault.address must be an origin'],
-    ['a path', { ...GOOD, ADDRESS: 'https://v:8200/vault' }, '/vault would be passed over'],
+    ['a path', { ...GOOD, ADDRESS: 'https://v:8200/vault' }, '/vault would be ignored'],
     ['a user', { ...GOOD, ADDRESS: 'https://a:b@v:8200' }, 'secrets.vault.tokenFile'],
     ['no address', { TOKEN_FILE: '/token' }, 'secrets.vault.address'],
     [

@@ -24,7 +24,7 @@ function originOf(address: string | undefined): string {
     );
   if (pathname !== '/' || search !== '' || hash !== '')
     throw new ConfigError(
-      `secrets.vault.address ${form}, without a path: Berth asks below ${origin}/v1/, so ${pathname}${search}${hash} would be passed over; a namespace is secrets.vault.namespace`,
+      `secrets.vault.address ${form}, without a path: Berth asks below ${origin}/v1/, so ${pathname}${search}${hash} would be ignored; a namespace is secrets.vault.namespace`,
     );
   return origin;
 }

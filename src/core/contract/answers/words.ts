@@ -41,11 +41,11 @@ export const alterations = shape({
 
 export const warnings = shape({
   type: 'list',
-  description: 'Stored, but to be known.',
+  description: 'Accepted with warnings.',
   items: { type: 'object', named: 'Warning', fields: { code: text, field: text, why: text } },
 });
 
-/** What every write tells. */
+/** Fields of every write's answer. */
 export const announced = {
   alterations,
   warnings,

@@ -8,7 +8,7 @@ const LATE_MS = 60_000;
 const MAX_COUNTED = 100;
 
 export interface DueSlots {
-  /** Up to here everything is taken up or passed over. */
+  /** Every slot up to here was run or skipped. */
   readonly lastSlotMs: number;
   /** Slots that have come; all of them lead to one run at most. */
   readonly count: number;
@@ -32,7 +32,7 @@ export function dueSlots(schedule: CronSchedule, lastSlotMs: number, wallMs: num
     slotMs = next;
     next = schedule.nextAfter(next);
   }
-  // What was not counted is passed over all the same.
+  // Slots that were not counted are skipped all the same.
   if (next !== undefined && next <= wallMs) next = schedule.nextAfter(wallMs);
   const common = next === undefined ? {} : { nextMs: next };
   if (slotMs === undefined) return { lastSlotMs: from, count, late: false, ...common };

@@ -18,7 +18,7 @@ import { isSingleWriter } from '../rollout/rollout.ts';
 
 /** An attempt whose container cannot be made (image, secrets) is given up after this time on the monotonic clock. */
 export const START_DEADLINE_MS = 600_000;
-/** Timers of the wall clock are looked at so often, whatever they say: the clock may be set. */
+/** Timers of the wall clock are rechecked this often: the clock may be set. */
 const LOOK_MS = 60_000;
 const RETRY = { baseMs: 1_000, capMs: 300_000 } as const;
 /** Runs of a deleted job that one commit clears away, with the logs of their attempts. */

@@ -5,7 +5,7 @@ import type { NodeStatus } from '../../model/node.ts';
 export interface LivenessTimings {
   readonly failAfterMs: number;
   readonly replaceAfterMs: number;
-  /** After a start no node is failed for so long: agents need time to find the control plane again. */
+  /** For this long after a start no node is marked failed: agents need time to reconnect. */
   readonly startGraceMs: number;
   /** A loop that comes later than this was not listening meanwhile (fault F-21). */
   readonly lateAfterMs: number;

@@ -51,7 +51,7 @@ export function RestoreBackup({
     <Dialog
       wide
       title={`Restore ${deploymentName}`}
-      note={`As it was ${dateTime(createdAt)}. Every rule is asked anew.`}
+      note={`As it was ${dateTime(createdAt)}. All rules are re-checked.`}
       isOpen
       onClose={onClose}
       actions={

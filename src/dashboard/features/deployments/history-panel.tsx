@@ -55,7 +55,7 @@ function RollbackDialog({
     <Dialog
       wide
       title={`Roll back to version ${version}`}
-      note="Stores that version again as a new one; every rule is asked anew."
+      note="Stores that version again as a new one; all rules are re-checked."
       isOpen
       onClose={onClose}
       actions={

@@ -31,7 +31,7 @@ export function CreateTenant({ onClose }: { readonly onClose: () => void }) {
       <TextField
         path="slug"
         label="Short name"
-        hint="Lowercase letters, digits and hyphens; it stays."
+        hint="Lowercase letters, digits and hyphens; cannot be changed."
         placeholder="acme"
         value={slug}
         onChange={setSlug}

@@ -125,7 +125,7 @@ export class Assignments {
     };
   }
 
-  /** At once what waits for the end of this turn: nothing else that is said to the agent may overtake an order. */
+  /** Flush the pending assignment first: no other message to the agent may overtake it. */
   pushDue(session: AgentSession): void {
     if (this.#dirty.delete(session.key)) this.push(session);
   }

@@ -8,7 +8,7 @@ export interface BatchWriterOptions {
   /** Stores some of it; what it could not store stays waiting. */
   readonly commit: () => Promise<void>;
   readonly onFault: (error: unknown) => void;
-  /** Absent: real time passes, and nothing is kept running for it. */
+  /** Defaults to setTimeout, unreferenced. */
   readonly pause?: (ms: number) => Promise<void>;
 }
 

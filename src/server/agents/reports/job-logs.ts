@@ -30,7 +30,7 @@ export interface JobLogsOptions {
   readonly placed: PlacedInstances;
   readonly session: (tenantId: TenantId, node: string) => AgentSession | undefined;
   readonly log: Logger;
-  /** Absent: real time passes. */
+  /** Defaults to setTimeout. */
   readonly pause?: (ms: number) => Promise<void>;
 }
 

@@ -37,7 +37,7 @@ export interface ReportsOptions {
   /** How often what is seen of one container is stored; absent: always. */
   readonly changes?: KeyedRate;
   readonly log: Logger;
-  /** Absent: real time passes. */
+  /** Defaults to setTimeout. */
   readonly pause?: (ms: number) => Promise<void>;
 }
 

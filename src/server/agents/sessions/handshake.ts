@@ -14,7 +14,7 @@ import { sayFarewell, sendText } from './session.ts';
 
 const NONCE_BYTES = 32;
 
-/** Why a session is not to be, in the words of the farewell. */
+/** Reason for refusing a session, as the farewell states it. */
 export interface Refusal {
   readonly code: RejectionCode;
   readonly message: string;
@@ -40,7 +40,7 @@ function helloRefusal(hello: Hello, challenge: Challenge, node: NodeRecord): Ref
   if (hello.protocol !== PROTOCOL_VERSION) {
     return {
       code: 'header_invalid',
-      message: `the agent speaks protocol ${hello.protocol}, this control plane ${PROTOCOL_VERSION}; bring both to one release`,
+      message: `the agent speaks protocol ${hello.protocol}, this control plane ${PROTOCOL_VERSION}; upgrade both to the same release`,
       retry: true,
     };
   }

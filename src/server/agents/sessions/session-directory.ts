@@ -59,7 +59,7 @@ export class SessionDirectory {
       try {
         if ((await tenant.commit(transaction)).ok) return;
       } catch (error) {
-        this.#log.warn({ err: error, node }, 'the end of a session could not be told; trying again');
+        this.#log.warn({ err: error, node }, 'the end of a session could not be recorded; retrying');
       }
       await pause(RETRY_MS);
     }

@@ -165,7 +165,7 @@ export async function recordSession(
     if (store.view.revision >= committed.revision) return record;
     return {
       code: 'store_unavailable',
-      message: 'the control plane does not see its own writes yet',
+      message: 'the store view is lagging; retry',
       retry: true,
     };
   }

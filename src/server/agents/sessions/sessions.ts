@@ -39,7 +39,7 @@ const DIALS = { perSecond: 1, burst: 60 };
 
 export interface SessionTimers {
   readonly heartbeatMs: number;
-  /** Silence after which a session is ended; its node is failed then. */
+  /** Silence after which a session is ended and its node marked failed. */
   readonly failedAfterMs: number;
   readonly helloDeadlineMs: number;
   /** Absent: the agents' own default. */
@@ -375,7 +375,7 @@ export class Sessions {
     return this.#byNode.values();
   }
 
-  /** The control plane is to be known by other keys, or will be. */
+  /** The keys of the control plane have changed, or will. */
   tellAnchors(): void {
     const anchors = this.#options.anchors?.() ?? [];
     for (const session of this.#byNode.values())

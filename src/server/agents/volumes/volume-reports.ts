@@ -41,7 +41,7 @@ export interface VolumeReportsOptions {
   readonly clock: Clock;
   readonly signs: VolumeSigns;
   readonly log: Logger;
-  /** Absent: real time passes. */
+  /** Defaults to setTimeout. */
   readonly pause?: (ms: number) => Promise<void>;
 }
 

@@ -24,7 +24,7 @@ const GATHERED_FROM_INSTANCES = 16;
 const GATHERED_MS_PER_INSTANCE = 1;
 const GATHERED_MAX_MS = 200;
 
-/** An explanation walks every node: it is given again for so long per node before it is worked out anew. */
+/** An explanation walks every node, so it is cached, 1 ms per node. */
 const EXPLAINED_MS_PER_NODE = 1;
 
 /** What makes its deployment be looked at. */
@@ -61,7 +61,7 @@ export class InstancesController extends Reconciler {
   constructor(deps: ControllerDeps, settleMs?: number) {
     super(deps, {
       name: 'instances',
-      problem: 'a deployment could not be looked at; trying again',
+      problem: 'reconciling a deployment failed; retrying',
       concurrency: COMMITS_AT_ONCE,
       isHeavy: ({ tenantId, id }) =>
         (deps.store.view.tenant(tenantId, 'deployments').get(id)?.bytes ?? 0) > HEAVY_BYTES,

@@ -29,7 +29,7 @@ export class JobsController extends Reconciler {
   readonly #workloads = new Remembered<{ readonly specHash: string; readonly spec: DeploymentSpec }>();
 
   constructor(deps: ControllerDeps, parse: ParseSchedule) {
-    super(deps, { name: 'jobs', problem: 'a job could not be looked at; trying again' });
+    super(deps, { name: 'jobs', problem: 'reconciling a job failed; retrying' });
     this.#parse = parse;
   }
 

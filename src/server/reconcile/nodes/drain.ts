@@ -13,7 +13,7 @@ export class DrainController extends Reconciler {
   readonly #draining = new Remembered<NodeName>();
 
   constructor(deps: ControllerDeps) {
-    super(deps, { name: 'drain', problem: 'a drained node could not be told of' });
+    super(deps, { name: 'drain', problem: 'the node.drained event could not be recorded; retrying' });
   }
 
   adopt(tenantId: TenantId): void {

@@ -55,7 +55,7 @@ export class ScalingController extends Reconciler {
   constructor(deps: ControllerDeps, options: ScalingOptions) {
     super(deps, {
       name: 'scaling',
-      problem: 'a scaling policy could not be looked at; trying again',
+      problem: 'reconciling a scaling policy failed; retrying',
       concurrency: 4,
     });
     this.#options = options;

@@ -27,7 +27,7 @@ export class VolumesController extends Reconciler implements VolumeSigns {
   readonly #memory: VolumeMemory;
 
   constructor(deps: ControllerDeps, settings: VolumeSettings) {
-    super(deps, { name: 'volumes', problem: 'a volume could not be looked at; trying again' });
+    super(deps, { name: 'volumes', problem: 'reconciling a volume failed; retrying' });
     this.#settings = settings;
     this.#memory = new VolumeMemory(deps.clock.monotonicMs(), settings.repeatedLeases);
   }

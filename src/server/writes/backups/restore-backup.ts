@@ -136,7 +136,7 @@ export function restoreBodyRejection(body: unknown): Rejection | undefined {
   };
 }
 
-/** Creates the deployment when it is gone, else replaces its spec whole; every rule is asked again. */
+/** Creates the deployment when it is gone, else replaces its spec whole; all rules are re-checked. */
 export async function restoreBackup(
   admission: Admission,
   caller: Caller,

@@ -106,7 +106,7 @@ export function rotatingCollision(
 
 /**
  * One label, one namespace in a tenant: held by a record of its own, so that two parallel writes cannot both be right.
- * The rule is asked again in the same moment the record is read, since the registry may have taken seconds to answer.
+ * The rule is re-checked in the same moment the record is read, since the registry may have taken seconds to answer.
  */
 export function claimLabels(
   secrets: SecretAdmission,
