@@ -26,6 +26,8 @@ export default defineConfig({
           include: ['src/**/*.test.ts', 'test/support/**/*.test.ts'],
           pool: 'threads',
           isolate: false,
+          // Unless told, one less than cores: on two of them a single thread.
+          maxWorkers: '100%',
           sequence: { groupOrder: 0 },
           testTimeout: 20_000,
         },
