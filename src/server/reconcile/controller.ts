@@ -12,9 +12,9 @@ export interface Controller {
   readonly name: string;
   start(): void;
   stop(): Promise<void>;
-  /** This process decides for the tenant from now on (its shard came here): look at everything of it. */
+  /** The tenant's shard was assigned to this process: reconcile everything of it. */
   adopt(tenantId: TenantId): void;
-  /** Another process decides for it: forget what is remembered. Writes are refused by the store anyway. */
+  /** The shard was reassigned: drop in-memory state. The store refuses writes anyway. */
   abandon(tenantId: TenantId): void;
   status(): Record<string, unknown>;
 }

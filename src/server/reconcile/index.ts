@@ -33,7 +33,7 @@ export interface ControllersOptions extends ControllerDeps {
   readonly unstated?: UnstatedCountry;
   /** For epochs that begin from now on. */
   readonly volumeLeaseMs: number;
-  /** Of several control planes: whether no other one may think by now that this one has ended. */
+  /** Whether the lease of this process is certainly still valid for the others. */
   readonly certain?: () => boolean;
   readonly agesElsewhere?: VolumeSettings['agesElsewhere'];
   readonly scaling: ScalingOptions;
@@ -53,14 +53,14 @@ export interface Controllers {
   readonly volumeSigns: VolumeSigns;
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** The shard of the tenant came to this process, or left it. */
+  /** The tenant's shard was assigned to this process, or taken from it. */
   adopt(tenantId: TenantId): void;
   abandon(tenantId: TenantId): void;
   status(): Record<string, unknown>;
   /** Deployments queued for reconciliation. */
   depth(): number;
   auditSize(): AuditSize;
-  /** How old the copies are that the primaries on a node told of, to this process. */
+  /** Ages of the copies that the primaries on a node reported to this process. */
   copyAges(tenantId: TenantId, node: NodeName): readonly CopyAges[];
   /** What the scaling policy of a deployment last saw. */
   scalingView(tenantId: TenantId, deployment: string): ScalingView | undefined;

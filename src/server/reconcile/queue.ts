@@ -1,12 +1,12 @@
 import type { Timers } from './timers.ts';
 
 export interface QueueOptions {
-  /** Looks at one key and converges it; a throw is a fault and is tried again later. */
+  /** Reconciles one key; a throw is a fault and is retried with back-off. */
   readonly work: (key: string) => Promise<void>;
   readonly onFault: (key: string, fault: unknown) => void;
   readonly timers: Timers;
   readonly concurrency?: number;
-  /** A look takes much memory: few of these are worked on at the same time. */
+  /** Reconciling it takes much memory, so few of these run at the same time. */
   readonly isHeavy?: (key: string) => boolean;
   readonly firstRetryMs?: number;
   readonly maxRetryMs?: number;
@@ -26,13 +26,13 @@ const MAX_RETRY_MS = 30_000;
 const STARTS_PER_TURN = 64;
 
 /**
- * Keys that need a look. A key is held once however often it is added, is never worked on twice at the same time, and is looked at
- * again when it was added meanwhile. It is bounded by the number of keys, not by the number of changes.
+ * De-duplicating work queue. A key is held once however often it is added, is never reconciled twice at the same time, and is
+ * re-queued when it was added meanwhile. The queue is bounded by the number of keys, not by the number of changes.
  */
 export class KeyedQueue {
   readonly #options: QueueOptions;
   readonly #waiting = new Set<string>();
-  /** Of what waits: apart, so that nothing has to be searched behind them. */
+  /** Waiting keys that are heavy, kept apart so that a light one is found without a search. */
   readonly #heavy = new Set<string>();
   readonly #working = new Set<string>();
   #heavyWorking = 0;
@@ -81,7 +81,7 @@ export class KeyedQueue {
     this.#delayed.set(key, { dueMs, cancel });
   }
 
-  /** Forgets what waits and resolves when what is being worked on has ended. */
+  /** Drops waiting keys and resolves when running ones have ended. */
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const { cancel } of this.#delayed.values()) cancel();
@@ -92,7 +92,7 @@ export class KeyedQueue {
     await this.idle();
   }
 
-  /** Resolves when nothing waits (delayed keys apart) and nothing is being worked on. */
+  /** Resolves when nothing is waiting (delayed keys apart) and nothing is running. */
   async idle(): Promise<void> {
     if (this.depth === 0) return;
     await new Promise<void>((resolve) => this.#idle.push(resolve));

@@ -5,9 +5,9 @@ import type { ViewChange } from '../store/view.ts';
 import type { Controller, ControllerDeps } from './controller.ts';
 import { KeyedQueue } from './queue.ts';
 
-/** One record that is to be looked at. */
-export interface Look {
-  /** Of the record among those of all tenants. */
+/** One record to reconcile. */
+export interface ReconcileRequest {
+  /** Unique across tenants. */
   readonly key: string;
   readonly tenantId: TenantId;
   readonly id: string;
@@ -15,40 +15,40 @@ export interface Look {
 
 interface ReconcilerOptions {
   readonly name: string;
-  /** What is in the log when a look failed; it is tried again. */
+  /** Logged when a reconcile fails; it is retried. */
   readonly problem: string;
-  /** Looks at the same time. */
+  /** Reconciles at the same time. */
   readonly concurrency?: number;
-  /** A look takes much memory: few of these are taken at the same time. */
-  readonly isHeavy?: (look: Look) => boolean;
+  /** Reconciling it takes much memory, so few of these run at the same time. */
+  readonly isHeavy?: (request: ReconcileRequest) => boolean;
 }
 
-/** Whoever found no room looks again so long after some may have appeared: many changes make one attempt. */
-const STIR_MS = 50;
+/** Delay of the retry after capacity may have appeared, so that many changes cause one retry. */
+const RETRY_UNPLACED_MS = 50;
 
-function lookOf(key: string): Look {
+function requestOf(key: string): ReconcileRequest {
   const slash = key.indexOf('/');
   return { key, tenantId: key.slice(0, slash) as TenantId, id: key.slice(slash + 1) };
 }
 
-/** What is remembered by `Look.key`. */
-export class Remembered<T> extends Map<string, T> {
+/** In-memory state by `ReconcileRequest.key`. */
+export class KeyedState<T> extends Map<string, T> {
   /** Of the tenant, or of all. */
   forget(tenantId?: TenantId): void {
     if (tenantId === undefined) this.clear();
-    else for (const key of this.keys()) if (lookOf(key).tenantId === tenantId) this.delete(key);
+    else for (const key of this.keys()) if (requestOf(key).tenantId === tenantId) this.delete(key);
   }
 }
 
 /**
- * A controller that hears of changes, notes which records they concern and looks at each of them by itself: reads it anew, plans, and
- * commits under guards. It is never looked at twice at the same time, and again when a change came meanwhile, after a conflict or a fault.
+ * A controller that maps changes to records and reconciles each record on its own: read, plan, commit under guards. A record is
+ * never reconciled twice at the same time; a change meanwhile, a conflict or a fault re-queues it.
  */
 export abstract class Reconciler implements Controller {
   readonly name: string;
   protected readonly deps: ControllerDeps;
   readonly #queue: KeyedQueue;
-  readonly #stirred = new Map<TenantId, () => void>();
+  readonly #unplacedRetries = new Map<TenantId, () => void>();
   #unsubscribe: (() => void) | undefined;
   #conflicts = 0;
 
@@ -57,32 +57,32 @@ export abstract class Reconciler implements Controller {
     this.deps = deps;
     this.#queue = new KeyedQueue(
       {
-        work: (key) => this.#work(lookOf(key)),
+        work: (key) => this.#work(requestOf(key)),
         onFault: (key, fault) => {
           deps.metrics.committed(name, 'fault');
           deps.log(problem, { key, fault: String(fault) });
         },
         timers: deps.timers,
         ...(concurrency !== undefined && { concurrency }),
-        ...(isHeavy && { isHeavy: (key: string) => isHeavy(lookOf(key)) }),
+        ...(isHeavy && { isHeavy: (key: string) => isHeavy(requestOf(key)) }),
       },
       () => deps.clock.monotonicMs(),
     );
   }
 
-  /** Adds whatever the change concerns. */
+  /** Queues the records that the change concerns. */
   protected abstract take(change: ViewChange): void;
 
-  /** Adds everything of the tenant that may need a look. */
+  /** Queues everything of the tenant. */
   abstract adopt(tenantId: TenantId): void;
 
-  /** Only while this process decides for the tenant. */
-  protected abstract look(look: Look): Promise<void>;
+  /** Called only while this process owns the tenant's shard. */
+  protected abstract reconcile(request: ReconcileRequest): Promise<void>;
 
-  /** What is remembered of the tenant, or of all of them. */
+  /** Drops the in-memory state of the tenant, or of all. */
   protected forget(_tenantId?: TenantId): void {}
 
-  /** Ids for which no node had room. */
+  /** Ids that no node had capacity for. */
   protected unplaced(_tenantId: TenantId): Iterable<string> {
     return [];
   }
@@ -98,15 +98,15 @@ export abstract class Reconciler implements Controller {
   }
 
   abandon(tenantId: TenantId): void {
-    this.#stirred.get(tenantId)?.();
-    this.#stirred.delete(tenantId);
+    this.#unplacedRetries.get(tenantId)?.();
+    this.#unplacedRetries.delete(tenantId);
     this.forget(tenantId);
   }
 
   async stop(): Promise<void> {
     this.#unsubscribe?.();
-    for (const cancel of this.#stirred.values()) cancel();
-    this.#stirred.clear();
+    for (const cancel of this.#unplacedRetries.values()) cancel();
+    this.#unplacedRetries.clear();
     await this.#queue.stop();
     this.forget();
   }
@@ -115,7 +115,7 @@ export abstract class Reconciler implements Controller {
     return { queue: this.depth, conflicts: this.#conflicts };
   }
 
-  /** Resolves when nothing is left to look at now; for tests and an orderly end. */
+  /** Resolves when the queue is empty; for tests and graceful shutdown. */
   idle(): Promise<void> {
     return this.#queue.idle();
   }
@@ -131,19 +131,22 @@ export abstract class Reconciler implements Controller {
     else this.#queue.addAfter(this.keyOf(tenantId, id), afterMs);
   }
 
-  protected again({ key }: Look, afterMs?: number): void {
+  protected again({ key }: ReconcileRequest, afterMs?: number): void {
     if (afterMs === undefined) this.#queue.add(key);
     else this.#queue.addAfter(key, afterMs);
   }
 
-  /** Room may have appeared. */
-  protected stir(tenantId: TenantId): void {
-    if (this.#stirred.has(tenantId) || this.unplaced(tenantId)[Symbol.iterator]().next().done === true)
+  /** Re-queues what no node had capacity for: capacity may have appeared. */
+  protected retryUnplaced(tenantId: TenantId): void {
+    if (
+      this.#unplacedRetries.has(tenantId) ||
+      this.unplaced(tenantId)[Symbol.iterator]().next().done === true
+    )
       return;
-    this.#stirred.set(
+    this.#unplacedRetries.set(
       tenantId,
-      this.deps.timers.after(STIR_MS, () => {
-        this.#stirred.delete(tenantId);
+      this.deps.timers.after(RETRY_UNPLACED_MS, () => {
+        this.#unplacedRetries.delete(tenantId);
         for (const id of this.unplaced(tenantId)) this.add(tenantId, id);
       }),
     );
@@ -153,7 +156,7 @@ export abstract class Reconciler implements Controller {
     this.deps.metrics.decided(this.name, (this.deps.clock.monotonicMs() - sinceMs) / 1000);
   }
 
-  /** False: something moved since it was read. */
+  /** False: a record changed since it was read. */
   protected async commit(tenant: TenantStore, transaction: Transaction): Promise<boolean> {
     const { ok } = await tenant.commit(transaction);
     this.deps.metrics.committed(this.name, ok ? 'ok' : 'conflict');
@@ -161,7 +164,7 @@ export abstract class Reconciler implements Controller {
     return ok;
   }
 
-  async #work(look: Look): Promise<void> {
-    if (this.deps.owns(look.tenantId)) await this.look(look);
+  async #work(request: ReconcileRequest): Promise<void> {
+    if (this.deps.owns(request.tenantId)) await this.reconcile(request);
   }
 }

@@ -63,7 +63,7 @@ export class Janitor implements Controller {
     await this.#round;
   }
 
-  /** The next round looks at whoever is here then. */
+  /** The next round covers the tenants that are here then. */
   adopt(): void {}
 
   abandon(): void {}
@@ -72,7 +72,7 @@ export class Janitor implements Controller {
     return { removed: this.#removed, ...(this.#counted.size === 0 ? {} : { audit: this.auditSize() }) };
   }
 
-  /** Of the tenants that this process looks after, as of the last round. */
+  /** Of the tenants that this process owns, as of the last round. */
   auditSize(): AuditSize {
     let [records, bytes] = [0, 0];
     for (const counted of this.#counted.values()) {
@@ -176,7 +176,7 @@ export class Janitor implements Controller {
     }
   }
 
-  /** The oldest are at the front. What could not be written down stays, and is tried again in the next round. */
+  /** The oldest are at the front. What could not be exported stays and is retried in the next round. */
   async #trimAudit(tenant: TenantStore, audit: AuditKept, oldestMs: number): Promise<void> {
     for (;;) {
       const { entries } = await tenant.rangeCold('audit', '', { limit: STEP });

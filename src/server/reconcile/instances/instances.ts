@@ -12,14 +12,14 @@ import type { ControllerDeps } from '../controller.ts';
 import { planTransaction } from './instance-commit.ts';
 import { type DeploymentFacts, readFacts } from './instance-facts.ts';
 import { livenessMoved } from '../nodes/liveness-moved.ts';
-import { type Look, Reconciler } from '../reconciler.ts';
+import { type ReconcileRequest, Reconciler } from '../reconciler.ts';
 
 /** While some are being written the next ones gather: a start places many deployments, each with a commit of its own. */
 const COMMITS_AT_ONCE = 128;
 /** Of a record: its spec is held, parsed, until the commit is done. */
 const HEAVY_BYTES = 64 * 1024;
 
-/** A look at a deployment walks its instances: reports of a large one are gathered, so that each costs the same as of a small one. */
+/** Reconciling a deployment walks its instances: reports of a large one are batched, so that each costs the same as of a small one. */
 const GATHERED_FROM_INSTANCES = 16;
 const GATHERED_MS_PER_INSTANCE = 1;
 const GATHERED_MAX_MS = 200;
@@ -27,7 +27,7 @@ const GATHERED_MAX_MS = 200;
 /** An explanation walks every node, so it is cached, 1 ms per node. */
 const EXPLAINED_MS_PER_NODE = 1;
 
-/** What makes its deployment be looked at. */
+/** Kinds whose change re-queues their deployment. */
 type OfDeployment = 'deployments' | 'deployment-status' | 'canaries' | 'instances' | 'observations';
 
 interface KnownRefusal {
@@ -38,7 +38,7 @@ interface KnownRefusal {
 
 interface TenantMemory {
   readonly deployments: Map<string, PlannerMemory>;
-  /** Instances at the last look, of those that are looked at less often. */
+  /** Instances at the last reconcile, of deployments whose reports are batched. */
   readonly large: Map<string, number>;
   /** By dependency: who waits at its gate; and the other way round. */
   readonly waiters: Map<string, Set<string>>;
@@ -48,14 +48,14 @@ interface TenantMemory {
 }
 
 /**
- * Keeps the instances of every deployment as its spec wants them. A change names a deployment; the deployment is read anew, planned
- * and committed. Reading, planning and reserving room happen without a pause, so decisions of one tenant are made one after
+ * Keeps the instances of every deployment as its spec wants them. A change names a deployment; the deployment is read, planned
+ * and committed. Reading, planning and reserving capacity happen without an await, so decisions of one tenant are made one after
  * the other and quota and capacity cannot be overrun, although their commits overlap (fault C-04).
  */
 export class InstancesController extends Reconciler {
   readonly #settle: { readonly settleMs?: number };
   readonly #memory = new Map<TenantId, TenantMemory>();
-  /** Being stored by a plan of this process, which knows of them already: their arrival in the view is no reason to look again. */
+  /** Being stored by a plan of this process, which knows of them already: their arrival in the view is no reason to reconcile again. */
   readonly #arriving = new Set<InstanceId>();
 
   constructor(deps: ControllerDeps, settleMs?: number) {
@@ -72,7 +72,7 @@ export class InstancesController extends Reconciler {
   adopt(tenantId: TenantId): void {
     const { view } = this.deps.store;
     for (const id of view.tenant(tenantId, 'deployments').ids()) this.add(tenantId, id);
-    // Instances whose deployment was deleted while nobody looked.
+    // Instances whose deployment was deleted while no process ran.
     for (const id of view.tenant(tenantId, 'instances').ids()) this.add(tenantId, leadingId(id));
     for (const id of view.tenant(tenantId, 'rollouts').ids()) this.add(tenantId, id);
   }
@@ -112,7 +112,7 @@ export class InstancesController extends Reconciler {
         this.#takeVolume(change);
         break;
       case 'quota':
-        this.stir(tenantId);
+        this.retryUnplaced(tenantId);
         break;
       default:
     }
@@ -128,7 +128,7 @@ export class InstancesController extends Reconciler {
     else if (kind !== 'deployment-status' && !this.#isOwnCreation(change)) this.add(tenantId, deployment);
     for (const waiter of this.#memory.get(tenantId)?.waiters.get(deployment) ?? [])
       this.add(tenantId, waiter);
-    if (kind === 'instances' && change.after === undefined) this.stir(tenantId);
+    if (kind === 'instances' && change.after === undefined) this.retryUnplaced(tenantId);
   }
 
   #isOwnCreation({ kind, before, after }: ViewChange<OfDeployment>): boolean {
@@ -136,9 +136,9 @@ export class InstancesController extends Reconciler {
     return this.#arriving.has(after.record.id);
   }
 
-  /** Whoever mounts it follows its primary. */
+  /** Deployments that mount it follow its primary. */
   #takeVolume({ tenantId, id, before, after }: ViewChange<'volumes'>): void {
-    this.stir(tenantId);
+    this.retryUnplaced(tenantId);
     if (before?.record.primaryNodeId === after?.record.primaryNodeId) return;
     const [volumeId] = segmentsOf('volumes', id);
     for (const name of claimants(this.deps.store.forTenant(tenantId), volumeId))
@@ -149,11 +149,11 @@ export class InstancesController extends Reconciler {
     if (!this.deps.owns(tenantId)) return;
     for (const deployment of this.deps.clusters.deploymentsOn(tenantId, node))
       this.add(tenantId, idOf('deployments', deployment));
-    this.stir(tenantId);
+    this.retryUnplaced(tenantId);
   }
 
-  protected async look(look: Look): Promise<void> {
-    const { tenantId, id } = look;
+  protected async reconcile(request: ReconcileRequest): Promise<void> {
+    const { tenantId, id } = request;
     const { store, clock, clusters } = this.deps;
     const startedMs = clock.monotonicMs();
     const memory = this.#tenantMemory(tenantId);
@@ -180,12 +180,12 @@ export class InstancesController extends Reconciler {
       }
     }
     if (!stored) {
-      this.again(look);
+      this.again(request);
       return;
     }
     this.#remember(memory, id, facts, plan);
-    if (plan.more) this.again(look);
-    else if (plan.recheckInMs !== undefined) this.again(look, plan.recheckInMs);
+    if (plan.more) this.again(request);
+    else if (plan.recheckInMs !== undefined) this.again(request, plan.recheckInMs);
   }
 
   /** The canary as it was read, with the scheduler bound to its spec. */

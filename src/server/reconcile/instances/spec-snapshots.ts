@@ -5,9 +5,9 @@ import { idOf, prefixOf, segmentsOf } from '../../store/record-ids.ts';
 import type { TenantStore } from '../../store/store.ts';
 import type { ViewChange } from '../../store/view.ts';
 import type { ControllerDeps } from '../controller.ts';
-import { type Look, Reconciler } from '../reconciler.ts';
+import { type ReconcileRequest, Reconciler } from '../reconciler.ts';
 
-/** Snapshots that nothing needs are removed so long after the last change: an update in quick steps makes one look. */
+/** Unused snapshots are removed this long after the last change: an update in quick steps causes one reconcile. */
 const REST_MS = 5_000;
 const REMOVED_PER_COMMIT = 50;
 
@@ -41,8 +41,8 @@ export class SpecSnapshotsController extends Reconciler {
     if (mayFree) this.add(tenantId, leadingId(id), REST_MS);
   }
 
-  protected async look(look: Look): Promise<void> {
-    const { tenantId, id } = look;
+  protected async reconcile(request: ReconcileRequest): Promise<void> {
+    const { tenantId, id } = request;
     const tenant = this.deps.store.forTenant(tenantId);
     const unused = unusedSnapshots(tenant, id);
     if (unused.length === 0) return;
@@ -55,7 +55,7 @@ export class SpecSnapshotsController extends Reconciler {
     if (job !== undefined) transaction.expect('jobs', job, tenant.get('jobs', job));
     for (const snapshot of unused.slice(0, REMOVED_PER_COMMIT)) transaction.delete('specs', snapshot);
     const isStored = await this.commit(tenant, transaction);
-    if (!isStored || unused.length > REMOVED_PER_COMMIT) this.again(look, REST_MS);
+    if (!isStored || unused.length > REMOVED_PER_COMMIT) this.again(request, REST_MS);
   }
 }
 

@@ -11,9 +11,9 @@ import type { ControllerDeps } from '../controller.ts';
 import { jobTransaction } from './job-commit.ts';
 import { type JobFacts, readJobFacts } from './job-facts.ts';
 import { livenessMoved } from '../nodes/liveness-moved.ts';
-import { type Look, Reconciler, Remembered } from '../reconciler.ts';
+import { type ReconcileRequest, Reconciler, KeyedState } from '../reconciler.ts';
 
-/** Runs that wait for a node are also looked at now and then: an explanation may change without a change that is watched. */
+/** Runs that wait for a node are rechecked this often: an explanation may change without a change that is watched. */
 const UNPLACED_MS = 30_000;
 
 /**
@@ -22,11 +22,11 @@ const UNPLACED_MS = 30_000;
  */
 export class JobsController extends Reconciler {
   readonly #parse: ParseSchedule;
-  readonly #memory = new Remembered<JobMemory>();
+  readonly #memory = new KeyedState<JobMemory>();
   /** Jobs whose run no node takes. */
   readonly #unplaced = new Map<TenantId, Set<string>>();
   readonly #schedules = new Map<string, CronSchedule | undefined>();
-  readonly #workloads = new Remembered<{ readonly specHash: string; readonly spec: DeploymentSpec }>();
+  readonly #workloads = new KeyedState<{ readonly specHash: string; readonly spec: DeploymentSpec }>();
 
   constructor(deps: ControllerDeps, parse: ParseSchedule) {
     super(deps, { name: 'jobs', problem: 'reconciling a job failed; retrying' });
@@ -71,7 +71,7 @@ export class JobsController extends Reconciler {
         break;
       case 'instances':
         this.#addOwner(tenantId, id);
-        if (change.after === undefined) this.stir(tenantId);
+        if (change.after === undefined) this.retryUnplaced(tenantId);
         break;
       case 'node-liveness':
         if (livenessMoved(change)) this.#touchNode(tenantId, segmentsOf(kind, id)[0]);
@@ -81,7 +81,7 @@ export class JobsController extends Reconciler {
         break;
       case 'quota':
       case 'volumes':
-        this.stir(tenantId);
+        this.retryUnplaced(tenantId);
         break;
       default:
     }
@@ -91,11 +91,11 @@ export class JobsController extends Reconciler {
     if (!this.deps.owns(tenantId)) return;
     for (const owner of this.deps.clusters.deploymentsOn(tenantId, node))
       this.#addOwner(tenantId, prefixOf('instances', owner));
-    this.stir(tenantId);
+    this.retryUnplaced(tenantId);
   }
 
-  protected async look(look: Look): Promise<void> {
-    const { key, tenantId, id } = look;
+  protected async reconcile(request: ReconcileRequest): Promise<void> {
+    const { key, tenantId, id } = request;
     const { store, clock, clusters, ids } = this.deps;
     const startedMs = clock.monotonicMs();
     const facts = readJobFacts(store.forTenant(tenantId), id);
@@ -120,14 +120,14 @@ export class JobsController extends Reconciler {
       if (!stored && plan.create !== undefined) clusters.release(tenantId, facts.owner, plan.create.id);
     }
     if (!stored) {
-      this.again(look);
+      this.again(request);
       return;
     }
-    this.#remember(look, facts, plan);
+    this.#remember(request, facts, plan);
   }
 
-  #remember(look: Look, facts: JobFacts, plan: JobPlan): void {
-    const { key, tenantId, id } = look;
+  #remember(request: ReconcileRequest, facts: JobFacts, plan: JobPlan): void {
+    const { key, tenantId, id } = request;
     if (facts.job === undefined && plan.status === undefined && facts.instances.size === plan.remove.length) {
       this.#memory.delete(key);
       this.#unplaced.get(tenantId)?.delete(id);
@@ -141,8 +141,8 @@ export class JobsController extends Reconciler {
       ...(plan.recheckInMs === undefined ? [] : [plan.recheckInMs]),
       ...(unplaced ? [UNPLACED_MS] : []),
     ];
-    if (plan.more) this.again(look);
-    else if (due.length > 0) this.again(look, Math.min(...due));
+    if (plan.more) this.again(request);
+    else if (due.length > 0) this.again(request, Math.min(...due));
   }
 
   #noteUnplaced(tenantId: TenantId, id: string, unplaced: boolean): void {
@@ -157,7 +157,7 @@ export class JobsController extends Reconciler {
     const { clusters, ids } = this.deps;
     const job = facts.job?.record;
     if (job === undefined) return NO_PLACER;
-    // One object per job: the scheduler remembers what it worked out for it.
+    // One object per job: the scheduler caches its results by it.
     let workload = this.#workloads.get(key);
     if (workload?.specHash !== job.specHash) {
       workload = { specHash: job.specHash, spec: jobWorkload(job.spec) };
@@ -179,7 +179,7 @@ export class JobsController extends Reconciler {
 }
 
 const TIMES = { text: (ms: number) => new Date(ms).toISOString(), ms: (text: string) => Date.parse(text) };
-/** Looked at again when the container that is waited for is gone. */
+/** Re-queued when the container that is waited for is gone. */
 function waitingPlacer(why: string) {
   const refusal = {
     ok: false,

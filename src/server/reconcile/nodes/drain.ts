@@ -2,15 +2,14 @@ import type { NodeName, TenantId } from '../../../core/model/ids.ts';
 import { idOf } from '../../store/record-ids.ts';
 import type { ViewChange } from '../../store/view.ts';
 import type { ControllerDeps } from '../controller.ts';
-import { type Look, Reconciler, Remembered } from '../reconciler.ts';
+import { type ReconcileRequest, Reconciler, KeyedState } from '../reconciler.ts';
 
 /**
- * Tells when a draining node is empty. Moving the instances is the work of the instances controller, for which a draining node is one
- * that its instances are to leave.
+ * Publishes `node.drained` when a draining node is empty. The instances controller moves the instances.
  */
 export class DrainController extends Reconciler {
-  /** Draining nodes that are not empty yet, or whose emptiness is not told yet. */
-  readonly #draining = new Remembered<NodeName>();
+  /** Draining nodes that are not empty yet, or whose `node.drained` is not published yet. */
+  readonly #draining = new KeyedState<NodeName>();
 
   constructor(deps: ControllerDeps) {
     super(deps, { name: 'drain', problem: 'the node.drained event could not be recorded; retrying' });
@@ -49,14 +48,14 @@ export class DrainController extends Reconciler {
     this.add(tenantId, id);
   }
 
-  protected async look(look: Look): Promise<void> {
-    const { key, tenantId, id } = look;
+  protected async reconcile(request: ReconcileRequest): Promise<void> {
+    const { key, tenantId, id } = request;
     const tenant = this.deps.store.forTenant(tenantId);
     const node = tenant.get('nodes', id);
     const name = this.#draining.get(key);
     if (name === undefined || node?.record.draining !== true) return;
     if (this.deps.clusters.instancesOn(tenantId, name).length > 0) return;
-    // In one commit: a process that dies right after the last instance went leaves the telling to the next one.
+    // In one commit: if this process dies right after the last instance left, the next one publishes the event.
     const transaction = tenant
       .transaction()
       .expect('nodes', id, node)
@@ -67,6 +66,6 @@ export class DrainController extends Reconciler {
       message: `node ${name} is drained: no instance is left on it`,
     });
     if (await this.commit(tenant, transaction)) this.#draining.delete(key);
-    else this.again(look);
+    else this.again(request);
   }
 }

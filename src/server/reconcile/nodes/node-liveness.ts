@@ -81,7 +81,7 @@ export class NodeLivenessController implements Controller, Liveness {
     this.#schedule();
     const elsewhere = this.#elsewhere;
     if (elsewhere === undefined) return;
-    // A session that opens or closes elsewhere is heard at once, not with the next tick.
+    // A session that opens or closes elsewhere counts at once, not with the next tick.
     this.#unsubscribe = this.#deps.store.view.onChange(({ tenantId, kind }) => {
       if (kind !== 'node-sessions' || tenantId === undefined || !this.#deps.owns(tenantId)) return;
       if (this.#hearing.has(tenantId)) return;
@@ -119,7 +119,7 @@ export class NodeLivenessController implements Controller, Liveness {
   }
 
   beat(tenantId: TenantId, node: NodeName): void {
-    // Whoever decides for the tenant learns from the stored session that its agent is alive.
+    // The owner of the shard learns from the stored session that the agent is alive.
     if (!this.#deps.owns(tenantId)) return;
     const pulses = this.#pulses(tenantId);
     const nowMs = this.#deps.clock.monotonicMs();
@@ -195,7 +195,7 @@ export class NodeLivenessController implements Controller, Liveness {
       this.#judgeNow(tenantId);
     };
     const size = this.#pulses(tenantId).nodes.size;
-    // A judgement looks at the whole tenant: when thousands come back at once, each look takes in many of them.
+    // A judgement covers the whole tenant: when thousands reconnect at once, each one takes in many of them.
     if (size <= JUDGED_AT_ONCE) setImmediate(judge);
     else this.#deps.timers.after(Math.min(MAX_JUDGE_PAUSE_MS, size / 20), judge);
   }
@@ -203,7 +203,7 @@ export class NodeLivenessController implements Controller, Liveness {
   #judgeNow(tenantId: TenantId): void {
     if (!this.#running) return;
     if (!this.#deps.owns(tenantId)) {
-      // Whoever takes the tenant over starts with a fresh grace, and so does this process when the tenant returns.
+      // The next owner of the shard starts with a fresh grace period, and so does this process when the shard returns.
       this.#tenants.delete(tenantId);
       return;
     }
@@ -232,7 +232,7 @@ export class NodeLivenessController implements Controller, Liveness {
     await this.#removeOrphans(tenant);
   }
 
-  /** A node that is enrolled no more has no liveness; its name may come back as another machine. */
+  /** A node that is no longer enrolled has no liveness; its name may come back as another machine. */
   async #removeOrphans(tenant: TenantStore): Promise<void> {
     const enrolled = tenant.collection('nodes');
     const judged = tenant.collection('node-liveness');
@@ -245,7 +245,7 @@ export class NodeLivenessController implements Controller, Liveness {
     if (orphans.length > 0) await tenant.commit(transaction);
   }
 
-  /** Every enrolled node; one that was never heard of since the start is silent since the start. */
+  /** Every enrolled node; one without a heartbeat since the start is silent since the start. */
   #judged(tenant: TenantStore, pulses: TenantPulses): readonly JudgedNode[] {
     const controlPlanes = new Set<string>(
       this.#deps.store.listGlobal('control-planes').map(({ record }) => record.nodeName),
@@ -294,7 +294,7 @@ export class NodeLivenessController implements Controller, Liveness {
     for (const verdict of verdicts) this.#addVerdict(tenant, transaction, verdict);
     const result = await tenant.commit(transaction);
     this.#deps.metrics.committed(this.name, result.ok ? 'ok' : 'conflict');
-    // A conflict means that a node was enrolled anew or removed: the next tick judges what is there then.
+    // A conflict means that a node was re-enrolled or removed: the next tick judges the new state.
     if (!result.ok) return;
     for (const { name } of verdicts) this.#seenWrittenMs.set(`${tenant.tenantId}/${name}`, nowMs);
     for (const { name } of failed) {
@@ -353,11 +353,11 @@ export class NodeLivenessController implements Controller, Liveness {
 
 function nodeEvent({ name, status, lost, reason }: NodeVerdict) {
   const kind = lost ? 'node.lost' : `node.${status}`;
-  const words = lost ? 'lost: its instances are replaced elsewhere' : status;
+  const standing = lost ? 'lost: its instances are replaced elsewhere' : status;
   return {
     kind,
     subject: { kind: 'Node', name },
-    message: `node ${name} is ${words}${reason === undefined ? '' : ` (${reason})`}`,
+    message: `node ${name} is ${standing}${reason === undefined ? '' : ` (${reason})`}`,
     details: { status, ...(reason !== undefined && { reason }) },
   } as const;
 }

@@ -25,7 +25,7 @@ export class SessionsElsewhere {
     for (const { id, record } of this.#store.forTenant(tenantId).list('node-sessions')) {
       const [node] = segmentsOf('node-sessions', id);
       if (record.closed !== undefined) yield { node, closedForMs: record.closed.silentMs };
-      // An open one with this process tells of itself, beat by beat.
+      // An open session with this process reports by its own heartbeats.
       else if (record.controlPlane === this.#self) continue;
       else if (this.#store.getGlobal('control-planes', record.controlPlane) === undefined)
         yield { node, closedForMs: 0 };

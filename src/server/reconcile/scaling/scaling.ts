@@ -15,7 +15,7 @@ import type { TenantStore } from '../../store/store.ts';
 import type { ViewChange } from '../../store/view.ts';
 import type { MeasuredUsage } from '../../runtime/measurements.ts';
 import { type ControllerDeps, SYSTEM } from '../controller.ts';
-import { type Look, Reconciler, Remembered } from '../reconciler.ts';
+import { type ReconcileRequest, Reconciler, KeyedState } from '../reconciler.ts';
 
 type Measured = ReadonlyMap<string, Pick<MeasuredUsage, 'cpuPercent' | 'atMs'>>;
 
@@ -26,14 +26,14 @@ export interface ScalingOptions {
   readonly maxReplicas: number;
 }
 
-/** Older than so many rounds of the agents, a measurement says nothing of now. */
+/** A measurement older than this many rounds of the agents is stale. */
 const FRESH_ROUNDS = 3;
 const DEFAULT_COOLDOWN_MS = 60_000;
 
 interface Memory {
   readonly scaling: ScalingMemory;
   readonly view: ScalingView;
-  /** What the last `scaling_limited` said, so that it is told once. */
+  /** What the last `scaling_limited` said, so that it is published once. */
   readonly limited?: string;
 }
 
@@ -50,7 +50,7 @@ interface Facts {
  */
 export class ScalingController extends Reconciler {
   readonly #options: ScalingOptions;
-  readonly #memory = new Remembered<Memory>();
+  readonly #memory = new KeyedState<Memory>();
 
   constructor(deps: ControllerDeps, options: ScalingOptions) {
     super(deps, {
@@ -73,7 +73,7 @@ export class ScalingController extends Reconciler {
     return { policies: this.#memory.size };
   }
 
-  /** What the policy of a deployment last saw; undefined when this process has not looked at it. */
+  /** What the policy of a deployment last saw; undefined when this process has not reconciled it. */
   view(tenantId: TenantId, deployment: string): ScalingView | undefined {
     return this.#memory.get(this.keyOf(tenantId, idOf('deployments', deployment)))?.view;
   }
@@ -82,12 +82,12 @@ export class ScalingController extends Reconciler {
     if (kind === 'scaling-policies') this.add(tenantId, id);
   }
 
-  protected async look(look: Look): Promise<void> {
-    const { key } = look;
-    const before = this.#facts(look);
+  protected async reconcile(request: ReconcileRequest): Promise<void> {
+    const { key } = request;
+    const before = this.#facts(request);
     const measured = before && (await this.#measured(before));
-    // Read anew: measurements may have come from another control plane, and took their time.
-    const facts = this.#facts(look);
+    // Read again: measurements may have come from another control plane, and took their time.
+    const facts = this.#facts(request);
     if (facts === undefined || measured === undefined) {
       this.#memory.delete(key);
       return;
@@ -99,7 +99,7 @@ export class ScalingController extends Reconciler {
     const { replicas } = facts.deployment.record.spec;
     const isMove = to !== undefined && to !== replicas;
     if (isMove && !(await this.#move(facts, decision, to, limit?.why))) {
-      this.again(look);
+      this.again(request);
       return;
     }
     if (!isMove && limit?.why !== undefined && limit.why !== known?.limited)
@@ -107,10 +107,10 @@ export class ScalingController extends Reconciler {
     const isHeavy = (decision.percent ?? Number.POSITIVE_INFINITY) > facts.policy.record.targetCpuPercent;
     const limited = limit?.why ?? (isHeavy && !isMove ? known?.limited : undefined);
     this.#memory.set(key, remembered(facts, decision, isMove ? to : replicas, limited));
-    this.again(look, this.#options.intervalMs);
+    this.again(request, this.#options.intervalMs);
   }
 
-  #facts({ tenantId, id }: Look): Facts | undefined {
+  #facts({ tenantId, id }: ReconcileRequest): Facts | undefined {
     if (!this.deps.owns(tenantId)) return undefined;
     const tenant = this.deps.store.forTenant(tenantId);
     const policy = tenant.get('scaling-policies', id);
@@ -217,7 +217,7 @@ export class ScalingController extends Reconciler {
   }
 }
 
-/** A quota is the same for every node, and its words say which one and how much. */
+/** A quota is the same for every node, and its message says which one and how much. */
 function limitText({ summary, nodes }: NonNullable<PlacementPlan['unplaced']>): string {
   const quota = nodes.flatMap(({ reasons }) => reasons).find(({ filter }) => filter === 'quota');
   return quota === undefined ? summary : `the quota is reached: ${quota.message}`;
@@ -262,7 +262,7 @@ function measurement({ policy }: Facts, { cause, percent, measured }: ScalingDec
   };
 }
 
-/** A move for which there is no room leaves the number as it is; it is tried again after a cooldown. */
+/** Without capacity the number stays as it is; it is retried after a cooldown. */
 function remembered(
   { deployment }: Facts,
   { memory, percent, measured, message, paused }: ScalingDecision,

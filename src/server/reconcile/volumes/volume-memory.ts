@@ -15,7 +15,7 @@ interface PastAges extends CopyAges {
   readonly heardMs: number;
 }
 
-/** Which copies are within the limit of live; a change of it is worth a look. */
+/** Which copies are within the limit of live; a change of it triggers a reconcile. */
 function withinLimit({ copies = [] }: SeenVolume): string {
   return copies.map(({ nodeId, ageMs = 0 }) => `${nodeId}:${ageMs <= LIVE_WITHIN_MS}`).join();
 }
@@ -76,7 +76,7 @@ export class VolumeMemory {
     );
   }
 
-  /** True: worth a look that nothing stored would cause. */
+  /** True: needs a reconcile that no stored change would trigger. */
   reported(tenantId: TenantId, node: NodeName, seen: SeenVolume, heardMs: number): boolean {
     const key = `${tenantId}/${node}`;
     const volumes = this.#heard.get(key) ?? new Map<string, Heard>();

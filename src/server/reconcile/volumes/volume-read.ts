@@ -52,7 +52,7 @@ function isBraked(nodes: readonly VolumeNode[]): boolean {
 
 export interface VolumeSettings {
   readonly leaseMs: number;
-  /** Whether no other process may think by now that this one has ended; absent: it is the only one. */
+  /** Whether the lease of this process is certainly still valid for the others; absent: it is the only one. */
   readonly certain?: () => boolean;
   /** What another control plane knows of the copies of a primary that was connected to it last; absent: there is no other. */
   readonly agesElsewhere?: (tenantId: TenantId, node: NodeName) => Promise<readonly CopyAges[] | undefined>;

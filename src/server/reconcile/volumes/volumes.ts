@@ -14,12 +14,12 @@ import type { ViewChange } from '../../store/view.ts';
 import type { VolumeSigns } from '../../runtime/volume-signs.ts';
 import type { ControllerDeps } from '../controller.ts';
 import { livenessMoved } from '../nodes/liveness-moved.ts';
-import { type Look, Reconciler } from '../reconciler.ts';
+import { type ReconcileRequest, Reconciler } from '../reconciler.ts';
 import { VolumeMemory } from './volume-memory.ts';
 import { readVolumeFacts, type VolumeSettings } from './volume-read.ts';
 
 /**
- * Chooses where volumes and their copies are kept, tells how they stand, and promotes a copy when a primary is lost. The raised epoch
+ * Places volumes and their copies, reports their status, and promotes a copy when a primary is lost. The raised epoch
  * is stored first, guarded by what was read; orders go out from what is stored.
  */
 export class VolumesController extends Reconciler implements VolumeSigns {
@@ -42,18 +42,18 @@ export class VolumesController extends Reconciler implements VolumeSigns {
     for (const node of new Set(primaries)) this.#learnAges(tenantId, node);
   }
 
-  // What sessions told is not forgotten: it is of this process's own agents, whoever decides.
+  // Reports of sessions are kept: they are of this process's own agents, whichever process owns the shard.
 
   override status(): Record<string, unknown> {
     return { queue: this.depth };
   }
 
   mayLease(tenantId: TenantId, node: NodeName): boolean {
-    // Who others may think has ended must not let anybody write on.
+    // A process whose lease may have expired must not grant leases.
     return (this.#settings.certain?.() ?? true) && this.#memory.mayLease(tenantId, node);
   }
 
-  /** For another control plane: how old copies are that a primary told of which is or was connected to this one. */
+  /** For another control plane: ages of copies that primaries reported to this one. */
   ages(tenantId: TenantId, node: NodeName): readonly CopyAges[] {
     return this.#memory.ages(tenantId, node, this.deps.clock.monotonicMs());
   }
@@ -122,7 +122,7 @@ export class VolumesController extends Reconciler implements VolumeSigns {
     if (is?.closed !== undefined && this.deps.owns(tenantId)) this.#learnAges(tenantId, node);
   }
 
-  /** While there is time: a promotion waits for the lease, and tells how much may be missing. */
+  /** Asked before the promotion, which waits for the lease and then reports how much may be missing. */
   #learnAges(tenantId: TenantId, node: NodeName): void {
     const askedMs = this.deps.clock.monotonicMs();
     this.#settings
@@ -169,9 +169,9 @@ export class VolumesController extends Reconciler implements VolumeSigns {
       );
   }
 
-  protected async look(look: Look): Promise<void> {
-    const tenant = this.deps.store.forTenant(look.tenantId);
-    const stored = tenant.get('volumes', look.id);
+  protected async reconcile(request: ReconcileRequest): Promise<void> {
+    const tenant = this.deps.store.forTenant(request.tenantId);
+    const stored = tenant.get('volumes', request.id);
     if (stored === undefined) return;
     const { clock, clusters } = this.deps;
     const nowMs = clock.monotonicMs();
@@ -183,7 +183,7 @@ export class VolumesController extends Reconciler implements VolumeSigns {
     const plan = planVolume(elsewhere ? { ...facts, fencedAtMs: Number.POSITIVE_INFINITY } : facts);
     this.decided(nowMs);
     if (plan.recheckInMs !== undefined && Number.isFinite(plan.recheckInMs))
-      this.again(look, Math.max(1, plan.recheckInMs));
+      this.again(request, Math.max(1, plan.recheckInMs));
     const transaction = this.#transaction(tenant, stored, plan);
     const primary = stored.record.primaryNodeId;
     if (transaction === undefined) {
@@ -193,19 +193,19 @@ export class VolumesController extends Reconciler implements VolumeSigns {
     // Nothing was awaited since the lease was judged: from here on the old primary gets no further one.
     if (plan.promotes && primary !== undefined) {
       this.#memory.withhold(tenant.tenantId, primary, stored.record.id);
-      // Except one that another thread repeated in this very moment: then it is judged anew.
+      // Unless another thread repeated one at this very moment: then it is re-evaluated.
       if (this.#memory.fencedAtMs(tenant.tenantId, stored.record) > nowMs) {
         this.#memory.release(tenant.tenantId, primary, stored.record.id);
-        this.again(look);
+        this.again(request);
         return;
       }
-      // A session that opens meanwhile, wherever, is in the node's record: then it is judged anew.
+      // A session that opens meanwhile, on any process, is in the node's record: then it is re-evaluated.
       transaction.expect('nodes', idOf('nodes', primary), tenant.get('nodes', idOf('nodes', primary)));
       this.#expectNoLeaseElsewhere(transaction, tenant, primary);
     }
     const isStored = await this.commit(tenant, transaction);
     if (primary !== undefined) this.#memory.release(tenant.tenantId, primary, stored.record.id);
-    if (!isStored) this.again(look);
+    if (!isStored) this.again(request);
     else for (const node of plan.forget) this.#memory.forget(tenant.tenantId, stored.record.id, node);
   }
 
