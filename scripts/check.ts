@@ -74,6 +74,7 @@ const CHECKS: readonly Check[] = [
   { name: 'lint', run: () => runTool('oxlint', ['--type-aware', '--deny-warnings']) },
   { name: 'types', run: () => runTool('tsc', ['-p', '.']) },
   { name: 'types of the dashboard', run: () => runTool('tsc', ['-p', 'src/dashboard']) },
+  { name: 'type assertions', run: () => runTool('node', ['scripts/check-casts.ts']) },
   { name: 'import table', run: importTable },
   { name: 'citations of what is not here', run: citations },
   { name: 'dead exports', run: () => runTool('knip', ['--no-progress']) },

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { ID_PREFIXES, type IdKind, type TenantId } from '../core/model/ids.ts';
+import { ID_PREFIXES, type IdKind, type NewId, newId, type TenantId, tenantId } from '../core/model/ids.ts';
 import type { Clock } from './clock.ts';
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
@@ -11,7 +11,7 @@ const DRAW_BYTES = 9;
 const POOL_BYTES = 256 * DRAW_BYTES;
 
 export interface Ids {
-  next(kind: IdKind): string;
+  next<K extends IdKind>(kind: K): NewId<K>;
   tenant(): TenantId;
   /** Unique, cheap, not sortable: one per request. */
   request(): string;
@@ -71,14 +71,14 @@ export function createIds(clock: Clock): ProcessIds {
       } else {
         counter += 1;
       }
-      return `${ID_PREFIXES[kind]}_${stem}${encode(counter, COUNTER_CHARACTERS)}`;
+      return newId(kind, `${stem}${encode(counter, COUNTER_CHARACTERS)}`);
     },
     lowest: (kind) => `${ID_PREFIXES[kind]}_${encode(clock.now().getTime(), TIME_CHARACTERS)}`,
     follow: (id) => {
       // The next millisecond, with bits of its own: several processes may follow the same id.
       lowestMs = Math.max(lowestMs, timeOf(id) + 1);
     },
-    tenant: () => randomUUID() as TenantId,
+    tenant: () => tenantId(randomUUID()),
     request: () => {
       requests += 1;
       return `req_${process}${requests.toString(36)}`;

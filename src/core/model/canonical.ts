@@ -1,13 +1,14 @@
+import { isRecord } from './values.ts';
+
 const byCodeUnits = (a: string, b: string): number => (a < b ? -1 : 1);
 
 /** JSON with sorted keys and no undefined members: equal values give equal text. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(',')}]`;
-  if (typeof value === 'object' && value !== null) {
-    const record = value as Readonly<Record<string, unknown>>;
+  if (isRecord(value)) {
     let members = '';
-    for (const key of Object.keys(record).sort(byCodeUnits)) {
-      const member = record[key];
+    for (const key of Object.keys(value).sort(byCodeUnits)) {
+      const member = value[key];
       if (member === undefined) continue;
       members += `${members === '' ? '' : ','}${JSON.stringify(key)}:${canonicalJson(member)}`;
     }

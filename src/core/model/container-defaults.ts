@@ -1,5 +1,6 @@
 import type { Resources } from './deployment.ts';
 import { parseMemory } from './quantity.ts';
+import { isIntegerWithin } from './values.ts';
 
 /** What every container is bounded by unless its workload says otherwise. No part of a spec: changing it recreates nothing. */
 export interface ContainerDefaults {
@@ -28,10 +29,6 @@ const MIN_MEMORY = 16 * 2 ** 20;
 const LOG = { min: 1e6, max: 1e12 } as const;
 const PERCENT = /^([1-9]\d?|100)%$/;
 
-function isWhole(value: unknown, min: number, max: number): boolean {
-  return Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
-}
-
 function bytesOf(value: unknown): number {
   return (typeof value === 'string' ? parseMemory(value) : undefined) ?? -1;
 }
@@ -43,8 +40,8 @@ export const ACCEPTED_CONTAINER_DEFAULTS: Readonly<
     form: 'a part of the node such as "90%", or an amount of at least 16Mi such as "512Mi"',
     fits: (value) => (typeof value === 'string' && PERCENT.test(value)) || bytesOf(value) >= MIN_MEMORY,
   },
-  pids: { form: 'an integer from 16 to 4194304', fits: (value) => isWhole(value, 16, 4_194_304) },
-  cpuWeight: { form: 'an integer from 1 to 10000', fits: (value) => isWhole(value, 1, 10_000) },
+  pids: { form: 'an integer from 16 to 4194304', fits: (value) => isIntegerWithin(value, 16, 4_194_304) },
+  cpuWeight: { form: 'an integer from 1 to 10000', fits: (value) => isIntegerWithin(value, 1, 10_000) },
   logSize: {
     form: 'an amount from 1M to 1T such as "30M"',
     fits: (value) => bytesOf(value) >= LOG.min && bytesOf(value) <= LOG.max,

@@ -10,6 +10,17 @@ export type VolumeId = Brand<'VolumeId'>;
 /** A node's id is its name, unique platform-wide. */
 export type NodeName = Brand<'NodeName'>;
 
+/** The only place where text becomes an id: its form was checked, or it was found among ids. */
+const minted =
+  <Id extends string>() =>
+  (text: string): Id =>
+    text as Id;
+
+export const nodeName = minted<NodeName>();
+export const tenantId = minted<TenantId>();
+export const tokenId = minted<TokenId>();
+export const instanceId = minted<InstanceId>();
+
 export const ID_PREFIXES = {
   deployment: 'dep',
   instance: 'ins',
@@ -24,3 +35,17 @@ export const ID_PREFIXES = {
 } as const;
 
 export type IdKind = keyof typeof ID_PREFIXES;
+
+interface BrandedIds {
+  readonly deployment: DeploymentId;
+  readonly instance: InstanceId;
+  readonly volume: VolumeId;
+  readonly job: JobId;
+}
+
+/** An id of the kind, just made. Those of tokens are written without the mark after the prefix, and become such then. */
+export type NewId<K extends IdKind> = K extends keyof BrandedIds ? BrandedIds[K] : string;
+
+export function newId<K extends IdKind>(kind: K, rest: string): NewId<K> {
+  return `${ID_PREFIXES[kind]}_${rest}` as NewId<K>;
+}

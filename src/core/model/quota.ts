@@ -1,3 +1,5 @@
+import { recordOf } from './values.ts';
+
 /** What a tenant may have stored, by the kinds that a quota names. */
 export const QUOTA_KINDS = [
   'deployments',
@@ -73,11 +75,9 @@ export function defaultStock(
   heapBytes: number,
 ): StockLimits {
   const ofHeap = Math.max(LEAST_BYTES, Math.floor(heapBytes / SHARE_OF_HEAP));
-  return Object.fromEntries(
-    QUOTA_KINDS.map((kind) => {
-      const { records, bytes } = DEFAULT_STOCK[kind];
-      const most = HELD.has(kind) ? Math.min(bytes, ofHeap) : bytes;
-      return [kind, { records: set.records[kind] ?? records, bytes: set.bytes[kind] ?? most }];
-    }),
-  ) as unknown as StockLimits;
+  return recordOf(QUOTA_KINDS, (kind) => {
+    const { records, bytes } = DEFAULT_STOCK[kind];
+    const most = HELD.has(kind) ? Math.min(bytes, ofHeap) : bytes;
+    return { records: set.records[kind] ?? records, bytes: set.bytes[kind] ?? most };
+  });
 }

@@ -1,3 +1,5 @@
+import { isOneOf, keysOf } from './values.ts';
+
 /** Text forms of random bytes (`generate.encoding`). */
 export const SECRET_ENCODINGS = ['base64url', 'base64', 'hex'] as const;
 export type SecretEncoding = (typeof SECRET_ENCODINGS)[number];
@@ -11,7 +13,7 @@ export const SECRET_ALPHABETS = {
   symbols: `${ALPHANUMERIC}!#%*+-.:=?@_~`,
 } as const;
 export type SecretCharset = keyof typeof SECRET_ALPHABETS;
-export const SECRET_CHARSETS = Object.keys(SECRET_ALPHABETS) as readonly SecretCharset[];
+export const SECRET_CHARSETS: readonly SecretCharset[] = keysOf(SECRET_ALPHABETS);
 
 export const DEFAULT_ENCODING: SecretEncoding = 'base64url';
 export const DEFAULT_CHARSET: SecretCharset = 'alphanumeric';
@@ -64,9 +66,9 @@ export function drawnEntropyBits(length: number, charset: SecretCharset): number
 }
 
 export function isSecretEncoding(text: string): text is SecretEncoding {
-  return (SECRET_ENCODINGS as readonly string[]).includes(text);
+  return isOneOf(SECRET_ENCODINGS, text);
 }
 
 export function isSecretCharset(text: string): text is SecretCharset {
-  return (SECRET_CHARSETS as readonly string[]).includes(text);
+  return isOneOf(SECRET_CHARSETS, text);
 }

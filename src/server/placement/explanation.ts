@@ -1,6 +1,6 @@
 import type { Warning } from '../../core/model/announcement.ts';
 import type { DeploymentRecord, DeploymentSpec } from '../../core/model/deployment.ts';
-import type { InstanceId, NodeName } from '../../core/model/ids.ts';
+import { type InstanceId, instanceId, type NodeName } from '../../core/model/ids.ts';
 import type { Cluster, PlacedInstance } from '../../core/scheduler/cluster.ts';
 import { explain, type NodeExplanation } from '../../core/scheduler/explain.ts';
 import type { Reason } from '../../core/scheduler/filters/filter.ts';
@@ -184,7 +184,7 @@ function supposing<T>(
   const supposed: InstanceId[] = [];
   try {
     return ask(() => {
-      const id = `supposed-${supposed.length}` as InstanceId;
+      const id = instanceId(`supposed-${supposed.length}`);
       supposed.push(id);
       return id;
     });

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { canonicalJson } from '../../../src/core/model/canonical.ts';
 import type { DeploymentRecord, DeploymentSpec } from '../../../src/core/model/deployment.ts';
 import type { EventRecord } from '../../../src/core/model/event.ts';
-import type { DeploymentId, InstanceId, NodeName, TenantId } from '../../../src/core/model/ids.ts';
+import type { InstanceId, NodeName, TenantId } from '../../../src/core/model/ids.ts';
 import type { InstanceObservation, InstanceRecord } from '../../../src/core/model/instance.ts';
 import type { NodeRecord } from '../../../src/core/model/node.ts';
 import { DEFAULT_REGIONS } from '../../../src/core/scheduler/regions.ts';
@@ -243,7 +243,7 @@ export class Simulation {
       ...spec,
     };
     const record: DeploymentRecord = {
-      id: previous?.id ?? (this.ids.next('deployment') as DeploymentId),
+      id: previous?.id ?? this.ids.next('deployment'),
       tenantId: TENANT,
       spec: next,
       specHash: hashSpec(next),

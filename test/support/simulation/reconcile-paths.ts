@@ -1,5 +1,5 @@
 import type { DeploymentSpec } from '../../../src/core/model/deployment.ts';
-import type { JobId, NodeName, VolumeId } from '../../../src/core/model/ids.ts';
+import type { NodeName, VolumeId } from '../../../src/core/model/ids.ts';
 import { activeRun, jobOwner, type JobRecord, jobWorkload } from '../../../src/core/model/job.ts';
 import { LIVENESS_TIMINGS } from '../../../src/core/plan/liveness/node-liveness.ts';
 import { fencedAfterMs, type VolumeRecord } from '../../../src/core/model/volume.ts';
@@ -91,7 +91,7 @@ async function createJob(world: World, image: string): Promise<void> {
   const workload = jobWorkload(spec);
   const specHash = hashSpec(workload);
   const record: JobRecord = {
-    id: world.ids.next('job') as JobId,
+    id: world.ids.next('job'),
     tenantId: TENANT,
     spec,
     specHash,

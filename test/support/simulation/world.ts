@@ -3,7 +3,7 @@ import type { Clock } from '../../../src/server/clock.ts';
 import { FakeTime, hashSpec, TENANT } from './controllers.ts';
 import type { Assignment, Verdict } from '../../../src/core/protocol/agent-protocol.ts';
 import type { DeploymentRecord, DeploymentSpec } from '../../../src/core/model/deployment.ts';
-import { type DeploymentId, ID_PREFIXES, type NodeName } from '../../../src/core/model/ids.ts';
+import { newId, type NodeName } from '../../../src/core/model/ids.ts';
 import type { NodeRecord } from '../../../src/core/model/node.ts';
 import type { Ids } from '../../../src/server/ids.ts';
 import { idOf } from '../../../src/server/store/record-ids.ts';
@@ -194,7 +194,7 @@ export class World {
       ...changes,
     };
     const record: DeploymentRecord = {
-      id: stored?.record.id ?? (this.ids.next('deployment') as DeploymentId),
+      id: stored?.record.id ?? this.ids.next('deployment'),
       tenantId: TENANT,
       spec,
       specHash: hashSpec(spec),
@@ -482,7 +482,7 @@ export function countingIds(): Ids {
   return {
     next: (kind) => {
       made += 1;
-      return `${ID_PREFIXES[kind]}_${String(made).padStart(12, '0')}`;
+      return newId(kind, String(made).padStart(12, '0'));
     },
     tenant: () => TENANT,
     request: () => 'req',

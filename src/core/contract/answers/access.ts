@@ -1,6 +1,7 @@
 import { shape } from '../../schema/shape.ts';
 import { QUOTA_KINDS, type QuotaKind } from '../../model/quota.ts';
 import { ROLES } from '../../model/tenant.ts';
+import { recordOf } from '../../model/values.ts';
 import {
   announced,
   containerDefaults,
@@ -15,7 +16,7 @@ import {
 } from './words.ts';
 
 function byKind<const Item>(item: Item): Readonly<Record<QuotaKind, Item>> {
-  return Object.fromEntries(QUOTA_KINDS.map((kind) => [kind, item])) as Record<QuotaKind, Item>;
+  return recordOf(QUOTA_KINDS, () => item);
 }
 
 const limits = { type: 'object', optional: true, fields: byKind(optional(integer)) } as const;

@@ -205,7 +205,7 @@ export class InstancesController extends Reconciler {
     if (deployment === undefined) return NO_PLACER;
     const isRecent = known?.specHash === deployment.specHash && clock.monotonicMs() < known.untilMs;
     return clusters.placer(tenantId, deployment.spec, {
-      nextId: () => ids.next('instance') as InstanceId,
+      nextId: () => ids.next('instance'),
       ...(isRecent && { knownRefusal: known.refusal }),
     });
   }

@@ -1,5 +1,5 @@
 import type { DeploymentSpec } from '../../../core/model/deployment.ts';
-import type { InstanceId, NodeName, TenantId } from '../../../core/model/ids.ts';
+import type { NodeName, TenantId } from '../../../core/model/ids.ts';
 import { jobOfOwner, jobWorkload } from '../../../core/model/job.ts';
 import type { CronSchedule, ParseSchedule } from '../../../core/model/schedule.ts';
 import type { JobMemory, JobPlan } from '../../../core/plan/jobs/job-plan.ts';
@@ -165,7 +165,7 @@ export class JobsController extends Reconciler {
     }
     const [held] = writerGates(facts.tenant, clusters, workload.spec);
     if (held !== undefined) return waitingPlacer(held.message);
-    return clusters.placer(tenantId, workload.spec, { nextId: () => ids.next('instance') as InstanceId });
+    return clusters.placer(tenantId, workload.spec, { nextId: () => ids.next('instance') });
   }
 
   #schedule(text: string | undefined): CronSchedule | undefined {

@@ -1,4 +1,4 @@
-import type { NodeName } from '../../../core/model/ids.ts';
+import { nodeName } from '../../../core/model/ids.ts';
 import type { DeploymentFacts } from '../../../core/rules/deployment-facts.ts';
 import { otherWriter } from '../../placement/volume-claims.ts';
 import { residencyConflict } from '../../placement/volume-residency.ts';
@@ -15,7 +15,7 @@ export function deploymentFacts(
     tenantId: tenant.tenantId,
     nodes: () => tenant.list('nodes').map(({ record }) => record),
     node: (name) => tenant.get('nodes', idOf('nodes', name))?.record,
-    closedToTenant: (name) => clusters.isReserved(tenant.tenantId, name as NodeName),
+    closedToTenant: (name) => clusters.isReserved(tenant.tenantId, nodeName(name)),
     volume: (id) => tenant.get('volumes', idOf('volumes', id))?.record,
     otherWriter: (volumeId) => otherWriter(tenant, volumeId, self),
     deployment,

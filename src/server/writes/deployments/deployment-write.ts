@@ -9,7 +9,6 @@ import type { DeploymentRecord, DeploymentSpec } from '../../../core/model/deplo
 import { pinOf, type Pinned, snapshotOf } from '../../../core/model/spec-snapshot.ts';
 import type { ScalingPolicy } from '../../../core/model/scaling.ts';
 import type { ArchiveChange } from '../../../core/model/event.ts';
-import type { DeploymentId } from '../../../core/model/ids.ts';
 import { carryRotation } from '../../../core/secrets/rotation.ts';
 import { received } from '../../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../../core/rejections/reject.ts';
@@ -99,7 +98,7 @@ function nextRecord(
   const now = admission.clock.now().toISOString();
   const rotation = carryRotation(previous?.rotation, previous?.spec.secrets ?? [], spec.secrets);
   return {
-    id: previous?.id ?? (admission.ids.next('deployment') as DeploymentId),
+    id: previous?.id ?? admission.ids.next('deployment'),
     tenantId: caller.tenant.tenantId,
     spec,
     ...identity,

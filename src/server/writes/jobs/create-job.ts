@@ -4,7 +4,6 @@ import { jobBody, type JobDraft, jobDraftOfBody, jobSpecOfDraft } from '../../..
 import { jobView } from '../../../core/contract/job-view.ts';
 import { checkBody } from '../../../core/schema/shape.ts';
 import type { Alteration } from '../../../core/model/announcement.ts';
-import type { JobId } from '../../../core/model/ids.ts';
 import { jobOwner, type JobRecord, type JobSpec, jobWorkload } from '../../../core/model/job.ts';
 import { snapshotOf } from '../../../core/model/spec-snapshot.ts';
 import { received } from '../../../core/rejections/redaction.ts';
@@ -108,7 +107,7 @@ async function attemptCreate(
   if (guard) return guard;
 
   const record: JobRecord = {
-    id: admission.ids.next('job') as JobId,
+    id: admission.ids.next('job'),
     tenantId: tenant.tenantId,
     spec,
     ...identityOf(tenant, jobOwner(spec.name), workload, image.imageDigest),

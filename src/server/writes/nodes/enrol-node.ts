@@ -2,7 +2,7 @@ import { createPublicKey } from 'node:crypto';
 import { type nodeBody } from '../../../core/contract/node-bodies.ts';
 import type { Draft } from '../../../core/schema/shape.ts';
 import type { Alteration } from '../../../core/model/announcement.ts';
-import type { NodeName, TokenId } from '../../../core/model/ids.ts';
+import { type NodeName, nodeName, type TokenId, tokenId } from '../../../core/model/ids.ts';
 import { NODE_LABELS } from '../../../core/model/labels.ts';
 import type { NodeRecord } from '../../../core/model/node.ts';
 import type { TokenRecord } from '../../../core/model/tenant.ts';
@@ -65,7 +65,7 @@ function describe(admission: Admission, body: NodeDraft): Described | Rejection 
       why: 'The key is the identity of the machine.',
     });
   }
-  return { name: (body.nodeName ?? '') as NodeName, labels, ...description, publicKey };
+  return { name: nodeName(body.nodeName ?? ''), labels, ...description, publicKey };
 }
 
 function alterationsOf(body: NodeDraft, labels: Readonly<Record<string, string>>): Alteration[] {
@@ -145,7 +145,7 @@ function mintNodeToken(
   caller: Caller,
   name: string,
 ): { readonly record: TokenRecord; readonly token: string } {
-  const id = admission.ids.next('token').replace('_', '') as TokenId;
+  const id = tokenId(admission.ids.next('token').replace('_', ''));
   const { token, secret } = mintToken('node', id);
   const record: TokenRecord = {
     id,

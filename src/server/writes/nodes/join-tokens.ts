@@ -1,7 +1,7 @@
 import type { joinToken } from '../../../core/contract/answers/node.ts';
 import { type joinTokenBody } from '../../../core/contract/node-bodies.ts';
 import { type Answer, type Draft, exactly, type Exactly } from '../../../core/schema/shape.ts';
-import type { TokenId } from '../../../core/model/ids.ts';
+import { tokenId } from '../../../core/model/ids.ts';
 import { parseDuration } from '../../../core/model/quantity.ts';
 import type { TokenRecord } from '../../../core/model/tenant.ts';
 import { received } from '../../../core/rejections/redaction.ts';
@@ -99,7 +99,7 @@ export async function createJoinToken(
   const { idempotency: _unused, ...withoutReplay } = caller;
   return commitAttempts(admission, withoutReplay, () => {
     const now = admission.clock.now();
-    const id = admission.ids.next('join').replace('_', '') as TokenId;
+    const id = tokenId(admission.ids.next('join').replace('_', ''));
     const { token, secret } = mintToken('join', id);
     const record: TokenRecord = {
       id,

@@ -1,4 +1,4 @@
-import type { TenantId } from '../../../core/model/ids.ts';
+import { type TenantId, tenantId } from '../../../core/model/ids.ts';
 import { PLATFORM_SLUG } from '../../../core/model/tenant.ts';
 import { findTenant } from '../../access/authenticate.ts';
 import type { Clock } from '../../clock.ts';
@@ -79,7 +79,7 @@ export class TenantEraser {
 
   async #erase(erasure: Stored<Erasure>): Promise<void> {
     const { store, secrets, clock } = this.#options;
-    const id = erasure.id as TenantId;
+    const id = tenantId(erasure.id);
     await this.#eraseRecords(id);
     const destroyed = await secrets.destroyTenant(id);
     if (!destroyed.ok) return this.#failed(erasure, destroyed.message);

@@ -2,9 +2,10 @@ import type { token as tokenAnswer } from '../../../core/contract/answers/access
 import { ASSIGNABLE_ROLES, MAX_TOKEN_NAME, type tokenBody } from '../../../core/contract/access-bodies.ts';
 import { type Answer, exactly, type Exactly } from '../../../core/schema/shape.ts';
 import type { Draft } from '../../../core/schema/shape.ts';
-import type { TokenId } from '../../../core/model/ids.ts';
+import { tokenId } from '../../../core/model/ids.ts';
 import { parseDuration } from '../../../core/model/quantity.ts';
-import { PLATFORM_SLUG, type Role, type TokenRecord } from '../../../core/model/tenant.ts';
+import { PLATFORM_SLUG, type TokenRecord } from '../../../core/model/tenant.ts';
+import { isOneOf } from '../../../core/model/values.ts';
 import { received } from '../../../core/rejections/redaction.ts';
 import { reject } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
@@ -46,7 +47,7 @@ export async function createToken(
       'A token is named, so that its purpose is known when it is revoked.',
     );
   }
-  if (role === undefined || !(ASSIGNABLE_ROLES as readonly string[]).includes(role)) {
+  if (role === undefined || !isOneOf(ASSIGNABLE_ROLES, role)) {
     return invalid(
       'role',
       role,
@@ -77,13 +78,13 @@ export async function createToken(
   const { idempotency: _unused, ...withoutReplay } = caller;
   return commitAttempts(admission, withoutReplay, () => {
     const now = admission.clock.now();
-    const id = admission.ids.next('token').replace('_', '') as TokenId;
+    const id = tokenId(admission.ids.next('token').replace('_', ''));
     const { token, secret } = mintToken('pat', id);
     const record: TokenRecord = {
       id,
       kind: 'pat',
       tenantId: caller.tenant.tenantId,
-      role: role as Role,
+      role,
       name,
       hash: hashSecret(tokenKey, secret),
       createdAt: now.toISOString(),

@@ -1,6 +1,6 @@
 import type { VolumeDraft } from '../../../core/contract/volume-body.ts';
 import type { Alteration, Warning } from '../../../core/model/announcement.ts';
-import type { NodeName, VolumeId } from '../../../core/model/ids.ts';
+import { nodeName } from '../../../core/model/ids.ts';
 import {
   isKeptByNode,
   type VolumeClass,
@@ -46,13 +46,13 @@ function newRecord(
   const kind = { class: draft.class as VolumeClass, type: draft.type as VolumeType };
   const kept = isKeptByNode(kind);
   return {
-    id: admission.ids.next('volume') as VolumeId,
+    id: admission.ids.next('volume'),
     tenantId: caller.tenant.tenantId,
     name: draft.name as string,
     ...kind,
     phase: 'Pending',
     sizeBytes: draft.sizeBytes as number,
-    ...(kept && draft.nodeId !== undefined ? { primaryNodeId: draft.nodeId as NodeName } : {}),
+    ...(kept && draft.nodeId !== undefined ? { primaryNodeId: nodeName(draft.nodeId) } : {}),
     copies: draft.replicas ?? 0,
     replicas: [],
     leaving: [],

@@ -1,7 +1,7 @@
-import type { NodeName } from '../../../core/model/ids.ts';
+import { type NodeName, nodeName } from '../../../core/model/ids.ts';
 import type { VolumeRecord } from '../../../core/model/volume.ts';
 import { received } from '../../../core/rejections/redaction.ts';
-import { reject } from '../../../core/rejections/reject.ts';
+import { isRejection, reject } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
 import { describeResidency, satisfiesResidency } from '../../../core/scheduler/residency.ts';
 import type { VOLUMES } from '../../../core/operations/volumes.ts';
@@ -49,7 +49,7 @@ export function reservedRejection(
   field: 'nodeId' | 'node_id',
   node: string,
 ): Rejection | undefined {
-  if (!admission.clusters.isReserved(tenant.tenantId, node as NodeName)) return undefined;
+  if (!admission.clusters.isReserved(tenant.tenantId, nodeName(node))) return undefined;
   return reject('node_not_a_placement_candidate', {
     field,
     received: received(node),
@@ -78,11 +78,12 @@ function residencyRejection(
   });
 }
 
-function replicaRejection(
+/** The node that can take a copy. */
+function replicaNode(
   caller: Caller,
   { id, class: kind, phase, primaryNodeId, replicas, leaving }: VolumeRecord,
   nodeId: string | undefined,
-): Rejection | undefined {
+): NodeName | Rejection {
   if (kind !== 'replicated') {
     return reject('volume_not_replicated', {
       field: 'id',
@@ -90,7 +91,9 @@ function replicaRejection(
       why: `The volume is of the class ${kind}; only replicated volumes have copies.`,
     });
   }
-  if (nodeId === undefined || caller.tenant.get('nodes', idOf('nodes', nodeId)) === undefined) {
+  const name =
+    nodeId === undefined ? undefined : caller.tenant.get('nodes', idOf('nodes', nodeId))?.record.name;
+  if (name === undefined) {
     const none = caller.tenant.collection('nodes').size === 0;
     return reject(none ? 'node_candidates_unresolvable' : 'node_not_a_placement_candidate', {
       field: 'node_id',
@@ -106,15 +109,12 @@ function replicaRejection(
       why: 'The volume is being deleted.',
     });
   }
-  const held = primaryNodeId === nodeId ? 'the primary' : holds(replicas, nodeId) ? 'a copy' : undefined;
-  if (held === undefined && !leaving.some((name) => name === nodeId)) return undefined;
+  const held = primaryNodeId === name ? 'the primary' : holds(replicas, name) ? 'a copy' : undefined;
+  if (held === undefined && !leaving.includes(name)) return name;
   return reject('volume_replica_conflict', {
     field: 'node_id',
     received: received(nodeId),
-    why:
-      held === undefined
-        ? `${nodeId} is still removing an earlier copy.`
-        : `${nodeId} holds ${held} already.`,
+    why: held === undefined ? `${name} is still removing an earlier copy.` : `${name} holds ${held} already.`,
   });
 }
 
@@ -140,14 +140,13 @@ export async function addReplica(
     const { tenant } = caller;
     const stored = tenant.get('volumes', idOf('volumes', volumeId));
     if (stored === undefined) return volumeNotFound(volumeId);
-    const rejection = replicaRejection(caller, stored.record, nodeId);
-    if (rejection) return rejection;
+    const node = replicaNode(caller, stored.record, nodeId);
+    if (isRejection(node)) return node;
     const elsewhere =
-      reservedRejection(volumes, caller, 'node_id', nodeId ?? '') ??
-      residencyRejection(volumes, caller, volumeId, nodeId ?? '');
+      reservedRejection(volumes, caller, 'node_id', node) ??
+      residencyRejection(volumes, caller, volumeId, node);
     if (elsewhere) return elsewhere;
     const { replicas, copies } = stored.record;
-    const node = nodeId as NodeName;
     const record: VolumeRecord = {
       ...stored.record,
       replicas: [...replicas, { nodeId: node, state: 'syncing' }],

@@ -1,0 +1,24 @@
+/** What is asked of values of unknown type, and of the keys of known ones. */
+
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** For a list of words that is `as const`. */
+export function isOneOf<const T>(list: readonly T[], value: unknown): value is T {
+  return list.some((one) => one === value);
+}
+
+export function isIntegerWithin(value: unknown, min: number, max = Number.MAX_VALUE): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max;
+}
+
+/** Of a literal or a record whose keys are all known: a value of a wider type may have more than its type says. */
+export function keysOf<T extends object>(value: T): (keyof T & string)[] {
+  return Object.keys(value) as (keyof T & string)[];
+}
+
+/** One member for each of the keys. */
+export function recordOf<const K extends string, V>(keys: readonly K[], member: (key: K) => V): Record<K, V> {
+  return Object.fromEntries(keys.map((key) => [key, member(key)])) as Record<K, V>;
+}
