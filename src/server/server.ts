@@ -41,7 +41,7 @@ export async function startServer({
 }: ServerInput): Promise<RunningServer> {
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
   const base = await composeBase(config, log, readFile);
-  const { kv, sound, view, store, cluster, secrets, clock, ids, tokenKey } = base;
+  const { kv, verified, view, store, cluster, secrets, clock, ids, tokenKey } = base;
   const background = composeBackground(base);
   const { controllers, dispatch, leases } = background;
   const admission = composeAdmission(base);
@@ -67,7 +67,7 @@ export async function startServer({
   await leases?.start({ host: config.host, port: config.volumeLeasePort });
   const stopReloading = followCertificate(base, background, app.server);
   // A damaged store aborts startup; retrying the load does not help.
-  await Promise.all([sound, untilDone(load, waiting, signal)]);
+  await Promise.all([verified, untilDone(load, waiting, signal)]);
   const { port } = app.server.address() as AddressInfo;
   const { nodeName, host, advertiseUrl, baseUrl, tls } = config;
   const address = {

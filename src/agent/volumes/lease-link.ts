@@ -3,7 +3,7 @@ import { createSocket, type Socket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
 import { lookup } from 'node:dns/promises';
 import type { LeaseRepeat } from '../../core/protocol/agent-protocol.ts';
-import { leaseText, provenText, readLeaseWord } from '../../core/protocol/lease-words.ts';
+import { encodeLeaseDatagram, provenText, decodeLeaseDatagram } from '../../core/protocol/lease-datagram.ts';
 import { machineMs } from './lease-file.ts';
 
 const KEPT_BEATS = 100;
@@ -69,16 +69,16 @@ export class LeaseLink {
     this.#sentMs.set(beat, machineMs());
     this.#sentMs.delete(beat - KEPT_BEATS);
     const proof = this.#proof('ask', beat).toString('base64url');
-    this.#socket?.send(leaseText({ kind: 'ask', id: this.id, beat, proof }), () => undefined);
+    this.#socket?.send(encodeLeaseDatagram({ kind: 'ask', id: this.id, beat, proof }), () => undefined);
   }
 
   #take(text: string): void {
-    const word = readLeaseWord(text);
-    if (this.#ended || word?.kind !== 'lease' || word.id !== this.id) return;
-    const expected = this.#proof('lease', word.beat);
-    const shown = Buffer.from(word.proof, 'base64url');
+    const datagram = decodeLeaseDatagram(text);
+    if (this.#ended || datagram?.kind !== 'lease' || datagram.id !== this.id) return;
+    const expected = this.#proof('lease', datagram.beat);
+    const shown = Buffer.from(datagram.proof, 'base64url');
     if (shown.length !== expected.length || !timingSafeEqual(shown, expected)) return;
-    const sentMs = this.#sentMs.get(word.beat);
+    const sentMs = this.#sentMs.get(datagram.beat);
     if (sentMs !== undefined) this.#options.onLease(sentMs);
   }
 

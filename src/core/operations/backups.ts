@@ -6,7 +6,7 @@ import {
   backupSummary,
   backupWritten,
 } from '../contract/answers/history.ts';
-import { listOf } from '../contract/answers/words.ts';
+import { listOf } from '../contract/answers/field-shapes.ts';
 import { backupDocumentShape } from '../contract/backup-document.ts';
 import { backupBody, nothing } from '../contract/order-bodies.ts';
 import { DRY_RUN, LIST_QUERY } from './queries.ts';

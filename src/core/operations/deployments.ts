@@ -1,6 +1,6 @@
 import { deployment, deploymentWritten } from '../contract/answers/deployment.ts';
 import { explanation } from '../contract/answers/placement.ts';
-import { listOf } from '../contract/answers/words.ts';
+import { listOf } from '../contract/answers/field-shapes.ts';
 import { deploymentBody, deploymentChange, namedDeploymentChange } from '../contract/deployment-body.ts';
 import { rollbackBody } from '../contract/order-bodies.ts';
 import { DRY_RUN, LIST_QUERY } from './queries.ts';

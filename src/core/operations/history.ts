@@ -1,5 +1,5 @@
 import { archive, archiveDifference, auditLine, event } from '../contract/answers/history.ts';
-import { listOf } from '../contract/answers/words.ts';
+import { listOf } from '../contract/answers/field-shapes.ts';
 import { LIST_QUERY } from './queries.ts';
 import { operation } from './operation.ts';
 

@@ -1,5 +1,5 @@
 import { execution, instance } from '../contract/answers/deployment.ts';
-import { listOf } from '../contract/answers/words.ts';
+import { listOf } from '../contract/answers/field-shapes.ts';
 import { execBody } from '../contract/order-bodies.ts';
 import { LIST_QUERY, LOG_QUERY } from './queries.ts';
 import { operation } from './operation.ts';

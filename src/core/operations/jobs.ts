@@ -1,5 +1,5 @@
 import { job, jobWritten } from '../contract/answers/job.ts';
-import { listOf } from '../contract/answers/words.ts';
+import { listOf } from '../contract/answers/field-shapes.ts';
 import { jobBody } from '../contract/job-body.ts';
 import { DRY_RUN, JOB_LOG_QUERY, LIST_QUERY } from './queries.ts';
 import { JOB_CODES } from './workload-codes.ts';

@@ -1,5 +1,5 @@
 import { joinToken, joinTokenCreated } from '../contract/answers/node.ts';
-import { listOf } from '../contract/answers/words.ts';
+import { listOf } from '../contract/answers/field-shapes.ts';
 import { joinTokenBody } from '../contract/node-bodies.ts';
 import { LIST_QUERY } from './queries.ts';
 import { operation } from './operation.ts';

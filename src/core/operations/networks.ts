@@ -1,5 +1,5 @@
 import { network, networkWritten } from '../contract/answers/volume.ts';
-import { listOf } from '../contract/answers/words.ts';
+import { listOf } from '../contract/answers/field-shapes.ts';
 import { networkBody } from '../contract/network-body.ts';
 import { LIST_QUERY } from './queries.ts';
 import { operation } from './operation.ts';

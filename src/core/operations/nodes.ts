@@ -1,7 +1,7 @@
 import { container } from '../contract/answers/deployment.ts';
 import { claimReleased, node, nodeEnrolled, nodeMode, nodeWritten } from '../contract/answers/node.ts';
 import { regions } from '../contract/answers/placement.ts';
-import { listOf } from '../contract/answers/words.ts';
+import { listOf } from '../contract/answers/field-shapes.ts';
 import { claimBody, nodeBody } from '../contract/node-bodies.ts';
 import { LIST_QUERY } from './queries.ts';
 import type { RejectionCode } from '../rejections/catalogue.ts';

@@ -1,5 +1,5 @@
 import { recommendation, volumeWritten } from '../contract/answers/volume.ts';
-import { listOf } from '../contract/answers/words.ts';
+import { listOf } from '../contract/answers/field-shapes.ts';
 import { applyBody } from '../contract/volume-body.ts';
 import { RECOMMENDATION_PRIORITIES, RECOMMENDATION_TYPES } from '../model/recommendation.ts';
 import { LIST_QUERY } from './queries.ts';

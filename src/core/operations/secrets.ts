@@ -7,7 +7,7 @@ import {
   secretConsumer,
   secretWritten,
 } from '../contract/answers/secret.ts';
-import { listOf } from '../contract/answers/words.ts';
+import { listOf } from '../contract/answers/field-shapes.ts';
 import { hooksBody, rotateBody, rotateCredentialBody, secretWriteBody } from '../contract/secret-bodies.ts';
 import { operation } from './operation.ts';
 import { LIST_QUERY } from './queries.ts';

@@ -1,6 +1,6 @@
 import { containerDefaultsBody, imagePolicyBody, quotaBody, tenantBody } from '../contract/access-bodies.ts';
 import { imagePolicy, imagePolicyWritten, tenant, tenantWritten } from '../contract/answers/access.ts';
-import { listOf } from '../contract/answers/words.ts';
+import { listOf } from '../contract/answers/field-shapes.ts';
 import { LIST_QUERY } from './queries.ts';
 import { operation } from './operation.ts';
 

@@ -1,6 +1,6 @@
 import { tokenBody } from '../contract/access-bodies.ts';
 import { token, tokenWritten } from '../contract/answers/access.ts';
-import { listOf } from '../contract/answers/words.ts';
+import { listOf } from '../contract/answers/field-shapes.ts';
 import { LIST_QUERY } from './queries.ts';
 import { operation } from './operation.ts';
 

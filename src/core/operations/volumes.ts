@@ -1,5 +1,5 @@
 import { snapshot, volume, volumeWritten } from '../contract/answers/volume.ts';
-import { listOf } from '../contract/answers/words.ts';
+import { listOf } from '../contract/answers/field-shapes.ts';
 import { replicaBody, volumeBody } from '../contract/volume-body.ts';
 import { LIST_QUERY } from './queries.ts';
 import { operation } from './operation.ts';

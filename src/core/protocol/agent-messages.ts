@@ -1,7 +1,7 @@
 import type { InstanceId } from '../model/ids.ts';
 import { portRange } from '../model/port-ranges.ts';
 import { branded, listOf, type Message, message, optional } from '../schema/message-shape.ts';
-import { amount, count, integer, reason, text, textOf, words } from './words.ts';
+import { amount, count, integer, reason, text, textOf, humanText } from './field-shapes.ts';
 
 /** What agents say. They run on machines of tenants: every text, list and map has a bound. */
 const MAX_ENTRIES = 5000;
@@ -17,7 +17,7 @@ const MAX_VALUE_PARTS = 50_000;
 
 const nodeName = textOf(64);
 const id = textOf(128);
-const problem = message({ type: 'object', fields: { reason, message: words } });
+const problem = message({ type: 'object', fields: { reason, message: humanText } });
 
 /** Where the control plane's store stood when something was said. A store in which this never was is an older copy. */
 const seenMark = message({
@@ -52,8 +52,8 @@ const hello = message({
     hostPorts: optional(
       listOf({ ...text, fits: (range: string) => portRange(range) !== undefined }, MAX_RANGES),
     ),
-    /** What it could not set up, in words for a person. */
-    problems: optional(listOf(words, MAX_PROBLEMS)),
+    /** What it could not set up, for a person. */
+    problems: optional(listOf(humanText, MAX_PROBLEMS)),
     /** Of the newest assignment that this agent was given. */
     seen: optional(seenMark),
   },
@@ -85,7 +85,7 @@ const observation = message({
     exitCode: optional(integer),
     restarts: optional(integer),
     reason: optional(reason),
-    message: optional(words),
+    message: optional(humanText),
     startedAt: optional(text),
     healthySince: optional(text),
     ports: optional(listOf({ type: 'object', fields: { container: integer, host: integer } }, MAX_PORTS)),
@@ -122,14 +122,14 @@ const volume = message({
             state: { type: 'string', values: ['syncing', 'live', 'failed'] },
             sequence: optional(integer),
             ageMs: optional(amount),
-            problem: optional(words),
+            problem: optional(humanText),
           },
         },
         MAX_COPIES,
       ),
     ),
     /** Bytes of an earlier primary's time that no copy had, kept aside read-only under that epoch. */
-    diverged: optional(listOf({ type: 'object', fields: { epoch: integer, path: words } }, MAX_COPIES)),
+    diverged: optional(listOf({ type: 'object', fields: { epoch: integer, path: humanText } }, MAX_COPIES)),
   },
 });
 export type VolumeObservation = Message<typeof volume>;
@@ -139,7 +139,7 @@ const network = message({
   fields: {
     name: textOf(64),
     state: { type: 'string', values: ['ready', 'failed'] },
-    message: optional(words),
+    message: optional(humanText),
   },
 });
 
@@ -153,7 +153,7 @@ const report = message({
     full: { type: 'boolean', orNot: true },
     observations: listOf(observation, MAX_ENTRIES),
     /** Set when the engine does not answer. */
-    engineProblem: optional(words),
+    engineProblem: optional(humanText),
     usage: optional(listOf(usage, MAX_ENTRIES)),
     /** Counts up within a session; a `lease` names it. */
     beat: optional(integer),
@@ -176,7 +176,7 @@ export const streamItemFields = {
 
 export const streamEndFields = {
   exitCode: optional(integer),
-  error: optional({ type: 'object', fields: { reason: words, message: words } }),
+  error: optional({ type: 'object', fields: { reason: humanText, message: humanText } }),
 } as const;
 
 export const agentMessage = message({

@@ -2,15 +2,15 @@ import type { NodeName, TenantId } from '../model/ids.ts';
 import { streamEndFields, streamItemFields, usageFields } from './agent-messages.ts';
 import { branded, listOf, type Message, message, optional } from '../schema/message-shape.ts';
 import { streamOperation } from './server-messages.ts';
-import { flag, integer, told } from './words.ts';
+import { flag, integer, serverText } from './field-shapes.ts';
 
 /** What control planes of one store say to each other, beside what they read in it. */
-const tenantId = branded<TenantId>()(told);
+const tenantId = branded<TenantId>()(serverText);
 const number = message({ type: 'number' });
 
 export const peerStreamRequest = message({
   type: 'object',
-  fields: { tenantId, node: told, operation: streamOperation },
+  fields: { tenantId, node: serverText, operation: streamOperation },
 });
 export type PeerStreamRequest = Message<typeof peerStreamRequest>;
 
@@ -31,10 +31,10 @@ export const peerQuestion = message({
   of: {
     /** Does the store answer you? */
     store: { type: 'object', fields: {} },
-    usage: { type: 'object', fields: { tenantId, nodes: listOf(told) } },
-    /** How old are the copies that the primaries on this node told you of? */
-    copies: { type: 'object', fields: { tenantId, node: branded<NodeName>()(told) } },
-    scaling: { type: 'object', fields: { tenantId, deployment: told } },
+    usage: { type: 'object', fields: { tenantId, nodes: listOf(serverText) } },
+    /** How old are the copies that the primaries on this node reported? */
+    copies: { type: 'object', fields: { tenantId, node: branded<NodeName>()(serverText) } },
+    scaling: { type: 'object', fields: { tenantId, deployment: serverText } },
   },
 });
 export type PeerQuestion = Message<typeof peerQuestion>;
@@ -46,16 +46,16 @@ export const peerAnswers = {
   copies: listOf({
     type: 'object',
     fields: {
-      volumeId: told,
+      volumeId: serverText,
       epoch: integer,
-      copies: listOf({ type: 'object', fields: { nodeId: told, ageMs: number } }),
+      copies: listOf({ type: 'object', fields: { nodeId: serverText, ageMs: number } }),
     },
   }),
   scaling: {
     type: 'object',
     fields: {
       state: { type: 'string', values: ['active', 'paused'] },
-      message: told,
+      message: serverText,
       replicas: integer,
       cpuPercent: optional(number),
       measured: number,

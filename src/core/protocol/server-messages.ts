@@ -1,5 +1,5 @@
 import { absent, listOf, type Message, message, optional } from '../schema/message-shape.ts';
-import { count, flag, integer, name, told, toldMap } from './words.ts';
+import { count, flag, integer, name, serverText, serverTextMap } from './field-shapes.ts';
 
 /** What the control plane says. What a container is made from is checked again where it is made. */
 
@@ -7,9 +7,9 @@ import { count, flag, integer, name, told, toldMap } from './words.ts';
 const storeMark = message({
   type: 'object',
   fields: {
-    installId: told,
+    installId: serverText,
     /** Of the process that said it: what it says later it knows to have said. */
-    start: told,
+    start: serverText,
     revision: count,
   },
 });
@@ -29,20 +29,20 @@ const welcome = message({
     /** How often the agent measures what its containers use; absent: every 15 s. */
     usageMs: optional(count),
     /** Where the control planes of this store are found; the agent redials to any of them. */
-    servers: optional(listOf(told)),
-    /** By which the control plane is known, in place of those told before: base64 of public keys in SPKI form. Absent: without TLS. */
-    anchors: optional(listOf(told)),
+    servers: optional(listOf(serverText)),
+    /** Keys that identify the control plane, in place of earlier ones: base64 of public keys in SPKI form. Absent: without TLS. */
+    anchors: optional(listOf(serverText)),
   },
 });
 
 const mount = message({
   type: 'object',
   fields: {
-    volumeId: told,
+    volumeId: serverText,
     /** A container with a mount of another kind is not made, and its instance says which. */
     kind: { type: 'string', values: ['volume', 'bind', 'tmpfs'], open: true, max: 1_000_000 },
-    source: optional(told),
-    target: told,
+    source: optional(serverText),
+    target: serverText,
     readOnly: flag,
     sizeBytes: optional({ type: 'number' }),
   },
@@ -52,7 +52,7 @@ export type AssignedMount = Message<typeof mount>;
 const healthCheck = message({
   type: 'object',
   fields: {
-    command: listOf(told),
+    command: listOf(serverText),
     intervalMs: optional({ type: 'number' }),
     timeoutMs: optional({ type: 'number' }),
     retries: optional({ type: 'number' }),
@@ -65,15 +65,15 @@ export type AssignedHealthCheck = Message<typeof healthCheck>;
 const container = message({
   type: 'object',
   fields: {
-    image: told,
-    command: optional(listOf(told)),
-    environment: toldMap,
+    image: serverText,
+    command: optional(listOf(serverText)),
+    environment: serverTextMap,
     /** True: ask with `resolve` before creating; without an answer there is no container. */
     needsSecrets: flag,
     healthCheck: optional(healthCheck),
     limits: optional({
       type: 'object',
-      fields: { cpu: optional({ type: 'number' }), memory: optional(told) },
+      fields: { cpu: optional({ type: 'number' }), memory: optional(serverText) },
     }),
     /** What bounds it where `limits` do not; absent: what the agent takes by itself. */
     bounds: optional({
@@ -81,14 +81,14 @@ const container = message({
       fields: { memoryBytes: count, pids: count, cpuWeight: count, logBytes: count },
     }),
     ports: listOf({ type: 'object', fields: { container: count, host: optional(integer) } }),
-    labels: toldMap,
+    labels: serverTextMap,
     mounts: listOf(mount),
     /** Deployment name: alias on the tenant's network. */
     alias: name,
     /** What the workload gives up of what containers may do by default. */
-    user: optional(told),
+    user: optional(serverText),
     readOnlyRootFilesystem: optional(flag),
-    capabilities: optional({ type: 'object', fields: { drop: optional(listOf(told)) } }),
+    capabilities: optional({ type: 'object', fields: { drop: optional(listOf(serverText)) } }),
   },
 });
 export type AssignedContainer = Message<typeof container>;
@@ -113,7 +113,7 @@ export type AssignedOnce = Message<typeof once>;
 const instanceFields = {
   id: name,
   deployment: name,
-  specHash: told,
+  specHash: serverText,
   secretsVersion: count,
   /** Another number than the running container's: replace it although the spec is the same. */
   attempt: count,
@@ -140,13 +140,13 @@ const volumeFields = {
   epoch: count,
   sizeBytes: count,
   /** `bind` only; the agent refuses what is not under its own roots. */
-  hostPath: optional(told),
+  hostPath: optional(serverText),
 } as const;
 const copyOnly = { type: 'object', fields: { ...volumeFields, copiesTo: absent, leaseMs: absent } } as const;
 
 /**
  * What this node keeps of a volume. Absence from an assignment never removes bytes; `gone` is the order to.
- * `epoch` is the volume's: a node acts under the highest it was ever told, and streams of another are refused.
+ * `epoch` is the volume's: a node acts under the highest it was ever sent, and streams of another are refused.
  */
 const volume = message({
   type: 'choice',
@@ -173,7 +173,7 @@ export type AssignedVolume = Message<typeof volume>;
 
 const network = message({
   type: 'object',
-  fields: { name, driver: { type: 'string', values: ['bridge'] }, labels: toldMap, internal: flag },
+  fields: { name, driver: { type: 'string', values: ['bridge'] }, labels: serverTextMap, internal: flag },
 });
 
 const assignment = message({
@@ -192,14 +192,14 @@ const assignment = message({
   },
 });
 
-/** A UDP port on the host of the control plane, and what proves the two to each other there (`lease-words.ts`). */
+/** A UDP port on the host of the control plane, and what proves the two to each other there (`lease-datagram.ts`). */
 const leaseRepeat = message({
   type: 'object',
   fields: {
     port: count,
-    id: told,
+    id: serverText,
     /** 32 bytes, base64url. In memory only, on both sides. */
-    key: told,
+    key: serverText,
   },
 });
 export type LeaseRepeat = Message<typeof leaseRepeat>;
@@ -214,7 +214,7 @@ const copyHeader = message({
     /** With `parent`: the epoch under which that one was taken, which may be an earlier one. */
     parentEpoch: optional(count),
     /** Of the sender's wall clock: to be shown, never compared. */
-    takenAt: told,
+    takenAt: serverText,
   },
   fits: ({ parent, parentEpoch }) => parent === undefined || parentEpoch !== undefined,
 });
@@ -230,14 +230,17 @@ export const streamOperation = message({
     logs: {
       type: 'object',
       fields: {
-        instanceId: told,
+        instanceId: serverText,
         follow: flag,
         tail: optional({ type: 'number' }),
         sinceSeconds: optional({ type: 'number' }),
       },
     },
-    stats: { type: 'object', fields: { instanceId: told } },
-    exec: { type: 'object', fields: { instanceId: told, command: listOf(told), timeoutMs: count } },
+    stats: { type: 'object', fields: { instanceId: serverText } },
+    exec: {
+      type: 'object',
+      fields: { instanceId: serverText, command: listOf(serverText), timeoutMs: count },
+    },
     /** What the primary of a volume holds at this moment: one value, a `VolumeMeasurement`. */
     'volume-measure': { type: 'object', fields: { volumeId: name } },
     /**
@@ -260,13 +263,13 @@ const resolved = message({
     true: {
       type: 'object',
       fields: {
-        requestId: told,
+        requestId: serverText,
         /** In memory only, on both sides. */
-        environment: toldMap,
-        registry: optional({ type: 'object', fields: { username: told, password: told } }),
+        environment: serverTextMap,
+        registry: optional({ type: 'object', fields: { username: serverText, password: serverText } }),
       },
     },
-    false: { type: 'object', fields: { requestId: told, reason: told, message: told } },
+    false: { type: 'object', fields: { requestId: serverText, reason: serverText, message: serverText } },
   },
 });
 
@@ -279,13 +282,13 @@ export const serverMessage = message({
       fields: {
         protocol: count,
         /** 32 random bytes, base64url. The agent signs `signedText(nonce, epoch, node)` with its Ed25519 key. */
-        nonce: told,
+        nonce: serverText,
         epoch: count,
       },
     },
     welcome,
     /** The same while the session goes on, e.g. ahead of a renewal; only to agents that say they know it. */
-    anchors: { type: 'object', fields: { anchors: listOf(told) } },
+    anchors: { type: 'object', fields: { anchors: listOf(serverText) } },
     /** A token in place of the one that the agent dialled with: both count until `credential-kept`, or until it comes with this one. */
     credential: {
       type: 'object',
@@ -293,7 +296,7 @@ export const serverMessage = message({
         /** Counts up within a session. */
         number: count,
         /** On the agent's disk only. */
-        token: told,
+        token: serverText,
       },
     },
     assignment,
@@ -308,15 +311,15 @@ export const serverMessage = message({
       },
     },
     /** Answer to `ask`: which of the asked instance ids are unknown to the control plane and may be removed. */
-    verdict: { type: 'object', fields: { epoch: count, remove: listOf(told) } },
+    verdict: { type: 'object', fields: { epoch: count, remove: listOf(serverText) } },
     resolved,
     /** A question of a person, passed on: the answer is a stream of `data` with back-pressure by `credit`. */
-    request: { type: 'object', fields: { streamId: told, operation: streamOperation } },
+    request: { type: 'object', fields: { streamId: serverText, operation: streamOperation } },
     /** The reader took `bytes` more; the sender may have at most the granted amount in flight. */
-    credit: { type: 'object', fields: { streamId: told, bytes: count } },
-    cancel: { type: 'object', fields: { streamId: told } },
+    credit: { type: 'object', fields: { streamId: serverText, bytes: count } },
+    cancel: { type: 'object', fields: { streamId: serverText } },
     /** The session ends and must not be redialled with this identity (node deleted, key revoked, displaced). */
-    farewell: { type: 'object', fields: { code: told, message: told, retry: flag } },
+    farewell: { type: 'object', fields: { code: serverText, message: serverText, retry: flag } },
   },
 });
 

@@ -23,14 +23,14 @@ export type MessageShape = { readonly optional?: true } & (
 export interface TextShape {
   readonly type: 'string';
   readonly values?: readonly string[];
-  /** Words that are not among the values are read too: whoever uses them says which it does not know. */
+  /** Other values are accepted too; the caller reports those it does not know. */
   readonly open?: true;
   readonly max?: number;
   readonly fits?: RegExp | ((text: string) => boolean);
   /** Surrogates without their other half are passed on. */
   readonly anyUnicode?: true;
   /** Rather than refused, cut and cleaned for people who read it, or made valid Unicode. */
-  readonly mended?: 'words' | 'unicode';
+  readonly mended?: 'prose' | 'unicode';
 }
 
 export interface ObjectShape {

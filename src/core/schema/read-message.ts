@@ -96,7 +96,7 @@ function tagOf(word: string): unknown {
 }
 
 function textReader({ values, open, max, fits, anyUnicode, mended }: TextShape): Read {
-  if (mended === 'words') return (value) => (typeof value === 'string' ? cleaned(value) : malformed());
+  if (mended === 'prose') return (value) => (typeof value === 'string' ? cleaned(value) : malformed());
   if (mended === 'unicode')
     return (value) => (typeof value === 'string' ? value.toWellFormed() : malformed());
   if (values !== undefined && !open) {

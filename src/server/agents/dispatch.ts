@@ -24,7 +24,7 @@ import type { LeaseDesk } from './volumes/lease-desk.ts';
 import { NodeCredentials } from './sessions/node-credentials.ts';
 import { NetworkReports } from './assignments/networks.ts';
 import { PlacedInstances } from './assignments/placed-instances.ts';
-import type { OpenedStore } from './assignments/opened-store.ts';
+import type { StoreLineage } from './assignments/store-lineage.ts';
 import { PlacedVolumes } from './assignments/placed-volumes.ts';
 import { Relay } from './volumes/relay.ts';
 import { Reports } from './reports/reports.ts';
@@ -69,7 +69,7 @@ export interface DispatchOptions {
   /** Absent: leases are given in sessions alone. */
   readonly leases?: LeaseDesk;
   /** Absent, or undefined: the store cannot be replaced by an older one behind the agents' back, or nobody looks. */
-  readonly opened?: () => OpenedStore | undefined;
+  readonly lineage?: () => StoreLineage | undefined;
   /** Absent: this process is the only control plane of its store. */
   readonly others?: OtherControlPlanes;
 }
@@ -85,7 +85,7 @@ export interface OtherControlPlanes {
   /** The answer of that agent, through its control plane. */
   stream(tenantId: TenantId, node: string, operation: StreamOperation): AgentStream | undefined;
   /** Hands a connection to the control plane of that id; false: there is none. */
-  passOn(controlPlane: string, request: IncomingMessage, socket: Duplex, head: Buffer): boolean;
+  proxyUpgrade(controlPlane: string, request: IncomingMessage, socket: Duplex, head: Buffer): boolean;
   /** Where agents find them, this one first. */
   addresses(): readonly string[];
 }
@@ -201,7 +201,7 @@ export class Dispatch {
       placed: this.placed,
       volumes: this.volumes,
       session: (tenantId, node) => this.#sessions.of(tenantId, node),
-      ...(options.opened && { opened: options.opened }),
+      ...(options.lineage && { lineage: options.lineage }),
       containerDefaults: options.containerDefaults,
       log,
     });

@@ -17,7 +17,7 @@ import {
 import type { Principal } from '../access/principal.ts';
 import { duplicateHeader, hostRejection } from './headers.ts';
 import type { Route, RouteRequest } from './route.ts';
-import type { Served } from './served.ts';
+import type { ApiContext } from './api-context.ts';
 
 export function queryRejection(
   route: Pick<Route, 'query'>,
@@ -75,7 +75,7 @@ function tenantAssertion(
 }
 
 function tenantOf(
-  { options }: Served,
+  { options }: ApiContext,
   route: Route,
   principal: Principal,
   request: FastifyRequest,
@@ -101,7 +101,7 @@ function tenantOf(
  * holds is asked again while a stream lasts.
  */
 export function principalOfRequest(
-  { options }: Served,
+  { options }: ApiContext,
   request: FastifyRequest,
   isUse = true,
 ): Principal | Rejection {
@@ -143,18 +143,18 @@ function starting(): Rejection {
 }
 
 export function admitRequest(
-  served: Served,
+  context: ApiContext,
   route: Route,
   request: FastifyRequest,
 ): Omit<RouteRequest, 'body' | 'caller'> | Rejection {
-  const { options, limiter } = served;
+  const { options, limiter } = context;
   if (!options.ready()) return starting();
   const { raw } = request;
   // As many names as lines: none came twice.
   const once = Object.keys(raw.headers).length * 2 === raw.rawHeaders.length;
   const malformed = (once ? undefined : duplicateHeader(raw.rawHeaders)) ?? hostRejection(raw);
   if (malformed) return malformed;
-  const principal = principalOfRequest(served, request);
+  const principal = principalOfRequest(context, request);
   if (isRejection(principal)) return principal;
   const wait = limiter.retryAfterSeconds(principal.tokenId);
   if (wait !== undefined) {
@@ -178,7 +178,7 @@ export function admitRequest(
       why: `The role ${principal.role} may not do this (${String(route.permission)}).`,
     });
   }
-  const tenant = tenantOf(served, route, principal, request);
+  const tenant = tenantOf(context, route, principal, request);
   if (isRejection(tenant)) return tenant;
   const query = request.query as Readonly<Record<string, string>>;
   const unknown = request.url.includes('?') ? queryRejection(route, query) : undefined;
@@ -191,7 +191,7 @@ export function admitRequest(
     query,
     headers: request.headers,
     requestId: request.id,
-    departure: departure(served, request),
+    departure: departure(context, request),
     charge: (requests) => limiter.charge(principal.tokenId, requests),
   };
 }
@@ -203,14 +203,14 @@ export const CREDENTIAL_CHECK_MS = 900;
  * Made only when asked for: most requests are answered before anybody could go away. Its reason is the rejection when the credential
  * ended meanwhile.
  */
-function departure(served: Served, request: FastifyRequest): () => AbortSignal {
+function departure(context: ApiContext, request: FastifyRequest): () => AbortSignal {
   let controller: AbortController | undefined;
   return () => {
     if (controller !== undefined) return controller.signal;
     const created = new AbortController();
     controller = created;
     const check = setInterval(() => {
-      const principal = principalOfRequest(served, request, false);
+      const principal = principalOfRequest(context, request, false);
       if (isRejection(principal)) created.abort(principal);
     }, CREDENTIAL_CHECK_MS);
     created.signal.addEventListener('abort', () => clearInterval(check), { once: true });

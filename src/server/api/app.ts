@@ -27,7 +27,7 @@ import {
 } from './refusals.ts';
 import { HTTPS_ONLY, HTTPS_ONLY_YEAR, send, sendRejection, statusOf } from './replies.ts';
 import { lasts, type Reply, type Route } from './route.ts';
-import type { ApiOptions, Served } from './served.ts';
+import type { ApiOptions, ApiContext } from './api-context.ts';
 import { sendStream } from './stream.ts';
 
 const HEADERS_TIMEOUT_MS = 10_000;
@@ -48,7 +48,7 @@ const STALE = 'berth-stale';
 const NO_BYTES = Buffer.alloc(0);
 
 function bodyOf(
-  served: Served,
+  context: ApiContext,
   route: Route,
   request: FastifyRequest,
   charge: (requests: number) => void,
@@ -57,7 +57,7 @@ function bodyOf(
   if (route.body === undefined) return { value: undefined };
   if (bytes.length === 0 && route.body.optional) return { value: undefined };
   const parsed = parseBody(bytes, request.headers['content-type'], route.body, {
-    maxDepth: served.options.limits.jsonDepth,
+    maxDepth: context.options.limits.jsonDepth,
     charge,
   });
   if (isRejection(parsed) || route.body.unchecked) return parsed;
@@ -85,7 +85,11 @@ interface Asked {
 }
 
 /** Until its connection or its answer is over. */
-function takeStream({ streams }: Served, principal: Principal, { raw }: FastifyReply): Rejection | undefined {
+function takeStream(
+  { streams }: ApiContext,
+  principal: Principal,
+  { raw }: FastifyReply,
+): Rejection | undefined {
   // Nobody would be told that it is over.
   if (raw.destroyed) return undefined;
   const taken = streams.take(principal);
@@ -95,22 +99,22 @@ function takeStream({ streams }: Served, principal: Principal, { raw }: FastifyR
 }
 
 function serve(
-  served: Served,
+  context: ApiContext,
   route: Route,
   request: FastifyRequest,
   reply: FastifyReply,
   asked: Asked,
 ): Promise<Reply> | Reply {
-  const admitted = admitRequest(served, route, request);
+  const admitted = admitRequest(context, route, request);
   if (isRejection(admitted)) return admitted;
-  const unread = served.unread.refusal(admitted.principal);
+  const unread = context.unread.refusal(admitted.principal);
   if (unread) return unread;
   asked.principal = admitted.principal;
-  const refused = lasts(route, request.headers) ? takeStream(served, admitted.principal, reply) : undefined;
+  const refused = lasts(route, request.headers) ? takeStream(context, admitted.principal, reply) : undefined;
   if (refused) return refused;
   const idempotency = idempotencyOf(route, request);
   if (isRejection(idempotency)) return idempotency;
-  const body = bodyOf(served, route, request, admitted.charge);
+  const body = bodyOf(context, route, request, admitted.charge);
   if (isRejection(body)) return body;
   const caller: Caller = {
     principal: admitted.principal,
@@ -140,10 +144,10 @@ const REFUSED_FOR_WHO: ReadonlySet<string> = new Set([
   'tenant_forbidden',
 ]);
 
-function noteRefusal(served: Served, route: Route, request: FastifyRequest, { code }: Rejection): void {
-  const { onRefusal, access } = served.options;
+function noteRefusal(context: ApiContext, route: Route, request: FastifyRequest, { code }: Rejection): void {
+  const { onRefusal, access } = context.options;
   if (onRefusal === undefined || !REFUSED_FOR_WHO.has(code)) return;
-  const principal = principalOfRequest(served, request, false);
+  const principal = principalOfRequest(context, request, false);
   onRefusal({
     at: access.clock.now().toISOString(),
     code,
@@ -156,7 +160,7 @@ function noteRefusal(served: Served, route: Route, request: FastifyRequest, { co
 }
 
 function deliver(
-  served: Served,
+  context: ApiContext,
   route: Route,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -167,40 +171,40 @@ function deliver(
       request,
       reply,
       result,
-      () => !isRejection(principalOfRequest(served, request, false)),
-      (bytes) => principal !== undefined && served.unread.hold(reply.raw, principal, bytes),
+      () => !isRejection(principalOfRequest(context, request, false)),
+      (bytes) => principal !== undefined && context.unread.hold(reply.raw, principal, bytes),
     );
   const status = isRejection(result) ? statusOf(result) : result.status;
-  served.options.metrics.request(route, status, (performance.now() - start) / 1000);
+  context.options.metrics.request(route, status, (performance.now() - start) / 1000);
   if (isRejection(result)) {
-    noteRefusal(served, route, request, result);
-    return sendRejection(served, request, reply, asReceived(request, result));
+    noteRefusal(context, route, request, result);
+    return sendRejection(context, request, reply, asReceived(request, result));
   }
   if (route.method !== 'GET') {
-    served.options.log.info(
+    context.options.log.info(
       { requestId: request.id, method: route.method, path: route.path, status },
       'accepted',
     );
   }
   const headers = reply.hasHeader(STALE) ? { ...result.headers, [STALE]: 'true' } : result.headers;
   send(reply, result.status, result.body, headers);
-  if (principal !== undefined) served.unread.follow(reply.raw, principal);
+  if (principal !== undefined) context.unread.follow(reply.raw, principal);
   return reply;
 }
 
 /** A read that is answered from the view takes no turn of the event loop: it is answered at once. */
 function answer(
-  served: Served,
+  context: ApiContext,
   route: Route,
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply | Promise<FastifyReply> {
   const start = performance.now();
   const asked: Asked = {};
-  const respond = (result: Reply) => deliver(served, route, request, reply, { ...asked, result, start });
-  const failed = (error: unknown) => respond(faultRejection(served, request, error));
+  const respond = (result: Reply) => deliver(context, route, request, reply, { ...asked, result, start });
+  const failed = (error: unknown) => respond(faultRejection(context, request, error));
   try {
-    const result = serve(served, route, request, reply, asked);
+    const result = serve(context, route, request, reply, asked);
     return result instanceof Promise ? result.then(respond, failed) : respond(result);
   } catch (error) {
     return failed(error);
@@ -220,32 +224,32 @@ function storeAway(): Rejection {
 
 /** A read is answered from what is known, and says so, while the store is away; a write is not decided on what may be old. */
 async function answerFresh(
-  served: Served,
+  context: ApiContext,
   route: Route,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { fresh, ready } = served.options;
+  const { fresh, ready } = context.options;
   if (fresh !== undefined && ready() && !(await fresh())) {
-    if (route.method !== 'GET') return sendRejection(served, request, reply, storeAway());
+    if (route.method !== 'GET') return sendRejection(context, request, reply, storeAway());
     void reply.header(STALE, 'true');
   }
-  return answer(served, route, request, reply);
+  return answer(context, route, request, reply);
 }
 
 /** What is refused without its body: the connection ends, since the body is still on its way. */
 function beforeBody(
-  served: Served,
+  context: ApiContext,
   routes: ReadonlyMap<string, Route>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply | undefined {
-  if (request.is404) return missingRoute(served)(request, reply.header('connection', 'close'));
+  if (request.is404) return missingRoute(context)(request, reply.header('connection', 'close'));
   const route = routes.get(`${request.method} ${request.routeOptions.url ?? ''}`);
-  const stranger = route && strangerRejection(served, request);
+  const stranger = route && strangerRejection(context, request);
   if (route === undefined || stranger === undefined) return undefined;
-  noteRefusal(served, route, request, stranger);
-  return sendRejection(served, request, reply.header('connection', 'close'), stranger);
+  noteRefusal(context, route, request, stranger);
+  return sendRejection(context, request, reply.header('connection', 'close'), stranger);
 }
 
 function fastifyPath(path: string): string {
@@ -260,7 +264,7 @@ function lacksParameter(params: Readonly<Record<string, string>>): boolean {
 export function createApp(options: ApiOptions): FastifyInstance {
   const { connections } = options;
   const serveRoute = options.fresh === undefined ? answer : answerFresh;
-  const served: Served = {
+  const context: ApiContext = {
     options,
     limiter: new RateLimiter(options.limits.rate, options.access.clock),
     streams: options.streams ?? new StreamCounts(NO_STREAM_LIMITS),
@@ -281,7 +285,7 @@ export function createApp(options: ApiOptions): FastifyInstance {
       refuseConnection(options, error, socket),
     frameworkErrors: (_error: Error, request: FastifyRequest, reply: FastifyReply) => {
       void sendRejection(
-        served,
+        context,
         request,
         reply,
         reject('route_not_found', {
@@ -304,21 +308,21 @@ export function createApp(options: ApiOptions): FastifyInstance {
       void reply.header(HTTPS_ONLY, HTTPS_ONLY_YEAR);
     const refusal = connections?.refusal(request.raw.socket, request.url);
     if (connections?.isBeyond(request.raw.socket) === true) void reply.header('connection', 'close');
-    if (refusal) return void sendRejection(served, request, reply, refusal);
-    if (bringsLongBody(request) && beforeBody(served, byPath, request, reply) !== undefined) return;
+    if (refusal) return void sendRejection(context, request, reply, refusal);
+    if (bringsLongBody(request) && beforeBody(context, byPath, request, reply) !== undefined) return;
     const crowded = bodies.admit(request.raw, reply.raw);
     if (crowded === undefined) return done();
     // The body stays unread: nobody knows where the next request starts.
     void reply.header('connection', 'close');
-    sendRejection(served, request, reply, crowded);
+    sendRejection(context, request, reply, crowded);
   });
   // What the framework sends: answers of routes go past it, and are followed by `deliver`.
   app.addHook('onSend', (_request, reply, _payload, done) => {
-    served.unread.hangUpLate(reply.raw);
+    context.unread.hangUpLate(reply.raw);
     done();
   });
-  app.setNotFoundHandler(missingRoute(served));
-  app.setErrorHandler(requestFault(served) as never);
+  app.setNotFoundHandler(missingRoute(context));
+  app.setErrorHandler(requestFault(context) as never);
   for (const route of options.routes) {
     app.route({
       method: route.method,
@@ -328,7 +332,7 @@ export function createApp(options: ApiOptions): FastifyInstance {
       handler: (request, reply) =>
         lacksParameter(request.params as Readonly<Record<string, string>>)
           ? reply.callNotFound()
-          : serveRoute(served, route, request, reply),
+          : serveRoute(context, route, request, reply),
     });
   }
   return app;

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { isRejection } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { principalOfRequest } from './admit-request.ts';
-import type { Served } from './served.ts';
+import type { ApiContext } from './api-context.ts';
 
 /** Shorter ones are read in one go, and who sends them is asked once. */
 const SHORT_BYTES = 64 * 1024;
@@ -14,9 +14,9 @@ export function bringsLongBody({ headers }: Pick<FastifyRequest, 'headers'>): bo
 }
 
 /** Nothing is held in memory for a stranger: a long body is read only for who has a credential. */
-export function strangerRejection(served: Served, request: FastifyRequest): Rejection | undefined {
+export function strangerRejection(context: ApiContext, request: FastifyRequest): Rejection | undefined {
   // While it starts nobody is known; the handler says so.
-  if (!served.options.ready()) return undefined;
-  const principal = principalOfRequest(served, request, false);
+  if (!context.options.ready()) return undefined;
+  const principal = principalOfRequest(context, request, false);
   return isRejection(principal) ? principal : undefined;
 }

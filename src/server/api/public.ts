@@ -7,7 +7,7 @@ import { DOCS_CONTENT_SECURITY_POLICY, docsPage } from './docs/pages.ts';
 import type { HealthReport } from './health.ts';
 import type { Metrics } from './metrics.ts';
 import { sendRejection } from './replies.ts';
-import type { ApiOptions } from './served.ts';
+import type { ApiOptions } from './api-context.ts';
 
 export interface PublicOptions {
   readonly health: () => Promise<HealthReport>;

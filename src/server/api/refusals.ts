@@ -8,13 +8,13 @@ import type { Rejection } from '../../core/rejections/rejection.ts';
 import { PUBLIC_DOCUMENTS } from './public.ts';
 import { KvTooLargeError, KvUnavailableError } from '../store/kv.ts';
 import { rejectionBody, sendRejection, statusOf } from './replies.ts';
-import type { ApiOptions, Served } from './served.ts';
+import type { ApiOptions, ApiContext } from './api-context.ts';
 
 export const REQUEST_TIMEOUT_MS = 30_000;
 export const MAX_HEADER_BYTES = 16 * 1024;
 
 /** A fault is turned into an answer here and nowhere else. */
-export function faultRejection(served: Served, request: FastifyRequest, error: unknown): Rejection {
+export function faultRejection(context: ApiContext, request: FastifyRequest, error: unknown): Rejection {
   if (error instanceof KvUnavailableError) {
     return {
       ...reject('store_unavailable', {
@@ -28,7 +28,7 @@ export function faultRejection(served: Served, request: FastifyRequest, error: u
     };
   }
   if (error instanceof KvTooLargeError) {
-    served.options.log.warn({ requestId: request.id, problem: error.message }, 'too large for the store');
+    context.options.log.warn({ requestId: request.id, problem: error.message }, 'too large for the store');
     return reject('body_too_large', {
       field: 'body',
       received: `(${request.headers['content-length'] ?? 'unknown number of'} bytes)`,
@@ -36,7 +36,7 @@ export function faultRejection(served: Served, request: FastifyRequest, error: u
       why: 'What this request stores, its history included, is more than etcd takes in one write; nothing was stored.',
     });
   }
-  served.options.log.error({ requestId: request.id, err: error, path: request.routeOptions.url }, 'fault');
+  context.options.log.error({ requestId: request.id, err: error, path: request.routeOptions.url }, 'fault');
   return reject('internal_error', {
     field: 'server',
     received: '(none)',
@@ -48,9 +48,11 @@ function pathPattern(path: string): RegExp {
   return new RegExp(`^${path.replaceAll(/\{[A-Za-z]+\}/g, '[^/]+')}$`);
 }
 
-export function missingRoute(served: Served): (request: FastifyRequest, reply: FastifyReply) => FastifyReply {
+export function missingRoute(
+  context: ApiContext,
+): (request: FastifyRequest, reply: FastifyReply) => FastifyReply {
   const patterns = [
-    ...served.options.routes.map(({ path, method }) => ({ method, pattern: pathPattern(path) })),
+    ...context.options.routes.map(({ path, method }) => ({ method, pattern: pathPattern(path) })),
     ...PUBLIC_DOCUMENTS.map((path) => ({ method: 'GET', pattern: pathPattern(path) })),
   ];
   return (request, reply) => {
@@ -59,7 +61,7 @@ export function missingRoute(served: Served): (request: FastifyRequest, reply: F
     if (methods.length > 0) {
       void reply.header('allow', [...new Set(methods)].join(', '));
       return sendRejection(
-        served,
+        context,
         request,
         reply,
         reject('method_not_allowed', {
@@ -70,12 +72,12 @@ export function missingRoute(served: Served): (request: FastifyRequest, reply: F
         }),
       );
     }
-    const page = served.options.page?.(request, reply);
+    const page = context.options.page?.(request, reply);
     if (page !== undefined) return page;
-    const paths = served.options.routes.map((route) => route.path);
+    const paths = context.options.routes.map((route) => route.path);
     const near = nearest(path, paths);
     return sendRejection(
-      served,
+      context,
       request,
       reply,
       reject('route_not_found', {
@@ -89,7 +91,7 @@ export function missingRoute(served: Served): (request: FastifyRequest, reply: F
 }
 
 export function requestFault(
-  served: Served,
+  context: ApiContext,
 ): (
   error: Error & { code?: string; statusCode?: number },
   request: FastifyRequest,
@@ -97,11 +99,11 @@ export function requestFault(
 ) => FastifyReply {
   return (error, request, reply) => {
     // A method that no route has is that first, whatever the framework wants of its body.
-    if (request.is404) return missingRoute(served)(request, reply);
+    if (request.is404) return missingRoute(context)(request, reply);
     if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-      const limit = served.options.limits.bodyBytes;
+      const limit = context.options.limits.bodyBytes;
       return sendRejection(
-        served,
+        context,
         request,
         reply,
         reject('body_too_large', {
@@ -114,7 +116,7 @@ export function requestFault(
     }
     if (error.statusCode === 415) {
       return sendRejection(
-        served,
+        context,
         request,
         reply,
         reject('content_type_unsupported', {
@@ -126,7 +128,7 @@ export function requestFault(
     }
     if (error.statusCode !== undefined && error.statusCode < 500) {
       return sendRejection(
-        served,
+        context,
         request,
         reply,
         reject('body_malformed', {
@@ -136,7 +138,7 @@ export function requestFault(
         }),
       );
     }
-    return sendRejection(served, request, reply, faultRejection(served, request, error));
+    return sendRejection(context, request, reply, faultRejection(context, request, error));
   };
 }
 

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CATALOGUE } from '../../core/rejections/catalogue.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { JsonText } from './route.ts';
-import type { Served } from './served.ts';
+import type { ApiContext } from './api-context.ts';
 
 const HOST = /^[A-Za-z0-9.:[\]_-]{1,255}$/;
 
@@ -81,7 +81,7 @@ function heldHeaders(reply: FastifyReply): Record<string, string> {
 }
 
 export function sendRejection(
-  { options }: Pick<Served, 'options'>,
+  { options }: Pick<ApiContext, 'options'>,
   request: FastifyRequest,
   reply: FastifyReply,
   rejection: Rejection,

@@ -1,10 +1,10 @@
-import { OpenedStore } from '../agents/assignments/opened-store.ts';
+import { StoreLineage } from '../agents/assignments/store-lineage.ts';
 import type { Store } from '../store/store.ts';
 import type { Cluster } from './cluster.ts';
 
 /** The only control plane of its store: it decides for everybody and sees its own writes. */
 export function alone(store: Store): Cluster {
-  let opened: OpenedStore | undefined;
+  let lineage: StoreLineage | undefined;
   return {
     id: undefined,
     forControllers: { store, owns: () => true },
@@ -14,9 +14,9 @@ export function alone(store: Store): Cluster {
     paths: [],
     gauges: [],
     opened: async () => {
-      opened ??= new OpenedStore(store);
+      lineage ??= new StoreLineage(store);
     },
-    openedStore: () => opened,
+    storeLineage: () => lineage,
     caughtUp: async () => undefined,
     mayMakeRootKey: async () => true,
     agreeOnRootKey: async () => undefined,

@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import type { CopyAges } from '../../core/protocol/peer-messages.ts';
 import type { NodeName, TenantId } from '../../core/model/ids.ts';
 import type { ScalingView } from '../../core/model/scaling.ts';
-import type { OpenedStore } from '../agents/assignments/opened-store.ts';
+import type { StoreLineage } from '../agents/assignments/store-lineage.ts';
 import type { OtherControlPlanes } from '../agents/dispatch.ts';
 import type { AgedUsage } from '../runtime/measurements.ts';
 import type { Store } from '../store/store.ts';
@@ -58,8 +58,8 @@ export interface Cluster {
 
   /** The store has been read and nothing was written yet. */
   opened(): Promise<void>;
-  /** As `opened` found it; undefined: agents need not compare it with what they were told. */
-  openedStore(): OpenedStore | undefined;
+  /** As `opened` found it; undefined: agents need not compare it with their orders. */
+  storeLineage(): StoreLineage | undefined;
   /** What any process has acknowledged by now is seen here; throws when the store does not answer. */
   caughtUp(): Promise<void>;
   /** False: another one made it, and this one has to be given it. */

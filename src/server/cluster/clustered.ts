@@ -17,7 +17,7 @@ import { digestOf, ownRecord } from './own-record.ts';
 import { OwnedStore } from './owned-store.ts';
 import { PeerEndpoint, type PeerEndpointOptions } from './peer-endpoint.ts';
 import { PeerProofs, PROOF_FORM } from './peer-proof.ts';
-import { PEER_QUESTION_PATH, PEER_STREAM_PATH } from './peer-words.ts';
+import { PEER_QUESTION_PATH, PEER_STREAM_PATH } from './peer-protocol.ts';
 import { Peers } from './peers.ts';
 import { shardOf } from './shard-map.ts';
 import { type ShardListener, Shards } from './shards.ts';
@@ -96,7 +96,7 @@ export class Clustered implements Cluster {
     return agreeOnTokenKey(store.kv, tokenKey, tokenKeyFile);
   }
 
-  openedStore(): undefined {
+  storeLineage(): undefined {
     return undefined;
   }
 

@@ -3,7 +3,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { ControlPlaneRecord } from '../store/records.ts';
-import { PEER_METHOD } from './peer-words.ts';
+import { PEER_METHOD } from './peer-protocol.ts';
 
 const CONNECT_MS = 5000;
 const KEEP_ALIVE_MS = 10_000;

@@ -17,9 +17,9 @@ import { idOf } from '../store/record-ids.ts';
 import type { ControlPlaneRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import { askPeer } from './peer-dial.ts';
-import { passOn } from './pass-on.ts';
+import { proxyUpgrade } from './proxy-upgrade.ts';
 import { prove } from './peer-proof.ts';
-import { PEER_METHOD, PEER_QUESTION_PATH, PEER_STREAM_PATH } from './peer-words.ts';
+import { PEER_METHOD, PEER_QUESTION_PATH, PEER_STREAM_PATH } from './peer-protocol.ts';
 
 const QUESTION_MS = 3000;
 
@@ -79,14 +79,14 @@ export class Peers implements OtherControlPlanes {
     return forwarded.stream;
   }
 
-  passOn(controlPlane: string, request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
+  proxyUpgrade(controlPlane: string, request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
     const record = this.#store.getGlobal('control-planes', controlPlane)?.record;
     if (record === undefined) return false;
     socket.once(
       'close',
       this.#whileThere(controlPlane, () => socket.destroy()),
     );
-    void passOn(request, socket, head, record);
+    void proxyUpgrade(request, socket, head, record);
     return true;
   }
 

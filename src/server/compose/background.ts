@@ -60,7 +60,7 @@ export function composeBackground(base: Base) {
     measurements,
     ...cluster.forDispatch,
     ...(leases && { leases }),
-    opened: () => cluster.openedStore(),
+    lineage: () => cluster.storeLineage(),
     regions: config.regions,
     containerDefaults: config.containerDefaults,
     timers: config.timers,

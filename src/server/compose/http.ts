@@ -12,7 +12,7 @@ import { openapiDocument } from '../api/openapi.ts';
 import { addPeerPaths } from '../api/peer-paths.ts';
 import { addPublicPaths, metricsRefusal } from '../api/public.ts';
 import { apiRoutes } from '../api/routes/index.ts';
-import type { ApiOptions } from '../api/served.ts';
+import type { ApiOptions } from '../api/api-context.ts';
 import { reloadCertificate } from '../api/tls.ts';
 import { type Config, ConfigError } from '../config.ts';
 import { VERSION } from '../version.ts';

@@ -13,14 +13,14 @@ import { StoreView } from '../store/view.ts';
 
 /** The store with its view, which is empty until it is loaded, and the memory that holds it. */
 export async function composeStore(config: Config, log: Logger, readFile: (path: string) => string) {
-  const { kv, sound } = await openKv(config.store, join(config.dataDir, 'store'), readFile);
+  const { kv, verified } = await openKv(config.store, join(config.dataDir, 'store'), readFile);
   const heap = processHeap();
   const brake = new MemoryBrake(heap, config.limits.heapShare);
   const view = new StoreView(kv, {
     onProblem: (problem) => log.warn({ problem }, 'store view'),
     onPage: (read) => requireHeap(kv, brake, read),
   });
-  return { kv, sound, heap, brake, view, store: new Store(kv, view) };
+  return { kv, verified, heap, brake, view, store: new Store(kv, view) };
 }
 
 /** The one place that asks whether there may be other control planes. */

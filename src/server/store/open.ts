@@ -5,7 +5,7 @@ import { beginSqliteKv } from './sqlite/sqlite-kv.ts';
 export interface OpenedKv {
   readonly kv: Kv;
   /** Rejects when what it holds is damaged. It can be read before; to be awaited before anything is served. */
-  readonly sound: Promise<void>;
+  readonly verified: Promise<void>;
 }
 
 /** The etcd adapter is loaded only when it is used: the embedded default should not pay for its libraries. */
@@ -16,7 +16,7 @@ export async function openKv(
 ): Promise<OpenedKv> {
   if (config.kind === 'sqlite') {
     const kv = await beginSqliteKv({ dir });
-    return { kv, sound: kv.sound };
+    return { kv, verified: kv.verified };
   }
   const { openEtcdKv } = await import('./etcd/open.ts');
   const password = config.passwordFile === undefined ? undefined : readFile(config.passwordFile).trim();
@@ -34,5 +34,5 @@ export async function openKv(
           },
         }),
   });
-  return { kv, sound: Promise.resolve() };
+  return { kv, verified: Promise.resolve() };
 }

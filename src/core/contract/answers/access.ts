@@ -13,7 +13,7 @@ import {
   texts,
   time,
   flag,
-} from './words.ts';
+} from './field-shapes.ts';
 
 function byKind<const Item>(item: Item): Readonly<Record<QuotaKind, Item>> {
   return recordOf(QUOTA_KINDS, () => item);

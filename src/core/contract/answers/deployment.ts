@@ -15,7 +15,7 @@ import {
   text,
   textMap,
   time,
-} from './words.ts';
+} from './field-shapes.ts';
 import { deploymentSpec, deploymentSpecFields } from './workload.ts';
 
 /** What the server owns of a workload. */

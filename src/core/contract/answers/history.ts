@@ -13,7 +13,7 @@ import {
   text,
   time,
   warnings,
-} from './words.ts';
+} from './field-shapes.ts';
 import { deploymentSpec } from './workload.ts';
 
 const subject = shape({ type: 'object', fields: { kind: text, name: text } });

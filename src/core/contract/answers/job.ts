@@ -1,7 +1,16 @@
 import { shape } from '../../schema/shape.ts';
 import { ownedFields } from './deployment.ts';
 import { placementPlan } from './placement.ts';
-import { announced, containerDefaults, integer, listOf, nullable, optional, text, time } from './words.ts';
+import {
+  announced,
+  containerDefaults,
+  integer,
+  listOf,
+  nullable,
+  optional,
+  text,
+  time,
+} from './field-shapes.ts';
 import { jobSpecFields } from './workload.ts';
 
 export const RUN_STATES = ['Pending', 'Running', 'Retrying', 'Succeeded', 'Failed', 'Cancelled'] as const;

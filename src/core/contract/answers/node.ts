@@ -12,7 +12,7 @@ import {
   textMap,
   texts,
   time,
-} from './words.ts';
+} from './field-shapes.ts';
 
 const capacity = shape({ type: 'object', fields: { cpu: number, memoryBytes: integer } });
 

@@ -1,5 +1,5 @@
 import { shape } from '../../schema/shape.ts';
-import { flag, free, freeMap, integer, listOf, optional, text, texts, warnings } from './words.ts';
+import { flag, free, freeMap, integer, listOf, optional, text, texts, warnings } from './field-shapes.ts';
 
 const reason = shape({
   type: 'object',

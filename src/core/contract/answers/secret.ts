@@ -1,6 +1,6 @@
 import { shape } from '../../schema/shape.ts';
 import { RUN_STATES } from './job.ts';
-import { announced, flag, integer, listOf, nullable, optional, text, texts, time } from './words.ts';
+import { announced, flag, integer, listOf, nullable, optional, text, texts, time } from './field-shapes.ts';
 
 const PHASES = ['stage', 'promote', 'retire'] as const;
 

@@ -16,7 +16,7 @@ import {
   text,
   textMap,
   time,
-} from './words.ts';
+} from './field-shapes.ts';
 
 const volumeFields = {
   id: text,

@@ -1,5 +1,5 @@
 import { shape } from '../../schema/shape.ts';
-import { flag, integer, listOf, number, optional, text, textMap, texts } from './words.ts';
+import { flag, integer, listOf, number, optional, text, textMap, texts } from './field-shapes.ts';
 
 const amounts = shape({
   type: 'object',

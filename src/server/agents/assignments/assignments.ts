@@ -14,7 +14,7 @@ import type { Store, TenantStore } from '../../store/store.ts';
 import type { ViewChange } from '../../store/view.ts';
 import { type AssignmentFacts, assignedInstance } from './assigned-instance.ts';
 import { assignedNetworks } from './networks.ts';
-import type { OpenedStore } from './opened-store.ts';
+import type { StoreLineage } from './store-lineage.ts';
 import { nodeKey, type PlacedInstances } from './placed-instances.ts';
 import { nodesOf, type PlacedVolumes } from './placed-volumes.ts';
 import type { AgentSession } from '../sessions/session.ts';
@@ -25,7 +25,7 @@ export interface AssignmentsOptions {
   readonly volumes: PlacedVolumes;
   readonly session: (tenantId: TenantId, node: string) => AgentSession | undefined;
   /** Absent, or undefined: agents are not told where the store stands. */
-  readonly opened?: () => OpenedStore | undefined;
+  readonly lineage?: () => StoreLineage | undefined;
   readonly containerDefaults: ContainerDefaults;
   readonly log: Logger;
 }
@@ -151,7 +151,7 @@ export class Assignments {
     }
     session.generation += 1;
     session.assignmentDigest = digest;
-    const mark = this.#options.opened?.()?.mark();
+    const mark = this.#options.lineage?.()?.mark();
     const asOf = mark === undefined ? '' : `"asOf":${JSON.stringify(mark)},`;
     session.sendText(
       `{"type":"assignment","epoch":${epoch},"generation":${session.generation},${asOf}${text}}`,

@@ -10,7 +10,7 @@ import { idOf } from '../../store/record-ids.ts';
 import type { Store } from '../../store/store.ts';
 import { type Refusal, STALE } from './handshake.ts';
 import type { KeyedRate } from './keyed-rate.ts';
-import type { OpenedStore } from '../assignments/opened-store.ts';
+import type { StoreLineage } from '../assignments/store-lineage.ts';
 import { nodeKey } from '../assignments/placed-instances.ts';
 
 const MAX_ATTEMPTS = 8;
@@ -62,18 +62,18 @@ export interface SessionRecordDependencies {
   readonly regions: readonly Region[];
   /** Id of this process among several on one store. */
   readonly controlPlane?: string;
-  readonly opened?: () => OpenedStore | undefined;
+  readonly lineage?: () => StoreLineage | undefined;
 }
 
 /** What the agent was told that is not in the store, unless a person has given it up. */
 function lostOrders(
-  opened: OpenedStore | undefined,
+  lineage: StoreLineage | undefined,
   { ordersForgone }: NodeRecord,
   { seen }: Hello,
 ): { readonly mark: OrdersMark; readonly found: number } | undefined {
-  if (opened === undefined || seen === undefined || !opened.isOlderThan(seen)) return undefined;
+  if (lineage === undefined || seen === undefined || !lineage.isOlderThan(seen)) return undefined;
   const { start, revision } = seen;
-  return isSame(ordersForgone, seen) ? undefined : { mark: { start, revision }, found: opened.revision };
+  return isSame(ordersForgone, seen) ? undefined : { mark: { start, revision }, found: lineage.revision };
 }
 
 function isSame(one: OrdersMark | undefined, other: OrdersMark): boolean {
@@ -85,7 +85,7 @@ function isSame(one: OrdersMark | undefined, other: OrdersMark): boolean {
  * answer the same challenge epoch, one is stored and the other is stale, on whichever control plane they are.
  */
 export async function recordSession(
-  { store, journal, events, regions, controlPlane, opened }: SessionRecordDependencies,
+  { store, journal, events, regions, controlPlane, lineage }: SessionRecordDependencies,
   tenantId: TenantId,
   known: NodeRecord,
   hello: Hello,
@@ -119,7 +119,7 @@ export async function recordSession(
       ...(hello.hostPorts && { hostPorts: hello.hostPorts }),
       ...(hello.problems && { problems: hello.problems }),
     };
-    const lost = lostOrders(opened?.(), before, hello);
+    const lost = lostOrders(lineage?.(), before, hello);
     const held = lost === undefined ? {} : { schedulable: false, ordersHeld: lost.mark };
     const record: NodeRecord = { ...kept, ...facts, labels, ...can, ...held, sessionEpoch: hello.epoch };
     const transaction = tenant

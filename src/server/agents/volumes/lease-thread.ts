@@ -3,12 +3,12 @@ import { createSocket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
 import {
-  leaseText,
-  type LeaseWord,
-  MAX_LEASE_WORD,
+  encodeLeaseDatagram,
+  type LeaseDatagram,
+  MAX_LEASE_DATAGRAM,
   provenText,
-  readLeaseWord,
-} from '../../../core/protocol/lease-words.ts';
+  decodeLeaseDatagram,
+} from '../../../core/protocol/lease-datagram.ts';
 import { LeasePermit } from './lease-permit.ts';
 
 export interface LeaseThreadData {
@@ -39,21 +39,22 @@ interface Known {
  */
 function serve({ host, port }: LeaseThreadData): void {
   const known = new Map<string, Known>();
-  const proofOf = (key: Uint8Array, word: Omit<LeaseWord, 'proof'>): Buffer =>
-    createHmac('sha256', key).update(provenText(word)).digest();
+  const proofOf = (key: Uint8Array, datagram: Omit<LeaseDatagram, 'proof'>): Buffer =>
+    createHmac('sha256', key).update(provenText(datagram)).digest();
   const socket = createSocket(isIPv6(host) ? 'udp6' : 'udp4');
   socket.on('message', (bytes, from) => {
-    const word = bytes.length > MAX_LEASE_WORD ? undefined : readLeaseWord(bytes.toString('latin1'));
-    const session = word?.kind === 'ask' ? known.get(word.id) : undefined;
-    if (word === undefined || session === undefined || word.beat <= session.beat) return;
-    const sent = Buffer.from(word.proof, 'base64url');
-    const expected = proofOf(session.key, word);
+    const datagram =
+      bytes.length > MAX_LEASE_DATAGRAM ? undefined : decodeLeaseDatagram(bytes.toString('latin1'));
+    const session = datagram?.kind === 'ask' ? known.get(datagram.id) : undefined;
+    if (datagram === undefined || session === undefined || datagram.beat <= session.beat) return;
+    const sent = Buffer.from(datagram.proof, 'base64url');
+    const expected = proofOf(session.key, datagram);
     if (sent.length !== expected.length || !timingSafeEqual(sent, expected)) return;
-    session.beat = word.beat;
+    session.beat = datagram.beat;
     if (!session.permit.give(process.hrtime.bigint())) return;
-    const answer = { kind: 'lease', id: word.id, beat: word.beat } as const;
+    const answer = { kind: 'lease', id: datagram.id, beat: datagram.beat } as const;
     const proof = proofOf(session.key, answer).toString('base64url');
-    socket.send(leaseText({ ...answer, proof }), from.port, from.address, () => undefined);
+    socket.send(encodeLeaseDatagram({ ...answer, proof }), from.port, from.address, () => undefined);
   });
   parentPort?.on('message', (message: ToLeaseThread) => {
     if (message.kind === 'close') known.delete(message.id);

@@ -51,7 +51,7 @@ export interface RelayOptions {
   readonly others?: {
     readonly self: string;
     /** Hands the connection to the control plane of that id; false: there is none. */
-    passOn(controlPlane: string, request: IncomingMessage, socket: Duplex, head: Buffer): boolean;
+    proxyUpgrade(controlPlane: string, request: IncomingMessage, socket: Duplex, head: Buffer): boolean;
   };
   readonly baseUrl: (request: IncomingMessage) => string;
   readonly log: Logger;
@@ -145,7 +145,7 @@ export class Relay {
     const { others } = this.#options;
     const controlPlane = relayId.includes('-') ? relayId.slice(0, relayId.indexOf('-')) : undefined;
     if (others === undefined || controlPlane === undefined || controlPlane === others.self) return false;
-    return others.passOn(controlPlane, request, socket, head);
+    return others.proxyUpgrade(controlPlane, request, socket, head);
   }
 
   close(): void {

@@ -21,7 +21,7 @@ export interface SqliteKv extends Kv {
   /** Durable transactions so far; fewer than commits when commits share one. */
   readonly transactions: number;
   /** Resolves when everything in it has been read and checked, rejects when it is damaged. Writes wait for it. */
-  readonly sound: Promise<void>;
+  readonly verified: Promise<void>;
 }
 
 const megabyte = 1024 * 1024;
@@ -30,7 +30,7 @@ const megabyte = 1024 * 1024;
 export async function openSqliteKv(options: SqliteKvOptions): Promise<SqliteKv> {
   const kv = await beginSqliteKv(options);
   try {
-    await kv.sound;
+    await kv.verified;
   } catch (error) {
     await kv.close();
     throw error;
@@ -156,7 +156,7 @@ export async function beginSqliteKv(options: SqliteKvOptions): Promise<SqliteKv>
     get transactions() {
       return writer.transactions;
     },
-    sound: writer.sound,
+    verified: writer.verified,
   };
 }
 

@@ -22,7 +22,7 @@ export interface WriterLink {
   /** Durable transactions since the thread started, for measuring how many commits share one. */
   readonly transactions: number;
   /** Resolves when the content has been checked; until then nothing is written. Rejects when it is damaged. */
-  readonly sound: Promise<void>;
+  readonly verified: Promise<void>;
   close(): Promise<void>;
 }
 
@@ -52,9 +52,9 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
   let unsent: Wire = [];
   let flushing = false;
   let onClosed: (() => void) | undefined;
-  const sound = Promise.withResolvers<void>();
+  const verified = Promise.withResolvers<void>();
   // Whoever opens the store looks at it; a thread that is started again has nobody who does.
-  sound.promise.catch(() => undefined);
+  verified.promise.catch(() => undefined);
 
   function send(message: ToWriter): void {
     worker?.postMessage(message, []);
@@ -85,7 +85,7 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
 
   function failOpening(opened: PromiseWithResolvers<void>, error: KvUnavailableError): void {
     opened.reject(error);
-    sound.reject(error);
+    verified.reject(error);
   }
 
   function onMessage(message: FromWriter, opened: PromiseWithResolvers<void>): void {
@@ -98,7 +98,7 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
         restartDelayMs = 0;
         ({ problem } = message);
         events.onReady(message.head);
-        sound.resolve();
+        verified.resolve();
         flush();
         return;
       case 'refused':
@@ -200,7 +200,7 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
     get transactions() {
       return transactions;
     },
-    sound: sound.promise,
+    verified: verified.promise,
     close,
   };
 }

@@ -44,7 +44,7 @@ export interface ApiOptions {
   readonly fresh?: () => Promise<boolean>;
 }
 
-export interface Served {
+export interface ApiContext {
   readonly options: ApiOptions;
   readonly limiter: RateLimiter;
   readonly streams: StreamCounts;

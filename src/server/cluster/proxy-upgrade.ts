@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { ControlPlaneRecord } from '../store/records.ts';
 import { connected } from './peer-dial.ts';
 
-/** The upgrade as it came: the other control plane looks at the node's token itself. */
+/** The upgrade as it came: the other control plane checks the node's token. */
 function headOf(request: IncomingMessage, host: string): string {
   const lines = [`${request.method} ${request.url} HTTP/1.1`];
   const { rawHeaders } = request;
@@ -14,8 +14,8 @@ function headOf(request: IncomingMessage, host: string): string {
   return `${lines.join('\r\n')}\r\n\r\n`;
 }
 
-/** Hands a connection on to the control plane that it is meant for, byte by byte and no faster than it is taken. */
-export async function passOn(
+/** Proxies a connection to the control plane that it is meant for, with back-pressure. */
+export async function proxyUpgrade(
   request: IncomingMessage,
   socket: Duplex,
   head: Buffer,

@@ -1,6 +1,6 @@
 import { shape, type Shape } from '../../schema/shape.ts';
 
-/** Words that answers are made of. */
+/** Field shapes that answers share. */
 export const text = shape({ type: 'string' });
 export const time = shape({ type: 'string', format: 'date-time' });
 export const integer = shape({ type: 'integer' });

@@ -4,10 +4,10 @@ import { platformTenantId } from '../../access/authenticate.ts';
 import type { Store } from '../../store/store.ts';
 
 /**
- * Whether the store is the one that agents were given orders from, or an older copy of it that was put back. Whoever opens the
- * same store later finds at least the revision that was told: one process at a time has it, and what it told was on disk.
+ * Detects that an older copy of the store was restored: agents then hold orders that the store does not know. A process that opens
+ * the same store later finds at least the revision that agents were given: one process at a time has it, and sends what is on disk.
  */
-export class OpenedStore {
+export class StoreLineage {
   readonly #store: Store;
   readonly #start = randomBytes(8).toString('hex');
   readonly revision: number;

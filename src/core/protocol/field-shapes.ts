@@ -1,18 +1,18 @@
 import { message } from '../schema/message-shape.ts';
 
-/** Words that messages are made of. */
+/** Field shapes that messages share. */
 export const integer = message({ type: 'integer' });
 export const count = message({ type: 'integer', least: 0 });
 export const amount = message({ type: 'number', least: 0 });
 export const flag = message({ type: 'boolean' });
 /** For people: cut rather than refused, without control characters. */
-export const words = message({ type: 'string', mended: 'words' });
-/** A stable word, in the form of the codes of rejections. */
+export const humanText = message({ type: 'string', mended: 'prose' });
+/** A stable code, in the form of the codes of rejections. */
 export const reason = message({ type: 'string', max: 1024, fits: /^[a-z][a-z0-9_]{0,63}$/ });
 export const name = message({ type: 'string', fits: /^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,127}$/ });
-/** What the control plane says: of what it took from clients, as it took it. */
-export const told = message({ type: 'string', max: 1_000_000, anyUnicode: true });
-export const toldMap = message({ type: 'map', items: told });
+/** Text that the control plane sends as it took it from clients. */
+export const serverText = message({ type: 'string', max: 1_000_000, anyUnicode: true });
+export const serverTextMap = message({ type: 'map', items: serverText });
 
 export function textOf<const Max extends number>(max: Max) {
   return { type: 'string', max } as const;
