@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { NodeState } from '../../src/agent/containers/node-state.ts';
+import { LoopState } from '../../src/agent/containers/loop-state.ts';
 import { planInstance } from '../../src/agent/containers/plan.ts';
 import type * as InstanceStates from '../../src/core/plan/rollout/instance-state.ts';
 import type * as NodeLiveness from '../../src/core/plan/liveness/node-liveness.ts';
@@ -65,8 +65,8 @@ interface Bug {
 }
 
 /** Takes an older assignment for a newer one. */
-class Obedient extends NodeState {
-  override assign(assignment: Parameters<NodeState['assign']>[0]): boolean {
+class Obedient extends LoopState {
+  override assign(assignment: Parameters<LoopState['assign']>[0]): boolean {
     this.generation = 0;
     return super.assign(assignment);
   }

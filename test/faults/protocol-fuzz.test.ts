@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { NodeState } from '../../src/agent/containers/node-state.ts';
+import { LoopState } from '../../src/agent/containers/loop-state.ts';
 import { planAsk, planInstance } from '../../src/agent/containers/plan.ts';
 import { decodeServerMessage } from '../../src/agent/session/server-message.ts';
 import type { AgentMessage, ServerMessage } from '../../src/core/protocol/agent-protocol.ts';
@@ -120,7 +120,7 @@ describe('frames that are not quite right', () => {
       const message = decodeServerMessage(text);
       if (message?.type !== 'assignment') continue;
       understood += 1;
-      const state = new NodeState();
+      const state = new LoopState();
       state.begin({ node: 'n', installId: 'i', tenantId: 't', tenantSlug: 's' });
       state.assign(message);
       const state9 = { status: 'running', oomKilled: false, restarts: 0, ports: [] } as const;

@@ -9,7 +9,7 @@ import {
   UnsafeSpecError,
 } from '../engine/errors.ts';
 import { messageOf } from '../log.ts';
-import type { Failure } from './memory.ts';
+import type { Failure } from './instance-history.ts';
 import type { InstanceStep } from './step.ts';
 
 /** A step that failed for a reason of its own, not the engine's. */

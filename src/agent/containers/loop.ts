@@ -5,24 +5,24 @@ import { EngineUnavailableError } from '../engine/errors.ts';
 import { problemOf } from './failures.ts';
 import { Gate } from './gate.ts';
 import { type Log, messageOf } from '../log.ts';
-import { type Ending, withEnding, withFailure, withoutFailure } from './memory.ts';
-import { NodeState } from './node-state.ts';
-import { observationOf, type Sight } from './observation.ts';
+import { type Ending, withEnding, withFailure, withoutFailure } from './instance-history.ts';
+import { LoopState } from './loop-state.ts';
+import { observationOf, type ObservationInput } from './observation.ts';
 import { Observer } from './observe.ts';
 import type { Ownership } from './own-labels.ts';
 import {
-  aloneDueMs,
+  disconnectedDueMs,
   awaitedVolume,
   currentContainer,
   nextDueMs,
-  type LonelyView,
+  type DisconnectedView,
   type NodeView,
-  planAlone,
+  planDisconnected,
   planAsk,
   planInstance,
   RESOLVED_FRESH_MS,
 } from './plan.ts';
-import { type Material, Resolver, SessionLostError } from './resolver.ts';
+import { type Material, MaterialClient, SessionLostError } from './material-client.ts';
 import type { InstanceStep, StepKind } from './step.ts';
 import { EXECUTORS, type Workbench } from './steps.ts';
 import type { InstanceObservation } from '../../core/model/instance.ts';
@@ -59,13 +59,13 @@ export interface LoopOptions {
  * Brings the node to what is assigned. Each instance goes its own way, one step after the other; all share the gates.
  * Woken by assignments, by the engine's events and by a pass every ten seconds, and idle otherwise. Without a session the
  * loop rests: nothing is made or stopped on old orders, and the engine's restart policy keeps running what runs; what has
- * none is kept running here (`planAlone`).
+ * none is kept running here (`planDisconnected`).
  */
 export class Loop {
   readonly observer: Observer;
-  readonly state = new NodeState();
+  readonly state = new LoopState();
   readonly #options: LoopOptions;
-  readonly #resolver: Resolver;
+  readonly #resolver: MaterialClient;
   readonly #material = new Map<string, Material>();
   readonly #pulls = new Map<string, Promise<void>>();
   readonly #refusals: Workbench['refusals'] = new Map();
@@ -80,7 +80,7 @@ export class Loop {
 
   constructor(options: LoopOptions) {
     this.#options = options;
-    this.#resolver = new Resolver(options.send);
+    this.#resolver = new MaterialClient(options.send);
     this.observer = new Observer(
       options.engine,
       options.node,
@@ -198,14 +198,14 @@ export class Loop {
         (one) => one.installId === installId,
       ),
       restartsOf: (containerId) => binds.restartsOf(instanceId, containerId),
-      memory: this.state.remembered(instanceId),
+      history: this.state.historyOf(instanceId),
       activity: this.state.activity.get(instanceId),
       awaited: this.#awaited(instanceId),
       nowMs: performance.now(),
     });
   }
 
-  #awaited(instanceId: string): Sight['awaited'] {
+  #awaited(instanceId: string): ObservationInput['awaited'] {
     const container = this.state.assigned.get(instanceId)?.container;
     return container === undefined ? undefined : awaitedVolume(this.#options, container);
   }
@@ -231,28 +231,31 @@ export class Loop {
    */
   #noteRun(instanceId: string): void {
     const assigned = this.state.assigned.get(instanceId);
-    const memory = this.state.remembered(instanceId);
-    if (assigned?.once === undefined || memory.runningSinceMs !== undefined) return;
+    const history = this.state.historyOf(instanceId);
+    if (assigned?.once === undefined || history.runningSinceMs !== undefined) return;
     const current = currentContainer(assigned, this.observer.byInstance.get(instanceId) ?? []);
     if (current?.status !== 'running') return;
     const ranMs = current.startedAt === undefined ? 0 : Date.now() - Date.parse(current.startedAt);
-    this.state.memory.set(instanceId, { ...memory, runningSinceMs: performance.now() - Math.max(0, ranMs) });
+    this.state.history.set(instanceId, {
+      ...history,
+      runningSinceMs: performance.now() - Math.max(0, ranMs),
+    });
   }
 
   /** What failed before is no longer of interest once the container runs, whoever brought that about. */
   #clearMended(instanceId: string): void {
     const assigned = this.state.assigned.get(instanceId);
-    const memory = this.state.remembered(instanceId);
-    if (assigned?.wanted !== 'run' || memory.failure === undefined) return;
+    const history = this.state.historyOf(instanceId);
+    if (assigned?.wanted !== 'run' || history.failure === undefined) return;
     const current = currentContainer(assigned, this.observer.byInstance.get(instanceId) ?? []);
-    if (current?.status === 'running') this.state.memory.set(instanceId, withoutFailure(memory));
+    if (current?.status === 'running') this.state.history.set(instanceId, withoutFailure(history));
   }
 
   #ended(instanceId: string, ending: Ending): void {
     const activity = this.state.activity.get(instanceId);
     if (activity === 'stop' || activity === 'end' || activity === 'remove' || !this.#isKept(instanceId))
       return;
-    this.state.memory.set(instanceId, withEnding(this.state.remembered(instanceId), ending));
+    this.state.history.set(instanceId, withEnding(this.state.historyOf(instanceId), ending));
     this.#options.onChange(instanceId);
   }
 
@@ -288,16 +291,16 @@ export class Loop {
     return this.state.view(this.observer, volume, binds.folder, engineKind, installId, performance.now());
   }
 
-  #lonelyView(): LonelyView | undefined {
+  #lonelyView(): DisconnectedView | undefined {
     if (this.#epoch !== undefined || this.#over) return undefined;
     if (this.observer.problem !== undefined || !this.observer.looked) return undefined;
     const { volume, binds } = this.#options;
-    const { memory } = this.state;
+    const { history } = this.state;
     return {
       nowMs: performance.now(),
       fromMs: this.#aloneSinceMs + ALONE_AFTER_MS,
       containers: this.observer.byInstance,
-      memory,
+      history,
       volume,
       heldFolder: binds.folder,
     };
@@ -308,14 +311,14 @@ export class Loop {
     if (view !== undefined) return planInstance(view, instanceId);
     const record = this.#options.binds.record(instanceId);
     const lonely = record === undefined ? undefined : this.#lonelyView();
-    return record === undefined || lonely === undefined ? undefined : planAlone(lonely, record);
+    return record === undefined || lonely === undefined ? undefined : planDisconnected(lonely, record);
   }
 
   /** Without a session: for what the instance's record says. */
   #bench(instanceId?: string): Workbench | undefined {
     const { engine, engineKind, binds, hostPorts, volume, send } = this.#options;
-    const remembered = instanceId === undefined ? undefined : binds.record(instanceId)?.owner;
-    const owner = this.#epoch === undefined ? remembered : this.state.owner;
+    const historyOf = instanceId === undefined ? undefined : binds.record(instanceId)?.owner;
+    const owner = this.#epoch === undefined ? historyOf : this.state.owner;
     if (owner === undefined) return undefined;
     const { observer, state } = this;
     return {
@@ -392,8 +395,8 @@ export class Loop {
     this.#options.log.debug('step', { step: kind, instance: instanceId });
     try {
       await execute(step, bench);
-      const memory = this.state.remembered(instanceId);
-      if (memory.failure?.step === kind) this.state.memory.set(instanceId, withoutFailure(memory));
+      const history = this.state.historyOf(instanceId);
+      if (history.failure?.step === kind) this.state.history.set(instanceId, withoutFailure(history));
     } catch (error) {
       this.#fail(instanceId, kind, error);
     } finally {
@@ -406,36 +409,36 @@ export class Loop {
     if (error instanceof SessionLostError) return;
     if (error instanceof EngineUnavailableError) this.observer.suspect(error.message);
     const { failure, backOff } = problemOf(kind, error);
-    const memory = withFailure(this.state.remembered(instanceId), failure, backOff, performance.now());
+    const history = withFailure(this.state.historyOf(instanceId), failure, backOff, performance.now());
     if (this.#isKept(instanceId) || this.state.condemned.has(instanceId)) {
-      this.state.memory.set(instanceId, memory);
+      this.state.history.set(instanceId, history);
     }
     this.#options.log.warn('a step failed', {
       step: kind,
       instance: instanceId,
       reason: failure.reason,
       problem: messageOf(error),
-      failures: memory.failure?.count ?? 1,
+      failures: history.failure?.count ?? 1,
     });
-    this.#wakeAt(instanceId, memory.failure?.retryAtMs ?? 0);
+    this.#wakeAt(instanceId, history.failure?.retryAtMs ?? 0);
   }
 
   /** Steps that come with time, not with a change. A failure has set its own timer. */
   #wakeWhenDue(instanceId: string): void {
-    if (this.state.remembered(instanceId).failure !== undefined) return;
+    if (this.state.historyOf(instanceId).failure !== undefined) return;
     const view = this.#view();
-    const dueMs = view === undefined ? this.#aloneDueMs(instanceId) : nextDueMs(view, instanceId);
+    const dueMs = view === undefined ? this.#disconnectedDueMs(instanceId) : nextDueMs(view, instanceId);
     if (dueMs !== undefined) this.#wakeAt(instanceId, dueMs);
   }
 
-  #aloneDueMs(instanceId: string): number | undefined {
+  #disconnectedDueMs(instanceId: string): number | undefined {
     const record = this.#options.binds.record(instanceId);
     const view = record === undefined ? undefined : this.#lonelyView();
-    return record === undefined || view === undefined ? undefined : aloneDueMs(view, record);
+    return record === undefined || view === undefined ? undefined : disconnectedDueMs(view, record);
   }
 
   #dropStaleMaterial(instanceId: string): void {
-    const at = this.state.remembered(instanceId).resolvedAtMs ?? -Infinity;
+    const at = this.state.historyOf(instanceId).resolvedAtMs ?? -Infinity;
     if (performance.now() - at > RESOLVED_FRESH_MS) this.#material.delete(instanceId);
   }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AssignedInstance } from '../../core/protocol/agent-protocol.ts';
-import { type Ending, type InstanceMemory, NO_MEMORY, withFailure } from './memory.ts';
-import { observationOf, type Sight } from './observation.ts';
+import { type Ending, type InstanceHistory, NO_HISTORY, withFailure } from './instance-history.ts';
+import { observationOf, type ObservationInput } from './observation.ts';
 import type { ObservedContainer } from './observed-container.ts';
 
 const ORDER = { id: 'ins_1', deployment: 'web', specHash: 'h2', secretsVersion: 1, attempt: 0 };
@@ -37,19 +37,19 @@ const RUNNING: ObservedContainer = {
 };
 
 const BACK_OFF = { baseMs: 1, capMs: 1 };
-const failure = (step: 'pull' | 'start', reason: string): InstanceMemory =>
-  withFailure(NO_MEMORY, { step, reason, message: 'words' }, BACK_OFF, 0);
-const endings = (...some: readonly Partial<Ending>[]): InstanceMemory => ({
+const failure = (step: 'pull' | 'start', reason: string): InstanceHistory =>
+  withFailure(NO_HISTORY, { step, reason, message: 'words' }, BACK_OFF, 0);
+const endings = (...some: readonly Partial<Ending>[]): InstanceHistory => ({
   endings: some.map((one) => ({ atMs: 900_000, exitCode: 1, outOfMemory: false, ...one })),
 });
 
-function seen(more: Partial<Sight>): ReturnType<typeof observationOf> {
+function seen(more: Partial<ObservationInput>): ReturnType<typeof observationOf> {
   return observationOf({
     instanceId: 'ins_1',
     assigned: ASSIGNED,
     awaited: undefined,
     containers: [],
-    memory: NO_MEMORY,
+    history: NO_HISTORY,
     activity: undefined,
     nowMs: 1_000_000,
     ...more,
@@ -67,7 +67,7 @@ const within = { startedAt: '2026-01-01T00:00:00.000Z', finishedAt: '2026-01-01T
 const beyond = { startedAt: '2026-01-01T00:00:00.000Z', finishedAt: '2026-01-01T00:00:02.001Z' };
 
 describe('an observation', () => {
-  it.each<readonly [string, Partial<Sight>, object]>([
+  it.each<readonly [string, Partial<ObservationInput>, object]>([
     [
       'a job that ended well',
       { assigned: ONCE, containers: [{ ...exited, exitCode: 0, ...within }] },
@@ -75,7 +75,7 @@ describe('an observation', () => {
     ],
     [
       'a job that failed',
-      { assigned: ONCE, containers: [{ ...exited, exitCode: 3, ...within }], memory: endings({}, {}, {}) },
+      { assigned: ONCE, containers: [{ ...exited, exitCode: 3, ...within }], history: endings({}, {}, {}) },
       { phase: 'exited', exitCode: 3, reason: 'container_exited' },
     ],
     [
@@ -83,7 +83,7 @@ describe('an observation', () => {
       {
         assigned: ONCE,
         containers: [{ ...exited, exitCode: 0, ...beyond }],
-        memory: { ...NO_MEMORY, wasEnded: true },
+        history: { ...NO_HISTORY, wasEnded: true },
       },
       { phase: 'exited', exitCode: 0, reason: 'timed_out' },
     ],
@@ -102,7 +102,7 @@ describe('an observation', () => {
     ['resolving', { activity: 'resolve' }, { phase: 'creating' }],
     [
       'failed to pull',
-      { memory: failure('pull', 'image_pull_failed') },
+      { history: failure('pull', 'image_pull_failed') },
       { phase: 'failed', reason: 'image_pull_failed' },
     ],
     [
@@ -166,7 +166,7 @@ describe('an observation', () => {
     ['made, not started', { containers: [{ ...RUNNING, status: 'created' }] }, { phase: 'starting' }],
     [
       'made, start failed',
-      { containers: [{ ...RUNNING, status: 'created' }], memory: failure('start', 'port_in_use') },
+      { containers: [{ ...RUNNING, status: 'created' }], history: failure('start', 'port_in_use') },
       { phase: 'failed', reason: 'port_in_use' },
     ],
     ['ended', { containers: [exited] }, { phase: 'exited', exitCode: 1, reason: 'container_exited' }],
@@ -178,17 +178,17 @@ describe('an observation', () => {
     ['out of memory', { containers: [{ ...exited, oomKilled: true }] }, { reason: 'out_of_memory' }],
     [
       'a loop, seen running',
-      { containers: [RUNNING], memory: endings({}, {}, {}) },
+      { containers: [RUNNING], history: endings({}, {}, {}) },
       { phase: 'running', reason: 'crash_loop' },
     ],
     [
       'a loop by memory',
-      { containers: [RUNNING], memory: endings({}, {}, { outOfMemory: true }) },
+      { containers: [RUNNING], history: endings({}, {}, { outOfMemory: true }) },
       { reason: 'out_of_memory' },
     ],
     [
       'the old one runs while the new one cannot be made',
-      { containers: [{ ...RUNNING, specHash: 'h1' }], memory: failure('pull', 'image_pull_failed') },
+      { containers: [{ ...RUNNING, specHash: 'h1' }], history: failure('pull', 'image_pull_failed') },
       { phase: 'running', specHash: 'h1', reason: 'image_pull_failed' },
     ],
   ])('%s', (_case, sight, expected) => {
@@ -212,6 +212,6 @@ describe('an observation', () => {
 
   it('forgets a loop that ended', () => {
     const old = endings({ atMs: 0 }, { atMs: 0 }, { atMs: 0 });
-    expect(seen({ containers: [RUNNING], memory: old })).not.toHaveProperty('reason');
+    expect(seen({ containers: [RUNNING], history: old })).not.toHaveProperty('reason');
   });
 });

@@ -3,16 +3,16 @@ import type { InstanceId } from '../../core/model/ids.ts';
 import type { ContainerPhase, InstanceObservation } from '../../core/model/instance.ts';
 import type { ContainerStatus } from '../engine/container.ts';
 import { optional } from '../engine/fields.ts';
-import { type InstanceMemory, isCrashLoop, recentEndings } from './memory.ts';
+import { type InstanceHistory, isCrashLoop, recentEndings } from './instance-history.ts';
 import type { ObservedContainer } from './observed-container.ts';
 import { currentContainer } from './plan.ts';
 import type { InstanceStep } from './step.ts';
 
-export interface Sight {
+export interface ObservationInput {
   readonly instanceId: string;
   readonly assigned: AssignedInstance | undefined;
   readonly containers: readonly ObservedContainer[];
-  readonly memory: InstanceMemory;
+  readonly history: InstanceHistory;
   /** The step under way. */
   readonly activity: InstanceStep['kind'] | undefined;
   readonly nowMs: number;
@@ -23,22 +23,22 @@ export interface Sight {
 }
 
 /** What is reported of an instance. Facts of the container first; a failure to make a newer one is told beside them. */
-export function observationOf(sight: Sight): InstanceObservation {
-  const { assigned, containers } = sight;
+export function observationOf(input: ObservationInput): InstanceObservation {
+  const { assigned, containers } = input;
   const seen = (assigned && currentContainer(assigned, containers)) ?? containers[0];
-  const id = sight.instanceId as InstanceId;
-  if (seen === undefined) return { id, phase: phaseWithout(sight), ...trouble(sight, undefined) };
+  const id = input.instanceId as InstanceId;
+  if (seen === undefined) return { id, phase: phaseWithout(input), ...trouble(input, undefined) };
   return {
     id,
-    phase: phaseOf(sight, seen),
+    phase: phaseOf(input, seen),
     ...optional('health', seen.health?.status),
     containerId: seen.id,
     containerName: seen.name,
     specHash: seen.specHash,
     secretsVersion: seen.secretsVersion,
     ...optional('exitCode', seen.exitCode),
-    restarts: seen.restarts + (sight.restartsOf?.(seen.id) ?? 0),
-    ...trouble(sight, seen),
+    restarts: seen.restarts + (input.restartsOf?.(seen.id) ?? 0),
+    ...trouble(input, seen),
     ...optional('startedAt', seen.startedAt),
     ...optional('healthySince', seen.healthySince),
     ...(seen.ports.length === 0 ? {} : { ports: seen.ports }),
@@ -58,11 +58,11 @@ const PHASE_OF_STEP: Readonly<Record<InstanceStep['kind'], ContainerPhase>> = {
   healthcheckNow: 'running',
 };
 
-function phaseWithout({ assigned, memory, activity }: Sight): ContainerPhase {
+function phaseWithout({ assigned, history, activity }: ObservationInput): ContainerPhase {
   // One that is being made will be there in a moment, and is removed then.
   if (assigned?.wanted === 'stop') return activity === 'create' ? PHASE_OF_STEP.create : 'removed';
   if (assigned?.once?.started === true) return 'failed';
-  if (memory.failure !== undefined) return 'failed';
+  if (history.failure !== undefined) return 'failed';
   return activity === undefined ? 'pending' : PHASE_OF_STEP[activity];
 }
 
@@ -76,8 +76,8 @@ const PHASE_OF_STATUS: Readonly<Record<ContainerStatus, ContainerPhase>> = {
   removing: 'exited',
 };
 
-function phaseOf({ memory }: Sight, seen: ObservedContainer): ContainerPhase {
-  if (seen.status === 'created' && memory.failure !== undefined) return 'failed';
+function phaseOf({ history }: ObservationInput, seen: ObservedContainer): ContainerPhase {
+  if (seen.status === 'created' && history.failure !== undefined) return 'failed';
   return PHASE_OF_STATUS[seen.status];
 }
 
@@ -86,21 +86,21 @@ interface Trouble {
   readonly message?: string;
 }
 
-function trouble(sight: Sight, seen: ObservedContainer | undefined): Trouble {
-  const { failure } = sight.memory;
+function trouble(input: ObservationInput, seen: ObservedContainer | undefined): Trouble {
+  const { failure } = input.history;
   if (failure !== undefined) return { reason: failure.reason, message: failure.message };
-  if (sight.assigned?.once !== undefined && seen?.status === 'exited')
-    return endedOnce(sight.assigned.once, seen, sight.memory);
-  if (sight.awaited !== undefined && seen?.status !== 'running') {
-    return { reason: sight.awaited.reason, message: sight.awaited.message };
+  if (input.assigned?.once !== undefined && seen?.status === 'exited')
+    return endedOnce(input.assigned.once, seen, input.history);
+  if (input.awaited !== undefined && seen?.status !== 'running') {
+    return { reason: input.awaited.reason, message: input.awaited.message };
   }
-  if (seen === undefined) return lost(sight);
+  if (seen === undefined) return lost(input);
   // What was ordered to stop and has is in no trouble.
-  if (sight.assigned?.wanted === 'stop' && PHASE_OF_STATUS[seen.status] === 'exited') return {};
-  return ended(sight, seen) ?? unhealthy(sight, seen) ?? paused(seen) ?? {};
+  if (input.assigned?.wanted === 'stop' && PHASE_OF_STATUS[seen.status] === 'exited') return {};
+  return ended(input, seen) ?? unhealthy(input, seen) ?? paused(seen) ?? {};
 }
 
-function lost({ assigned }: Sight): Trouble {
+function lost({ assigned }: ObservationInput): Trouble {
   if (assigned?.wanted !== 'run' || assigned.once?.started !== true) return {};
   return { reason: 'container_lost', message: 'the container was removed before its end was known' };
 }
@@ -112,7 +112,7 @@ function lost({ assigned }: Sight): Trouble {
 function endedOnce(
   { timeoutMs }: AssignedOnce,
   seen: ObservedContainer,
-  { wasEnded }: InstanceMemory,
+  { wasEnded }: InstanceHistory,
 ): Trouble {
   const ranMs = Date.parse(seen.finishedAt ?? '') - Date.parse(seen.startedAt ?? '');
   // What ended well by itself while nobody could end it has done its work, however late.
@@ -126,8 +126,8 @@ function endedOnce(
   );
 }
 
-function ended(sight: Sight, seen: ObservedContainer): Trouble | undefined {
-  const endings = recentEndings(sight.memory, sight.nowMs);
+function ended(input: ObservationInput, seen: ObservedContainer): Trouble | undefined {
+  const endings = recentEndings(input.history, input.nowMs);
   const last = endings.at(-1);
   const exitCode = seen.exitCode ?? last?.exitCode;
   const outOfMemory = seen.oomKilled || last?.outOfMemory === true;
@@ -160,10 +160,10 @@ const NOT_RUNNABLE: Readonly<Record<number, Required<Trouble>>> = {
 };
 
 /** A check that cannot run is told apart from one that fails. */
-function unhealthy(sight: Sight, seen: ObservedContainer): Trouble | undefined {
+function unhealthy(input: ObservationInput, seen: ObservedContainer): Trouble | undefined {
   const { health } = seen;
   if (health?.commandNotFound === true) {
-    const command = sight.assigned?.container?.healthCheck?.command[0]?.trim().split(/\s+/, 1)[0] ?? '';
+    const command = input.assigned?.container?.healthCheck?.command[0]?.trim().split(/\s+/, 1)[0] ?? '';
     return {
       reason: 'healthcheck_command_not_found',
       message: `the health check cannot run: command ${command} does not exist or is not executable in the image`,

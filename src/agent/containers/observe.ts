@@ -3,7 +3,7 @@ import type { Engine, EngineEvent } from '../engine/engine.ts';
 import { EngineNotFoundError, EngineUnavailableError } from '../engine/errors.ts';
 import { Gate } from './gate.ts';
 import { type Log, messageOf } from '../log.ts';
-import type { Ending } from './memory.ts';
+import type { Ending } from './instance-history.ts';
 import { type ObservedContainer, observedContainer } from './observed-container.ts';
 import { OWN_LABELS } from './own-labels.ts';
 

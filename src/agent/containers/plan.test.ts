@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import type { AssignedInstance } from '../../core/protocol/agent-protocol.ts';
 import type { BindRecord } from './bind-record.ts';
 import type { ContainerStatus } from '../engine/container.ts';
-import { type InstanceMemory, NO_MEMORY, withFailure } from './memory.ts';
+import { type InstanceHistory, NO_HISTORY, withFailure } from './instance-history.ts';
 import type { ObservedContainer } from './observed-container.ts';
-import { currentContainer, type NodeView, planAlone, planAsk, planInstance } from './plan.ts';
+import { currentContainer, type NodeView, planDisconnected, planAsk, planInstance } from './plan.ts';
 import type { Step } from './step.ts';
 
 const OURS = 'install-a';
@@ -55,18 +55,18 @@ function container(instanceId: string, more: Partial<ObservedContainer> = {}): O
 interface World {
   readonly assigned?: readonly AssignedInstance[];
   readonly containers?: readonly ObservedContainer[];
-  readonly memory?: Readonly<Record<string, InstanceMemory>>;
+  readonly history?: Readonly<Record<string, InstanceHistory>>;
   readonly more?: Partial<NodeView>;
 }
 
-function viewOf({ assigned: wanted = [], containers = [], memory = {}, more = {} }: World): NodeView {
+function viewOf({ assigned: wanted = [], containers = [], history = {}, more = {} }: World): NodeView {
   return {
     nowMs: 1_000_000,
     engineKind: 'docker',
     installId: OURS,
     assigned: new Map(wanted.map((one) => [one.id, one])),
     containers: Map.groupBy(containers, (one) => one.instanceId),
-    memory: new Map(Object.entries(memory)),
+    history: new Map(Object.entries(history)),
     condemned: new Set(),
     askedAtMs: new Map(),
     networkReady: true,
@@ -84,7 +84,7 @@ function planAll(view: NodeView): readonly Step[] {
 }
 
 const failed = withFailure(
-  NO_MEMORY,
+  NO_HISTORY,
   { step: 'start', reason: 'port_in_use', message: '' },
   { baseMs: 100, capMs: 100 },
   1_000_000,
@@ -106,7 +106,7 @@ const CASES: readonly (readonly [string, World, readonly (Partial<Step> & { read
     {
       assigned: [assigned('a', { once: {} })],
       containers: [container('a', { status: 'created' })],
-      memory: { a: { ...NO_MEMORY, wasStarted: true } },
+      history: { a: { ...NO_HISTORY, wasStarted: true } },
     },
     [],
   ],
@@ -128,7 +128,7 @@ const CASES: readonly (readonly [string, World, readonly (Partial<Step> & { read
     {
       assigned: [assigned('a', { once: { timeoutMs: 1000 } })],
       containers: [container('a')],
-      memory: { a: { ...NO_MEMORY, runningSinceMs: 999_001 } },
+      history: { a: { ...NO_HISTORY, runningSinceMs: 999_001 } },
     },
     [],
   ],
@@ -137,7 +137,7 @@ const CASES: readonly (readonly [string, World, readonly (Partial<Step> & { read
     {
       assigned: [assigned('a', { once: { timeoutMs: 1000 } })],
       containers: [container('a')],
-      memory: { a: { ...NO_MEMORY, runningSinceMs: 999_000 } },
+      history: { a: { ...NO_HISTORY, runningSinceMs: 999_000 } },
     },
     [{ kind: 'end' }],
   ],
@@ -166,15 +166,15 @@ const CASES: readonly (readonly [string, World, readonly (Partial<Step> & { read
   ['secrets first', { assigned: [assigned('a', {}, true)] }, [{ kind: 'resolve' }]],
   [
     'fresh secrets are used',
-    { assigned: [assigned('a', {}, true)], memory: { a: { ...NO_MEMORY, resolvedAtMs: 999_000 } } },
+    { assigned: [assigned('a', {}, true)], history: { a: { ...NO_HISTORY, resolvedAtMs: 999_000 } } },
     [{ kind: 'create' }],
   ],
   [
     'old secrets are not',
-    { assigned: [assigned('a', {}, true)], memory: { a: { ...NO_MEMORY, resolvedAtMs: 900_000 } } },
+    { assigned: [assigned('a', {}, true)], history: { a: { ...NO_HISTORY, resolvedAtMs: 900_000 } } },
     [{ kind: 'resolve' }],
   ],
-  ['a failure waits', { assigned: [assigned('a')], memory: { a: failed } }, []],
+  ['a failure waits', { assigned: [assigned('a')], history: { a: failed } }, []],
   [
     'created',
     { assigned: [assigned('a')], containers: [container('a', { status: 'created' })] },
@@ -359,9 +359,9 @@ function carriedOut(view: NodeView, step: Step, count: number): NodeView {
       ...containers.map((one) => [one.name, one.instanceId] as const),
     ]),
   });
-  const remember = (id: string, fact: Partial<InstanceMemory>): NodeView => ({
+  const remember = (id: string, fact: Partial<InstanceHistory>): NodeView => ({
     ...view,
-    memory: new Map([...view.memory, [id, { ...(view.memory.get(id) ?? NO_MEMORY), ...fact }]]),
+    history: new Map([...view.history, [id, { ...(view.history.get(id) ?? NO_HISTORY), ...fact }]]),
   });
   const put = (id: string, status: ContainerStatus): NodeView =>
     withContainers(all.map((one) => (one.id === id ? { ...one, status } : one)));
@@ -546,7 +546,7 @@ describe('a container with binds', () => {
       restarts: 0,
     };
     const alone = (more: Partial<ObservedContainer>, other: Partial<BindRecord> = {}, fromMs = 0) =>
-      planAlone(
+      planDisconnected(
         { ...viewOf({ containers: [container('i1', { status: 'exited', ...held, ...more })] }), fromMs },
         { ...record, ...other },
       )?.kind;

@@ -8,7 +8,7 @@ import type { BindRecord } from './bind-record.ts';
 import { bindsOf, isHeld } from './binds.ts';
 import { chooseName } from './container-name.ts';
 import type { EngineKind } from '../engine/engine.ts';
-import { type InstanceMemory, NO_MEMORY, recentEndings } from './memory.ts';
+import { type InstanceHistory, NO_HISTORY, recentEndings } from './instance-history.ts';
 import type { ObservedContainer } from './observed-container.ts';
 import type { InstanceStep, StepOf } from './step.ts';
 import type { MountState } from '../volumes/mount-state.ts';
@@ -21,7 +21,7 @@ export interface NodeView {
   readonly assigned: ReadonlyMap<string, AssignedInstance>;
   /** By instance id, of any install: others' are seen and left alone. */
   readonly containers: ReadonlyMap<string, readonly ObservedContainer[]>;
-  readonly memory: ReadonlyMap<string, InstanceMemory>;
+  readonly history: ReadonlyMap<string, InstanceHistory>;
   /** Instances that the control plane, asked, does not know. */
   readonly condemned: ReadonlySet<string>;
   readonly askedAtMs: ReadonlyMap<string, number>;
@@ -138,8 +138,8 @@ function planKept(
 }
 
 /** What is known without a session: what ran here by the last orders, and what its containers do. */
-export interface LonelyView
-  extends Pick<NodeView, 'nowMs' | 'containers' | 'memory' | 'volume' | 'heldFolder'> {
+export interface DisconnectedView
+  extends Pick<NodeView, 'nowMs' | 'containers' | 'history' | 'volume' | 'heldFolder'> {
   /** Before that a session may still come, with newer orders. */
   readonly fromMs: number;
 }
@@ -148,17 +148,17 @@ export interface LonelyView
  * Without a session nothing is made or ended. Containers that the engine may not start again are started by what the agent
  * remembers of them, as the engine would have: after they ended, and after a restart of the machine.
  */
-export function planAlone(view: LonelyView, record: BindRecord): InstanceStep | undefined {
-  const kept = remembered(view, record);
-  if (kept === undefined || view.nowMs < aloneAtMs(view, record.instanceId)) return undefined;
+export function planDisconnected(view: DisconnectedView, record: BindRecord): InstanceStep | undefined {
+  const kept = restartable(view, record);
+  if (kept === undefined || view.nowMs < disconnectedAtMs(view, record.instanceId)) return undefined;
   return { kind: 'start', instanceId: record.instanceId, containerId: kept.id };
 }
 
-export function aloneDueMs(view: LonelyView, record: BindRecord): number | undefined {
-  return remembered(view, record) === undefined ? undefined : aloneAtMs(view, record.instanceId);
+export function disconnectedDueMs(view: DisconnectedView, record: BindRecord): number | undefined {
+  return restartable(view, record) === undefined ? undefined : disconnectedAtMs(view, record.instanceId);
 }
 
-function remembered(view: LonelyView, record: BindRecord): ObservedContainer | undefined {
+function restartable(view: DisconnectedView, record: BindRecord): ObservedContainer | undefined {
   const { instanceId, owner, once, volumeIds, binds } = record;
   const mine = (view.containers.get(instanceId) ?? []).filter((one) => one.installId === owner.installId);
   const kept = currentContainer(record, mine);
@@ -167,14 +167,14 @@ function remembered(view: LonelyView, record: BindRecord): ObservedContainer | u
   return !once && ready && startable ? kept : undefined;
 }
 
-function aloneAtMs(view: LonelyView, instanceId: string): number {
-  const failedUntilMs = view.memory.get(instanceId)?.failure?.retryAtMs ?? -Infinity;
+function disconnectedAtMs(view: DisconnectedView, instanceId: string): number {
+  const failedUntilMs = view.history.get(instanceId)?.failure?.retryAtMs ?? -Infinity;
   return Math.max(view.fromMs, restartAtMs(view, instanceId), failedUntilMs);
 }
 
 /** From what this agent did or sees: a container that ended at once may still be known as created. */
 function hasStarted(view: NodeView, instanceId: string, kept: ObservedContainer | undefined): boolean {
-  return kept?.status !== 'created' || view.memory.get(instanceId)?.wasStarted === true;
+  return kept?.status !== 'created' || view.history.get(instanceId)?.wasStarted === true;
 }
 
 /** Runs to its end, which may be brought about, and then stays: the control plane says when it may go. */
@@ -190,7 +190,7 @@ function planOnce(
 }
 
 function timeoutAtMs(view: NodeView, instanceId: string, { timeoutMs }: AssignedOnce): number | undefined {
-  const since = view.memory.get(instanceId)?.runningSinceMs;
+  const since = view.history.get(instanceId)?.runningSinceMs;
   return since === undefined || timeoutMs === undefined ? undefined : since + timeoutMs;
 }
 
@@ -248,18 +248,18 @@ function discardFirst(containers: readonly ObservedContainer[]): InstanceStep | 
 }
 
 function waits(view: NodeView, instanceId: string): boolean {
-  return view.nowMs < (view.memory.get(instanceId)?.failure?.retryAtMs ?? -Infinity);
+  return view.nowMs < (view.history.get(instanceId)?.failure?.retryAtMs ?? -Infinity);
 }
 
 const WORN_OUT = 3;
 
 function isWornOut(view: NodeView, instanceId: string): boolean {
-  const failure = view.memory.get(instanceId)?.failure;
+  const failure = view.history.get(instanceId)?.failure;
   return failure?.step === 'start' && failure.count % WORN_OUT === 0;
 }
 
 function hasFreshSecrets(view: NodeView, instanceId: string): boolean {
-  const at = view.memory.get(instanceId)?.resolvedAtMs;
+  const at = view.history.get(instanceId)?.resolvedAtMs;
   return at !== undefined && view.nowMs - at < RESOLVED_FRESH_MS;
 }
 
@@ -274,15 +274,15 @@ function checkAtMs(
   { healthCheck }: AssignedContainer,
 ): number | undefined {
   if (view.engineKind !== 'podman' || healthCheck === undefined) return undefined;
-  const last = view.memory.get(instanceId)?.checkedAtMs ?? -Infinity;
+  const last = view.history.get(instanceId)?.checkedAtMs ?? -Infinity;
   return last + (healthCheck.intervalMs ?? DEFAULT_CHECK_INTERVAL_MS);
 }
 
 const RESTART_BACK_OFF = { baseMs: 100, capMs: 60_000 };
 
 /** What the engine's restart policy leaves down is started again here, at the engine's own pace. */
-function restartAtMs(view: Pick<NodeView, 'memory' | 'nowMs'>, instanceId: string): number {
-  const endings = recentEndings(view.memory.get(instanceId) ?? NO_MEMORY, view.nowMs);
+function restartAtMs(view: Pick<NodeView, 'history' | 'nowMs'>, instanceId: string): number {
+  const endings = recentEndings(view.history.get(instanceId) ?? NO_HISTORY, view.nowMs);
   const last = endings.at(-1);
   return last === undefined ? -Infinity : last.atMs + backOffMs(endings.length, RESTART_BACK_OFF);
 }

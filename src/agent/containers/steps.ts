@@ -13,12 +13,12 @@ import type { Engine, EngineKind, RegistryCredentials } from '../engine/engine.t
 import { EngineConflictError, EngineNotFoundError, ImagePullError } from '../engine/errors.ts';
 import { optional } from '../engine/fields.ts';
 import { QUICK_BACK_OFF, SLOW_BACK_OFF, StepError } from './failures.ts';
-import type { NodeState } from './node-state.ts';
+import type { LoopState } from './loop-state.ts';
 import { observedContainer } from './observed-container.ts';
 import type { Observer } from './observe.ts';
 import { networkLabels, networkName, OWN_LABELS, type Ownership } from './own-labels.ts';
 import type { StepKind, StepOf } from './step.ts';
-import type { Material, Resolver } from './resolver.ts';
+import type { Material, MaterialClient } from './material-client.ts';
 import { madeBelow } from '../volumes/below.ts';
 
 /** At most six tries in five minutes with what was refused (fault-catalogue F-18). */
@@ -36,9 +36,9 @@ export interface Workbench {
   readonly engine: Engine;
   readonly engineKind: EngineKind;
   readonly observer: Observer;
-  readonly state: NodeState;
+  readonly state: LoopState;
   readonly owner: Ownership;
-  readonly resolver: Resolver;
+  readonly resolver: MaterialClient;
   readonly binds: Binds;
   readonly hostPorts: readonly string[] | undefined;
   readonly volume: SpecSource['volume'];
@@ -78,7 +78,7 @@ export const EXECUTORS: Executors = {
     const assigned = state.assigned.get(instanceId);
     if (assigned === undefined) return;
     material.set(instanceId, await resolver.resolve(assigned));
-    state.memory.set(instanceId, { ...state.remembered(instanceId), resolvedAtMs: performance.now() });
+    state.history.set(instanceId, { ...state.historyOf(instanceId), resolvedAtMs: performance.now() });
   },
 
   create: async ({ instanceId, name }, bench) => {
@@ -113,7 +113,7 @@ export const EXECUTORS: Executors = {
       // Reported at once; the engine's event brings the rest (ports, health) a moment later, where there is any.
       const before = observer.get(containerId);
       if (state.assigned.get(instanceId)?.once !== undefined)
-        state.memory.set(instanceId, { ...state.remembered(instanceId), wasStarted: true });
+        state.history.set(instanceId, { ...state.historyOf(instanceId), wasStarted: true });
       // What ended at once may have been seen to end: that is newer.
       if (before !== undefined && (before === known || before.status === 'created')) {
         const { exitCode: _ended, ...rest } = before;
@@ -145,7 +145,7 @@ export const EXECUTORS: Executors = {
   },
 
   end: async ({ instanceId, containerId }, { engine, observer, state }) => {
-    state.memory.set(instanceId, { ...state.remembered(instanceId), wasEnded: true });
+    state.history.set(instanceId, { ...state.historyOf(instanceId), wasEnded: true });
     await orGone(observer, containerId, async () => {
       await engine.stop(containerId, STOP_GRACE_S);
       // Its code is what the control plane waits for.
@@ -171,7 +171,7 @@ export const EXECUTORS: Executors = {
   },
 
   healthcheckNow: async ({ instanceId, containerId }, { engine, observer, state }) => {
-    state.memory.set(instanceId, { ...state.remembered(instanceId), checkedAtMs: performance.now() });
+    state.history.set(instanceId, { ...state.historyOf(instanceId), checkedAtMs: performance.now() });
     await orGone(observer, containerId, async () => {
       await engine.healthcheckNow(containerId);
       await observer.refresh(containerId);
@@ -375,8 +375,8 @@ function refusePorts({ ports }: AssignedContainer, allowed: readonly string[] | 
 
 function forgetSecrets(instanceId: string, { material, state }: Workbench): void {
   material.delete(instanceId);
-  const { resolvedAtMs: _gone, ...rest } = state.remembered(instanceId);
-  state.memory.set(instanceId, rest);
+  const { resolvedAtMs: _gone, ...rest } = state.historyOf(instanceId);
+  state.history.set(instanceId, rest);
 }
 
 /**

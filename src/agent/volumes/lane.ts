@@ -12,14 +12,14 @@ import type { MountState } from './mount-state.ts';
 import { mountAt } from './mounts.ts';
 import { planVolume } from './plan.ts';
 import { ProgramError, run } from './program.ts';
-import { type LeaseSight, mountStateOf, observationOf, receiverOf } from './report.ts';
+import { type LeaseState, mountStateOf, observationOf, receiverOf } from './report.ts';
 import { type Problem, recordOf, senderOf, UNKNOWN_VOLUME, volumeOf } from './state.ts';
 import type { VolumeStep } from './step.ts';
 import {
   type Change,
-  type KeptState,
-  lettingGo,
-  lookedAtCopies,
+  type LaneState,
+  released,
+  inspectCopies,
   Refusal,
   takeStep,
   type VolumeTools,
@@ -35,7 +35,7 @@ export class VolumeLane {
   readonly place: VolumePlace;
   readonly #tools: VolumeTools;
   #order: AssignedVolume;
-  #state: KeptState = UNKNOWN_VOLUME;
+  #state: LaneState = UNKNOWN_VOLUME;
   #pass: Promise<void> | undefined;
   #again = false;
   #hasEnded = false;
@@ -57,7 +57,7 @@ export class VolumeLane {
     return Math.max(recordOf(this.#state)?.epoch ?? 0, this.#order.epoch);
   }
 
-  get #lease(): LeaseSight {
+  get #lease(): LeaseState {
     const { leases } = this.#tools;
     if (leases.isValid(this.place.id)) return 'valid';
     return leases.deadlineMs(this.place.id) === undefined ? 'none' : 'over';
@@ -110,7 +110,7 @@ export class VolumeLane {
   async received(): Promise<void> {
     const copies = volumeOf(this.#state)?.copies;
     if (copies === undefined) return;
-    this.#apply(await lookedAtCopies(copies));
+    this.#apply(await inspectCopies(copies));
     this.#tools.onChange(this.place.id);
   }
 
@@ -226,7 +226,7 @@ export class VolumeLane {
     const { id } = this.place;
     const entry = leases.held(id);
     const sender = senderOf(this.#state);
-    this.#apply(lettingGo);
+    this.#apply(released);
     log.warn(why, { volume: id });
     onChange(id);
     try {

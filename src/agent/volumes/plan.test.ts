@@ -4,7 +4,7 @@ import type { AssignedVolume } from '../../core/protocol/agent-protocol.ts';
 import { planVolume, type VolumeView } from './plan.ts';
 import { type Hold, UNKNOWN_VOLUME, type VolumeState } from './state.ts';
 import type { VolumeStep } from './step.ts';
-import type { VolumeRecord } from './volume-record.ts';
+import type { VolumeMetadata } from './volume-metadata.ts';
 
 const REPLICATED = { id: 'vol_1', class: 'replicated', type: 'volume', sizeBytes: 100 } as const;
 const PRIMARY: AssignedVolume = {
@@ -20,7 +20,7 @@ const PLAIN: AssignedVolume = { ...REPLICATED, class: 'ephemeral', role: 'primar
 const BIND: AssignedVolume = { ...PLAIN, type: 'bind', hostPath: '/srv/a' };
 const TMPFS: AssignedVolume = { ...PLAIN, type: 'tmpfs' };
 
-function recorded(role: 'primary' | 'replica', epoch = 1, engine = 'btrfs'): VolumeRecord {
+function recorded(role: 'primary' | 'replica', epoch = 1, engine = 'btrfs'): VolumeMetadata {
   return { id: 'vol_1', epoch, role, engine };
 }
 
@@ -32,7 +32,7 @@ interface World extends Partial<Omit<VolumeView, 'state' | 'done' | 'leaseIsVali
   readonly order: AssignedVolume;
   readonly record?: VolumeState['record'];
   /** What is on disk before it is read. */
-  readonly stored?: VolumeRecord;
+  readonly stored?: VolumeMetadata;
   readonly hold?: Hold;
   /** Valid until this step is done; absent: as long as the pass. */
   readonly leaseUntil?: VolumeStep['kind'];

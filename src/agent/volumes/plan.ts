@@ -1,7 +1,7 @@
 import type { AssignedVolume } from '../../core/protocol/agent-protocol.ts';
 import { recordOf, senderOf, type VolumeState, volumeOf } from './state.ts';
 import type { VolumeStep } from './step.ts';
-import type { VolumeRecord } from './volume-record.ts';
+import type { VolumeMetadata } from './volume-metadata.ts';
 
 export interface VolumeView {
   readonly order: AssignedVolume;
@@ -88,7 +88,7 @@ function planReplica(view: VolumeView, engine: string): VolumeStep | undefined {
 }
 
 /** Folders of the host and memory: nothing is kept, so there is nothing to lose. */
-function planOutside(view: VolumeView, role: VolumeRecord['role']): VolumeStep | undefined {
+function planOutside(view: VolumeView, role: VolumeMetadata['role']): VolumeStep | undefined {
   const { epoch, type, hostPath = '' } = view.order;
   return (
     remember(view, { role, epoch }) ??
@@ -126,7 +126,7 @@ function mounted(view: VolumeView, engine: string): VolumeStep | undefined {
 
 function remember(
   { order: { id }, state }: VolumeView,
-  { role, epoch, engine }: Omit<VolumeRecord, 'id'>,
+  { role, epoch, engine }: Omit<VolumeMetadata, 'id'>,
 ): VolumeStep | undefined {
   const known = recordOf(state);
   if (known?.epoch === epoch && known.role === role && known.engine === engine) return undefined;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AssignedVolume } from '../../core/protocol/agent-protocol.ts';
-import { type LeaseSight, mountStateOf, observationOf, receiverOf } from './report.ts';
-import type { KeptState } from './steps.ts';
+import { type LeaseState, mountStateOf, observationOf, receiverOf } from './report.ts';
+import type { LaneState } from './steps.ts';
 import type { OpenVolume } from './volume-engine.ts';
 
 const KEPT = { id: 'vol_1', class: 'replicated', type: 'volume', epoch: 2, sizeBytes: 100 } as const;
@@ -17,16 +17,16 @@ const volume: OpenVolume = {
   copies: undefined,
 };
 const record = { id: 'vol_1', epoch: 2, role: 'primary', engine: 'btrfs' } as const;
-const WRITING: KeptState = {
+const WRITING: LaneState = {
   record,
   hold: { kind: 'writing', volume, epoch: 2, source: '/v/mnt/data-2' },
   diverged: [],
 };
-const MOUNTED: KeptState = { ...WRITING, hold: { kind: 'mounted', volume } };
+const MOUNTED: LaneState = { ...WRITING, hold: { kind: 'mounted', volume } };
 const trouble = { problem: { reason: 'volume_failed', message: 'm' }, times: 1 };
 
 describe('what containers are given', () => {
-  it.each<readonly [string, AssignedVolume, KeptState, LeaseSight, string]>([
+  it.each<readonly [string, AssignedVolume, LaneState, LeaseState, string]>([
     ['it is written', ORDER, WRITING, 'valid', 'ready'],
     ['its lease ran out', ORDER, WRITING, 'over', 'lost volume_not_ready'],
     ['it waits for its first lease', ORDER, WRITING, 'none', 'waits volume_not_ready'],
@@ -49,7 +49,7 @@ describe('what containers are given', () => {
 });
 
 describe('what is told', () => {
-  it.each<readonly [string, AssignedVolume, Partial<KeptState>, LeaseSight, object]>([
+  it.each<readonly [string, AssignedVolume, Partial<LaneState>, LeaseState, object]>([
     ['ready', ORDER, {}, 'valid', { role: 'primary', epoch: 2, state: 'ready', shrinkable: true }],
     ['without its lease', ORDER, {}, 'over', { state: 'preparing' }],
     [
@@ -95,8 +95,8 @@ describe('what is told', () => {
 });
 
 describe('a copy from another node', () => {
-  const kept: KeptState = { ...MOUNTED, record: { ...record, role: 'replica' } };
-  it.each<readonly [string, AssignedVolume, KeptState, string, number, string | undefined]>([
+  const kept: LaneState = { ...MOUNTED, record: { ...record, role: 'replica' } };
+  it.each<readonly [string, AssignedVolume, LaneState, string, number, string | undefined]>([
     ['is taken', REPLICA, kept, 'btrfs', 2, undefined],
     ['is not for a primary', ORDER, kept, 'btrfs', 2, 'not_a_replica'],
     ['of an earlier epoch', REPLICA, kept, 'btrfs', 1, 'epoch_stale'],

@@ -2,14 +2,14 @@ import type { AssignedVolume, VolumeObservation } from '../../core/protocol/agen
 import type { MountState } from './mount-state.ts';
 import { isLeased } from './plan.ts';
 import { type Problem, recordOf, senderOf, volumeOf } from './state.ts';
-import type { KeptState } from './steps.ts';
+import type { LaneState } from './steps.ts';
 import type { OpenVolume } from './volume-engine.ts';
 
 /** `none`: there never was one. */
-export type LeaseSight = 'valid' | 'over' | 'none';
+export type LeaseState = 'valid' | 'over' | 'none';
 
 /** What containers are given, or why they wait; `lost` ends them. */
-export function mountStateOf(order: AssignedVolume, state: KeptState, lease: LeaseSight): MountState {
+export function mountStateOf(order: AssignedVolume, state: LaneState, lease: LeaseState): MountState {
   const { id, role, epoch } = order;
   if (role !== 'primary') {
     const message = `this node is no longer the primary of ${id}`;
@@ -28,7 +28,7 @@ export function mountStateOf(order: AssignedVolume, state: KeptState, lease: Lea
   return { kind: 'waits', ...(state.trouble?.problem ?? preparing) };
 }
 
-export function observationOf(order: AssignedVolume, state: KeptState, lease: LeaseSight): VolumeObservation {
+export function observationOf(order: AssignedVolume, state: LaneState, lease: LeaseState): VolumeObservation {
   const record = recordOf(state);
   // Spoken of until it is really gone: the control plane forgets it when nobody speaks of it any more.
   if (order.role === 'gone')
@@ -52,7 +52,7 @@ export function observationOf(order: AssignedVolume, state: KeptState, lease: Le
 
 function progress(
   order: AssignedVolume,
-  state: KeptState,
+  state: LaneState,
   isReady: boolean,
 ): Pick<VolumeObservation, 'epoch' | 'state' | 'problem'> {
   const epoch = recordOf(state)?.epoch ?? order.epoch;
@@ -66,7 +66,7 @@ function progress(
 /** For a stream of the present epoch: the volume as a copy, or why not. */
 export function receiverOf(
   order: AssignedVolume,
-  state: KeptState,
+  state: LaneState,
   engine: string,
   epoch: number,
 ): OpenVolume | Problem {

@@ -1,6 +1,6 @@
 import type { Measurement } from './image.ts';
 import type { Copy, Diverged } from './volume-engine.ts';
-import type { VolumeRecord } from './volume-record.ts';
+import type { VolumeMetadata } from './volume-metadata.ts';
 
 export interface Problem {
   readonly reason: string;
@@ -29,7 +29,7 @@ export type Hold<Volume = unknown, Sender = unknown> =
 /** One value: it is replaced as a whole, when a step is done. */
 export interface VolumeState<Volume = unknown, Sender = unknown> {
   /** As it is on disk; nothing is known before it was read. */
-  readonly record: 'unread' | 'none' | VolumeRecord;
+  readonly record: 'unread' | 'none' | VolumeMetadata;
   readonly hold: Hold<Volume, Sender>;
   readonly measured?: Measurement;
   /** A smaller size that was ordered and could not be had, with what was used then. */
@@ -46,7 +46,7 @@ export const UNKNOWN_VOLUME: VolumeState<never, never> = {
   diverged: [],
 };
 
-export function recordOf({ record }: VolumeState): VolumeRecord | undefined {
+export function recordOf({ record }: VolumeState): VolumeMetadata | undefined {
   return typeof record === 'string' ? undefined : record;
 }
 

@@ -1,11 +1,11 @@
-import type { VolumeRecord } from './volume-record.ts';
+import type { VolumeMetadata } from './volume-metadata.ts';
 
 /** Everything that is ever done to a volume, one at a time. `refuse` ends the pass with its problem; it is tried again later. */
 export type VolumeStep =
   | { readonly kind: 'recall' }
   | { readonly kind: 'refuse'; readonly reason: string; readonly message: string }
   /** The record is on disk before anything is done under it. */
-  | { readonly kind: 'remember'; readonly record: VolumeRecord }
+  | { readonly kind: 'remember'; readonly record: VolumeMetadata }
   /** Without a lease nothing may be written: the mount is none of ours any more. */
   | { readonly kind: 'letGo' }
   | { readonly kind: 'ensureWatchdog' }

@@ -8,12 +8,12 @@ import type { Leases } from './leases.ts';
 import { type Hold, senderOf, type VolumeState, volumeOf } from './state.ts';
 import type { StepOf, VolumeStep } from './step.ts';
 import type { OpenVolume, SnapshotCopies, VolumeEngine, VolumePlace } from './volume-engine.ts';
-import type { VolumeRecords } from './volume-record.ts';
+import type { VolumeMetadataFiles } from './volume-metadata.ts';
 import { ensureWatchdog } from './watchdog-process.ts';
 
 export interface VolumeTools {
   readonly dataDir: string;
-  readonly records: VolumeRecords;
+  readonly records: VolumeMetadataFiles;
   readonly leases: Leases;
   /** For replicated volumes, best first. */
   readonly engines: readonly VolumeEngine[];
@@ -29,15 +29,15 @@ export interface VolumeTools {
   readonly log: Log;
 }
 
-export type KeptState = VolumeState<OpenVolume, CopySender>;
+export type LaneState = VolumeState<OpenVolume, CopySender>;
 
 /** Applied to the state as it is when the step is done: meanwhile the lease may have run out, and its mount have gone. */
-export type Change = (now: KeptState) => KeptState;
+export type Change = (now: LaneState) => LaneState;
 
 export interface VolumeBench {
   readonly tools: VolumeTools;
   readonly place: VolumePlace;
-  readonly state: KeptState;
+  readonly state: LaneState;
   /** Ends the writers when the lease runs out. */
   readonly watchLease: () => void;
   readonly unwatchLease: () => void;
@@ -74,20 +74,20 @@ function engineNamed({ tools: { plain, engines } }: VolumeBench, name: string): 
 }
 
 /** What a replica has, newest last, and what was kept aside. */
-export async function lookedAtCopies(copies: SnapshotCopies): Promise<Change> {
+export async function inspectCopies(copies: SnapshotCopies): Promise<Change> {
   const copy = (await copies.list()).at(-1);
   const diverged = await copies.diverged();
   return ({ copy: _before, ...now }) => ({ ...now, diverged, ...(copy === undefined ? {} : { copy }) });
 }
 
 /** A state without its sender: nothing is sent before it is prepared again. */
-export function notSending(now: KeptState): KeptState {
+export function notSending(now: LaneState): LaneState {
   if (now.hold.kind !== 'writing') return now;
   const { sender: _ended, ...hold } = now.hold;
   return { ...now, hold };
 }
 
-export function lettingGo(now: KeptState): KeptState {
+export function released(now: LaneState): LaneState {
   return { ...now, hold: { kind: 'nothing' } };
 }
 
@@ -106,7 +106,7 @@ const EXECUTORS: { readonly [Kind in VolumeStep['kind']]: Executor<Kind> } = {
 
   letGo: async (_step, { state }) => {
     await senderOf(state)?.end();
-    return lettingGo;
+    return released;
   },
 
   ensureWatchdog: async (_step, { tools }) => {
@@ -185,17 +185,17 @@ const EXECUTORS: { readonly [Kind in VolumeStep['kind']]: Executor<Kind> } = {
     const entry = leases.held(place.id);
     if (entry !== undefined) await fence(entry);
     await leases.release(place.id);
-    return lettingGo;
+    return released;
   },
 
   demote: async (_step, bench) => {
     const { copies } = mountedVolume(bench);
     await copies?.demote();
-    const change = copies === undefined ? unchanged : await lookedAtCopies(copies);
+    const change = copies === undefined ? unchanged : await inspectCopies(copies);
     // Nobody writes it from here on.
     return (now) => {
       const volume = volumeOf(now);
-      const hold: KeptState['hold'] = volume === undefined ? now.hold : { kind: 'mounted', volume };
+      const hold: LaneState['hold'] = volume === undefined ? now.hold : { kind: 'mounted', volume };
       return change({ ...now, hold });
     };
   },
@@ -214,7 +214,7 @@ const EXECUTORS: { readonly [Kind in VolumeStep['kind']]: Executor<Kind> } = {
   close: async ({ engine }, bench) => {
     if (!(await engineNamed(bench, engine).close(bench.place)))
       throw new Refusal('volume_in_use', 'a container still has the volume');
-    return lettingGo;
+    return released;
   },
 
   remove: async (_step, { tools: { leases, log }, place, unwatchLease }) => {

@@ -14,7 +14,7 @@ import { isLeased } from './plan.ts';
 import { ReceiveUnsafeError } from './receiving.ts';
 import type { VolumeTools } from './steps.ts';
 import { compareCopies, type Copy, copyText, ParentMissingError } from './volume-engine.ts';
-import { VolumeRecords } from './volume-record.ts';
+import { VolumeMetadataFiles } from './volume-metadata.ts';
 import { ensureWatchdog } from './watchdog-process.ts';
 
 /** On a node that keeps copies: the newest, and the one before it, should the sender not have heard of the newest. */
@@ -70,7 +70,7 @@ export class Volumes {
     this.leases = new Leases(options.dataDir);
     this.#tools = {
       ...options,
-      records: new VolumeRecords(options.dataDir),
+      records: new VolumeMetadataFiles(options.dataDir),
       leases: this.leases,
       onChange: (id) => this.#tell(id),
       onGone: (id) => {

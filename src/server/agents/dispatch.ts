@@ -28,7 +28,7 @@ import type { StoreLineage } from './assignments/store-lineage.ts';
 import { PlacedVolumes } from './assignments/placed-volumes.ts';
 import { Relay } from './volumes/relay.ts';
 import { Reports } from './reports/reports.ts';
-import { Resolver } from './assignments/resolve.ts';
+import { MaterialResolver } from './assignments/material-resolver.ts';
 import type { AgentSession } from './sessions/session.ts';
 import { SessionDirectory } from './sessions/session-directory.ts';
 import { Sessions } from './sessions/sessions.ts';
@@ -104,7 +104,7 @@ export class Dispatch {
   readonly #assignments: Assignments;
   readonly #reports: Reports;
   readonly #networks: NetworkReports;
-  readonly #resolver: Resolver;
+  readonly #resolver: MaterialResolver;
   readonly #jobLogs: JobLogs;
   readonly #others: OtherControlPlanes | undefined;
   readonly #relay: Relay;
@@ -143,7 +143,7 @@ export class Dispatch {
       log,
     });
     this.#networks = new NetworkReports({ store, journal, events, log });
-    this.#resolver = new Resolver({
+    this.#resolver = new MaterialResolver({
       store,
       placed: this.placed,
       ...options.material,

@@ -19,7 +19,7 @@ import type { Dispatch } from '../../../src/server/agents/dispatch.ts';
 import { PlacedInstances } from '../../../src/server/agents/assignments/placed-instances.ts';
 import { PlacedVolumes } from '../../../src/server/agents/assignments/placed-volumes.ts';
 import { Reports } from '../../../src/server/agents/reports/reports.ts';
-import { Resolver } from '../../../src/server/agents/assignments/resolve.ts';
+import { MaterialResolver } from '../../../src/server/agents/assignments/material-resolver.ts';
 import { VolumeReports } from '../../../src/server/agents/volumes/volume-reports.ts';
 import { Journal } from '../../../src/server/journal/journal.ts';
 import { TenantClusters } from '../../../src/server/placement/tenant-clusters.ts';
@@ -126,7 +126,7 @@ export class Plane {
   readonly volumes: PlacedVolumes;
   readonly reports: Reports;
   readonly volumeReports: VolumeReports;
-  readonly resolver: Resolver;
+  readonly resolver: MaterialResolver;
   readonly controllers: Controllers;
   readonly routes: readonly Route[];
   readonly tenants: readonly PlaneTenant[] = TENANTS;
@@ -195,7 +195,7 @@ export class Plane {
     });
     const references = new SecretReferences(store.view);
     const writes = new CredentialWrites(secrets);
-    this.resolver = new Resolver({
+    this.resolver = new MaterialResolver({
       store,
       placed,
       secrets,

@@ -4,8 +4,8 @@ import type {
   Assignment,
   ServerMessage,
 } from '../../../src/core/protocol/agent-protocol.ts';
-import { withEnding, withFailure } from '../../../src/agent/containers/memory.ts';
-import { NodeState } from '../../../src/agent/containers/node-state.ts';
+import { withEnding, withFailure } from '../../../src/agent/containers/instance-history.ts';
+import { LoopState } from '../../../src/agent/containers/loop-state.ts';
 import { observationOf } from '../../../src/agent/containers/observation.ts';
 import { nextDueMs, type NodeView, planAsk, planInstance } from '../../../src/agent/containers/plan.ts';
 import { decodeServerMessage } from '../../../src/agent/session/server-message.ts';
@@ -26,10 +26,10 @@ const FULL_EVERY_MS = 60_000;
 /** What of the agent may be replaced, to see whether the laws notice. */
 export interface AgentParts {
   readonly planInstance: typeof planInstance;
-  readonly newState: () => NodeState;
+  readonly newState: () => LoopState;
 }
 
-export const AGENT_PARTS: AgentParts = { planInstance, newState: () => new NodeState() };
+export const AGENT_PARTS: AgentParts = { planInstance, newState: () => new LoopState() };
 
 export interface AgentSurroundings {
   readonly time: FakeTime;
@@ -52,7 +52,7 @@ export interface AgentSurroundings {
  */
 export class SimulatedAgent {
   readonly #around: AgentSurroundings;
-  readonly state: NodeState;
+  readonly state: LoopState;
   readonly #lanes = new Set<string>();
   readonly #sent = new Map<string, string>();
   readonly #changed = new Set<string>();
@@ -178,14 +178,14 @@ export class SimulatedAgent {
   #view(): NodeView | undefined {
     if (this.#epoch === undefined || !this.state.synced || !this.#alive) return undefined;
     const { engine } = this.#around;
-    const { assigned, memory, condemned, askedAtMs, networkReady, images, reservedNames } = this.state;
+    const { assigned, history, condemned, askedAtMs, networkReady, images, reservedNames } = this.state;
     return {
       nowMs: this.#now(),
       engineKind: 'docker',
       installId: INSTALL,
       assigned,
       containers: engine.byInstance(),
-      memory,
+      history,
       condemned,
       askedAtMs,
       networkReady,
@@ -204,7 +204,7 @@ export class SimulatedAgent {
     if (view === undefined || this.#lanes.has(instanceId)) return;
     const step = this.#around.parts.planInstance(view, instanceId);
     if (step === undefined) {
-      const retryMs = this.state.remembered(instanceId).failure?.retryAtMs;
+      const retryMs = this.state.historyOf(instanceId).failure?.retryAtMs;
       const dueMs = retryMs ?? nextDueMs(view, instanceId);
       this.#due.get(instanceId)?.();
       if (dueMs !== undefined) {
@@ -241,8 +241,8 @@ export class SimulatedAgent {
     const { engine } = this.#around;
     switch (step.kind) {
       case 'resolve':
-        this.state.memory.set(step.instanceId, {
-          ...this.state.remembered(step.instanceId),
+        this.state.history.set(step.instanceId, {
+          ...this.state.historyOf(step.instanceId),
           resolvedAtMs: this.#now(),
         });
         return true;
@@ -272,24 +272,24 @@ export class SimulatedAgent {
   #failed(instanceId: string, step: InstanceStep['kind']): void {
     const problem = { step, reason: 'engine', message: 'refused' };
     const backOff = { baseMs: 500, capMs: 5000 };
-    this.state.memory.set(
+    this.state.history.set(
       instanceId,
-      withFailure(this.state.remembered(instanceId), problem, backOff, this.#now()),
+      withFailure(this.state.historyOf(instanceId), problem, backOff, this.#now()),
     );
   }
 
   #onEnded(instanceId: string, exitCode: number): void {
     if (!this.state.assigned.has(instanceId)) return;
     const ending = { atMs: this.#now(), exitCode, outOfMemory: false };
-    this.state.memory.set(instanceId, withEnding(this.state.remembered(instanceId), ending));
+    this.state.history.set(instanceId, withEnding(this.state.historyOf(instanceId), ending));
   }
 
   #onChanged(instanceId: string): void {
-    const { failure, ...memory } = this.state.remembered(instanceId);
+    const { failure, ...memory } = this.state.historyOf(instanceId);
     const runs = this.#around.engine
       .list()
       .some((one) => one.instanceId === instanceId && one.status === 'running');
-    if (failure !== undefined && runs) this.state.memory.set(instanceId, memory);
+    if (failure !== undefined && runs) this.state.history.set(instanceId, memory);
     this.#tell(instanceId);
     this.#wake(instanceId);
   }
@@ -328,7 +328,7 @@ export class SimulatedAgent {
       instanceId,
       assigned: this.state.assigned.get(instanceId),
       containers: this.#around.engine.byInstance().get(instanceId) ?? [],
-      memory: this.state.remembered(instanceId),
+      history: this.state.historyOf(instanceId),
       activity: this.state.activity.get(instanceId),
       awaited: undefined,
       nowMs: this.#now(),

@@ -5,26 +5,26 @@ import type { InstancePlan } from '../../../core/plan/rollout/instances.ts';
 import { segmentsOf } from '../../store/record-ids.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import { type ControllerDeps, SYSTEM } from '../controller.ts';
-import type { DeploymentFacts } from './instance-facts.ts';
+import type { DeploymentSnapshot } from './deployment-snapshot.ts';
 import { addRollback } from './rollback.ts';
 
 /** The plan as one guarded commit; undefined when it changes nothing. */
 export function planTransaction(
   deps: ControllerDeps,
-  facts: DeploymentFacts,
+  snapshot: DeploymentSnapshot,
   plan: InstancePlan,
 ): Transaction | undefined {
-  const { tenant, id } = facts;
+  const { tenant, id } = snapshot;
   const transaction = tenant
     .transaction()
-    .expect('deployments', id, facts.deployment)
-    .expect('rollouts', id, facts.rollout)
-    .expect('canaries', id, facts.canary);
-  addInstances(deps, facts, plan, transaction);
-  addStatus(deps, facts, plan, transaction);
-  const rolledBack = plan.rollback !== undefined && addRollback(deps, facts, plan, transaction);
-  if (!rolledBack) addRollout(facts, plan, transaction);
-  if (plan.abortCanary !== undefined) addAbort(deps, facts, transaction);
+    .expect('deployments', id, snapshot.deployment)
+    .expect('rollouts', id, snapshot.rollout)
+    .expect('canaries', id, snapshot.canary);
+  addInstances(deps, snapshot, plan, transaction);
+  addStatus(deps, snapshot, plan, transaction);
+  const rolledBack = plan.rollback !== undefined && addRollback(deps, snapshot, plan, transaction);
+  if (!rolledBack) addRollout(snapshot, plan, transaction);
+  if (plan.abortCanary !== undefined) addAbort(deps, snapshot, transaction);
   for (const event of plan.events) deps.journal.event(transaction, tenant.tenantId, event);
   const { puts = [], deletes = [] } = transaction.toCommit();
   return puts.length + deletes.length > 0 ? transaction : undefined;
@@ -32,7 +32,7 @@ export function planTransaction(
 
 function addInstances(
   deps: ControllerDeps,
-  { tenant, id, instances, deployment, canary }: DeploymentFacts,
+  { tenant, id, instances, deployment, canary }: DeploymentSnapshot,
   plan: InstancePlan,
   transaction: Transaction,
 ): void {
@@ -67,7 +67,7 @@ function addInstances(
 }
 
 /** Its event is among those of the plan. */
-function addAbort(deps: ControllerDeps, { tenant, id }: DeploymentFacts, transaction: Transaction): void {
+function addAbort(deps: ControllerDeps, { tenant, id }: DeploymentSnapshot, transaction: Transaction): void {
   transaction.delete('canaries', id);
   deps.journal.audit(transaction, tenant.tenantId, SYSTEM, 'deployment.canary-aborted', {
     kind: 'Deployment',
@@ -78,7 +78,7 @@ function addAbort(deps: ControllerDeps, { tenant, id }: DeploymentFacts, transac
 /** Written only when it says something new. */
 function addStatus(
   deps: ControllerDeps,
-  { id, status }: DeploymentFacts,
+  { id, status }: DeploymentSnapshot,
   plan: InstancePlan,
   transaction: Transaction,
 ): void {
@@ -95,7 +95,7 @@ function addStatus(
 }
 
 function addRollout(
-  { id, rollout, instances }: DeploymentFacts,
+  { id, rollout, instances }: DeploymentSnapshot,
   plan: InstancePlan,
   transaction: Transaction,
 ): void {

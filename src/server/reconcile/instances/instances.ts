@@ -10,7 +10,7 @@ import { idOf, segmentsOf } from '../../store/record-ids.ts';
 import type { ViewChange } from '../../store/view.ts';
 import type { ControllerDeps } from '../controller.ts';
 import { planTransaction } from './instance-commit.ts';
-import { type DeploymentFacts, readFacts } from './instance-facts.ts';
+import { type DeploymentSnapshot, readDeploymentSnapshot } from './deployment-snapshot.ts';
 import { livenessMoved } from '../nodes/liveness-moved.ts';
 import { type ReconcileRequest, Reconciler } from '../reconciler.ts';
 
@@ -157,12 +157,12 @@ export class InstancesController extends Reconciler {
     const { store, clock, clusters } = this.deps;
     const startedMs = clock.monotonicMs();
     const memory = this.#tenantMemory(tenantId);
-    const facts = readFacts(store.forTenant(tenantId), clusters, id);
+    const snapshot = readDeploymentSnapshot(store.forTenant(tenantId), clusters, id);
     const plan = planInstances({
-      ...facts.planned,
+      ...snapshot.planned,
       ...optionalMemory(memory.deployments.get(id)),
-      placer: this.#placer(tenantId, facts.planned.deployment, memory.unplaced.get(id)),
-      ...this.#canary(tenantId, facts, memory.unplaced.get(id)),
+      placer: this.#placer(tenantId, snapshot.planned.deployment, memory.unplaced.get(id)),
+      ...this.#canary(tenantId, snapshot, memory.unplaced.get(id)),
       ...this.#settle,
       nowMs: startedMs,
     });
@@ -171,25 +171,25 @@ export class InstancesController extends Reconciler {
     for (const { id: instance } of created) this.#arriving.add(instance);
     let stored = false;
     try {
-      const transaction = planTransaction(this.deps, facts, plan);
-      stored = transaction === undefined || (await this.commit(facts.tenant, transaction));
+      const transaction = planTransaction(this.deps, snapshot, plan);
+      stored = transaction === undefined || (await this.commit(snapshot.tenant, transaction));
     } finally {
       for (const { id: instance } of created) {
         this.#arriving.delete(instance);
-        if (!stored) clusters.release(tenantId, facts.planned.name, instance);
+        if (!stored) clusters.release(tenantId, snapshot.planned.name, instance);
       }
     }
     if (!stored) {
       this.again(request);
       return;
     }
-    this.#remember(memory, id, facts, plan);
+    this.#remember(memory, id, snapshot, plan);
     if (plan.more) this.again(request);
     else if (plan.recheckInMs !== undefined) this.again(request, plan.recheckInMs);
   }
 
   /** The canary as it was read, with the scheduler bound to its spec. */
-  #canary(tenantId: TenantId, { planned }: DeploymentFacts, known: KnownRefusal | undefined) {
+  #canary(tenantId: TenantId, { planned }: DeploymentSnapshot, known: KnownRefusal | undefined) {
     const { canary } = planned;
     return canary === undefined
       ? {}
@@ -210,8 +210,8 @@ export class InstancesController extends Reconciler {
     });
   }
 
-  #remember(memory: TenantMemory, id: string, facts: DeploymentFacts, plan: InstancePlan): void {
-    const { deployment, instances, gates } = facts.planned;
+  #remember(memory: TenantMemory, id: string, snapshot: DeploymentSnapshot, plan: InstancePlan): void {
+    const { deployment, instances, gates } = snapshot.planned;
     noteWaiting(
       memory,
       id,
@@ -228,30 +228,30 @@ export class InstancesController extends Reconciler {
     memory.deployments.set(id, plan.memory);
     const { refusal = plan.canaryRefusal } = plan;
     const specHash =
-      plan.refusal === undefined ? facts.planned.canary?.record.specHash : deployment?.specHash;
-    this.#noteRefusal(memory, facts, refusal, specHash ?? '');
+      plan.refusal === undefined ? snapshot.planned.canary?.record.specHash : deployment?.specHash;
+    this.#noteRefusal(memory, snapshot, refusal, specHash ?? '');
   }
 
   #noteRefusal(
     { unplaced }: TenantMemory,
-    facts: DeploymentFacts,
+    snapshot: DeploymentSnapshot,
     refusal: PlacementRefusal | undefined,
     specHash: string,
   ): void {
     const { clusters, clock } = this.deps;
-    const { tenantId } = facts.tenant;
+    const { tenantId } = snapshot.tenant;
     const nowMs = clock.monotonicMs();
     if (refusal === undefined) {
-      unplaced.delete(facts.id);
+      unplaced.delete(snapshot.id);
       return;
     }
-    const known = unplaced.get(facts.id);
+    const known = unplaced.get(snapshot.id);
     if (known?.refusal === refusal) {
-      this.add(tenantId, facts.id, Math.max(1, known.untilMs - nowMs));
+      this.add(tenantId, snapshot.id, Math.max(1, known.untilMs - nowMs));
       return;
     }
     const untilMs = nowMs + EXPLAINED_MS_PER_NODE * clusters.size(tenantId);
-    unplaced.set(facts.id, { refusal, specHash, untilMs });
+    unplaced.set(snapshot.id, { refusal, specHash, untilMs });
   }
 
   #tenantMemory(tenantId: TenantId): TenantMemory {

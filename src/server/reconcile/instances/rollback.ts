@@ -14,7 +14,7 @@ import { idOf } from '../../store/record-ids.ts';
 import type { TenantStore } from '../../store/store.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import { type ControllerDeps, SYSTEM } from '../controller.ts';
-import type { DeploymentFacts } from './instance-facts.ts';
+import type { DeploymentSnapshot } from './deployment-snapshot.ts';
 
 /**
  * Adds the return to the last complete spec (`update.onFailure: rollback`): a write of a spec like any other, with its archive
@@ -22,16 +22,16 @@ import type { DeploymentFacts } from './instance-facts.ts';
  */
 export function addRollback(
   deps: ControllerDeps,
-  facts: DeploymentFacts,
+  snapshot: DeploymentSnapshot,
   plan: InstancePlan,
   transaction: Transaction,
 ): boolean {
-  const { tenant, id, deployment } = facts;
+  const { tenant, id, deployment } = snapshot;
   const { rollback, rollout } = plan;
   if (deployment === undefined || rollback === undefined || rollout === undefined) return false;
-  const snapshot = facts.planned.specs.get(rollback.specHash);
-  if (snapshot === undefined || takesForeignVolume(tenant, snapshot)) return false;
-  const record = rolledBackRecord(deps, deployment.record, snapshot, facts.planned.specs);
+  const target = snapshot.planned.specs.get(rollback.specHash);
+  if (target === undefined || takesForeignVolume(tenant, target)) return false;
+  const record = rolledBackRecord(deps, deployment.record, target, snapshot.planned.specs);
   // With the residency that stays, it may be the very spec that failed.
   if (record.specHash === deployment.record.specHash) return false;
   const terms = deps.clusters.residencyTerms;

@@ -5,7 +5,7 @@ import type { JobPlan } from '../../../core/plan/jobs/job-plan.ts';
 import { idOf, segmentsOf } from '../../store/record-ids.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import type { ControllerDeps } from '../controller.ts';
-import type { JobFacts } from './job-facts.ts';
+import type { JobSnapshot } from './job-snapshot.ts';
 
 /**
  * The plan as one guarded commit; undefined when it changes nothing. An attempt is made in the commit that counts it in the status,
@@ -13,12 +13,12 @@ import type { JobFacts } from './job-facts.ts';
  */
 export function jobTransaction(
   deps: ControllerDeps,
-  facts: JobFacts,
+  snapshot: JobSnapshot,
   plan: JobPlan,
 ): Transaction | undefined {
-  const { tenant, id, job, status } = facts;
+  const { tenant, id, job, status } = snapshot;
   const transaction = tenant.transaction().expect('jobs', id, job).expect('job-status', id, status);
-  addInstances(deps, facts, plan, transaction);
+  addInstances(deps, snapshot, plan, transaction);
   for (const run of plan.forget) {
     for (let attempt = 1; attempt <= run.attempts; attempt += 1)
       transaction.deleteCold(
@@ -38,7 +38,7 @@ export function jobTransaction(
 
 function addInstances(
   deps: ControllerDeps,
-  { instances, owner, job, tenant }: JobFacts,
+  { instances, owner, job, tenant }: JobSnapshot,
   plan: JobPlan,
   transaction: Transaction,
 ): void {

@@ -9,7 +9,7 @@ import { writerGates } from '../../placement/volume-writers.ts';
 import type { ViewChange } from '../../store/view.ts';
 import type { ControllerDeps } from '../controller.ts';
 import { jobTransaction } from './job-commit.ts';
-import { type JobFacts, readJobFacts } from './job-facts.ts';
+import { type JobSnapshot, readJobSnapshot } from './job-snapshot.ts';
 import { livenessMoved } from '../nodes/liveness-moved.ts';
 import { type ReconcileRequest, Reconciler, KeyedState } from '../reconciler.ts';
 
@@ -98,12 +98,12 @@ export class JobsController extends Reconciler {
     const { key, tenantId, id } = request;
     const { store, clock, clusters, ids } = this.deps;
     const startedMs = clock.monotonicMs();
-    const facts = readJobFacts(store.forTenant(tenantId), id);
-    const schedule = this.#schedule(facts.job?.record.spec.schedule);
+    const snapshot = readJobSnapshot(store.forTenant(tenantId), id);
+    const schedule = this.#schedule(snapshot.job?.record.spec.schedule);
     const memory = this.#memory.get(key);
     const plan = planJob({
-      ...facts.planned,
-      placer: this.#placer(tenantId, key, facts),
+      ...snapshot.planned,
+      placer: this.#placer(tenantId, key, snapshot),
       ...(schedule && { schedule }),
       ...(memory && { memory }),
       nowMs: startedMs,
@@ -114,21 +114,25 @@ export class JobsController extends Reconciler {
     this.decided(startedMs);
     let stored = false;
     try {
-      const transaction = jobTransaction(this.deps, facts, plan);
-      stored = transaction === undefined || (await this.commit(facts.tenant, transaction));
+      const transaction = jobTransaction(this.deps, snapshot, plan);
+      stored = transaction === undefined || (await this.commit(snapshot.tenant, transaction));
     } finally {
-      if (!stored && plan.create !== undefined) clusters.release(tenantId, facts.owner, plan.create.id);
+      if (!stored && plan.create !== undefined) clusters.release(tenantId, snapshot.owner, plan.create.id);
     }
     if (!stored) {
       this.again(request);
       return;
     }
-    this.#remember(request, facts, plan);
+    this.#remember(request, snapshot, plan);
   }
 
-  #remember(request: ReconcileRequest, facts: JobFacts, plan: JobPlan): void {
+  #remember(request: ReconcileRequest, snapshot: JobSnapshot, plan: JobPlan): void {
     const { key, tenantId, id } = request;
-    if (facts.job === undefined && plan.status === undefined && facts.instances.size === plan.remove.length) {
+    if (
+      snapshot.job === undefined &&
+      plan.status === undefined &&
+      snapshot.instances.size === plan.remove.length
+    ) {
       this.#memory.delete(key);
       this.#unplaced.get(tenantId)?.delete(id);
       this.#workloads.delete(key);
@@ -153,9 +157,9 @@ export class JobsController extends Reconciler {
     else this.#unplaced.delete(tenantId);
   }
 
-  #placer(tenantId: TenantId, key: string, facts: JobFacts) {
+  #placer(tenantId: TenantId, key: string, snapshot: JobSnapshot) {
     const { clusters, ids } = this.deps;
-    const job = facts.job?.record;
+    const job = snapshot.job?.record;
     if (job === undefined) return NO_PLACER;
     // One object per job: the scheduler caches its results by it.
     let workload = this.#workloads.get(key);
@@ -163,7 +167,7 @@ export class JobsController extends Reconciler {
       workload = { specHash: job.specHash, spec: jobWorkload(job.spec) };
       this.#workloads.set(key, workload);
     }
-    const [held] = writerGates(facts.tenant, clusters, workload.spec);
+    const [held] = writerGates(snapshot.tenant, clusters, workload.spec);
     if (held !== undefined) return waitingPlacer(held.message);
     return clusters.placer(tenantId, workload.spec, { nextId: () => ids.next('instance') });
   }

@@ -13,7 +13,7 @@ import type { Stored } from '../../store/collection.ts';
 import type { TenantStore } from '../../store/store.ts';
 
 /** Everything one decision is made from, with the revisions that its commit is guarded by. */
-export interface DeploymentFacts {
+export interface DeploymentSnapshot {
   readonly tenant: TenantStore;
   readonly id: string;
   readonly deployment: Stored<DeploymentRecord> | undefined;
@@ -25,7 +25,11 @@ export interface DeploymentFacts {
 }
 
 /** `id` is the deployment's key segment, not its name. */
-export function readFacts(tenant: TenantStore, clusters: TenantClusters, id: string): DeploymentFacts {
+export function readDeploymentSnapshot(
+  tenant: TenantStore,
+  clusters: TenantClusters,
+  id: string,
+): DeploymentSnapshot {
   const deployment = tenant.get('deployments', id);
   const status = tenant.get('deployment-status', id);
   const rollout = tenant.get('rollouts', id);

@@ -8,7 +8,7 @@ import { idOf, prefixOf, segmentsOf } from '../../store/record-ids.ts';
 import type { TenantStore } from '../../store/store.ts';
 
 /** Everything one decision is made from, with the revisions that its commit is guarded by. */
-export interface JobFacts {
+export interface JobSnapshot {
   readonly tenant: TenantStore;
   /** The job's key segment. */
   readonly id: string;
@@ -22,7 +22,7 @@ export interface JobFacts {
   >;
 }
 
-export function readJobFacts(tenant: TenantStore, id: string): JobFacts {
+export function readJobSnapshot(tenant: TenantStore, id: string): JobSnapshot {
   const [name] = segmentsOf('jobs', id);
   const owner = jobOwner(name);
   const job = tenant.get('jobs', id);

@@ -1,15 +1,15 @@
 import type { AssignedInstance, Assignment } from '../../core/protocol/agent-protocol.ts';
 import type { EngineKind } from '../engine/engine.ts';
-import { type InstanceMemory, NO_MEMORY } from './memory.ts';
+import { type InstanceHistory, NO_HISTORY } from './instance-history.ts';
 import type { Observer } from './observe.ts';
 import type { Ownership } from './own-labels.ts';
 import type { NodeView } from './plan.ts';
 import type { InstanceStep } from './step.ts';
 
 /** What the loop knows beside the containers: its orders, and what it remembers of carrying them out. */
-export class NodeState {
+export class LoopState {
   readonly assigned = new Map<string, AssignedInstance>();
-  readonly memory = new Map<string, InstanceMemory>();
+  readonly history = new Map<string, InstanceHistory>();
   readonly condemned = new Set<string>();
   readonly askedAtMs = new Map<string, number>();
   readonly images = new Set<string>();
@@ -24,8 +24,8 @@ export class NodeState {
   /** An assignment of this session has arrived: the agent knows what is wanted. */
   synced = false;
 
-  remembered(instanceId: string): InstanceMemory {
-    return this.memory.get(instanceId) ?? NO_MEMORY;
+  historyOf(instanceId: string): InstanceHistory {
+    return this.history.get(instanceId) ?? NO_HISTORY;
   }
 
   /** A new session: what was assigned in an older one is no order any more. */
@@ -51,9 +51,9 @@ export class NodeState {
       this.assigned.set(instance.id, instance);
       this.condemned.delete(instance.id);
       const same = isSameOrder(before.get(instance.id), instance);
-      if (!same) this.memory.delete(instance.id);
+      if (!same) this.history.delete(instance.id);
     }
-    for (const id of this.memory.keys()) if (!this.assigned.has(id)) this.memory.delete(id);
+    for (const id of this.history.keys()) if (!this.assigned.has(id)) this.history.delete(id);
     this.generation = generation;
     this.synced = true;
     return true;
@@ -74,7 +74,7 @@ export class NodeState {
       installId,
       assigned: this.assigned,
       containers: observer.byInstance,
-      memory: this.memory,
+      history: this.history,
       condemned: this.condemned,
       askedAtMs: this.askedAtMs,
       networkReady: this.networkReady,

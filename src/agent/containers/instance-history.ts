@@ -2,7 +2,7 @@ import { type BackOff, backOffMs } from '../back-off.ts';
 import type { InstanceStep } from './step.ts';
 
 /** What the agent remembers of an instance beside its containers. Lost with the process, and never needed to be right. */
-export interface InstanceMemory {
+export interface InstanceHistory {
   readonly failure?: Failure;
   readonly resolvedAtMs?: number;
   readonly checkedAtMs?: number;
@@ -30,35 +30,35 @@ export interface Ending {
   readonly outOfMemory: boolean;
 }
 
-export const NO_MEMORY: InstanceMemory = { endings: [] };
+export const NO_HISTORY: InstanceHistory = { endings: [] };
 
 const KEPT_ENDINGS = 10;
 const CRASH_LOOP_ENDINGS = 3;
 const CRASH_LOOP_WINDOW_MS = 300_000;
 
 export function withFailure(
-  memory: InstanceMemory,
+  history: InstanceHistory,
   problem: Pick<Failure, 'step' | 'reason' | 'message'>,
   backOff: BackOff,
   nowMs: number,
-): InstanceMemory {
-  const same = memory.failure?.step === problem.step;
-  const count = same ? (memory.failure?.count ?? 0) + 1 : 1;
-  return { ...memory, failure: { ...problem, count, retryAtMs: nowMs + backOffMs(count, backOff) } };
+): InstanceHistory {
+  const same = history.failure?.step === problem.step;
+  const count = same ? (history.failure?.count ?? 0) + 1 : 1;
+  return { ...history, failure: { ...problem, count, retryAtMs: nowMs + backOffMs(count, backOff) } };
 }
 
-export function withoutFailure(memory: InstanceMemory): InstanceMemory {
-  const { failure, ...rest } = memory;
-  return failure === undefined ? memory : rest;
+export function withoutFailure(history: InstanceHistory): InstanceHistory {
+  const { failure, ...rest } = history;
+  return failure === undefined ? history : rest;
 }
 
-export function withEnding(memory: InstanceMemory, ending: Ending): InstanceMemory {
-  return { ...memory, endings: [...memory.endings, ending].slice(-KEPT_ENDINGS) };
+export function withEnding(history: InstanceHistory, ending: Ending): InstanceHistory {
+  return { ...history, endings: [...history.endings, ending].slice(-KEPT_ENDINGS) };
 }
 
 /** The engine waits up to a minute between restarts, so three ends in five minutes are a loop, whatever its pace. */
-export function recentEndings(memory: InstanceMemory, nowMs: number): readonly Ending[] {
-  return memory.endings.filter((ending) => nowMs - ending.atMs < CRASH_LOOP_WINDOW_MS);
+export function recentEndings(history: InstanceHistory, nowMs: number): readonly Ending[] {
+  return history.endings.filter((ending) => nowMs - ending.atMs < CRASH_LOOP_WINDOW_MS);
 }
 
 export function isCrashLoop(endings: readonly Ending[]): boolean {

@@ -5,7 +5,7 @@ import { isPlainId } from '../plain-id.ts';
 import { writeWhole } from '../whole-file.ts';
 
 /** What must outlive the agent: under which epoch this node acts on a volume, and by which engine its bytes are kept. */
-export interface VolumeRecord {
+export interface VolumeMetadata {
   readonly id: string;
   /** The highest that was ever told: on disk before anything is done under it. */
   readonly epoch: number;
@@ -16,7 +16,7 @@ export interface VolumeRecord {
 
 const FILE = 'volume.json';
 
-export class VolumeRecords {
+export class VolumeMetadataFiles {
   readonly folder: string;
 
   constructor(dataDir: string) {
@@ -28,13 +28,13 @@ export class VolumeRecords {
     return { id, folder: join(this.folder, id) };
   }
 
-  async all(): Promise<readonly VolumeRecord[]> {
+  async all(): Promise<readonly VolumeMetadata[]> {
     const names = await readdir(this.folder).catch(() => []);
     const records = await Promise.all(names.filter(isPlainId).map((id) => this.read(id)));
     return records.filter((record) => record !== undefined);
   }
 
-  async read(id: string): Promise<VolumeRecord | undefined> {
+  async read(id: string): Promise<VolumeMetadata | undefined> {
     const text = await readFile(join(this.place(id).folder, FILE), 'utf8').catch(() => undefined);
     if (text === undefined) return undefined;
     const stored = fields(JSON.parse(text));
@@ -45,7 +45,7 @@ export class VolumeRecords {
     return { id, epoch, role, ...(engine === undefined ? {} : { engine }) };
   }
 
-  async write(record: VolumeRecord): Promise<void> {
+  async write(record: VolumeMetadata): Promise<void> {
     const { folder } = this.place(record.id);
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await writeWhole(join(folder, FILE), `${JSON.stringify(record)}\n`);

@@ -18,7 +18,7 @@ interface Pending {
 }
 
 /** Asks the control plane for secrets and matches its answers to the questions. */
-export class Resolver {
+export class MaterialClient {
   readonly #send: (message: AgentMessage) => boolean;
   readonly #pending = new Map<string, Pending>();
   #count = 0;

@@ -26,7 +26,7 @@ const CREDENTIALS_DEADLINE_MS = 3000;
 /** Deployments whose last failure is remembered, so that a retry does not publish it again. */
 const MAX_REMEMBERED = 10_000;
 
-export interface ResolverOptions extends MaterialOptions {
+export interface MaterialResolverOptions extends MaterialOptions {
   readonly store: Store;
   readonly placed: PlacedInstances;
   readonly credentials: RegistryCredentialSource;
@@ -47,11 +47,11 @@ type Answer =
  * Material for a container that is about to be created, over the session that asked, in memory only. Fails closed: any gap
  * means no container.
  */
-export class Resolver {
-  readonly #options: ResolverOptions;
+export class MaterialResolver {
+  readonly #options: MaterialResolverOptions;
   readonly #failures = new Map<string, string>();
 
-  constructor(options: ResolverOptions) {
+  constructor(options: MaterialResolverOptions) {
     this.#options = options;
   }
 
