@@ -4,7 +4,7 @@
  * with the adapter's own wire. Five puts in one transaction without guards show what etcd itself makes of five keys.
  * Usage: node bench/etcd.ts [seconds per case] [endpoint]
  */
-import { Cluster } from '../src/server/store/etcd/cluster.ts';
+import { EtcdCluster } from '../src/server/store/etcd/cluster.ts';
 import { METHODS } from '../src/server/store/etcd/messages.ts';
 import { openEtcdKv } from '../src/server/store/etcd/open.ts';
 import { startEtcd } from '../test/support/etcd.ts';
@@ -52,7 +52,7 @@ const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
 
 async function compare(endpoints: readonly string[], concurrency: number, seconds: number): Promise<void> {
-  const cluster = new Cluster({ endpoints, timeoutMs: 10_000 });
+  const cluster = new EtcdCluster({ endpoints, timeoutMs: 10_000 });
   const kv = await openEtcdKv({ endpoints, timeoutMs: 10_000 });
   const revisions = Array.from({ length: concurrency }, () => 0);
   const keysOf = (id: number): string[] =>

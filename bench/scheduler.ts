@@ -1,5 +1,5 @@
 import { amountsOf } from '../src/core/scheduler/amounts.ts';
-import { Cluster } from '../src/core/scheduler/cluster.ts';
+import { ClusterState } from '../src/core/scheduler/cluster.ts';
 import { DEFAULT_REGIONS } from '../src/core/scheduler/regions.ts';
 import type { PlacementRequest } from '../src/core/scheduler/request.ts';
 import type { InstanceId, NodeName, TenantId } from '../src/core/model/ids.ts';
@@ -26,8 +26,8 @@ const SHAPES = [
 let nextId = 0;
 const newId = (): InstanceId => `ins_${nextId++}` as InstanceId;
 
-function makeCluster(nodes: number): Cluster {
-  const cluster = new Cluster({
+function makeCluster(nodes: number): ClusterState {
+  const cluster = new ClusterState({
     tenantId: TENANT,
     isPlatformTenant: false,
     regions: DEFAULT_REGIONS,
@@ -95,7 +95,7 @@ function timed(label: string, decisions: number, run: () => number): number {
 }
 
 /** `deployments` of `each` instances; a batch is a whole deployment, or single instances in turn. */
-function fill(cluster: Cluster, deployments: number, each: number, batch: number): number {
+function fill(cluster: ClusterState, deployments: number, each: number, batch: number): number {
   const requests = Array.from({ length: deployments }, (_, at) => requestOf(at));
   let unplaced = 0;
   for (let done = 0; done < each; done += batch) {

@@ -89,16 +89,16 @@ describe('the configuration', () => {
     });
     expect(start(['--label=c=3', '--bind-root=/srv'])).toMatchObject({
       labels: { c: '3' },
-      remembered: { engine: ['/run/e.sock'], label: ['c=3'], 'bind-root': ['/srv'] },
+      saved: { engine: ['/run/e.sock'], label: ['c=3'], 'bind-root': ['/srv'] },
       recalled: ['--engine /run/e.sock'],
     });
     const without = start(['--label=', '--engine=']);
-    expect(without).toMatchObject({ labels: {}, remembered: {}, recalled: [] });
+    expect(without).toMatchObject({ labels: {}, saved: {}, recalled: [] });
     expect(without.engine).toBeUndefined();
     // A variable is there at each start, or it is not.
     expect(start([], { BERTH_AGENT_LABELS: 'd=4' })).toMatchObject({
       labels: { d: '4' },
-      remembered: { label: ['a=1', 'b=2'] },
+      saved: { label: ['a=1', 'b=2'] },
     });
   });
 

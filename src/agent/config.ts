@@ -4,7 +4,7 @@ import { LABEL_DOMAIN, NODE_LABELS } from '../core/model/labels.ts';
 import { portRange } from '../core/model/port-ranges.ts';
 import { withoutTrailing } from '../core/model/text-end.ts';
 import { FLAGS, type Flag, type FlagName } from './flags.ts';
-import { REMEMBERED, type Remembered } from './remembered.ts';
+import { SAVED_FLAGS, type SavedSettings } from './saved-settings.ts';
 import { VOLUME_ENGINES } from './volumes/names.ts';
 import { LOG_LEVELS, type LogLevel, messageOf } from './log.ts';
 
@@ -30,7 +30,7 @@ export interface AgentConfig {
   readonly logLevel: LogLevel;
   readonly warnings: readonly string[];
   /** For the next starts. */
-  readonly remembered: Remembered;
+  readonly saved: SavedSettings;
   /** Taken from an earlier start, as flags. */
   readonly recalled: readonly string[];
 }
@@ -58,7 +58,7 @@ export function readConfig(
   argv: readonly string[],
   environment: Environment,
   hostname: string,
-  recall: (dataDir: string) => Remembered = () => ({}),
+  recall: (dataDir: string) => SavedSettings = () => ({}),
 ): Reading {
   try {
     const flags = readFlags(argv);
@@ -66,13 +66,13 @@ export function readConfig(
     if (flags.version !== undefined) return { kind: 'version' };
     refuseUnknownVariables(environment);
     const given: Given = { ...readVariables(environment), ...flags };
-    const before = recalledFrom(recall, given['data-dir']?.[0] ?? DATA_DIR);
+    const before = savedIn(recall, given['data-dir']?.[0] ?? DATA_DIR);
     return {
       kind: 'config',
       config: {
         ...toConfig(withoutEmpty({ ...before, ...given }), hostname),
-        remembered: toRemember(before, flags),
-        recalled: REMEMBERED.filter((name) => given[name] === undefined).flatMap((name) =>
+        saved: mergeSettings(before, flags),
+        recalled: SAVED_FLAGS.filter((name) => given[name] === undefined).flatMap((name) =>
           (before[name] ?? []).map((value) => `--${name} ${value}`),
         ),
       },
@@ -83,7 +83,7 @@ export function readConfig(
   }
 }
 
-function recalledFrom(recall: (dataDir: string) => Remembered, dataDir: string): Remembered {
+function savedIn(recall: (dataDir: string) => SavedSettings, dataDir: string): SavedSettings {
   try {
     return recall(dataDir);
   } catch (error) {
@@ -93,13 +93,13 @@ function recalledFrom(recall: (dataDir: string) => Remembered, dataDir: string):
 
 /** `--label=` takes away what an earlier start was given. */
 function withoutEmpty(given: Given): Given {
-  const forgotten: readonly FlagName[] = REMEMBERED.filter((name) => given[name]?.join('') === '');
+  const forgotten: readonly FlagName[] = SAVED_FLAGS.filter((name) => given[name]?.join('') === '');
   return Object.fromEntries(Object.entries(given).filter(([name]) => !forgotten.some((one) => one === name)));
 }
 
-function toRemember(before: Remembered, flags: Given): Remembered {
+function mergeSettings(before: SavedSettings, flags: Given): SavedSettings {
   const merged: Given = { ...before };
-  for (const name of REMEMBERED) if (flags[name] !== undefined) merged[name] = flags[name];
+  for (const name of SAVED_FLAGS) if (flags[name] !== undefined) merged[name] = flags[name];
   return withoutEmpty(merged);
 }
 
@@ -152,7 +152,7 @@ function readVariables(environment: Environment): Given {
   return Object.fromEntries(entries);
 }
 
-function toConfig(given: Given, hostname: string): Omit<AgentConfig, 'remembered' | 'recalled'> {
+function toConfig(given: Given, hostname: string): Omit<AgentConfig, 'saved' | 'recalled'> {
   const one = (name: FlagName): string | undefined => given[name]?.[0];
   const labels = (given.label ?? []).map(label);
   const name = one('name') ?? sanitisedName(hostname);

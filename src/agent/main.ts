@@ -24,7 +24,7 @@ import {
 import { type Log, makeLog, messageOf } from './log.ts';
 import { nodeFacts, readyLine } from './session/node-facts.ts';
 import { Pins } from './session/pins.ts';
-import { recall, remember } from './remembered.ts';
+import { readSavedSettings, writeSavedSettings } from './saved-settings.ts';
 import { detectVolumeEngines } from './volumes/detect.ts';
 
 const EXIT_REFUSED = 1;
@@ -42,7 +42,7 @@ interface Found {
 class Refusal extends Error {}
 
 async function main(): Promise<number> {
-  const reading = readConfig(process.argv.slice(2), process.env, hostname(), recall);
+  const reading = readConfig(process.argv.slice(2), process.env, hostname(), readSavedSettings);
   switch (reading.kind) {
     case 'help':
       process.stdout.write(helpText());
@@ -70,7 +70,7 @@ async function runAgent(config: AgentConfig): Promise<number> {
   const found = stored === undefined ? await findEngine(config) : await awaitEngine(config, log);
   const key = await readOrMakeKey(config.dataDir);
   const identity = stored ?? (await join(config, found, key));
-  await remember(config.dataDir, config.remembered);
+  await writeSavedSettings(config.dataDir, config.saved);
   if (config.recalled.length > 0)
     log.info('settings of an earlier start are used; an empty value takes one away, e.g. --label=', {
       settings: config.recalled.join(' '),

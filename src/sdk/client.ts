@@ -4,7 +4,7 @@ import type { Answer } from '../core/schema/shape.ts';
 import { type Exchange, exchange, notOurs, parseJson } from './exchange.ts';
 import { type Fetch, textOf } from './fetch.ts';
 import type { Frame } from './frames.ts';
-import { heardPieces, type LiveSettings, type Opened, readFrames, STREAM_SILENCE_MS } from './live.ts';
+import { streamedBytes, type LiveSettings, type Opened, readFrames, STREAM_SILENCE_MS } from './live.ts';
 import {
   type AnswerTo,
   type CallOptions,
@@ -181,7 +181,7 @@ export class Client {
     operation: N,
     ...[options]: Given<CallOptions<N>>
   ): AsyncGenerator<Uint8Array> {
-    yield* heardPieces(await this.#open(operation, { ...options, headers: { accept: '*/*' } }));
+    yield* streamedBytes(await this.#open(operation, { ...options, headers: { accept: '*/*' } }));
   }
 
   async #open(operation: string, asked: Asked): Promise<Opened> {

@@ -26,7 +26,7 @@ export interface Opened {
 }
 
 /** The pieces of an answer that goes on, each of them waited for only so long. */
-export async function* heardPieces({ answer, patience }: Opened): AsyncGenerator<Uint8Array> {
+export async function* streamedBytes({ answer, patience }: Opened): AsyncGenerator<Uint8Array> {
   try {
     patience.heard();
     for await (const piece of piecesOf(answer)) {
@@ -42,7 +42,8 @@ export async function* heardPieces({ answer, patience }: Opened): AsyncGenerator
 async function* framesOf(opened: Opened): AsyncGenerator<Frame> {
   const reader = new FrameReader();
   const decoder = new TextDecoder();
-  for await (const piece of heardPieces(opened)) yield* reader.push(decoder.decode(piece, { stream: true }));
+  for await (const piece of streamedBytes(opened))
+    yield* reader.push(decoder.decode(piece, { stream: true }));
 }
 
 /** What is refused stays refused; a control plane that is in trouble is waited for. */

@@ -54,7 +54,7 @@ ulimit -v "$memory"
 exec setpriv --bounding-set "-all,$capabilities" --inh-caps=-all --no-new-privs -- "$@"`;
 
 /** The words after `unshare` that run `path` confined. */
-export function confinedWords(
+export function confinedCommand(
   path: string,
   args: readonly string[],
   { folder, jail, capabilities = [] }: Confinement,

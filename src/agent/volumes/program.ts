@@ -4,7 +4,7 @@ import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { type Confinement, confinedWords } from './confinement.ts';
+import { type Confinement, confinedCommand } from './confinement.ts';
 
 const FOLDERS = ['/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 const DEFAULT_TIMEOUT_MS = 30_000;
@@ -140,7 +140,7 @@ export async function feed(
   const [command, words] =
     confinement === undefined
       ? [path, args]
-      : [await pathOf('unshare'), confinedWords(path, args, confinement)];
+      : [await pathOf('unshare'), confinedCommand(path, args, confinement)];
   const child = spawn(command, words, { stdio: ['pipe', 'ignore', 'pipe'], env: ENVIRONMENT });
   const ended = outcome(program, child);
   ended.catch(() => {});

@@ -1,5 +1,5 @@
 import { canaryText } from './canary.ts';
-import { policyText, sightText } from './scaling.ts';
+import { policyText, scalingStatusText } from './scaling.ts';
 import { boundsText } from '../../core/model/container-defaults.ts';
 import { type Client, named } from '../client.ts';
 import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS } from '../command.ts';
@@ -103,7 +103,7 @@ async function describeDeployment(
       `secretsVersion ${textOf(record.secretsVersion) || '0'}, next phase: ${textOf(record.status?.rotation?.next)}`,
     ],
     ['bounded by', boundsText(record.containerDefaults ?? {})],
-    ['scaling', policy === undefined ? '' : `${policyText(policy)}  ${sightText(policy)}`],
+    ['scaling', policy === undefined ? '' : `${policyText(policy)}  ${scalingStatusText(policy)}`],
     ['canary', running === undefined ? '' : canaryText({ ...running, status: running })],
     [
       'changed',

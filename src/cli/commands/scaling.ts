@@ -23,7 +23,7 @@ export function policyText(policy: Omit<ScalingPolicy, 'status'>): string {
 }
 
 /** What it last saw: a measurement, and why it does nothing when it does nothing. */
-export function sightText(policy: ScalingPolicy): string {
+export function scalingStatusText(policy: ScalingPolicy): string {
   const state = textOf(policy.status?.state);
   if (state === '') return 'not reconciled yet';
   const percent = textOf(policy.status?.cpuPercent);
@@ -33,7 +33,7 @@ export function sightText(policy: ScalingPolicy): string {
 
 async function show(session: Session, name: string, policy: ScalingPolicy, format: string): Promise<number> {
   if (format === 'json' || format === 'yaml') session.terminal.out(await structuredText(format, policy));
-  else session.terminal.out(`${name}: ${policyText(policy)}\n  ${sightText(policy)}\n`);
+  else session.terminal.out(`${name}: ${policyText(policy)}\n  ${scalingStatusText(policy)}\n`);
   return EXIT.ok;
 }
 

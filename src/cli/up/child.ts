@@ -3,7 +3,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Failure } from '../failure.ts';
-import { type Holder, isAlive, type Place, recall, remember, startTimeOf } from './place.ts';
+import { type Holder, isAlive, type Workspace, readState, writeState, startTimeOf } from './workspace.ts';
 
 const END_MS = 15_000;
 const POLL_MS = 50;
@@ -29,9 +29,9 @@ export interface ChildOptions {
 }
 
 /** In a process group of its own: Ctrl-C reaches `berth up` only, which then stops its programs in order. */
-export function startChild(place: Place, options: ChildOptions): Child {
+export function startChild(workspace: Workspace, options: ChildOptions): Child {
   const { name, command, args } = options;
-  const logFile = join(place.logs, `${name}.log`);
+  const logFile = join(workspace.logs, `${name}.log`);
   const log = openSync(logFile, 'a');
   const child = spawn(command, args, {
     stdio: [options.input === undefined ? 'ignore' : 'pipe', log, log],
@@ -49,7 +49,7 @@ export function startChild(place: Place, options: ChildOptions): Child {
   }
   const pid = child.pid ?? 0;
   const holder: Holder = { pid, startTime: startTimeOf(pid) ?? '', name };
-  remember(place, { children: [...(recall(place).children ?? []), holder] });
+  writeState(workspace, { children: [...(readState(workspace).children ?? []), holder] });
   const ended = (): boolean => failed !== undefined || child.exitCode !== null || child.signalCode !== null;
   return {
     name,
@@ -59,7 +59,9 @@ export function startChild(place: Place, options: ChildOptions): Child {
     lastWords: () => (failed === undefined ? tail(logFile) : [failed.message]),
     stop: async () => {
       await end(child, ended);
-      remember(place, { children: (recall(place).children ?? []).filter((one) => one.pid !== pid) });
+      writeState(workspace, {
+        children: (readState(workspace).children ?? []).filter((one) => one.pid !== pid),
+      });
     },
   };
 }
@@ -102,15 +104,15 @@ export async function awaitChild(
 }
 
 /** Programs of a run that was killed: only those that are still the same processes. */
-export async function stopLeftovers(place: Place): Promise<number> {
-  const left = (recall(place).children ?? []).filter(isAlive).toReversed();
+export async function stopLeftovers(workspace: Workspace): Promise<number> {
+  const left = (readState(workspace).children ?? []).filter(isAlive).toReversed();
   for (const holder of left) {
     signalQuietly(holder, 'SIGTERM');
     for (const deadline = Date.now() + END_MS; isAlive(holder); await pause(POLL_MS)) {
       if (Date.now() > deadline) signalQuietly(holder, 'SIGKILL');
     }
   }
-  remember(place, { children: [] });
+  writeState(workspace, { children: [] });
   return left.length;
 }
 

@@ -6,7 +6,7 @@ import { nodeNameOf } from '../../core/model/host-name.ts';
 import { Client, named } from '../client.ts';
 import { textOf } from '../fields.ts';
 import { awaitChild, type Child, startChild } from './child.ts';
-import { type Place, recall } from './place.ts';
+import { type Workspace, readState } from './workspace.ts';
 
 const START_MS = 30_000;
 /** Beside `src` in a checkout and beside `dist` in an installation. */
@@ -48,23 +48,23 @@ function withoutSettings(environment: NodeJS.ProcessEnv): Record<string, string 
 }
 
 export async function startControlPlane(
-  place: Place,
+  workspace: Workspace,
   port: number,
   signal: AbortSignal,
 ): Promise<ControlPlane> {
   const url = `http://127.0.0.1:${port}`;
-  const { registryPort } = recall(place);
+  const { registryPort } = readState(workspace);
   const registries = ['127.0.0.1', 'localhost'].flatMap((host) => [
     host,
     ...(registryPort === undefined ? [] : [`${host}:${registryPort}`]),
   ]);
-  const child = startChild(place, {
+  const child = startChild(workspace, {
     name: 'server',
     command: BERTH,
     args: [
       'server',
       '--data-dir',
-      place.folder,
+      workspace.folder,
       '--listen',
       `127.0.0.1:${port}`,
       '--node-name',
@@ -82,7 +82,7 @@ export async function startControlPlane(
     );
   try {
     await awaitChild(child, ready, { deadlineMs: START_MS, what: 'the control plane', signal });
-    const token = readFileSync(place.adminToken, 'utf8').trim();
+    const token = readFileSync(workspace.adminToken, 'utf8').trim();
     const client = new Client(
       { server: url, token, tenant: undefined, caFile: undefined, source: 'berth up' },
       signal,
@@ -97,7 +97,7 @@ export async function startControlPlane(
 
 /** Enrols this machine once; later starts find its identity in the data folder. */
 export async function startNode(
-  place: Place,
+  workspace: Workspace,
   { url, client }: ControlPlane,
   engineSocket: string,
   signal: AbortSignal,
@@ -109,7 +109,7 @@ export async function startNode(
     known === undefined
       ? await client.record('POST /api/v1/join-tokens', { body: { nodeName: name } })
       : undefined;
-  const child = startChild(place, {
+  const child = startChild(workspace, {
     name: 'agent',
     command: BERTH,
     args: [
@@ -119,7 +119,7 @@ export async function startNode(
       '--name',
       name,
       '--data-dir',
-      `${place.folder}/agent`,
+      `${workspace.folder}/agent`,
       '--engine',
       engineSocket,
       ...(join === undefined ? [] : ['--join-file', '-']),

@@ -1,19 +1,19 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { awaitChild, type Child, startChild } from './child.ts';
-import type { Place } from './place.ts';
+import type { Workspace } from './workspace.ts';
 import { need, REGISTRY } from './programs.ts';
 
 const START_MS = 20_000;
 
 /** Debian's registry on loopback; images stay in the data folder. */
 export async function startRegistry(
-  place: Place,
+  workspace: Workspace,
   port: number,
   signal: AbortSignal,
 ): Promise<{ readonly host: string; readonly child: Child }> {
   const host = `127.0.0.1:${port}`;
-  const folder = join(place.folder, 'registry');
+  const folder = join(workspace.folder, 'registry');
   mkdirSync(folder, { recursive: true });
   const configFile = join(folder, 'config.yml');
   writeFileSync(
@@ -26,9 +26,9 @@ export async function startRegistry(
       '',
     ].join('\n'),
   );
-  const child = startChild(place, {
+  const child = startChild(workspace, {
     name: 'registry',
-    command: need(REGISTRY, place),
+    command: need(REGISTRY, workspace),
     args: ['serve', configFile],
   });
   const answers = (): Promise<boolean> =>

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Failure } from '../failure.ts';
 import { awaitChild, type Child, startChild } from './child.ts';
 import { EngineSocket } from './engine-socket.ts';
-import { type Place, recall, remember } from './place.ts';
+import { type Workspace, readState, writeState } from './workspace.ts';
 import { DOCKERD, find, IP, need } from './programs.ts';
 
 const START_MS = 45_000;
@@ -20,33 +20,33 @@ export interface OwnEngine {
 type Subnet = readonly [number, number];
 
 /** At most 15 characters; one per data folder, so that two of them do not meet. */
-export function bridgeName(place: Place): string {
-  return `berth${createHash('sha256').update(place.folder).digest('hex').slice(0, 8)}`;
+export function bridgeName(workspace: Workspace): string {
+  return `berth${createHash('sha256').update(workspace.folder).digest('hex').slice(0, 8)}`;
 }
 
 /** A Docker daemon with data, socket and addresses of its own: it touches nothing of another one. */
-export async function startOwnEngine(place: Place, signal: AbortSignal): Promise<OwnEngine> {
-  const dockerd = need(DOCKERD, place);
-  const ip = need(IP, place);
-  const folder = join(place.folder, 'engine');
-  const [x, y] = chooseSubnet(recall(place).subnet, place);
-  remember(place, { subnet: [x, y] });
-  makeBridge(ip, bridgeName(place), `10.${x}.${y}.1/24`);
+export async function startOwnEngine(workspace: Workspace, signal: AbortSignal): Promise<OwnEngine> {
+  const dockerd = need(DOCKERD, workspace);
+  const ip = need(IP, workspace);
+  const folder = join(workspace.folder, 'engine');
+  const [x, y] = chooseSubnet(readState(workspace).subnet, workspace);
+  writeState(workspace, { subnet: [x, y] });
+  makeBridge(ip, bridgeName(workspace), `10.${x}.${y}.1/24`);
   mkdirSync(folder, { recursive: true });
   const configFile = join(folder, 'daemon.json');
   // Empty, so that the machine's own configuration does not apply to this daemon.
   writeFileSync(configFile, '{}\n');
-  const socketPath = join(place.runFolder, 'docker.sock');
-  const child = startChild(place, {
+  const socketPath = join(workspace.runFolder, 'docker.sock');
+  const child = startChild(workspace, {
     name: 'engine',
     command: dockerd,
     args: [
       `--config-file=${configFile}`,
       `--host=unix://${socketPath}`,
       `--data-root=${join(folder, 'data')}`,
-      `--exec-root=${join(place.runFolder, 'docker')}`,
-      `--pidfile=${join(place.runFolder, 'docker.pid')}`,
-      `--bridge=${bridgeName(place)}`,
+      `--exec-root=${join(workspace.runFolder, 'docker')}`,
+      `--pidfile=${join(workspace.runFolder, 'docker.pid')}`,
+      `--bridge=${bridgeName(workspace)}`,
       `--default-address-pool=base=10.${x}.${y + 8}.0/21,size=26`,
       '--shutdown-timeout=10',
       '--log-level=warn',
@@ -61,15 +61,15 @@ export async function startOwnEngine(place: Place, signal: AbortSignal): Promise
     });
   } catch (error) {
     await child.stop();
-    removeTraces(place);
+    removeTraces(workspace);
     throw error;
   }
   return { socket, child };
 }
 
 /** 10.x.y.0/20 that no interface of this machine has an address in. */
-function chooseSubnet(remembered: Subnet | undefined, place: Place): Subnet {
-  const own = bridgeName(place);
+function chooseSubnet(remembered: Subnet | undefined, workspace: Workspace): Subnet {
+  const own = bridgeName(workspace);
   const taken = Object.entries(networkInterfaces()).flatMap(([name, addresses]) =>
     name === own ? [] : (addresses ?? []).map(({ address }) => address),
   );
@@ -143,17 +143,17 @@ function unmountBelow(folders: readonly string[]): void {
 }
 
 /** A daemon leaves its bridges, its filter rules and at times a mount behind when it ends. */
-export function removeTraces(place: Place): void {
-  unmountBelow([place.folder, place.runFolder]);
-  const ip = find(IP, place);
-  const { subnet } = recall(place);
+export function removeTraces(workspace: Workspace): void {
+  unmountBelow([workspace.folder, workspace.runFolder]);
+  const ip = find(IP, workspace);
+  const { subnet } = readState(workspace);
   if (ip === undefined || subnet === undefined) return;
   const [x, y] = subnet;
   const inSubnet = (text: string): boolean => {
     const match = new RegExp(`\\b10\\.${x}\\.(\\d+)\\.`).exec(text);
     return match !== null && Number(match[1]) >= y && Number(match[1]) < y + 16;
   };
-  const devices = new Set([bridgeName(place)]);
+  const devices = new Set([bridgeName(workspace)]);
   for (const line of quietly(ip, ['-4', '-o', 'addr']).split('\n')) {
     const device = line.split(/\s+/)[1];
     if (device !== undefined && inSubnet(line)) devices.add(device);

@@ -1,7 +1,7 @@
 import { Failure } from '../failure.ts';
 import type { Progress } from '../progress.ts';
 import { type EngineSocket, findEngine } from './engine-socket.ts';
-import type { Place } from './place.ts';
+import type { Workspace } from './workspace.ts';
 import {
   BUSYBOX,
   DOCKERD,
@@ -15,7 +15,7 @@ import {
   unpack,
 } from './programs.ts';
 
-export interface Wish {
+export interface EngineChoice {
   readonly sample: boolean;
   /** A socket that was named; no other engine is taken in its place. */
   readonly engine: string | undefined;
@@ -26,24 +26,24 @@ export interface Wish {
 
 /** The engine that runs already, or undefined: then everything that an own one needs is there when this returns. */
 export async function meetPrerequisites(
-  place: Place,
-  wish: Wish,
+  workspace: Workspace,
+  choice: EngineChoice,
   environment: Readonly<Record<string, string | undefined>>,
   progress: Progress,
   signal: AbortSignal,
 ): Promise<EngineSocket | undefined> {
-  const running = wish.ownEngine ? undefined : await findEngine(wish.engine, environment);
-  if (running === undefined && wish.engine !== undefined) {
-    throw new Failure(`no engine answers at ${wish.engine}`, {
+  const running = choice.ownEngine ? undefined : await findEngine(choice.engine, environment);
+  if (running === undefined && choice.engine !== undefined) {
+    throw new Failure(`no engine answers at ${choice.engine}`, {
       advice: ['Is it running, and may you use its socket?'],
     });
   }
   const needed = [
     ...(running === undefined ? [DOCKERD, IP] : []),
-    ...(wish.sample ? [REGISTRY, BUSYBOX] : []),
+    ...(choice.sample ? [REGISTRY, BUSYBOX] : []),
   ];
-  const missing = needed.filter((program) => find(program, place) === undefined);
-  if (running === undefined && !isRoot()) throw needsRoot(missing, wish);
+  const missing = needed.filter((program) => find(program, workspace) === undefined);
+  if (running === undefined && !isRoot()) throw needsRoot(missing, choice);
   if (missing.length === 0) return running;
   progress.line('Not on this machine yet:');
   for (const program of missing) progress.line(`  ${program.package.padEnd(16)} ${program.why}`);
@@ -56,13 +56,13 @@ export async function meetPrerequisites(
     });
   }
   return running === undefined
-    ? installAll(missing, wish, environment, progress, signal)
-    : unpackAll(place, missing, running, progress, signal);
+    ? installAll(missing, choice, environment, progress, signal)
+    : unpackAll(workspace, missing, running, progress, signal);
 }
 
 async function installAll(
   missing: readonly Program[],
-  wish: Wish,
+  choice: EngineChoice,
   environment: Readonly<Record<string, string | undefined>>,
   progress: Progress,
   signal: AbortSignal,
@@ -76,24 +76,24 @@ async function installAll(
   }
   step.done();
   // Where services are started on installation, an engine runs now, and that one is used.
-  return wish.ownEngine || !missing.includes(DOCKERD) ? undefined : findEngine(undefined, environment);
+  return choice.ownEngine || !missing.includes(DOCKERD) ? undefined : findEngine(undefined, environment);
 }
 
 /** Beside a running engine nothing is installed: packages are unpacked below the data folder. */
 async function unpackAll(
-  place: Place,
+  workspace: Workspace,
   missing: readonly Program[],
   running: EngineSocket,
   progress: Progress,
   signal: AbortSignal,
 ): Promise<EngineSocket> {
   const step = progress.step(
-    `Unpack ${missing.map((program) => program.package).join(', ')} below ${place.folder} (nothing is installed)`,
+    `Unpack ${missing.map((program) => program.package).join(', ')} below ${workspace.folder} (nothing is installed)`,
   );
   try {
     await unpack(
       missing.filter((program) => program.unpackable),
-      place,
+      workspace,
       signal,
     );
   } catch (error) {
@@ -104,21 +104,21 @@ async function unpackAll(
   return running;
 }
 
-function needsRoot(missing: readonly Program[], wish: Wish): Failure {
+function needsRoot(missing: readonly Program[], choice: EngineChoice): Failure {
   const packages = missing.map((program) => program.package);
   const installing =
     packages.length === 0 ? [] : [`  sudo apt-get update && sudo apt-get install -y ${packages.join(' ')}`];
   return new Failure('no container engine runs here, and starting one needs root', {
     advice: [
       'Either let this command do it:',
-      `  sudo ${wish.command}`,
+      `  sudo ${choice.command}`,
       'or start an engine that you may use, and run it again:',
       ...installing,
       '  sudo systemctl start docker && sudo usermod -aG docker "$USER" && newgrp docker',
-      `  ${wish.command}`,
+      `  ${choice.command}`,
       'or use Podman without root:',
       '  sudo apt-get install -y podman && systemctl --user start podman.socket',
-      `  ${wish.command}`,
+      `  ${choice.command}`,
     ],
   });
 }

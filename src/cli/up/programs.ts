@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Failure, messageOf } from '../failure.ts';
-import type { Place } from './place.ts';
+import type { Workspace } from './workspace.ts';
 
 const run = promisify(execFile);
 const INSTALL_MS = 600_000;
@@ -64,13 +64,13 @@ export function isRoot(): boolean {
 }
 
 /** Where the program is: on the machine, or unpacked by an earlier run. */
-export function find(program: Program, place: Place): string | undefined {
-  const unpacked = program.paths.map((path) => join(place.folder, 'programs', path));
+export function find(program: Program, workspace: Workspace): string | undefined {
+  const unpacked = program.paths.map((path) => join(workspace.folder, 'programs', path));
   return [...program.paths, ...unpacked].find((path) => existsSync(path) && (program.suits?.(path) ?? true));
 }
 
-export function need(program: Program, place: Place): string {
-  const path = find(program, place);
+export function need(program: Program, workspace: Workspace): string {
+  const path = find(program, workspace);
   if (path === undefined)
     throw new Failure(`${program.package} was installed, but ${program.paths[0] ?? ''} is not there`);
   return path;
@@ -119,8 +119,12 @@ export async function install(programs: readonly Program[], signal: AbortSignal)
 }
 
 /** Downloads the package and unpacks it below the data folder: works without root, and installs nothing. */
-export async function unpack(programs: readonly Program[], place: Place, signal: AbortSignal): Promise<void> {
-  const folder = join(place.folder, 'programs');
+export async function unpack(
+  programs: readonly Program[],
+  workspace: Workspace,
+  signal: AbortSignal,
+): Promise<void> {
+  const folder = join(workspace.folder, 'programs');
   mkdirSync(folder, { recursive: true });
   for (const program of programs) {
     try {

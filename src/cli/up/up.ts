@@ -16,14 +16,14 @@ import { startRegistry } from './local-registry.ts';
 import { bridgeName, removeTraces, startOwnEngine } from './own-engine.ts';
 import {
   isAlive,
-  type Place,
-  placeAt,
-  preparePlace,
-  recall,
-  remember,
-  removePlace,
+  type Workspace,
+  workspaceAt,
+  prepareWorkspace,
+  readState,
+  writeState,
+  removeWorkspace,
   startTimeOf,
-} from './place.ts';
+} from './workspace.ts';
 import { choosePort } from './ports.ts';
 import { meetPrerequisites } from './prerequisites.ts';
 import { BUSYBOX, need } from './programs.ts';
@@ -75,33 +75,35 @@ class Running {
 }
 
 export async function up(session: Session, settings: UpSettings): Promise<number> {
-  const place = placeAt(resolve(settings.dataDir));
+  const workspace = workspaceAt(resolve(settings.dataDir));
   const progress = session.progress();
-  preparePlace(place);
-  const wasKilled = await takeHold(place, progress);
+  prepareWorkspace(workspace);
+  const wasKilled = await takeHold(workspace, progress);
   const running = new Running();
   try {
-    const started = await start(session, settings, place, running, progress, wasKilled);
+    const started = await start(session, settings, workspace, running, progress, wasKilled);
     session.terminal.out(started);
     return await stayUp(session, running);
   } finally {
     await running.stop(progress);
-    remember(place, { owner: { pid: 0, startTime: '', name: '' } });
+    writeState(workspace, { owner: { pid: 0, startTime: '', name: '' } });
   }
 }
 
 /** One run per folder; what a killed one left behind is stopped first. */
-async function takeHold(place: Place, progress: Progress): Promise<boolean> {
-  const { owner } = recall(place);
+async function takeHold(workspace: Workspace, progress: Progress): Promise<boolean> {
+  const { owner } = readState(workspace);
   if (owner !== undefined && isAlive(owner)) {
-    throw new Failure(`berth up runs already with ${place.folder} (process ${owner.pid})`, {
+    throw new Failure(`berth up runs already with ${workspace.folder} (process ${owner.pid})`, {
       advice: ['Stop it with Ctrl-C where it runs, or choose another --data-dir.'],
     });
   }
-  remember(place, { owner: { pid: process.pid, startTime: startTimeOf(process.pid) ?? '', name: 'up' } });
-  const left = await stopLeftovers(place);
+  writeState(workspace, {
+    owner: { pid: process.pid, startTime: startTimeOf(process.pid) ?? '', name: 'up' },
+  });
+  const left = await stopLeftovers(workspace);
   if (left > 0) {
-    removeTraces(place);
+    removeTraces(workspace);
     progress.line(`Stopped ${left} programs that an earlier run left behind`);
   }
   return left > 0;
@@ -126,21 +128,21 @@ async function stepped<T>(
 async function start(
   session: Session,
   settings: UpSettings,
-  place: Place,
+  workspace: Workspace,
   running: Running,
   progress: Progress,
   wasKilled: boolean,
 ): Promise<string> {
   const signal = session.interrupted;
   const began = performance.now();
-  const engine = await startEngine(session, settings, place, running, progress);
+  const engine = await startEngine(session, settings, workspace, running, progress);
   const registry = settings.quickstart
-    ? await prepareImage(place, engine, running, progress, signal)
+    ? await prepareImage(workspace, engine, running, progress, signal)
     : undefined;
   const plane = await stepped(progress, 'Control plane', async () => {
-    const port = await choosePort(recall(place).apiPort, settings.port);
-    remember(place, { apiPort: port });
-    const started = await startControlPlane(place, port, signal);
+    const port = await choosePort(readState(workspace).apiPort, settings.port);
+    writeState(workspace, { apiPort: port });
+    const started = await startControlPlane(workspace, port, signal);
     return [started, started.url] as const;
   });
   running.add(plane.child);
@@ -150,28 +152,28 @@ async function start(
     async () => void (await engine.removeLabelled(`${CONTAINER_LABELS.tenant}=${plane.tenantId}`)),
   );
   const contextWords = await stepped(progress, 'Remember it for this program', async () =>
-    rememberContext(session, place, plane),
+    rememberContext(session, workspace, plane),
   );
   // Before the agent starts, which starts the sample of an earlier run, which then holds the port. One that outlived a killed
   // run holds it already.
-  const { samplePort } = recall(place);
+  const { samplePort } = readState(workspace);
   const port =
     wasKilled && samplePort !== undefined ? samplePort : await choosePort(samplePort, WEB_PORT, '0.0.0.0');
-  remember(place, { samplePort: port });
+  writeState(workspace, { samplePort: port });
   const node = await stepped(progress, 'This machine as a node', async () => {
-    const started = await startNode(place, plane, engine.path, signal);
+    const started = await startNode(workspace, plane, engine.path, signal);
     return [started, started.words] as const;
   });
   running.add(node.child);
   const url =
     registry === undefined ? undefined : await runSample(session, plane, engine, registry, port, progress);
-  return summary(place, plane, url, contextWords, performance.now() - began);
+  return summary(workspace, plane, url, contextWords, performance.now() - began);
 }
 
 async function startEngine(
   session: Session,
   settings: UpSettings,
-  place: Place,
+  workspace: Workspace,
   running: Running,
   progress: Progress,
 ): Promise<EngineSocket> {
@@ -182,33 +184,33 @@ async function startEngine(
     ownEngine: settings.ownEngine,
     command: `${program()} up${settings.quickstart ? ' --quickstart' : ''}`,
   };
-  const found = await meetPrerequisites(place, wish, session.environment, progress, signal);
+  const found = await meetPrerequisites(workspace, wish, session.environment, progress, signal);
   return stepped(progress, 'Container engine', async () => {
     if (found !== undefined)
       return [found, `${await found.name()} at ${found.path}, which runs already`] as const;
-    const { socket, child } = await startOwnEngine(place, signal);
-    running.onStop('network of the engine', () => removeTraces(place));
+    const { socket, child } = await startOwnEngine(workspace, signal);
+    running.onStop('network of the engine', () => removeTraces(workspace));
     running.add(child);
-    return [socket, `${await socket.name()} of its own, network ${bridgeName(place)}`] as const;
+    return [socket, `${await socket.name()} of its own, network ${bridgeName(workspace)}`] as const;
   });
 }
 
 async function prepareImage(
-  place: Place,
+  workspace: Workspace,
   engine: EngineSocket,
   running: Running,
   progress: Progress,
   signal: AbortSignal,
 ): Promise<string> {
   const host = await stepped(progress, 'Local registry', async () => {
-    const port = await choosePort(recall(place).registryPort, REGISTRY_PORT);
-    remember(place, { registryPort: port });
-    const started = await startRegistry(place, port, signal);
+    const port = await choosePort(readState(workspace).registryPort, REGISTRY_PORT);
+    writeState(workspace, { registryPort: port });
+    const started = await startRegistry(workspace, port, signal);
     running.add(started.child);
     return [started.host, started.host] as const;
   });
   return stepped(progress, 'Sample image', async () => {
-    const image = sampleImage(need(BUSYBOX, place));
+    const image = sampleImage(need(BUSYBOX, workspace));
     const tag = `1.0-${digestOf(image.manifest).slice(7, 15)}`;
     const outcome = await push(host, 'berth/hello', tag, image);
     const reference = `${host}/berth/hello:${tag}`;
@@ -241,9 +243,13 @@ async function runSample(
 }
 
 /** The user's own contexts come first: another current one is left as it is, and the commands below name this one. */
-function rememberContext(session: Session, place: Place, plane: ControlPlane): readonly [string, string] {
+function rememberContext(
+  session: Session,
+  workspace: Workspace,
+  plane: ControlPlane,
+): readonly [string, string] {
   const file = readContexts(session.environment);
-  const token = readFileSync(place.adminToken, 'utf8').trim();
+  const token = readFileSync(workspace.adminToken, 'utf8').trim();
   const makeCurrent = file.current === undefined || file.current === CONTEXT;
   const path = writeContexts(
     session.environment,
@@ -258,7 +264,7 @@ function rememberContext(session: Session, place: Place, plane: ControlPlane): r
 }
 
 function summary(
-  place: Place,
+  workspace: Workspace,
   plane: ControlPlane,
   url: string | undefined,
   flags: string,
@@ -268,8 +274,8 @@ function summary(
     url === undefined ? undefined : ['Sample', url],
     ['Dashboard', `${plane.url}/`],
     ['API and docs', `${plane.url}/docs`],
-    ['Token', place.adminToken],
-    ['Data, logs', `${place.folder}, ${place.logs}`],
+    ['Token', workspace.adminToken],
+    ['Data, logs', `${workspace.folder}, ${workspace.logs}`],
   ];
   const next =
     url === undefined
@@ -306,20 +312,20 @@ async function stayUp(session: Session, running: Running): Promise<number> {
 
 /** Removes the folder, what an earlier run left running, and the remembered context. */
 export async function clean(session: Session, dataDir: string): Promise<number> {
-  const place = placeAt(resolve(dataDir));
-  const { owner } = recall(place);
+  const workspace = workspaceAt(resolve(dataDir));
+  const { owner } = readState(workspace);
   if (owner !== undefined && isAlive(owner)) {
-    throw new Failure(`berth up still runs with ${place.folder} (process ${owner.pid})`, {
+    throw new Failure(`berth up still runs with ${workspace.folder} (process ${owner.pid})`, {
       advice: ['Stop it with Ctrl-C where it runs, then clean.'],
     });
   }
-  const { apiPort, subnet, children } = recall(place);
-  if (children !== undefined) await stopLeftovers(place);
-  if (subnet !== undefined) removeTraces(place);
+  const { apiPort, subnet, children } = readState(workspace);
+  if (children !== undefined) await stopLeftovers(workspace);
+  if (subnet !== undefined) removeTraces(workspace);
   const file = readContexts(session.environment);
   const ours = apiPort !== undefined && file.contexts[CONTEXT]?.server === `http://127.0.0.1:${apiPort}`;
   if (ours) writeContexts(session.environment, withoutContext(file, CONTEXT));
-  removePlace(place);
-  session.terminal.out(`removed ${place.folder}${ours ? ` and context ${CONTEXT}` : ''}\n`);
+  removeWorkspace(workspace);
+  session.terminal.out(`removed ${workspace.folder}${ours ? ` and context ${CONTEXT}` : ''}\n`);
   return EXIT.ok;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { InstanceId, NodeName, TenantId } from '../model/ids.ts';
-import type { Cluster } from './cluster.ts';
+import type { ClusterState } from './cluster.ts';
 import {
   clusterSample,
   GI,
@@ -11,7 +11,7 @@ import {
 } from '../../../test/support/samples/cluster.ts';
 
 const place = (
-  cluster: Cluster,
+  cluster: ClusterState,
   count: number,
   request = requestSample({ cpu: 1 }),
 ): readonly (string | undefined)[] =>

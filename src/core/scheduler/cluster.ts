@@ -42,7 +42,7 @@ const NO_PORTS: readonly number[] = [];
 const NO_NAMES: readonly string[] = [];
 
 /** One tenant's nodes and what is placed on them, kept in memory as the records change. */
-export class Cluster implements ClusterFacts, IndexedCluster {
+export class ClusterState implements ClusterFacts, IndexedCluster {
   readonly tenantId: TenantId;
   readonly isPlatformTenant: boolean;
   readonly controlPlaneNodes: ReadonlySet<NodeName>;

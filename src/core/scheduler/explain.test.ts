@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { NodeName } from '../model/ids.ts';
 import { jobOwner } from '../model/job.ts';
-import type { Cluster, PlacedInstance } from './cluster.ts';
+import type { ClusterState, PlacedInstance } from './cluster.ts';
 import { explain } from './explain.ts';
 import { FILTERS } from './filters/index.ts';
 import {
@@ -85,7 +85,7 @@ const REQUEST = requestSample({
   exclude: new Map([['n20' as NodeName, 'three starts failed there']]),
 });
 
-function twenty(): Cluster {
+function twenty(): ClusterState {
   const cluster = clusterSample(
     { controlPlaneNodes: new Set(['n06' as NodeName]) },
     ...TWENTY.map(([name, sample]) => nodeSample(name, sample)),

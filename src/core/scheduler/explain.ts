@@ -1,6 +1,6 @@
 import { canonicalJson } from '../model/canonical.ts';
 import type { NodeName } from '../model/ids.ts';
-import type { Cluster } from './cluster.ts';
+import type { ClusterState } from './cluster.ts';
 import type { Filter, FilterName, Reason } from './filters/filter.ts';
 import { FILTERS, reasonOf } from './filters/index.ts';
 import type { NodeState } from './node-state.ts';
@@ -42,7 +42,7 @@ const ENROL =
   'no node is enrolled for this tenant: create a join token with POST /api/v1/join-tokens and run the line it answers on a host';
 
 /** All filters on all nodes: what `choose` would do, in words. Walks every node, so it is for people, not for every decision. */
-export function explain(cluster: Cluster, request: PlacementRequest): PlacementExplanation {
+export function explain(cluster: ClusterState, request: PlacementRequest): PlacementExplanation {
   const states = cluster.nodes();
   const nodes = states.map((state) => explainNode(cluster, request, state));
   const fitting = states.filter((_, at) => nodes[at]?.fits);
@@ -60,7 +60,11 @@ export function explain(cluster: Cluster, request: PlacementRequest): PlacementE
   };
 }
 
-export function explainNode(cluster: Cluster, request: PlacementRequest, state: NodeState): NodeExplanation {
+export function explainNode(
+  cluster: ClusterState,
+  request: PlacementRequest,
+  state: NodeState,
+): NodeExplanation {
   const outcomes: FilterOutcome[] = [];
   const reasons: Reason[] = [];
   for (const filter of FILTERS) {
@@ -76,7 +80,7 @@ function outcomeOf(
   reason: Reason | undefined,
   state: NodeState,
   request: PlacementRequest,
-  cluster: Cluster,
+  cluster: ClusterState,
 ): FilterOutcome {
   return {
     filter: filter.name,

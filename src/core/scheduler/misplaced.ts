@@ -1,6 +1,6 @@
 import type { Warning } from '../model/announcement.ts';
 import type { NodeName } from '../model/ids.ts';
-import type { Cluster } from './cluster.ts';
+import type { ClusterState } from './cluster.ts';
 import { blockedCountries } from './filters/blocked-countries.ts';
 import { country } from './filters/country.ts';
 import type { Reason } from './filters/filter.ts';
@@ -16,7 +16,7 @@ const RESIDENCY_FILTERS = [country, region, blockedCountries];
  * residency, as then no other node would be a better place.
  */
 export function residencyReasons(
-  cluster: Cluster,
+  cluster: ClusterState,
   request: PlacementRequest,
   node: NodeName,
 ): readonly Reason[] {
@@ -32,7 +32,7 @@ export function misplacedMessage(reasons: readonly Reason[]): string | undefined
 }
 
 /** What an explanation says of nodes that no list of blocked countries can judge. */
-export function unstatedNodes(cluster: Cluster, request: PlacementRequest): readonly Warning[] {
+export function unstatedNodes(cluster: ClusterState, request: PlacementRequest): readonly Warning[] {
   const names = cluster
     .nodes()
     .filter(({ node }) => countryOf(node.record.labels) === undefined)

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { InstanceId, NodeName, TenantId } from '../model/ids.ts';
 import type { Quota } from '../model/tenant.ts';
-import { Cluster, type PlacedInstance } from './cluster.ts';
+import { ClusterState, type PlacedInstance } from './cluster.ts';
 import { explain } from './explain.ts';
 import { admitsAll, FILTERS } from './filters/index.ts';
 import type { ClusterNode } from './node-state.ts';
@@ -197,8 +197,8 @@ function renamed(node: ClusterNode, name: string): ClusterNode {
   return { ...node, record: { ...node.record, name: name as NodeName } };
 }
 
-function emptyCluster(made: Scenario, limits: IndexLimits): Cluster {
-  const cluster = new Cluster(
+function emptyCluster(made: Scenario, limits: IndexLimits): ClusterState {
+  const cluster = new ClusterState(
     {
       tenantId: TENANT,
       isPlatformTenant: false,
@@ -214,7 +214,7 @@ function emptyCluster(made: Scenario, limits: IndexLimits): Cluster {
 }
 
 /** The definition: every filter on every node, the best by score. */
-function chooseNaively(cluster: Cluster, request: PlacementRequest): Score | undefined {
+function chooseNaively(cluster: ClusterState, request: PlacementRequest): Score | undefined {
   return cluster
     .nodes()
     .filter((state) => admitsAll(FILTERS, state, request, cluster))
@@ -223,7 +223,7 @@ function chooseNaively(cluster: Cluster, request: PlacementRequest): Score | und
 }
 
 interface Deed {
-  readonly cluster: Cluster;
+  readonly cluster: ClusterState;
   readonly request: PlacementRequest;
   readonly id: InstanceId;
   /** What was placed before, kept by the test itself. */
@@ -232,7 +232,11 @@ interface Deed {
 }
 
 /** Plays a scenario; `decide` makes each placement and answers the node. */
-function play(made: Scenario, limits: IndexLimits, decide: (deed: Deed) => NodeName | undefined): Cluster {
+function play(
+  made: Scenario,
+  limits: IndexLimits,
+  decide: (deed: Deed) => NodeName | undefined,
+): ClusterState {
   const cluster = emptyCluster(made, limits);
   const nodes = new Map(made.nodes.map((node) => [node.record.name, node]));
   const placed = new Map<InstanceId, PlacedInstance>();
@@ -429,6 +433,6 @@ describe('a placement', () => {
 });
 
 /** Whether the cluster still counts the instance: removing it twice must be harmless, so ask without changing it. */
-function isPlaced(cluster: Cluster, instance: PlacedInstance): boolean {
+function isPlaced(cluster: ClusterState, instance: PlacedInstance): boolean {
   return cluster.instance(instance.id) !== undefined;
 }

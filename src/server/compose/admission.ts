@@ -2,7 +2,7 @@ import { defaultStock } from '../../core/model/quota.ts';
 import type { Admission } from '../writes/admission.ts';
 import { ArchiveTrim } from '../writes/archive-trim.ts';
 import { TenantEraser } from '../writes/tenants/erase-tenants.ts';
-import { Room } from '../writes/room.ts';
+import { StorageQuota } from '../writes/storage-quota.ts';
 import { parseSchedule } from '../cron.ts';
 import { createImageCheck } from '../registry/check.ts';
 import type { Base } from './base.ts';
@@ -11,7 +11,7 @@ export function composeAdmission(base: Base): Admission & { readonly eraser: Ten
   const { config, log, store, clock, ids, journal, clusters, limits, secrets, dialer, credentials } = base;
   return {
     store,
-    room: new Room({
+    storageQuota: new StorageQuota({
       store,
       defaults: defaultStock(config.quotas, base.heap.limitBytes()),
       brake: base.brake,

@@ -3,7 +3,7 @@ import type { DeploymentSpec } from '../../core/model/deployment.ts';
 import type { InstanceId } from '../../core/model/ids.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
 import type { Placed, PlacementRefusal, Placer } from '../../core/plan/rollout/placer.ts';
-import type { Cluster } from '../../core/scheduler/cluster.ts';
+import type { ClusterState } from '../../core/scheduler/cluster.ts';
 import { explain } from '../../core/scheduler/explain.ts';
 import {
   type PlacementRequest,
@@ -41,11 +41,11 @@ export interface PlacerOptions {
 
 /** The scheduler bound to one deployment's spec. What `place` answers is counted in the cluster at once. */
 export class DeploymentPlacer implements Placer {
-  readonly #cluster: Cluster;
+  readonly #cluster: ClusterState;
   readonly #request: PlacementRequest;
   readonly #options: PlacerOptions;
 
-  constructor(cluster: Cluster, request: PlacementRequest, options: PlacerOptions) {
+  constructor(cluster: ClusterState, request: PlacementRequest, options: PlacerOptions) {
     this.#cluster = cluster;
     this.#request = request;
     this.#options = options;

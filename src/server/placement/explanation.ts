@@ -1,7 +1,7 @@
 import type { Warning } from '../../core/model/announcement.ts';
 import type { DeploymentRecord, DeploymentSpec } from '../../core/model/deployment.ts';
 import { type InstanceId, instanceId, type NodeName } from '../../core/model/ids.ts';
-import type { Cluster, PlacedInstance } from '../../core/scheduler/cluster.ts';
+import type { ClusterState, PlacedInstance } from '../../core/scheduler/cluster.ts';
 import { explain, type NodeExplanation } from '../../core/scheduler/explain.ts';
 import type { Reason } from '../../core/scheduler/filters/filter.ts';
 import { unstatedNodes } from '../../core/scheduler/misplaced.ts';
@@ -175,7 +175,7 @@ function refused({ node, reasons }: NodeExplanation): RefusedNode {
  * it no decision can see what is only supposed.
  */
 function supposing<T>(
-  cluster: Cluster,
+  cluster: ClusterState,
   without: readonly InstanceId[],
   ask: (suppose: () => InstanceId) => T,
 ): T {

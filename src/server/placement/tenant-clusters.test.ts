@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { DeploymentSpec } from '../../core/model/deployment.ts';
 import type { InstanceId, NodeName, TenantId } from '../../core/model/ids.ts';
 import type { NodeRecord } from '../../core/model/node.ts';
-import type { Cluster } from '../../core/scheduler/cluster.ts';
+import type { ClusterState } from '../../core/scheduler/cluster.ts';
 import { DEFAULT_REGIONS } from '../../core/scheduler/regions.ts';
 import { createMemoryKv } from '../store/memory.ts';
 import { Store } from '../store/store.ts';
@@ -46,7 +46,7 @@ function nodeRecord(name: string, cpu = 4): NodeRecord {
 }
 
 /** What decisions depend on. */
-function picture(cluster: Cluster) {
+function picture(cluster: ClusterState) {
   return {
     quota: cluster.quota,
     containers: cluster.containers,

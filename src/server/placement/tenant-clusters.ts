@@ -5,7 +5,7 @@ import type { Region, ResidencyTerms, UnstatedCountry } from '../../core/model/r
 import { PLATFORM_SLUG } from '../../core/model/tenant.ts';
 import { type DefaultRequest, NO_DEFAULT } from '../../core/model/counted.ts';
 import { type Amounts, countedAmounts, NOTHING, requestedAmounts } from '../../core/scheduler/amounts.ts';
-import { Cluster, type PlacedInstance } from '../../core/scheduler/cluster.ts';
+import { ClusterState, type PlacedInstance } from '../../core/scheduler/cluster.ts';
 import type { Reason } from '../../core/scheduler/filters/filter.ts';
 import { residencyReasons } from '../../core/scheduler/misplaced.ts';
 import { constrainsResidency } from '../../core/scheduler/residency.ts';
@@ -27,7 +27,7 @@ export interface PlacementSettings {
 /** One tenant's cluster and, by node, the instances whose records say that they belong there. */
 interface TenantCluster {
   readonly tenant: TenantStore;
-  readonly cluster: Cluster;
+  readonly cluster: ClusterState;
   readonly byNode: Map<NodeName, Map<string, InstanceRecord>>;
 }
 
@@ -57,7 +57,7 @@ export class TenantClusters {
     this.#unsubscribe = store.view.onChange((change) => this.#take(change));
   }
 
-  of(tenantId: TenantId): Cluster {
+  of(tenantId: TenantId): ClusterState {
     return this.#held(tenantId).cluster;
   }
 
@@ -145,7 +145,7 @@ export class TenantClusters {
     const { regions, residencyEnforcement, residencyUnstated } = this.#settings;
     const held: TenantCluster = {
       tenant,
-      cluster: new Cluster({
+      cluster: new ClusterState({
         tenantId,
         isPlatformTenant: this.#store.getGlobal('tenants', tenantId)?.record.slug === PLATFORM_SLUG,
         controlPlaneNodes: this.#controlPlaneNodes,

@@ -78,7 +78,7 @@ function guardResidency(
   }
 }
 
-export function ownerInWords(owner: string): string {
+export function describeOwner(owner: string): string {
   const job = jobOfOwner(owner);
   return job === undefined ? owner : `the job ${job}`;
 }
@@ -86,7 +86,7 @@ export function ownerInWords(owner: string): string {
 /** Who writes to the volume, if it is another one than this deployment or job's owner; in words. */
 export function otherWriter(tenant: TenantStore, volumeId: string, deployment: string): string | undefined {
   const writer = tenant.get('volume-claims', idOf('volume-claims', volumeId))?.record.writer;
-  return writer === undefined || writer === deployment ? undefined : ownerInWords(writer);
+  return writer === undefined || writer === deployment ? undefined : describeOwner(writer);
 }
 
 /** Who mounts the volume, in either way. */
@@ -106,6 +106,6 @@ export function bindingsOf(tenant: TenantStore, volumeId: string): readonly Volu
     const residency = spec?.placement?.residency;
     if (residency === undefined) return [];
     const active = deployment === undefined || deployment.replicas > 0;
-    return [{ owner: ownerInWords(name), writes: name === writer, active, residency }];
+    return [{ owner: describeOwner(name), writes: name === writer, active, residency }];
   });
 }

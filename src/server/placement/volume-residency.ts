@@ -11,7 +11,7 @@ import {
 } from '../../core/scheduler/residency.ts';
 import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
-import { bindingsOf, claimants, ownerInWords } from './volume-claims.ts';
+import { bindingsOf, claimants, describeOwner } from './volume-claims.ts';
 
 type Mounting = Pick<DeploymentSpec, 'name' | 'volumes' | 'placement'>;
 
@@ -49,13 +49,13 @@ export function residencyConflict(
     const residency = spec.placement?.residency;
     const earlier = mounted ? before?.placement?.residency : undefined;
     const copies = volume.replicas.map(({ nodeId }) => nodeId);
-    const self = ownerInWords(spec.name);
+    const self = describeOwner(spec.name);
     const taken = copies.find(
       (node) => excludes(tenant, terms, residency, node) && !excludes(tenant, terms, earlier, node),
     );
     if (taken !== undefined && residency !== undefined) {
       const asked = describeResidency(residency);
-      const consumer = ownerInWords(other);
+      const consumer = describeOwner(other);
       return { index, kind: 'excludes', self, other: consumer, volume: volume.name, nodes: [taken], asked };
     }
     if (mounted || copies.length === 0) continue;

@@ -19,7 +19,7 @@ import type { Stored } from '../store/collection.ts';
 import type { IdempotentAnswer } from '../store/records.ts';
 import type { Store, TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
-import type { Room } from './room.ts';
+import type { StorageQuota } from './storage-quota.ts';
 import type { TenantEraser } from './tenants/erase-tenants.ts';
 import type { SecretAdmission } from './secrets/credential-facts.ts';
 
@@ -37,7 +37,7 @@ export interface Admission {
   readonly imageCheck: ImageCheck;
   readonly secrets: SecretAdmission;
   /** Absent: no quota and no brake, for parts of the server that are tried by themselves. */
-  readonly room?: Room;
+  readonly storageQuota?: StorageQuota;
   readonly eraser: Pick<TenantEraser, 'eraseAll' | 'problemOf'>;
   readonly residency: {
     readonly enforcement: boolean;
@@ -102,17 +102,17 @@ export function specHash(spec: DeploymentSpec): string {
 const MAX_ATTEMPTS = 16;
 const IDEMPOTENCY_TTL_MS = 24 * 3_600_000;
 
-type Remembered = Stored<IdempotentAnswer> | undefined;
+type StoredAnswer = Stored<IdempotentAnswer> | undefined;
 
-async function rememberedBy({ idempotency, tenant }: Caller): Promise<Remembered> {
+async function readStoredAnswer({ idempotency, tenant }: Caller): Promise<StoredAnswer> {
   return idempotency && tenant.getCold('idempotency', idempotency.id);
 }
 
-/** What was answered then; the digest says that it was to the same request. */
+/** Replays the stored answer; the digest proves that the request is the same. */
 function replay<O extends Operation>(
   admission: Admission,
   { idempotency }: Caller,
-  stored: Remembered,
+  stored: StoredAnswer,
 ): Outcome<O> | undefined {
   if (idempotency === undefined || stored === undefined) return undefined;
   if (Date.parse(stored.record.expiresAt) <= admission.clock.now().getTime()) return undefined;
@@ -160,27 +160,27 @@ async function attemptAndCommit<O extends Operation>(
 ): Promise<Outcome<O>> {
   const { idempotency, tenant } = caller;
   for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
-    const stored = await rememberedBy(caller);
+    const stored = await readStoredAnswer(caller);
     const earlier = replay<O>(admission, caller, stored);
     if (earlier !== undefined) return earlier;
     const result = await attempt();
     if (!('answer' in result)) {
       if (result.moved && tries < MAX_ATTEMPTS - 1) continue;
       // The first request with this key may have been stored since, and what it made be the reason for the rejection.
-      return replay<O>(admission, caller, await rememberedBy(caller)) ?? result;
+      return replay<O>(admission, caller, await readStoredAnswer(caller)) ?? result;
     }
     if (!('transaction' in result)) return result.answer;
     const { answer, transaction } = result;
     const gone = expectTenant(admission, caller, transaction);
     if (gone) return gone;
     if (idempotency !== undefined)
-      transaction.include(remembered(admission, caller, idempotency, stored, answer).toCommit());
-    const growth = admission.room?.growth(transaction.toCommit()) ?? [];
-    const crowded = await admission.room?.refusal(growth, caller);
+      transaction.include(storeAnswer(admission, caller, idempotency, stored, answer).toCommit());
+    const growth = admission.storageQuota?.growth(transaction.toCommit()) ?? [];
+    const crowded = await admission.storageQuota?.refusal(growth, caller);
     if (crowded) return crowded;
     const committed = await tenant.commit(transaction);
     if (!committed.ok) continue;
-    admission.room?.committed(growth);
+    admission.storageQuota?.committed(growth);
     return { ...answer, revision: committed.revision };
   }
   return reject('store_unavailable', {
@@ -209,11 +209,11 @@ function expectTenant(admission: Admission, caller: Caller, transaction: Transac
  * Guarded by what was read: of two requests with one key at once, the second finds the answer of the first. Kept under
  * the tenant that is acted for, where it is looked for: the change itself may be another tenant's.
  */
-function remembered<O extends Operation>(
+function storeAnswer<O extends Operation>(
   admission: Admission,
   caller: Caller,
   { id, requestDigest }: NonNullable<Caller['idempotency']>,
-  stored: Remembered,
+  stored: StoredAnswer,
   answer: Accepted<O>,
 ): Transaction {
   return caller.tenant

@@ -1,6 +1,10 @@
 import type { InstanceId, NodeName, TenantId } from '../../../src/core/model/ids.ts';
 import { amountsOf } from '../../../src/core/scheduler/amounts.ts';
-import { Cluster, type ClusterSettings, type PlacedInstance } from '../../../src/core/scheduler/cluster.ts';
+import {
+  ClusterState,
+  type ClusterSettings,
+  type PlacedInstance,
+} from '../../../src/core/scheduler/cluster.ts';
 import { explainNode, type NodeExplanation } from '../../../src/core/scheduler/explain.ts';
 import type { Reason } from '../../../src/core/scheduler/filters/filter.ts';
 import type { ClusterNode } from '../../../src/core/scheduler/node-state.ts';
@@ -46,8 +50,8 @@ export function nodeSample(name: string, sample: NodeSample = {}): ClusterNode {
 export function clusterSample(
   settings: Partial<ClusterSettings> = {},
   ...nodes: readonly ClusterNode[]
-): Cluster {
-  const cluster = new Cluster({
+): ClusterState {
+  const cluster = new ClusterState({
     tenantId: TENANT,
     isPlatformTenant: false,
     regions: DEFAULT_REGIONS,
@@ -86,13 +90,21 @@ export function instanceSample(
   };
 }
 
-export function explanationFor(cluster: Cluster, node: string, request: PlacementRequest): NodeExplanation {
+export function explanationFor(
+  cluster: ClusterState,
+  node: string,
+  request: PlacementRequest,
+): NodeExplanation {
   const state = cluster.node(node as NodeName);
   if (state === undefined) throw new Error(`no node ${node} in the sample`);
   return explainNode(cluster, request, state);
 }
 
 /** The reasons against one node, in the order of the filters. */
-export function reasonsFor(cluster: Cluster, node: string, request: PlacementRequest): readonly Reason[] {
+export function reasonsFor(
+  cluster: ClusterState,
+  node: string,
+  request: PlacementRequest,
+): readonly Reason[] {
   return explanationFor(cluster, node, request).reasons;
 }

@@ -8,7 +8,7 @@ import { BATCH, type Changes, planChanges, planRemoval } from './changes.ts';
 import type { ClosedGate } from './dependencies.ts';
 import { freshState, newCanaryInstance } from './fresh-instance.ts';
 import { type InstanceState, instanceState, type NodeCondition } from './instance-state.ts';
-import { type PlannerMemory, type Remembered, rememberInstances } from './memory.ts';
+import { type PlannerMemory, type MemoryUpdate, updateInstanceMemory } from './memory.ts';
 import { planEvents, removedEvent } from './plan-events.ts';
 import type { Placed, PlacementRefusal, Placer } from './placer.ts';
 import { canaryAbortedEvent, instanceEvent, type PlannedEvent, transitionEvent } from './planned-event.ts';
@@ -75,7 +75,7 @@ export interface InstancePlan {
 /** From what is wanted and what is seen to the next changes. Level-triggered: it needs no history besides its memory. */
 export function planInstances(input: PlanInput): InstancePlan {
   const { instances, observationOf, nowMs, deployment } = input;
-  const remembered = rememberInstances(input.memory, instances, observationOf, nowMs, BATCH.transitions);
+  const remembered = updateInstanceMemory(input.memory, instances, observationOf, nowMs, BATCH.transitions);
   const rollout = deployment && carryRollout(deployment, input.rollout);
   const stateIn = (wanted: DeploymentRecord | undefined, complete: boolean) => (record: InstanceRecord) =>
     instanceState(record, {
@@ -185,7 +185,7 @@ function merged(
 }
 
 /** The deployment is gone: every container goes, whatever it runs. */
-function planDeleted(groups: Groups, remembered: Remembered): InstancePlan {
+function planDeleted(groups: Groups, remembered: MemoryUpdate): InstancePlan {
   const { stop, remove, more } = planRemoval(groups);
   return {
     create: [],
@@ -202,7 +202,7 @@ function planWanted(
   deployment: DeploymentRecord,
   before: RolloutRecord,
   groups: Groups,
-  remembered: Remembered,
+  remembered: MemoryUpdate,
 ): InstancePlan {
   const { spec } = deployment;
   const { nowMs, gates } = input;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { InstanceId, NodeName, TenantId } from '../../model/ids.ts';
 import type { InstanceObservation, InstanceRecord } from '../../model/instance.ts';
-import { rememberInstances } from './memory.ts';
+import { updateInstanceMemory } from './memory.ts';
 
 const RECORD: InstanceRecord = {
   id: 'ins_1' as InstanceId,
@@ -18,7 +18,7 @@ const RECORD: InstanceRecord = {
 function toldOf(wanted: 'run' | 'stop', observation: Omit<InstanceObservation, 'id'>): readonly string[] {
   const memory = { instances: new Map([[RECORD.id, { noted: 'started' as const }]]) };
   const seen = { id: RECORD.id, ...observation };
-  const { transitions } = rememberInstances(memory, [{ ...RECORD, wanted }], () => seen, 0, 16);
+  const { transitions } = updateInstanceMemory(memory, [{ ...RECORD, wanted }], () => seen, 0, 16);
   return transitions.map(({ to }) => to);
 }
 

@@ -1,7 +1,7 @@
 import type { InstanceId } from '../../model/ids.ts';
 import type { InstanceObservation, InstanceRecord } from '../../model/instance.ts';
 
-/** What was last told of an instance in an event. */
+/** The last state of an instance that an event published. */
 export type Noted = 'created' | 'started' | 'unhealthy' | 'failed';
 
 export interface InstanceMemory {
@@ -40,7 +40,7 @@ export interface Transition {
   readonly to: Noted;
 }
 
-export interface Remembered {
+export interface MemoryUpdate {
   readonly instances: ReadonlyMap<InstanceId, InstanceMemory>;
   readonly transitions: readonly Transition[];
   /** More transitions are waiting than fit into one commit. */
@@ -48,16 +48,16 @@ export interface Remembered {
 }
 
 /**
- * Carries the memory of each instance on. Without any memory (the process has just started) what is seen is taken as told
+ * Updates the memory of each instance. Without any memory (the process has just started) what is seen counts as published
  * already; otherwise each change becomes one transition, at most `limit` at a time.
  */
-export function rememberInstances(
+export function updateInstanceMemory(
   memory: PlannerMemory | undefined,
   instances: readonly InstanceRecord[],
   observationOf: (id: InstanceId) => InstanceObservation | undefined,
   nowMs: number,
   limit: number,
-): Remembered {
+): MemoryUpdate {
   const next = new Map<InstanceId, InstanceMemory>();
   const transitions: Transition[] = [];
   let more = false;
@@ -80,7 +80,7 @@ export function rememberInstances(
   return { instances: next, transitions, more };
 }
 
-/** A restart of the container starts the time anew, or a crash loop would look settled. */
+/** A restart of the container resets the time, or a crash loop would look settled. */
 function currentRun(
   known: InstanceMemory | undefined,
   observation: InstanceObservation | undefined,

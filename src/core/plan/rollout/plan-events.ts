@@ -4,7 +4,7 @@ import type { RolloutRecord } from '../../model/rollout.ts';
 import type { Changes } from './changes.ts';
 import { newInstance } from './fresh-instance.ts';
 import type { InstanceState } from './instance-state.ts';
-import type { Remembered } from './memory.ts';
+import type { MemoryUpdate } from './memory.ts';
 import { misplacedEvent } from './misplaced.ts';
 import {
   deploymentEvent,
@@ -16,7 +16,7 @@ import {
   unschedulableEvent,
 } from './planned-event.ts';
 
-export interface ToldBefore {
+export interface PublishedBefore {
   readonly name: string;
   readonly status?: DeploymentStatus;
   readonly rollout?: RolloutRecord;
@@ -24,12 +24,12 @@ export interface ToldBefore {
 
 /** Every transition that a plan makes or has seen, in the order in which they are told. */
 export function planEvents(
-  before: ToldBefore,
+  before: PublishedBefore,
   deployment: DeploymentRecord,
   { changes, misplaced }: { readonly changes: Changes; readonly misplaced: readonly InstanceState[] },
   rollout: RolloutRecord,
   status: Omit<DeploymentStatus, 'since'>,
-  remembered: Remembered,
+  remembered: MemoryUpdate,
 ): readonly PlannedEvent[] {
   const { name } = before;
   const nodes = [...new Set(changes.create.map((placed) => placed.nodeId))].sort();

@@ -6,7 +6,7 @@ import {
 } from '../../../core/rejections/catalogue.ts';
 import { html, type Html } from './html.ts';
 import type { Site } from './layout.ts';
-import { matches, searchText, searchWords } from './search.ts';
+import { matches, searchText, searchTerms } from './search.ts';
 import { statusBadge } from './status.ts';
 
 export function codeLink(site: Site, code: RejectionCode): Html {
@@ -43,7 +43,7 @@ function searchForm(action: string, query: string): Html {
 
 /** The whole catalogue with a search field. Rows that do not match are sent hidden, so that the script can show them again. */
 export function codeList(site: Site, action: string, query: string): Html {
-  const words = searchWords(query);
+  const words = searchTerms(query);
   const codes = CATALOGUE_AREAS.flatMap((area) => area.codes);
   const shown = new Set(codes.filter((code) => matches(code, words)));
   const none = shown.size === 0 ? undefined : html` hidden`;

@@ -10,7 +10,7 @@ export function searchText(code: RejectionCode): string {
 /** A query longer than any title cannot match; the bound keeps it from costing more than a comparison. */
 const MAX_QUERY = 200;
 
-export function searchWords(query: string): readonly string[] {
+export function searchTerms(query: string): readonly string[] {
   return query
     .slice(0, MAX_QUERY)
     .toLowerCase()

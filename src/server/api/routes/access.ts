@@ -5,7 +5,7 @@ import { TOKENS } from '../../../core/operations/tokens.ts';
 import type { TenantId } from '../../../core/model/ids.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import type { Admission } from '../../writes/admission.ts';
-import type { Usage } from '../../writes/room.ts';
+import type { Usage } from '../../writes/storage-quota.ts';
 import { imagePolicyView, setImagePolicy, storedImagePolicy } from '../../writes/images/image-policy.ts';
 import { setContainerDefaults } from '../../writes/tenants/container-defaults.ts';
 import {
@@ -24,7 +24,7 @@ const asTenant = exactly<AnswerOf<typeof TENANTS.read>>();
 const asImagePolicy = exactly<AnswerOf<typeof TENANTS.readImagePolicy>>();
 
 async function usageOf(admission: Admission, tenantId: TenantId): Promise<{ readonly usage?: Usage }> {
-  const usage = await admission.room?.usage(tenantId);
+  const usage = await admission.storageQuota?.usage(tenantId);
   return usage === undefined ? {} : { usage };
 }
 

@@ -47,7 +47,7 @@ const MAX_CALLS_UNDER_WAY = 8_192;
 const REFUSED_CREDENTIALS_PAUSE_MS = 1_000;
 
 /** The members as one peer: every call has a deadline, goes to one member, and moves on when that member fails. */
-export class Cluster {
+export class EtcdCluster {
   readonly timeoutMs: number;
   readonly #wires: readonly Wire[];
   readonly #auth: ClusterOptions['auth'];

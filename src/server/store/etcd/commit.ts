@@ -1,5 +1,5 @@
 import { type Commit, type CommitResult, type Guard, KvTooLargeError } from '../kv.ts';
-import type { Cluster } from './cluster.ts';
+import type { EtcdCluster } from './cluster.ts';
 import type { KeySpace } from './key-space.ts';
 import { METHODS } from './messages.ts';
 
@@ -59,7 +59,7 @@ export type GroupedResult = CommitResult | undefined;
 
 /** Independent commits as one transaction: all are applied, under one revision, or none is. */
 export async function commitTxn(
-  cluster: Cluster,
+  cluster: EtcdCluster,
   keys: KeySpace,
   commits: readonly Commit[],
   timeoutMs: number,

@@ -1,10 +1,10 @@
 import type { KvStatus } from '../kv.ts';
-import type { Cluster } from './cluster.ts';
+import type { EtcdCluster } from './cluster.ts';
 import { METHODS } from './messages.ts';
 import { ALARM, readAlarms } from './space.ts';
 
 /** What is wrong, for an operator. The caller has just seen a linearizable read fail with `error`. */
-async function describeFailure(cluster: Cluster, error: unknown): Promise<string> {
+async function describeFailure(cluster: EtcdCluster, error: unknown): Promise<string> {
   const message = error instanceof Error ? error.message : String(error);
   const { members } = cluster;
   const answers = await Promise.allSettled(
@@ -20,7 +20,7 @@ async function describeFailure(cluster: Cluster, error: unknown): Promise<string
 }
 
 export async function readStatus(
-  cluster: Cluster,
+  cluster: EtcdCluster,
   readHead: () => Promise<number>,
   onNoSpace: () => void,
 ): Promise<KvStatus> {

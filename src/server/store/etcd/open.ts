@@ -1,14 +1,14 @@
 import { randomInt } from 'node:crypto';
 import { checkCommit } from '../commit-check.ts';
 import { type Kv, KvUnavailableError } from '../kv.ts';
-import { Cluster } from './cluster.ts';
+import { EtcdCluster } from './cluster.ts';
 import { commitTxn, DEFAULT_MAX_TXN_OPS, requireThatItFits } from './commit.ts';
 import { readStatus } from './diagnosis.ts';
 import { faultKindOf } from './fault.ts';
 import { groupCommits } from './group-commit.ts';
 import { keySpaceUnder } from './key-space.ts';
 import { METHODS } from './messages.ts';
-import { Progress } from './progress.ts';
+import { WatchProgress } from './progress.ts';
 import { sizeByPages } from '../pages.ts';
 import { readEntry, readHead, readRange } from './range.ts';
 import { sharedRead } from './shared-read.ts';
@@ -38,11 +38,11 @@ const MAX_LEASE_ID = 2 ** 47;
 export async function openEtcdKv(options: EtcdOptions): Promise<Kv> {
   const keys = keySpaceUnder(options.prefix ?? DEFAULT_PREFIX);
   const maxTxnOps = options.maxTxnOps ?? DEFAULT_MAX_TXN_OPS;
-  const cluster = new Cluster({ ...options, timeoutMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS });
+  const cluster = new EtcdCluster({ ...options, timeoutMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS });
   const closing = new AbortController();
   const space = new SpaceRecovery(cluster, keys, closing.signal);
   const watches = new Set<EtcdWatch>();
-  const progress = new Progress(cluster, keys, watches);
+  const progress = new WatchProgress(cluster, keys, watches);
   const sharedHead = sharedRead(() => readHead(cluster, keys));
   const groupedCommit = groupCommits({
     maxTxnOps,

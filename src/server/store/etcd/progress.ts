@@ -1,4 +1,4 @@
-import type { Cluster } from './cluster.ts';
+import type { EtcdCluster } from './cluster.ts';
 import type { KeySpace } from './key-space.ts';
 import { METHODS } from './messages.ts';
 import type { EtcdWatch } from './watch.ts';
@@ -11,15 +11,15 @@ const GRACE_MS = 20;
  * etcd cluster. It writes the marker key, whose revision is above the wanted one and which such watches see. etcd's
  * progress requests are not used: before 3.4.25 and 3.5.8 their answers may overtake events.
  */
-export class Progress {
-  readonly #cluster: Cluster;
+export class WatchProgress {
+  readonly #cluster: EtcdCluster;
   readonly #keys: KeySpace;
   readonly #watches: ReadonlySet<EtcdWatch>;
   #wanted = 0;
   #marked = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(cluster: Cluster, keys: KeySpace, watches: ReadonlySet<EtcdWatch>) {
+  constructor(cluster: EtcdCluster, keys: KeySpace, watches: ReadonlySet<EtcdWatch>) {
     this.#cluster = cluster;
     this.#keys = keys;
     this.#watches = watches;

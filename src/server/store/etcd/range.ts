@@ -1,5 +1,5 @@
 import { KvCompactedError, type KvEntry, type RangeOptions, type RangeResult } from '../kv.ts';
-import type { Cluster } from './cluster.ts';
+import type { EtcdCluster } from './cluster.ts';
 import { type KeySpace, keyAfter } from './key-space.ts';
 import { METHODS, type WireKeyValue, type WireRange } from './messages.ts';
 
@@ -20,7 +20,11 @@ export function entryOf(kv: WireKeyValue, keys: KeySpace): KvEntry {
   };
 }
 
-export async function readEntry(cluster: Cluster, keys: KeySpace, key: string): Promise<KvEntry | undefined> {
+export async function readEntry(
+  cluster: EtcdCluster,
+  keys: KeySpace,
+  key: string,
+): Promise<KvEntry | undefined> {
   const answer = await cluster.call(METHODS.range, { key: keys.toEtcd(key) }, { repeatable: true });
   const kv = answer.kvs[0];
   return kv && entryOf(kv, keys);
@@ -39,7 +43,7 @@ function boundsAfter(bounds: Bounds, after: string, reverse: boolean): Bounds {
 }
 
 async function readPages(
-  cluster: Cluster,
+  cluster: EtcdCluster,
   keys: KeySpace,
   start: Bounds,
   options: RangeOptions,
@@ -85,7 +89,7 @@ async function readPages(
 }
 
 export async function readRange(
-  cluster: Cluster,
+  cluster: EtcdCluster,
   keys: KeySpace,
   prefix: string,
   options: RangeOptions,
@@ -110,7 +114,7 @@ export async function readRange(
 }
 
 /** Linearizable: etcd confirms with a quorum that no newer commit was acknowledged before it answers. */
-export async function readHead(cluster: Cluster, keys: KeySpace): Promise<number> {
+export async function readHead(cluster: EtcdCluster, keys: KeySpace): Promise<number> {
   const answer = await cluster.call(
     METHODS.range,
     { key: keys.markerKey, keysOnly: true },

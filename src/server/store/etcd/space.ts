@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KvCompactedError } from '../kv.ts';
-import type { Cluster } from './cluster.ts';
+import type { EtcdCluster } from './cluster.ts';
 import type { KeySpace } from './key-space.ts';
 import { METHODS, type WireAlarm } from './messages.ts';
 import { readHead } from './range.ts';
@@ -17,7 +17,7 @@ const SHRUNK_TO = 0.9;
 /** Fruitless rounds after which the alarm is disarmed on trial, because the quota itself may have been raised. */
 const ROUNDS_BEFORE_TRIAL = 3;
 
-export async function readAlarms(cluster: Cluster): Promise<readonly WireAlarm[]> {
+export async function readAlarms(cluster: EtcdCluster): Promise<readonly WireAlarm[]> {
   const answer = await cluster.call(METHODS.alarm, { action: GET }, { repeatable: true });
   return answer.alarms;
 }
@@ -28,12 +28,12 @@ export async function readAlarms(cluster: Cluster): Promise<readonly WireAlarm[]
  * are never touched. Several processes may do this at once: each step is idempotent and looks at the alarm first.
  */
 export class SpaceRecovery {
-  readonly #cluster: Cluster;
+  readonly #cluster: EtcdCluster;
   readonly #keys: KeySpace;
   readonly #closing: AbortSignal;
   #running = false;
 
-  constructor(cluster: Cluster, keys: KeySpace, closing: AbortSignal) {
+  constructor(cluster: EtcdCluster, keys: KeySpace, closing: AbortSignal) {
     this.#cluster = cluster;
     this.#keys = keys;
     this.#closing = closing;
@@ -98,7 +98,7 @@ export class SpaceRecovery {
 }
 
 /** Resolves when the space is free inside the file, so that defragmenting finds it. */
-export async function compactTo(cluster: Cluster, revision: number): Promise<void> {
+export async function compactTo(cluster: EtcdCluster, revision: number): Promise<void> {
   try {
     await cluster.call(METHODS.compact, { revision, physical: true }, { repeatable: true });
   } catch (error) {

@@ -1,6 +1,6 @@
 import type { KvChange, Watch, WatchHandlers } from '../kv.ts';
 import { backOffMs } from './back-off.ts';
-import type { Cluster, Stream } from './cluster.ts';
+import type { EtcdCluster, Stream } from './cluster.ts';
 import type { Fault } from './fault.ts';
 import type { KeySpace } from './key-space.ts';
 import { METHODS, type WireEvent, type WireWatchResponse } from './messages.ts';
@@ -11,7 +11,7 @@ const RECONNECT_BASE_MS = 50;
 const RECONNECT_MAX_MS = 2_000;
 
 export interface WatchContext {
-  readonly cluster: Cluster;
+  readonly cluster: EtcdCluster;
   readonly keys: KeySpace;
   readonly readHead: () => Promise<number>;
   readonly onClosed: (watch: EtcdWatch) => void;

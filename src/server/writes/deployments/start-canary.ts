@@ -63,7 +63,7 @@ function keptFields(sent: Body, stable: DeploymentSpec): readonly Alteration[] {
   }));
 }
 
-export interface CanaryWish {
+export interface CanaryRequest {
   readonly field: 'image' | 'spec';
   readonly changes: Body;
   readonly replicas: number;
@@ -84,7 +84,7 @@ export async function admitCanary(
   admission: Admission,
   caller: Caller,
   stable: Pick<DeploymentRecord, 'spec' | 'specHash' | 'imageDigest' | 'seenImages'>,
-  { field, changes, replicas, view, wantedDigest }: CanaryWish,
+  { field, changes, replicas, view, wantedDigest }: CanaryRequest,
 ): Promise<AdmittedCanary | Rejection> {
   const malformed = shapeRejection(changes) ?? nameRejection(changes, stable.spec.name);
   if (malformed) return malformed.code === 'name_mismatch' ? malformed : inBody(field, malformed);

@@ -18,11 +18,11 @@ import type { Store } from '../store/store.ts';
 import { type Growth, StoreUsage } from '../store/usage.ts';
 import type { ArchiveTrim } from './archive-trim.ts';
 
-export interface RoomOptions {
+export interface StorageQuotaOptions {
   readonly store: Store;
   readonly defaults: StockLimits;
   readonly brake?: MemoryBrake;
-  /** Makes room for history; absent: what does not fit is refused. */
+  /** Frees space for history; absent: what does not fit is refused. */
   readonly archiveTrim?: ArchiveTrim;
 }
 
@@ -49,12 +49,12 @@ const HOW: Readonly<Record<QuotaKind, string>> = {
   idempotency: 'Send the request without Idempotency-Key, or wait: answers are kept for 24 hours',
 };
 
-/** Whether what a write adds fits: into the tenant's quota, and into the memory of this process. */
-export class Room {
-  readonly #options: RoomOptions;
+/** Admits what a write adds: within the tenant's quota, and within the memory of this process. */
+export class StorageQuota {
+  readonly #options: StorageQuotaOptions;
   readonly #usage: StoreUsage;
 
-  constructor(options: RoomOptions) {
+  constructor(options: StorageQuotaOptions) {
     this.#options = options;
     this.#usage = new StoreUsage(options.store);
   }

@@ -7,7 +7,7 @@ import { writeWhole } from './whole-file.ts';
 const FILE = 'settings.json';
 
 /** Flags about this machine that later starts need not repeat. Variables are not among them: they are there at each start. */
-export const REMEMBERED = [
+export const SAVED_FLAGS = [
   'engine',
   'label',
   'bind-root',
@@ -17,15 +17,15 @@ export const REMEMBERED = [
   'volume-copy-interval',
 ] as const satisfies readonly FlagName[];
 
-export type Remembered = Partial<Record<(typeof REMEMBERED)[number], readonly string[]>>;
+export type SavedSettings = Partial<Record<(typeof SAVED_FLAGS)[number], readonly string[]>>;
 
-/** What earlier starts with this data folder were given; nothing before the first one. */
-export function recall(dataDir: string): Remembered {
+/** Settings of earlier starts with this data folder; empty before the first one. */
+export function readSavedSettings(dataDir: string): SavedSettings {
   const path = join(dataDir, FILE);
   if (!existsSync(path)) return {};
   const stored = parsed(readFileSync(path, 'utf8'), path);
   return Object.fromEntries(
-    REMEMBERED.flatMap((name) => {
+    SAVED_FLAGS.flatMap((name) => {
       const values = stored[name];
       return Array.isArray(values) && values.every((value) => typeof value === 'string')
         ? [[name, values]]
@@ -38,11 +38,11 @@ function parsed(text: string, path: string): Readonly<Record<string, unknown>> {
   try {
     return fields(JSON.parse(text));
   } catch {
-    // Passed over, a node would lose the country that its deployments ask for.
+    // Ignoring it would lose the node's country, which its deployments ask for.
     throw new Error(`${path} is damaged: remove it, and give the flags again that were used before`);
   }
 }
 
-export async function remember(dataDir: string, settings: Remembered): Promise<void> {
+export async function writeSavedSettings(dataDir: string, settings: SavedSettings): Promise<void> {
   await writeWhole(join(dataDir, FILE), `${JSON.stringify(settings, undefined, 2)}\n`);
 }

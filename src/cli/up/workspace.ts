@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path';
 
 /** Everything that `berth up` keeps is below one folder, so that --clean can remove it whole. */
-export interface Place {
+export interface Workspace {
   readonly folder: string;
   /** Sockets: a path of a unix socket may have 107 bytes only, so a deep folder has them elsewhere. */
   readonly runFolder: string;
@@ -13,7 +13,7 @@ export interface Place {
 
 const MAX_RUN_FOLDER = 60;
 
-export function placeAt(folder: string): Place {
+export function workspaceAt(folder: string): Workspace {
   const below = join(folder, 'run');
   const digest = createHash('sha256').update(folder).digest('hex').slice(0, 10);
   return {
@@ -24,14 +24,14 @@ export function placeAt(folder: string): Place {
   };
 }
 
-export function preparePlace(place: Place): void {
-  mkdirSync(place.folder, { recursive: true, mode: 0o700 });
-  mkdirSync(place.logs, { recursive: true });
-  mkdirSync(place.runFolder, { recursive: true });
+export function prepareWorkspace(workspace: Workspace): void {
+  mkdirSync(workspace.folder, { recursive: true, mode: 0o700 });
+  mkdirSync(workspace.logs, { recursive: true });
+  mkdirSync(workspace.runFolder, { recursive: true });
 }
 
 /** What the next run reuses, and what it has to clean up after a run that was killed. */
-export interface Remembered {
+export interface SavedState {
   readonly apiPort?: number;
   readonly registryPort?: number;
   readonly samplePort?: number;
@@ -49,27 +49,29 @@ export interface Holder {
   readonly name: string;
 }
 
-function file(place: Place): string {
-  return join(place.folder, 'up.json');
+function file(workspace: Workspace): string {
+  return join(workspace.folder, 'up.json');
 }
 
-export function recall(place: Place): Remembered {
+export function readState(workspace: Workspace): SavedState {
   try {
-    return JSON.parse(readFileSync(file(place), 'utf8')) as Remembered;
+    return JSON.parse(readFileSync(file(workspace), 'utf8')) as SavedState;
   } catch {
     return {};
   }
 }
 
-export function remember(place: Place, changes: Remembered): void {
-  const draft = `${file(place)}.new`;
-  writeFileSync(draft, `${JSON.stringify({ ...recall(place), ...changes }, null, 2)}\n`, { mode: 0o600 });
-  renameSync(draft, file(place));
+export function writeState(workspace: Workspace, changes: SavedState): void {
+  const draft = `${file(workspace)}.new`;
+  writeFileSync(draft, `${JSON.stringify({ ...readState(workspace), ...changes }, null, 2)}\n`, {
+    mode: 0o600,
+  });
+  renameSync(draft, file(workspace));
 }
 
-export function removePlace(place: Place): void {
-  rmSync(place.runFolder, { recursive: true, force: true });
-  rmSync(place.folder, { recursive: true, force: true, maxRetries: 5 });
+export function removeWorkspace(workspace: Workspace): void {
+  rmSync(workspace.runFolder, { recursive: true, force: true });
+  rmSync(workspace.folder, { recursive: true, force: true, maxRetries: 5 });
 }
 
 /** Field 22 of /proc/<pid>/stat; undefined when there is no such process, or it has ended. */

@@ -6,14 +6,14 @@ import { createMemoryKv } from '../store/memory.ts';
 import { Store } from '../store/store.ts';
 import { Transaction } from '../store/transaction.ts';
 import { StoreView } from '../store/view.ts';
-import { Room } from './room.ts';
+import { StorageQuota } from './storage-quota.ts';
 
 const SHOP = 'shop' as TenantId;
 const BANK = 'bank' as TenantId;
 const MIB = 2 ** 20;
 
 let store: Store;
-let room: Room;
+let quota: StorageQuota;
 let live: number;
 
 beforeEach(async () => {
@@ -26,7 +26,7 @@ beforeEach(async () => {
     onCollected: () => undefined,
     collect: () => undefined,
   };
-  room = new Room({
+  quota = new StorageQuota({
     store,
     defaults: defaultStock({ records: { networks: 2 }, bytes: { jobs: 5000 } }, 1024 * MIB),
     brake: new MemoryBrake(heap, 0.8),
@@ -35,11 +35,11 @@ beforeEach(async () => {
 
 /** Refused with this code and field, or stored. */
 async function write(transaction: Transaction): Promise<string> {
-  const growth = room.growth(transaction.toCommit());
-  const refused = await room.refusal(growth, { requestId: 'r' });
+  const growth = quota.growth(transaction.toCommit());
+  const refused = await quota.refusal(growth, { requestId: 'r' });
   if (refused) return `${refused.code} ${refused.field}`;
   await store.commit(transaction);
-  room.committed(growth);
+  quota.committed(growth);
   return 'stored';
 }
 
@@ -71,7 +71,7 @@ describe('a quota', () => {
     );
     expect(await write(network('a'))).toBe('quota_exceeded quota.records.networks');
     expect(await write(job(SHOP, 'a', 8000))).toBe('stored');
-    expect((await room.usage(SHOP)).bytes['jobs']).toEqual({ used: 8017, limit: 9000 });
+    expect((await quota.usage(SHOP)).bytes['jobs']).toEqual({ used: 8017, limit: 9000 });
   });
 
   it('counts tokens for the tenant that they name, and history that is not in memory', async () => {

@@ -2,24 +2,24 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { isAlive, placeAt, preparePlace, recall, remember, startTimeOf } from './place.ts';
+import { isAlive, workspaceAt, prepareWorkspace, readState, writeState, startTimeOf } from './workspace.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'berth-place-'));
+const folder = mkdtempSync(join(tmpdir(), 'berth-workspace-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('the data folder', () => {
   it('is its owner’s only and remembers across runs', () => {
-    const place = placeAt(join(folder, 'data'));
-    preparePlace(place);
-    expect(statSync(place.folder).mode & 0o777).toBe(0o700);
-    remember(place, { apiPort: 7600 });
-    remember(place, { samplePort: 8080 });
-    expect(recall(place)).toEqual({ apiPort: 7600, samplePort: 8080 });
+    const workspace = workspaceAt(join(folder, 'data'));
+    prepareWorkspace(workspace);
+    expect(statSync(workspace.folder).mode & 0o777).toBe(0o700);
+    writeState(workspace, { apiPort: 7600 });
+    writeState(workspace, { samplePort: 8080 });
+    expect(readState(workspace)).toEqual({ apiPort: 7600, samplePort: 8080 });
   });
 
   it('keeps sockets where their path is short enough', () => {
-    expect(placeAt('/srv/berth').runFolder).toBe('/srv/berth/run');
-    const deep = placeAt(`/${'very-long-folder-name/'.repeat(5)}data`);
+    expect(workspaceAt('/srv/berth').runFolder).toBe('/srv/berth/run');
+    const deep = workspaceAt(`/${'very-long-folder-name/'.repeat(5)}data`);
     expect(deep.runFolder).toMatch(/^\/run\/berth-[0-9a-f]{10}$/);
     expect(join(deep.runFolder, 'docker/containerd/containerd-debug.sock').length).toBeLessThan(107);
   });
