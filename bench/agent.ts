@@ -9,9 +9,9 @@ import { containerSpec } from '../src/agent/containers/container-spec.ts';
 import type { DockerEngine } from '../src/agent/engine/docker-engine.ts';
 import { EngineTransport } from '../src/agent/engine/transport.ts';
 import { networkLabels, networkName } from '../src/agent/containers/own-labels.ts';
-import { AgentBench, instance, stopped, TEST_IMAGE } from '../test/support/agent.ts';
-import { buildTestImage, startEngine } from '../test/support/engine.ts';
-import { INSTALL_ID, TENANT } from '../test/support/fake-control-plane.ts';
+import { AgentBench, instance, stopped, TEST_IMAGE } from '../test/support/harness/agent-bench.ts';
+import { buildTestImage, startEngine } from '../test/support/harness/engine.ts';
+import { INSTALL_ID, TENANT } from '../test/support/harness/fake-control-plane.ts';
 
 const owner = { node: 'n1', installId: INSTALL_ID, tenantId: TENANT.id, tenantSlug: TENANT.slug };
 const SINGLES = Number(process.argv[2] ?? 20);

@@ -1,7 +1,7 @@
 import autocannon, { type Options } from 'autocannon';
 import { encodeRecord } from '../src/server/store/records.ts';
-import { startEtcd } from '../test/support/etcd.ts';
-import { pushImage, startRegistry } from '../test/support/registry.ts';
+import { startEtcd } from '../test/support/harness/etcd.ts';
+import { pushImage, startRegistry } from '../test/support/harness/registry.ts';
 import { startChild } from './support/child.ts';
 import { rawPuts } from './support/raw-puts.ts';
 import { BENCH_TOKEN, startServerProcess } from './support/server-process.ts';

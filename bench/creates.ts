@@ -1,6 +1,6 @@
 import autocannon, { type Options } from 'autocannon';
-import { startEngine } from '../test/support/engine.ts';
-import { pushImage, startRegistry } from '../test/support/registry.ts';
+import { startEngine } from '../test/support/harness/engine.ts';
+import { pushImage, startRegistry } from '../test/support/harness/registry.ts';
 import { BENCH_TOKEN, startServerProcess } from './support/server-process.ts';
 import { serviceSpec, Swarm } from './support/swarm.ts';
 

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
-import { buildDashboard, openPage, signIn, startBrowser } from '../test/support/browser.ts';
-import { ensurePackages } from '../test/support/packages.ts';
-import { pushImage, startRegistry } from '../test/support/registry.ts';
+import { buildDashboard, openPage, signIn, startBrowser } from '../test/support/harness/browser.ts';
+import { ensurePackages } from '../test/support/harness/packages.ts';
+import { pushImage, startRegistry } from '../test/support/harness/registry.ts';
 import { enrol } from './support/enrol.ts';
 import { percentile } from './support/one-node.ts';
 import { BENCH_TOKEN, startServerProcess } from './support/server-process.ts';

@@ -7,7 +7,7 @@
 import { EtcdCluster } from '../src/server/store/etcd/cluster.ts';
 import { METHODS } from '../src/server/store/etcd/messages.ts';
 import { openEtcdKv } from '../src/server/store/etcd/open.ts';
-import { startEtcd } from '../test/support/etcd.ts';
+import { startEtcd } from '../test/support/harness/etcd.ts';
 import { rawPuts } from './support/raw-puts.ts';
 
 const CONCURRENCIES = [1, 16, 64, 256];

@@ -15,7 +15,7 @@ import type { Kv } from '../src/server/store/kv.ts';
 import { openSqliteKv } from '../src/server/store/sqlite/sqlite-kv.ts';
 import { Store } from '../src/server/store/store.ts';
 import { StoreView } from '../src/server/store/view.ts';
-import { startEtcd } from '../test/support/etcd.ts';
+import { startEtcd } from '../test/support/harness/etcd.ts';
 import { fillDeployments, fillNodes, nodeName, TENANT } from './support/stored-tenant.ts';
 
 /**

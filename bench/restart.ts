@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pushImage, startRegistry } from '../test/support/registry.ts';
+import { pushImage, startRegistry } from '../test/support/harness/registry.ts';
 import { cpuSeconds, rssMiB } from './support/process-cost.ts';
 import { startServerProcess } from './support/server-process.ts';
 import { until } from './support/one-node.ts';

@@ -1,4 +1,4 @@
-import { pushImage, startRegistry } from '../test/support/registry.ts';
+import { pushImage, startRegistry } from '../test/support/harness/registry.ts';
 import { startServerProcess } from './support/server-process.ts';
 
 /** 1,000 referenced paths in one tenant: the resources list (bar 50 ms) and one path's consumers (bar 5 ms).   node bench/secrets.ts [paths] */

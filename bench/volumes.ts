@@ -16,7 +16,7 @@ import { detectVolumeEngines } from '../src/agent/volumes/detect.ts';
 import type { OpenVolume, SnapshotCopies } from '../src/agent/volumes/volume-engine.ts';
 import { makeLog } from '../src/agent/log.ts';
 import type { Written } from './support/volume-writer.ts';
-import { removeWithMounts } from '../test/support/mounts.ts';
+import { removeWithMounts } from '../test/support/harness/mounts.ts';
 
 const MIB = 2 ** 20;
 const VOLUME_BYTES = 1536 * MIB;

@@ -5,8 +5,8 @@ import { loadavg, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Bench, BENCHES } from '../bench/support/suite.ts';
-import { removeEngineRemains } from '../test/support/engine-remains.ts';
-import { removeWithMounts } from '../test/support/mounts.ts';
+import { removeEngineRemains } from '../test/support/harness/engine-remains.ts';
+import { removeWithMounts } from '../test/support/harness/mounts.ts';
 import { figure, page, type Result, verdict } from './bench-page.ts';
 import { ROOT } from './run.ts';
 

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { BOOTSTRAP } from '../test/support/control-plane.ts';
-import { startFakeRegistry } from '../test/support/fake-registry.ts';
-import { PlaneProcess } from '../test/support/plane-process.ts';
+import { BOOTSTRAP } from '../test/support/harness/control-plane.ts';
+import { startFakeRegistry } from '../test/support/harness/fake-registry.ts';
+import { PlaneProcess } from '../test/support/harness/plane-process.ts';
 import { explainedIn, readReport } from './outside-report.ts';
 import { ROOT } from './run.ts';
 

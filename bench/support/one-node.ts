@@ -1,7 +1,7 @@
 import { DockerEngine } from '../../src/agent/engine/docker-engine.ts';
-import { startAgent } from '../../test/support/agent-process.ts';
-import { buildTestImage, startEngine } from '../../test/support/engine.ts';
-import { pushImage, startRegistry } from '../../test/support/registry.ts';
+import { startAgent } from '../../test/support/harness/agent-process.ts';
+import { buildTestImage, startEngine } from '../../test/support/harness/engine.ts';
+import { pushImage, startRegistry } from '../../test/support/harness/registry.ts';
 import { type ServerProcess, startServerProcess } from './server-process.ts';
 
 export const COMMAND = ['sleep', '3600'];

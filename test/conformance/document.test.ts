@@ -2,7 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openapiDocument } from '../../src/server/api/openapi.ts';
 import { apiRoutes } from '../../src/server/api/routes/index.ts';
 import { ACCEPTED, operationsOf, resolverOf, type Schema } from '../support/openapi-fuzz.ts';
-import { type ControlPlane, startControlPlane, type TestTenant } from '../support/server-under-test.ts';
+import {
+  type ControlPlane,
+  startControlPlane,
+  type TestTenant,
+} from '../support/harness/server-under-test.ts';
 
 /** What the document says of every operation alike, asked of the control plane that serves it. */
 

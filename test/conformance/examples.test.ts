@@ -2,7 +2,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import type { VolumeId } from '../../src/core/model/ids.ts';
 import { CATALOGUE, isRejectionCode, type RejectionCode } from '../../src/core/rejections/catalogue.ts';
 import { parseExample } from '../../src/core/rejections/example.ts';
-import type { Answer, Json } from '../support/api-client.ts';
+import type { Answer, Json } from '../support/harness/api-client.ts';
 import { AREAS } from './cases/areas.ts';
 import { type Asked, type Case, DEPLOYMENTS, plantNode, plantVolume, type Stage } from './cases/case.ts';
 import { Stages } from './stages.ts';

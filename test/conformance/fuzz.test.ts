@@ -1,8 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Answer } from '../support/api-client.ts';
+import type { Answer } from '../support/harness/api-client.ts';
 import { inTier } from '../support/fault-tier.ts';
 import { ACCEPTED, BodyMaker, Dice, type Operation, operationsOf } from '../support/openapi-fuzz.ts';
-import { type ControlPlane, startControlPlane, type TestTenant } from '../support/server-under-test.ts';
+import {
+  type ControlPlane,
+  startControlPlane,
+  type TestTenant,
+} from '../support/harness/server-under-test.ts';
 
 /**
  * Generated requests for every route of the document that the control plane serves: each answer is a documented one, with a

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Route } from '../../src/server/api/route.ts';
 import { isRejectionCode } from '../../src/core/rejections/catalogue.ts';
-import type { Answer, CallOptions } from '../support/api-client.ts';
-import { rawExchange, type RawAnswer } from '../support/raw-exchange.ts';
+import type { Answer, CallOptions } from '../support/harness/api-client.ts';
+import { rawExchange, type RawAnswer } from '../support/harness/raw-exchange.ts';
 import { routeTable } from '../support/route-table.ts';
 import {
   ADMIN_TOKEN,
@@ -14,7 +14,7 @@ import {
   spawnControlPlane,
   startControlPlane,
   type TestTenant,
-} from '../support/server-under-test.ts';
+} from '../support/harness/server-under-test.ts';
 import { HOSTILE_JSON, HOSTILE_YAML, wrongTypes } from './hostile-bodies.ts';
 
 /** I-03 to I-06: a rejection with a code within a second, never a 5xx, never a hang, and nothing of the process is changed. */

@@ -4,10 +4,14 @@ import type { DeploymentRecord } from '../../src/core/model/deployment.ts';
 import type { EventRecord } from '../../src/core/model/event.ts';
 import { CATALOGUE } from '../../src/core/rejections/catalogue.ts';
 import { idOf } from '../../src/server/store/record-ids.ts';
-import type { Answer, CallOptions, Json } from '../support/api-client.ts';
-import { type PushedImageRegistry, startPushedImage } from '../support/pushed-image.ts';
+import type { Answer, CallOptions, Json } from '../support/harness/api-client.ts';
+import { type PushedImageRegistry, startPushedImage } from '../support/harness/pushed-image.ts';
 import { routeTable } from '../support/route-table.ts';
-import { type ControlPlane, startControlPlane, type TestTenant } from '../support/server-under-test.ts';
+import {
+  type ControlPlane,
+  startControlPlane,
+  type TestTenant,
+} from '../support/harness/server-under-test.ts';
 import { inTier } from '../support/fault-tier.ts';
 
 /** Over HTTP: revisions, idempotency, dry runs, merging, pages, events, archives, audit. */

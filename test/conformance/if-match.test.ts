@@ -1,9 +1,13 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Answer, CallOptions, Json } from '../support/api-client.ts';
-import { type PushedImageRegistry, startPushedImage } from '../support/pushed-image.ts';
+import type { Answer, CallOptions, Json } from '../support/harness/api-client.ts';
+import { type PushedImageRegistry, startPushedImage } from '../support/harness/pushed-image.ts';
 import { routeTable } from '../support/route-table.ts';
-import { type ControlPlane, startControlPlane, type TestTenant } from '../support/server-under-test.ts';
+import {
+  type ControlPlane,
+  startControlPlane,
+  type TestTenant,
+} from '../support/harness/server-under-test.ts';
 
 /** The ETag carries the record's revision, and If-Match guards every PUT and DELETE. */
 

@@ -3,7 +3,11 @@ import type { TenantId } from '../../src/core/model/ids.ts';
 import { ROLES } from '../../src/core/model/tenant.ts';
 import { createMemoryKv } from '../../src/server/store/memory.ts';
 import { encodeRecord } from '../../src/server/store/records.ts';
-import { type ControlPlane, startControlPlane, UNREACHABLE_IMAGE } from '../support/server-under-test.ts';
+import {
+  type ControlPlane,
+  startControlPlane,
+  UNREACHABLE_IMAGE,
+} from '../support/harness/server-under-test.ts';
 import type { RecordKind } from '../../src/server/store/owners.ts';
 import { COLD_OWNERS, GLOBAL_OWNERS, TENANT_OWNERS } from '../../src/server/store/owners.ts';
 import { coldKey, globalKey, tenantKey } from '../../src/server/store/keys.ts';

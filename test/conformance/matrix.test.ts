@@ -3,10 +3,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Permission, PERMISSIONS } from '../../src/core/model/permission.ts';
 import { type Role, ROLES } from '../../src/core/model/tenant.ts';
 import type { Route } from '../../src/server/api/route.ts';
-import type { Answer, CallOptions, Json } from '../support/api-client.ts';
+import type { Answer, CallOptions, Json } from '../support/harness/api-client.ts';
 import { routeTable } from '../support/route-table.ts';
-import { type ControlPlane, startControlPlane, type TestTenant } from '../support/server-under-test.ts';
-import { type PushedImageRegistry, startPushedImage } from '../support/pushed-image.ts';
+import {
+  type ControlPlane,
+  startControlPlane,
+  type TestTenant,
+} from '../support/harness/server-under-test.ts';
+import { type PushedImageRegistry, startPushedImage } from '../support/harness/pushed-image.ts';
 
 /** 3.6 A: every route × credential × source of the tenant, generated from the route table; the permission table decides. */
 

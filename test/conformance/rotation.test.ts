@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { resolveEnvironment } from '../../src/server/secrets/resolve.ts';
 import type { SecretsStore } from '../../src/server/secrets/port.ts';
-import type { Answer, CallOptions, Json } from '../support/api-client.ts';
+import type { Answer, CallOptions, Json } from '../support/harness/api-client.ts';
 import { secretsOf, startDefectiveServer } from '../support/defective-write.ts';
-import { type PushedImageRegistry, startPushedImage } from '../support/pushed-image.ts';
+import { type PushedImageRegistry, startPushedImage } from '../support/harness/pushed-image.ts';
 import {
   type ControlPlane,
   spawnControlPlane,
   startControlPlane,
   type TestTenant,
-} from '../support/server-under-test.ts';
+} from '../support/harness/server-under-test.ts';
 import { inTier } from '../support/fault-tier.ts';
 
 const ROUNDS = inTier({ usual: 30, long: 200 });

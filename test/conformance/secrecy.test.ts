@@ -5,17 +5,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseToken } from '../../src/server/access/token.ts';
-import type { Answer, CallOptions, Json } from '../support/api-client.ts';
+import type { Answer, CallOptions, Json } from '../support/harness/api-client.ts';
 import { secretsOf } from '../support/defective-write.ts';
 import { encodings, type Marker, marker, MarkerScanner } from '../support/markers.ts';
-import { type PushedImageRegistry, startPushedImage } from '../support/pushed-image.ts';
+import { type PushedImageRegistry, startPushedImage } from '../support/harness/pushed-image.ts';
 import { routeTable } from '../support/route-table.ts';
 import {
   ADMIN_TOKEN,
   type ControlPlane,
   startControlPlane,
   type TestTenant,
-} from '../support/server-under-test.ts';
+} from '../support/harness/server-under-test.ts';
 
 /** 3.7: what goes in as a secret is nowhere but in the sealed store, in no encoding; a control marker proves the search. */
 

@@ -3,11 +3,11 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ApiClient } from '../support/api-client.ts';
-import { type ControlPlane, startControlPlane } from '../support/server-under-test.ts';
+import type { ApiClient } from '../support/harness/api-client.ts';
+import { type ControlPlane, startControlPlane } from '../support/harness/server-under-test.ts';
 import { startDefectiveServer } from '../support/defective-write.ts';
-import { type PushedImageRegistry, startPushedImage } from '../support/pushed-image.ts';
-import { startVaultEndpoint } from '../support/vault/endpoint.ts';
+import { type PushedImageRegistry, startPushedImage } from '../support/harness/pushed-image.ts';
+import { startVaultEndpoint } from '../support/harness/vault/endpoint.ts';
 import type { Setting, Stage } from './cases/case.ts';
 
 interface Place {

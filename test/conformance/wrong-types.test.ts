@@ -1,7 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RejectionCode } from '../../src/core/rejections/catalogue.ts';
-import type { Json } from '../support/api-client.ts';
-import { type ControlPlane, startControlPlane, UNREACHABLE_IMAGE } from '../support/server-under-test.ts';
+import type { Json } from '../support/harness/api-client.ts';
+import {
+  type ControlPlane,
+  startControlPlane,
+  UNREACHABLE_IMAGE,
+} from '../support/harness/server-under-test.ts';
 
 let plane: ControlPlane;
 beforeAll(async () => {

@@ -3,17 +3,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Answer, type ControlPlane, startControlPlane } from '../support/control-plane.ts';
+import { type Answer, type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
 import { CredentialCallers } from '../support/credential-callers.ts';
 import { inTier } from '../support/fault-tier.ts';
-import { LiveAgent } from '../support/live-agent.ts';
+import { LiveAgent } from '../support/agents/live-agent.ts';
 import { eventually } from '../support/eventually.ts';
-import { NodeFlow } from '../support/node-flow.ts';
+import { NodeFlow } from '../support/harness/node-flow.ts';
 import { Dice } from '../support/openapi-fuzz.ts';
-import { startVaultEndpoint } from '../support/vault/endpoint.ts';
-import { type FaultProxy, startFaultProxy, type VaultFault } from '../support/vault/fault-proxy.ts';
-import { realVault } from '../support/vault/given.ts';
-import { VaultOperator } from '../support/vault/operator.ts';
+import { startVaultEndpoint } from '../support/harness/vault/endpoint.ts';
+import { type FaultProxy, startFaultProxy, type VaultFault } from '../support/harness/vault/fault-proxy.ts';
+import { realVault } from '../support/harness/vault/given.ts';
+import { VaultOperator } from '../support/harness/vault/operator.ts';
 
 /**
  * A proxy between the control plane and its secrets store loses, delays and repeats calls and answers, while two callers rotate and

@@ -3,15 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CommitKill, countFileOf } from '../support/commit-killer.ts';
-import type { Answer, Caller } from '../support/control-plane.ts';
+import type { Answer, Caller } from '../support/harness/control-plane.ts';
 import { LONG_TIER } from '../support/fault-tier.ts';
-import { LiveAgent } from '../support/live-agent.ts';
+import { LiveAgent } from '../support/agents/live-agent.ts';
 import { eventually } from '../support/eventually.ts';
-import { nodeFacts } from '../support/node-flow.ts';
-import { PlaneProcess } from '../support/plane-process.ts';
-import { agentKey } from '../support/scripted-agent.ts';
-import { startVaultEndpoint, type VaultEndpoint } from '../support/vault/endpoint.ts';
-import { type FaultProxy, startFaultProxy } from '../support/vault/fault-proxy.ts';
+import { nodeFacts } from '../support/harness/node-flow.ts';
+import { PlaneProcess } from '../support/harness/plane-process.ts';
+import { agentKey } from '../support/agents/scripted-agent.ts';
+import { startVaultEndpoint, type VaultEndpoint } from '../support/harness/vault/endpoint.ts';
+import { type FaultProxy, startFaultProxy } from '../support/harness/vault/fault-proxy.ts';
 
 /**
  * A control plane whose secrets store shares no commit with it dies by kill -9 at a call to that store or at a commit of its own, just

@@ -3,14 +3,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TenantId } from '../../src/core/model/ids.ts';
 import { coldKey } from '../../src/server/store/keys.ts';
 import type { Kv } from '../../src/server/store/kv.ts';
-import { type Caller, startControlPlane } from '../support/control-plane.ts';
-import { type Etcd, startEtcd } from '../support/etcd.ts';
-import { EventReader } from '../support/event-reader.ts';
+import { type Caller, startControlPlane } from '../support/harness/control-plane.ts';
+import { type Etcd, startEtcd } from '../support/harness/etcd.ts';
+import { EventReader } from '../support/harness/event-reader.ts';
 import { inTier } from '../support/fault-tier.ts';
 import { eventually } from '../support/eventually.ts';
 import { Dice } from '../support/openapi-fuzz.ts';
-import { type Planes, startPlanes } from '../support/planes.ts';
-import { type PushedImageRegistry, startPushedImage } from '../support/pushed-image.ts';
+import { type Planes, startPlanes } from '../support/harness/planes.ts';
+import { type PushedImageRegistry, startPushedImage } from '../support/harness/pushed-image.ts';
 
 /**
  * C-07: twenty readers of the public stream of events, which hang up at random and go on with Last-Event-ID, each see every committed

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Answer, ApiClient, type CallOptions, type Json } from '../support/api-client.ts';
-import { type Etcd, startEtcd } from '../support/etcd.ts';
+import { type Answer, ApiClient, type CallOptions, type Json } from '../support/harness/api-client.ts';
+import { type Etcd, startEtcd } from '../support/harness/etcd.ts';
 import { inTier } from '../support/fault-tier.ts';
 import { markedBody, markerOf, readWhole } from '../support/marked-deployments.ts';
 import { Dice } from '../support/openapi-fuzz.ts';
-import { type Planes, startPlanes } from '../support/planes.ts';
-import { type PushedImageRegistry, startPushedImage } from '../support/pushed-image.ts';
+import { type Planes, startPlanes } from '../support/harness/planes.ts';
+import { type PushedImageRegistry, startPushedImage } from '../support/harness/pushed-image.ts';
 
 /**
  * F-02: three control planes on three etcd members, one of which is killed (kill -9) again and again under eight writers. A writer

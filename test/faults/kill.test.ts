@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ApiClient, Json } from '../support/api-client.ts';
+import type { ApiClient, Json } from '../support/harness/api-client.ts';
 import { inTier } from '../support/fault-tier.ts';
 import { markedBody, markerOf, readWhole } from '../support/marked-deployments.ts';
-import { type SpawnedControlPlane, spawnControlPlane } from '../support/server-under-test.ts';
-import { type PushedImageRegistry, startPushedImage } from '../support/pushed-image.ts';
+import { type SpawnedControlPlane, spawnControlPlane } from '../support/harness/server-under-test.ts';
+import { type PushedImageRegistry, startPushedImage } from '../support/harness/pushed-image.ts';
 
 /**
  * F-01: kill -9 under 8 writers. What was acknowledged is there, whole; what is there was sent. The long tier has 200 kills and goes on between two of them until 20,000 writes are acknowledged in all.

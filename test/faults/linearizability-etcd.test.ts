@@ -4,17 +4,17 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ReadBarrier } from '../../src/server/store/read-barrier.ts';
-import { ApiClient } from '../support/api-client.ts';
-import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
-import { type Etcd, leaderOf, startEtcd } from '../support/etcd.ts';
+import { ApiClient } from '../support/harness/api-client.ts';
+import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
+import { type Etcd, leaderOf, startEtcd } from '../support/harness/etcd.ts';
 import { inTier } from '../support/fault-tier.ts';
 import { notLinearizable, type RecordedCall } from '../support/linearizability.ts';
 import { Dice } from '../support/openapi-fuzz.ts';
-import type { PlaneProcess } from '../support/plane-process.ts';
-import { type Planes, startPlanes } from '../support/planes.ts';
-import { type PushedImageRegistry, startPushedImage } from '../support/pushed-image.ts';
-import { countsOf, RecordClient } from '../support/record-clients.ts';
-import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
+import type { PlaneProcess } from '../support/harness/plane-process.ts';
+import { type Planes, startPlanes } from '../support/harness/planes.ts';
+import { type PushedImageRegistry, startPushedImage } from '../support/harness/pushed-image.ts';
+import { countsOf, RecordClient } from '../support/harness/record-clients.ts';
+import { startTcpProxy, type TcpProxy } from '../support/harness/tcp-proxy.ts';
 
 /**
  * C-01 where several control planes share an etcd of three: every call of every client goes to one of three processes at random, while

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { ApiClient } from '../support/api-client.ts';
+import type { ApiClient } from '../support/harness/api-client.ts';
 import { inTier } from '../support/fault-tier.ts';
 import { notLinearizable, type RecordedCall } from '../support/linearizability.ts';
 import { Dice } from '../support/openapi-fuzz.ts';
-import { type PushedImageRegistry, startPushedImage } from '../support/pushed-image.ts';
-import { countsOf, RecordClient } from '../support/record-clients.ts';
-import { type SpawnedControlPlane, spawnControlPlane } from '../support/server-under-test.ts';
+import { type PushedImageRegistry, startPushedImage } from '../support/harness/pushed-image.ts';
+import { countsOf, RecordClient } from '../support/harness/record-clients.ts';
+import { type SpawnedControlPlane, spawnControlPlane } from '../support/harness/server-under-test.ts';
 
 /**
  * C-01: what eight clients did to five deployments, while the control plane was killed and started again, could have happened

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TenantId } from '../../src/core/model/ids.ts';
 import { idOf } from '../../src/server/store/record-ids.ts';
-import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
+import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
 import { eventually } from '../support/eventually.ts';
-import { NodeFlow } from '../support/node-flow.ts';
-import { ObligingAgent } from '../support/obliging-agent.ts';
-import { type PushedImageRegistry, startPushedImage } from '../support/pushed-image.ts';
+import { NodeFlow } from '../support/harness/node-flow.ts';
+import { ObligingAgent } from '../support/agents/obliging-agent.ts';
+import { type PushedImageRegistry, startPushedImage } from '../support/harness/pushed-image.ts';
 import { inTier } from '../support/fault-tier.ts';
 
 /**

@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CommitKill, countFileOf } from '../support/commit-killer.ts';
-import type { Answer } from '../support/control-plane.ts';
+import type { Answer } from '../support/harness/control-plane.ts';
 import { inTier, LONG_TIER } from '../support/fault-tier.ts';
-import { LiveAgent } from '../support/live-agent.ts';
-import { nodeFacts } from '../support/node-flow.ts';
-import { PlaneProcess } from '../support/plane-process.ts';
-import { type PushedImageRegistry, startPushedImage } from '../support/pushed-image.ts';
-import { agentKey } from '../support/scripted-agent.ts';
+import { LiveAgent } from '../support/agents/live-agent.ts';
+import { nodeFacts } from '../support/harness/node-flow.ts';
+import { PlaneProcess } from '../support/harness/plane-process.ts';
+import { type PushedImageRegistry, startPushedImage } from '../support/harness/pushed-image.ts';
+import { agentKey } from '../support/agents/scripted-agent.ts';
 
 /**
  * F-03 with a real process: the control plane dies by kill -9 just before or just after a durable commit of its store, on a way from

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Identity } from '../../src/agent/session/identity.ts';
 import { AGENT_FEATURES } from '../../src/agent/session/node-facts.ts';
 import { Session } from '../../src/agent/session/session.ts';
-import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
+import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
 import { eventually } from '../support/eventually.ts';
-import { joinToken, nodeFacts, NodeFlow } from '../support/node-flow.ts';
-import { type AgentKey, NODE_FACTS } from '../support/scripted-agent.ts';
+import { joinToken, nodeFacts, NodeFlow } from '../support/harness/node-flow.ts';
+import { type AgentKey, NODE_FACTS } from '../support/agents/scripted-agent.ts';
 
 const LIFETIME_MS = 3000;
 

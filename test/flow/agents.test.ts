@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { NodeName, TenantId, VolumeId } from '../../src/core/model/ids.ts';
 import { idOf } from '../../src/server/store/record-ids.ts';
-import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
+import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
 import { eventually } from '../support/eventually.ts';
-import { deploy, eventKinds, NodeFlow } from '../support/node-flow.ts';
-import { refusedUpgrade, type ScriptedAgent } from '../support/scripted-agent.ts';
+import { deploy, eventKinds, NodeFlow } from '../support/harness/node-flow.ts';
+import { refusedUpgrade, type ScriptedAgent } from '../support/agents/scripted-agent.ts';
 
 let plane: ControlPlane;
 let flow: NodeFlow;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Caller, type ControlPlane, startControlPlane } from '../support/control-plane.ts';
+import { type Caller, type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
 
 const IMAGE = '127.0.0.1:1/shop/web:1.4.2';
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { canonicalJson } from '../../src/core/model/canonical.ts';
-import type { Json } from '../support/api-client.ts';
+import type { Json } from '../support/harness/api-client.ts';
 import {
   accepted,
   contentOf,
@@ -10,9 +10,13 @@ import {
   MATERIAL,
   refused,
 } from '../support/backups.ts';
-import { type Etcd, startEtcd } from '../support/etcd.ts';
-import { deleteManifest, pushImage, type Registry, startRegistry } from '../support/registry.ts';
-import { type ControlPlane, startControlPlane, type TestTenant } from '../support/server-under-test.ts';
+import { type Etcd, startEtcd } from '../support/harness/etcd.ts';
+import { deleteManifest, pushImage, type Registry, startRegistry } from '../support/harness/registry.ts';
+import {
+  type ControlPlane,
+  startControlPlane,
+  type TestTenant,
+} from '../support/harness/server-under-test.ts';
 
 let home: ControlPlane;
 let away: ControlPlane;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { Answer, Json } from '../support/api-client.ts';
+import type { Answer, Json } from '../support/harness/api-client.ts';
 import {
   accepted,
   contentOf,
@@ -9,13 +9,13 @@ import {
   PLAIN,
   refused,
 } from '../support/backups.ts';
-import { pushImage, type Registry, startRegistry } from '../support/registry.ts';
+import { pushImage, type Registry, startRegistry } from '../support/harness/registry.ts';
 import {
   type ControlPlane,
   startControlPlane,
   type TestTenant,
   UNREACHABLE_IMAGE,
-} from '../support/server-under-test.ts';
+} from '../support/harness/server-under-test.ts';
 
 let home: ControlPlane;
 let shop: TestTenant;

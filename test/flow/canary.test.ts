@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AssignedInstance } from '../../src/core/protocol/agent-protocol.ts';
-import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
+import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
 import { eventually } from '../support/eventually.ts';
-import { NodeFlow, type TestTenant } from '../support/node-flow.ts';
-import { WorkingAgent } from '../support/working-agent.ts';
+import { NodeFlow, type TestTenant } from '../support/harness/node-flow.ts';
+import { WorkingAgent } from '../support/agents/working-agent.ts';
 
 const OLD = 'localhost:1/shop/web:1.0.0';
 const NEW = 'localhost:1/shop/web:2.0.0';

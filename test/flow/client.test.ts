@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Client, connect, RejectionError } from '../../src/sdk/index.ts';
-import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
+import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const EXAMPLE = join(ROOT, 'examples/client/deploy.ts');

@@ -4,7 +4,7 @@ import { createServer as tlsServer, get as getOverTls } from 'node:https';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import pino from 'pino';
 import { describe, expect, it } from 'vitest';
-import { selfSigned } from '../support/certificates.ts';
+import { selfSigned } from '../support/harness/certificates.ts';
 import { type ConnectionLimits, Connections } from '../../src/server/api/limits/connections.ts';
 
 const { cert, key } = selfSigned(['DNS:localhost']);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
-import { deploy, NodeFlow, type TestTenant } from '../support/node-flow.ts';
-import type { ScriptedAgent } from '../support/scripted-agent.ts';
+import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
+import { deploy, NodeFlow, type TestTenant } from '../support/harness/node-flow.ts';
+import type { ScriptedAgent } from '../support/agents/scripted-agent.ts';
 
 const MI = 2 ** 20;
 const IMAGE = '127.0.0.1:1/shop/job:1.0';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
-import { NodeFlow, type TestTenant } from '../support/node-flow.ts';
-import type { ScriptedAgent } from '../support/scripted-agent.ts';
+import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
+import { NodeFlow, type TestTenant } from '../support/harness/node-flow.ts';
+import type { ScriptedAgent } from '../support/agents/scripted-agent.ts';
 
 const VALUE = 'hunter2-Zq81xPw0';
 

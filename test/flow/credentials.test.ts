@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
-import { DeliveringAgent } from '../support/delivering-agent.ts';
+import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
+import { DeliveringAgent } from '../support/agents/delivering-agent.ts';
 import { eventually } from '../support/eventually.ts';
-import { deploy, NodeFlow, type TestTenant } from '../support/node-flow.ts';
+import { deploy, NodeFlow, type TestTenant } from '../support/harness/node-flow.ts';
 
 /** A credential, its consumers and what their containers hold, over the interface and an agent that asks for material. */
 

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
-import { type FakeRegistry, startFakeRegistry } from '../support/fake-registry.ts';
+import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
+import { type FakeRegistry, startFakeRegistry } from '../support/harness/fake-registry.ts';
 
 /** With a TypeScript of its own: the generator is written against another one than ours. */
 const PACKAGES = ['openapi-typescript@7.13.0', 'openapi-fetch@0.17.0', 'typescript@5.9.3'];

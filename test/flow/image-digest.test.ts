@@ -1,9 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Alteration, Warning } from '../../src/core/model/announcement.ts';
 import { idOf } from '../../src/server/store/record-ids.ts';
-import type { Answer, Json } from '../support/api-client.ts';
-import { deleteManifest, pushImage, type Registry, startRegistry } from '../support/registry.ts';
-import { type ControlPlane, startControlPlane, type TestTenant } from '../support/server-under-test.ts';
+import type { Answer, Json } from '../support/harness/api-client.ts';
+import { deleteManifest, pushImage, type Registry, startRegistry } from '../support/harness/registry.ts';
+import {
+  type ControlPlane,
+  startControlPlane,
+  type TestTenant,
+} from '../support/harness/server-under-test.ts';
 
 let plane: ControlPlane;
 let shop: TestTenant;

@@ -1,8 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Answer, Json } from '../support/api-client.ts';
-import { signingKey, signSimply, signWithBundle } from '../support/cosign.ts';
-import { pushImage, type Registry, startRegistry } from '../support/registry.ts';
-import { type ControlPlane, startControlPlane, type TestTenant } from '../support/server-under-test.ts';
+import type { Answer, Json } from '../support/harness/api-client.ts';
+import { signingKey, signSimply, signWithBundle } from '../support/harness/cosign.ts';
+import { pushImage, type Registry, startRegistry } from '../support/harness/registry.ts';
+import {
+  type ControlPlane,
+  startControlPlane,
+  type TestTenant,
+} from '../support/harness/server-under-test.ts';
 
 let plane: ControlPlane;
 let shop: TestTenant;

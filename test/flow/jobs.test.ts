@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AssignedInstance, Assignment } from '../../src/core/protocol/agent-protocol.ts';
 import type { InstanceId } from '../../src/core/model/ids.ts';
 import type { InstanceObservation } from '../../src/core/model/instance.ts';
-import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
+import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
 import { eventually } from '../support/eventually.ts';
-import { deploy, eventKinds, NodeFlow } from '../support/node-flow.ts';
-import type { ScriptedAgent } from '../support/scripted-agent.ts';
+import { deploy, eventKinds, NodeFlow } from '../support/harness/node-flow.ts';
+import type { ScriptedAgent } from '../support/agents/scripted-agent.ts';
 
 let plane: ControlPlane;
 let flow: NodeFlow;

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { StreamRequest } from '../../src/core/protocol/agent-protocol.ts';
 import type { InstanceObservation, InstanceRecord } from '../../src/core/model/instance.ts';
-import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
+import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
 import { eventually } from '../support/eventually.ts';
-import { NodeFlow } from '../support/node-flow.ts';
-import type { AgentIdentity, ScriptedAgent } from '../support/scripted-agent.ts';
+import { NodeFlow } from '../support/harness/node-flow.ts';
+import type { AgentIdentity, ScriptedAgent } from '../support/agents/scripted-agent.ts';
 
 /** A followed log goes on over everything that happens to the instances of its deployment. */
 

@@ -5,9 +5,13 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { AssignedInstance } from '../../src/core/protocol/agent-protocol.ts';
 import type { InstanceId } from '../../src/core/model/ids.ts';
 import { eventually } from '../support/eventually.ts';
-import { nodeFacts } from '../support/node-flow.ts';
-import { agentKey, ScriptedAgent } from '../support/scripted-agent.ts';
-import { type ControlPlane, startControlPlane, UNREACHABLE_IMAGE } from '../support/server-under-test.ts';
+import { nodeFacts } from '../support/harness/node-flow.ts';
+import { agentKey, ScriptedAgent } from '../support/agents/scripted-agent.ts';
+import {
+  type ControlPlane,
+  startControlPlane,
+  UNREACHABLE_IMAGE,
+} from '../support/harness/server-under-test.ts';
 
 /** Namespaces that the policy grants are read at dispatch, and not only when a reference is written. */
 

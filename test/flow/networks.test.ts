@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ServerMessage } from '../../src/core/protocol/agent-protocol.ts';
 import type { NetworkObservation } from '../../src/core/model/network.ts';
-import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
+import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
 import { eventually } from '../support/eventually.ts';
-import { eventKinds, NodeFlow, type TestTenant } from '../support/node-flow.ts';
-import type { ScriptedAgent } from '../support/scripted-agent.ts';
+import { eventKinds, NodeFlow, type TestTenant } from '../support/harness/node-flow.ts';
+import type { ScriptedAgent } from '../support/agents/scripted-agent.ts';
 
 let plane: ControlPlane;
 let flow: NodeFlow;

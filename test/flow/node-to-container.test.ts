@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { DockerEngine } from '../../src/agent/engine/docker-engine.ts';
-import { AgentProcess } from '../support/agent.ts';
-import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
-import { buildTestImage, startEngine, type TestEngine } from '../support/engine.ts';
+import { AgentProcess } from '../support/harness/agent-bench.ts';
+import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
+import { buildTestImage, startEngine, type TestEngine } from '../support/harness/engine.ts';
 import { eventually } from '../support/eventually.ts';
-import { joinToken } from '../support/node-flow.ts';
+import { joinToken } from '../support/harness/node-flow.ts';
 
 const IMAGE = 'localhost:1/box:1';
 const MARKER = 'canary-of-the-end-to-end-run';

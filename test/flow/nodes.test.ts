@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseToken } from '../../src/server/access/token.ts';
-import { type Caller, type ControlPlane, startControlPlane } from '../support/control-plane.ts';
+import { type Caller, type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
 import { eventually } from '../support/eventually.ts';
-import { deploy, eventKinds, joinToken, NodeFlow, nodeFacts as facts } from '../support/node-flow.ts';
-import { agentKey, NODE_FACTS, refusedUpgrade } from '../support/scripted-agent.ts';
+import { deploy, eventKinds, joinToken, NodeFlow, nodeFacts as facts } from '../support/harness/node-flow.ts';
+import { agentKey, NODE_FACTS, refusedUpgrade } from '../support/agents/scripted-agent.ts';
 import { inTier } from '../support/fault-tier.ts';
 
 const ROUNDS = inTier({ usual: 30, long: 200 });

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
+import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
 import { eventually } from '../support/eventually.ts';
-import { deploy, NodeFlow, type TestTenant } from '../support/node-flow.ts';
-import type { AgentIdentity, ScriptedAgent } from '../support/scripted-agent.ts';
-import { WorkingAgent } from '../support/working-agent.ts';
+import { deploy, NodeFlow, type TestTenant } from '../support/harness/node-flow.ts';
+import type { AgentIdentity, ScriptedAgent } from '../support/agents/scripted-agent.ts';
+import { WorkingAgent } from '../support/agents/working-agent.ts';
 
 const CHECK = { type: 'exec', command: ['probe'], retries: 3 };
 const COUNTRY = 'berth.io/country';

@@ -5,15 +5,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Alteration, Warning } from '../../src/core/model/announcement.ts';
 import type { VolumeId } from '../../src/core/model/ids.ts';
 import { Transaction } from '../../src/server/store/transaction.ts';
-import type { Answer, Json } from '../support/api-client.ts';
+import type { Answer, Json } from '../support/harness/api-client.ts';
 import {
   type ControlPlane,
   startControlPlane,
   type TestTenant,
   UNREACHABLE_IMAGE,
-} from '../support/server-under-test.ts';
+} from '../support/harness/server-under-test.ts';
 import { alterationProblem } from '../support/laws.ts';
-import { deleteManifest, pushImage, startRegistry } from '../support/registry.ts';
+import { deleteManifest, pushImage, startRegistry } from '../support/harness/registry.ts';
 
 const OTHER_IMAGE = '127.0.0.1:1/shop/web:1.5.0';
 

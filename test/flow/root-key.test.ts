@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { startControlPlane, type ControlPlane } from '../support/server-under-test.ts';
+import { startControlPlane, type ControlPlane } from '../support/harness/server-under-test.ts';
 
 let plane: ControlPlane | undefined;
 

@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Caller, type ControlPlane, startControlPlane } from '../support/control-plane.ts';
-import { DatabaseAgent } from '../support/database-agent.ts';
+import { type Caller, type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
+import { DatabaseAgent } from '../support/agents/database-agent.ts';
 import { eventually } from '../support/eventually.ts';
-import { deploy, NodeFlow, type TestTenant } from '../support/node-flow.ts';
-import { type PushedImageRegistry, startPushedImage } from '../support/pushed-image.ts';
-import type { AgentIdentity } from '../support/scripted-agent.ts';
+import { deploy, NodeFlow, type TestTenant } from '../support/harness/node-flow.ts';
+import { type PushedImageRegistry, startPushedImage } from '../support/harness/pushed-image.ts';
+import type { AgentIdentity } from '../support/agents/scripted-agent.ts';
 
 const DB = '/api/v1/secrets/resources/db';
 const HEALTH = { type: 'exec', command: ['wget -qO- localhost'] };

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
+import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
 import { eventually } from '../support/eventually.ts';
-import { NodeFlow, type TestTenant } from '../support/node-flow.ts';
-import { WorkingAgent } from '../support/working-agent.ts';
+import { NodeFlow, type TestTenant } from '../support/harness/node-flow.ts';
+import { WorkingAgent } from '../support/agents/working-agent.ts';
 
 const CHECK = { type: 'exec', command: ['probe'], retries: 3 };
 const POLICY = { minReplicas: 1, maxReplicas: 4, targetCpuPercent: 50, cooldown: '1s' };

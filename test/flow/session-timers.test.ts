@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
-import { NodeFlow } from '../support/node-flow.ts';
-import { type AgentIdentity, refusedUpgrade } from '../support/scripted-agent.ts';
+import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
+import { NodeFlow } from '../support/harness/node-flow.ts';
+import { type AgentIdentity, refusedUpgrade } from '../support/agents/scripted-agent.ts';
 
 let plane: ControlPlane;
 let flow: NodeFlow;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
+import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
 import { eventually } from '../support/eventually.ts';
-import { deploy, NodeFlow } from '../support/node-flow.ts';
-import { NODE_FACTS } from '../support/scripted-agent.ts';
+import { deploy, NodeFlow } from '../support/harness/node-flow.ts';
+import { NODE_FACTS } from '../support/agents/scripted-agent.ts';
 
 let plane: ControlPlane;
 let flow: NodeFlow;

@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { idOf } from '../../src/server/store/record-ids.ts';
 import { Transaction } from '../../src/server/store/transaction.ts';
-import type { Answer } from '../support/api-client.ts';
-import { nodeFacts } from '../support/node-flow.ts';
-import { agentKey } from '../support/scripted-agent.ts';
+import type { Answer } from '../support/harness/api-client.ts';
+import { nodeFacts } from '../support/harness/node-flow.ts';
+import { agentKey } from '../support/agents/scripted-agent.ts';
 import {
   type ControlPlane,
   startControlPlane,
   type TestTenant,
   UNREACHABLE_IMAGE,
-} from '../support/server-under-test.ts';
+} from '../support/harness/server-under-test.ts';
 
 /** What each deployment relies on that the second start of the control plane no longer allows. */
 const RELIES_ON = {

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { globalKey } from '../../src/server/store/keys.ts';
-import { type Caller, type ControlPlane, startControlPlane } from '../support/control-plane.ts';
-import { startVaultEndpoint, type VaultEndpoint } from '../support/vault/endpoint.ts';
-import { VaultOperator } from '../support/vault/operator.ts';
+import { type Caller, type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
+import { startVaultEndpoint, type VaultEndpoint } from '../support/harness/vault/endpoint.ts';
+import { VaultOperator } from '../support/harness/vault/operator.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'berth-vault-'));
 let vault: VaultEndpoint;

@@ -6,9 +6,9 @@ import { RelayLink } from '../../src/agent/volumes/relay-link.ts';
 import type { NodeName, TenantId, VolumeId } from '../../src/core/model/ids.ts';
 import type { VolumeRecord } from '../../src/core/model/volume.ts';
 import { idOf } from '../../src/server/store/record-ids.ts';
-import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
-import { NodeFlow } from '../support/node-flow.ts';
-import type { AgentIdentity, ScriptedAgent } from '../support/scripted-agent.ts';
+import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
+import { NodeFlow } from '../support/harness/node-flow.ts';
+import type { AgentIdentity, ScriptedAgent } from '../support/agents/scripted-agent.ts';
 
 const MIB = 2 ** 20;
 const EPOCH = 3;

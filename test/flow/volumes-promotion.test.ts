@@ -1,9 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ControlPlane } from '../support/control-plane.ts';
+import type { ControlPlane } from '../support/harness/control-plane.ts';
 import { eventually } from '../support/eventually.ts';
-import { deploy, type NodeFlow } from '../support/node-flow.ts';
-import { BEAT_MS, FENCED_MS, primary, PromotionStage, replica, SPAN_MS } from '../support/promotion-stage.ts';
-import { createVolume, dialVolumeAgent, MIB, SLOW_MS, volumeOnce } from '../support/volume-flow.ts';
+import { deploy, type NodeFlow } from '../support/harness/node-flow.ts';
+import {
+  BEAT_MS,
+  FENCED_MS,
+  primary,
+  PromotionStage,
+  replica,
+  SPAN_MS,
+} from '../support/harness/promotion-stage.ts';
+import { createVolume, dialVolumeAgent, MIB, SLOW_MS, volumeOnce } from '../support/agents/volume-agent.ts';
 
 let stage: PromotionStage;
 let plane: ControlPlane;

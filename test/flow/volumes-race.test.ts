@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { VolumeClaims } from '../../src/core/model/volume.ts';
 import type { TenantId } from '../../src/core/model/ids.ts';
 import { idOf } from '../../src/server/store/record-ids.ts';
-import { type Answer, type ControlPlane, startControlPlane } from '../support/control-plane.ts';
-import { type PushedImageRegistry, startPushedImage } from '../support/pushed-image.ts';
-import { createVolume, volumeOnce, VOLUMES } from '../support/volume-flow.ts';
+import { type Answer, type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
+import { type PushedImageRegistry, startPushedImage } from '../support/harness/pushed-image.ts';
+import { createVolume, volumeOnce, VOLUMES } from '../support/agents/volume-agent.ts';
 import { inTier } from '../support/fault-tier.ts';
 
 const ROUNDS = inTier({ usual: 30, long: 200 });

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TenantId } from '../../src/core/model/ids.ts';
 import type { VolumeObservation } from '../../src/core/protocol/agent-protocol.ts';
 import { idOf } from '../../src/server/store/record-ids.ts';
-import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
+import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
 import { eventually } from '../support/eventually.ts';
-import { deploy, eventKinds, NodeFlow } from '../support/node-flow.ts';
-import { createVolume, MIB, volumeAgent, volumeOnce, VOLUMES } from '../support/volume-flow.ts';
+import { deploy, eventKinds, NodeFlow } from '../support/harness/node-flow.ts';
+import { createVolume, MIB, volumeAgent, volumeOnce, VOLUMES } from '../support/agents/volume-agent.ts';
 
 let plane: ControlPlane;
 let flow: NodeFlow;

@@ -1,9 +1,9 @@
 import { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { attack } from '../support/attack.ts';
-import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
-import type { Flood, Flooded, FloodFrame } from '../support/flooding-agent.ts';
-import { NodeFlow } from '../support/node-flow.ts';
+import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
+import type { Flood, Flooded, FloodFrame } from '../support/agents/flooding-agent.ts';
+import { NodeFlow } from '../support/harness/node-flow.ts';
 
 const MIB = 2 ** 20;
 
@@ -48,7 +48,7 @@ async function flooded(
     forMs,
     frames,
   };
-  const worker = new Worker(new URL('../support/flooding-agent.ts', import.meta.url), {
+  const worker = new Worker(new URL('../support/agents/flooding-agent.ts', import.meta.url), {
     workerData: data,
     execArgv: [],
   });

@@ -8,9 +8,13 @@ import { systemTimers } from '../../src/server/reconcile/index.ts';
 import { Janitor } from '../../src/server/reconcile/housekeeping/janitor.ts';
 import { AuditFiles } from '../../src/server/journal/audit-files.ts';
 import { attack } from '../support/attack.ts';
-import type { Json } from '../support/api-client.ts';
+import type { Json } from '../support/harness/api-client.ts';
 import { eventually } from '../support/eventually.ts';
-import { type ControlPlane, startControlPlane, type TestTenant } from '../support/server-under-test.ts';
+import {
+  type ControlPlane,
+  startControlPlane,
+  type TestTenant,
+} from '../support/harness/server-under-test.ts';
 
 let plane: ControlPlane;
 let shop: TestTenant;

@@ -12,10 +12,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
 import type { AssignedInstance } from '../../src/core/protocol/agent-protocol.ts';
-import { AgentBench, instance, TEST_IMAGE } from '../support/agent.ts';
+import { AgentBench, instance, TEST_IMAGE } from '../support/harness/agent-bench.ts';
 import { attack } from '../support/attack.ts';
-import { buildTestImage, startEngine, type TestEngine } from '../support/engine.ts';
-import { startEngineProxy } from '../support/engine-proxy.ts';
+import { buildTestImage, startEngine, type TestEngine } from '../support/harness/engine.ts';
+import { startEngineProxy } from '../support/harness/engine-proxy.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'berth-binds-'));
 let daemon: TestEngine;

@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import { attack } from '../support/attack.ts';
-import { type ControlPlane, startControlPlane, type TestTenant } from '../support/server-under-test.ts';
+import {
+  type ControlPlane,
+  startControlPlane,
+  type TestTenant,
+} from '../support/harness/server-under-test.ts';
 
 let plane: ControlPlane;
 let shop: TestTenant;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { attack } from '../support/attack.ts';
-import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
+import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
 import { eventually } from '../support/eventually.ts';
-import { deploy, NodeFlow, type TestTenant } from '../support/node-flow.ts';
+import { deploy, NodeFlow, type TestTenant } from '../support/harness/node-flow.ts';
 
 const CONFINED = { user: '1000', readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } };
 const IMAGE = 'localhost:1/shop/web:1.0.0';

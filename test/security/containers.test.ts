@@ -12,7 +12,7 @@ import {
   PLATFORM_CONTAINER_DEFAULTS,
 } from '../../src/core/model/container-defaults.ts';
 import { attack } from '../support/attack.ts';
-import { buildTestImage, startEngine, startPodman, type TestEngine } from '../support/engine.ts';
+import { buildTestImage, startEngine, startPodman, type TestEngine } from '../support/harness/engine.ts';
 import { inTier } from '../support/fault-tier.ts';
 
 const IMAGE = 'berth.test/box:1';

@@ -10,7 +10,7 @@ import { residentMiB, spentBy } from '../support/cost/server-cost.ts';
 import { Thief } from '../support/cost/thief.ts';
 import { inTier } from '../support/fault-tier.ts';
 import { Dice } from '../support/openapi-fuzz.ts';
-import type { AgentIdentity } from '../support/scripted-agent.ts';
+import type { AgentIdentity } from '../support/agents/scripted-agent.ts';
 
 /**
  * What requests and messages cost others. COST_FUZZ_SEED repeats a run, COST_FUZZ_SECONDS lengthens or shortens it. CI takes one seed, so

@@ -1,8 +1,12 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import { Transaction } from '../../src/server/store/transaction.ts';
 import { attack } from '../support/attack.ts';
-import { rawExchange } from '../support/raw-exchange.ts';
-import { type ControlPlane, startControlPlane, type TestTenant } from '../support/server-under-test.ts';
+import { rawExchange } from '../support/harness/raw-exchange.ts';
+import {
+  type ControlPlane,
+  startControlPlane,
+  type TestTenant,
+} from '../support/harness/server-under-test.ts';
 
 const EVENTS = 3000;
 const IN_ONE_COMMIT = 100;

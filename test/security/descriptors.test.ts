@@ -4,15 +4,15 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { ApiClient } from '../support/api-client.ts';
+import { ApiClient } from '../support/harness/api-client.ts';
 import { attack } from '../support/attack.ts';
-import { nodeFacts } from '../support/node-flow.ts';
-import { agentKey, ScriptedAgent } from '../support/scripted-agent.ts';
+import { nodeFacts } from '../support/harness/node-flow.ts';
+import { agentKey, ScriptedAgent } from '../support/agents/scripted-agent.ts';
 import {
   type SpawnedControlPlane,
   spawnControlPlane,
   UNREACHABLE_IMAGE,
-} from '../support/server-under-test.ts';
+} from '../support/harness/server-under-test.ts';
 
 const DESCRIPTORS = 300;
 const WAIT_MS = 2000;

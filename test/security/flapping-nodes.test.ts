@@ -6,9 +6,9 @@ import type { NodeName, TenantId, VolumeId } from '../../src/core/model/ids.ts';
 import type { VolumeRecord } from '../../src/core/model/volume.ts';
 import { idOf } from '../../src/server/store/record-ids.ts';
 import { attack } from '../support/attack.ts';
-import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
-import { NodeFlow } from '../support/node-flow.ts';
-import { type AgentIdentity, refusedUpgrade, type ScriptedAgent } from '../support/scripted-agent.ts';
+import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
+import { NodeFlow } from '../support/harness/node-flow.ts';
+import { type AgentIdentity, refusedUpgrade, type ScriptedAgent } from '../support/agents/scripted-agent.ts';
 
 let plane: ControlPlane;
 let flow: NodeFlow;

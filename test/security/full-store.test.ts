@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { openSqliteKv } from '../../src/server/store/sqlite/sqlite-kv.ts';
 import { attack } from '../support/attack.ts';
-import type { Caller } from '../support/control-plane.ts';
+import type { Caller } from '../support/harness/control-plane.ts';
 import { eventually } from '../support/eventually.ts';
-import { NodeFlow } from '../support/node-flow.ts';
-import { PlaneProcess, type Tenant } from '../support/plane-process.ts';
+import { NodeFlow } from '../support/harness/node-flow.ts';
+import { PlaneProcess, type Tenant } from '../support/harness/plane-process.ts';
 
 /** Small, so that little is enough to fill it. */
 const SETTINGS = {

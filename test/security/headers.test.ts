@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import { attack } from '../support/attack.ts';
-import { rawExchange } from '../support/raw-exchange.ts';
-import { type ControlPlane, startControlPlane } from '../support/server-under-test.ts';
+import { rawExchange } from '../support/harness/raw-exchange.ts';
+import { type ControlPlane, startControlPlane } from '../support/harness/server-under-test.ts';
 
 let plane: ControlPlane;
 

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import type { LeaseRepeat } from '../../src/core/protocol/agent-protocol.ts';
 import { attack } from '../support/attack.ts';
 import { eventually } from '../support/eventually.ts';
-import { FENCED_MS, primary, PromotionStage, replica, SPAN_MS } from '../support/promotion-stage.ts';
-import { createVolume, type VolumeAgent, volumeOnce } from '../support/volume-flow.ts';
+import { FENCED_MS, primary, PromotionStage, replica, SPAN_MS } from '../support/harness/promotion-stage.ts';
+import { createVolume, type VolumeAgent, volumeOnce } from '../support/agents/volume-agent.ts';
 
 const EVERY_MS = 50;
 
@@ -20,7 +20,7 @@ class Asker {
   readonly #worker: Worker;
 
   constructor(repeat: LeaseRepeat) {
-    this.#worker = new Worker(new URL('../support/lease-asker.ts', import.meta.url), {
+    this.#worker = new Worker(new URL('../support/agents/lease-asker.ts', import.meta.url), {
       workerData: { repeat, everyMs: EVERY_MS, shared: this.#words.buffer },
       execArgv: [],
     });

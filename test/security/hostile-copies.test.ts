@@ -11,9 +11,9 @@ import {
   streamOfModes,
   streamThatWaits,
 } from '../support/hostile-copies.ts';
-import { engineNamed, HostileStage } from '../support/hostile-stage.ts';
-import { oldRsync } from '../support/old-rsync.ts';
-import { ensurePackages } from '../support/packages.ts';
+import { engineNamed, HostileStage } from '../support/harness/hostile-stage.ts';
+import { oldRsync } from '../support/harness/old-rsync.ts';
+import { ensurePackages } from '../support/harness/packages.ts';
 
 ensurePackages(['btrfs-progs', 'rsync', 'e2fsprogs', 'mount']);
 

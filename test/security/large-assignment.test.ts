@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import { STOPPING_MOST } from '../../src/core/scheduler/filters/backlog.ts';
 import { attack } from '../support/attack.ts';
-import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
+import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
 import { eventually } from '../support/eventually.ts';
-import { deploy, NodeFlow } from '../support/node-flow.ts';
+import { deploy, NodeFlow } from '../support/harness/node-flow.ts';
 
 const REPLICAS = 100;
 const WORKLOADS = 3;

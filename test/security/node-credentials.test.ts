@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import { CREDENTIAL_FEATURE } from '../../src/core/protocol/agent-protocol.ts';
 import { attack } from '../support/attack.ts';
-import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
+import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
 import { eventually } from '../support/eventually.ts';
-import { joinToken, nodeFacts, NodeFlow } from '../support/node-flow.ts';
-import { type AgentIdentity, refusedUpgrade, ScriptedAgent } from '../support/scripted-agent.ts';
+import { joinToken, nodeFacts, NodeFlow } from '../support/harness/node-flow.ts';
+import { type AgentIdentity, refusedUpgrade, ScriptedAgent } from '../support/agents/scripted-agent.ts';
 
 const LIFETIME_MS = 4000;
 const FEATURES = { features: [CREDENTIAL_FEATURE] };

@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { AgentBench, instance, TEST_IMAGE } from '../support/agent.ts';
+import { AgentBench, instance, TEST_IMAGE } from '../support/harness/agent-bench.ts';
 import { attack } from '../support/attack.ts';
-import { buildTestImage, startEngine, type TestEngine } from '../support/engine.ts';
+import { buildTestImage, startEngine, type TestEngine } from '../support/harness/engine.ts';
 import { LONG_TIER } from '../support/fault-tier.ts';
-import { ensurePackages } from '../support/packages.ts';
+import { ensurePackages } from '../support/harness/packages.ts';
 
 const METADATA = '169.254.169.254';
 const CREDENTIAL = 'credential of the machine';

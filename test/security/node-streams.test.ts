@@ -4,10 +4,10 @@ import { RelayLink } from '../../src/agent/volumes/relay-link.ts';
 import type { NodeName, TenantId, VolumeId } from '../../src/core/model/ids.ts';
 import { idOf } from '../../src/server/store/record-ids.ts';
 import { attack } from '../support/attack.ts';
-import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
+import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
 import { eventually } from '../support/eventually.ts';
-import { NodeFlow } from '../support/node-flow.ts';
-import type { AgentIdentity, ScriptedAgent } from '../support/scripted-agent.ts';
+import { NodeFlow } from '../support/harness/node-flow.ts';
+import type { AgentIdentity, ScriptedAgent } from '../support/agents/scripted-agent.ts';
 
 const FOLLOWERS = 64;
 const VOLUME = 'vol_copied';

@@ -8,11 +8,11 @@ import type { Identity } from '../../src/agent/session/identity.ts';
 import { Session } from '../../src/agent/session/session.ts';
 import { caDigestOf } from '../../src/server/api/join-address.ts';
 import { attack } from '../support/attack.ts';
-import { Chain } from '../support/chain.ts';
-import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
+import { Chain } from '../support/harness/chain.ts';
+import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
 import { eventually } from '../support/eventually.ts';
-import { NodeFlow } from '../support/node-flow.ts';
-import { NODE_FACTS } from '../support/scripted-agent.ts';
+import { NodeFlow } from '../support/harness/node-flow.ts';
+import { NODE_FACTS } from '../support/agents/scripted-agent.ts';
 
 const SLOW_MS = 40_000;
 

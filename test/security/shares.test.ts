@@ -3,9 +3,13 @@ import { connect, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { attack } from '../support/attack.ts';
 import { eventually } from '../support/eventually.ts';
-import { nodeFacts } from '../support/node-flow.ts';
-import { agentKey, ScriptedAgent } from '../support/scripted-agent.ts';
-import { type ControlPlane, startControlPlane, type TestTenant } from '../support/server-under-test.ts';
+import { nodeFacts } from '../support/harness/node-flow.ts';
+import { agentKey, ScriptedAgent } from '../support/agents/scripted-agent.ts';
+import {
+  type ControlPlane,
+  startControlPlane,
+  type TestTenant,
+} from '../support/harness/server-under-test.ts';
 
 const PER_ADDRESS = 20;
 const CROWDED = '127.0.0.2';

@@ -13,7 +13,7 @@ import {
   spawnControlPlane,
   startControlPlane,
   UNREACHABLE_IMAGE,
-} from '../support/server-under-test.ts';
+} from '../support/harness/server-under-test.ts';
 
 const DEPLOYMENTS = 400;
 const BYTES_EACH = 48 * 1024;

@@ -6,8 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type EtcdOptions, openEtcdKv } from '../../src/server/store/etcd/open.ts';
 import type { Kv } from '../../src/server/store/kv.ts';
-import { makeCertificate } from '../support/authority.ts';
-import { type Etcd, type EtcdTestOptions, startEtcd } from '../support/etcd.ts';
+import { makeCertificate } from '../support/harness/authority.ts';
+import { type Etcd, type EtcdTestOptions, startEtcd } from '../support/harness/etcd.ts';
 import { linesOf, recordWatch } from '../support/kv-history.ts';
 
 const PATIENT = { timeout: 20_000, interval: 100 };

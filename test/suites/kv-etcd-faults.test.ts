@@ -2,9 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type EtcdOptions, openEtcdKv } from '../../src/server/store/etcd/open.ts';
 import { type Kv, KvUnavailableError } from '../../src/server/store/kv.ts';
-import { type Etcd, type EtcdMember, type EtcdTestOptions, leaderOf, startEtcd } from '../support/etcd.ts';
+import {
+  type Etcd,
+  type EtcdMember,
+  type EtcdTestOptions,
+  leaderOf,
+  startEtcd,
+} from '../support/harness/etcd.ts';
 import { linesOf, recordWatch, startWriters } from '../support/kv-history.ts';
-import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
+import { startTcpProxy, type TcpProxy } from '../support/harness/tcp-proxy.ts';
 
 const PATIENT = { timeout: 30_000, interval: 100 };
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Commit, CommitResult, Kv } from '../../src/server/store/kv.ts';
 import { openEtcdKv } from '../../src/server/store/etcd/open.ts';
-import { type Etcd, startEtcd } from '../support/etcd.ts';
+import { type Etcd, startEtcd } from '../support/harness/etcd.ts';
 
 let etcd: Etcd;
 let kv: Kv;

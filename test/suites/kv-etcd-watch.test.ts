@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { openEtcdKv } from '../../src/server/store/etcd/open.ts';
 import type { Kv } from '../../src/server/store/kv.ts';
-import { type Etcd, startEtcd } from '../support/etcd.ts';
+import { type Etcd, startEtcd } from '../support/harness/etcd.ts';
 import { linesOf, recordWatch, startWriters, type WatchRecord, type Writes } from '../support/kv-history.ts';
-import { startTcpProxy } from '../support/tcp-proxy.ts';
+import { startTcpProxy } from '../support/harness/tcp-proxy.ts';
 
 const PATIENT = { timeout: 20_000, interval: 50 };
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from 'vitest';
 import { openEtcdKv } from '../../src/server/store/etcd/open.ts';
-import { type Etcd, startEtcd } from '../support/etcd.ts';
+import { type Etcd, startEtcd } from '../support/harness/etcd.ts';
 import { kvContract } from './kv-contract.ts';
 
 let etcd: Etcd;

@@ -6,9 +6,9 @@ import { resolveEnvironment } from '../../src/server/secrets/resolve.ts';
 import type { SecretsStore } from '../../src/server/secrets/port.ts';
 import type { VaultAuth } from '../../src/server/secrets/vault/session.ts';
 import { createVaultSecrets, type VaultSecretsOptions } from '../../src/server/secrets/vault/store.ts';
-import { selfSigned } from '../support/certificates.ts';
-import { startVaultEndpoint, type VaultEndpoint } from '../support/vault/endpoint.ts';
-import { given } from '../support/vault/given.ts';
+import { selfSigned } from '../support/harness/certificates.ts';
+import { startVaultEndpoint, type VaultEndpoint } from '../support/harness/vault/endpoint.ts';
+import { given } from '../support/harness/vault/given.ts';
 import { revealed, secretValues } from './secrets-contract.ts';
 
 const DB = { namespace: 'resources', label: 'db' };

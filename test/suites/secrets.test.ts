@@ -7,8 +7,8 @@ import { createEmbeddedSecrets } from '../../src/server/secrets/embedded/store.t
 import { createVaultSecrets } from '../../src/server/secrets/vault/store.ts';
 import { openSqliteKv } from '../../src/server/store/sqlite/sqlite-kv.ts';
 import { createMemoryKv } from '../../src/server/store/memory.ts';
-import { startVaultEndpoint } from '../support/vault/endpoint.ts';
-import { given, realVault } from '../support/vault/given.ts';
+import { startVaultEndpoint } from '../support/harness/vault/endpoint.ts';
+import { given, realVault } from '../support/harness/vault/given.ts';
 import { secretsContract } from './secrets-contract.ts';
 
 secretsContract('embedded over memory', async () => {

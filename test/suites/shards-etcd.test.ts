@@ -11,7 +11,7 @@ import type { Kv } from '../../src/server/store/kv.ts';
 import { Store } from '../../src/server/store/store.ts';
 import { StoreView } from '../../src/server/store/view.ts';
 import { eventually } from '../support/eventually.ts';
-import { type Etcd, startEtcd } from '../support/etcd.ts';
+import { type Etcd, startEtcd } from '../support/harness/etcd.ts';
 
 /** Who decides for a tenant, on a real etcd: the parts of two control planes in one process, so that each step can be held. */
 

@@ -4,9 +4,9 @@ import type { TenantId } from '../../src/core/model/ids.ts';
 import type { SecretsStore } from '../../src/server/secrets/port.ts';
 import { resolveEnvironment } from '../../src/server/secrets/resolve.ts';
 import { createVaultSecrets, type VaultSecretsOptions } from '../../src/server/secrets/vault/store.ts';
-import { startVaultEndpoint } from '../support/vault/endpoint.ts';
-import { given, realVault } from '../support/vault/given.ts';
-import { VaultOperator } from '../support/vault/operator.ts';
+import { startVaultEndpoint } from '../support/harness/vault/endpoint.ts';
+import { given, realVault } from '../support/harness/vault/given.ts';
+import { VaultOperator } from '../support/harness/vault/operator.ts';
 import { revealed, secretValues } from './secrets-contract.ts';
 
 // What the store does when its operator uses it as well: on the endpoint of the tests, or on a real server (CONTRIBUTING.md).

@@ -44,8 +44,8 @@ import {
   streamOfModes,
   streamTooLarge,
 } from '../support/hostile-copies.ts';
-import { HostileStage } from '../support/hostile-stage.ts';
-import { ensurePackages } from '../support/packages.ts';
+import { HostileStage } from '../support/harness/hostile-stage.ts';
+import { ensurePackages } from '../support/harness/packages.ts';
 
 const MIB = 2 ** 20;
 const SIZE = 160 * MIB;

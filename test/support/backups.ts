@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
 import type { Alteration } from '../../src/core/model/announcement.ts';
-import type { Answer, Json } from './api-client.ts';
+import type { Answer, Json } from './harness/api-client.ts';
 import { alterationProblem } from './laws.ts';
-import type { ControlPlane } from './server-under-test.ts';
+import type { ControlPlane } from './harness/server-under-test.ts';
 
 /** Secret material that must be found nowhere, and plain text that must be found where material is searched for. */
 export const MATERIAL = 'planted-material-7f3a91c2d4';

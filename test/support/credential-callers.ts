@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Answer, Caller } from './control-plane.ts';
+import type { Answer, Caller } from './harness/control-plane.ts';
 import type { Dice } from './openapi-fuzz.ts';
 
 const DOCUMENT = '/api/v1/secrets/resources/db';

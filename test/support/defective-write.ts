@@ -25,8 +25,8 @@ import { CredentialWrites } from '../../src/server/secrets/credential-writes.ts'
 import { openSecrets } from '../../src/server/secrets/open.ts';
 import type { SecretsStore } from '../../src/server/secrets/port.ts';
 import { SecretReferences } from '../../src/server/secrets/references.ts';
-import { ADMIN_TOKEN, type ControlPlane } from './server-under-test.ts';
-import { ApiClient } from './api-client.ts';
+import { ADMIN_TOKEN, type ControlPlane } from './harness/server-under-test.ts';
+import { ApiClient } from './harness/api-client.ts';
 import { Laws } from './laws.ts';
 
 /** The secrets store of a running control plane, opened once more on its data. */

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isAlive, quietly } from './engine-network.ts';
+import { isAlive, quietly } from './harness/engine-network.ts';
 
 const TABLE = ['table', 'inet', 'berth-egress'] as const;
 

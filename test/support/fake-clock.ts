@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ensurePackages } from './packages.ts';
+import { ensurePackages } from './harness/packages.ts';
 
 const LIBRARIES = '/usr/lib';
 const LIBRARY = 'faketime/libfaketimeMT.so.1';

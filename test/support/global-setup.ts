@@ -1,6 +1,6 @@
-import { buildDashboard } from './browser.ts';
+import { buildDashboard } from './harness/browser.ts';
 import { keepEgress } from './egress-traces.ts';
-import { ALL_PACKAGES, ensurePackages } from './packages.ts';
+import { ALL_PACKAGES, ensurePackages } from './harness/packages.ts';
 
 /** Of each project of the run. */
 const endings: (() => void)[] = [];

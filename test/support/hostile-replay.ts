@@ -1,4 +1,4 @@
-import { HostileStage, engineNamed } from './hostile-stage.ts';
+import { HostileStage, engineNamed } from './harness/hostile-stage.ts';
 import { hostileBatches } from './hostile-copies.ts';
 
 /** A process of its own, so that it can have mounts of its own: with another rsync in the place of the machine's. */

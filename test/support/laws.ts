@@ -6,7 +6,7 @@ import { CATALOGUE, isRejectionCode } from '../../src/core/rejections/catalogue.
 import { received } from '../../src/core/rejections/redaction.ts';
 import type { Kv } from '../../src/server/store/kv.ts';
 import { askedChanges, type Snapshot, snapshot } from './store-snapshot.ts';
-import type { Answer, ApiClient, CallObserver, CallOptions, Json } from './api-client.ts';
+import type { Answer, ApiClient, CallObserver, CallOptions, Json } from './harness/api-client.ts';
 
 const ANNOUNCED = ['alterations', 'warnings', 'removed', 'plan'];
 const RECORD_KEYS = ['code', 'doc', 'expected', 'field', 'received', 'why'];

@@ -1,4 +1,4 @@
-import type { ApiClient, Json } from './api-client.ts';
+import type { ApiClient, Json } from './harness/api-client.ts';
 
 /** Two fields and a list are written with the same marker: a torn record would show different ones. */
 export function markedBody(marker: string): Json {

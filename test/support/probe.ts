@@ -1,5 +1,5 @@
 import { get } from 'node:http';
-import type { ClusterNode } from './cluster.ts';
+import type { ClusterNode } from './harness/cluster.ts';
 
 const EVERY_MS = 20;
 const DISCOVER_MS = 50;

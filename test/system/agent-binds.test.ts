@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parseMountInfo } from '../../src/agent/volumes/mounts.ts';
 import type { AssignedInstance } from '../../src/core/protocol/agent-protocol.ts';
-import { AgentBench, instance, stopped, TEST_IMAGE } from '../support/agent.ts';
-import { buildTestImage, startEngine, type TestEngine } from '../support/engine.ts';
+import { AgentBench, instance, stopped, TEST_IMAGE } from '../support/harness/agent-bench.ts';
+import { buildTestImage, startEngine, type TestEngine } from '../support/harness/engine.ts';
 import { LONG_TIER } from '../support/fault-tier.ts';
-import { INSTALL_ID, TENANT } from '../support/fake-control-plane.ts';
+import { INSTALL_ID, TENANT } from '../support/harness/fake-control-plane.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'berth-root-'));
 let daemon: TestEngine;

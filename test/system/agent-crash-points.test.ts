@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AssignedInstance } from '../../src/core/protocol/agent-protocol.ts';
-import { AgentBench, instance, stopped } from '../support/agent.ts';
-import { startEngine, type TestEngine } from '../support/engine.ts';
-import { type CallFate, startEngineProxy } from '../support/engine-proxy.ts';
+import { AgentBench, instance, stopped } from '../support/harness/agent-bench.ts';
+import { startEngine, type TestEngine } from '../support/harness/engine.ts';
+import { type CallFate, startEngineProxy } from '../support/harness/engine-proxy.ts';
 import { inTier } from '../support/fault-tier.ts';
-import { pushImage, type Registry, startRegistry } from '../support/registry.ts';
+import { pushImage, type Registry, startRegistry } from '../support/harness/registry.ts';
 
 /**
  * F-03 and F-05 with real processes: the agent dies by kill -9 at every call that changes something on a real engine, on a way from an

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Enrolled, enrol } from '../../src/agent/session/enrol.ts';
-import { ensurePackages } from '../support/packages.ts';
+import { ensurePackages } from '../support/harness/packages.ts';
 
 let folder: string;
 

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { AgentBench, instance, stopped, TEST_IMAGE } from '../support/agent.ts';
+import { AgentBench, instance, stopped, TEST_IMAGE } from '../support/harness/agent-bench.ts';
 import { inTier } from '../support/fault-tier.ts';
-import { buildTestImage, startEngine, type TestEngine } from '../support/engine.ts';
+import { buildTestImage, startEngine, type TestEngine } from '../support/harness/engine.ts';
 
 /** F-05. */
 const KILLS = inTier({ usual: 8, long: 140 });

@@ -2,9 +2,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { AgentBench, instance, stopped, TEST_IMAGE } from '../support/agent.ts';
-import { buildTestImage, startPodman, type TestEngine } from '../support/engine.ts';
-import { ensurePackages } from '../support/packages.ts';
+import { AgentBench, instance, stopped, TEST_IMAGE } from '../support/harness/agent-bench.ts';
+import { buildTestImage, startPodman, type TestEngine } from '../support/harness/engine.ts';
+import { ensurePackages } from '../support/harness/packages.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'berth-root-'));
 let daemon: TestEngine;

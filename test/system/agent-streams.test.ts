@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { StreamData, StreamEnd, StreamOperation } from '../../src/core/protocol/agent-protocol.ts';
-import { AgentBench, instance, TEST_IMAGE } from '../support/agent.ts';
-import { buildTestImage, startEngine, type TestEngine } from '../support/engine.ts';
+import { AgentBench, instance, TEST_IMAGE } from '../support/harness/agent-bench.ts';
+import { buildTestImage, startEngine, type TestEngine } from '../support/harness/engine.ts';
 
 const LINES = 40_000;
 const INITIAL_CREDIT_BYTES = 128 * 1024;

@@ -7,10 +7,10 @@ import type {
   AssignedVolume,
 } from '../../src/core/protocol/agent-protocol.ts';
 import { isWatched } from '../../src/agent/volumes/watchdog-process.ts';
-import { AgentBench, instance, stopped, TEST_IMAGE } from '../support/agent.ts';
-import { buildTestImage, startEngine, type TestEngine } from '../support/engine.ts';
+import { AgentBench, instance, stopped, TEST_IMAGE } from '../support/harness/agent-bench.ts';
+import { buildTestImage, startEngine, type TestEngine } from '../support/harness/engine.ts';
 import { eventually } from '../support/eventually.ts';
-import { ensurePackages } from '../support/packages.ts';
+import { ensurePackages } from '../support/harness/packages.ts';
 
 const MIB = 2 ** 20;
 const LEASE_MS = 3_000;

@@ -2,10 +2,10 @@ import { statSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { AgentBench, AgentProcess, instance, stopped, TEST_IMAGE } from '../support/agent.ts';
-import { buildTestImage, startEngine, type TestEngine } from '../support/engine.ts';
-import { FakeControlPlane, JOIN_TOKEN, NODE_TOKEN, TENANT } from '../support/fake-control-plane.ts';
-import { pushImage, startRegistry } from '../support/registry.ts';
+import { AgentBench, AgentProcess, instance, stopped, TEST_IMAGE } from '../support/harness/agent-bench.ts';
+import { buildTestImage, startEngine, type TestEngine } from '../support/harness/engine.ts';
+import { FakeControlPlane, JOIN_TOKEN, NODE_TOKEN, TENANT } from '../support/harness/fake-control-plane.ts';
+import { pushImage, startRegistry } from '../support/harness/registry.ts';
 
 let daemon: TestEngine;
 

@@ -9,7 +9,7 @@ import { report } from '../../src/cli/report.ts';
 import { makeSession } from '../../src/cli/session.ts';
 import { makeStyle } from '../../src/cli/style.ts';
 import type { Terminal } from '../../src/cli/terminal.ts';
-import { PlaneProcess } from '../support/plane-process.ts';
+import { PlaneProcess } from '../support/harness/plane-process.ts';
 
 const IMAGE = '127.0.0.1:1/shop/web:1.4.2';
 const folder = mkdtempSync(join(tmpdir(), 'berth-bad-input-'));

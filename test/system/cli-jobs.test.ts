@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { BOX, type Cluster, startCluster } from '../support/cluster.ts';
+import { BOX, type Cluster, startCluster } from '../support/harness/cluster.ts';
 
 const BERTH = join(import.meta.dirname, '../../bin/berth');
 const folder = mkdtempSync(join(tmpdir(), 'berth-cli-jobs-'));

@@ -4,10 +4,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
+import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
 import { eventually } from '../support/eventually.ts';
-import { deploy, NodeFlow } from '../support/node-flow.ts';
-import { MIB, type VolumeAgent, volumeAgent, volumeOnce, VOLUMES } from '../support/volume-flow.ts';
+import { deploy, NodeFlow } from '../support/harness/node-flow.ts';
+import { MIB, type VolumeAgent, volumeAgent, volumeOnce, VOLUMES } from '../support/agents/volume-agent.ts';
 
 const BERTH = join(import.meta.dirname, '../../bin/berth');
 const folder = mkdtempSync(join(tmpdir(), 'berth-cli-volumes-'));

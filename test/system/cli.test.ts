@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { selfSigned } from '../support/certificates.ts';
+import { selfSigned } from '../support/harness/certificates.ts';
 
 const BERTH = join(import.meta.dirname, '../../bin/berth');
 const TOKEN = 'cli-test-token-0123456789abcdef0123456789';

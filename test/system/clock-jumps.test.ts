@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { BOX, Cluster, type ClusterNode, type Tenant } from '../support/cluster.ts';
+import { BOX, Cluster, type ClusterNode, type Tenant } from '../support/harness/cluster.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { inTier, LONG_TIER } from '../support/fault-tier.ts';
-import { PlaneProcess } from '../support/plane-process.ts';
-import { UNREACHABLE_IMAGE } from '../support/server-under-test.ts';
+import { PlaneProcess } from '../support/harness/plane-process.ts';
+import { UNREACHABLE_IMAGE } from '../support/harness/server-under-test.ts';
 import { lookSteadily, percentile } from '../support/steady-look.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { type Cluster, type ClusterNode, startCluster, type Tenant } from '../support/cluster.ts';
+import { type Cluster, type ClusterNode, startCluster, type Tenant } from '../support/harness/cluster.ts';
 
 /** A backup outlives its control plane: what was exported from one runs under another, on an engine of its own. */
 

@@ -1,6 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { always, type Cluster, type ClusterNode, startCluster, type Tenant } from '../support/cluster.ts';
+import {
+  always,
+  type Cluster,
+  type ClusterNode,
+  startCluster,
+  type Tenant,
+} from '../support/harness/cluster.ts';
 
 let cluster: Cluster;
 let shop: Tenant;

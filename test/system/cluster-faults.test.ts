@@ -1,7 +1,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '../support/eventually.ts';
-import { always, type Cluster, type ClusterNode, startCluster, type Tenant } from '../support/cluster.ts';
+import {
+  always,
+  type Cluster,
+  type ClusterNode,
+  startCluster,
+  type Tenant,
+} from '../support/harness/cluster.ts';
 import { inTier, LONG_TIER } from '../support/fault-tier.ts';
 import { Dice } from '../support/openapi-fuzz.ts';
 import { lookSteadily } from '../support/steady-look.ts';

@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { always, type Cluster, type ClusterNode, startCluster, type Tenant } from '../support/cluster.ts';
-import { pushImage, type Registry, startRegistry } from '../support/registry.ts';
+import {
+  always,
+  type Cluster,
+  type ClusterNode,
+  startCluster,
+  type Tenant,
+} from '../support/harness/cluster.ts';
+import { pushImage, type Registry, startRegistry } from '../support/harness/registry.ts';
 
 let cluster: Cluster;
 let shop: Tenant;

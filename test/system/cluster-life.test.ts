@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { BOX, type Cluster, type ClusterNode, startCluster, type Tenant } from '../support/cluster.ts';
+import {
+  BOX,
+  type Cluster,
+  type ClusterNode,
+  startCluster,
+  type Tenant,
+} from '../support/harness/cluster.ts';
 
 let cluster: Cluster;
 let shop: Tenant;

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { type Cluster, type ClusterNode, startCluster, type Tenant } from '../support/cluster.ts';
+import { type Cluster, type ClusterNode, startCluster, type Tenant } from '../support/harness/cluster.ts';
 
 /** A container that prints much faster than its reader reads: memory stays bounded, and what is lost is told. */
 

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { always, type Cluster, startCluster, type Tenant } from '../support/cluster.ts';
+import { always, type Cluster, startCluster, type Tenant } from '../support/harness/cluster.ts';
 import { startProbe } from '../support/probe.ts';
 
 let cluster: Cluster;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { always, type Cluster, startCluster, type Tenant } from '../support/cluster.ts';
+import { always, type Cluster, startCluster, type Tenant } from '../support/harness/cluster.ts';
 
 let cluster: Cluster;
 let shop: Tenant;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { type Cluster, type ClusterNode, startCluster, type Tenant } from '../support/cluster.ts';
+import { type Cluster, type ClusterNode, startCluster, type Tenant } from '../support/harness/cluster.ts';
 
 let cluster: Cluster;
 let shop: Tenant;

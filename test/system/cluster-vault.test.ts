@@ -2,8 +2,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { always, type Cluster, startCluster, type Tenant } from '../support/cluster.ts';
-import { startVaultEndpoint, type VaultEndpoint, type VaultSwitches } from '../support/vault/endpoint.ts';
+import { always, type Cluster, startCluster, type Tenant } from '../support/harness/cluster.ts';
+import {
+  startVaultEndpoint,
+  type VaultEndpoint,
+  type VaultSwitches,
+} from '../support/harness/vault/endpoint.ts';
 
 let vault: VaultEndpoint;
 let cluster: Cluster;

@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openPage, signIn } from '../support/browser.ts';
-import { type DashboardStage, dashboardStage, IMAGE, phaseOf } from '../support/dashboard-stage.ts';
+import { openPage, signIn } from '../support/harness/browser.ts';
+import { type DashboardStage, dashboardStage, IMAGE, phaseOf } from '../support/harness/dashboard-stage.ts';
 import { eventually } from '../support/eventually.ts';
-import type { ObligingAgent, Verdict } from '../support/obliging-agent.ts';
+import type { ObligingAgent, Verdict } from '../support/agents/obliging-agent.ts';
 
 let stage: DashboardStage;
 let berlin: ObligingAgent;

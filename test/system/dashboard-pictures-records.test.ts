@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import { openPage, signIn } from '../support/browser.ts';
-import { BOOTSTRAP } from '../support/control-plane.ts';
-import { type DashboardStage, dashboardStage } from '../support/dashboard-stage.ts';
+import { openPage, signIn } from '../support/harness/browser.ts';
+import { BOOTSTRAP } from '../support/harness/control-plane.ts';
+import { type DashboardStage, dashboardStage } from '../support/harness/dashboard-stage.ts';
 import { eventually } from '../support/eventually.ts';
-import { createVolume, MIB, volumeOnce } from '../support/volume-flow.ts';
+import { createVolume, MIB, volumeOnce } from '../support/agents/volume-agent.ts';
 
 /** Pictures of the guide: run with BERTH_SCREENSHOTS=1, and committed by hand. */
 const FOLDER = fileURLToPath(new URL('../../docs/guide/images', import.meta.url));

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type DashboardStage, dashboardStage } from '../support/dashboard-stage.ts';
+import { type DashboardStage, dashboardStage } from '../support/harness/dashboard-stage.ts';
 
 /** Pictures of the guide: run with BERTH_SCREENSHOTS=1, and committed by hand. */
 const FOLDER = fileURLToPath(new URL('../../docs/guide/images', import.meta.url));

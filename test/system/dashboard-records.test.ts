@@ -1,11 +1,11 @@
 import { AxeBuilder } from '@axe-core/playwright';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openPage, signIn } from '../support/browser.ts';
-import { BOOTSTRAP } from '../support/control-plane.ts';
-import { type DashboardStage, dashboardStage, IMAGE } from '../support/dashboard-stage.ts';
+import { openPage, signIn } from '../support/harness/browser.ts';
+import { BOOTSTRAP } from '../support/harness/control-plane.ts';
+import { type DashboardStage, dashboardStage, IMAGE } from '../support/harness/dashboard-stage.ts';
 import { eventually } from '../support/eventually.ts';
-import { createVolume, MIB, volumeOnce } from '../support/volume-flow.ts';
+import { createVolume, MIB, volumeOnce } from '../support/agents/volume-agent.ts';
 
 /** Run as a script, it would leave a mark; shown as text, it stays what it is. */
 const SCRIPT = '<img src=x onerror="window.hit=1"><script>window.hit=1</script>';

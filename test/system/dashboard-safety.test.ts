@@ -3,8 +3,8 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TenantId } from '../../src/core/model/ids.ts';
 import { Transaction } from '../../src/server/store/transaction.ts';
-import { openPage, signIn } from '../support/browser.ts';
-import { type DashboardStage, dashboardStage, IMAGE } from '../support/dashboard-stage.ts';
+import { openPage, signIn } from '../support/harness/browser.ts';
+import { type DashboardStage, dashboardStage, IMAGE } from '../support/harness/dashboard-stage.ts';
 
 /** Every page, with something on it. */
 const PAGES = [

@@ -1,10 +1,10 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { buildDashboard, openPage, signIn, startBrowser } from '../support/browser.ts';
-import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
-import { NodeFlow } from '../support/node-flow.ts';
-import { obligingAgent } from '../support/obliging-agent.ts';
-import { startTcpProxy } from '../support/tcp-proxy.ts';
+import { buildDashboard, openPage, signIn, startBrowser } from '../support/harness/browser.ts';
+import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
+import { NodeFlow } from '../support/harness/node-flow.ts';
+import { obligingAgent } from '../support/agents/obliging-agent.ts';
+import { startTcpProxy } from '../support/harness/tcp-proxy.ts';
 
 let plane: ControlPlane;
 let shop: Awaited<ReturnType<ControlPlane['tenant']>>;

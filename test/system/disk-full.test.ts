@@ -2,12 +2,12 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { Cluster, type Tenant } from '../support/cluster.ts';
-import type { Answer } from '../support/control-plane.ts';
+import { Cluster, type Tenant } from '../support/harness/cluster.ts';
+import type { Answer } from '../support/harness/control-plane.ts';
 import { inTier } from '../support/fault-tier.ts';
-import { PlaneProcess } from '../support/plane-process.ts';
-import { type PushedImageRegistry, startPushedImage } from '../support/pushed-image.ts';
-import { SmallDisk } from '../support/small-disk.ts';
+import { PlaneProcess } from '../support/harness/plane-process.ts';
+import { type PushedImageRegistry, startPushedImage } from '../support/harness/pushed-image.ts';
+import { SmallDisk } from '../support/harness/small-disk.ts';
 import { lookSteadily, percentile } from '../support/steady-look.ts';
 
 /**

@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { type Etcd, startEtcd } from '../support/etcd.ts';
-import { NodeFlow } from '../support/node-flow.ts';
-import { ensurePackages } from '../support/packages.ts';
-import { PlaneProcess } from '../support/plane-process.ts';
+import { type Etcd, startEtcd } from '../support/harness/etcd.ts';
+import { NodeFlow } from '../support/harness/node-flow.ts';
+import { ensurePackages } from '../support/harness/packages.ts';
+import { PlaneProcess } from '../support/harness/plane-process.ts';
 
 const BERTH = join(import.meta.dirname, '../../bin/berth');
 const folder = mkdtempSync(join(tmpdir(), 'berth-doctor-'));

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Cluster, type ClusterNode, startCluster, type Tenant } from '../support/cluster.ts';
+import { type Cluster, type ClusterNode, startCluster, type Tenant } from '../support/harness/cluster.ts';
 import { LONG_TIER } from '../support/fault-tier.ts';
-import { pushImage, type Registry, startRegistry } from '../support/registry.ts';
-import { SmallDisk } from '../support/small-disk.ts';
+import { pushImage, type Registry, startRegistry } from '../support/harness/registry.ts';
+import { SmallDisk } from '../support/harness/small-disk.ts';
 import { lookSteadily } from '../support/steady-look.ts';
 
 /**

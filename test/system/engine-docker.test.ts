@@ -7,7 +7,7 @@ import { DockerEngine } from '../../src/agent/engine/docker-engine.ts';
 import { EngineConflictError, EngineUnavailableError } from '../../src/agent/engine/errors.ts';
 import { collectOutput } from '../../src/agent/engine/exec-session.ts';
 import { EngineTransport } from '../../src/agent/engine/transport.ts';
-import { buildTestImage, startEngine, type TestEngine } from '../support/engine.ts';
+import { buildTestImage, startEngine, type TestEngine } from '../support/harness/engine.ts';
 
 const IMAGE = 'berth.test/box:1';
 

@@ -15,9 +15,9 @@ import {
   startPodman,
   TEST_REGISTRY_PORT,
   type TestEngine,
-} from '../support/engine.ts';
-import { machineArchitecture, pushImage } from '../support/registry.ts';
-import { ensurePackages } from '../support/packages.ts';
+} from '../support/harness/engine.ts';
+import { machineArchitecture, pushImage } from '../support/harness/registry.ts';
+import { ensurePackages } from '../support/harness/packages.ts';
 
 /** A password whose base64 holds both letters that differ in the URL's alphabet. Its bcrypt hash is of the lowest cost. */
 const PASSWORD = 'p?>~~ÿ-word';

@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { ip } from '../support/engine-network.ts';
+import { ip } from '../support/harness/engine-network.ts';
 
-const SUPPORT = new URL('../support/engine.ts', import.meta.url).href;
+const SUPPORT = new URL('../support/harness/engine.ts', import.meta.url).href;
 const CLIENT = new URL('../../src/agent/engine/docker-engine.ts', import.meta.url).href;
 
 const LEAVE = `

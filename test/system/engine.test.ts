@@ -14,7 +14,7 @@ import {
 } from '../../src/agent/engine/errors.ts';
 import { collectOutput } from '../../src/agent/engine/exec-session.ts';
 import { EngineTransport } from '../../src/agent/engine/transport.ts';
-import { buildTestImage, startEngine, startPodman, type TestEngine } from '../support/engine.ts';
+import { buildTestImage, startEngine, startPodman, type TestEngine } from '../support/harness/engine.ts';
 
 const IMAGE = 'berth.test/box:1';
 const MARKER = 'marker-7f3a-secret';

@@ -3,14 +3,14 @@ import type { InstanceRecord } from '../../src/core/model/instance.ts';
 import { globalKey } from '../../src/server/store/keys.ts';
 import { decodeRecord, encodeRecord } from '../../src/server/store/records.ts';
 import { eventually } from '../support/eventually.ts';
-import type { Answer } from '../support/control-plane.ts';
-import { type Etcd, startEtcd } from '../support/etcd.ts';
-import { LiveAgent } from '../support/live-agent.ts';
-import { joinToken, nodeFacts } from '../support/node-flow.ts';
-import type { PlaneProcess, Tenant } from '../support/plane-process.ts';
-import { type Planes, startPlanes } from '../support/planes.ts';
-import { type PushedImageRegistry, startPushedImage } from '../support/pushed-image.ts';
-import { agentKey } from '../support/scripted-agent.ts';
+import type { Answer } from '../support/harness/control-plane.ts';
+import { type Etcd, startEtcd } from '../support/harness/etcd.ts';
+import { LiveAgent } from '../support/agents/live-agent.ts';
+import { joinToken, nodeFacts } from '../support/harness/node-flow.ts';
+import type { PlaneProcess, Tenant } from '../support/harness/plane-process.ts';
+import { type Planes, startPlanes } from '../support/harness/planes.ts';
+import { type PushedImageRegistry, startPushedImage } from '../support/harness/pushed-image.ts';
+import { agentKey } from '../support/agents/scripted-agent.ts';
 
 /**
  * etcd takes 128 operations and 1.5 MiB in one transaction. Whatever is larger than that is done in several commits, each of which

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { parseAllDocuments } from 'yaml';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { type Cluster, startCluster, type Tenant } from '../support/cluster.ts';
+import { type Cluster, startCluster, type Tenant } from '../support/harness/cluster.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const EXAMPLES = join(ROOT, 'examples');

@@ -3,7 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { always, type Cluster, type ClusterNode, startCluster, type Tenant } from '../support/cluster.ts';
+import {
+  always,
+  type Cluster,
+  type ClusterNode,
+  startCluster,
+  type Tenant,
+} from '../support/harness/cluster.ts';
 
 /**
  * F-28: an older copy of the embedded store is put back under agents that live. They have containers that the copy knows nothing of,

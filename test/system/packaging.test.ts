@@ -15,10 +15,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { buildTestImage, startEngine, type TestEngine } from '../support/engine.ts';
+import { buildTestImage, startEngine, type TestEngine } from '../support/harness/engine.ts';
 import { LONG_TIER } from '../support/fault-tier.ts';
-import { type Installation, installPackage, PLAIN_PATH } from '../support/installation.ts';
-import { ensurePackages } from '../support/packages.ts';
+import { type Installation, installPackage, PLAIN_PATH } from '../support/harness/installation.ts';
+import { ensurePackages } from '../support/harness/packages.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const UNITS = join(ROOT, 'packaging/systemd');

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EngineTransport } from '../../src/agent/engine/transport.ts';
-import { buildTestImage, startEngine } from '../support/engine.ts';
-import { ensurePackages } from '../support/packages.ts';
+import { buildTestImage, startEngine } from '../support/harness/engine.ts';
+import { ensurePackages } from '../support/harness/packages.ts';
 
 const BERTH = join(import.meta.dirname, '../../bin/berth');
 /** On a machine that does nothing else a second start takes some 5 s; others may test at the same time. */

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { type Cluster, startCluster, type Tenant } from '../support/cluster.ts';
+import { type Cluster, startCluster, type Tenant } from '../support/harness/cluster.ts';
 import { inTier, LONG_TIER } from '../support/fault-tier.ts';
 import { lookSteadily, percentile } from '../support/steady-look.ts';
-import { startStorm, type StormAgent } from '../support/storm-agent.ts';
+import { startStorm, type StormAgent } from '../support/agents/storm-agent.ts';
 
 /**
  * F-12: the control plane is killed and is away for a while; 300 agents and some with real containers come back to it. The timers

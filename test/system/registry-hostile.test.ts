@@ -15,7 +15,7 @@ import {
   type FakeRegistry,
   startDecoy,
   startFakeRegistry,
-} from '../support/fake-registry.ts';
+} from '../support/harness/fake-registry.ts';
 
 const SECRET = 'sesame-41d8cd98f00b';
 const CREDENTIALS = { username: 'ci', password: new SecretValue(SECRET) };

@@ -5,8 +5,8 @@ import { SecretValue } from '../../src/core/model/secret-value.ts';
 import { createImageCheck } from '../../src/server/registry/check.ts';
 import { createDialer, type Dialer, type DialerOptions } from '../../src/server/registry/dialer.ts';
 import type { ImageOutcome } from '../../src/server/registry/outcome.ts';
-import { selfSigned, type TestCertificate } from '../support/certificates.ts';
-import { FAKE_DIGEST, type FakeRegistry, startFakeRegistry } from '../support/fake-registry.ts';
+import { selfSigned, type TestCertificate } from '../support/harness/certificates.ts';
+import { FAKE_DIGEST, type FakeRegistry, startFakeRegistry } from '../support/harness/fake-registry.ts';
 
 const CREDENTIALS = { username: 'ci', password: new SecretValue('sesame-9a0364b9e99b') };
 const BASIC = `Basic ${Buffer.from(`ci:${CREDENTIALS.password.reveal()}`).toString('base64')}`;

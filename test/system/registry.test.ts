@@ -14,7 +14,7 @@ import {
   pushImage,
   type Registry,
   startRegistry,
-} from '../support/registry.ts';
+} from '../support/harness/registry.ts';
 
 const SECRET = 'sesame-7f3a91';
 const TENANT = 'tenant-a' as TenantId;

@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual, promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { type Cluster, type ClusterNode, startCluster, type Tenant } from '../support/cluster.ts';
+import { type Cluster, type ClusterNode, startCluster, type Tenant } from '../support/harness/cluster.ts';
 import { inTier } from '../support/fault-tier.ts';
-import { postgresImage } from '../support/postgres-image.ts';
+import { postgresImage } from '../support/harness/postgres-image.ts';
 
 /** Two consumers share a credential and rotate one after the other; a real PostgreSQL says what is valid. */
 

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type AgentProcess, startAgent } from '../support/agent-process.ts';
+import { type AgentProcess, startAgent } from '../support/harness/agent-process.ts';
 import { eventually } from '../support/eventually.ts';
-import { BOX, ClusterNode } from '../support/cluster.ts';
-import { buildTestImage, startEngine, type TestEngine } from '../support/engine.ts';
-import { type Etcd, startEtcd } from '../support/etcd.ts';
-import type { PlaneProcess, Tenant } from '../support/plane-process.ts';
-import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
-import { healthOf, type Planes, startPlanes } from '../support/planes.ts';
+import { BOX, ClusterNode } from '../support/harness/cluster.ts';
+import { buildTestImage, startEngine, type TestEngine } from '../support/harness/engine.ts';
+import { type Etcd, startEtcd } from '../support/harness/etcd.ts';
+import type { PlaneProcess, Tenant } from '../support/harness/plane-process.ts';
+import { startTcpProxy, type TcpProxy } from '../support/harness/tcp-proxy.ts';
+import { healthOf, type Planes, startPlanes } from '../support/harness/planes.ts';
 
 /** A real agent with a real engine under three control planes: it finds another one, and its containers do not notice. */
 

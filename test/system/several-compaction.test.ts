@@ -1,15 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { type Etcd, startEtcd } from '../support/etcd.ts';
+import { type Etcd, startEtcd } from '../support/harness/etcd.ts';
 import { inTier } from '../support/fault-tier.ts';
-import { LiveAgent } from '../support/live-agent.ts';
-import { joinToken, nodeFacts } from '../support/node-flow.ts';
-import type { PlaneProcess, Tenant } from '../support/plane-process.ts';
-import { type Planes, startPlanes } from '../support/planes.ts';
-import { agentKey } from '../support/scripted-agent.ts';
-import { UNREACHABLE_IMAGE } from '../support/server-under-test.ts';
-import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
+import { LiveAgent } from '../support/agents/live-agent.ts';
+import { joinToken, nodeFacts } from '../support/harness/node-flow.ts';
+import type { PlaneProcess, Tenant } from '../support/harness/plane-process.ts';
+import { type Planes, startPlanes } from '../support/harness/planes.ts';
+import { agentKey } from '../support/agents/scripted-agent.ts';
+import { UNREACHABLE_IMAGE } from '../support/harness/server-under-test.ts';
+import { startTcpProxy, type TcpProxy } from '../support/harness/tcp-proxy.ts';
 
 /**
  * F-14: etcd forgets its history five times a second while control planes are written to, and one of them is stopped for longer than

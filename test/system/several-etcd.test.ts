@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { preferredOwner, SHARD_COUNT } from '../../src/server/cluster/shard-map.ts';
 import { eventually } from '../support/eventually.ts';
-import { type Etcd, leaderOf, startEtcd } from '../support/etcd.ts';
+import { type Etcd, leaderOf, startEtcd } from '../support/harness/etcd.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { inTier } from '../support/fault-tier.ts';
-import { LiveAgent } from '../support/live-agent.ts';
-import { joinToken, nodeFacts } from '../support/node-flow.ts';
-import type { PlaneProcess } from '../support/plane-process.ts';
-import { healthOf, type Planes, startPlanes } from '../support/planes.ts';
-import { agentKey } from '../support/scripted-agent.ts';
+import { LiveAgent } from '../support/agents/live-agent.ts';
+import { joinToken, nodeFacts } from '../support/harness/node-flow.ts';
+import type { PlaneProcess } from '../support/harness/plane-process.ts';
+import { healthOf, type Planes, startPlanes } from '../support/harness/planes.ts';
+import { agentKey } from '../support/agents/scripted-agent.ts';
 import { lookSteadily } from '../support/steady-look.ts';
 
 /** F-13, F-15, F-20: three control planes on three etcd members, of which one after the other is lost under writes. */

@@ -6,13 +6,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { makeCertificate } from '../support/authority.ts';
+import { makeCertificate } from '../support/harness/authority.ts';
 import { eventually } from '../support/eventually.ts';
-import { type Etcd, startEtcd } from '../support/etcd.ts';
-import { LiveAgent } from '../support/live-agent.ts';
-import { nodeFacts } from '../support/node-flow.ts';
-import { ensurePackages } from '../support/packages.ts';
-import { agentKey } from '../support/scripted-agent.ts';
+import { type Etcd, startEtcd } from '../support/harness/etcd.ts';
+import { LiveAgent } from '../support/agents/live-agent.ts';
+import { nodeFacts } from '../support/harness/node-flow.ts';
+import { ensurePackages } from '../support/harness/packages.ts';
+import { agentKey } from '../support/agents/scripted-agent.ts';
 
 /** The layout of the guide for three machines, as it is written there: settings, unit and load balancer, on ports of one machine. */
 

@@ -7,14 +7,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { eventually } from '../support/eventually.ts';
-import { type Etcd, startEtcd } from '../support/etcd.ts';
+import { type Etcd, startEtcd } from '../support/harness/etcd.ts';
 import { inTier } from '../support/fault-tier.ts';
-import { LiveAgent } from '../support/live-agent.ts';
-import { joinToken, nodeFacts } from '../support/node-flow.ts';
-import { PlaneProcess, type Tenant } from '../support/plane-process.ts';
-import { healthOf, type Planes, startPlanes } from '../support/planes.ts';
-import { type PushedImageRegistry, startPushedImage } from '../support/pushed-image.ts';
-import { agentKey } from '../support/scripted-agent.ts';
+import { LiveAgent } from '../support/agents/live-agent.ts';
+import { joinToken, nodeFacts } from '../support/harness/node-flow.ts';
+import { PlaneProcess, type Tenant } from '../support/harness/plane-process.ts';
+import { healthOf, type Planes, startPlanes } from '../support/harness/planes.ts';
+import { type PushedImageRegistry, startPushedImage } from '../support/harness/pushed-image.ts';
+import { agentKey } from '../support/agents/scripted-agent.ts';
 
 /** Three control planes on one etcd: real processes, a real etcd, nodes that live by script. */
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { type Etcd, startEtcd } from '../support/etcd.ts';
-import type { PlaneProcess, Tenant } from '../support/plane-process.ts';
-import { type Planes, startPlanes } from '../support/planes.ts';
-import { agentKey, NODE_FACTS, ScriptedAgent } from '../support/scripted-agent.ts';
-import { WorkingAgent } from '../support/working-agent.ts';
+import { type Etcd, startEtcd } from '../support/harness/etcd.ts';
+import type { PlaneProcess, Tenant } from '../support/harness/plane-process.ts';
+import { type Planes, startPlanes } from '../support/harness/planes.ts';
+import { agentKey, NODE_FACTS, ScriptedAgent } from '../support/agents/scripted-agent.ts';
+import { WorkingAgent } from '../support/agents/working-agent.ts';
 
 /** The control plane that decides for a tenant scales by what agents measure that are connected to another one. */
 

@@ -8,15 +8,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { caDigestOf } from '../../src/server/api/join-address.ts';
 import { globalKey } from '../../src/server/store/keys.ts';
 import { type ControlPlaneRecord, decodeRecord } from '../../src/server/store/records.ts';
-import { type AgentProcess, startAgent } from '../support/agent-process.ts';
-import { makeCertificate, signCertificate } from '../support/authority.ts';
+import { type AgentProcess, startAgent } from '../support/harness/agent-process.ts';
+import { makeCertificate, signCertificate } from '../support/harness/authority.ts';
 import { eventually } from '../support/eventually.ts';
-import { BOX } from '../support/cluster.ts';
-import { buildTestImage, startEngine, type TestEngine } from '../support/engine.ts';
-import { type Etcd, startEtcd } from '../support/etcd.ts';
-import { ensurePackages } from '../support/packages.ts';
-import type { PlaneProcess, Tenant } from '../support/plane-process.ts';
-import { healthOf, type Planes, startPlanes } from '../support/planes.ts';
+import { BOX } from '../support/harness/cluster.ts';
+import { buildTestImage, startEngine, type TestEngine } from '../support/harness/engine.ts';
+import { type Etcd, startEtcd } from '../support/harness/etcd.ts';
+import { ensurePackages } from '../support/harness/packages.ts';
+import type { PlaneProcess, Tenant } from '../support/harness/plane-process.ts';
+import { healthOf, type Planes, startPlanes } from '../support/harness/planes.ts';
 
 /** Three control planes that serve TLS, each with a certificate of its own of one authority; agent and command line as well. */
 

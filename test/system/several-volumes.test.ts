@@ -5,14 +5,14 @@ import type { VolumeRecord } from '../../src/core/model/volume.ts';
 import { tenantKey } from '../../src/server/store/keys.ts';
 import { decodeRecord, type NodeSession } from '../../src/server/store/records.ts';
 import { eventually } from '../support/eventually.ts';
-import { Cluster } from '../support/cluster.ts';
-import type { Caller } from '../support/control-plane.ts';
-import { type Etcd, startEtcd } from '../support/etcd.ts';
+import { Cluster } from '../support/harness/cluster.ts';
+import type { Caller } from '../support/harness/control-plane.ts';
+import { type Etcd, startEtcd } from '../support/harness/etcd.ts';
 import { LONG_TIER } from '../support/fault-tier.ts';
-import { ensurePackages } from '../support/packages.ts';
-import type { Tenant } from '../support/plane-process.ts';
-import { healthOf, type Planes, startPlanes } from '../support/planes.ts';
-import { PROMOTED_MS, VolumeStage } from '../support/volume-stage.ts';
+import { ensurePackages } from '../support/harness/packages.ts';
+import type { Tenant } from '../support/harness/plane-process.ts';
+import { healthOf, type Planes, startPlanes } from '../support/harness/planes.ts';
+import { PROMOTED_MS, VolumeStage } from '../support/harness/volume-stage.ts';
 
 /**
  * Three control planes on one etcd, three machines, a volume with copies. Its primary dies, and with it the control plane that decides:

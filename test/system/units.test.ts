@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type BootedMachine, bootMachine, type MachineOptions } from '../support/booted-machine.ts';
+import { type BootedMachine, bootMachine, type MachineOptions } from '../support/harness/booted-machine.ts';
 import { eventually } from '../support/eventually.ts';
 import { LONG_TIER } from '../support/fault-tier.ts';
 import {
@@ -11,8 +11,8 @@ import {
   releaseSubnet,
   reserveSubnet,
   type TestNamespace,
-} from '../support/engine-network.ts';
-import { freePort, pushImage, type Registry, startRegistry } from '../support/registry.ts';
+} from '../support/harness/engine-network.ts';
+import { freePort, pushImage, type Registry, startRegistry } from '../support/harness/registry.ts';
 
 const MIB = 2 ** 20;
 const PATIENCE_MS = 90_000;

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fence } from '../../src/agent/volumes/fence.ts';
 import { readLeases } from '../../src/agent/volumes/lease-file.ts';
 import { eventually } from '../support/eventually.ts';
-import { type Cluster, startCluster, type Tenant } from '../support/cluster.ts';
+import { type Cluster, startCluster, type Tenant } from '../support/harness/cluster.ts';
 import { inTier } from '../support/fault-tier.ts';
-import { ensurePackages } from '../support/packages.ts';
-import { PROMOTED_MS, VolumeStage } from '../support/volume-stage.ts';
+import { ensurePackages } from '../support/harness/packages.ts';
+import { PROMOTED_MS, VolumeStage } from '../support/harness/volume-stage.ts';
 
 const ROUNDS = Number(process.env['BERTH_VOLUME_ROUNDS'] ?? inTier({ usual: 1, long: 20 }));
 // The programs refuse variables that they do not know.

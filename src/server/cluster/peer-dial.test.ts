@@ -4,7 +4,7 @@ import { createServer as createHttpServer, type Server } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { selfSigned } from '../../../test/support/certificates.ts';
+import { selfSigned } from '../../../test/support/harness/certificates.ts';
 import type { ControlPlaneRecord } from '../store/records.ts';
 import { askPeer } from './peer-dial.ts';
 

@@ -2,9 +2,9 @@ import type { NodeRecord } from '../../../src/core/model/node.ts';
 import type { VolumeRecord } from '../../../src/core/model/volume.ts';
 import type { RejectionCode } from '../../../src/core/rejections/catalogue.ts';
 import { idOf } from '../../../src/server/store/record-ids.ts';
-import type { Answer, CallOptions, Json } from '../../support/api-client.ts';
-import type { ControlPlane, TestTenant } from '../../support/server-under-test.ts';
-import type { Registry } from '../../support/registry.ts';
+import type { Answer, CallOptions, Json } from '../../support/harness/api-client.ts';
+import type { ControlPlane, TestTenant } from '../../support/harness/server-under-test.ts';
+import type { Registry } from '../../support/harness/registry.ts';
 
 /** What the control plane of a case is like. */
 export type Setting =

@@ -1,5 +1,5 @@
-import { type SigningKey, signingKey, signSimply } from '../../support/cosign.ts';
-import { pushImage } from '../../support/registry.ts';
+import { type SigningKey, signingKey, signSimply } from '../../support/harness/cosign.ts';
+import { pushImage } from '../../support/harness/registry.ts';
 import { ask, type Case, DEPLOYMENTS, inside, post, put, refused, type Stage, stored } from './case.ts';
 
 const LONG = 'a'.repeat(63);

@@ -1,4 +1,4 @@
-import type { Json } from '../../support/api-client.ts';
+import type { Json } from '../../support/harness/api-client.ts';
 import { type Case, inside, post, put, refused } from './case.ts';
 
 const CHECK: Json = { type: 'exec', command: ['wget -qO- localhost:8080/ok'] };

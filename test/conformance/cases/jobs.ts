@@ -1,4 +1,4 @@
-import type { Json } from '../../support/api-client.ts';
+import type { Json } from '../../support/harness/api-client.ts';
 import { idOf } from '../../../src/server/store/record-ids.ts';
 import {
   type Ask,

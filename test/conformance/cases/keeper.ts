@@ -1,6 +1,6 @@
-import { agentKey, ScriptedAgent } from '../../support/scripted-agent.ts';
-import { nodeFacts } from '../../support/node-flow.ts';
-import { ObligingAgent } from '../../support/obliging-agent.ts';
+import { agentKey, ScriptedAgent } from '../../support/agents/scripted-agent.ts';
+import { nodeFacts } from '../../support/harness/node-flow.ts';
+import { ObligingAgent } from '../../support/agents/obliging-agent.ts';
 import type { Stage } from './case.ts';
 
 const KEEPERS = new WeakMap<Stage['tenant'], Promise<string>>();

@@ -1,6 +1,6 @@
-import type { Json } from '../../support/api-client.ts';
-import { nodeFacts } from '../../support/node-flow.ts';
-import { agentKey, ScriptedAgent } from '../../support/scripted-agent.ts';
+import type { Json } from '../../support/harness/api-client.ts';
+import { nodeFacts } from '../../support/harness/node-flow.ts';
+import { agentKey, ScriptedAgent } from '../../support/agents/scripted-agent.ts';
 import { type Ask, ask, type Case, inside, plantNode, refused, type Stage } from './case.ts';
 
 const NETWORKS = '/api/v1/networks';

@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
-import type { Json } from '../../support/api-client.ts';
+import type { Json } from '../../support/harness/api-client.ts';
 import {
   type Ask,
   ask,

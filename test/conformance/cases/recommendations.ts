@@ -1,7 +1,7 @@
 import type { NodeName } from '../../../src/core/model/ids.ts';
 import type { VolumeRecord } from '../../../src/core/model/volume.ts';
 import { idOf } from '../../../src/server/store/record-ids.ts';
-import type { Json } from '../../support/api-client.ts';
+import type { Json } from '../../support/harness/api-client.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Ask, ask, type Case, inside, plantNode, plantVolume, refused, type Stage } from './case.ts';
 

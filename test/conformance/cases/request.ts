@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { idOf } from '../../../src/server/store/record-ids.ts';
 import { Transaction } from '../../../src/server/store/transaction.ts';
-import type { Json } from '../../support/api-client.ts';
+import type { Json } from '../../support/harness/api-client.ts';
 import { eventually } from '../../support/eventually.ts';
-import { signingKey } from '../../support/cosign.ts';
+import { signingKey } from '../../support/harness/cosign.ts';
 import {
   type Ask,
   type Asked,

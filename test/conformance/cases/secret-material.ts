@@ -1,6 +1,6 @@
 import { idOf } from '../../../src/server/store/record-ids.ts';
 import type { InstanceObservation, InstanceRecord } from '../../../src/core/model/instance.ts';
-import type { Json } from '../../support/api-client.ts';
+import type { Json } from '../../support/harness/api-client.ts';
 import {
   type Ask,
   type Case,

@@ -1,4 +1,4 @@
-import type { Json } from '../../support/api-client.ts';
+import type { Json } from '../../support/harness/api-client.ts';
 import { type Case, DEPLOYMENTS, inside, post, put, refused, stored } from './case.ts';
 
 const resources = (block: Json) => post({ resources: block });

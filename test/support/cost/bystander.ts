@@ -1,10 +1,10 @@
 import { LeaseLink } from '../../../src/agent/volumes/lease-link.ts';
 import type { LeaseRepeat, ServerMessage } from '../../../src/core/protocol/agent-protocol.ts';
-import type { Caller } from '../control-plane.ts';
-import { NodeFlow } from '../node-flow.ts';
-import { PlaneProcess, type Tenant } from '../plane-process.ts';
-import { primary, replica } from '../promotion-stage.ts';
-import { createVolume, type VolumeAgent, volumeAgent, VOLUMES, volumeOnce } from '../volume-flow.ts';
+import type { Caller } from '../harness/control-plane.ts';
+import { NodeFlow } from '../harness/node-flow.ts';
+import { PlaneProcess, type Tenant } from '../harness/plane-process.ts';
+import { primary, replica } from '../harness/promotion-stage.ts';
+import { createVolume, type VolumeAgent, volumeAgent, VOLUMES, volumeOnce } from '../agents/volume-agent.ts';
 
 /** Every 20 ms something, whether or not what came before was answered: who waits would measure too little. */
 const EVERY_MS = 20;

@@ -1,7 +1,7 @@
-import type { Caller } from '../control-plane.ts';
-import { NodeFlow } from '../node-flow.ts';
-import { PlaneProcess } from '../plane-process.ts';
-import type { AgentIdentity } from '../scripted-agent.ts';
+import type { Caller } from '../harness/control-plane.ts';
+import { NodeFlow } from '../harness/node-flow.ts';
+import { PlaneProcess } from '../harness/plane-process.ts';
+import type { AgentIdentity } from '../agents/scripted-agent.ts';
 import type { Tokens } from './send.ts';
 
 /** As shipped: what is measured is what somebody gets who sets nothing. */

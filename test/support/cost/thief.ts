@@ -1,5 +1,5 @@
 import type { ServerMessage } from '../../../src/core/protocol/agent-protocol.ts';
-import { type AgentIdentity, ScriptedAgent } from '../scripted-agent.ts';
+import { type AgentIdentity, ScriptedAgent } from '../agents/scripted-agent.ts';
 import type { HostileMessage, Told } from './hostile-messages.ts';
 
 const REDIAL_MS = 300;

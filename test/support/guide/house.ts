@@ -4,14 +4,14 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '../eventually.ts';
-import { startEngine, type TestEngine } from '../engine.ts';
-import { buildTestImage, pushFromEngine, type TestImage } from '../image.ts';
-import { PLAIN_PATH } from '../installation.ts';
-import { removeWithMounts } from '../mounts.ts';
-import { ensurePackages } from '../packages.ts';
-import { nginxImage } from '../nginx-image.ts';
-import { postgresImage } from '../postgres-image.ts';
-import type { ImageContent } from '../registry.ts';
+import { startEngine, type TestEngine } from '../harness/engine.ts';
+import { buildTestImage, pushFromEngine, type TestImage } from '../harness/image.ts';
+import { PLAIN_PATH } from '../harness/installation.ts';
+import { removeWithMounts } from '../harness/mounts.ts';
+import { ensurePackages } from '../harness/packages.ts';
+import { nginxImage } from '../harness/nginx-image.ts';
+import { postgresImage } from '../harness/postgres-image.ts';
+import type { ImageContent } from '../harness/registry.ts';
 import { PageShell } from './shell.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');

@@ -2,7 +2,7 @@ import type { AssignedInstance } from '../../../src/core/protocol/agent-protocol
 import type { DeploymentSpec } from '../../../src/core/model/deployment.ts';
 import type { Alteration } from '../../../src/core/model/announcement.ts';
 import { alterationProblem } from '../laws.ts';
-import type { Json } from '../api-client.ts';
+import type { Json } from '../harness/api-client.ts';
 import type { Container, Machine } from './machines.ts';
 import { type Credential, pathOf, type Values } from './model.ts';
 import { type Answer, CONTROL_PLANE_NODE, type PlaneTenant } from './plane.ts';

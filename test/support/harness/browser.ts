@@ -1,0 +1,80 @@
+import { execFileSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const FLAGS = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+/** The dashboard as a checkout serves it; built when a source is newer than the last build. */
+export function buildDashboard(): void {
+  execFileSync(process.execPath, ['scripts/build-dashboard.ts', '--if-stale'], { cwd: ROOT, stdio: 'pipe' });
+}
+
+export function startBrowser(): Promise<Browser> {
+  return chromium.launch({ executablePath: '/usr/bin/chromium', args: FLAGS });
+}
+
+/** A page, with everything it complained about. */
+export interface WatchedPage {
+  readonly context: BrowserContext;
+  readonly page: Page;
+  /** Violations of the content security policy, uncaught errors, and errors of the console. */
+  readonly complaints: readonly string[];
+  /** Hosts that were asked for anything. */
+  readonly hosts: ReadonlySet<string>;
+}
+
+export interface PageOptions {
+  readonly width?: number;
+  readonly height?: number;
+  readonly theme?: 'light' | 'dark';
+}
+
+/** The browser reports answers such as 404 itself; those are for the test to look at. */
+const REPORTED_ANSWER = /^Failed to load resource/;
+
+export function newContext(browser: Browser, options: PageOptions = {}): Promise<BrowserContext> {
+  return browser.newContext({
+    viewport: { width: options.width ?? 1280, height: options.height ?? 800 },
+    colorScheme: options.theme ?? 'light',
+    locale: 'en-GB',
+    timezoneId: 'UTC',
+  });
+}
+
+export async function watchPage(context: BrowserContext): Promise<WatchedPage> {
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  const hosts = new Set<string>();
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !REPORTED_ANSWER.test(message.text())) complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  page.on('request', (request) => hosts.add(new URL(request.url()).host));
+  await page.addInitScript({
+    content: `document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sample }) =>
+      console.error('policy: ' + violatedDirective + ' ' + blockedURI + ' ' + sample));`,
+  });
+  return { context, page, complaints, hosts };
+}
+
+/** In a browser profile of its own. */
+export async function openPage(browser: Browser, options: PageOptions = {}): Promise<WatchedPage> {
+  return watchPage(await newContext(browser, options));
+}
+
+export async function signIn(page: Page, url: string, token: string): Promise<void> {
+  await page.goto(url);
+  await page.getByLabel('Access token').fill(token);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.locator('#navigation').waitFor({ state: 'attached' });
+}

@@ -1,0 +1,103 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pino from 'pino';
+import { loadConfig } from '../../../src/server/config.ts';
+import { startServer } from '../../../src/server/server.ts';
+import type { Store } from '../../../src/server/store/store.ts';
+import { assertDocumented } from '../answer-judge.ts';
+
+export interface Answer {
+  readonly status: number;
+  // A test reads what it expects; a wrong shape fails there.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  readonly body: any;
+  readonly headers: Headers;
+}
+
+export interface Caller {
+  (method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
+}
+
+export interface ControlPlane {
+  readonly url: string;
+  readonly store: Store;
+  readonly admin: Caller;
+  as(token: string): Caller;
+  /** A new tenant with an administrator. */
+  tenant(slug: string): Promise<{ readonly id: string; readonly call: Caller; readonly token: string }>;
+  close(): Promise<void>;
+}
+
+export const BOOTSTRAP = 'bootstrap-token-of-the-tests-0123456789';
+
+/** A real control plane in this process: embedded store in a temporary folder, a free port. */
+export async function startControlPlane(
+  flags: readonly string[] = [],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<ControlPlane> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'berth-'));
+  const config = loadConfig(
+    ['--data-dir', dataDir, '--listen', '127.0.0.1:0', '--log-level', 'silent', ...flags],
+    // Registries of tests listen on free ports.
+    {
+      BERTH_SESSIONS_SIGN_INS_PER_MINUTE: '100000',
+      BERTH_REGISTRIES_ALLOW_PRIVATE: '127.0.0.1:*,localhost:*',
+      ...environment,
+    },
+  );
+  const server = await startServer({
+    config,
+    log: pino({ level: 'silent' }),
+    bootstrapToken: BOOTSTRAP,
+    readFile: (path) => readFileSync(path, 'utf8'),
+  });
+  const as =
+    (token: string): Caller =>
+    async (method, path, body, headers = {}) => {
+      const response = await fetch(`${server.url}${path}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${token}`,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      assertDocumented(method, path, {
+        status: response.status,
+        contentType: response.headers.get('content-type') ?? undefined,
+        text,
+        sent: body,
+      });
+      const json = response.headers.get('content-type')?.startsWith('application/json') ?? false;
+      return {
+        status: response.status,
+        body: json ? (JSON.parse(text) as unknown) : text,
+        headers: response.headers,
+      };
+    };
+  const admin = as(BOOTSTRAP);
+  return {
+    url: server.url,
+    store: server.store,
+    admin,
+    as,
+    tenant: async (slug) => {
+      const { body } = await admin('POST', '/api/v1/tenants', { slug });
+      const made = await admin(
+        'POST',
+        '/api/v1/tokens',
+        { name: 'admin', role: 'tenant-admin' },
+        { 'x-tenant-id': slug },
+      );
+      return { id: body.id as string, call: as(made.body.token as string), token: made.body.token as string };
+    },
+    close: async () => {
+      await server.close();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
