@@ -36,7 +36,7 @@ import { type AgentStream, TOO_MANY_STREAMS } from './streams/streams.ts';
 import { VolumeReports } from './volumes/volume-reports.ts';
 
 const HELLO_DEADLINE_MS = 10_000;
-/** Of facts that a node changes by itself: its engine, what it says of its machine, a network. */
+/** Of facts that a node changes on its own: its engine, its machine, a network. */
 const EVENTS = { perSecond: 6 / 60, burst: 20 };
 /** Of one container: what starts, fails and is tried again stays below; what goes on changing is stored as it is every few seconds. */
 const CHANGES = { perSecond: 1 / 3, burst: 60 };
@@ -68,7 +68,7 @@ export interface DispatchOptions {
   readonly measurements: Measurements;
   /** Absent: leases are given in sessions alone. */
   readonly leases?: LeaseDesk;
-  /** Absent, or undefined: the store cannot be replaced by an older one behind the agents' back, or nobody looks. */
+  /** Absent, or undefined: a restored older store cannot occur, or is not detected. */
   readonly lineage?: () => StoreLineage | undefined;
   /** Absent: this process is the only control plane of its store. */
   readonly others?: OtherControlPlanes;
@@ -116,7 +116,7 @@ export class Dispatch {
     const { store, journal, log, credentials, others } = options;
     this.#others = others;
     this.#liveness = options.liveness;
-    // First, so that the listeners below find it up to date with the change they are told of.
+    // First, so that the listeners below find it up to date with the change they receive.
     this.placed = new PlacedInstances(store.view);
     this.volumes = new PlacedVolumes(store.view);
     this.#clock = options.access.clock;

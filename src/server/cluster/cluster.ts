@@ -26,7 +26,7 @@ export interface Gauge {
   readonly read: () => number;
 }
 
-/** What the process itself answers, to other control planes or to whoever asks it. */
+/** What this process answers, to other control planes or to its own API. */
 export interface OwnAnswers {
   readonly scalingView: (tenantId: TenantId, deployment: string) => ScalingView | undefined;
 }
@@ -50,7 +50,7 @@ export interface Cluster {
   readonly forControllers: ForControllers;
   readonly forDispatch: { readonly others?: OtherControlPlanes };
   readonly forApi: { readonly fresh?: () => Promise<boolean> };
-  /** Whether a thread may repeat leases by itself: only where no other process could give the node's place away. */
+  /** Whether a thread may repeat leases on its own: only where no other process could promote another node. */
   readonly repeatsLeases: boolean;
   /** Where the others ask this one; their connections are none of anybody's. */
   readonly paths: readonly string[];
@@ -68,7 +68,7 @@ export interface Cluster {
   agreeOnRootKey(ids: readonly string[]): Promise<void>;
   /** `onIsolated`: the store is out of reach of this process alone. */
   join(address: OwnAddress, onIsolated: () => void): Promise<void>;
-  /** From now on the listener is told which tenants come and go. */
+  /** From now on the listener is notified of gained and lost tenants. */
   start(listener: ShardListener): void;
   leave(): Promise<void>;
 
@@ -80,7 +80,7 @@ export interface Cluster {
   admit(socket: Duplex, proceed: () => void): void;
   /** Measurements of agents that are connected to others. */
   usage(tenantId: TenantId, nodes: readonly string[]): Promise<readonly AgedUsage[]>;
-  /** What whoever decides for the tenant remembers of a scaling policy. */
+  /** The state of a scaling policy in the process that owns the tenant's shard. */
   scalingView(
     own: OwnAnswers,
     tenantId: TenantId,

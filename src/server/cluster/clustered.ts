@@ -29,7 +29,7 @@ export interface ClusteredOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly tokenKey: Buffer;
-  /** Where the keys are, for whoever has to make them the same. */
+  /** Where the keys are, for the operator who has to make them equal. */
   readonly tokenKeyFile: string;
   readonly rootKeyPlace: string;
   readonly leaseMs: number;

@@ -10,13 +10,13 @@ export interface IsolationOptions {
 
 /**
  * Notices that the store is out of reach of this process alone. Its agents are then of no use here, and to the others they seem
- * silent. A store that answers nobody is no reason to send them away: they would find nothing elsewhere and come back all at once.
+ * silent. A store that answers no process is no reason to send them away: they would find nothing elsewhere and all reconnect at once.
  */
 export class Isolation {
   readonly #options: IsolationOptions;
   readonly #timer: NodeJS.Timeout;
   #asking = false;
-  #told = false;
+  #disconnected = false;
 
   constructor(options: IsolationOptions) {
     this.#options = options;
@@ -30,12 +30,12 @@ export class Isolation {
 
   async #look(): Promise<void> {
     const { membership, othersReach, onIsolated } = this.#options;
-    if (membership.certain) this.#told = false;
-    if (membership.certain || this.#asking || this.#told) return;
+    if (membership.certain) this.#disconnected = false;
+    if (membership.certain || this.#asking || this.#disconnected) return;
     this.#asking = true;
     try {
       if (!(await othersReach()) || membership.certain) return;
-      this.#told = true;
+      this.#disconnected = true;
       onIsolated();
     } finally {
       this.#asking = false;

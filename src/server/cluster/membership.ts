@@ -15,13 +15,13 @@ export interface MembershipOptions {
   readonly log: (problem: string, details: Readonly<Record<string, unknown>>) => void;
 }
 
-/** Renewed so often that two lost answers in a row do not end it. */
+/** Renewed often enough that two lost answers in a row do not end it. */
 const RENEWALS = 4;
 const RETRY_MS = 250;
 
 /**
- * This process among the control planes of one store: a record held by a lease. Whoever sees the record gone knows that the
- * process acts no more: by its own monotonic clock it knows no later than the store does that the lease may have ended.
+ * This process among the control planes of one store: a record held by a lease. A process that sees the record gone knows that the
+ * holder has stopped acting: by its own monotonic clock it knows no later than the store does that the lease may have ended.
  */
 export class Membership {
   readonly id: string;

@@ -3,7 +3,7 @@ import type { CommitResult, Guard } from '../store/kv.ts';
 import { Store, TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
 
-/** The process does not decide for the tenant (any more); whoever does has seen what there is to do. */
+/** This process does not own the tenant's shard (any more); the owner has seen what there is to do. */
 export class ShardNotHeldError extends Error {
   override readonly name = 'ShardNotHeldError';
 }

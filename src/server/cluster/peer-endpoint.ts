@@ -82,7 +82,7 @@ export class PeerEndpoint {
     }
   }
 
-  /** Undefined: without proof, or in words of another version. */
+  /** Undefined: without proof, or of another protocol version. */
   #asked<T>(
     proof: string | undefined,
     request: ProvenRequest,

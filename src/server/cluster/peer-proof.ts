@@ -1,6 +1,6 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
-/** One proof is taken once; so many are remembered. */
+/** A proof is accepted once; this many are remembered. */
 const REMEMBERED = 100_000;
 
 /** What a control plane writes down of itself, so that others know which proof it reads. */

@@ -41,14 +41,14 @@ export class Peers implements OtherControlPlanes {
   readonly self: string;
   readonly #store: Store;
   readonly #tokenKey: Buffer;
-  /** By control plane: what is to be ended when it is gone. */
+  /** By control plane: what ends when it is gone. */
   readonly #through = new Map<string, Set<() => void>>();
 
   constructor({ store, self, tokenKey }: PeersOptions) {
     this.#store = store;
     this.self = self;
     this.#tokenKey = tokenKey;
-    // A machine that is lost, or a process that is stopped, ends no connection: nobody would ever hear that it is gone.
+    // A machine that is lost, or a process that is stopped, closes no connection: its loss would go unnoticed.
     store.view.onChange(({ tenantId, kind, id, after }) => {
       if (tenantId !== undefined || kind !== 'control-planes' || after !== undefined) return;
       for (const end of this.#through.get(id) ?? []) end();
@@ -166,12 +166,12 @@ class ForwardedStream {
   constructor() {
     this.stream = new AgentStream(
       'forwarded',
-      (message) => this.#told(message),
+      (message) => this.#receive(message),
       () => this.#departure.abort(),
     );
   }
 
-  #told(message: ServerMessage): boolean {
+  #receive(message: ServerMessage): boolean {
     if (message.type === 'credit') {
       this.#credit += message.bytes;
       this.#wake();
@@ -203,9 +203,9 @@ class ForwardedStream {
   }
 
   #take(line: string): void {
-    const told = readLine(line);
-    if (told === undefined) throw new Error('it said what is not understood');
-    const { item, end } = told;
+    const received = readLine(line);
+    if (received === undefined) throw new Error('a line of the stream cannot be decoded');
+    const { item, end } = received;
     if (end !== undefined) this.stream.finish(end);
     if (item === undefined) return;
     this.#credit -= sizeOf(item);

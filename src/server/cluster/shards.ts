@@ -9,7 +9,7 @@ import type { Store } from '../store/store.ts';
 import type { Membership } from './membership.ts';
 import { preferredOwner, SHARD_COUNT, shardOf } from './shard-map.ts';
 
-/** A free shard is left to its preferred owner for so long; then whoever sees it takes it. */
+/** A free shard is left to its preferred owner for this long; then any process takes it. */
 const PREFERENCE_MS = 1500;
 /** A shard that its preferred owner did not take is not offered to it again before this. */
 const KEEP_MS = 60_000;
@@ -36,8 +36,8 @@ export interface ShardsOptions {
  */
 export class Shards {
   readonly #options: ShardsOptions;
-  /** By shard: the revision that listeners were told of. */
-  readonly #told = new Map<number, number>();
+  /** By shard: the revision that listeners were notified of. */
+  readonly #notified = new Map<number, number>();
   readonly #freeSinceMs = new Map<number, number>();
   readonly #keptUntilMs = new Map<number, number>();
   #listener: ShardListener | undefined;
@@ -92,7 +92,7 @@ export class Shards {
     this.#balancing.ask('all');
   }
 
-  /** Takes no more; what is held goes with the lease. */
+  /** Acquires no further shard; those held go with the lease. */
   stop(): void {
     this.#open = false;
     this.#unsubscribe?.();
@@ -108,7 +108,7 @@ export class Shards {
     return stored?.record.owner === this.#options.membership.id ? stored : undefined;
   }
 
-  /** After the whole batch is in the view: a list that is read anew brings shards before the records of their tenants. */
+  /** After the whole batch is in the view: a repeated list brings shards before the records of their tenants. */
   #tellSoon(): void {
     if (this.#telling) return;
     this.#telling = true;
@@ -122,20 +122,20 @@ export class Shards {
     const moved = new Map<number, number | undefined>();
     for (let shard = 0; shard < SHARD_COUNT; shard += 1) {
       const revision = this.#held(shard)?.modRevision;
-      if (revision !== this.#told.get(shard)) moved.set(shard, revision);
+      if (revision !== this.#notified.get(shard)) moved.set(shard, revision);
     }
     if (moved.size === 0) return;
     for (const tenantId of this.#options.store.view.tenantIds()) {
       const shard = shardOf(tenantId);
       if (!moved.has(shard)) continue;
-      if (this.#told.has(shard)) this.#listener?.abandon(tenantId);
+      if (this.#notified.has(shard)) this.#listener?.abandon(tenantId);
       if (moved.get(shard) !== undefined) this.#listener?.adopt(tenantId);
     }
     for (const [shard, revision] of moved) {
-      if (revision === undefined) this.#told.delete(shard);
-      else this.#told.set(shard, revision);
+      if (revision === undefined) this.#notified.delete(shard);
+      else this.#notified.set(shard, revision);
     }
-    this.#options.say('shards moved', { held: this.#told.size });
+    this.#options.say('shards moved', { held: this.#notified.size });
   }
 
   async #balance(): Promise<void> {

@@ -6,7 +6,7 @@ export interface MeasuredUsage extends InstanceUsage {
   readonly atMs: number;
 }
 
-/** As one control plane tells another: clocks of two machines are not compared. */
+/** As sent between control planes: clocks of two machines are not compared. */
 export interface AgedUsage extends InstanceUsage {
   readonly ageMs: number;
 }
@@ -16,7 +16,7 @@ type Elsewhere = (tenantId: TenantId, nodes: readonly string[]) => Promise<reado
 
 const NOTHING: ReadonlyMap<string, MeasuredUsage> = new Map();
 
-/** What agents measured last, by node and instance: told by reports, read by scaling and lists, kept in memory and nowhere else. */
+/** What agents measured last, by node and instance: written by reports, read by scaling and lists, kept in memory only. */
 export class Measurements {
   readonly #elsewhere: Elsewhere;
   readonly #byNode = new Map<string, ReadonlyMap<string, MeasuredUsage>>();
@@ -25,7 +25,7 @@ export class Measurements {
     this.#elsewhere = elsewhere;
   }
 
-  /** A round over many containers is told in several reports: what one does not name stays, until its instance goes. */
+  /** A round over many containers spans several reports: what one does not name stays until its instance goes. */
   take(
     tenantId: TenantId,
     node: string,
@@ -53,10 +53,10 @@ export class Measurements {
   /** By instance, whichever control plane their agents are connected to. */
   async of(tenantId: TenantId, nodes: readonly string[]): Promise<ReadonlyMap<string, MeasuredUsage>> {
     const others = nodes.filter((node) => !this.#byNode.has(`${tenantId}/${node}`));
-    const told = others.length === 0 ? [] : await this.#elsewhere(tenantId, others);
+    const remote = others.length === 0 ? [] : await this.#elsewhere(tenantId, others);
     const nowMs = performance.now();
     return new Map([
-      ...told.map(({ ageMs, ...one }) => [one.instanceId, { ...one, atMs: nowMs - ageMs }] as const),
+      ...remote.map(({ ageMs, ...one }) => [one.instanceId, { ...one, atMs: nowMs - ageMs }] as const),
       ...nodes.flatMap((node) => [...this.here(tenantId, node)]),
     ]);
   }

@@ -2,7 +2,7 @@ import type { SeenVolume } from '../../core/contract/volume-seen.ts';
 import type { NodeName, TenantId } from '../../core/model/ids.ts';
 
 /**
- * What sessions tell whoever decides about volumes, in the same process: measurements, which are too many to be stored, and
+ * What sessions report to the volumes controller in the same process: measurements, which are too many to be stored, and
  * leases, whose times are on this process's monotonic clock.
  */
 export interface VolumeSigns {
@@ -10,9 +10,9 @@ export interface VolumeSigns {
   mayLease(tenantId: TenantId, node: NodeName): boolean;
   /** Before the answer goes out. `heardMs`: when the report that is answered was heard. */
   leased(tenantId: TenantId, node: NodeName, heardMs: number): void;
-  /** The newest word of a node on a volume. */
+  /** The newest observation of a volume by a node. */
   reported(tenantId: TenantId, node: NodeName, seen: SeenVolume, heardMs: number): void;
-  /** Its session with this process ended: what it said is the newest no more. */
+  /** Its session with this process ended: its report may be outdated. */
   closed(tenantId: TenantId, node: NodeName): void;
 }
 

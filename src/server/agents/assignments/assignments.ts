@@ -24,7 +24,7 @@ export interface AssignmentsOptions {
   readonly placed: PlacedInstances;
   readonly volumes: PlacedVolumes;
   readonly session: (tenantId: TenantId, node: string) => AgentSession | undefined;
-  /** Absent, or undefined: agents are not told where the store stands. */
+  /** Absent, or undefined: assignments carry no store mark. */
   readonly lineage?: () => StoreLineage | undefined;
   readonly containerDefaults: ContainerDefaults;
   readonly log: Logger;
@@ -40,7 +40,7 @@ const FRAME_HEAD = 1024;
 /** Instead of a digest: said once in the log, until it fits again. */
 const TOO_LARGE = 'too large';
 
-/** Keeps every connected agent told of its whole assignment. Level-triggered: what is sent is what is stored now. */
+/** Sends every connected agent its whole assignment. Level-triggered: what is sent is what is stored now. */
 export class Assignments {
   readonly #options: AssignmentsOptions;
   readonly #dirty = new Map<string, DirtyNode>();
@@ -78,7 +78,7 @@ export class Assignments {
       this.#markAll(tenantId, this.#options.store.forTenant(tenantId).list('instances'));
     } else if (kind === 'volumes') {
       const record = (after ?? before)?.record;
-      // What lives in memory concerns whoever mounts it.
+      // A volume in memory concerns the instances that mount it.
       if (record !== undefined && !isKeptByNode(record))
         this.#markAll(tenantId, this.#options.store.forTenant(tenantId).list('instances'));
       for (const stored of [before, after]) {
@@ -130,7 +130,7 @@ export class Assignments {
     if (this.#dirty.delete(session.key)) this.push(session);
   }
 
-  /** Its agent knows orders that are not in the store, so what the store wants may be long past: it is told nothing. */
+  /** Its agent has orders that are not in the store, so the store's may be outdated: it is sent nothing. */
   isHeld({ identity: { tenantId, node } }: AgentSession): boolean {
     return (
       this.#options.store.forTenant(tenantId).get('nodes', idOf('nodes', node))?.record.ordersHeld !==

@@ -163,10 +163,10 @@ export class MaterialResolver {
   ): Promise<Failure> {
     const key = failureKey(tenantId, deployment);
     const job = jobOfOwner(deployment);
-    const words = `${reason}: ${message}`;
-    if (this.#failures.get(key) !== words) {
+    const failure = `${reason}: ${message}`;
+    if (this.#failures.get(key) !== failure) {
       this.#failures.delete(key);
-      this.#failures.set(key, words);
+      this.#failures.set(key, failure);
       const oldest = this.#failures.size > MAX_REMEMBERED ? this.#failures.keys().next().value : undefined;
       if (oldest !== undefined) this.#failures.delete(oldest);
       const transaction = new Transaction(tenantId);

@@ -98,7 +98,7 @@ function isApart({ versions }: Resolved, text: string): boolean {
   return versions[text]?.next === undefined && versions[text]?.previous === undefined;
 }
 
-/** Whoever takes no part in a rotation touches the credential, so that a phase that was decided without this holder fails. */
+/** A holder that takes no part in a rotation touches the credential, so that a phase decided without it fails. */
 async function recorded(
   tenant: TenantStore,
   instance: Stored<InstanceRecord>,
@@ -118,7 +118,7 @@ async function recorded(
   return (await tenant.commit(transaction)).ok;
 }
 
-/** A credential whose generated material nobody holds any more. */
+/** A credential whose generated material has no holder left. */
 function spentOf(
   { references }: MaterialOptions,
   tenant: TenantStore,

@@ -24,7 +24,7 @@ interface NetworkReportsOptions {
 }
 
 /**
- * The only writer of what agents see of networks. Every report tells all of them, so that what fails to be stored needs no
+ * The only writer of what agents see of networks. Every report lists all of them, so that what fails to be stored needs no
  * queue: the next heartbeat brings it again.
  */
 export class NetworkReports {
@@ -36,7 +36,7 @@ export class NetworkReports {
   }
 
   take(session: AgentSession, { networks = [], generation }: Report): void {
-    // Of an older assignment: it may speak of a network that was deleted and made anew since.
+    // Of an older assignment: it may be about a network that was deleted and recreated since.
     if (networks.length === 0 || generation !== session.generation || this.#writing.has(session.key)) return;
     this.#writing.add(session.key);
     this.#store(session, networks)
@@ -70,7 +70,7 @@ export class NetworkReports {
           message:
             seen.state === 'ready'
               ? `${seen.name} is ready on ${node}`
-              : `${seen.name} could not be made on ${node}: ${seen.message ?? 'no reason was told'}`,
+              : `${seen.name} could not be made on ${node}: ${seen.message ?? 'no reason was reported'}`,
           details: { nodeId: node },
         });
       }

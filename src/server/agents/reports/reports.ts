@@ -30,9 +30,9 @@ export interface ReportsOptions {
   readonly store: Store;
   readonly placed: PlacedInstances;
   readonly journal: Journal;
-  /** Absent: nobody reads them. */
+  /** Absent: they have no reader. */
   readonly measurements?: Measurements;
-  /** How often events are made of what a node changes by itself; absent: always. */
+  /** Throttles events of what a node changes on its own; absent: no limit. */
   readonly events?: KeyedRate;
   /** How often what is seen of one container is stored; absent: always. */
   readonly changes?: KeyedRate;
@@ -80,7 +80,7 @@ export class Reports {
         report.usage,
         (id) => placed.find(tenantId, node, id) !== undefined,
       );
-    // Every report says it again: what is not told now is told when it lasts.
+    // Every report repeats it: what is not published now is published if it lasts.
     if (report.engineProblem !== session.engineProblem && this.#mayTell(session))
       this.#tellEngine(session, report.engineProblem);
     this.#writer.write();

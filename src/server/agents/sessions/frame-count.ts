@@ -1,7 +1,7 @@
 const SHORT_HEADER = 2;
 const MASK_BYTES = 4;
 
-/** Counts the frames that begin in what comes from a WebSocket's peer, of whatever kind: only their headers are looked at. */
+/** Counts the frames that begin in what comes from a WebSocket's peer, of any kind: only their headers are parsed. */
 export class FrameCount {
   readonly #header: number[] = [];
   #payloadLeft = 0;

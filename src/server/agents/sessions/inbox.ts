@@ -12,7 +12,7 @@ export class Inbox {
   readonly #inflow: Inflow;
   readonly #large: LargeMessages;
   readonly #onMessage: (message: AgentMessage | undefined) => void;
-  /** What had been read from the socket already: no more than one piece of it. */
+  /** What had been read from the socket already: at most one chunk. */
   readonly #behind: Buffer[] = [];
   #busy = false;
 

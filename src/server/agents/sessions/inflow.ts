@@ -13,7 +13,7 @@ const BYTES: Rate = { perSecond: 16 * MIB, burst: 32 * MIB };
 const PARTS: Rate = { perSecond: 2 * MIB, burst: 16 * MIB };
 /** An agent that has sent more frames than it may for so long, although it was held back, does so on purpose. */
 const ENDED_AFTER_MS = 5000;
-/** One that was read for so long without owing anything has kept to its share. */
+/** A session read for this long without debt has kept to its share. */
 const CAUGHT_UP_MS = 1000;
 
 /**

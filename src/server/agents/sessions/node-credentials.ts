@@ -47,7 +47,7 @@ export class NodeCredentials {
     }, everyMs).unref();
   }
 
-  /** A session that was opened with the next secret has it; any other one is given one when it is time, or anew. */
+  /** A session that was opened with the next secret has it; any other one is given one when it is due, or again. */
   opened(session: AgentSession): void {
     if (session.identity.usesNext === true) this.#guarded(session, () => this.#replace(session));
     else this.#renew(session);
@@ -98,7 +98,7 @@ export class NodeCredentials {
     const transaction = new Transaction(tenantId)
       .expectGlobal('tokens', stored.id, stored)
       .putGlobal('tokens', stored.id, { ...stored.record, nextHash });
-    // One at a time: a second one would take the place of the first before the agent has said a word.
+    // One at a time: a second one would replace the first before the agent has confirmed it.
     if (this.#giving.has(session)) return;
     this.#giving.add(session);
     const committed = await store.commit(transaction).finally(() => this.#giving.delete(session));

@@ -7,12 +7,12 @@ import type { AgentSession } from './session.ts';
 
 const MAX_ATTEMPTS = 20;
 const RETRY_MS = 250;
-/** Thousands of sessions may end at once; what waits is told a little later, with the silence that was by then. */
+/** Thousands of sessions may end at once; those that wait are recorded a little later, with their silence until then. */
 const AT_ONCE = 32;
 
 /**
  * Tells the other control planes of the store when a session with this one ends; that it opened is in the commit of its epoch.
- * Beats are not told: an open session of a process that lives is a sign of life, so 10,000 quiet agents write nothing.
+ * Heartbeats are not recorded: an open session of a process that lives is a sign of life, so 10,000 quiet agents write nothing.
  */
 export class SessionDirectory {
   readonly #store: Store;

@@ -57,7 +57,7 @@ function acceptedLabels(
 export interface SessionRecordDependencies {
   readonly store: Store;
   readonly journal: Journal;
-  /** How often events are made of what a node changes by itself; absent: always. */
+  /** Throttles events of what a node changes on its own; absent: no limit. */
   readonly events?: KeyedRate;
   readonly regions: readonly Region[];
   /** Id of this process among several on one store. */
@@ -65,7 +65,7 @@ export interface SessionRecordDependencies {
   readonly lineage?: () => StoreLineage | undefined;
 }
 
-/** What the agent was told that is not in the store, unless a person has given it up. */
+/** Orders of the agent that are not in the store, unless an operator has given them up. */
 function lostOrders(
   lineage: StoreLineage | undefined,
   { ordersForgone }: NodeRecord,
@@ -91,7 +91,7 @@ export async function recordSession(
   hello: Hello,
 ): Promise<NodeRecord | Refusal> {
   const tenant = store.forTenant(tenantId);
-  const tells = events?.take(nodeKey(tenantId, known.name)) ?? true;
+  const publishes = events?.take(nodeKey(tenantId, known.name)) ?? true;
   for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
     const stored = tenant.get('nodes', idOf('nodes', known.name));
     if (stored === undefined)
@@ -132,7 +132,7 @@ export async function recordSession(
     const changed = REPORTED.filter(
       (field) => canonicalJson(record[field] ?? null) !== canonicalJson(before[field] ?? null),
     );
-    if (changed.length > 0 && tells) {
+    if (changed.length > 0 && publishes) {
       journal.event(transaction, tenantId, {
         kind: 'node.updated',
         subject,
@@ -151,7 +151,7 @@ export async function recordSession(
         details: { told: lost.mark.revision, found: lost.found },
       });
     }
-    if (refused.length > 0 && tells) {
+    if (refused.length > 0 && publishes) {
       journal.event(transaction, tenantId, {
         kind: 'node.labels_refused',
         subject,

@@ -227,7 +227,7 @@ export class Sessions {
     socket.once('close', () => this.#unregister(session));
     session.send(this.#welcome(session));
     this.#handlers.onOpened(session);
-    // A token revoked or a node deleted while the epoch was being stored was told to nobody yet.
+    // A token revoked or a node deleted while the epoch was being stored has not ended any session yet.
     this.#review(session);
   }
 
@@ -265,7 +265,7 @@ export class Sessions {
     const { tenantId, node, tokenId } = session.identity;
     this.#toReview.delete(session);
     session.streams.closeAll();
-    // Displaced: its place is taken, and what the newer one told stays true.
+    // Displaced by a newer session, whose reports stay valid.
     if (this.#byNode.get(session.key) !== session) return;
     this.#byNode.delete(session.key);
     if (this.#byToken.get(tokenId) === session) this.#byToken.delete(tokenId);
@@ -337,7 +337,7 @@ export class Sessions {
   }
 
   /**
-   * An agent gives up its old connection before it dials anew. One that still answers is a second machine with the same key:
+   * An agent gives up its old connection before it dials again. One that still answers is a second machine with the same key:
    * its node takes nothing more until a person has looked (fault E-07).
    */
   #displace(session: AgentSession): void {

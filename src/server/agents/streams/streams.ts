@@ -20,7 +20,7 @@ const MAX_QUEUED_BYTES = 4 * WINDOW_BYTES;
 /** What a piece takes beside its bytes, so that very many small ones are not free. */
 const PIECE_BYTES = 16;
 
-/** The word for a budget that is used up, here and at the agent. */
+/** Reason for an exhausted budget, here and at the agent. */
 export const TOO_MANY_STREAMS = 'too_many_streams';
 
 export type StreamItem = Omit<StreamData, 'type' | 'streamId'>;

@@ -24,7 +24,7 @@ export type RelayPath =
     }
   | { readonly kind: 'relay'; readonly relayId: string };
 
-/** Undefined: a path of somebody else's. */
+/** Undefined: not a path of this endpoint. */
 export function relayPath(url: string): RelayPath | undefined {
   const [path = '', query = ''] = url.split('?', 2);
   const [, volumeId, target] = COPY_PATH.exec(path) ?? [];

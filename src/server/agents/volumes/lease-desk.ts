@@ -10,7 +10,7 @@ import type { FromLeaseThread, LeaseThreadData, ToLeaseThread } from './lease-th
 import { nodeKey } from '../assignments/placed-instances.ts';
 import type { AgentSession } from '../sessions/session.ts';
 
-/** For so long after a lease of the control plane itself the thread repeats it: a loop that is held longer is not coming back. */
+/** The thread repeats a lease of the control plane for this long: an event loop that is blocked longer does not recover. */
 const REPEATED_FOR_NS = 60_000_000_000n;
 
 interface Desk {
@@ -32,7 +32,7 @@ export class LeaseDesk {
     this.#log = log;
   }
 
-  /** Without it leases are given in sessions alone: a port that is taken is said, and stops nothing. */
+  /** Without it leases are given in sessions alone: a port in use is logged and stops nothing. */
   start(address: LeaseThreadData): Promise<void> {
     return new Promise((resolve) => {
       const thread = `./lease-thread${extname(import.meta.url)}`;

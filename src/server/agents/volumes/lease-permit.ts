@@ -8,33 +8,33 @@ export function newPermit(): SharedArrayBuffer {
 
 /**
  * Both sides write first and read then, so that of a lease and an order to stop that meet, at least one is seen by the other:
- * the thread notes a lease before it looks whether it may give it, whoever stops it forbids before it looks for the last one.
+ * the thread records a lease before it checks the permit, the stopper revokes the permit before it reads the last lease.
  */
 export class LeasePermit {
-  readonly #words: BigInt64Array;
+  readonly #slots: BigInt64Array;
 
   constructor(shared: SharedArrayBuffer) {
-    this.#words = new BigInt64Array(shared);
+    this.#slots = new BigInt64Array(shared);
   }
 
   allowUntil(ns: bigint): void {
-    Atomics.store(this.#words, UNTIL, ns);
+    Atomics.store(this.#slots, UNTIL, ns);
   }
 
   /** Answers when the last one was noted; 0: never. */
   stop(): bigint {
-    Atomics.store(this.#words, UNTIL, 0n);
+    Atomics.store(this.#slots, UNTIL, 0n);
     return this.given;
   }
 
   get given(): bigint {
-    return Atomics.load(this.#words, GIVEN);
+    return Atomics.load(this.#slots, GIVEN);
   }
 
   /** For the thread: whether the lease may go out. A note of one that did not only makes a promotion wait longer. */
   give(nowNs: bigint): boolean {
-    if (Atomics.load(this.#words, UNTIL) <= nowNs) return false;
-    Atomics.store(this.#words, GIVEN, nowNs);
-    return Atomics.load(this.#words, UNTIL) > nowNs;
+    if (Atomics.load(this.#slots, UNTIL) <= nowNs) return false;
+    Atomics.store(this.#slots, GIVEN, nowNs);
+    return Atomics.load(this.#slots, UNTIL) > nowNs;
   }
 }

@@ -23,7 +23,7 @@ import type { AgentStream } from '../streams/streams.ts';
 import { refuseUpgrade } from '../sessions/upgrade-refusal.ts';
 
 const FETCH_DEADLINE_MS = 10_000;
-/** A relay through which nothing moved for so long has lost one of its ends. */
+/** A relay that is idle for this long has lost one of its ends. */
 const STALLED_MS = 60_000;
 /** The receiver may have to bring a large copy to its disk after the last byte. */
 const CONFIRM_MS = 130_000;
@@ -31,14 +31,14 @@ const MAX_FRAME_BYTES = 2 ** 20;
 const MAX_RELAYS = 256;
 /** One tenant's nodes, however many volumes they keep, leave room for the copies of the others. */
 const MAX_RELAYS_OF_TENANT = 64;
-/** A node that is deleted, or is the primary no more, sends on no longer than this. */
+/** A node that is deleted, or no longer the primary, sends no longer than this. */
 const CHECK_MS = 900;
 const END_OF_COPY = 'end';
 /** A copy comes in pieces of some 64 KiB; who sends more pieces than these is waited for, and small ones are gathered by the sender. */
 const PIECES = { perSecond: 4000, burst: 16_000 };
 /** Agents send a piece in one frame; some proxies cut it. */
 const MAX_FRAGMENTS = 16;
-/** Nobody has to ping here. */
+/** No pings needed here. */
 const MAX_PINGS = 100;
 
 export interface RelayOptions {
@@ -102,7 +102,7 @@ export class Relay {
     if (path === undefined) return false;
     socket.on('error', () => socket.destroy());
     const admitted = this.#admit(request);
-    // Only for a node: nobody else gets a way through to the other control planes.
+    // Only for a node: no other caller is proxied to the other control planes.
     const passes = !isRejection(admitted) && path.kind === 'relay';
     if (passes && this.#isElsewhere(path.relayId, request, socket, head)) return true;
     const taken = isRejection(admitted)

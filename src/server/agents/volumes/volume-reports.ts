@@ -23,7 +23,7 @@ import type { VolumeSigns } from '../../runtime/volume-signs.ts';
 const MAX_OPERATIONS = 120;
 /** Three guards and a put. */
 const OPERATIONS_EACH = 4;
-/** A node that tells of more at once is broken or hostile; all are in what it reports. */
+/** A node that reports more at once is broken or hostile; its report still lists all. */
 const MAX_DIVERGED_EVENTS = 8;
 const CONFLICT_PAUSE_MS = 20;
 /** Used bytes, ages and sequences move all the time: they are stored this often, and known in memory meanwhile. */
@@ -54,7 +54,7 @@ function standing({ measuredAt: _at, usedBytes: _used, copy, copies, ...seen }: 
       nodeId,
       state,
       problem,
-      // Whoever decides may be another process, which reads no more than what is stored.
+      // The owner of the shard may be another process, which reads only what is stored.
       isRecent: ageMs <= LIVE_WITHIN_MS,
     })),
   });
@@ -64,7 +64,7 @@ function measures({ measuredAt: _at, ...seen }: SeenVolume): string {
   return canonicalJson(seen);
 }
 
-/** The only writer of what nodes say of volumes; unchanged words cost no commit, and measurements one a minute. */
+/** The only writer of volume observations; an unchanged one costs no commit, and measurements one a minute. */
 export class VolumeReports {
   readonly #options: VolumeReportsOptions;
   readonly #newest = new Map<string, SeenVolume>();
@@ -83,7 +83,7 @@ export class VolumeReports {
     });
   }
 
-  /** The newest word of a node, also if it is not stored yet. */
+  /** The newest observation of a node, stored or not. */
   seen(tenantId: TenantId, volumeId: string, node: string): SeenVolume | undefined {
     const id = idOf('volume-observations', volumeId, node);
     return (
@@ -146,7 +146,7 @@ export class VolumeReports {
   }
 
   /**
-   * Guarded by the volume: words on one that is gone must not come to life; and by the session: they must not hide newer ones.
+   * Guarded by the volume, so that no observation of a deleted one is stored, and by the session, so that none hides a newer one.
    * One tenant's at a time, and what could not be stored goes to the end: what one tenant's nodes say never holds up another's.
    */
   async #commitBatch(): Promise<void> {
@@ -194,8 +194,8 @@ export class VolumeReports {
   #newlyDiverged({ session: { tenantId, node }, seen }: Pending): NonNullable<SeenVolume['diverged']> {
     const id = idOf('volume-observations', seen.volumeId, node);
     const before = this.#options.store.forTenant(tenantId).get('volume-observations', id)?.record;
-    const told = new Set(before?.diverged?.map(({ epoch }) => epoch));
-    return (seen.diverged ?? []).filter(({ epoch }) => !told.has(epoch)).slice(0, MAX_DIVERGED_EVENTS);
+    const published = new Set(before?.diverged?.map(({ epoch }) => epoch));
+    return (seen.diverged ?? []).filter(({ epoch }) => !published.has(epoch)).slice(0, MAX_DIVERGED_EVENTS);
   }
 
   #addTo(

@@ -17,9 +17,9 @@ export class DrainController extends Reconciler {
 
   adopt(tenantId: TenantId): void {
     const { view } = this.deps.store;
-    const told = view.tenant(tenantId, 'node-drains');
+    const published = view.tenant(tenantId, 'node-drains');
     for (const { id, record } of view.tenant(tenantId, 'nodes').list())
-      if (record.draining === true && told.get(id) === undefined) this.#watch(tenantId, record.name);
+      if (record.draining === true && published.get(id) === undefined) this.#watch(tenantId, record.name);
   }
 
   protected override forget(tenantId?: TenantId): void {
