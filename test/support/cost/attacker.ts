@@ -138,3 +138,5 @@ async function attack(orders: Orders): Promise<void> {
 }
 
 process.once('message', (orders: Orders) => void attack(orders));
+// Whoever started it is gone, perhaps killed.
+process.once('disconnect', () => process.exit());
