@@ -55,8 +55,9 @@ describe('what a workload gives up', () => {
       for (const { deployment, container } of told.instances)
         expect(Object.keys(container ?? {})).toEqual(
           expect.arrayContaining(
-            { user: ['user'], root: ['readOnlyRootFilesystem'], drop: ['capabilities'] }[deployment] ??
-              Object.keys(CONFINED),
+            { user: ['user'], root: ['readOnlyRootFilesystem'], drop: ['capabilities'] }[
+              String(deployment)
+            ] ?? Object.keys(CONFINED),
           ),
         );
       expect((await shop.call('GET', '/api/v1/nodes/new')).body.features).toEqual(['confinement']);

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isOfDeployment } from '../../src/core/model/owner.ts';
 import { openPage, signIn } from '../support/harness/browser.ts';
 import { type DashboardStage, dashboardStage, IMAGE, phaseOf } from '../support/harness/dashboard-stage.ts';
 import { eventually } from '../support/eventually.ts';
@@ -23,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => stage.close());
 
 const judge: Verdict = ({ deployment }) => {
-  if (!deployment.startsWith('job.')) return undefined;
+  if (isOfDeployment(deployment)) return undefined;
   return { phase: 'exited', exitCode: hookExit, ...(hookExit !== 0 && { reason: 'exit_code' }) };
 };
 

@@ -12,7 +12,7 @@ import { pinOf } from '../model/spec-snapshot.ts';
 import { isRotating, nextRotationPhase } from '../model/rotation-phase.ts';
 
 /** What the typed residency block is stored as. Derived, so that it can never disagree with the block. */
-export function storedLabels(spec: DeploymentSpec): Record<string, string> {
+export function storedLabels(spec: Pick<DeploymentSpec, 'placement'>): Record<string, string> {
   const residency = spec.placement?.residency;
   const labels: Record<string, string> = {};
   if (residency?.country !== undefined) labels[RESIDENCY_LABELS.country] = residency.country;

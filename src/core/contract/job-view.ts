@@ -1,14 +1,7 @@
 import type { job } from './answers/job.ts';
 import { type Answer, exactly, type Exactly } from '../schema/shape.ts';
 import { appliedDefaults, type ContainerDefaults } from '../model/container-defaults.ts';
-import {
-  isFinished,
-  type JobRecord,
-  type JobRun,
-  type JobSpec,
-  type JobStatus,
-  jobWorkload,
-} from '../model/job.ts';
+import { isFinished, type JobRecord, type JobRun, type JobSpec, type JobStatus } from '../model/job.ts';
 import { pinOf } from '../model/spec-snapshot.ts';
 import { storedLabels } from './deployment-view.ts';
 
@@ -60,7 +53,7 @@ export function jobView(
     ...pinOf(record.imageDigest),
     createdAt: record.createdAt,
     updatedAt: record.createdAt,
-    storedLabels: storedLabels(jobWorkload(spec)),
+    storedLabels: storedLabels(spec),
     containerDefaults: appliedDefaults(defaults, spec.resources),
     status: {
       phase: jobPhase(spec, own),

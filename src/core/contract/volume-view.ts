@@ -1,25 +1,18 @@
 import type { volume } from './answers/volume.ts';
 import { type Answer, exactly } from '../schema/shape.ts';
-import { jobOfOwner } from '../model/job.ts';
+import { type OwnerField, ownerField } from '../model/owner.ts';
 import type { VolumeClaims, VolumeRecord } from '../model/volume.ts';
 import type { SeenVolume } from './volume-seen.ts';
 
 type Volume = Omit<Answer<typeof volume>, 'revision'>;
 const asVolume = exactly<Volume>();
 
-export type VolumeConsumer = ({ readonly deployment: string } | { readonly job: string }) & {
-  readonly readOnly: boolean;
-};
-
-function consumer(owner: string, readOnly: boolean): VolumeConsumer {
-  const job = jobOfOwner(owner);
-  return job === undefined ? { deployment: owner, readOnly } : { job, readOnly };
-}
+export type VolumeConsumer = OwnerField & { readonly readOnly: boolean };
 
 export function consumersOf(claims: VolumeClaims | undefined): readonly VolumeConsumer[] {
   const { writer, readers = [] } = claims ?? {};
   const owners = [...(writer === undefined ? [] : [writer]), ...readers].sort();
-  return owners.map((owner) => consumer(owner, owner !== writer));
+  return owners.map((owner) => ({ ...ownerField(owner), readOnly: owner !== writer }));
 }
 
 /** Why it is not Ready, or, when it is, what else is not as it is wanted. */

@@ -1,5 +1,6 @@
 import type { Confinement } from './confinement.ts';
 import type { DeploymentId, InstanceId, NodeName, TenantId } from './ids.ts';
+import type { DeploymentName, OwnerName } from './owner.ts';
 
 export interface HealthCheck {
   readonly type: 'exec';
@@ -69,9 +70,14 @@ export interface UpdatePolicy {
 export type DependencyGate = 'healthy' | 'started';
 
 /** What a tenant asked for, valid and complete, with the alterations applied. */
-export interface DeploymentSpec extends Confinement {
+export interface DeploymentSpec extends Workload {
+  readonly name: DeploymentName;
+}
+
+/** A deployment, or a job as scheduler, secrets and dispatch see it (`jobWorkload`). */
+export interface Workload extends Confinement {
   readonly kind: 'Deployment';
-  readonly name: string;
+  readonly name: OwnerName;
   readonly image: string;
   readonly replicas: number;
   readonly command?: readonly string[];

@@ -9,6 +9,8 @@ export type JobId = Brand<'JobId'>;
 export type VolumeId = Brand<'VolumeId'>;
 /** A node's id is its name, unique platform-wide. */
 export type NodeName = Brand<'NodeName'>;
+/** The name under which a job's containers stand beside those of deployments (instances, claims, container name, alias). */
+export type JobOwner = Brand<'JobOwner'>;
 
 /** The only place where text becomes an id: its form was checked, or it was found among ids. */
 const minted =
@@ -20,6 +22,8 @@ export const nodeName = minted<NodeName>();
 export const tenantId = minted<TenantId>();
 export const tokenId = minted<TokenId>();
 export const instanceId = minted<InstanceId>();
+/** For `jobOwner`. */
+export const jobOwnerName = minted<JobOwner>();
 
 export const ID_PREFIXES = {
   deployment: 'dep',

@@ -1,4 +1,5 @@
 import type { InstanceId, NodeName, TenantId } from './ids.ts';
+import type { OwnerName } from './owner.ts';
 
 /** How a job's container is run: once, kept after its end until it is told to go. */
 export interface OnceTerms {
@@ -15,8 +16,7 @@ export interface OnceTerms {
 export interface InstanceRecord {
   readonly id: InstanceId;
   readonly tenantId: TenantId;
-  /** The deployment's name, or the owner's name of a job (`jobOwner`). */
-  readonly deployment: string;
+  readonly deployment: OwnerName;
   /** Names the kept spec snapshot that this instance runs, so that old instances survive an update. */
   readonly specHash: string;
   readonly secretsVersion: number;

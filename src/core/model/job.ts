@@ -1,12 +1,13 @@
 import type { Confinement } from './confinement.ts';
-import type { DeploymentSpec, Placement, Resources, SecretReference, VolumeMount } from './deployment.ts';
+import type { Placement, Resources, SecretReference, VolumeMount, Workload } from './deployment.ts';
 import type { InstanceId, JobId, NodeName, TenantId } from './ids.ts';
+import { type JobName, jobOwner } from './owner.ts';
 import type { HookDelivery } from './rotation-hook.ts';
 
 /** What a tenant asked for: a container that runs to its end, once or at the times of a schedule. */
 export interface JobSpec extends Confinement {
   readonly kind: 'Job';
-  readonly name: string;
+  readonly name: JobName;
   readonly image: string;
   readonly command?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
@@ -115,23 +116,8 @@ export const JOB_RUNS_KEPT = 20;
 export const JOB_RETRIES_MAX = 10;
 export const JOB_LOG_BYTES = 128 * 1024;
 
-const OWNER_PREFIX = 'job.';
-
-/**
- * The name under which a job's containers stand beside those of deployments (instances, occupancy, container name, alias). A
- * dot is in no deployment's name, so a job and a deployment may have the same name.
- */
-export function jobOwner(job: string): string {
-  return `${OWNER_PREFIX}${job}`;
-}
-
-/** Undefined: a deployment's. */
-export function jobOfOwner(owner: string): string | undefined {
-  return owner.startsWith(OWNER_PREFIX) ? owner.slice(OWNER_PREFIX.length) : undefined;
-}
-
 /** The job as scheduler, secrets and dispatch see it: one instance of what a deployment would run. */
-export function jobWorkload({ schedule: _s, timeout: _t, retries: _r, ...spec }: JobSpec): DeploymentSpec {
+export function jobWorkload({ schedule: _s, timeout: _t, retries: _r, ...spec }: JobSpec): Workload {
   return { ...spec, kind: 'Deployment', name: jobOwner(spec.name), replicas: 1, secretsVersion: 0 };
 }
 

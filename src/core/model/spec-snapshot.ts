@@ -1,7 +1,7 @@
-import type { DeploymentSpec } from './deployment.ts';
+import type { Workload } from './deployment.ts';
 
 /** What an instance runs: a spec and, where the registry could be asked, the bytes that its image stood for then. */
-export interface SpecSnapshot extends DeploymentSpec {
+export interface SpecSnapshot extends Workload {
   readonly imageDigest?: string;
 }
 
@@ -14,11 +14,11 @@ export function pinOf(imageDigest: string | undefined): Pinned {
   return imageDigest === undefined ? {} : { imageDigest };
 }
 
-export function snapshotOf({ spec, imageDigest }: { readonly spec: DeploymentSpec } & Pinned): SpecSnapshot {
+export function snapshotOf({ spec, imageDigest }: { readonly spec: Workload } & Pinned): SpecSnapshot {
   return { ...spec, ...pinOf(imageDigest) };
 }
 
-export function specOfSnapshot({ imageDigest: _pinned, ...spec }: SpecSnapshot): DeploymentSpec {
+export function specOfSnapshot({ imageDigest: _pinned, ...spec }: SpecSnapshot): Workload {
   return spec;
 }
 
@@ -28,9 +28,9 @@ export function specOfSnapshot({ imageDigest: _pinned, ...spec }: SpecSnapshot):
  * that is not known now is that of the instances that still have this spec.
  */
 export function runIdentity(
-  spec: DeploymentSpec,
+  spec: Workload,
   imageDigest: string | undefined,
-  hashSpec: (spec: DeploymentSpec) => string,
+  hashSpec: (spec: Workload) => string,
   keptOf: (specHash: string) => Pinned | undefined,
 ): { readonly specHash: string } & Pinned {
   const specHash = hashSpec(spec);

@@ -1,4 +1,5 @@
 import type { NodeName, TenantId, VolumeId } from './ids.ts';
+import type { OwnerName } from './owner.ts';
 
 export type VolumeClass = 'ephemeral' | 'replicated' | 'object';
 export type VolumeType = 'volume' | 'bind' | 'tmpfs';
@@ -46,8 +47,8 @@ export interface VolumeRecord {
  * deletion, cannot both pass.
  */
 export interface VolumeClaims {
-  readonly writer?: string;
-  readonly readers: readonly string[];
+  readonly writer?: OwnerName;
+  readonly readers: readonly OwnerName[];
 }
 
 export const SMALLEST_REPLICATED_BYTES = 128 * 2 ** 20;

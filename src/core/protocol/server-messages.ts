@@ -1,4 +1,5 @@
-import { absent, listOf, type Message, message, optional } from '../schema/message-shape.ts';
+import type { OwnerName } from '../model/owner.ts';
+import { absent, branded, listOf, type Message, message, optional } from '../schema/message-shape.ts';
 import { count, flag, integer, name, serverText, serverTextMap } from './field-shapes.ts';
 
 /** What the control plane says. What a container is made from is checked again where it is made. */
@@ -112,7 +113,7 @@ export type AssignedOnce = Message<typeof once>;
 
 const instanceFields = {
   id: name,
-  deployment: name,
+  deployment: branded<OwnerName>()(name),
   specHash: serverText,
   secretsVersion: count,
   /** Another number than the running container's: replace it although the spec is the same. */

@@ -1,4 +1,4 @@
-import type { DeploymentSpec } from '../model/deployment.ts';
+import type { DeploymentSpec, Workload } from '../model/deployment.ts';
 import type { TenantId } from '../model/ids.ts';
 import type { Warning } from '../model/announcement.ts';
 import type { NodeRecord } from '../model/node.ts';
@@ -21,16 +21,16 @@ export interface DeploymentFacts {
   readonly otherWriter: (volumeId: string) => string | undefined;
   readonly deployment: (name: string) => DeploymentSpec | undefined;
   /** Absent: copies of volumes are not looked at. */
-  readonly residencyConflict?: (spec: DeploymentSpec) => VolumeResidencyConflict | undefined;
+  readonly residencyConflict?: (spec: Workload) => VolumeResidencyConflict | undefined;
 }
 
-type FactRule = (spec: DeploymentSpec, facts: DeploymentFacts, judged?: Judged) => Rejection | undefined;
+type FactRule = (spec: Workload, facts: DeploymentFacts, judged?: Judged) => Rejection | undefined;
 
 type Mount = NonNullable<DeploymentSpec['volumes']>[number];
 
 /** What a mount itself asks of its volume. */
 function mountRejection(
-  spec: DeploymentSpec,
+  spec: Workload,
   facts: DeploymentFacts,
   mount: Mount,
   field: string,
@@ -64,7 +64,7 @@ function mountRejection(
 
 /** Whoever has the outer one decides what the name of the inner one leads to. The same folder twice harms nobody. */
 function nestedRejection(
-  { volumes = [] }: DeploymentSpec,
+  { volumes = [] }: Workload,
   facts: DeploymentFacts,
   index: number,
 ): Rejection | undefined {
@@ -87,7 +87,7 @@ function nestedRejection(
 }
 
 function writerRejection(
-  spec: DeploymentSpec,
+  spec: Workload,
   facts: DeploymentFacts,
   mount: Mount,
   field: string,
@@ -108,11 +108,7 @@ function writerRejection(
   });
 }
 
-function primaryRejection(
-  { nodeId }: DeploymentSpec,
-  facts: DeploymentFacts,
-  mount: Mount,
-): Rejection | undefined {
+function primaryRejection({ nodeId }: Workload, facts: DeploymentFacts, mount: Mount): Rejection | undefined {
   const primary = facts.volume(mount.volumeId)?.primaryNodeId;
   if (nodeId === undefined || primary === undefined || nodeId === primary) return undefined;
   return reject('volume_primary_mismatch', {
@@ -172,14 +168,14 @@ const nodeRule: FactRule = (spec, facts, judged) => {
   return notACandidate(spec.nodeId, facts);
 };
 
-function dependenciesOf(spec: DeploymentSpec | undefined): readonly string[] {
+function dependenciesOf(spec: Workload | undefined): readonly string[] {
   return Object.keys(spec?.dependsOn ?? {});
 }
 
 /** The way from `start` back to the new spec, as names; a list and no recursion, because stored chains may be long. */
 function cycleThrough(
   start: string,
-  spec: DeploymentSpec,
+  spec: Workload,
   facts: DeploymentFacts,
   reachedFrom: Map<string, string>,
 ): readonly string[] | undefined {
@@ -233,7 +229,7 @@ const dependencyCycleRule: FactRule = (spec, facts, judged) => {
 const FACT_RULES: readonly FactRule[] = [volumesRule, nodeRule, dependencyCycleRule];
 
 export function deploymentFactsRejection(
-  spec: DeploymentSpec,
+  spec: Workload,
   facts: DeploymentFacts,
   judged?: Judged,
 ): Rejection | undefined {
@@ -244,7 +240,7 @@ export function deploymentFactsRejection(
   return undefined;
 }
 
-export function dependencyWarnings(spec: DeploymentSpec, facts: DeploymentFacts): Warning[] {
+export function dependencyWarnings(spec: Workload, facts: DeploymentFacts): Warning[] {
   const warnings: Warning[] = [];
   for (const [name, gate] of Object.entries(spec.dependsOn ?? {})) {
     const dependency = facts.deployment(name);

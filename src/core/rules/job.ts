@@ -1,5 +1,5 @@
 import type { JobDraft } from '../contract/job-body.ts';
-import type { DeploymentSpec } from '../model/deployment.ts';
+import type { Workload } from '../model/deployment.ts';
 import { JOB_RETRIES_MAX } from '../model/job.ts';
 import { parseDuration } from '../model/quantity.ts';
 import type { ParseSchedule } from '../model/schedule.ts';
@@ -100,7 +100,7 @@ export interface JobFacts extends DeploymentFacts {
 }
 
 /** A job runs on the node that it names or not at all. */
-function nodeRule({ nodeId }: DeploymentSpec, facts: JobFacts): Rejection | undefined {
+function nodeRule({ nodeId }: Workload, facts: JobFacts): Rejection | undefined {
   if (nodeId === undefined) return undefined;
   if (facts.nodes().length > 0 && facts.closedToTenant(nodeId)) return notACandidate(nodeId, facts);
   const reachable = facts.reachable();
@@ -121,6 +121,6 @@ function nodeRule({ nodeId }: DeploymentSpec, facts: JobFacts): Rejection | unde
 }
 
 /** `workload` is the job as a deployment would run it. */
-export function jobFactsRejection(workload: DeploymentSpec, facts: JobFacts): Rejection | undefined {
+export function jobFactsRejection(workload: Workload, facts: JobFacts): Rejection | undefined {
   return volumesRule(workload, facts) ?? nodeRule(workload, facts);
 }

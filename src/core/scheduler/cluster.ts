@@ -1,4 +1,5 @@
 import type { InstanceId, NodeName, TenantId } from '../model/ids.ts';
+import type { OwnerName } from '../model/owner.ts';
 import type { Region, UnstatedCountry } from '../model/region.ts';
 import type { Quota } from '../model/tenant.ts';
 import { type AdvertisedLabels, advertisedLabels } from './advertised-labels.ts';
@@ -28,7 +29,7 @@ export interface ClusterSettings {
 export interface PlacedInstance {
   readonly id: InstanceId;
   readonly node: NodeName;
-  readonly deployment: string;
+  readonly deployment: OwnerName;
   readonly amounts: Amounts;
   /** Against the quota; absent: its amounts. */
   readonly counted?: Amounts;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { NodeName } from '../model/ids.ts';
-import { jobOwner } from '../model/job.ts';
+import { jobOwner } from '../model/owner.ts';
 import type { ClusterState, PlacedInstance } from './cluster.ts';
 import { explain } from './explain.ts';
 import { FILTERS } from './filters/index.ts';

@@ -1,5 +1,5 @@
-import { jobOfOwner } from '../model/job.ts';
 import type { NodeName } from '../model/ids.ts';
+import { type OwnerName, ownerOf } from '../model/owner.ts';
 import type { Reason } from './filters/filter.ts';
 import type { PlacementRequest } from './request.ts';
 
@@ -43,9 +43,9 @@ export function pinThatHolds(
 }
 
 /** A job cannot be changed, only made again. */
-function clearing(owner: string): HoldingPin['clearedBy'] {
-  const job = jobOfOwner(owner);
-  return job === undefined
-    ? { method: 'PUT', path: `/api/v1/deployments/${owner}`, body: { nodeId: null } }
-    : { method: 'DELETE', path: `/api/v1/jobs/${job}` };
+function clearing(owner: OwnerName): HoldingPin['clearedBy'] {
+  const { kind, name } = ownerOf(owner);
+  return kind === 'deployment'
+    ? { method: 'PUT', path: `/api/v1/deployments/${name}`, body: { nodeId: null } }
+    : { method: 'DELETE', path: `/api/v1/jobs/${name}` };
 }

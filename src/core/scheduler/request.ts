@@ -1,5 +1,6 @@
 import { type Confinement, CONFINEMENT_FEATURE, isConfined } from '../model/confinement.ts';
-import type { DeploymentSpec, Placement, VolumeMount } from '../model/deployment.ts';
+import type { Placement, VolumeMount, Workload } from '../model/deployment.ts';
+import type { OwnerName } from '../model/owner.ts';
 import type { NodeName } from '../model/ids.ts';
 import type { VolumeRecord } from '../model/volume.ts';
 import { type DefaultRequest, NO_DEFAULT } from '../model/counted.ts';
@@ -16,7 +17,7 @@ export interface VolumeRequirement {
 
 /** One container to be placed. Immutable: the index remembers what it worked out for an object. */
 export interface PlacementRequest {
-  readonly deployment: string;
+  readonly deployment: OwnerName;
   readonly amounts: Amounts;
   /** Against the quota; absent: its amounts. */
   readonly counted?: Amounts;
@@ -38,7 +39,7 @@ export interface PlacementFacts {
   readonly exclude?: ReadonlyMap<NodeName, string>;
 }
 
-export type PlaceableSpec = Pick<DeploymentSpec, 'name' | 'placement' | 'resources' | 'nodeId' | 'ports'> &
+export type PlaceableSpec = Pick<Workload, 'name' | 'placement' | 'resources' | 'nodeId' | 'ports'> &
   Confinement;
 
 export function placementRequest(
@@ -62,7 +63,7 @@ export function placementRequest(
   };
 }
 
-export function fixedHostPorts(spec: Pick<DeploymentSpec, 'ports'>): readonly number[] {
+export function fixedHostPorts(spec: Pick<Workload, 'ports'>): readonly number[] {
   return (spec.ports ?? []).map((port) => port.host).filter((host) => host !== undefined);
 }
 

@@ -1,9 +1,9 @@
-import type { DeploymentSpec, SecretReference } from '../model/deployment.ts';
+import type { Workload, SecretReference } from '../model/deployment.ts';
 import { splitSecretPath } from '../model/secret-path.ts';
 import { isSecretKey, parseTemplate } from '../model/secret-template.ts';
 import { SecretValue } from '../model/secret-value.ts';
 
-export type DeliveringSpec = Pick<DeploymentSpec, 'secrets' | 'environment' | 'composedEnvironment'>;
+export type DeliveringSpec = Pick<Workload, 'secrets' | 'environment' | 'composedEnvironment'>;
 
 export type SecretKeys = ReadonlyMap<string, SecretValue>;
 

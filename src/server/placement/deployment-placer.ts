@@ -1,5 +1,5 @@
 import type { DefaultRequest } from '../../core/model/counted.ts';
-import type { DeploymentSpec } from '../../core/model/deployment.ts';
+import type { Workload } from '../../core/model/deployment.ts';
 import type { InstanceId } from '../../core/model/ids.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
 import type { Placed, PlacementRefusal, Placer } from '../../core/plan/rollout/placer.ts';
@@ -15,16 +15,12 @@ import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import { refusalOf } from './refusal.ts';
 
-export function requestFor(
-  tenant: TenantStore,
-  spec: DeploymentSpec,
-  fallback?: DefaultRequest,
-): PlacementRequest {
+export function requestFor(tenant: TenantStore, spec: Workload, fallback?: DefaultRequest): PlacementRequest {
   if ((spec.volumes ?? []).length === 0) return placementRequest(spec, {}, fallback);
   return placementRequest(spec, { volumes: volumeRequirements(tenant, spec) }, fallback);
 }
 
-function volumeRequirements(tenant: TenantStore, spec: DeploymentSpec): readonly VolumeRequirement[] {
+function volumeRequirements(tenant: TenantStore, spec: Workload): readonly VolumeRequirement[] {
   return (spec.volumes ?? []).flatMap((mount) => {
     const volume = tenant.get('volumes', idOf('volumes', mount.volumeId))?.record;
     // Admission saw the volume; if it is gone since, no node can serve the mount.

@@ -1,5 +1,5 @@
 import type { Warning } from '../../core/model/announcement.ts';
-import type { DeploymentRecord, DeploymentSpec } from '../../core/model/deployment.ts';
+import type { DeploymentRecord, Workload } from '../../core/model/deployment.ts';
 import { type InstanceId, instanceId, type NodeName } from '../../core/model/ids.ts';
 import type { ClusterState, PlacedInstance } from '../../core/scheduler/cluster.ts';
 import { explain, type NodeExplanation } from '../../core/scheduler/explain.ts';
@@ -7,7 +7,7 @@ import type { Reason } from '../../core/scheduler/filters/filter.ts';
 import { unstatedNodes } from '../../core/scheduler/misplaced.ts';
 import type { HoldingPin } from '../../core/scheduler/pin.ts';
 import { describeScore } from '../../core/scheduler/score.ts';
-import { jobOfOwner } from '../../core/model/job.ts';
+import { isOfDeployment, ownerOf } from '../../core/model/owner.ts';
 import { idOf, prefixOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import { gatesOf } from './deployment-gates.ts';
@@ -37,13 +37,15 @@ export interface PlacementPlan {
 export function planPlacement(
   clusters: TenantClusters,
   tenant: TenantStore,
-  spec: DeploymentSpec,
+  spec: Workload,
   specHash: string,
 ): PlacementPlan {
   const cluster = clusters.of(tenant.tenantId);
   const existing = tenant.collection('instances').listUnder(prefixOf('instances', spec.name));
   const kept = existing.filter(({ record }) => record.specHash === specHash && record.wanted === 'run');
-  const canary = tenant.get('canaries', idOf('canaries', spec.name))?.record;
+  const canary = isOfDeployment(spec.name)
+    ? tenant.get('canaries', idOf('canaries', spec.name))?.record
+    : undefined;
   const stays = canary?.stableSpecHash === specHash ? canary.specHash : undefined;
   const replaced = existing
     .filter((stored) => !kept.includes(stored) && stored.record.specHash !== stays)
@@ -141,14 +143,14 @@ export function drainReport(clusters: TenantClusters, tenant: TenantStore, node:
   const blocked: DrainReport['blocked'][number][] = [];
   return supposing(cluster, [], (suppose) => {
     for (const { id, deployment, canary } of leaving) {
-      const job = jobOfOwner(deployment);
-      if (job !== undefined) {
-        const why = `a run of job ${job} is under way; it is not moved: it ends by itself, or with POST /api/v1/jobs/${job}/cancel`;
+      const owner = ownerOf(deployment);
+      if (owner.kind === 'job') {
+        const why = `a run of job ${owner.name} is under way; it is not moved: it ends by itself, or with POST /api/v1/jobs/${owner.name}/cancel`;
         blocked.push({ instance: id, deployment, why, nodes: [] });
         continue;
       }
       const kind = canary === true ? 'canaries' : 'deployments';
-      const spec = tenant.get(kind, idOf(kind, deployment))?.record.spec;
+      const spec = tenant.get(kind, idOf(kind, owner.name))?.record.spec;
       if (spec === undefined) continue;
       const request = {
         ...clusters.request(tenant.tenantId, spec),

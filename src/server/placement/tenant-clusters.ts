@@ -1,6 +1,7 @@
-import type { DeploymentSpec } from '../../core/model/deployment.ts';
+import type { Workload } from '../../core/model/deployment.ts';
 import type { NodeName, TenantId } from '../../core/model/ids.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
+import type { OwnerName } from '../../core/model/owner.ts';
 import type { Region, ResidencyTerms, UnstatedCountry } from '../../core/model/region.ts';
 import { PLATFORM_SLUG } from '../../core/model/tenant.ts';
 import { type DefaultRequest, NO_DEFAULT } from '../../core/model/counted.ts';
@@ -42,7 +43,7 @@ export class TenantClusters {
   /** Nodes whose agent is known to have no session now; a node that nobody has heard of yet counts by its liveness alone. */
   readonly #disconnected = new Map<TenantId, Set<NodeName>>();
   /** One request object per spec object: the scheduler remembers what it worked out for it. */
-  readonly #requests = new WeakMap<DeploymentSpec, PlacementRequest>();
+  readonly #requests = new WeakMap<Workload, PlacementRequest>();
   /** The machine of this process, and those of the others on the same store. */
   readonly #controlPlaneNodes = new Set<NodeName>();
   readonly #unsubscribe: () => void;
@@ -62,11 +63,11 @@ export class TenantClusters {
   }
 
   /** The scheduler bound to one deployment's spec. */
-  placer(tenantId: TenantId, spec: DeploymentSpec, options: PlacerOptions): DeploymentPlacer {
+  placer(tenantId: TenantId, spec: Workload, options: PlacerOptions): DeploymentPlacer {
     return new DeploymentPlacer(this.of(tenantId), this.request(tenantId, spec), options);
   }
 
-  request(tenantId: TenantId, spec: DeploymentSpec): PlacementRequest {
+  request(tenantId: TenantId, spec: Workload): PlacementRequest {
     const known = this.#requests.get(spec);
     if (known) return known;
     const request = requestFor(this.#store.forTenant(tenantId), spec, this.defaultRequest);
@@ -85,7 +86,7 @@ export class TenantClusters {
   }
 
   /** Why the node must not have an instance of the spec, by residency; quotes what is required and what the node reports. */
-  misplaced(tenantId: TenantId, spec: DeploymentSpec, node: NodeName): readonly Reason[] {
+  misplaced(tenantId: TenantId, spec: Workload, node: NodeName): readonly Reason[] {
     if (!constrainsResidency(spec.placement?.residency)) return [];
     return residencyReasons(this.of(tenantId), this.request(tenantId, spec), node);
   }
@@ -100,7 +101,7 @@ export class TenantClusters {
   }
 
   /** Deployments with an instance on the node. */
-  deploymentsOn(tenantId: TenantId, node: NodeName): ReadonlySet<string> {
+  ownersOn(tenantId: TenantId, node: NodeName): ReadonlySet<OwnerName> {
     const instances = this.#held(tenantId).byNode.get(node);
     return new Set([...(instances?.values() ?? [])].map((record) => record.deployment));
   }
@@ -125,10 +126,10 @@ export class TenantClusters {
   }
 
   /** Puts the cluster right after a decision that was not stored: what was counted for it is released. */
-  release(tenantId: TenantId, deployment: string, instance: InstanceRecord['id']): void {
+  release(tenantId: TenantId, owner: OwnerName, instance: InstanceRecord['id']): void {
     const held = this.#clusters.get(tenantId);
     if (held === undefined) return;
-    const stored = held.tenant.get('instances', idOf('instances', deployment, instance))?.record;
+    const stored = held.tenant.get('instances', idOf('instances', owner, instance))?.record;
     if (stored === undefined) held.cluster.removeInstance(instance);
     else this.#count(held, stored);
   }
@@ -277,7 +278,7 @@ export class TenantClusters {
 }
 
 function taken(
-  spec: DeploymentSpec | undefined,
+  spec: Workload | undefined,
   fallback: DefaultRequest,
 ): Pick<PlacedInstance, 'amounts' | 'counted' | 'hostPorts' | 'antiAffinity'> {
   if (spec === undefined) return { amounts: NOTHING };

@@ -1,27 +1,33 @@
 import { canonicalJson } from '../../core/model/canonical.ts';
-import type { DeploymentSpec, VolumeMount } from '../../core/model/deployment.ts';
-import { jobOfOwner } from '../../core/model/job.ts';
+import type { VolumeMount, Workload } from '../../core/model/deployment.ts';
+import {
+  type DeploymentName,
+  type JobName,
+  describeOwner,
+  type OwnerName,
+  ownerOf,
+} from '../../core/model/owner.ts';
 import type { VolumeClaims } from '../../core/model/volume.ts';
 import type { VolumeBinding } from '../../core/plan/volumes/volume-facts.ts';
 import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
 
-type Mounting = Pick<DeploymentSpec, 'volumes' | 'placement'> | undefined;
+type Mounting = Pick<Workload, 'volumes' | 'placement'> | undefined;
 
 /** More would not fit into one commit of etcd; claims of further ones are guarded by the record of claims alone. */
 const MAX_GUARDED_CLAIMANTS = 32;
 
 function claimed(
   claims: VolumeClaims | undefined,
-  deployment: string,
+  owner: OwnerName,
   mount: VolumeMount | undefined,
 ): VolumeClaims {
-  const readers = (claims?.readers ?? []).filter((name) => name !== deployment);
-  const writer = claims?.writer === deployment ? undefined : claims?.writer;
+  const readers = (claims?.readers ?? []).filter((name) => name !== owner);
+  const writer = claims?.writer === owner ? undefined : claims?.writer;
   if (mount === undefined) return { ...(writer !== undefined && { writer }), readers };
-  if (!mount.readOnly) return { writer: deployment, readers };
-  return { ...(writer !== undefined && { writer }), readers: [...readers, deployment].sort() };
+  if (!mount.readOnly) return { writer: owner, readers };
+  return { ...(writer !== undefined && { writer }), readers: [...readers, owner].sort() };
 }
 
 /**
@@ -30,7 +36,7 @@ function claimed(
  */
 export function claimVolumes(
   tenant: TenantStore,
-  deployment: string,
+  owner: OwnerName,
   specs: { readonly before: Mounting; readonly after: Mounting },
   transaction: Transaction,
 ): void {
@@ -41,8 +47,8 @@ export function claimVolumes(
     const stored = tenant.get('volume-claims', id);
     const mount = after.get(volumeId);
     if (mount !== undefined && bindsAnew(specs, volumeId))
-      guardResidency(tenant, deployment, volumeId, transaction);
-    const next = claimed(stored?.record, deployment, mount);
+      guardResidency(tenant, owner, volumeId, transaction);
+    const next = claimed(stored?.record, owner, mount);
     if (stored !== undefined && canonicalJson(next) === canonicalJson(stored.record)) continue;
     if (mount !== undefined) transaction.expect('volumes', id, tenant.get('volumes', id));
     else if (stored === undefined) continue;
@@ -61,7 +67,7 @@ function bindsAnew({ before, after }: { before: Mounting; after: Mounting }, vol
 /** Whose residency excludes whose copy was judged on these: of two writes that exclude each other's, the second is decided again. */
 function guardResidency(
   tenant: TenantStore,
-  deployment: string,
+  owner: OwnerName,
   volumeId: string,
   transaction: Transaction,
 ): void {
@@ -69,28 +75,30 @@ function guardResidency(
   transaction
     .expect('volumes', id, tenant.get('volumes', id))
     .expect('volume-claims', id, tenant.get('volume-claims', id));
-  const others = claimants(tenant, volumeId).filter((name) => name !== deployment);
-  for (const name of others.slice(0, MAX_GUARDED_CLAIMANTS)) {
-    const job = jobOfOwner(name);
-    const other = idOf('deployments', job ?? name);
-    if (job === undefined) transaction.expect('deployments', other, tenant.get('deployments', other));
-    else transaction.expect('jobs', other, tenant.get('jobs', other));
+  const others = claimants(tenant, volumeId).filter((name) => name !== owner);
+  for (const other of others.slice(0, MAX_GUARDED_CLAIMANTS)) {
+    const { kind, name } = ownerOf(other);
+    if (kind === 'job') transaction.expect('jobs', idOf('jobs', name), jobOf(tenant, name));
+    else transaction.expect('deployments', idOf('deployments', name), deploymentOf(tenant, name));
   }
 }
 
-export function describeOwner(owner: string): string {
-  const job = jobOfOwner(owner);
-  return job === undefined ? owner : `the job ${job}`;
+function jobOf(tenant: TenantStore, name: JobName) {
+  return tenant.get('jobs', idOf('jobs', name));
 }
 
-/** Who writes to the volume, if it is another one than this deployment or job's owner; in words. */
-export function otherWriter(tenant: TenantStore, volumeId: string, deployment: string): string | undefined {
+function deploymentOf(tenant: TenantStore, name: DeploymentName) {
+  return tenant.get('deployments', idOf('deployments', name));
+}
+
+/** Who writes to the volume, if it is another one; in words. */
+export function otherWriter(tenant: TenantStore, volumeId: string, owner: OwnerName): string | undefined {
   const writer = tenant.get('volume-claims', idOf('volume-claims', volumeId))?.record.writer;
-  return writer === undefined || writer === deployment ? undefined : describeOwner(writer);
+  return writer === undefined || writer === owner ? undefined : describeOwner(writer);
 }
 
 /** Who mounts the volume, in either way. */
-export function claimants(tenant: TenantStore, volumeId: string): readonly string[] {
+export function claimants(tenant: TenantStore, volumeId: string): readonly OwnerName[] {
   const claims = tenant.get('volume-claims', idOf('volume-claims', volumeId))?.record;
   return [...(claims?.writer === undefined ? [] : [claims.writer]), ...(claims?.readers ?? [])];
 }
@@ -98,14 +106,13 @@ export function claimants(tenant: TenantStore, volumeId: string): readonly strin
 /** The residencies of everything that mounts the volume; of what runs, each one binds where its bytes may be. */
 export function bindingsOf(tenant: TenantStore, volumeId: string): readonly VolumeBinding[] {
   const writer = tenant.get('volume-claims', idOf('volume-claims', volumeId))?.record.writer;
-  return claimants(tenant, volumeId).flatMap((name): readonly VolumeBinding[] => {
-    const job = jobOfOwner(name);
-    const deployment =
-      job === undefined ? tenant.get('deployments', idOf('deployments', name))?.record.spec : undefined;
-    const spec = job === undefined ? deployment : tenant.get('jobs', idOf('jobs', job))?.record.spec;
+  return claimants(tenant, volumeId).flatMap((owner): readonly VolumeBinding[] => {
+    const { kind, name } = ownerOf(owner);
+    const deployment = kind === 'deployment' ? deploymentOf(tenant, name)?.record.spec : undefined;
+    const spec = kind === 'job' ? jobOf(tenant, name)?.record.spec : deployment;
     const residency = spec?.placement?.residency;
     if (residency === undefined) return [];
     const active = deployment === undefined || deployment.replicas > 0;
-    return [{ owner: describeOwner(name), writes: name === writer, active, residency }];
+    return [{ owner: describeOwner(owner), writes: owner === writer, active, residency }];
   });
 }

@@ -1,6 +1,7 @@
 import type { Warning } from '../../core/model/announcement.ts';
-import type { DeploymentSpec, Residency } from '../../core/model/deployment.ts';
+import type { Residency, Workload } from '../../core/model/deployment.ts';
 import type { NodeName } from '../../core/model/ids.ts';
+import { describeOwner } from '../../core/model/owner.ts';
 import type { ResidencyTerms } from '../../core/model/region.ts';
 import type { VolumeRecord } from '../../core/model/volume.ts';
 import type { VolumeResidencyConflict } from '../../core/rules/volume-residency.ts';
@@ -11,9 +12,9 @@ import {
 } from '../../core/scheduler/residency.ts';
 import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
-import { bindingsOf, claimants, describeOwner } from './volume-claims.ts';
+import { bindingsOf, claimants } from './volume-claims.ts';
 
-type Mounting = Pick<DeploymentSpec, 'name' | 'volumes' | 'placement'>;
+type Mounting = Pick<Workload, 'name' | 'volumes' | 'placement'>;
 
 function excludes(
   tenant: TenantStore,
@@ -73,7 +74,7 @@ export function residencyConflict(
 export function volumeWarnings(
   tenant: TenantStore,
   terms: ResidencyTerms,
-  spec: Mounting & Pick<DeploymentSpec, 'nodeId'>,
+  spec: Mounting & Pick<Workload, 'nodeId'>,
 ): Warning[] {
   const residency = spec.placement?.residency;
   return (spec.volumes ?? []).flatMap(({ volumeId, readOnly }, index): Warning[] => {

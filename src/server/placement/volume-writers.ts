@@ -1,11 +1,11 @@
-import type { DeploymentSpec } from '../../core/model/deployment.ts';
+import type { Workload } from '../../core/model/deployment.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
 import type { ClosedGate } from '../../core/plan/rollout/dependencies.ts';
 import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { TenantClusters } from './tenant-clusters.ts';
 
-function writtenBy(spec: Pick<DeploymentSpec, 'volumes'> | undefined): readonly string[] {
+function writtenBy(spec: Pick<Workload, 'volumes'> | undefined): readonly string[] {
   return (spec?.volumes ?? []).filter((mount) => !mount.readOnly).map((mount) => mount.volumeId);
 }
 
@@ -15,7 +15,7 @@ function writtenBy(spec: Pick<DeploymentSpec, 'volumes'> | undefined): readonly 
  */
 export function isFenced(
   tenant: TenantStore,
-  spec: Pick<DeploymentSpec, 'volumes'> | undefined,
+  spec: Pick<Workload, 'volumes'> | undefined,
   { nodeId }: InstanceRecord,
 ): boolean {
   return (spec?.volumes ?? []).some(({ volumeId }) => {
@@ -31,7 +31,7 @@ export function isFenced(
 export function writerGates(
   tenant: TenantStore,
   clusters: TenantClusters,
-  spec: DeploymentSpec,
+  spec: Workload,
 ): readonly ClosedGate[] {
   const waiting = new Set<string>();
   for (const volumeId of writtenBy(spec)) {

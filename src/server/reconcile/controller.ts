@@ -1,4 +1,4 @@
-import type { DeploymentSpec } from '../../core/model/deployment.ts';
+import type { Workload } from '../../core/model/deployment.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
@@ -32,7 +32,7 @@ export interface ControllerDeps {
   readonly ids: Ids;
   readonly journal: Journal;
   readonly clusters: TenantClusters;
-  readonly hashSpec: (spec: DeploymentSpec) => string;
+  readonly hashSpec: (spec: Workload) => string;
   /** Whether this process decides for the tenant (shards). */
   readonly owns: (tenantId: TenantId) => boolean;
   /** Id of this process among several on one store; absent: it is the only one. */

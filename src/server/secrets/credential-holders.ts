@@ -1,6 +1,7 @@
 import type { CredentialRecord } from '../../core/model/credential.ts';
+import type { DeploymentRecord } from '../../core/model/deployment.ts';
 import type { InstanceObservation } from '../../core/model/instance.ts';
-import { jobOfOwner, jobOwner } from '../../core/model/job.ts';
+import { isOfDeployment, type OwnerName, ownerOf } from '../../core/model/owner.ts';
 import { pinOf } from '../../core/model/rotation-phase.ts';
 import { type SecretPath, secretPathText } from '../../core/model/secret-path.ts';
 import { UNKNOWN, withPins } from '../../core/secrets/credentials.ts';
@@ -32,7 +33,7 @@ function startsAgain(seen: InstanceObservation | undefined): boolean {
   return seen?.phase === 'exited' || (seen?.phase === 'failed' && seen.containerId !== undefined);
 }
 
-function holdingInstances(tenant: TenantStore, owner: string, path: string): HoldingInstance[] {
+function holdingInstances(tenant: TenantStore, owner: OwnerName, path: string): HoldingInstance[] {
   const observations = tenant.collection('observations');
   const deliveries = tenant.collection('secret-deliveries');
   return tenant
@@ -45,7 +46,7 @@ function holdingInstances(tenant: TenantStore, owner: string, path: string): Hol
       return {
         id: record.id,
         phase: seen?.phase ?? ('pending' as const),
-        ...(record.wanted === 'run' && jobOfOwner(owner) === undefined && startsAgain(seen)
+        ...(record.wanted === 'run' && isOfDeployment(owner) && startsAgain(seen)
           ? { startsAgain: true }
           : {}),
         ...(seen?.secretsVersion === undefined ? {} : { secretsVersion: seen.secretsVersion }),
@@ -55,22 +56,26 @@ function holdingInstances(tenant: TenantStore, owner: string, path: string): Hol
     });
 }
 
+function deploymentOf(tenant: TenantStore, owner: OwnerName): DeploymentRecord | undefined {
+  return isOfDeployment(owner) ? tenant.get('deployments', idOf('deployments', owner))?.record : undefined;
+}
+
 /** Workloads that read the document no more, with the containers that were given it while they did. */
 function leavers(
   references: SecretReferences,
   tenant: TenantStore,
   path: SecretPath,
-  readers: ReadonlySet<string>,
+  readers: ReadonlySet<OwnerName>,
 ): RotationConsumer[] {
-  const owners = new Set<string>();
+  const owners = new Set<OwnerName>();
   for (const id of references.given(tenant.tenantId, path)) {
     const owner = tenant.get('instances', id)?.record.deployment;
     if (owner !== undefined && !readers.has(owner)) owners.add(owner);
   }
   return [...owners].map((owner) => ({
-    name: jobOfOwner(owner) ?? owner,
+    name: ownerOf(owner).name,
     left: true,
-    secretsVersion: tenant.get('deployments', idOf('deployments', owner))?.record.spec.secretsVersion ?? 0,
+    secretsVersion: deploymentOf(tenant, owner)?.spec.secretsVersion ?? 0,
     instances: holdingInstances(tenant, owner, secretPathText(path)).filter(
       ({ versions }) => versions !== undefined,
     ),
@@ -84,18 +89,17 @@ export function rotationConsumers(
   path: SecretPath,
 ): RotationConsumer[] {
   const text = secretPathText(path);
-  const found = new Map<string, RotationConsumer>();
-  for (const { deployment, job } of references.consumers(tenant.tenantId, path.label)) {
-    const owner = job === undefined ? (deployment ?? '') : jobOwner(job);
+  const found = new Map<OwnerName, RotationConsumer>();
+  for (const { owner } of references.consumers(tenant.tenantId, path.label)) {
     if (found.has(owner)) continue;
     const instances = holdingInstances(tenant, owner, text);
-    const record =
-      job === undefined ? tenant.get('deployments', idOf('deployments', owner))?.record : undefined;
+    const { kind, name } = ownerOf(owner);
+    const record = deploymentOf(tenant, owner);
     const entry = record?.spec.secrets.find(({ vault_path }) => vault_path === text);
     const pin = entry === undefined ? undefined : pinOf(record?.rotation, entry);
     found.set(owner, {
-      name: job ?? owner,
-      ...(job !== undefined && { job: true }),
+      name,
+      ...(kind === 'job' && { job: true }),
       ...(pin && { pin }),
       secretsVersion: record?.spec.secretsVersion ?? 0,
       instances,

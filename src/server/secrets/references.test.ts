@@ -49,7 +49,7 @@ function compare(references: SecretReferences, view: StoreView) {
       const found = walk(view, tenantId, label);
       expect(references.consumers(tenantId, label)).toEqual(
         found.map(({ deployment, secret, anchor, secretsVersion }) => ({
-          deployment,
+          owner: deployment,
           secret,
           anchor,
           secretsVersion,

@@ -1,21 +1,21 @@
 import type { SecretDeliveries } from '../../core/model/credential.ts';
-import type { DeploymentSpec } from '../../core/model/deployment.ts';
+import type { Workload } from '../../core/model/deployment.ts';
 import type { TenantId } from '../../core/model/ids.ts';
-import { jobOfOwner, jobWorkload } from '../../core/model/job.ts';
+import { jobWorkload } from '../../core/model/job.ts';
+import { type DeploymentName, isOfDeployment, type OwnerName, ownerOf } from '../../core/model/owner.ts';
 import { type SecretPath, secretPathText, splitSecretPath } from '../../core/model/secret-path.ts';
 import type { StoreView, ViewChange } from '../store/view.ts';
 
-/** A deployment, or a job. */
 export interface SecretConsumer {
-  readonly deployment?: string;
-  readonly job?: string;
+  readonly owner: OwnerName;
   readonly secret: string;
   readonly anchor: string;
   readonly secretsVersion: number;
 }
 
-/** One deployment's reading of a label; it may read one path through several entries. */
+/** One workload's reading of a label; it may read one path through several entries. */
 interface Reading {
+  readonly owner: OwnerName;
   readonly namespace: string;
   readonly consumers: SecretConsumer[];
 }
@@ -24,16 +24,13 @@ interface Reading {
 type Kind = 'deployments' | 'canaries' | 'jobs';
 const CANARY = ' canary';
 
-function readerOf(kind: Kind, spec: DeploymentSpec): string {
+function readerOf(kind: Kind, spec: Workload): string {
   return kind === 'canaries' ? `${spec.name}${CANARY}` : spec.name;
 }
 
-function sortKey({ deployment, job, secret }: SecretConsumer): string {
-  return JSON.stringify([deployment ?? job, secret, job === undefined]);
-}
-
-function deploymentOf(reader: string): string {
-  return reader.endsWith(CANARY) ? reader.slice(0, -CANARY.length) : reader;
+function sortKey({ owner, secret }: SecretConsumer): string {
+  const { kind, name } = ownerOf(owner);
+  return JSON.stringify([name, secret, kind === 'deployment']);
 }
 
 /**
@@ -81,12 +78,7 @@ export class SecretReferences {
     }
   }
 
-  #replace(
-    tenantId: TenantId,
-    kind: Kind,
-    before: DeploymentSpec | undefined,
-    after: DeploymentSpec | undefined,
-  ): void {
+  #replace(tenantId: TenantId, kind: Kind, before: Workload | undefined, after: Workload | undefined): void {
     if (before !== undefined) this.#remove(tenantId, kind, before);
     if (after !== undefined) this.#add(tenantId, kind, after);
   }
@@ -122,24 +114,24 @@ export class SecretReferences {
     return labels;
   }
 
-  #add(tenantId: TenantId, kind: Kind, spec: DeploymentSpec): void {
+  #add(tenantId: TenantId, kind: Kind, spec: Workload): void {
     const reader = readerOf(kind, spec);
-    const job = jobOfOwner(spec.name);
-    const who = job === undefined ? { deployment: spec.name } : { job };
+    const owner = spec.name;
     for (const { name, vault_path, anchor } of spec.secrets) {
       const path = splitSecretPath(vault_path);
       if (path === undefined) continue;
       const labels = this.#labels(tenantId);
       const readings: Readings = labels.get(path.label) ?? new Map();
       labels.set(path.label, readings);
-      const consumer = { ...who, secret: name, anchor, secretsVersion: spec.secretsVersion };
+      const consumer = { owner, secret: name, anchor, secretsVersion: spec.secretsVersion };
       const reading = readings.get(reader);
-      if (reading === undefined) readings.set(reader, { namespace: path.namespace, consumers: [consumer] });
+      if (reading === undefined)
+        readings.set(reader, { owner, namespace: path.namespace, consumers: [consumer] });
       else reading.consumers.push(consumer);
     }
   }
 
-  #remove(tenantId: TenantId, kind: Kind, spec: DeploymentSpec): void {
+  #remove(tenantId: TenantId, kind: Kind, spec: Workload): void {
     const reader = readerOf(kind, spec);
     const labels = this.#labels(tenantId);
     for (const { vault_path } of spec.secrets) {
@@ -150,36 +142,38 @@ export class SecretReferences {
     }
   }
 
+  #readings(tenantId: TenantId, label: string): readonly Reading[] {
+    return [...(this.#tenants.get(tenantId)?.get(label)?.values() ?? [])];
+  }
+
   /** The namespace that deployments other than `except` reference the label under. */
-  namespaceOf(tenantId: TenantId, label: string, except?: string): string | undefined {
-    for (const [reader, { namespace }] of this.#tenants.get(tenantId)?.get(label) ?? []) {
-      if (deploymentOf(reader) !== except) return namespace;
+  namespaceOf(tenantId: TenantId, label: string, except?: OwnerName): string | undefined {
+    for (const { owner, namespace } of this.#readings(tenantId, label)) {
+      if (owner !== except) return namespace;
     }
     return undefined;
   }
 
   /** How everybody who reads the path holds on to it, but for what is stored under the name `except`. */
-  anchors(tenantId: TenantId, { label, namespace }: SecretPath, except?: string): readonly string[] {
-    return [...(this.#tenants.get(tenantId)?.get(label) ?? [])].flatMap(([reader, reading]) =>
-      deploymentOf(reader) === except || reading.namespace !== namespace
+  anchors(tenantId: TenantId, { label, namespace }: SecretPath, except?: OwnerName): readonly string[] {
+    return this.#readings(tenantId, label).flatMap((reading) =>
+      reading.owner === except || reading.namespace !== namespace
         ? []
         : reading.consumers.map(({ anchor }) => anchor),
     );
   }
 
   /** Names of the deployments that read the path. */
-  deployments(tenantId: TenantId, { label, namespace }: SecretPath): readonly string[] {
-    const found = new Set<string>();
-    for (const [reader, reading] of this.#tenants.get(tenantId)?.get(label) ?? [])
-      if (reading.namespace === namespace && jobOfOwner(reader) === undefined)
-        found.add(deploymentOf(reader));
+  deployments(tenantId: TenantId, { label, namespace }: SecretPath): readonly DeploymentName[] {
+    const found = new Set<DeploymentName>();
+    for (const { owner, namespace: used } of this.#readings(tenantId, label))
+      if (used === namespace && isOfDeployment(owner)) found.add(owner);
     return [...found];
   }
 
   consumers(tenantId: TenantId, label: string): readonly SecretConsumer[] {
-    const readings = this.#tenants.get(tenantId)?.get(label) ?? new Map<string, Reading>();
     const listed = new Map<string, SecretConsumer>();
-    for (const { consumers } of readings.values()) {
+    for (const { consumers } of this.#readings(tenantId, label)) {
       // A canary mostly reads what its deployment reads.
       for (const one of consumers) {
         const key = sortKey(one);
@@ -203,7 +197,7 @@ export class SecretReferences {
         [...readings.values()].slice(0, 1).map(({ namespace }) => ({
           label,
           namespace,
-          consumers: new Set([...readings.keys()].map(deploymentOf)).size,
+          consumers: new Set([...readings.values()].map(({ owner }) => owner)).size,
         })),
       )
       .sort((a, b) => (a.label < b.label ? -1 : 1));

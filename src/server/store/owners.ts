@@ -1,5 +1,5 @@
 import type { InstanceId, NodeName, TenantId, VolumeId } from '../../core/model/ids.ts';
-import { jobOfOwner } from '../../core/model/job.ts';
+import { type DeploymentName, type JobName, type OwnerName, ownerOf } from '../../core/model/owner.ts';
 import { leadingId, joinId } from './keys.ts';
 import type { ColdRecords, GlobalRecords, TenantRecords } from './records.ts';
 
@@ -35,7 +35,13 @@ export interface Ownership {
 }
 
 /** Instances of jobs stand beside those of deployments, under their owner's name. */
-const OF_JOB: Subject = { kind: 'jobs', at: (id) => jobOfOwner(leadingId(id)) };
+const OF_JOB: Subject = {
+  kind: 'jobs',
+  at: (id) => {
+    const { kind, name } = ownerOf(leadingId(id));
+    return kind === 'job' ? name : undefined;
+  },
+};
 const OF_WORKLOAD: readonly Subject[] = [{ kind: 'deployments' }, OF_JOB];
 
 function written(owner: Exclude<Owner, 'requests'>, ...creates: readonly Subject[]): Ownership {
@@ -51,6 +57,13 @@ export interface Segments {
   node: NodeName;
   instance: InstanceId;
   volume: VolumeId;
+}
+
+/** Names that are taken for one another nowhere, not even where an id is made. */
+export interface Names {
+  deployment: DeploymentName;
+  job: JobName;
+  owner: OwnerName;
 }
 
 /** `id`: what the segments of its key's id are, in their order; `record-ids.ts` encodes and decodes by it. */

@@ -1,11 +1,22 @@
 import { joinId, splitId } from './keys.ts';
-import type { COLD_OWNERS, GLOBAL_OWNERS, RecordKind, Segments, TENANT_OWNERS } from './owners.ts';
+import type {
+  COLD_OWNERS,
+  GLOBAL_OWNERS,
+  Names as Named,
+  RecordKind,
+  Segments,
+  TENANT_OWNERS,
+} from './owners.ts';
 
 type Rows = typeof GLOBAL_OWNERS & typeof TENANT_OWNERS & typeof COLD_OWNERS;
 type Decoded<Names extends readonly string[]> = {
-  -readonly [At in keyof Names]: Names[At] extends keyof Segments ? Segments[Names[At]] : string;
+  -readonly [At in keyof Names]: Names[At] extends keyof (Segments & Named)
+    ? (Segments & Named)[Names[At]]
+    : string;
 };
-type Given<Names extends readonly string[]> = { readonly [At in keyof Names]: string };
+type Given<Names extends readonly string[]> = {
+  readonly [At in keyof Names]: Names[At] extends keyof Named ? Named[Names[At]] : string;
+};
 /** The first ones of several. */
 type Leading<Names extends readonly string[]> = Names extends readonly [
   ...infer Rest extends readonly string[],

@@ -3,7 +3,7 @@ import type { nothing } from '../../core/contract/order-bodies.ts';
 import type { Exact, Exactly } from '../../core/schema/shape.ts';
 import { canonicalJson } from '../../core/model/canonical.ts';
 import type { ContainerDefaults } from '../../core/model/container-defaults.ts';
-import type { DeploymentSpec } from '../../core/model/deployment.ts';
+import type { Workload } from '../../core/model/deployment.ts';
 import type { ParseSchedule } from '../../core/model/schedule.ts';
 import type { Region, UnstatedCountry } from '../../core/model/region.ts';
 import type { AnswerOf, Operation, StatusOf } from '../../core/operations/operation.ts';
@@ -92,7 +92,7 @@ export function acceptedOf() {
 /** Fields that do not concern what a container is made from: changing them must not restart one. */
 const NOT_HASHED = ['replicas', 'update'] as const;
 
-export function specHash(spec: DeploymentSpec): string {
+export function specHash(spec: Workload): string {
   const hashed: Record<string, unknown> = { ...spec };
   // Not deleted: that would turn the copy into a dictionary. Members without a value are left out of the text.
   for (const field of NOT_HASHED) hashed[field] = undefined;

@@ -1,3 +1,4 @@
+import { isOfDeployment, ownerOf } from '../../../src/core/model/owner.ts';
 import type { AssignedInstance, ServerMessage } from '../../../src/core/protocol/agent-protocol.ts';
 import type { InstanceObservation } from '../../../src/core/model/instance.ts';
 import type { ScriptedAgent } from './scripted-agent.ts';
@@ -48,7 +49,7 @@ export class DatabaseAgent {
   /** Jobs that still run end well. */
   end(): void {
     for (const [id, held] of this.#held)
-      if (held.owner.startsWith('job.')) this.#held.set(id, { ...held, exitCode: held.exitCode ?? 0 });
+      if (!isOfDeployment(held.owner)) this.#held.set(id, { ...held, exitCode: held.exitCode ?? 0 });
     this.#report();
   }
 
@@ -86,9 +87,9 @@ export class DatabaseAgent {
     this.#asked.delete(answer.requestId);
     if (one === undefined || !answer.ok) return;
     const { environment: env } = answer;
-    const job = one.deployment.startsWith('job.') ? one.deployment.slice(4) : undefined;
-    if (job !== undefined) this.runs.push({ job, env });
-    const exitCode = job === undefined ? undefined : this.job(job, env, this.roles);
+    const { kind, name } = ownerOf(one.deployment);
+    if (kind === 'job') this.runs.push({ job: name, env });
+    const exitCode = kind === 'job' ? this.job(name, env, this.roles) : undefined;
     this.#held.set(one.id, { owner: one.deployment, env, exitCode });
     this.#look();
     this.#report();
@@ -97,7 +98,7 @@ export class DatabaseAgent {
   /** A login with any of the pairs that the container holds, as a program that tries them all. */
   #look(): void {
     for (const { owner, env } of this.#held.values()) {
-      if (owner.startsWith('job.')) continue;
+      if (!isOfDeployment(owner)) continue;
       const pairs = ENDINGS.map((end) => [env[`DB_user${end}`], env[`DB_password${end}`]] as const);
       const known = pairs.filter(([user]) => user !== undefined);
       const isIn = known.some(([user = '', password]) => this.roles.get(user) === password);

@@ -46,7 +46,7 @@ function judgeResidency(world: World, container: Container): void {
   if (spec === undefined || residency === undefined) return;
   const status = world.plane.store
     .forTenant(tenant.id)
-    .get('deployment-status', idOf('deployment-status', assigned.deployment))?.record;
+    .get('deployment-status', idOf('deployment-status', spec.name))?.record;
   const labels = labelsOf(world, tenant, node);
   const words = () =>
     `${tenant.slug}/${assigned.deployment} wants ${JSON.stringify(residency)} and runs on ${node} in ${labels[COUNTRY]}: ` +

@@ -1,5 +1,5 @@
 import type { AssignedInstance } from '../../../src/core/protocol/agent-protocol.ts';
-import type { DeploymentSpec } from '../../../src/core/model/deployment.ts';
+import type { Workload } from '../../../src/core/model/deployment.ts';
 import type { Alteration } from '../../../src/core/model/announcement.ts';
 import { alterationProblem } from '../laws.ts';
 import type { Json } from '../harness/api-client.ts';
@@ -128,7 +128,7 @@ export class Laws {
   }
 
   /** What is composed goes along in every role, made of the values of that role. */
-  #judgeComposed(who: string, spec: DeploymentSpec, entry: string, environment: Values): void {
+  #judgeComposed(who: string, spec: Workload, entry: string, environment: Values): void {
     for (const [variable, template] of Object.entries(spec.composedEnvironment ?? {})) {
       for (const suffix of Object.values(ROLES)) {
         const values = (key: string) => environment[`${entry}_${key}${suffix}`];

@@ -1,5 +1,5 @@
-import type { DeploymentRecord, DeploymentSpec } from '../../../src/core/model/deployment.ts';
-import { jobOfOwner } from '../../../src/core/model/job.ts';
+import type { DeploymentRecord, Workload } from '../../../src/core/model/deployment.ts';
+import { isOfDeployment } from '../../../src/core/model/owner.ts';
 import { splitSecretPath, type SecretPath } from '../../../src/core/model/secret-path.ts';
 import type { VolumeRecord } from '../../../src/core/model/volume.ts';
 import { idOf } from '../../../src/server/store/record-ids.ts';
@@ -81,13 +81,13 @@ export class World {
   }
 
   /** The spec that a container was made from. */
-  specOf({ tenant, assigned }: Pick<Container, 'tenant' | 'assigned'>): DeploymentSpec | undefined {
+  specOf({ tenant, assigned }: Pick<Container, 'tenant' | 'assigned'>): Workload | undefined {
     const { deployment, specHash } = assigned;
     return this.plane.store.forTenant(tenant.id).get('specs', idOf('specs', deployment, specHash))?.record;
   }
 
   /** Every spec that reads secrets now: of deployments, of their canaries and of jobs. */
-  consumers(tenant: PlaneTenant): readonly { readonly name: string; readonly spec: DeploymentSpec }[] {
+  consumers(tenant: PlaneTenant): readonly { readonly name: string; readonly spec: Workload }[] {
     const store = this.plane.store.forTenant(tenant.id);
     return [
       ...this.deployments(tenant).map(({ spec }) => ({ name: spec.name, spec })),
@@ -176,5 +176,5 @@ export class World {
 }
 
 export function isJob({ assigned }: Pick<Container, 'assigned'>): boolean {
-  return jobOfOwner(assigned.deployment) !== undefined;
+  return !isOfDeployment(assigned.deployment);
 }

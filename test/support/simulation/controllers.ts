@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { canonicalJson } from '../../../src/core/model/canonical.ts';
-import type { DeploymentRecord, DeploymentSpec } from '../../../src/core/model/deployment.ts';
+import type { DeploymentRecord, DeploymentSpec, Workload } from '../../../src/core/model/deployment.ts';
 import type { EventRecord } from '../../../src/core/model/event.ts';
 import type { InstanceId, NodeName, TenantId } from '../../../src/core/model/ids.ts';
 import type { InstanceObservation, InstanceRecord } from '../../../src/core/model/instance.ts';
@@ -80,7 +80,7 @@ export class FakeTime implements Clock, Timers {
   }
 }
 
-export type Behaviour = (instance: InstanceRecord, spec: DeploymentSpec) => Partial<InstanceObservation>;
+export type Behaviour = (instance: InstanceRecord, spec: Workload) => Partial<InstanceObservation>;
 
 const WORKING: Behaviour = (_instance, spec) => ({
   phase: 'running',
@@ -410,6 +410,6 @@ function bounded(kv: Kv): Kv {
   return kv;
 }
 
-export function hashSpec({ replicas: _replicas, update: _update, ...hashed }: DeploymentSpec): string {
+export function hashSpec({ replicas: _replicas, update: _update, ...hashed }: Workload): string {
   return createHash('sha256').update(canonicalJson(hashed)).digest('hex').slice(0, 16);
 }

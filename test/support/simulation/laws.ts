@@ -2,7 +2,7 @@ import type { Assignment, Verdict } from '../../../src/core/protocol/agent-proto
 import type { InstanceStep } from '../../../src/agent/containers/step.ts';
 import type { DeploymentRecord } from '../../../src/core/model/deployment.ts';
 import type { InstanceRecord } from '../../../src/core/model/instance.ts';
-import { jobOfOwner } from '../../../src/core/model/job.ts';
+import { type JobName, jobOwner, ownerOf } from '../../../src/core/model/owner.ts';
 import type { NodeLiveness, NodeRecord } from '../../../src/core/model/node.ts';
 import type { RolloutRecord } from '../../../src/core/model/rollout.ts';
 import type { VolumeRecord } from '../../../src/core/model/volume.ts';
@@ -152,26 +152,26 @@ export class SimulationLaws {
   /** Never more than wanted and surge, among those that can be reached. */
   #judgeCount(made: InstanceRecord): void {
     const { truth } = this.#around;
-    const job = jobOfOwner(made.deployment);
-    if (job !== undefined) return this.#judgeAttempts(made.deployment, job);
-    const spec = truth.get('deployments', idOf('deployments', made.deployment))?.record.spec;
+    const { kind, name } = ownerOf(made.deployment);
+    if (kind === 'job') return this.#judgeAttempts(name);
+    const spec = truth.get('deployments', idOf('deployments', name))?.record.spec;
     const wanted = truth
       .collection('instances')
-      .listUnder(prefixOf('instances', made.deployment))
+      .listUnder(prefixOf('instances', name))
       .filter(({ record }) => record.wanted === 'run' && !this.#isLost(record.nodeId)).length;
-    const beside = truth.get('canaries', idOf('canaries', made.deployment))?.record.replicas ?? 0;
+    const beside = truth.get('canaries', idOf('canaries', name))?.record.replicas ?? 0;
     const limit = (spec?.replicas ?? 0) + Math.max(1, spec?.update?.maxSurge ?? 1) + beside;
     this.#hold('count', spec !== undefined && wanted <= limit, () => {
-      return `${made.deployment}: ${wanted} instances for at most ${limit}`;
+      return `${name}: ${wanted} instances for at most ${limit}`;
     });
   }
 
   /** One attempt of a job at a time: an earlier one has ended, or its node was given up. */
-  #judgeAttempts(owner: string, job: string): void {
+  #judgeAttempts(job: JobName): void {
     const { truth } = this.#around;
     const going = truth
       .collection('instances')
-      .listUnder(prefixOf('instances', owner))
+      .listUnder(prefixOf('instances', jobOwner(job)))
       .filter(({ id, record }) => {
         const phase = truth.get('observations', id)?.record.phase;
         return record.wanted === 'run' && phase !== 'exited' && !this.#isLost(record.nodeId);

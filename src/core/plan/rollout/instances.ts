@@ -1,5 +1,5 @@
 import type { CanaryRecord } from '../../model/canary.ts';
-import type { DeploymentRecord, DeploymentSpec, DeploymentStatus } from '../../model/deployment.ts';
+import type { DeploymentRecord, DeploymentStatus, Workload } from '../../model/deployment.ts';
 import type { InstanceId, NodeName } from '../../model/ids.ts';
 import type { InstanceObservation, InstanceRecord } from '../../model/instance.ts';
 import type { RolloutOrigin, RolloutRecord } from '../../model/rollout.ts';
@@ -25,7 +25,7 @@ export interface PlanInput {
   readonly status?: DeploymentStatus;
   readonly rollout?: RolloutRecord;
   /** Kept snapshots by hash. */
-  readonly specs: ReadonlyMap<string, DeploymentSpec>;
+  readonly specs: ReadonlyMap<string, Workload>;
   readonly instances: readonly InstanceRecord[];
   readonly observationOf: (id: InstanceId) => InstanceObservation | undefined;
   readonly nodeOf: (node: NodeName) => NodeCondition;

@@ -6,7 +6,7 @@ import type {
 } from '../../../core/protocol/agent-protocol.ts';
 import { type ContainerDefaults, containerBounds } from '../../../core/model/container-defaults.ts';
 import { isConfined } from '../../../core/model/confinement.ts';
-import type { DeploymentSpec, HealthCheck } from '../../../core/model/deployment.ts';
+import type { Workload, HealthCheck } from '../../../core/model/deployment.ts';
 import { pinnedImage } from '../../../core/model/image-reference.ts';
 import type { InstanceRecord } from '../../../core/model/instance.ts';
 import { parseDuration } from '../../../core/model/quantity.ts';
@@ -44,7 +44,7 @@ function healthCheck({ command, interval, timeout, retries, startPeriod }: Healt
  * The router's id is the name, verbatim. A node belongs to one tenant, so a proxy that reads the labels of its engine meets no
  * other tenant's deployment of the same name.
  */
-export function ingressLabels(spec: DeploymentSpec, tenantSlug: string): Readonly<Record<string, string>> {
+export function ingressLabels(spec: Workload, tenantSlug: string): Readonly<Record<string, string>> {
   if (spec.ingress === undefined) return {};
   const { host, port } = spec.ingress;
   const router = spec.name;
@@ -57,7 +57,7 @@ export function ingressLabels(spec: DeploymentSpec, tenantSlug: string): Readonl
   };
 }
 
-function mounts(spec: DeploymentSpec, facts: AssignmentFacts): readonly AssignedMount[] | undefined {
+function mounts(spec: Workload, facts: AssignmentFacts): readonly AssignedMount[] | undefined {
   const assigned: AssignedMount[] = [];
   for (const { volumeId, mountPath, readOnly } of spec.volumes ?? []) {
     const volume = facts.volume(volumeId);

@@ -6,7 +6,7 @@ import { CONFINEMENT_FEATURE } from '../../../core/model/confinement.ts';
 import type { TenantId } from '../../../core/model/ids.ts';
 import type { InstanceRecord } from '../../../core/model/instance.ts';
 import { isKeptByNode } from '../../../core/model/volume.ts';
-import { jobOfOwner, jobOwner } from '../../../core/model/job.ts';
+import { jobOwner, type OwnerName, ownerOf } from '../../../core/model/owner.ts';
 import { leadingId } from '../../store/keys.ts';
 import { containerDefaultsOf } from '../../store/container-defaults.ts';
 import { idOf, prefixOf, segmentsOf } from '../../store/record-ids.ts';
@@ -193,8 +193,8 @@ export class Assignments {
   }
 }
 
-function isStartedAttempt(tenant: TenantStore, owner: string, instanceId: string): boolean {
-  const job = jobOfOwner(owner);
-  const runs = job === undefined ? undefined : tenant.get('job-status', idOf('job-status', job))?.record.runs;
+function isStartedAttempt(tenant: TenantStore, owner: OwnerName, instanceId: string): boolean {
+  const { kind, name } = ownerOf(owner);
+  const runs = kind === 'job' ? tenant.get('job-status', idOf('job-status', name))?.record.runs : undefined;
   return runs?.some(({ attempt }) => attempt?.instanceId === instanceId && attempt.started) ?? false;
 }

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Resolve, Resolved } from '../../../core/protocol/agent-protocol.ts';
-import type { DeploymentSpec } from '../../../core/model/deployment.ts';
+import type { Workload } from '../../../core/model/deployment.ts';
 import type { TenantId } from '../../../core/model/ids.ts';
-import { jobOfOwner } from '../../../core/model/job.ts';
+import { ownerOf } from '../../../core/model/owner.ts';
 import { parseImageReference } from '../../../core/model/image-reference.ts';
 import type { InstanceRecord } from '../../../core/model/instance.ts';
 import type { Journal } from '../../journal/journal.ts';
@@ -116,7 +116,7 @@ export class MaterialResolver {
   #assigned(
     { identity: { tenantId, node } }: AgentSession,
     request: Resolve,
-  ): { readonly stored: Stored<InstanceRecord>; readonly spec: DeploymentSpec } | undefined {
+  ): { readonly stored: Stored<InstanceRecord>; readonly spec: Workload } | undefined {
     const stored = this.#options.placed.find(tenantId, node, request.instanceId);
     const instance = stored?.record;
     if (
@@ -134,7 +134,7 @@ export class MaterialResolver {
 
   async #registry(
     tenantId: TenantId,
-    spec: DeploymentSpec,
+    spec: Workload,
   ): Promise<{ readonly username: string; readonly password: string } | Failure | undefined> {
     const image = parseImageReference(spec.image);
     if (!image.ok) return undefined;
@@ -162,7 +162,7 @@ export class MaterialResolver {
     { reason, message }: Failure,
   ): Promise<Failure> {
     const key = failureKey(tenantId, deployment);
-    const job = jobOfOwner(deployment);
+    const { kind, name } = ownerOf(deployment);
     const failure = `${reason}: ${message}`;
     if (this.#failures.get(key) !== failure) {
       this.#failures.delete(key);
@@ -171,9 +171,9 @@ export class MaterialResolver {
       if (oldest !== undefined) this.#failures.delete(oldest);
       const transaction = new Transaction(tenantId);
       this.#options.journal.event(transaction, tenantId, {
-        kind: job === undefined ? 'deployment.secret_unresolved' : 'job.secret_unresolved',
-        subject: job === undefined ? { kind: 'Deployment', name: deployment } : { kind: 'Job', name: job },
-        message: `${job ?? deployment} has no container for ${id}: ${message}`,
+        kind: `${kind}.secret_unresolved`,
+        subject: { kind: kind === 'job' ? 'Job' : 'Deployment', name },
+        message: `${name} has no container for ${id}: ${message}`,
         details: { reason, instance: id },
       });
       await this.#options.store.commit(transaction);
@@ -182,7 +182,7 @@ export class MaterialResolver {
   }
 }
 
-function hasSecrets(spec: DeploymentSpec): boolean {
+function hasSecrets(spec: Workload): boolean {
   return spec.secrets.length > 0 || Object.keys(spec.composedEnvironment ?? {}).length > 0;
 }
 

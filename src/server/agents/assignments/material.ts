@@ -1,7 +1,7 @@
 import type { CredentialRecord } from '../../../core/model/credential.ts';
-import type { DeploymentSpec, RotationState } from '../../../core/model/deployment.ts';
-import { jobOfOwner } from '../../../core/model/job.ts';
+import type { Workload, RotationState } from '../../../core/model/deployment.ts';
 import type { InstanceRecord } from '../../../core/model/instance.ts';
+import { ownerOf } from '../../../core/model/owner.ts';
 import type { SecretPolicy } from '../../../core/model/secret-limits.ts';
 import { type SecretPath, secretPathText, splitSecretPath } from '../../../core/model/secret-path.ts';
 import { isSpent, strictestAnchor, writtenCredential } from '../../../core/secrets/credentials.ts';
@@ -40,7 +40,7 @@ export async function deliverMaterial(
   options: MaterialOptions,
   tenant: TenantStore,
   instance: Stored<InstanceRecord>,
-  spec: DeploymentSpec,
+  spec: Workload,
 ): Promise<ResolvedEnvironment> {
   const { secrets, policy } = options;
   const renewed = new Set<string>();
@@ -68,9 +68,9 @@ export async function deliverMaterial(
 
 /** Of a deployment, the phase that it stands in; of a job's run that a rotation asked for, the versions of that rotation. */
 function rotationOf(tenant: TenantStore, { deployment, once }: InstanceRecord): RotationState | undefined {
-  const job = jobOfOwner(deployment);
-  if (job === undefined) return tenant.get('deployments', idOf('deployments', deployment))?.record.rotation;
-  const runs = tenant.get('job-status', idOf('job-status', job))?.record.runs ?? [];
+  const { kind, name } = ownerOf(deployment);
+  if (kind === 'deployment') return tenant.get('deployments', idOf('deployments', name))?.record.rotation;
+  const runs = tenant.get('job-status', idOf('job-status', name))?.record.runs ?? [];
   const hook = runs.find(({ id }) => id === once?.runId)?.hook;
   if (hook === undefined) return undefined;
   return { secrets: { [hook.path]: { current: hook.current, previous: hook.previous } } };
@@ -79,7 +79,7 @@ function rotationOf(tenant: TenantStore, { deployment, once }: InstanceRecord): 
 function heldBy(
   { references }: MaterialOptions,
   tenant: TenantStore,
-  spec: DeploymentSpec,
+  spec: Workload,
 ): ReadonlyMap<string, Held> {
   return new Map(
     spec.secrets.flatMap(({ vault_path }) => {

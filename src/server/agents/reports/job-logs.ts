@@ -2,7 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { TenantId } from '../../../core/model/ids.ts';
 import type { InstanceRecord } from '../../../core/model/instance.ts';
-import { JOB_LOG_BYTES, type JobLog, jobLogSegments, jobOfOwner } from '../../../core/model/job.ts';
+import { JOB_LOG_BYTES, type JobLog, jobLogSegments } from '../../../core/model/job.ts';
+import { ownerOf } from '../../../core/model/owner.ts';
 import type { Stored } from '../../store/collection.ts';
 import { idOf } from '../../store/record-ids.ts';
 import type { Store, TenantStore } from '../../store/store.ts';
@@ -150,8 +151,8 @@ export class JobLogs {
   /** Guarded by the instance: nothing is kept for one that was given up meanwhile. */
   async #keep(tenant: TenantStore, stored: Stored<InstanceRecord>, log: JobLog): Promise<void> {
     const { record, id } = stored;
-    const job = jobOfOwner(record.deployment);
-    if (job === undefined || record.once === undefined) return;
+    const { kind, name } = ownerOf(record.deployment);
+    if (kind !== 'job' || record.once === undefined) return;
     const { runId, attempt } = record.once;
     const transaction = tenant
       .transaction()
@@ -161,7 +162,7 @@ export class JobLogs {
         bytes: Buffer.byteLength(log.text),
         ...(log.problem !== undefined && { problem: log.problem }),
       });
-    transaction.putCold('job-logs', idOf('job-logs', ...jobLogSegments(job, runId, attempt)), log);
+    transaction.putCold('job-logs', idOf('job-logs', ...jobLogSegments(name, runId, attempt)), log);
     await tenant.commit(transaction);
   }
 }

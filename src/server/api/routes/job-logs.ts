@@ -3,11 +3,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import {
   isFinished,
   jobLogSegments,
-  jobOwner,
   type JobLog,
   type JobRecord,
   type JobRun,
 } from '../../../core/model/job.ts';
+import { type JobName, jobOwner } from '../../../core/model/owner.ts';
 import type { InstanceRecord } from '../../../core/model/instance.ts';
 import { received } from '../../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../../core/rejections/reject.ts';
@@ -53,7 +53,7 @@ function choose(
 }
 
 /** The container of an attempt, while it is there. */
-function instanceOf(store: TenantStore, job: string, { run, attempt }: Chosen): InstanceRecord | undefined {
+function instanceOf(store: TenantStore, job: JobName, { run, attempt }: Chosen): InstanceRecord | undefined {
   const owner = prefixOf('instances', jobOwner(job));
   return store
     .collection('instances')

@@ -1,5 +1,6 @@
 import { type Answer, exactly } from '../../../core/schema/shape.ts';
 import type { referencedSecret } from '../../../core/contract/answers/secret.ts';
+import { ownerField } from '../../../core/model/owner.ts';
 import type { SecretPath } from '../../../core/model/secret-path.ts';
 import type { AnswerOf } from '../../../core/operations/operation.ts';
 import { SECRETS } from '../../../core/operations/secrets.ts';
@@ -77,7 +78,11 @@ export function secretRoutes(admission: Admission): Route[] {
       return (
         checkResourceName(name) ?? {
           status: 200,
-          body: asConsumers(admission.secrets.references.consumers(store.tenantId, name)),
+          body: asConsumers(
+            admission.secrets.references
+              .consumers(store.tenantId, name)
+              .map(({ owner, ...consumer }) => ({ ...ownerField(owner), ...consumer })),
+          ),
         }
       );
     }),

@@ -1,5 +1,5 @@
 import type { CanaryRecord } from '../../../core/model/canary.ts';
-import type { DeploymentRecord, DeploymentSpec, DeploymentStatus } from '../../../core/model/deployment.ts';
+import type { DeploymentRecord, DeploymentStatus, Workload } from '../../../core/model/deployment.ts';
 import type { InstanceId } from '../../../core/model/ids.ts';
 import type { InstanceRecord } from '../../../core/model/instance.ts';
 import type { RolloutRecord } from '../../../core/model/rollout.ts';
@@ -80,7 +80,7 @@ function misplacedBy(
   };
 }
 
-function specsOf(tenant: TenantStore, id: string): ReadonlyMap<string, DeploymentSpec> {
+function specsOf(tenant: TenantStore, id: string): ReadonlyMap<string, Workload> {
   const snapshots = tenant.collection('specs').listUnder(id);
   return new Map(snapshots.map((stored) => [stored.id.slice(id.length + 1), stored.record]));
 }

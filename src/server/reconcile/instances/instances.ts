@@ -1,12 +1,12 @@
 import type { DeploymentRecord } from '../../../core/model/deployment.ts';
 import type { InstanceId, NodeName, TenantId } from '../../../core/model/ids.ts';
-import { jobOfOwner } from '../../../core/model/job.ts';
+import { isOfDeployment } from '../../../core/model/owner.ts';
 import { type InstancePlan, planInstances } from '../../../core/plan/rollout/instances.ts';
 import type { PlannerMemory } from '../../../core/plan/rollout/memory.ts';
 import type { PlacementRefusal } from '../../../core/plan/rollout/placer.ts';
 import { claimants } from '../../placement/volume-claims.ts';
 import { leadingId } from '../../store/keys.ts';
-import { idOf, segmentsOf } from '../../store/record-ids.ts';
+import { idOf, prefixOf, segmentsOf } from '../../store/record-ids.ts';
 import type { ViewChange } from '../../store/view.ts';
 import type { ControllerDeps } from '../controller.ts';
 import { planTransaction } from './instance-commit.ts';
@@ -88,7 +88,7 @@ export class InstancesController extends Reconciler {
 
   protected override add(tenantId: TenantId, deployment: string, afterMs?: number): void {
     // Attempts of jobs are instances too; another controller has them.
-    if (jobOfOwner(deployment) === undefined) super.add(tenantId, deployment, afterMs);
+    if (isOfDeployment(deployment)) super.add(tenantId, deployment, afterMs);
   }
 
   protected take(change: ViewChange): void {
@@ -141,14 +141,14 @@ export class InstancesController extends Reconciler {
     this.retryUnplaced(tenantId);
     if (before?.record.primaryNodeId === after?.record.primaryNodeId) return;
     const [volumeId] = segmentsOf('volumes', id);
-    for (const name of claimants(this.deps.store.forTenant(tenantId), volumeId))
-      this.add(tenantId, idOf('deployments', name));
+    for (const owner of claimants(this.deps.store.forTenant(tenantId), volumeId))
+      this.add(tenantId, prefixOf('instances', owner));
   }
 
   #touchNode(tenantId: TenantId, node: NodeName): void {
     if (!this.deps.owns(tenantId)) return;
-    for (const deployment of this.deps.clusters.deploymentsOn(tenantId, node))
-      this.add(tenantId, idOf('deployments', deployment));
+    for (const owner of this.deps.clusters.ownersOn(tenantId, node))
+      this.add(tenantId, prefixOf('instances', owner));
     this.retryUnplaced(tenantId);
   }
 

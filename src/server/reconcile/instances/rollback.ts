@@ -1,4 +1,9 @@
-import type { DeploymentRecord, DeploymentSpec, VolumeMount } from '../../../core/model/deployment.ts';
+import type {
+  DeploymentRecord,
+  DeploymentSpec,
+  VolumeMount,
+  Workload,
+} from '../../../core/model/deployment.ts';
 import {
   pinOf,
   runIdentity,
@@ -89,6 +94,7 @@ function rolledBackRecord(
   const residency = current.spec.placement?.residency;
   const spec: DeploymentSpec = {
     ...restored,
+    name: current.spec.name,
     replicas,
     secretsVersion,
     ...(residency && { placement: { ...restored.placement, residency } }),
@@ -107,7 +113,7 @@ function rolledBackRecord(
 }
 
 /** A volume may have found another writer, or gone, since the old spec gave it up: then returning would make two writers. */
-function takesForeignVolume(tenant: TenantStore, spec: DeploymentSpec): boolean {
+function takesForeignVolume(tenant: TenantStore, spec: Workload): boolean {
   const mounts = spec.volumes ?? [];
   const gone = ({ volumeId }: VolumeMount): boolean => {
     const phase = tenant.get('volumes', idOf('volumes', volumeId))?.record.phase;

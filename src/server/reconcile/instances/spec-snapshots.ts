@@ -1,5 +1,5 @@
 import type { TenantId } from '../../../core/model/ids.ts';
-import { jobOfOwner, jobOwner } from '../../../core/model/job.ts';
+import { jobOwner, ownerOf } from '../../../core/model/owner.ts';
 import { leadingId } from '../../store/keys.ts';
 import { idOf, prefixOf, segmentsOf } from '../../store/record-ids.ts';
 import type { TenantStore } from '../../store/store.ts';
@@ -82,6 +82,6 @@ function unusedSnapshots(tenant: TenantStore, id: string): readonly string[] {
 
 /** The key segment of the job whose containers stand under this one; undefined: a deployment. */
 function jobIdOf(owner: string): string | undefined {
-  const name = jobOfOwner(segmentsOf('deployments', owner)[0]);
-  return name === undefined ? undefined : idOf('jobs', name);
+  const { kind, name } = ownerOf(segmentsOf('specs', owner)[0]);
+  return kind === 'job' ? idOf('jobs', name) : undefined;
 }

@@ -1,6 +1,7 @@
-import type { InstanceId } from '../../../core/model/ids.ts';
+import type { InstanceId, JobOwner } from '../../../core/model/ids.ts';
 import type { InstanceRecord } from '../../../core/model/instance.ts';
-import { jobOwner, type JobRecord, type JobStatus } from '../../../core/model/job.ts';
+import type { JobRecord, JobStatus } from '../../../core/model/job.ts';
+import { jobOwner } from '../../../core/model/owner.ts';
 import type { JobPlanInput } from '../../../core/plan/jobs/job-plan.ts';
 import { nodeCondition, observationsOf } from '../../placement/deployment-gates.ts';
 import type { Stored } from '../../store/collection.ts';
@@ -12,7 +13,7 @@ export interface JobSnapshot {
   readonly tenant: TenantStore;
   /** The job's key segment. */
   readonly id: string;
-  readonly owner: string;
+  readonly owner: JobOwner;
   readonly job: Stored<JobRecord> | undefined;
   readonly status: Stored<JobStatus> | undefined;
   readonly instances: ReadonlyMap<InstanceId, Stored<InstanceRecord>>;

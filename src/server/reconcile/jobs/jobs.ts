@@ -1,6 +1,7 @@
-import type { DeploymentSpec } from '../../../core/model/deployment.ts';
+import type { Workload } from '../../../core/model/deployment.ts';
 import type { NodeName, TenantId } from '../../../core/model/ids.ts';
-import { jobOfOwner, jobWorkload } from '../../../core/model/job.ts';
+import { jobWorkload } from '../../../core/model/job.ts';
+import { ownerOf } from '../../../core/model/owner.ts';
 import type { CronSchedule, ParseSchedule } from '../../../core/model/schedule.ts';
 import type { JobMemory, JobPlan } from '../../../core/plan/jobs/job-plan.ts';
 import { planJob } from '../../../core/plan/jobs/jobs.ts';
@@ -26,7 +27,7 @@ export class JobsController extends Reconciler {
   /** Jobs whose run no node takes. */
   readonly #unplaced = new Map<TenantId, Set<string>>();
   readonly #schedules = new Map<string, CronSchedule | undefined>();
-  readonly #workloads = new KeyedState<{ readonly specHash: string; readonly spec: DeploymentSpec }>();
+  readonly #workloads = new KeyedState<{ readonly specHash: string; readonly spec: Workload }>();
 
   constructor(deps: ControllerDeps, parse: ParseSchedule) {
     super(deps, { name: 'jobs', problem: 'reconciling a job failed; retrying' });
@@ -53,8 +54,8 @@ export class JobsController extends Reconciler {
   }
 
   #addOwner(tenantId: TenantId, key: string): void {
-    const job = jobOfOwner(segmentsOf('instances', key)[0]);
-    if (job !== undefined) this.add(tenantId, idOf('jobs', job));
+    const { kind, name } = ownerOf(segmentsOf('instances', key)[0]);
+    if (kind === 'job') this.add(tenantId, idOf('jobs', name));
   }
 
   protected take(change: ViewChange): void {
@@ -89,7 +90,7 @@ export class JobsController extends Reconciler {
 
   #touchNode(tenantId: TenantId, node: NodeName): void {
     if (!this.deps.owns(tenantId)) return;
-    for (const owner of this.deps.clusters.deploymentsOn(tenantId, node))
+    for (const owner of this.deps.clusters.ownersOn(tenantId, node))
       this.#addOwner(tenantId, prefixOf('instances', owner));
     this.retryUnplaced(tenantId);
   }

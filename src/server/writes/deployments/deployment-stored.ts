@@ -1,4 +1,5 @@
 import { nodeName } from '../../../core/model/ids.ts';
+import { type DeploymentName, isOfDeployment, type OwnerName } from '../../../core/model/owner.ts';
 import type { DeploymentFacts } from '../../../core/rules/deployment-facts.ts';
 import { otherWriter } from '../../placement/volume-claims.ts';
 import { residencyConflict } from '../../placement/volume-residency.ts';
@@ -8,9 +9,10 @@ import type { Admission, Caller } from '../admission.ts';
 export function deploymentFacts(
   { clusters }: Pick<Admission, 'clusters'>,
   { tenant }: Pick<Caller, 'tenant'>,
-  self: string,
+  self: OwnerName,
 ): DeploymentFacts {
-  const deployment = (name: string) => tenant.get('deployments', idOf('deployments', name))?.record.spec;
+  const deployment = (name: DeploymentName) =>
+    tenant.get('deployments', idOf('deployments', name))?.record.spec;
   return {
     tenantId: tenant.tenantId,
     nodes: () => tenant.list('nodes').map(({ record }) => record),
@@ -20,6 +22,11 @@ export function deploymentFacts(
     otherWriter: (volumeId) => otherWriter(tenant, volumeId, self),
     deployment,
     residencyConflict: (spec) =>
-      residencyConflict(tenant, clusters.residencyTerms, spec, deployment(spec.name)),
+      residencyConflict(
+        tenant,
+        clusters.residencyTerms,
+        spec,
+        isOfDeployment(spec.name) ? deployment(spec.name) : undefined,
+      ),
   };
 }

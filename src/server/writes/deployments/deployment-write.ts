@@ -5,7 +5,7 @@ import { deploymentView } from '../../../core/contract/deployment-view.ts';
 import { fieldDifferences } from '../../../core/contract/diff.ts';
 import type { Alteration, Warning } from '../../../core/model/announcement.ts';
 import { canonicalJson } from '../../../core/model/canonical.ts';
-import type { DeploymentRecord, DeploymentSpec } from '../../../core/model/deployment.ts';
+import type { DeploymentRecord, DeploymentSpec, Workload } from '../../../core/model/deployment.ts';
 import { pinOf, type Pinned, snapshotOf } from '../../../core/model/spec-snapshot.ts';
 import type { ScalingPolicy } from '../../../core/model/scaling.ts';
 import type { ArchiveChange } from '../../../core/model/event.ts';
@@ -71,7 +71,7 @@ function warnings(admission: Admission, caller: Caller, spec: DeploymentSpec): W
   ];
 }
 
-export function residencyWarnings(admission: Admission, caller: Caller, spec: DeploymentSpec): Warning[] {
+export function residencyWarnings(admission: Admission, caller: Caller, spec: Workload): Warning[] {
   const nodes = caller.tenant.list('nodes').map(({ id, record }) => ({
     name: record.name,
     labels: record.labels,
@@ -93,7 +93,7 @@ function nextRecord(
   previous: DeploymentRecord | undefined,
   version: number,
 ): DeploymentRecord {
-  const identity = identityOf(caller.tenant, spec.name, spec, imageDigest);
+  const identity = identityOf(caller.tenant, spec, imageDigest);
   const seenImages = seenAfter(previous?.seenImages, spec.image, identity.imageDigest, version);
   const now = admission.clock.now().toISOString();
   const rotation = carryRotation(previous?.rotation, previous?.spec.secrets ?? [], spec.secrets);

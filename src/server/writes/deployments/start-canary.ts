@@ -107,7 +107,7 @@ export async function admitCanary(
   });
   if (isRejection(admitted)) return inBody(field, admitted);
   const { spec } = admitted;
-  const identity = identityOf(caller.tenant, spec.name, spec, admitted.imageDigest, stable);
+  const identity = identityOf(caller.tenant, spec, admitted.imageDigest, stable);
   const refused = canarySpecRejection(field, stable.spec, spec, identity.specHash === stable.specHash);
   if (refused) return refused;
   const within = field === 'spec' ? 'spec.' : '';

@@ -1,5 +1,5 @@
 import type { Alteration, Warning } from '../../../core/model/announcement.ts';
-import type { DeploymentRecord, DeploymentSpec, SeenImage } from '../../../core/model/deployment.ts';
+import type { DeploymentRecord, Workload, SeenImage } from '../../../core/model/deployment.ts';
 import { parseImageReference, pinnedImage } from '../../../core/model/image-reference.ts';
 import { pinOf, type Pinned, runIdentity } from '../../../core/model/spec-snapshot.ts';
 import { received } from '../../../core/rejections/redaction.ts';
@@ -123,16 +123,15 @@ export function seenAfter(
   return [{ image, digest, version }, ...seen.filter((one) => one.image !== image)].slice(0, SEEN_IMAGES);
 }
 
-/** See `runIdentity`; `owner` is the deployment's name or the owner's name of a job, `beside` what may not be stored yet. */
+/** See `runIdentity`; `beside` is what may not be stored yet. */
 export function identityOf(
   tenant: TenantStore,
-  owner: string,
-  spec: DeploymentSpec,
+  spec: Workload,
   imageDigest: string | undefined,
   beside?: { readonly specHash: string } & Pinned,
 ): ReturnType<typeof runIdentity> {
   const keptOf = (hash: string) =>
-    hash === beside?.specHash ? beside : tenant.get('specs', idOf('specs', owner, hash))?.record;
+    hash === beside?.specHash ? beside : tenant.get('specs', idOf('specs', spec.name, hash))?.record;
   return runIdentity(spec, imageDigest, specHash, keptOf);
 }
 

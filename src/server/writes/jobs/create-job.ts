@@ -4,7 +4,8 @@ import { jobBody, type JobDraft, jobDraftOfBody, jobSpecOfDraft } from '../../..
 import { jobView } from '../../../core/contract/job-view.ts';
 import { checkBody } from '../../../core/schema/shape.ts';
 import type { Alteration } from '../../../core/model/announcement.ts';
-import { jobOwner, type JobRecord, type JobSpec, jobWorkload } from '../../../core/model/job.ts';
+import { type JobRecord, type JobSpec, jobWorkload } from '../../../core/model/job.ts';
+import { jobOwner } from '../../../core/model/owner.ts';
 import { snapshotOf } from '../../../core/model/spec-snapshot.ts';
 import { received } from '../../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../../core/rejections/reject.ts';
@@ -110,7 +111,7 @@ async function attemptCreate(
     id: admission.ids.next('job'),
     tenantId: tenant.tenantId,
     spec,
-    ...identityOf(tenant, jobOwner(spec.name), workload, image.imageDigest),
+    ...identityOf(tenant, workload, image.imageDigest),
     createdAt: admission.clock.now().toISOString(),
   };
   const alterations = [...digestAlterations(altered, spec.image, record, undefined), ...material.alterations];

@@ -1,4 +1,5 @@
-import { jobOwner, type JobOrders, type JobRecord } from '../../../core/model/job.ts';
+import type { JobOrders, JobRecord } from '../../../core/model/job.ts';
+import { jobOwner } from '../../../core/model/owner.ts';
 import { received } from '../../../core/rejections/redaction.ts';
 import { reject } from '../../../core/rejections/reject.ts';
 import type { JOBS } from '../../../core/operations/jobs.ts';

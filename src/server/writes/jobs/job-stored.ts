@@ -1,11 +1,12 @@
-import { type JobRecord, jobOwner } from '../../../core/model/job.ts';
+import type { JobRecord } from '../../../core/model/job.ts';
+import { type JobName, jobOwner } from '../../../core/model/owner.ts';
 import type { JobFacts } from '../../../core/rules/job.ts';
 import { segmentsOf } from '../../store/record-ids.ts';
 import type { TenantStore } from '../../store/store.ts';
 import type { Admission, Caller } from '../admission.ts';
 import { deploymentFacts } from '../deployments/deployment-stored.ts';
 
-export function jobFacts(admission: Pick<Admission, 'clusters'>, caller: Caller, name: string): JobFacts {
+export function jobFacts(admission: Pick<Admission, 'clusters'>, caller: Caller, name: JobName): JobFacts {
   const { tenant } = caller;
   return {
     ...deploymentFacts(admission, caller, jobOwner(name)),

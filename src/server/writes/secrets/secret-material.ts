@@ -2,8 +2,7 @@ import type { DeploymentDraft, SecretEntryDraft } from '../../../core/contract/d
 import { type GenerateDraft, generatedKeys } from '../../../core/contract/secret-draft.ts';
 import type { Alteration } from '../../../core/model/announcement.ts';
 import type { MintPolicy } from '../../../core/model/credential.ts';
-import type { DeploymentSpec } from '../../../core/model/deployment.ts';
-import { jobOfOwner } from '../../../core/model/job.ts';
+import type { Workload } from '../../../core/model/deployment.ts';
 import { allows, rolesThatMay } from '../../../core/model/permission.ts';
 import { parseAnchor } from '../../../core/model/secret-anchor.ts';
 import { type SecretPath, secretPathText, splitSecretPath } from '../../../core/model/secret-path.ts';
@@ -35,12 +34,11 @@ function isOwnDocument(
   { references }: SecretAdmission,
   tenant: TenantStore,
   { namespace, label }: SecretPath,
-  workload: DeploymentSpec,
+  workload: Workload,
 ): boolean {
   const consumers = references.consumers(tenant.tenantId, label);
   if (consumers.length === 0) return namespace === 'deployments';
-  const job = jobOfOwner(workload.name);
-  return consumers.every((one) => (job === undefined ? one.deployment === workload.name : one.job === job));
+  return consumers.every(({ owner }) => owner === workload.name);
 }
 
 /**
@@ -51,7 +49,7 @@ function roleRejection(
   secrets: SecretAdmission,
   { tenant, principal }: MaterialCaller,
   path: SecretPath,
-  workload: DeploymentSpec,
+  workload: Workload,
   field: string,
 ): Rejection | undefined {
   if (principal === undefined || allows(principal.role, 'secrets.write')) return undefined;
@@ -212,7 +210,7 @@ export async function planMaterial(
   secrets: SecretAdmission,
   caller: MaterialCaller,
   draft: Pick<DeploymentDraft, 'secrets'>,
-  workload: DeploymentSpec,
+  workload: Workload,
   /** A canary runs beside what is stored under its name; anything else replaces it. */
   { beside = false }: { readonly beside?: boolean } = {},
 ): Promise<PlannedMaterial | Rejection> {

@@ -1,7 +1,7 @@
 import type { DeploymentDraft } from '../../../core/contract/deployment-body.ts';
 import type { SecretBearingDraft } from '../../../core/contract/secret-draft.ts';
 import type { Warning } from '../../../core/model/announcement.ts';
-import type { DeploymentSpec } from '../../../core/model/deployment.ts';
+import type { DeploymentSpec, Workload } from '../../../core/model/deployment.ts';
 import { pinOf } from '../../../core/model/rotation-phase.ts';
 import { type SecretPath, secretPathText, splitSecretPath } from '../../../core/model/secret-path.ts';
 import type { VolumeType } from '../../../core/model/volume.ts';
@@ -17,7 +17,7 @@ import type { TenantStore } from '../../store/store.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import type { SecretAdmission } from './credential-facts.ts';
 
-function paths(spec: Pick<DeploymentSpec, 'secrets'>): readonly SecretPath[] {
+function paths(spec: Pick<Workload, 'secrets'>): readonly SecretPath[] {
   return spec.secrets.flatMap(({ vault_path }) => splitSecretPath(vault_path) ?? []);
 }
 
@@ -31,7 +31,7 @@ export interface KnownDocuments {
 export async function knownKeys(
   { store }: SecretAdmission,
   tenant: TenantStore,
-  spec: DeploymentSpec,
+  spec: Workload,
 ): Promise<KnownDocuments> {
   const asked = new Map(paths(spec).map((path) => [secretPathText(path), path]));
   const found = await sideBySide(store, asked, (path) => store.metadata(tenant.tenantId, path));
@@ -44,7 +44,7 @@ export async function knownKeys(
 function namespacesElsewhere(
   { references }: SecretAdmission,
   tenant: TenantStore,
-  spec: DeploymentSpec,
+  spec: Workload,
 ): ReadonlyMap<string, string> {
   const namespaceOf = new Map<string, string>();
   for (const { label } of paths(spec)) {
@@ -67,8 +67,8 @@ export async function secretRejection(
   secrets: SecretAdmission,
   tenant: TenantStore,
   draft: DeploymentDraft,
-  spec: DeploymentSpec,
-  previous: DeploymentSpec | undefined,
+  spec: Workload,
+  previous: Workload | undefined,
   known?: KnownDocuments,
 ): Promise<Rejection | undefined> {
   if (spec.secrets.length === 0 && (previous?.secrets.length ?? 0) === 0) return undefined;
@@ -111,7 +111,7 @@ export function rotatingCollision(
 export function claimLabels(
   secrets: SecretAdmission,
   tenant: TenantStore,
-  spec: DeploymentSpec,
+  spec: Workload,
   transaction: Transaction,
 ): Rejection | undefined {
   const split = checkSplitAcross(spec, namespacesElsewhere(secrets, tenant, spec));
