@@ -106,11 +106,12 @@ function mergeSettings(before: SavedSettings, flags: Given): SavedSettings {
 function readFlags(argv: readonly string[]): Given {
   const given: Partial<Record<FlagName, string[]>> = {};
   const rest = [...argv];
-  for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
-    const [, name = '', , inline] = /^--([^=]*)(=([\s\S]*))?$/.exec(word === '-h' ? '--help' : word) ?? [];
+  for (let argument = rest.shift(); argument !== undefined; argument = rest.shift()) {
+    const [, name = '', , inline] =
+      /^--([^=]*)(=([\s\S]*))?$/.exec(argument === '-h' ? '--help' : argument) ?? [];
     const flag: Flag | undefined = FLAGS.find((one) => one.name === name);
     // A misplaced token must not be echoed.
-    if (flag === undefined) throw new Problem(unknown(word.startsWith('--') ? `--${name}` : undefined));
+    if (flag === undefined) throw new Problem(unknown(argument.startsWith('--') ? `--${name}` : undefined));
     if (flag.value === undefined && inline !== undefined) throw new Problem(`--${name} takes no value`);
     const value = flag.value === undefined ? '' : (inline ?? rest.shift());
     if (value === undefined || (inline === undefined && value.startsWith('--'))) {

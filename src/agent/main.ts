@@ -38,7 +38,7 @@ interface Found {
   readonly info: EngineInfo;
 }
 
-/** Ends the program with words for the person who started it. */
+/** Ends the program with a message for the person who started it. */
 class Refusal extends Error {}
 
 async function main(): Promise<number> {
@@ -87,7 +87,7 @@ async function runAgent(config: AgentConfig): Promise<number> {
   const keep = keeper(config.dataDir, identity);
   const tryToKeep = (changes: Partial<Identity>): void => {
     keep(changes).catch((error: unknown) =>
-      log.warn('what the control plane told could not be kept', { reason: messageOf(error) }),
+      log.warn('settings from the control plane could not be saved', { reason: messageOf(error) }),
     );
   };
   const volumeEngines = await detectVolumeEngines(log, config.volumeEngine);
@@ -122,7 +122,7 @@ async function runAgent(config: AgentConfig): Promise<number> {
   return EXIT_DISMISSED;
 }
 
-/** What a control plane told is kept for the next start: one write after the other. */
+/** Saves settings from the control plane for the next start: one write after the other. */
 function keeper(dataDir: string, known: Identity): (changes: Partial<Identity>) => Promise<void> {
   let identity = known;
   let before = Promise.resolve();

@@ -24,7 +24,7 @@ export function bindsOf(container: Pick<AssignedContainer, 'mounts'> | undefined
   );
 }
 
-/** Where the engine finds a folder of the host: never under its own name, which somebody may give to another. */
+/** Where the engine finds a folder of the host: never under its own name, which may be given to another folder. */
 export function heldPath(folder: string, instanceId: string, volumeId: string): string {
   return join(folder, instanceId, volumeId);
 }
@@ -113,7 +113,7 @@ export class Binds {
 
   warnOfPolicy(container: string): void {
     this.#options.log.warn(
-      'this engine cannot change how a container that is there is started again: deploy it anew, so that its binds are checked at each start',
+      'this engine cannot change how a container that is there is started again: redeploy it, so that its binds are checked at each start',
       { container },
     );
   }
@@ -125,7 +125,7 @@ export class Binds {
     await this.#keep({ ...record, containerId, restarts });
   }
 
-  /** It is to end: from now on nobody starts it again. */
+  /** It is to stop: from now on it is not restarted. */
   async forget(instanceId: string): Promise<void> {
     if (!this.#records.has(instanceId)) return;
     await this.#store.remove(instanceId);
@@ -168,7 +168,7 @@ export class Binds {
     }
   }
 
-  /** Whoever has the outer folder decides what the name of the inner one leads to. */
+  /** The owner of the outer folder decides what the name of the inner one leads to. */
   #refuseNested(instanceId: string, binds: readonly RecordedBind[]): void {
     const others = [...this.#records.values()].filter((one) => one.instanceId !== instanceId);
     for (const { path } of binds) {

@@ -28,7 +28,7 @@ export interface SpecSource {
   readonly volume: (volumeId: string) => MountState;
 }
 
-/** The assignment in the engine port's typed words. What the server should never ask for is refused here once more. */
+/** The assignment as a spec of the engine port. What the server should never ask for is refused here once more. */
 export function containerSpec(source: SpecSource): ContainerSpec {
   const { container, owner, assigned } = source;
   const memory = container.limits?.memory;
@@ -49,7 +49,7 @@ export function containerSpec(source: SpecSource): ContainerSpec {
     ...optional('healthCheck', container.healthCheck && healthCheckSpec(container.healthCheck)),
     // The engine keeps the container running while the agent is away, also over its own restart. `on-failure` would not:
     // a clean end and a restart of the engine would both leave the container down until the agent is back.
-    // A job's container is never started again, whoever ends it.
+    // A job's container is never restarted, whatever ends it.
     // One with binds is started again by the agent alone, which checks its folders first.
     restart:
       assigned.once === undefined && container.mounts.every(({ kind }) => kind !== 'bind')

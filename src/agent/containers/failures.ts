@@ -53,7 +53,7 @@ export interface Problem {
   readonly backOff: BackOff;
 }
 
-/** Stable reasons for machines, the engine's words for people. */
+/** Stable reasons for machines, the engine's message for people. */
 export function problemOf(step: InstanceStep['kind'], error: unknown): Problem {
   const message = messageOf(error);
   const problem = (reason: string, backOff: BackOff = USUAL_BACK_OFF): Problem => ({

@@ -13,7 +13,7 @@ export class Gate {
       this.#inside += 1;
       return;
     }
-    // The place is handed over by `leave`, so that nobody can slip in between.
+    // The place is handed over by `leave`, so that no other caller can slip in between.
     await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 

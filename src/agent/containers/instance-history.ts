@@ -10,7 +10,7 @@ export interface InstanceHistory {
   readonly runningSinceMs?: number;
   /** Of a job's container: a look that is older must not lead to a second start. */
   readonly wasStarted?: boolean;
-  /** Of a job's container: it did not end by itself. */
+  /** Of a job's container: it was ended, it did not exit. */
   readonly wasEnded?: boolean;
   /** Ends of its containers, newest last. */
   readonly endings: readonly Ending[];

@@ -6,16 +6,16 @@ import type { Ownership } from './own-labels.ts';
 import type { NodeView } from './plan.ts';
 import type { InstanceStep } from './step.ts';
 
-/** What the loop knows beside the containers: its orders, and what it remembers of carrying them out. */
+/** State of the loop beside the containers: the assignment, and the history of carrying it out. */
 export class LoopState {
   readonly assigned = new Map<string, AssignedInstance>();
   readonly history = new Map<string, InstanceHistory>();
   readonly condemned = new Set<string>();
   readonly askedAtMs = new Map<string, number>();
   readonly images = new Set<string>();
-  /** Names of containers that are not ours, met when one was to be made. */
+  /** Names of foreign containers, found when creating one. */
   readonly foreignNames = new Set<string>();
-  /** Names of containers that are being made. */
+  /** Names of containers that are being created. */
   readonly reservedNames = new Map<string, string>();
   readonly activity = new Map<string, InstanceStep['kind']>();
   networkReady = false;

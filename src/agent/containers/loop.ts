@@ -48,7 +48,7 @@ export interface LoopOptions {
   /** The report of this instance may have changed. */
   readonly onChange: (instanceId: string) => void;
   readonly onEngineProblem: () => void;
-  /** The engine was looked at as a whole, and answered. */
+  /** A full observation of the engine succeeded. */
   readonly onPass: () => void;
   /** From now on the observations are whole. */
   readonly onFirstLook: () => void;
@@ -99,7 +99,7 @@ export class Loop {
     this.#gates = gates(options.cpus);
   }
 
-  /** Runs until `signal`; steps under way end by themselves, what they leave half done the next start completes. */
+  /** Runs until `signal`; running steps finish, the next start completes what they leave half done. */
   async run(signal: AbortSignal): Promise<void> {
     const end = (): void => {
       this.#over = true;
@@ -171,7 +171,7 @@ export class Loop {
     );
   }
 
-  /** The kernel's side of this is done by the volume's fence; told to the engine, it does not start it anew. */
+  /** The kernel's side of this is done by the volume's fence; this makes the engine not restart it. */
   #endNow(instanceId: string): void {
     for (const { id, status } of this.observer.byInstance.get(instanceId) ?? []) {
       if (status !== 'running' && status !== 'restarting') continue;
@@ -242,7 +242,7 @@ export class Loop {
     });
   }
 
-  /** What failed before is no longer of interest once the container runs, whoever brought that about. */
+  /** What failed before is no longer of interest once the container runs. */
   #clearMended(instanceId: string): void {
     const assigned = this.state.assigned.get(instanceId);
     const history = this.state.historyOf(instanceId);

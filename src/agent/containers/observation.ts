@@ -22,7 +22,7 @@ export interface ObservationInput {
   readonly awaited: { readonly reason: string; readonly message: string } | undefined;
 }
 
-/** What is reported of an instance. Facts of the container first; a failure to make a newer one is told beside them. */
+/** What is reported of an instance. Facts of the container first; a failure to create a newer one is reported beside them. */
 export function observationOf(input: ObservationInput): InstanceObservation {
   const { assigned, containers } = input;
   const seen = (assigned && currentContainer(assigned, containers)) ?? containers[0];
@@ -106,7 +106,7 @@ function lost({ assigned }: ObservationInput): Trouble {
 }
 
 /**
- * From the engine's own times, so that it is told alike by an agent that was started anew. What ends within its time is judged by
+ * From the engine's own times, so that a restarted agent reports the same. What ends within its time is judged by
  * its code alone.
  */
 function endedOnce(
@@ -115,7 +115,7 @@ function endedOnce(
   { wasEnded }: InstanceHistory,
 ): Trouble {
   const ranMs = Date.parse(seen.finishedAt ?? '') - Date.parse(seen.startedAt ?? '');
-  // What ended well by itself while nobody could end it has done its work, however late.
+  // What exited well while no agent could end it has done its work, however late.
   const isLate = timeoutMs !== undefined && ranMs >= timeoutMs;
   if (isLate && (seen.exitCode !== 0 || wasEnded === true))
     return { reason: 'timed_out', message: `it was ended because its time of ${timeoutMs / 1000} s was up` };
@@ -133,13 +133,13 @@ function ended(input: ObservationInput, seen: ObservedContainer): Trouble | unde
   const outOfMemory = seen.oomKilled || last?.outOfMemory === true;
   const cause = outOfMemory ? OUT_OF_MEMORY : NOT_RUNNABLE[exitCode ?? 0];
   const code = exitCode === undefined ? '' : ` with exit code ${exitCode}`;
-  const words = cause?.message ?? `the container ended${code}`;
+  const text = cause?.message ?? `the container ended${code}`;
   if (isCrashLoop(endings)) {
-    const message = `${words}; it ended ${endings.length} times in the last five minutes`;
+    const message = `${text}; it ended ${endings.length} times in the last five minutes`;
     return { reason: cause?.reason ?? 'crash_loop', message };
   }
   if (PHASE_OF_STATUS[seen.status] !== 'exited') return undefined;
-  return { reason: cause?.reason ?? 'container_exited', message: words };
+  return { reason: cause?.reason ?? 'container_exited', message: text };
 }
 
 const OUT_OF_MEMORY: Required<Trouble> = {
@@ -159,7 +159,7 @@ const NOT_RUNNABLE: Readonly<Record<number, Required<Trouble>>> = {
   },
 };
 
-/** A check that cannot run is told apart from one that fails. */
+/** A check that cannot run differs from one that fails. */
 function unhealthy(input: ObservationInput, seen: ObservedContainer): Trouble | undefined {
   const { health } = seen;
   if (health?.commandNotFound === true) {

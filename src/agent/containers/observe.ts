@@ -17,7 +17,7 @@ export interface ObserverHandlers {
   /** Something about the instance's containers is new. */
   onChange(instanceId: string): void;
   onEnding(instanceId: string, ending: Ending): void;
-  /** A full look at the engine has ended; the time to look at everything again. */
+  /** A full observation has ended; when to observe everything again. */
   onPass(pass: { readonly first: boolean }): void;
   /** Undefined: the engine answers again. */
   onProblem(problem: string | undefined): void;
@@ -36,7 +36,7 @@ export class Observer {
   readonly #versions = new Map<string, number>();
   readonly #refreshing = new Map<string, Promise<void>>();
   readonly #outOfMemory = new Set<string>();
-  /** Being started from here, with nothing to learn from a look: no port, no health check of ours. */
+  /** Being started from here, with nothing to learn from inspecting it: no port, no health check of the agent. */
   readonly #plainStarts = new Set<string>();
   readonly #inspects = new Gate(INSPECTS_AT_ONCE);
   readonly #engine: Engine;
@@ -78,7 +78,7 @@ export class Observer {
     this.#handlers.onChange(container.instanceId);
   }
 
-  /** The next start event of it tells nothing that its starter does not know; a later one may be a restart, which counts. */
+  /** Its next start event is the one the agent caused; a later one may be a restart, which counts. */
   expectStart(containerId: string): void {
     this.#plainStarts.add(containerId);
   }

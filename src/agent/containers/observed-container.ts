@@ -24,7 +24,7 @@ export interface ObservedContainer {
   readonly ports: readonly { readonly container: number; readonly host: number }[];
 }
 
-/** Undefined: not one of ours, or its labels were tampered with. */
+/** Undefined: a foreign container, or its labels were tampered with. */
 export function observedContainer(
   state: ContainerState,
   before: ObservedContainer | undefined,

@@ -73,7 +73,7 @@ function planRun(
   if (container === undefined || waits(view, assigned.id)) return undefined;
   const kept = currentContainer(assigned, mine);
   if (kept === undefined) {
-    // It ran and somebody removed it: made again, it would run twice.
+    // It ran and was removed from outside: recreated, it would run twice.
     return assigned.once?.started === true ? undefined : planCreate(view, assigned, container, mine);
   }
   const surplus = discardFirst(mine.filter((one) => one.id !== kept.id));
@@ -122,7 +122,7 @@ function planKept(
       return isWornOut(view, assigned.id) ? { kind: 'remove', ...target } : { kind: 'start', ...target };
     case 'exited':
       if (view.nowMs < restartAtMs(view, assigned.id)) return undefined;
-      // It is down already: made anew, it gets what was checked. A running one is left as it is.
+      // It is down already: recreated, it gets what was checked. A running one is left as it is.
       if (!held) return { kind: 'remove', ...target };
       if (!view.networkReady) return { kind: 'ensureNetwork', instanceId: assigned.id };
       return { kind: 'start', ...target };
@@ -267,7 +267,7 @@ function isCheckDue(view: NodeView, instanceId: string, container: AssignedConta
   return view.nowMs >= (checkAtMs(view, instanceId, container) ?? Infinity);
 }
 
-/** Undefined: Docker runs checks by itself. */
+/** Undefined: Docker runs checks on its own. */
 function checkAtMs(
   view: NodeView,
   instanceId: string,

@@ -5,7 +5,7 @@ export type Step =
   | { readonly kind: 'resolve'; readonly instanceId: string }
   | { readonly kind: 'create'; readonly instanceId: string; readonly name: string }
   | { readonly kind: 'start'; readonly instanceId: string; readonly containerId: string }
-  /** The engine no longer starts it by itself. */
+  /** The engine no longer restarts it. */
   | { readonly kind: 'takeOver'; readonly instanceId: string; readonly containerId: string }
   | { readonly kind: 'stop'; readonly instanceId: string; readonly containerId: string }
   /** Ends a job's container, and keeps it. */

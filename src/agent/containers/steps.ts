@@ -105,7 +105,7 @@ export const EXECUTORS: Executors = {
         observer.expectStart(containerId);
       const known = observer.get(containerId);
       await engine.start(containerId).catch((error: unknown) => {
-        // Which of its parts failed is not told: the network is looked at again before the next try.
+        // The engine does not say which part failed: the network is checked again before the next try.
         state.networkReady = false;
         throw error;
       });
@@ -161,7 +161,7 @@ export const EXECUTORS: Executors = {
         observer.drop(containerId);
       } catch (error) {
         if (!(error instanceof EngineConflictError)) throw error;
-        // Already being removed, or somebody started it again: the engine knows which.
+        // Already being removed, or restarted from outside: the engine knows which.
         await observer.refresh(containerId);
         throw new StepError('container_remove_failed', error.message, QUICK_BACK_OFF);
       }
@@ -245,10 +245,10 @@ async function pullUnlessRefused(
     if (error instanceof ImagePullError && error.reason === 'not-found' && image.includes('@'))
       throw gonePull(image, error);
     if (!(error instanceof ImagePullError) || error.reason !== 'unauthorized') throw error;
-    const told = refusedPull(image, known !== undefined, error);
+    const refused = refusedPull(image, known !== undefined, error);
     if (refusals.size >= MAX_REFUSALS) refusals.clear();
-    refusals.set(image, { credential, atMs: performance.now(), error: told });
-    throw told;
+    refusals.set(image, { credential, atMs: performance.now(), error: refused });
+    throw refused;
   });
 }
 
@@ -270,7 +270,7 @@ function gonePull(image: string, error: ImagePullError): ImagePullError {
   );
 }
 
-/** A registry may want credentials although the container needs no secrets; without an answer the pull tells whether it does. */
+/** A registry may want credentials although the container needs no secrets; without an answer the pull shows whether it does. */
 async function pullCredentials(
   image: string,
   instanceId: string,
@@ -334,7 +334,7 @@ async function create(
   } catch (error) {
     if (error instanceof EngineConflictError) return await settleName(name, assigned, bench);
     if (error instanceof EngineNotFoundError) {
-      // The image or the network was removed since it was looked at.
+      // The image or the network was removed since it was checked.
       state.images.delete(container.image);
       state.networkReady = false;
     }
@@ -380,8 +380,8 @@ function forgetSecrets(instanceId: string, { material, state }: Workbench): void
 }
 
 /**
- * The name is taken (fault-catalogue R4). By one of ours: it is taken note of, and the next plan keeps it, removes it or
- * chooses the other name. By somebody else's: it is left alone, and the other name is chosen.
+ * The name is taken (fault-catalogue R4). By a container of this agent: it is recorded, and the next plan keeps it, removes it or
+ * chooses the other name. By a foreign one: it is left alone, and the other name is chosen.
  */
 async function settleName(name: string, assigned: AssignedInstance, bench: Workbench): Promise<void> {
   const { engine, observer, owner, state } = bench;
@@ -396,9 +396,9 @@ async function settleName(name: string, assigned: AssignedInstance, bench: Workb
   else if (holder !== undefined) state.foreignNames.add(name);
   if (seen?.instanceId === assigned.id) return;
   if (holder !== undefined && name !== secondName(assigned.deployment, assigned.id)) return;
-  const words =
+  const by =
     holder === undefined
       ? 'by a container that is just going'
       : `by container ${holder.id.slice(0, 12)} (${holder.image})`;
-  throw new StepError('name_conflict', `the name ${name} is taken on this node ${words}`, QUICK_BACK_OFF);
+  throw new StepError('name_conflict', `the name ${name} is taken on this node ${by}`, QUICK_BACK_OFF);
 }

@@ -26,7 +26,7 @@ export class UsageMeter {
   #before = new Map<string, StatsSample>();
   #offset = 0;
   #intervalMs = INTERVAL_MS;
-  /** Starts the wait for the next round anew; undefined while a round is under way. */
+  /** Restarts the wait for the next round; undefined during a round. */
   #wait: (() => void) | undefined;
 
   constructor(

@@ -24,7 +24,7 @@ const DEFAULT_PIDS_LIMIT = 4096;
 const DEFAULT_LOG_BYTES = 30e6;
 const LOG_FILES = 3;
 const DEFAULT_STOP_TIMEOUT_S = 10;
-/** Shares of the engine's interface that a weight of 100 stands for: what an engine takes by itself. */
+/** Shares of the engine's interface that a weight of 100 stands for: the engine's default. */
 const EQUAL_SHARES = 1024;
 const NAME = /^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,127}$/;
 /** Words that engines take as a network mode, not as the name of a network. */
@@ -178,7 +178,7 @@ function healthCheckBody(check: HealthCheckSpec): Readonly<Record<string, unknow
   };
 }
 
-/** 0 is the engine's word for its own default; less than 1 ms is refused by it. */
+/** 0 means the engine's own default; less than 1 ms is refused by it. */
 function nanoseconds(ms: number | undefined): number {
   return ms === undefined ? 0 : Math.max(1, Math.round(ms)) * 1_000_000;
 }

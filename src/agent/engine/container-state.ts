@@ -60,7 +60,7 @@ export function containerSummary(body: unknown): ContainerSummary {
   };
 }
 
-/** Undefined: no check is declared (`none` is Docker's word, an empty status Podman's). */
+/** Undefined: no check is declared (`none` in Docker, an empty status in Podman). */
 export function containerHealth(value: unknown): ContainerHealth | undefined {
   const health = fields(value);
   const status = health['Status'];
@@ -78,19 +78,21 @@ export function containerHealth(value: unknown): ContainerHealth | undefined {
   };
 }
 
-/** Docker's own words, with the exit code -1, which no command has. */
+/** Docker's own message, with the exit code -1, which no command has. */
 const CHECK_TIMED_OUT = /^Health check exceeded timeout/;
 const SHELL_NOT_FOUND = /^(?:\S*\/)?\w*sh: (?:(?:line )?\d+: )?\S+: (?:command )?not found\s*$/i;
 const RUNTIME_NOT_FOUND = /executable file not found|no such file or directory|permission denied/i;
 
 /**
  * A shell says 126 or 127. Where there is no shell, Docker's own exec fails: it reports -1 and the runtime's message. Podman
- * turns every failure into 1 and keeps the shell's words only, so that it never tells of a missing program without a shell.
+ * turns every failure into 1 and keeps the shell's message only, so that it never shows a missing program without a shell.
  */
 function checkNotRunnable(exitCode: number | undefined, output: unknown): boolean {
-  const words = text(output) ?? '';
+  const outputText = text(output) ?? '';
   if (exitCode === 126 || exitCode === 127) return true;
-  return exitCode === -1 ? RUNTIME_NOT_FOUND.test(words) : exitCode === 1 && SHELL_NOT_FOUND.test(words);
+  return exitCode === -1
+    ? RUNTIME_NOT_FOUND.test(outputText)
+    : exitCode === 1 && SHELL_NOT_FOUND.test(outputText);
 }
 
 const STATUSES: ReadonlyMap<unknown, ContainerStatus> = new Map([
@@ -107,7 +109,7 @@ const STATUSES: ReadonlyMap<unknown, ContainerStatus> = new Map([
   ['removing', 'removing'],
 ]);
 
-/** Docker's words and Podman's. */
+/** Docker's messages and Podman's. */
 export function containerStatus(value: unknown): ContainerStatus {
   const status = STATUSES.get(value);
   if (status === undefined) throw new EngineError(`unknown container status ${JSON.stringify(value)}`, 0);

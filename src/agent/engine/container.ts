@@ -75,7 +75,7 @@ export interface ContainerHealth {
   readonly commandNotFound: boolean;
 }
 
-/** What an engine tells of a container. The environment is no part of it, by type: values of secrets never leave the engine. */
+/** What an engine reports of a container. The environment is no part of it, by type: values of secrets never leave the engine. */
 export interface ContainerState {
   readonly id: string;
   readonly name: string;

@@ -11,7 +11,7 @@ export interface EngineSocket extends Dialect {
 }
 
 export interface SocketCandidate {
-  /** Where the path comes from, in the operator's words. */
+  /** Where the path comes from, for the operator. */
   readonly source: string;
   readonly socketPath: string;
 }

@@ -121,7 +121,7 @@ export class DockerEngine implements port.Engine {
         segments: ['networks', 'create'],
         json: {
           Name: spec.name,
-          // Docker allows several networks of one name unless told.
+          // Docker allows several networks of one name unless asked not to.
           CheckDuplicate: true,
           Driver: spec.driver,
           Internal: spec.internal,
@@ -225,7 +225,7 @@ export class DockerEngine implements port.Engine {
   }
 
   async neverRestart(id: string, options: port.CallOptions = {}): Promise<boolean> {
-    // Podman 4.3 has no such call, and its own takes limits only and passes over the rest without a word.
+    // Podman 4.3 has no such call, and its own takes limits only and ignores the rest silently.
     if ((await this.#connection.speak(options)).kind === 'podman') return false;
     await this.#connection.call({
       ...options,
@@ -382,7 +382,7 @@ export class DockerEngine implements port.Engine {
       const exitCode = number(state['ExitCode']);
       if (state['Running'] === false && exitCode !== undefined) return exitCode;
     }
-    throw new EngineUnavailableError('the engine tells no exit code of a command whose output has ended');
+    throw new EngineUnavailableError('the engine reports no exit code of a command whose output has ended');
   }
 
   async #container(id: string, action: string, options: port.CallOptions, query: Query = {}): Promise<void> {

@@ -1,7 +1,7 @@
 import type { EngineEvent, EngineEventKind } from './engine.ts';
 import { fields, nonEmpty, number, optional, text, texts } from './fields.ts';
 
-/** Docker's words and Podman's. What is not listed (exec, attach, Podman's `init` and `cleanup` …) is left out. */
+/** Docker's names and Podman's. What is not listed (exec, attach, Podman's `init` and `cleanup` …) is left out. */
 const KINDS: ReadonlyMap<string | undefined, EngineEventKind> = new Map([
   ['create', 'create'],
   ['start', 'start'],
@@ -34,8 +34,8 @@ export function engineEvent(value: unknown): EngineEvent | undefined {
   if (top['Type'] !== 'container') return undefined;
   const actor = fields(top['Actor']);
   const attributes = texts(actor['Attributes']);
-  const [word, detail] = (text(top['Action']) ?? '').split(': ', 2);
-  const kind = KINDS.get(word);
+  const [action, detail] = (text(top['Action']) ?? '').split(': ', 2);
+  const kind = KINDS.get(action);
   const containerId = nonEmpty(actor['ID']);
   if (kind === undefined || containerId === undefined) return undefined;
   const exit = attributes['exitCode'] ?? attributes['containerExitCode'];

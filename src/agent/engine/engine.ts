@@ -41,7 +41,7 @@ export interface Engine {
   /** The engine kills what has not ended after `timeoutS`; the deadline is extended by that time. */
   stop(id: string, timeoutS: number, options?: CallOptions): Promise<void>;
   kill(id: string, signal?: string, options?: CallOptions): Promise<void>;
-  /** From now on the engine does not start it by itself. False: this engine cannot change that of a container that is there. */
+  /** From now on the engine does not restart it. False: this engine cannot change that of an existing container. */
   neverRestart(id: string, options?: CallOptions): Promise<boolean>;
   /** Anonymous volumes go with the container, named ones stay. */
   remove(id: string, options?: CallOptions & { readonly force?: boolean }): Promise<void>;
@@ -52,7 +52,7 @@ export interface Engine {
     options?: CallOptions,
   ): Promise<readonly ContainerSummary[]>;
   /**
-   * Podman without systemd never runs checks by itself, so the agent calls this at the check's interval. On Docker it only
+   * Podman without systemd never runs checks on its own, so the agent calls this at the check's interval. On Docker it only
    * reads. Undefined: the container has no health check.
    */
   healthcheckNow(id: string, options?: CallOptions): Promise<ContainerHealth | undefined>;
@@ -71,7 +71,7 @@ export type Labels = Readonly<Record<string, string>>;
 
 export interface CallOptions {
   readonly signal?: AbortSignal;
-  /** For the whole call; 30 s unless told, 10 min for a pull. */
+  /** For the whole call; default: 30 s, 10 min for a pull. */
   readonly deadlineMs?: number;
 }
 
@@ -81,11 +81,11 @@ export interface EngineInfo {
   readonly kind: EngineKind;
   readonly version: string;
   readonly apiVersion: string;
-  /** Versions by component, e.g. `runc`, `crun`, `containerd`, `conmon`, where the engine tells them. */
+  /** Versions by component, e.g. `runc`, `crun`, `containerd`, `conmon`, where the engine reports them. */
   readonly components: Readonly<Record<string, string>>;
   readonly cpus: number;
   readonly memoryBytes: number;
-  /** `os/architecture[/variant]`, in the words of image indexes: `linux/amd64`, `linux/arm64`. */
+  /** `os/architecture[/variant]`, as in image indexes: `linux/amd64`, `linux/arm64`. */
   readonly platform: string;
   readonly rootDir: string;
 }
@@ -174,7 +174,7 @@ export interface EventSubscription {
 
 export interface LogOptions {
   readonly follow?: boolean;
-  /** The last so many lines of what is there; all unless told. */
+  /** The last lines of the log; default: all. */
   readonly tail?: number;
   readonly sinceMs?: number;
   readonly signal?: AbortSignal;

@@ -63,7 +63,7 @@ export function pullFailure(message: string): PullFailure {
   return PULL_FAILURES.find(([, pattern]) => pattern.test(message))?.[0] ?? 'other';
 }
 
-/** Podman answers 500 where Docker says 409, Docker 403 for a network in use: the prose tells. */
+/** Podman answers 500 where Docker says 409, Docker 403 for a network in use: the message decides. */
 const CONFLICT =
   /container state improper|has active endpoints|network (?:is being used|already exists)|already in use/i;
 

@@ -46,7 +46,7 @@ function feed(
   stdin: NonNullable<ExecOptions['stdin']>,
   fail: (error: unknown) => void,
 ): void {
-  // A command may end without reading its input: EPIPE is then no failure, its exit code tells.
+  // A command may end without reading its input: EPIPE is then no failure, its exit code decides.
   pipeline(Readable.from(stdin), socket).catch((error: NodeJS.ErrnoException) => {
     const closed = ['EPIPE', 'ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE'].includes(error.code ?? '');
     if (!closed) fail(error);

@@ -23,7 +23,7 @@ const OVERLAP_MS = 1000;
 
 /**
  * Where a reader is in a log. Docker 20.10 ends a followed log with its container even when the reader is not there yet, and
- * so loses the last words of what crashed: the log is read once more from here, without what was seen.
+ * so loses the last lines of what crashed: the log is read once more from here, without what was seen.
  */
 export class LogPosition {
   readonly #seen = new Map<OutputStream, { readonly at: bigint; count: number }>();

@@ -5,7 +5,7 @@ import { type LogEntry, LogPosition, milliseconds } from './log-entry.ts';
 
 /** A reader that is so far behind what is printed, because it held the reading up for so long, is too slow to follow. */
 const BEHIND_MS = 300;
-/** A reading that brought no more than this has reached the end of what is there. */
+/** A read that returned at most this much has reached the end. */
 const CAUGHT_UP_BYTES = 64 * 1024;
 
 type Read = (reading: LogOptions) => AsyncIterable<LogEntry>;
@@ -23,7 +23,7 @@ interface Reading {
  * Follows a log without silent holes. Engines rotate logs; Docker 20.10 passes over whole files, or repeats one, when the
  * reader of a live log is slower than its container, and ends a live log with its container though the reader is not there yet.
  * So a live log is read only while the reader keeps up. Otherwise, and after the end, what is there is read from the last
- * place on: such a reading holds its files open and has no holes, and whether it begins where the last one ended can be told.
+ * place on: such a reading holds its files open and has no holes, and shows whether it begins where the last one ended.
  */
 export async function* followed(
   read: Read,

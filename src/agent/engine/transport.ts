@@ -37,7 +37,7 @@ export function enginePath(segments: readonly string[], query: Query = {}): stri
   return pairs.length === 0 ? path : `${path}?${pairs.join('&')}`;
 }
 
-/** A moment in the engine's words. */
+/** A timestamp in the engine's format. */
 export function seconds(ms: number): string {
   return (ms / 1000).toFixed(6);
 }
@@ -72,7 +72,7 @@ export class EngineTransport {
     }
   }
 
-  /** The answer's body as it comes. Whoever asks for it reads it, or aborts. */
+  /** The answer's body as it comes. The caller reads it, or aborts. */
   async stream(call: Call): Promise<AsyncIterable<Buffer>> {
     const watch = new Watch(call);
     try {

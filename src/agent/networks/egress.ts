@@ -1,7 +1,7 @@
 import { type Log, messageOf } from '../log.ts';
 import { type Program, run } from '../volumes/program.ts';
 
-/** Where clouds hand out credentials of the machine to whoever can reach them; with port 53 some of them are its resolver. */
+/** Where clouds hand out credentials of the machine to any process that can reach them; with port 53 some of them are its resolver. */
 const METADATA = {
   ip: ['169.254.169.254', '169.254.170.2', '169.254.170.23', '100.100.100.200', '192.0.0.192'],
   ip6: ['fd00:ec2::254', 'fd00:ec2::23', 'fd20:ce::254'],
@@ -64,7 +64,7 @@ async function allow(): Promise<void> {
   await withIptables('ip6tables', METADATA.ip6, false);
 }
 
-/** By nftables, else by iptables. What neither could do is told of both. */
+/** By nftables, else by iptables. If both fail, both reasons are reported. */
 async function block(): Promise<void> {
   const first = await nft(NFT_BLOCKED).then(
     () => undefined,

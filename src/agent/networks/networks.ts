@@ -35,7 +35,7 @@ export interface NetworksOptions {
 
 /**
  * Keeps the tenant's networks of this node as they are assigned. Level-triggered: each round lists what is there, removes
- * what is not wanted and makes what is missing; the engine keeps what containers are attached to. What is ours is told by
+ * what is not wanted and makes what is missing; the engine keeps what containers are attached to. The agent's own are known by
  * labels, so that a restart of the agent changes nothing.
  */
 export class Networks {

@@ -1,6 +1,6 @@
 import type { Identity } from './identity.ts';
 
-/** No control plane runs in so many processes; more would be a mistake that is not worth the memory. */
+/** No control plane runs in this many processes; more would be a mistake. */
 const MAX_ADDRESSES = 16;
 
 /**

@@ -9,7 +9,7 @@ import { LABEL_DOMAIN } from '../../core/model/labels.ts';
 import type { NodeRecord } from '../../core/model/node.ts';
 import type { EngineInfo } from '../engine/engine.ts';
 
-/** What the agent tells of its node when it registers and with every session. */
+/** What the agent reports of its node when it registers and with every session. */
 export type NodeFacts = Pick<
   NodeRecord,
   | 'labels'
@@ -51,11 +51,11 @@ export function readyLine(node: string, facts: NodeFacts): string {
   const labels = Object.entries(facts.labels).map(
     ([key, value]) => `${key.replace(LABEL_DOMAIN, '')}=${value}`,
   );
-  const words = [
+  const parts = [
     `${facts.engine.kind} ${version}`,
     `${facts.capacity.cpu} CPU`,
     formatBytes(facts.capacity.memoryBytes),
     ...labels,
   ];
-  return `node ${node} ready: ${words.join(', ')}`;
+  return `node ${node} ready: ${parts.join(', ')}`;
 }

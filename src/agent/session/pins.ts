@@ -7,8 +7,8 @@ const MAX_ANCHOR_LENGTH = 4096;
 const ANCHOR = /^[A-Za-z0-9+/=]+$/;
 
 /**
- * By what this agent knows the control plane: the certificate whose digest it was given when it joined, and the keys that the control
- * plane told it since over a connection that was proven by one of them. Without a digest the machine's own trust decides.
+ * How this agent identifies the control plane: by the certificate whose digest it was given when it joined, and by the keys that the
+ * control plane announced since over a connection proven by one of them. Without a digest the machine's trust store decides.
  */
 export class Pins {
   readonly caDigest: string | undefined;
@@ -23,12 +23,12 @@ export class Pins {
     return this.#anchors;
   }
 
-  /** Those that are told take the place of the earlier ones. True: they are others. */
+  /** New anchors replace the earlier ones. True: they differ. */
   learn(anchors: readonly string[]): boolean {
-    const told = anchors.filter(isAnchor).slice(0, MAX_ANCHORS);
-    if (this.caDigest === undefined || told.length === 0) return false;
-    if (told.join() === this.#anchors.join()) return false;
-    this.#anchors = told;
+    const valid = anchors.filter(isAnchor).slice(0, MAX_ANCHORS);
+    if (this.caDigest === undefined || valid.length === 0) return false;
+    if (valid.join() === this.#anchors.join()) return false;
+    this.#anchors = valid;
     return true;
   }
 

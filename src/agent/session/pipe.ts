@@ -16,7 +16,7 @@ export interface PipeOptions {
 
 /**
  * The sending end of one stream. No more is in flight than the reader granted; a `write` waits for credit, and with it the
- * reading of the engine, so that a slow reader costs nobody memory. Bytes are those of the text, of the binary chunk before
+ * reading of the engine, so that a slow reader costs no memory. Bytes are those of the text, of the binary chunk before
  * its encoding, or of the JSON of a value.
  */
 export class Pipe {

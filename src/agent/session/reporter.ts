@@ -3,7 +3,7 @@ import type { ContainerPhase, InstanceObservation } from '../../core/model/insta
 import type { NetworkObservation } from '../../core/model/network.ts';
 
 const COALESCE_MS = 50;
-/** What passes by itself in a moment is told only when it lasts. */
+/** A transient state is reported only when it lasts. */
 const PASSING_MS = 500;
 const PASSING: ReadonlySet<ContainerPhase> = new Set(['pending', 'creating', 'starting']);
 const FULL_EVERY_MS = 60_000;
@@ -12,7 +12,7 @@ const HEARTBEAT_JITTER = 0.1;
 export interface ReportSource {
   observation(instanceId: string): InstanceObservation;
   observations(): readonly InstanceObservation[];
-  /** False until the engine was looked at: a full report would say that there is nothing. */
+  /** False until the engine was observed: a full report would say that there is nothing. */
   isWhole(): boolean;
   generation(): number;
   engineProblem(): string | undefined;
@@ -80,7 +80,7 @@ export class Reporter {
     if (this.#epoch !== undefined) this.#report(false);
   }
 
-  /** Of volumes the whole is told each time. */
+  /** Volumes are reported in full each time. */
   volumesChanged(): void {
     if (this.#epoch === undefined) return;
     this.#volumesDue = true;

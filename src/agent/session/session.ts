@@ -35,10 +35,10 @@ import { decodeServerMessage } from './server-message.ts';
 
 /** Pauses end, and the queue of those who come back with it, within the 30 s for which a control plane that started fails no node. */
 const BACK_OFF = { baseMs: 500, capMs: 20_000 };
-/** Those who were told to come back in the same second are spread over it. */
+/** Agents whose retry falls into the same second are spread over it. */
 const TURN_MS = 1_000;
 const HANDSHAKE_DEADLINE_MS = 10_000;
-/** A session that lasted so long was a good one: the next dial starts anew. */
+/** A session that lasted this long resets the back-off. */
 const GOOD_SESSION_MS = 2_000;
 
 export type SessionMessage = Assignment | Lease | Verdict | Resolved | StreamRequest | Credit | Cancel;
@@ -57,13 +57,13 @@ export interface SessionOptions {
   readonly handlers: SessionHandlers;
   readonly log: Log;
   readonly random?: () => number;
-  /** The control plane told of other addresses than those that were known. */
+  /** The control plane announced other addresses. */
   readonly onServers?: (servers: readonly string[]) => void;
   /** It gave a new token: kept when this resolves. Absent: the agent takes none. */
   readonly onCredential?: (token: string, previous: string) => Promise<void>;
   /** The token is refused: another one, if there is a way to it. */
   readonly onRefused?: () => Promise<string | undefined>;
-  /** It told of other keys by which it is known. */
+  /** It announced other keys. */
   readonly onAnchors?: (anchors: readonly string[]) => void;
 }
 
@@ -88,7 +88,7 @@ export class Session {
   #swaps = 0;
   #socket: WebSocket | undefined;
   #welcome: Welcome | undefined;
-  /** In memory: an agent that is started anew takes the control plane at its word. */
+  /** In memory: a restarted agent trusts the control plane. */
   #seen: StoreMark | undefined;
 
   constructor(options: SessionOptions) {
@@ -118,7 +118,7 @@ export class Session {
     return this.#socket?.bufferedAmount ?? 0;
   }
 
-  /** False: there is no session; what was to be said is said by the next report. */
+  /** False: there is no session; the next report says it. */
   send(message: AgentMessage): boolean {
     if (this.#welcome === undefined || this.#socket?.readyState !== WebSocket.OPEN) return false;
     this.#socket.send(JSON.stringify(message));
@@ -290,8 +290,10 @@ async function refusal(response: IncomingMessage): Promise<Ending> {
   const retryMs =
     status === 429 || status === 503 ? retryAfterMs(response.headers['retry-after']) : undefined;
   const record = fields(await readJson(response).catch(() => undefined));
-  const words = [nonEmpty(record['code']), nonEmpty(record['why'])].filter((word) => word !== undefined);
-  const reason = [`the control plane answered ${status}`, ...words].join(': ');
+  const details = [nonEmpty(record['code']), nonEmpty(record['why'])].filter(
+    (detail) => detail !== undefined,
+  );
+  const reason = [`the control plane answered ${status}`, ...details].join(': ');
   if (status === 401) return { reason, unauthenticated: true };
   return { reason, ...(retryMs === undefined ? {} : { retryMs, queued: status === 429 }) };
 }
@@ -302,7 +304,7 @@ interface Silence {
   stop(): void;
 }
 
-/** On the monotonic clock. A cut connection raises no error: only silence tells (fault-catalogue F-08, F-10). */
+/** On the monotonic clock. A cut connection raises no error: only silence shows it (fault-catalogue F-08, F-10). */
 function watchSilence(firstLimitMs: number, onSilent: () => void): Silence {
   let limitMs = firstLimitMs;
   let heardMs = performance.now();

@@ -13,7 +13,7 @@ rmdir "$1"/* 2>/dev/null || :`;
  */
 export async function madeBelow(mountPoint: string): Promise<string | undefined> {
   if ((await mountAt(mountPoint)) === undefined) return undefined;
-  const words = ['--mount', '--propagation', 'private', '--', '/bin/sh', '-c', SCRIPT, 'sh', mountPoint];
-  const [first = ''] = (await run('unshare', words)).split('\n');
+  const args = ['--mount', '--propagation', 'private', '--', '/bin/sh', '-c', SCRIPT, 'sh', mountPoint];
+  const [first = ''] = (await run('unshare', args)).split('\n');
   return first === '' ? undefined : first;
 }

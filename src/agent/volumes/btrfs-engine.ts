@@ -42,7 +42,7 @@ export class BtrfsEngine implements VolumeEngine {
   readonly #receiving: Receiving;
 
   constructor({ heldMs }: { readonly heldMs?: number } = {}) {
-    // It searches the file system for the parent, which the kernel lets nobody without sys_admin do.
+    // It searches the file system for the parent, which the kernel allows only with sys_admin.
     const capabilities = ['sys_admin'] as const;
     this.#receiving = new Receiving({ program: 'btrfs', trial: ['--version'], capabilities, heldMs });
   }
@@ -212,7 +212,7 @@ class BtrfsVolume implements OpenVolume, SnapshotCopies {
   }
 
   /**
-   * The present primary has told what it built on. What is aside and equal to that is in the volume and goes; anything else
+   * The present primary has reported what it built on. What is aside and equal to that is in the volume and goes; anything else
    * is bytes that only this node has.
    */
   async #settleAside(parent: CopyName | undefined): Promise<void> {

@@ -53,7 +53,7 @@ ulimit -c 0
 ulimit -v "$memory"
 exec setpriv --bounding-set "-all,$capabilities" --inh-caps=-all --no-new-privs -- "$@"`;
 
-/** The words after `unshare` that run `path` confined. */
+/** The arguments of `unshare` that run `path` confined. */
 export function confinedCommand(
   path: string,
   args: readonly string[],

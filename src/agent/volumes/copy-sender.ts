@@ -46,7 +46,7 @@ type CopyState = NonNullable<VolumeObservation['copies']>[number];
 
 /**
  * Takes a state of the volume every few seconds and brings it to each node that keeps a copy; one that is slow or away holds
- * up no other. All it knows can be lost: the receiver tells what it has.
+ * up no other. All it knows can be lost: the receiver reports what it has.
  */
 export class CopySender {
   readonly #options: SenderOptions;

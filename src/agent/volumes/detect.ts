@@ -6,7 +6,7 @@ import type { VolumeEngine } from './volume-engine.ts';
 /** Best first. */
 const ENGINES: readonly VolumeEngine[] = [new BtrfsEngine(), new RsyncEngine()];
 
-/** Those that work here; why the others do not is told once, with what to install. `only`: this one or none. */
+/** Those that work here; why the others do not is logged once, with what to install. `only`: this one or none. */
 export async function detectVolumeEngines(log: Log, only?: string): Promise<readonly VolumeEngine[]> {
   const found: VolumeEngine[] = [];
   for (const engine of ENGINES) {
@@ -24,7 +24,7 @@ export async function detectVolumeEngines(log: Log, only?: string): Promise<read
   return found;
 }
 
-/** Why copies from other nodes are not taken in here, in words, one for each engine that cannot. */
+/** Why copies from other nodes are not taken in here, one message for each engine that cannot. */
 export async function receiveProblems(engines: readonly VolumeEngine[]): Promise<readonly string[]> {
   const problems: string[] = [];
   for (const engine of engines) {

@@ -12,7 +12,7 @@ const GIVE_UP_MS = 30_000;
 
 /**
  * Ends every writer of a volume, with or without agent and engine: kills the processes of containers that have it mounted,
- * takes its mount away so that no engine can start them anew on it, and looks until none is left. Answers how many were killed.
+ * takes its mount away so that no engine can restart them on it, and polls until none is left. Answers how many were killed.
  */
 export async function fence(target: Omit<LeaseEntry, 'volumeId' | 'deadlineMs'>): Promise<number> {
   const { mountPoint } = target;

@@ -17,7 +17,7 @@ export interface Filesystem {
   readonly leastGrownBytes: number;
   /** To the size of its device, while it is in use. */
   grow(mountPoint: string, device: string): Promise<void>;
-  /** To so many bytes, while it is in use; fails for lack of room and changes nothing then. Absent: it cannot be done. */
+  /** Resizes it while it is in use; without enough space it fails and changes nothing. Absent: not supported. */
   shrink?(mountPoint: string, sizeBytes: number): Promise<void>;
   /** `df` shows the size of the device, nothing less. */
   readonly showsWholeDevice: boolean;

@@ -41,7 +41,7 @@ export class Image {
     await this.#fillHoles(this.file);
     const device = await attachLoop(this.file);
     await mountDevice(device, this.mountPoint, this.#filesystem.type, this.#filesystem.mountOptions);
-    // From now on it goes with its last mount, also when nobody is left to take care of that.
+    // From now on it goes with its last mount, also when no agent runs.
     await releaseLoop(device);
     const mount = await mountAt(this.mountPoint);
     if (mount === undefined) throw new Error(`${this.mountPoint} is not mounted`);
@@ -64,7 +64,7 @@ export class Image {
     }
   }
 
-  /** A file system may have zeroed blocks, which takes them out of the file: they are taken from the host anew. */
+  /** A file system may have zeroed blocks, which takes them out of the file: they are allocated on the host again. */
   async #fillHoles(file: string): Promise<void> {
     const { size } = await stat(file);
     await run('fallocate', ['--length', String(size), file], MAKE_TIMEOUT_MS);
@@ -141,7 +141,7 @@ export class Image {
     return { sizeBytes: blocks * bsize, usedBytes: Math.max(0, blocks - bfree) * bsize };
   }
 
-  /** False: a container still has it. Copies of our mounts that services of the host keep do not matter: nobody writes there. */
+  /** False: a container still has it. Copies of our mounts that services of the host keep do not matter: nothing writes there. */
   async close(): Promise<boolean> {
     const mount = await mountAt(this.mountPoint);
     await detach(this.mountPoint);

@@ -116,7 +116,7 @@ export class VolumeLane {
 
   async measure(): Promise<void> {
     if (await this.#hasLostMount()) {
-      await this.#endWriters('the mount of a volume is gone: it is mounted anew');
+      await this.#endWriters('the mount of a volume is gone: remounting it');
       return;
     }
     const measured = await volumeOf(this.#state)
@@ -205,7 +205,7 @@ export class VolumeLane {
     return !isMounted && volumeOf(this.#state) === volume && this.#pass === undefined;
   }
 
-  /** Later leases move the deadline; it is looked at again when it comes. */
+  /** Later leases move the deadline; it is re-checked when it comes. */
   #watchLease(): void {
     const { leases } = this.#tools;
     clearTimeout(this.#expiry);

@@ -41,16 +41,16 @@ export async function readLeases(dataDir: string): Promise<readonly LeaseEntry[]
   if (stored['boot'] !== (await bootId())) return [];
   return list(stored['leases']).flatMap((one) => {
     const entry = fields(one);
-    const word = (key: string): string => text(entry[key]) ?? '';
+    const field = (key: string): string => text(entry[key]) ?? '';
     const deadlineMs = number(entry['deadlineMs']);
-    if (deadlineMs === undefined || word('mountPoint') === '' || word('device') === '') return [];
+    if (deadlineMs === undefined || field('mountPoint') === '' || field('device') === '') return [];
     return [
       {
-        volumeId: word('volumeId'),
-        mountPoint: word('mountPoint'),
-        device: word('device'),
-        source: word('source'),
-        image: word('image'),
+        volumeId: field('volumeId'),
+        mountPoint: field('mountPoint'),
+        device: field('device'),
+        source: field('source'),
+        image: field('image'),
         deadlineMs,
       },
     ];

@@ -47,7 +47,7 @@ export class LeaseLink {
     const socket = createSocket(isIPv6(address) ? 'udp6' : 'udp4');
     this.#socket = socket;
     socket.unref();
-    // A port that nobody listens on, or a network that is gone: the session gives leases as before.
+    // A port without a listener, or a network that is gone: the session gives leases as before.
     socket.on('error', () => undefined);
     socket.on('message', (bytes) => this.#take(bytes.toString('latin1')));
     socket.connect(repeat.port, address, () => {

@@ -25,7 +25,7 @@ export class Leases {
     }
   }
 
-  /** Beats count anew in each session. */
+  /** Heartbeats restart at zero in each session. */
   begin(): void {
     this.#sentMs.clear();
   }

@@ -6,7 +6,7 @@ import { ProgramError, run } from './program.ts';
 const TRIES = 20;
 const LOOP_MAJOR = 7;
 
-/** Devices that show this file, found by its inode: they outlive whoever made them (an agent that was killed). */
+/** Devices that show this file, found by its inode: they outlive their creator (an agent that was killed). */
 export async function loopDevicesOf(image: string): Promise<readonly string[]> {
   const printed = await run('losetup', ['--noheadings', '--output', 'NAME', '--associated', image]);
   return printed.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim()]));
@@ -37,7 +37,7 @@ async function forbidDiscards(device: string): Promise<void> {
   await writeFile(`/sys/block/${basename(device)}/queue/discard_max_bytes`, '0').catch(() => {});
 }
 
-/** In a container the kernel has the device, but nobody makes its node. */
+/** In a container the kernel has the device, but no udev creates its node. */
 async function makeNode(path: string): Promise<void> {
   const minor = /^\/dev\/loop(\d+)$/.exec(path)?.[1];
   if (minor === undefined) return;

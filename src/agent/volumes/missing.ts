@@ -3,7 +3,7 @@ import { findProgram, type Program, PROGRAMS } from './program.ts';
 
 const ALWAYS: readonly Program[] = ['losetup', 'mount', 'umount', 'mknod', 'fallocate'];
 
-/** In words for a person; undefined: all is here. */
+/** A message for a person; undefined: all is here. */
 export async function missingParts(
   programs: readonly Program[],
   filesystem: 'btrfs' | 'ext4',

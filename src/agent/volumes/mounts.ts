@@ -22,8 +22,8 @@ export function parseMountInfo(text: string): readonly Mount[] {
 }
 
 /** Blanks and the like are written as three octal digits. */
-function unescaped(word: string): string {
-  return word.replace(/\\([0-7]{3})/g, (_all, digits: string) => String.fromCharCode(parseInt(digits, 8)));
+function unescaped(escaped: string): string {
+  return escaped.replace(/\\([0-7]{3})/g, (_all, digits: string) => String.fromCharCode(parseInt(digits, 8)));
 }
 
 /** The topmost mount at the path, as this process sees it. */
@@ -52,7 +52,7 @@ export async function mountOpen(descriptor: number, mountPoint: string): Promise
   await run('mount', ['--no-canonicalize', '--rbind', '--make-rprivate', source, mountPoint]);
 }
 
-/** In memory: gone with the machine's run, and not there for whoever does not share this process's view of mounts. */
+/** In memory: gone with the machine's run, and invisible outside this process's mount namespace. */
 export async function mountTmpfs(mountPoint: string, sizeBytes: number): Promise<void> {
   const options = `nodev,nosuid,noexec,mode=0700,size=${sizeBytes}`;
   await run('mount', ['-t', 'tmpfs', '-o', options, 'berth', mountPoint]);
@@ -65,7 +65,7 @@ export async function detachPrivate(mountPoint: string): Promise<void> {
   await detach(mountPoint);
 }
 
-/** Lazily: nothing on the host can hold it up, and from now on nobody can reach it by its path. */
+/** Lazily: nothing on the host can hold it up, and from now on its path no longer leads to it. */
 export async function detach(mountPoint: string, timeoutMs?: number): Promise<void> {
   for (let left = 16; left > 0 && (await mountAt(mountPoint)) !== undefined; left -= 1) {
     await run('umount', ['--lazy', mountPoint], timeoutMs).catch((error: unknown) => {

@@ -29,9 +29,9 @@ export function planVolume(view: VolumeView): VolumeStep | undefined {
   const { order, state } = view;
   if (state.hold.kind === 'removed') return undefined;
   if (state.record === 'unread') return { kind: 'recall' };
-  const told = recordOf(state)?.epoch ?? 0;
-  if (told > order.epoch)
-    return refuse('epoch_stale', `the order is of epoch ${order.epoch}, this node is at ${told}`);
+  const known = recordOf(state)?.epoch ?? 0;
+  if (known > order.epoch)
+    return refuse('epoch_stale', `the order is of epoch ${order.epoch}, this node is at ${known}`);
   if (order.role === 'gone') return planRemoval(view);
   if (order.type !== 'volume') return planOutside(view, order.role);
   const usable = order.class === 'replicated' ? view.engines : [view.plain];
@@ -54,7 +54,7 @@ function planPrimary(view: VolumeView, engine: string): VolumeStep | undefined {
   const role = wasReplica && !isReady ? 'replica' : 'primary';
   const remembered = remember(view, { role, epoch, engine });
   if (remembered !== undefined) return remembered;
-  // Looked at before each step: it may run out at any time, and the mount goes with it.
+  // Checked before each step: it may run out at any time, and the mount goes with it.
   if (leased && !leaseIsValid) return state.hold.kind === 'nothing' ? undefined : { kind: 'letGo' };
   // A lease that came meanwhile begins another pass.
   if (view.done.has('letGo')) return undefined;
@@ -64,7 +64,7 @@ function planPrimary(view: VolumeView, engine: string): VolumeStep | undefined {
     (sentUnder === epoch ? undefined : { kind: 'endSending' }) ??
     mounted(view, engine) ??
     once(view, { kind: 'resize', sizeBytes }) ??
-    // Without a lease nobody could take over any more: nothing needs to end it.
+    // Without a lease no other node could take over any more: nothing needs to end it.
     once(view, leased ? { kind: 'holdLease' } : { kind: 'releaseLease' }) ??
     once(view, { kind: 'makeWritable', engine, epoch, mustExist: wasReplica }) ??
     once(view, { kind: 'lookAside' }) ??
@@ -118,7 +118,7 @@ function endSending(state: VolumeState): VolumeStep | undefined {
   return senderOf(state) === undefined ? undefined : { kind: 'endSending' };
 }
 
-/** Mounted anew when somebody took the mount away. */
+/** Remounted when the mount was removed from outside. */
 function mounted(view: VolumeView, engine: string): VolumeStep | undefined {
   const isThere = volumeOf(view.state) !== undefined && (view.isMounted || view.done.has('mount'));
   return isThere ? undefined : { kind: 'mount', engine, sizeBytes: view.order.sizeBytes };

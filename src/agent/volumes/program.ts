@@ -9,7 +9,7 @@ import { type Confinement, confinedCommand } from './confinement.ts';
 const FOLDERS = ['/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 const DEFAULT_TIMEOUT_MS = 30_000;
 const MAX_OUTPUT_BYTES = 1024 * 1024;
-/** Nothing of the agent's own environment, and words that can be read by a program. */
+/** Nothing of the agent's own environment, and output that a program can parse. */
 const ENVIRONMENT = { PATH: FOLDERS.join(':'), LC_ALL: 'C' };
 
 /** The programs that are called, with the Debian package that brings each. */
@@ -46,8 +46,8 @@ export class ProgramError extends Error {
   readonly exitCode: number | undefined;
   readonly output: string;
   constructor(program: Program, exitCode: number | undefined, output: string) {
-    const words = output.trim().split('\n').slice(0, 3).join('; ').slice(0, 500);
-    super(`${program}: ${words === '' ? `exit code ${exitCode ?? 'unknown'}` : words}`);
+    const text = output.trim().split('\n').slice(0, 3).join('; ').slice(0, 500);
+    super(`${program}: ${text === '' ? `exit code ${exitCode ?? 'unknown'}` : text}`);
     this.exitCode = exitCode;
     this.output = output;
   }
@@ -87,8 +87,8 @@ export async function run(
       { timeout: timeoutMs, killSignal: 'SIGKILL', maxBuffer: MAX_OUTPUT_BYTES, env: ENVIRONMENT },
       (error, stdout, stderr) => {
         if (error === null) return resolve(stdout);
-        const words = error.killed === true ? `no end in ${timeoutMs} ms` : stderr;
-        reject(new ProgramError(program, typeof error.code === 'number' ? error.code : undefined, words));
+        const text = error.killed === true ? `no end in ${timeoutMs} ms` : stderr;
+        reject(new ProgramError(program, typeof error.code === 'number' ? error.code : undefined, text));
       },
     );
   });
@@ -128,7 +128,7 @@ export interface FeedOptions {
 
 /**
  * Feeds the program; resolves when it has taken all and ended well. When the source fails, the program is killed, and when it
- * does not go on, so that nobody who wrote its input can keep us waiting.
+ * does not go on, so that no author of its input can keep the agent waiting.
  */
 export async function feed(
   program: Program,
@@ -137,11 +137,11 @@ export async function feed(
   { confinement, heldMs, signal }: FeedOptions,
 ): Promise<void> {
   const path = await pathOf(program);
-  const [command, words] =
+  const [command, commandArgs] =
     confinement === undefined
       ? [path, args]
       : [await pathOf('unshare'), confinedCommand(path, args, confinement)];
-  const child = spawn(command, words, { stdio: ['pipe', 'ignore', 'pipe'], env: ENVIRONMENT });
+  const child = spawn(command, commandArgs, { stdio: ['pipe', 'ignore', 'pipe'], env: ENVIRONMENT });
   const ended = outcome(program, child);
   ended.catch(() => {});
   let failure: unknown;
@@ -177,9 +177,9 @@ export async function feed(
     await ended;
   } catch (error) {
     child.kill('SIGKILL');
-    // Its own words say more than that its input was closed.
-    await ended.catch((words: unknown) => {
-      throw failure ?? words;
+    // Its own message says more than that its input was closed.
+    await ended.catch((text: unknown) => {
+      throw failure ?? text;
     });
     throw failure ?? error;
   } finally {
@@ -189,15 +189,15 @@ export async function feed(
 }
 
 function outcome(program: Program, child: ChildProcess): Promise<void> {
-  let words = '';
+  let text = '';
   child.stderr?.on('data', (chunk: Buffer) => {
-    if (words.length < MAX_OUTPUT_BYTES) words += chunk.toString('utf8');
+    if (text.length < MAX_OUTPUT_BYTES) text += chunk.toString('utf8');
   });
   return new Promise<void>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code) => {
       if (code === 0) resolve();
-      else reject(new ProgramError(program, code ?? undefined, words));
+      else reject(new ProgramError(program, code ?? undefined, text));
     });
   });
 }

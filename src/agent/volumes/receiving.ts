@@ -7,7 +7,7 @@ import { feed, findProgram, type Program, PROGRAMS } from './program.ts';
 
 const CONFINING: readonly Program[] = ['unshare', 'pivot_root', 'setpriv'];
 const TRIAL_MS = 20_000;
-/** A program that takes nothing for so long waits for something that never comes, or was made to. */
+/** A program that reads nothing for this long waits for input that never comes, or was made to. */
 const HELD_MS = 600_000;
 
 /** A copy is not taken in: the program that reads it cannot be held to the folder of the copy. */
@@ -34,7 +34,7 @@ export class Receiving {
     this.#options = options;
   }
 
-  /** In words with what to do; undefined: copies can be received. Tried until it works once. */
+  /** What is wrong and what to do; undefined: copies can be received. Tried until it works once. */
   async problem(): Promise<string | undefined> {
     if (this.#works) return undefined;
     for (const program of CONFINING) {

@@ -15,7 +15,7 @@ import type { CopyLink, OutgoingCopy, SendOutcome } from './copy-link.ts';
 const HANDSHAKE_DEADLINE_MS = 10_000;
 /** Without a byte taken or given in this time, a copy is given up. */
 const STALLED_MS = 30_000;
-/** From the last byte to the receiver's word: it has to bring what it got to its disk. */
+/** From the last byte to the receiver's answer: it has to sync its disk. */
 const CONFIRM_MS = 120_000;
 const MAX_FRAME_BYTES = 2 ** 20;
 

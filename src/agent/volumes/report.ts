@@ -30,7 +30,7 @@ export function mountStateOf(order: AssignedVolume, state: LaneState, lease: Lea
 
 export function observationOf(order: AssignedVolume, state: LaneState, lease: LeaseState): VolumeObservation {
   const record = recordOf(state);
-  // Spoken of until it is really gone: the control plane forgets it when nobody speaks of it any more.
+  // Reported until it is really gone: the control plane forgets it when no node reports it.
   if (order.role === 'gone')
     return { volumeId: order.id, role: record?.role ?? 'replica', ...progress(order, state, false) };
   const { role } = order;

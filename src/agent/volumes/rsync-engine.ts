@@ -34,7 +34,7 @@ import {
   type VolumePlace,
 } from './volume-engine.ts';
 
-/** Every pass looks at every file twice. */
+/** Every pass reads every file twice. */
 const LEAST_INTERVAL_MS = 5_000;
 /** Beside the bytes of its files a copy lists them: more than the volume twice over is none of this volume's. */
 const SPOOL_TIMES = 2;
@@ -224,7 +224,7 @@ class RsyncVolume implements OpenVolume, SnapshotCopies {
     await writeTakenAt(this.#copies, copy, copy.takenAt);
   }
 
-  /** Trees share files: nobody may be at the one while the other becomes what containers write. */
+  /** Trees share files: the one must be unused while the other becomes what containers write. */
   async #endReplay(): Promise<void> {
     this.#replay?.stop.abort();
     await this.#replay?.ended;

@@ -68,10 +68,10 @@ export class Mirror {
     return copy;
   }
 
-  /** Most of it while the files are written; the rest, which is little, while nobody can. */
+  /** Most of it while the files are written; the rest, which is little, while writes are blocked. */
   async #bring(data: string, tree: string): Promise<void> {
     await rsync(`${data}/`, `${tree}/`).catch((error: unknown) => {
-      // Files that go while they are looked at are found gone by the second pass.
+      // Files that vanish during the first pass are found gone by the second.
       if (!(error instanceof ProgramError) || error.exitCode !== VANISHED) throw error;
     });
     await run('fsfreeze', ['--freeze', this.#frozen]);
@@ -114,7 +114,7 @@ export class Mirror {
     await rm(this.#folder, { recursive: true, force: true });
   }
 
-  /** When that cannot be told, e.g. because the list is too long, it does. */
+  /** When that is unknown, e.g. because the list is too long, it does. */
   async #differs(data: string, tree: Tree): Promise<boolean> {
     return await rsync('--dry-run', '--itemize-changes', `${data}/`, `${this.#tree(tree)}/`).then(
       (changes) => changes !== '',

@@ -3,7 +3,7 @@ import { run } from './program.ts';
 /** The first that writes no names which it did not ask for. */
 export const LEAST_RSYNC = '3.2.5';
 
-/** In words; undefined: new enough. */
+/** A message; undefined: new enough. */
 export async function oldRsync(): Promise<string | undefined> {
   return judgeRsync(await run('rsync', ['--version']));
 }

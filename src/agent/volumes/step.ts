@@ -6,7 +6,7 @@ export type VolumeStep =
   | { readonly kind: 'refuse'; readonly reason: string; readonly message: string }
   /** The record is on disk before anything is done under it. */
   | { readonly kind: 'remember'; readonly record: VolumeMetadata }
-  /** Without a lease nothing may be written: the mount is none of ours any more. */
+  /** Without a lease nothing may be written: the mount is no longer this node's. */
   | { readonly kind: 'letGo' }
   | { readonly kind: 'ensureWatchdog' }
   | { readonly kind: 'endSending' }

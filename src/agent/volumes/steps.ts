@@ -61,7 +61,7 @@ function held(hold: Hold<OpenVolume, CopySender>): Change {
 
 function mountedVolume({ state }: VolumeBench): OpenVolume {
   const volume = volumeOf(state);
-  // It went with its lease: the pass begins anew.
+  // It went with its lease: the pass starts over.
   if (volume === undefined) throw new Refusal('volume_not_ready', 'the mount of the volume is gone');
   return volume;
 }
@@ -192,7 +192,7 @@ const EXECUTORS: { readonly [Kind in VolumeStep['kind']]: Executor<Kind> } = {
     const { copies } = mountedVolume(bench);
     await copies?.demote();
     const change = copies === undefined ? unchanged : await inspectCopies(copies);
-    // Nobody writes it from here on.
+    // Nothing writes it from here on.
     return (now) => {
       const volume = volumeOf(now);
       const hold: LaneState['hold'] = volume === undefined ? now.hold : { kind: 'mounted', volume };

@@ -26,13 +26,13 @@ export interface VolumePlace {
 
 /**
  * A way to keep the bytes of a volume. `open` may be repeated after any crash. An engine that has every acknowledged write
- * on its copies already has no `copies` here: it would be told of its peers instead, and takes part in leases as they do.
+ * on its copies already has no `copies` here: it would be given its peers instead, and takes part in leases as they do.
  */
 export interface VolumeEngine {
   readonly name: string;
   /** Taking a copy costs too much to do it more often. */
   readonly leastIntervalMs: number;
-  /** What is missing here, in words with the package to install; undefined: the engine works. */
+  /** What is missing here, with the package to install; undefined: the engine works. */
   missing(): Promise<string | undefined>;
   /** Why copies from other nodes cannot be taken in here; undefined: they can. Absent: the engine takes none. */
   cannotReceive?(): Promise<string | undefined>;
@@ -81,7 +81,7 @@ export class ParentMissingError extends Error {
   override readonly name = 'ParentMissingError';
 }
 
-/** Somebody wants to write a volume of which nothing is here. */
+/** A write to a volume of which nothing is here. */
 export class NothingKeptError extends Error {
   override readonly name = 'NothingKeptError';
   constructor() {

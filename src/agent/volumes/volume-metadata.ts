@@ -7,7 +7,7 @@ import { writeWhole } from '../whole-file.ts';
 /** What must outlive the agent: under which epoch this node acts on a volume, and by which engine its bytes are kept. */
 export interface VolumeMetadata {
   readonly id: string;
-  /** The highest that was ever told: on disk before anything is done under it. */
+  /** The highest ever assigned: on disk before anything is done under it. */
   readonly epoch: number;
   readonly role: 'primary' | 'replica';
   /** Absent: nothing is kept here yet, or nothing needs to be (`bind`, `tmpfs`). */

@@ -60,7 +60,7 @@ export class Volumes {
   readonly #tools: VolumeTools;
   readonly #kept = new Map<string, VolumeLane>();
   readonly #receiving = new Set<string>();
-  readonly #told = new Map<string, string>();
+  readonly #reported = new Map<string, string>();
   #measuring: NodeJS.Timeout | undefined;
   #link: LeaseLink | undefined;
   #synced = false;
@@ -75,7 +75,7 @@ export class Volumes {
       onChange: (id) => this.#tell(id),
       onGone: (id) => {
         this.#kept.delete(id);
-        this.#told.delete(id);
+        this.#reported.delete(id);
         options.onNews();
       },
     };
@@ -100,7 +100,7 @@ export class Volumes {
   assign(orders: readonly AssignedVolume[]): void {
     this.#synced = true;
     const named = new Set(orders.map(({ id }) => id));
-    // What is no longer named stays on disk and is spoken of no more.
+    // What is no longer assigned stays on disk and is no longer reported.
     for (const [id, kept] of this.#kept) {
       if (named.has(id) || kept.order.role === 'gone') continue;
       this.#kept.delete(id);
@@ -193,15 +193,15 @@ export class Volumes {
     return [...this.#kept.values()].map((kept) => kept.observation());
   }
 
-  /** What is told at once; ages, sequences and sizes go with the next report. */
+  /** What is reported at once; ages, sequences and sizes go with the next report. */
   #tell(volumeId: string): void {
     this.#options.onChange(volumeId);
     const seen = this.#kept.get(volumeId)?.observation();
     const { usedBytes: _used, copy, copies, ...rest } = seen ?? {};
     const states = copies?.map(({ nodeId, state, problem }) => [nodeId, state, problem]);
     const digest = JSON.stringify([rest, copy?.epoch, states]);
-    if (this.#told.get(volumeId) === digest) return;
-    this.#told.set(volumeId, digest);
+    if (this.#reported.get(volumeId) === digest) return;
+    this.#reported.set(volumeId, digest);
     this.#options.onNews();
   }
 

@@ -20,7 +20,7 @@ export async function isWatched(dataDir: string): Promise<boolean> {
   });
 }
 
-/** Starts it when it does not run. It belongs to nobody: neither the agent's end nor a signal to its group reaches it. */
+/** Starts it when it does not run. It has no parent: neither the agent's end nor a signal to its group reaches it. */
 export async function ensureWatchdog(dataDir: string): Promise<void> {
   if (await isWatched(dataDir)) return;
   const child = spawn(process.execPath, [...MEMORY, PROGRAM, dataDir], {

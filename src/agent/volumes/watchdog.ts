@@ -20,8 +20,8 @@ async function watch(dataDir: string): Promise<void> {
   let readAt = '';
   let busyMs = performance.now();
   const fenced = new Map<string, number>();
-  const log = (words: string): void => {
-    const line = `${JSON.stringify({ time: new Date().toISOString(), message: words })}\n`;
+  const log = (message: string): void => {
+    const line = `${JSON.stringify({ time: new Date().toISOString(), message })}\n`;
     appendFileSync(join(dataDir, 'volumes', 'watchdog.log'), line);
   };
   const end = async (entry: LeaseEntry): Promise<void> => {
