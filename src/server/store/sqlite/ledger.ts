@@ -3,19 +3,28 @@ import { isErased } from '../keys.ts';
 import { DamageError } from './fault.ts';
 import { createLeases, type Leases } from './leases.ts';
 import { answers, type Operation, type Wire } from './protocol.ts';
+import { cellsOf, prepareRows } from './rows.ts';
 import {
   decodeMeta,
+  decodeRow,
   deletionSum,
   logMix,
   type Meta,
   metaRow,
   replaceMeta,
+  type Row,
   rowSum,
   selectMeta,
 } from './schema.ts';
 
-type Row = [value: string, createRev: number, modRev: number, sum: number];
-type OldRow = [seq: number, rev: number, sum: number, prevSum: number | null, bytes: number];
+interface OldRow {
+  readonly seq: number;
+  readonly rev: number;
+  readonly sum: number;
+  readonly prevSum: number | null;
+  readonly bytes: number;
+}
+
 type CommitOperation = Extract<Operation, { kind: 'commit' }>;
 
 /** Applies operations inside the transaction that its caller opens and ends. */
@@ -60,21 +69,20 @@ const smallGrowthBytes = 4096;
 
 export function createLedger(db: DatabaseSync): Ledger {
   const statements = {
-    meta: db.prepare(selectMeta),
+    meta: prepareRows(db, selectMeta),
     seal: db.prepare(replaceMeta),
-    row: db.prepare('SELECT value, create_rev, mod_rev, sum FROM current WHERE key = ?'),
+    row: prepareRows(db, 'SELECT key, value, create_rev, mod_rev, sum FROM current WHERE key = ?'),
     insert: db.prepare('INSERT INTO current VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING'),
     update: db.prepare('UPDATE current SET value = ?, mod_rev = ?, sum = ? WHERE key = ?'),
     remove: db.prepare('DELETE FROM current WHERE key = ?'),
     log: db.prepare('INSERT INTO log VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),
-    oldest:
-      db.prepare(`SELECT seq, rev, sum, prev_sum, coalesce(octet_length(value), 0) + coalesce(octet_length(prev_value), 0)
-      FROM log WHERE rev <= ? ORDER BY rev, seq LIMIT ?`),
+    oldest: prepareRows(
+      db,
+      `SELECT seq, rev, sum, prev_sum, coalesce(octet_length(value), 0) + coalesce(octet_length(prev_value), 0)
+      FROM log WHERE rev <= ? ORDER BY rev, seq LIMIT ?`,
+    ),
     sweep: db.prepare('DELETE FROM log WHERE seq <= ?'),
   };
-  statements.meta.setReturnArrays(true);
-  statements.row.setReturnArrays(true);
-  statements.oldest.setReturnArrays(true);
   const leases = createLeases(db);
   let committed = decodeMeta(statements.meta.get());
   let meta = { ...committed };
@@ -86,11 +94,8 @@ export function createLedger(db: DatabaseSync): Ledger {
   leases.load();
 
   function row(key: string): Row | undefined {
-    const found = statements.row.get(key) as unknown as Row | undefined;
-    if (found !== undefined && rowSum(key, found[0], found[1], found[2]) !== found[3]) {
-      throw new DamageError(`key ${key} fails its checksum`);
-    }
-    return found;
+    const found = statements.row.get(key);
+    return found && decodeRow(found);
   }
 
   function log(
@@ -100,11 +105,21 @@ export function createLedger(db: DatabaseSync): Ledger {
     sum: number,
     before: Row | undefined,
   ): void {
-    const [prevValue, prevCreateRev, prevModRev, prevSum] = before ?? [null, null, null, null];
-    statements.log.run(meta.head, key, value, createRev, sum, prevValue, prevCreateRev, prevModRev, prevSum);
+    const prev = before ?? NONE;
+    statements.log.run(
+      meta.head,
+      key,
+      value,
+      createRev,
+      sum,
+      prev.value,
+      prev.createRevision,
+      prev.modRevision,
+      prev.sum,
+    );
     meta.logCount++;
-    meta.logBytes += byteLength(value) + byteLength(prevValue);
-    meta.logMix = (meta.logMix ^ logMix(sum, prevSum)) >>> 0;
+    meta.logBytes += byteLength(value) + byteLength(prev.value);
+    meta.logMix = (meta.logMix ^ logMix(sum, prev.sum)) >>> 0;
   }
 
   /** False: the key is there already, and was left as it is. */
@@ -125,10 +140,10 @@ export function createLedger(db: DatabaseSync): Ledger {
   }
 
   function update(key: string, value: string, before: Row): number {
-    const createRev = before[1];
+    const createRev = before.createRevision;
     const sum = rowSum(key, value, createRev, meta.head);
     statements.update.run(value, meta.head, sum, key);
-    meta.currentMix = (meta.currentMix ^ before[3] ^ sum) >>> 0;
+    meta.currentMix = (meta.currentMix ^ before.sum ^ sum) >>> 0;
     log(key, value, createRev, sum, before);
     if (isErased(key, 'replaced')) erase();
     return createRev;
@@ -146,7 +161,7 @@ export function createLedger(db: DatabaseSync): Ledger {
   function remove(key: string, before: Row): void {
     statements.remove.run(key);
     meta.currentCount--;
-    meta.currentMix = (meta.currentMix ^ before[3]) >>> 0;
+    meta.currentMix = (meta.currentMix ^ before.sum) >>> 0;
     log(key, null, 0, deletionSum(key, meta.head), before);
     if (isErased(key, 'deleted')) erase();
   }
@@ -164,7 +179,7 @@ export function createLedger(db: DatabaseSync): Ledger {
     for (const [i, { key, modRevision }] of guards.entries()) {
       const before = row(key);
       rows.set(key, before);
-      if ((before?.[2] ?? 0) !== modRevision) failed.push(i);
+      if ((before?.modRevision ?? 0) !== modRevision) failed.push(i);
     }
     if (failed.length > 0) {
       into.push(answers.conflict, failed.length, ...failed);
@@ -252,7 +267,7 @@ export function createLedger(db: DatabaseSync): Ledger {
       let growth = 0;
       let overwrites = false;
       for (const { key, value } of puts) {
-        const before = row(key)?.[0];
+        const before = row(key)?.value;
         growth += value.length - (before?.length ?? -key.length);
         overwrites ||= before !== undefined && value.length <= before.length;
       }
@@ -263,15 +278,15 @@ export function createLedger(db: DatabaseSync): Ledger {
       const tooLarge = meta.logBytes > keep.bytes;
       const target = Math.max(meta.floor, meta.head - keep.revisions);
       if (!backlog && !tooLarge && target - meta.floor < sweepFromRevisions) return false;
-      const oldest = statements.oldest.all(tooLarge ? meta.head : target, rows) as unknown as OldRow[];
+      const oldest = statements.oldest.all(tooLarge ? meta.head : target, rows).map(decodeOldRow);
       const swept = tooLarge ? oldest.slice(0, 1 + countAbove(oldest, meta.logBytes - keep.bytes)) : oldest;
       const last = swept.at(-1);
       backlog = swept.length === rows;
       if (last === undefined) return false;
-      statements.sweep.run(last[0]);
-      meta.floor = Math.max(target, last[1]);
+      statements.sweep.run(last.seq);
+      meta.floor = Math.max(target, last.rev);
       meta.logCount -= swept.length;
-      for (const [, , sum, prevSum, bytes] of swept) {
+      for (const { sum, prevSum, bytes } of swept) {
         meta.logMix = (meta.logMix ^ logMix(sum, prevSum)) >>> 0;
         meta.logBytes -= bytes;
       }
@@ -310,6 +325,20 @@ export function createLedger(db: DatabaseSync): Ledger {
   };
 }
 
+/** Of a key that was not there. */
+const NONE = { value: null, createRevision: null, modRevision: null, sum: null };
+
+function decodeOldRow(row: object): OldRow {
+  const [seq, rev, sum, prevSum, bytes] = cellsOf(row);
+  return {
+    seq: Number(seq),
+    rev: Number(rev),
+    sum: Number(sum),
+    prevSum: prevSum === null ? null : Number(prevSum),
+    bytes: Number(bytes),
+  };
+}
+
 function byteLength(text: string | null): number {
   return text === null ? 0 : Buffer.byteLength(text);
 }
@@ -317,6 +346,6 @@ function byteLength(text: string | null): number {
 /** How many of the oldest rows it takes to give back `excessBytes`, less one. */
 function countAbove(rows: readonly OldRow[], excessBytes: number): number {
   let freed = 0;
-  const last = rows.findIndex(([, , , , bytes]) => (freed += bytes) >= excessBytes);
+  const last = rows.findIndex(({ bytes }) => (freed += bytes) >= excessBytes);
   return last === -1 ? rows.length : last;
 }

@@ -19,7 +19,8 @@ export interface BatchEvents {
 /** What has been asked of the writer, in the order of asking, which is the order of its answers. */
 export interface PendingAnswers {
   /** Undefined when as much waits as may. */
-  add<T>(commit: Commit | undefined): Promise<T> | undefined;
+  addCommit(commit: Commit): Promise<CommitResult> | undefined;
+  addNumber(): Promise<number> | undefined;
   /** Publishes and settles what one message of the writer answers. */
   settle(wire: WireReader): void;
   /** How long the oldest has waited. */
@@ -28,14 +29,24 @@ export interface PendingAnswers {
   failAll(error: KvUnavailableError): void;
 }
 
-interface Pending {
-  readonly commit: Commit | undefined;
+interface Asked {
   readonly bytes: number;
   readonly askedAt: number;
   settled: boolean;
-  resolve(result: never): void;
   reject(error: Error): void;
 }
+
+interface AskedCommit extends Asked {
+  readonly commit: Commit;
+  resolve(result: CommitResult): void;
+}
+
+interface AskedNumber extends Asked {
+  readonly commit: undefined;
+  resolve(result: number): void;
+}
+
+type Pending = AskedCommit | AskedNumber;
 
 const maxPending = 20_000;
 const maxPendingBytes = 256 * 1024 * 1024;
@@ -44,6 +55,8 @@ export function createPendingAnswers(events: BatchEvents): PendingAnswers {
   let pending: Pending[] = [];
   let first = 0;
   let waitingBytes = 0;
+
+  const isFull = (): boolean => pending.length - first >= maxPending || waitingBytes > maxPendingBytes;
 
   function next(): Pending {
     const entry = pending[first++];
@@ -66,12 +79,12 @@ export function createPendingAnswers(events: BatchEvents): PendingAnswers {
     const entry = next();
     switch (kind) {
       case answers.applied:
-        return resolving(entry, publishApplied(wire, entry.commit ?? {}));
-      case answers.conflict: {
-        const guards = entry.commit?.guards ?? [];
-        const failed = Array.from({ length: wire.number() }, () => guards[wire.number()]?.key ?? '');
-        return resolving(entry, { ok: false, failed });
-      }
+        return committed(entry, ({ commit }) => publishApplied(wire, commit));
+      case answers.conflict:
+        return committed(entry, ({ commit: { guards = [] } }) => ({
+          ok: false,
+          failed: Array.from({ length: wire.number() }, () => guards[wire.number()]?.key ?? ''),
+        }));
       case answers.unavailable: {
         const certainlyNotApplied = wire.number() === 1;
         return rejecting(entry, new KvUnavailableError(wire.text(), certainlyNotApplied));
@@ -79,12 +92,12 @@ export function createPendingAnswers(events: BatchEvents): PendingAnswers {
       case answers.leaseGone:
         return rejecting(entry, new Error(`lease ${wire.text()} is gone`));
       case answers.number:
-        return resolving(entry, wire.number());
+        return numbered(entry, wire.number());
       case answers.revoked:
         publishDeleted(wire);
-        return resolving(entry, 0);
+        return numbered(entry, 0);
       case answers.done:
-        return resolving(entry, 0);
+        return numbered(entry, 0);
       default:
         throw new TypeError(`unknown answer ${kind}`);
     }
@@ -114,12 +127,19 @@ export function createPendingAnswers(events: BatchEvents): PendingAnswers {
   }
 
   return {
-    add<T>(commit: Commit | undefined) {
-      if (pending.length - first >= maxPending || waitingBytes > maxPendingBytes) return undefined;
+    addCommit(commit) {
+      if (isFull()) return undefined;
       const bytes = sizeOf(commit);
       waitingBytes += bytes;
-      return new Promise<T>((resolve, reject) => {
+      return new Promise((resolve, reject) => {
         pending.push({ commit, bytes, askedAt: performance.now(), settled: false, resolve, reject });
+      });
+    },
+    addNumber() {
+      if (isFull()) return undefined;
+      return new Promise((resolve, reject) => {
+        const askedAt = performance.now();
+        pending.push({ commit: undefined, bytes: 0, askedAt, settled: false, resolve, reject });
       });
     },
     settle(wire) {
@@ -151,24 +171,32 @@ export function createPendingAnswers(events: BatchEvents): PendingAnswers {
   };
 }
 
-function resolving(entry: Pending, result: unknown): () => void {
-  return () => {
-    if (entry.settled) return;
-    entry.settled = true;
-    entry.resolve(result as never);
-  };
+function committed(entry: Pending, read: (entry: AskedCommit) => CommitResult): () => void {
+  if (entry.commit === undefined) throw new TypeError('the writer answered a commit that was not asked');
+  const result = read(entry);
+  return settling(entry, () => entry.resolve(result));
+}
+
+function numbered(entry: Pending, result: number): () => void {
+  if (entry.commit !== undefined) throw new TypeError('the writer did not answer the commit');
+  return settling(entry, () => entry.resolve(result));
 }
 
 function rejecting(entry: Pending, error: Error): () => void {
+  return settling(entry, () => entry.reject(error));
+}
+
+/** Once: what has waited too long is answered already. */
+function settling(entry: Pending, settle: () => void): () => void {
   return () => {
     if (entry.settled) return;
     entry.settled = true;
-    entry.reject(error);
+    settle();
   };
 }
 
-function sizeOf(commit: Commit | undefined): number {
+function sizeOf(commit: Commit): number {
   let bytes = 0;
-  for (const put of commit?.puts ?? []) bytes += put.value.length;
+  for (const put of commit.puts ?? []) bytes += put.value.length;
   return bytes;
 }

@@ -11,10 +11,8 @@ import {
 import { cutAtBytes } from '../pages.ts';
 import type { HistorySlice } from '../watchers.ts';
 import { DamageError } from './fault.ts';
-import { decodeMeta, deletionSum, type Meta, prepareReader, rowSum, selectMeta } from './schema.ts';
-
-type Row = [key: string, value: string, createRev: number, modRev: number, sum: number];
-type LogRow = [rev: number, key: string, value: string | null, createRev: number, sum: number];
+import { cellsOf, prepareRows } from './rows.ts';
+import { decodeMeta, decodeRow, deletionSum, type Meta, prepareReader, selectMeta } from './schema.ts';
 
 /** Reads on the calling thread, from a connection of its own that sees every committed transaction. */
 export interface Reader {
@@ -39,11 +37,7 @@ const past = `
 export function openReader(database: string): Reader {
   const db = new DatabaseSync(database, { readOnly: true, timeout: 5000 });
   prepareReader(db);
-  const prepare = (sql: string): StatementSync => {
-    const statement = db.prepare(sql);
-    statement.setReturnArrays(true);
-    return statement;
-  };
+  const prepare = (sql: string): StatementSync => prepareRows(db, sql);
   const statements = {
     begin: db.prepare('BEGIN'),
     end: db.prepare('COMMIT'),
@@ -80,8 +74,8 @@ export function openReader(database: string): Reader {
     meta: readMeta,
 
     get(key) {
-      const row = statements.get.get(key) as unknown as Row | undefined;
-      return row && decodeRow(row);
+      const row = statements.get.get(key);
+      return row && decodeEntry(row);
     },
 
     range(prefix, options) {
@@ -98,23 +92,22 @@ export function openReader(database: string): Reader {
             ? [statements.now[order], limits]
             : [statements.past[order], { ...limits, ':revision': revision }];
         if (options.bytes !== undefined)
-          return { ...cutAtBytes(decoded(statement.iterate(parameters) as never), options.bytes), revision };
-        const rows = statement.all(parameters);
-        return { entries: (rows as unknown as Row[]).map(decodeRow), revision };
+          return { ...cutAtBytes(decoded(statement.iterate(parameters)), options.bytes), revision };
+        return { entries: statement.all(parameters).map(decodeEntry), revision };
       });
     },
 
     size(prefix) {
-      const [records, bytes] = statements.size.get(keyBounds(prefix, {})) as unknown as [number, number];
-      return { records, bytes };
+      const [records, bytes] = cellsOf(statements.size.get(keyBounds(prefix, {})) ?? []);
+      return { records: Number(records), bytes: Number(bytes) };
     },
 
     history(afterRevision, maxRevisions) {
       return snapshot(({ head, floor }) => {
         if (afterRevision < floor) return { compacted: true, floor };
         const upTo = Math.min(head, afterRevision + maxRevisions);
-        const rows = statements.history.all(afterRevision, upTo) as unknown as LogRow[];
-        return { compacted: false, batches: toBatches(rows), upTo, more: upTo < head };
+        const changes = statements.history.all(afterRevision, upTo).map(decodeChange);
+        return { compacted: false, batches: toBatches(changes), upTo, more: upTo < head };
       });
     },
 
@@ -124,8 +117,8 @@ export function openReader(database: string): Reader {
   };
 }
 
-function* decoded(rows: Iterable<Row>): Generator<KvEntry> {
-  for (const row of rows) yield decodeRow(row);
+function* decoded(rows: Iterable<object>): Generator<KvEntry> {
+  for (const row of rows) yield decodeEntry(row);
 }
 
 function keyBounds(prefix: string, { after, reverse = false }: RangeOptions): Record<string, SQLInputValue> {
@@ -138,23 +131,24 @@ function keyBounds(prefix: string, { after, reverse = false }: RangeOptions): Re
   return { ':from': from, ':to': to ?? new Uint8Array() };
 }
 
-function decodeRow([key, value, createRevision, modRevision, sum]: Row): KvEntry {
-  if (rowSum(key, value, createRevision, modRevision) !== sum)
-    throw new DamageError(`key ${key} fails its checksum`);
+function decodeEntry(row: object): KvEntry {
+  const { key, value, createRevision, modRevision } = decodeRow(row);
   return { key, value, createRevision, modRevision };
 }
 
-function decodeChange([revision, key, value, createRevision, sum]: LogRow): KvChange {
-  if (value !== null) return { key, revision, entry: decodeRow([key, value, createRevision, revision, sum]) };
-  if (deletionSum(key, revision) !== sum)
-    throw new DamageError(`revision ${revision} of key ${key} fails its checksum`);
-  return { key, revision };
+function decodeChange(row: object): KvChange {
+  const [revision, key, value, createRevision, sum] = cellsOf(row);
+  if (typeof revision === 'number' && typeof key === 'string') {
+    if (typeof value === 'string')
+      return { key, revision, entry: decodeEntry([key, value, createRevision, revision, sum]) };
+    if (value === null && deletionSum(key, revision) === sum) return { key, revision };
+  }
+  throw new DamageError(`revision ${String(revision)} of key ${String(key)} fails its checksum`);
 }
 
-function toBatches(rows: readonly LogRow[]): KvChangeBatch[] {
+function toBatches(changes: readonly KvChange[]): KvChangeBatch[] {
   const batches: { revision: number; changes: KvChange[] }[] = [];
-  for (const row of rows) {
-    const change = decodeChange(row);
+  for (const change of changes) {
     const last = batches.at(-1);
     if (last?.revision === change.revision) last.changes.push(change);
     else batches.push({ revision: change.revision, changes: [change] });

@@ -1,6 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
+import type { KvEntry } from '../kv.ts';
 import { DamageError } from './fault.ts';
+import { cellsOf } from './rows.ts';
 
 /** Raised when the layout of the file changes; a newer file is refused rather than misread. */
 const formatVersion = 1;
@@ -73,11 +75,11 @@ export function metaRow(meta: Meta): number[] {
   return [...row, crc32(row.join())];
 }
 
-export function decodeMeta(row: unknown): Meta {
-  if (!Array.isArray(row)) throw new DamageError('its head row is missing');
-  const numbers = row as number[];
-  const field = (i: number): number => numbers[i] ?? 0;
-  if (crc32(numbers.slice(0, -1).join()) !== numbers.at(-1))
+export function decodeMeta(row: object | undefined): Meta {
+  if (row === undefined) throw new DamageError('its head row is missing');
+  const cells = cellsOf(row);
+  const field = (i: number): number => Number(cells[i]);
+  if (crc32(cells.slice(0, -1).join()) !== cells.at(-1))
     throw new DamageError('its head row fails its checksum');
   const format = field(0);
   if (format !== formatVersion) {
@@ -127,6 +129,25 @@ export function prepareReader(db: DatabaseSync): void {
 /** Checksum of a row of `current`; a deletion in the log counts as an empty value that was never created. */
 export function rowSum(key: string, value: string, createRevision: number, modRevision: number): number {
   return crc32(value, crc32(`${createRevision} ${modRevision} ${key}`));
+}
+
+/** A row of `current`, which is what its checksum says. */
+export interface Row extends KvEntry {
+  readonly sum: number;
+}
+
+export function decodeRow(row: object): Row {
+  const [key, value, createRevision, modRevision, sum] = cellsOf(row);
+  if (
+    typeof key !== 'string' ||
+    typeof value !== 'string' ||
+    typeof createRevision !== 'number' ||
+    typeof modRevision !== 'number' ||
+    typeof sum !== 'number' ||
+    rowSum(key, value, createRevision, modRevision) !== sum
+  )
+    throw new DamageError(`key ${String(key)} fails its checksum`);
+  return { key, value, createRevision, modRevision, sum };
 }
 
 export function deletionSum(key: string, revision: number): number {

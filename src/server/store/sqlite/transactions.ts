@@ -47,8 +47,9 @@ export function createTransactions(
   let pages = 0;
   let share = 1;
 
-  function learnShare(assumed: number, folded: unknown): void {
-    const { log, checkpointed } = folded as { log: number; checkpointed: number };
+  function learnShare(assumed: number): void {
+    const folded = checkpoint.get();
+    const [log, checkpointed] = [Number(folded?.['log']), Number(folded?.['checkpointed'])];
     if (checkpointed !== log || log <= 0 || assumed < pagesPerTransaction) return;
     const seen = Math.min(1, Math.max(leastShare, log / assumed));
     share += (seen - share) * newShareWeight;
@@ -107,7 +108,7 @@ export function createTransactions(
       const assumed = pages;
       pages = 0;
       try {
-        learnShare(assumed, checkpoint.get());
+        learnShare(assumed);
       } catch (error) {
         // The writes stay in the log and are durable there; only damage matters.
         pages = 1;
@@ -117,7 +118,7 @@ export function createTransactions(
     },
     truncate() {
       try {
-        const { busy } = truncation.get() as { busy: number };
+        const busy = truncation.get()?.['busy'];
         pages = 0;
         return busy === 0;
       } catch (error) {

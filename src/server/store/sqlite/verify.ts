@@ -2,20 +2,8 @@ import type { DatabaseSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import { compareKeys } from '../key-order.ts';
 import { DamageError } from './fault.ts';
-import { deletionSum, logMix, type Meta, rowSum } from './schema.ts';
-
-type CurrentRow = [key: string, value: string, createRev: number, modRev: number, sum: number];
-type LogRow = [
-  rev: number,
-  key: string,
-  value: string | null,
-  createRev: number,
-  sum: number,
-  prevValue: string | null,
-  prevCreateRev: number | null,
-  prevModRev: number | null,
-  prevSum: number | null,
-];
+import { cellsOf, prepareRows } from './rows.ts';
+import { decodeRow, deletionSum, logMix, type Meta, rowSum } from './schema.ts';
 
 /**
  * Reads every row once: each fits its checksum, the indices name them in order (so a lookup finds them), and together
@@ -31,8 +19,7 @@ function verifyCurrent(db: DatabaseSync, meta: Meta): void {
   let mix = 0;
   let keyMix = 0;
   for (const row of rows(db, 'SELECT key, value, create_rev, mod_rev, sum FROM current NOT INDEXED')) {
-    const [key, value, createRev, modRev, sum] = row as CurrentRow;
-    if (rowSum(key, value, createRev, modRev) !== sum) throw new DamageError(`key ${key} fails its checksum`);
+    const { key, sum } = decodeRow(row);
     count++;
     mix = (mix ^ sum) >>> 0;
     keyMix ^= crc32(key);
@@ -42,7 +29,7 @@ function verifyCurrent(db: DatabaseSync, meta: Meta): void {
   }
   let last = '';
   for (const row of rows(db, 'SELECT key FROM current ORDER BY key')) {
-    const [key] = row as [string];
+    const key = String(cellsOf(row)[0]);
     if (compareKeys(last, key) >= 0) throw new DamageError(`key ${key} is out of order`);
     last = key;
     count--;
@@ -60,14 +47,9 @@ function verifyLog(db: DatabaseSync, meta: Meta): void {
     `SELECT rev, key, value, create_rev, sum, prev_value, prev_create_rev, prev_mod_rev, prev_sum
       FROM log NOT INDEXED ORDER BY seq`,
   )) {
-    const [rev, key, value, createRev, sum, prevValue, prevCreateRev, prevModRev, prevSum] = row as LogRow;
-    const found = value === null ? deletionSum(key, rev) : rowSum(key, value, createRev, rev);
-    const prevFound = prevValue === null ? null : rowSum(key, prevValue, prevCreateRev ?? 0, prevModRev ?? 0);
-    if (found !== sum || prevFound !== prevSum) {
-      throw new DamageError(`revision ${rev} of key ${key} fails its checksum`);
-    }
+    const { rev, added } = decodeLogged(row);
     count++;
-    mix = (mix ^ logMix(sum, prevSum)) >>> 0;
+    mix = (mix ^ added) >>> 0;
     revMix ^= rev;
   }
   if (count !== meta.logCount || mix !== meta.logMix) {
@@ -75,7 +57,7 @@ function verifyLog(db: DatabaseSync, meta: Meta): void {
   }
   let last = 0;
   for (const row of rows(db, 'SELECT rev FROM log ORDER BY rev')) {
-    const [rev] = row as [number];
+    const rev = Number(cellsOf(row)[0]);
     if (rev < last) throw new DamageError(`revision ${rev} is out of order`);
     last = rev;
     count--;
@@ -84,8 +66,19 @@ function verifyLog(db: DatabaseSync, meta: Meta): void {
   if (count !== 0 || revMix !== 0) throw new DamageError('the index of revisions does not fit the log');
 }
 
-function rows(db: DatabaseSync, sql: string): Iterable<unknown> {
-  const statement = db.prepare(sql);
-  statement.setReturnArrays(true);
-  return statement.iterate();
+/** The revision of a change, and what it adds to the mix. */
+function decodeLogged(row: object): { readonly rev: number; readonly added: number } {
+  const [rev, key, value, createRev, sum, prevValue, prevCreateRev, prevModRev, prevSum] = cellsOf(row);
+  const isSound =
+    typeof rev === 'number' &&
+    typeof key === 'string' &&
+    sum === (value === null ? deletionSum(key, rev) : rowSum(key, String(value), Number(createRev), rev)) &&
+    prevSum ===
+      (prevValue === null ? null : rowSum(key, String(prevValue), Number(prevCreateRev), Number(prevModRev)));
+  if (!isSound) throw new DamageError(`revision ${String(rev)} of key ${String(key)} fails its checksum`);
+  return { rev, added: logMix(sum, prevSum) };
+}
+
+function rows(db: DatabaseSync, sql: string): Iterable<object> {
+  return prepareRows(db, sql).iterate();
 }

@@ -68,9 +68,9 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
     send({ kind: 'operations', wire });
   }
 
-  function enqueue<T>(commit: Commit | undefined, encode: (wire: Wire) => void): Promise<T> {
+  function enqueue<T>(add: () => Promise<T> | undefined, encode: (wire: Wire) => void): Promise<T> {
     if (closing) return Promise.reject(new KvUnavailableError('the store is closed', true));
-    const answer = pending.add<T>(commit);
+    const answer = add();
     if (answer === undefined) {
       return Promise.reject(new KvUnavailableError('too many writes wait for the disk already', true));
     }
@@ -192,8 +192,12 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
     throw error;
   }
   return {
-    commit: (commit) => enqueue<CommitResult>(commit, (wire) => encodeCommit(wire, commit)),
-    ask: (kind, argument) => enqueue<number>(undefined, (wire) => encodeOperation(wire, kind, argument)),
+    commit: (commit) =>
+      enqueue(
+        () => pending.addCommit(commit),
+        (wire) => encodeCommit(wire, commit),
+      ),
+    ask: (kind, argument) => enqueue(pending.addNumber, (wire) => encodeOperation(wire, kind, argument)),
     get problem() {
       return problem ?? (pending.oldestMs > slowDiskMs ? notAnswering(slowDiskMs) : undefined);
     },
