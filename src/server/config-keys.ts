@@ -1,13 +1,28 @@
 import { PLATFORM_CONTAINER_DEFAULTS } from '../core/model/container-defaults.ts';
+import type { KindAmounts } from '../core/model/quota.ts';
+import type { Region } from '../core/model/region.ts';
 import { DEFAULT_REGIONS } from '../core/scheduler/regions.ts';
 
-type KeyType = 'string' | 'integer' | 'number' | 'boolean' | 'duration' | 'strings' | 'regions' | 'amounts';
+/** What a setting of each type is read as; a duration in milliseconds. */
+export interface ConfigTypes {
+  string: string;
+  integer: number;
+  number: number;
+  boolean: boolean;
+  duration: number;
+  strings: readonly string[];
+  regions: readonly Region[];
+  amounts: KindAmounts;
+}
+
+type KeyType = keyof ConfigTypes;
 
 export interface ConfigKey {
   /** Dotted path in berth.yaml; the variable is BERTH_ + the path in upper snake case. */
   readonly path: string;
   readonly type: KeyType;
-  readonly default?: unknown;
+  /** As it is written in berth.yaml. */
+  readonly default?: ConfigTypes[KeyType];
   readonly description: string;
   /** Command-line flag, where there is one. */
   readonly flag?: string;
@@ -507,3 +522,17 @@ export const CONFIG_KEYS = [
     description: 'How often agents measure their containers, and scaling policies look at the measurements.',
   },
 ] as const satisfies readonly ConfigKey[];
+
+type Keys = (typeof CONFIG_KEYS)[number];
+export type ConfigPath = Keys['path'];
+
+/** What the key is read as: always there when it has a default. */
+export type Setting<Path extends ConfigPath> = SettingOf<Extract<Keys, { readonly path: Path }>>;
+type SettingOf<Key extends Keys> =
+  | ConfigTypes[Key['type']]
+  | (Key extends { readonly default: unknown } ? never : undefined);
+/** Keys of texts that may be absent. */
+export type OptionalPath = Exclude<
+  Extract<Keys, { readonly type: 'string' }>,
+  { readonly default: unknown }
+>['path'];

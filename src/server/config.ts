@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { parse } from 'yaml';
 import {
   ACCEPTED_CONTAINER_DEFAULTS,
-  type ContainerDefaultField,
+  CONTAINER_DEFAULT_FIELDS,
   type ContainerDefaults,
 } from '../core/model/container-defaults.ts';
 import { nearest } from '../core/schema/nearest.ts';
@@ -13,7 +13,15 @@ import type { DefaultRequest } from '../core/model/counted.ts';
 import { parseDuration, parseMemory } from '../core/model/quantity.ts';
 import { type KindAmounts, QUOTA_KINDS } from '../core/model/quota.ts';
 import type { Region, UnstatedCountry } from '../core/model/region.ts';
-import { CONFIG_KEYS, type ConfigKey } from './config-keys.ts';
+import { isIntegerWithin, isOneOf, isRecord, optional } from '../core/model/values.ts';
+import {
+  CONFIG_KEYS,
+  type ConfigKey,
+  type ConfigPath,
+  type ConfigTypes,
+  type OptionalPath,
+  type Setting,
+} from './config-keys.ts';
 
 /** A configuration that cannot be used: the message says which key, where it came from and what it takes. */
 export class ConfigError extends Error {
@@ -40,7 +48,7 @@ function checkRegions(key: ConfigKey, value: unknown, source: string): readonly 
   const bad = typeError(key, source, 'a list of {name, countries} with ISO 3166-1 alpha-2 codes');
   if (!Array.isArray(value)) throw bad;
   return value.map((entry: unknown) => {
-    const { name, countries } = (entry ?? {}) as { name?: unknown; countries?: unknown };
+    const { name, countries } = isRecord(entry) ? entry : {};
     if (typeof name !== 'string' || name === '' || !Array.isArray(countries)) throw bad;
     const codes = countries.map((country) => String(country).toUpperCase());
     if (!codes.every(isCountry) || countries.some((country) => String(country).length !== 2)) throw bad;
@@ -54,25 +62,26 @@ function checkAmounts(key: ConfigKey, value: unknown, source: string): KindAmoun
     source,
     `an object of kind (${QUOTA_KINDS.join(', ')}) and a number of 0 or more`,
   );
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw bad;
+  if (!isRecord(value)) throw bad;
+  const amounts: { -readonly [K in keyof KindAmounts]: KindAmounts[K] } = {};
   for (const [kind, amount] of Object.entries(value)) {
-    if (!(QUOTA_KINDS as readonly string[]).includes(kind)) throw bad;
-    if (!Number.isSafeInteger(amount) || (amount as number) < 0) throw bad;
+    if (!isOneOf(QUOTA_KINDS, kind) || !isIntegerWithin(amount, 0, Number.MAX_SAFE_INTEGER)) throw bad;
+    amounts[kind] = amount;
   }
-  return value;
+  return amounts;
 }
 
 /** Undefined when the text is not JSON: then it is no list either, and is refused as such. */
 function jsonText(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
 }
 
 /** One value of one key; text (from a variable or a flag) is read by the key's type. */
-function convert(key: ConfigKey, value: unknown, source: string): unknown {
+function convert(key: ConfigKey, value: unknown, source: string): ConfigTypes[keyof ConfigTypes] {
   const fromText = typeof value === 'string' && source !== 'berth.yaml' && !source.endsWith('.yaml');
   switch (key.type) {
     case 'string':
@@ -115,15 +124,14 @@ function convert(key: ConfigKey, value: unknown, source: string): unknown {
 }
 
 function flatten(
-  value: unknown,
+  value: Readonly<Record<string, unknown>>,
   prefix: string,
   known: ReadonlySet<string>,
   into: Map<string, unknown>,
 ): void {
-  for (const [name, member] of Object.entries((value ?? {}) as Record<string, unknown>)) {
+  for (const [name, member] of Object.entries(value)) {
     const path = prefix === '' ? name : `${prefix}.${name}`;
-    if (!known.has(path) && typeof member === 'object' && member !== null && !Array.isArray(member))
-      flatten(member, path, known, into);
+    if (!known.has(path) && isRecord(member)) flatten(member, path, known, into);
     else into.set(path, member);
   }
 }
@@ -138,8 +146,8 @@ function readFile(path: string): Map<string, unknown> {
       { cause },
     );
   }
-  if (typeof (parsed ?? {}) !== 'object' || Array.isArray(parsed))
-    throw new ConfigError(`${path} must hold settings as key: value`);
+  parsed ??= {};
+  if (!isRecord(parsed)) throw new ConfigError(`${path} must hold settings as key: value`);
   const known = new Set<string>(CONFIG_KEYS.map((key) => key.path));
   const flat = new Map<string, unknown>();
   flatten(parsed, '', known, flat);
@@ -228,9 +236,14 @@ export function loadValues(args: readonly string[], environment: NodeJS.ProcessE
     ['flag', flags],
   ];
   const values = new Map<string, unknown>();
-  for (const key of CONFIG_KEYS as readonly ConfigKey[]) {
-    if (key.default !== undefined)
-      values.set(key.path, key.type === 'duration' ? parseDuration(key.default as string) : key.default);
+  const keys: readonly ConfigKey[] = CONFIG_KEYS;
+  for (const key of keys) {
+    const usual = key.default;
+    if (usual !== undefined)
+      values.set(
+        key.path,
+        key.type === 'duration' && typeof usual === 'string' ? parseDuration(usual) : usual,
+      );
     for (const [source, layer] of layers) {
       if (layer.has(key.path)) values.set(key.path, convert(key, layer.get(key.path), source));
     }
@@ -352,23 +365,17 @@ function memoryOf(path: string, text: string): number {
 }
 
 function oneOf<T extends string>(path: string, value: string, allowed: readonly T[]): T {
-  if ((allowed as readonly string[]).includes(value)) return value as T;
+  if (isOneOf(allowed, value)) return value;
   throw new ConfigError(`${path} must be one of: ${allowed.join(', ')}; not ${value}`);
 }
 
-function containerDefaults(required: <T>(path: string) => T): ContainerDefaults {
-  const read = <K extends ContainerDefaultField>(field: K): ContainerDefaults[K] => {
-    const value = required<ContainerDefaults[K]>(`containers.${field}`);
+function acceptedDefaults(given: ContainerDefaults): ContainerDefaults {
+  for (const field of CONTAINER_DEFAULT_FIELDS) {
     const { fits, form } = ACCEPTED_CONTAINER_DEFAULTS[field];
-    if (!fits(value)) throw new ConfigError(`containers.${field} must be ${form}; not ${value}`);
-    return value;
-  };
-  return {
-    memory: read('memory'),
-    pids: read('pids'),
-    cpuWeight: read('cpuWeight'),
-    logSize: read('logSize'),
-  };
+    if (!fits(given[field]))
+      throw new ConfigError(`containers.${field} must be ${form}; not ${given[field]}`);
+  }
+  return given;
 }
 
 /** Where the root key of the embedded secrets store comes from: exactly one place. */
@@ -406,134 +413,125 @@ export function rootKeyPlace(source: RootKeySource): string {
 
 export function loadConfig(args: readonly string[], environment: NodeJS.ProcessEnv): Config {
   const values = loadValues(args, environment);
-  const text = (path: string): string | undefined => values.get(path) as string | undefined;
-  const required = <T>(path: string): T => values.get(path) as T;
-  const optional = <K extends string>(key: K, path: string): { readonly [P in K]?: string } => {
-    const value = text(path);
-    return (value === undefined ? {} : { [key]: value }) as { readonly [P in K]?: string };
-  };
-  const dataDir = resolve(required<string>('dataDir'));
-  const { host, port } = parseListen(required<string>('listen'));
-  const cert = text('tls.cert');
-  const key = text('tls.key');
+  const setting = <P extends ConfigPath>(path: P): Setting<P> => values.get(path) as Setting<P>;
+  const present = <K extends string>(key: K, path: OptionalPath) => optional(key, setting(path));
+  const dataDir = resolve(setting('dataDir'));
+  const { host, port } = parseListen(setting('listen'));
+  const cert = setting('tls.cert');
+  const key = setting('tls.key');
   if ((cert === undefined) !== (key === undefined)) throw new ConfigError('tls.cert and tls.key go together');
-  if (!LOOPBACK.test(host) && cert === undefined && !required<boolean>('insecureListen')) {
+  if (!LOOPBACK.test(host) && cert === undefined && !setting('insecureListen')) {
     throw new ConfigError(
       `refusing to listen on ${host} without TLS: tokens would travel in the clear. Set tls.cert and tls.key, or say --insecure-listen when a proxy terminates TLS.`,
     );
   }
-  const kind = oneOf('store.kind', required<string>('store.kind'), ['sqlite', 'etcd']);
-  const endpoints = required<readonly string[]>('store.etcd.endpoints');
+  const kind = oneOf('store.kind', setting('store.kind'), ['sqlite', 'etcd']);
+  const endpoints = setting('store.etcd.endpoints');
   if (kind === 'etcd' && endpoints.length === 0)
     throw new ConfigError('store.kind etcd needs store.etcd.endpoints');
   return {
     dataDir,
     host,
     port,
-    ...optional('baseUrl', 'baseUrl'),
-    ...advertised(text('advertiseUrl')),
-    nodeName: text('nodeName') ?? hostname().toLowerCase(),
-    logLevel: oneOf('logLevel', required<string>('logLevel'), [
-      'trace',
-      'debug',
-      'info',
-      'warn',
-      'error',
-      'silent',
-    ]),
+    ...present('baseUrl', 'baseUrl'),
+    ...advertised(setting('advertiseUrl')),
+    nodeName: setting('nodeName') ?? hostname().toLowerCase(),
+    logLevel: oneOf('logLevel', setting('logLevel'), ['trace', 'debug', 'info', 'warn', 'error', 'silent']),
     ...(cert === undefined || key === undefined
       ? {}
-      : { tls: { cert, key, ...optional('next', 'tls.next') } }),
+      : { tls: { cert, key, ...present('next', 'tls.next') } }),
     store:
       kind === 'sqlite'
         ? { kind }
         : {
             kind,
             endpoints,
-            prefix: required<string>('store.etcd.prefix'),
-            ...optional('user', 'store.etcd.user'),
-            ...optional('passwordFile', 'store.etcd.passwordFile'),
-            ...optional('ca', 'store.etcd.ca'),
-            ...optional('cert', 'store.etcd.cert'),
-            ...optional('key', 'store.etcd.key'),
+            prefix: setting('store.etcd.prefix'),
+            ...present('user', 'store.etcd.user'),
+            ...present('passwordFile', 'store.etcd.passwordFile'),
+            ...present('ca', 'store.etcd.ca'),
+            ...present('cert', 'store.etcd.cert'),
+            ...present('key', 'store.etcd.key'),
           },
-    tokenKeyFile: text('keys.tokenKeyFile') ?? join(dataDir, 'keys', 'token.key'),
+    tokenKeyFile: setting('keys.tokenKeyFile') ?? join(dataDir, 'keys', 'token.key'),
     rootKey: rootKeySource(
-      text('keys.rootKeyFile'),
-      required('keys.rootKeyCommand'),
+      setting('keys.rootKeyFile'),
+      setting('keys.rootKeyCommand'),
       join(dataDir, 'keys', 'root.key'),
       environment['CREDENTIALS_DIRECTORY'],
     ),
     secrets: {
-      kind: oneOf('secrets.kind', required<string>('secrets.kind'), ['embedded', 'vault']),
-      namespaces: required('secrets.namespaces'),
+      kind: oneOf('secrets.kind', setting('secrets.kind'), ['embedded', 'vault']),
+      namespaces: setting('secrets.namespaces'),
       vault: {
-        ...optional('address', 'secrets.vault.address'),
-        ...optional('ca', 'secrets.vault.ca'),
-        timeoutMs: required('secrets.vault.timeout'),
-        appRoleMount: required('secrets.vault.appRoleMount'),
-        ...optional('tokenFile', 'secrets.vault.tokenFile'),
-        ...optional('roleId', 'secrets.vault.roleId'),
-        ...optional('secretIdFile', 'secrets.vault.secretIdFile'),
-        ...optional('namespace', 'secrets.vault.namespace'),
+        ...present('address', 'secrets.vault.address'),
+        ...present('ca', 'secrets.vault.ca'),
+        timeoutMs: setting('secrets.vault.timeout'),
+        appRoleMount: setting('secrets.vault.appRoleMount'),
+        ...present('tokenFile', 'secrets.vault.tokenFile'),
+        ...present('roleId', 'secrets.vault.roleId'),
+        ...present('secretIdFile', 'secrets.vault.secretIdFile'),
+        ...present('namespace', 'secrets.vault.namespace'),
       },
     },
     registries: {
-      allowPrivate: required('registries.allowPrivate'),
-      insecure: required('registries.insecure'),
+      allowPrivate: setting('registries.allowPrivate'),
+      insecure: setting('registries.insecure'),
     },
-    reservedNames: required('reservedNames'),
-    maxReplicasPerDeployment: required('maxReplicasPerDeployment'),
+    reservedNames: setting('reservedNames'),
+    maxReplicasPerDeployment: setting('maxReplicasPerDeployment'),
     limits: {
-      bodyBytes: required('limits.bodyBytes'),
-      jsonDepth: required('limits.jsonDepth'),
-      streamsPerToken: required('limits.streamsPerToken'),
-      streamsPerTenant: required('limits.streamsPerTenant'),
-      connectionsPerAddress: required('limits.connectionsPerAddress'),
-      connectionsExempt: required('limits.connectionsExempt'),
-      reservedDescriptors: required('limits.reservedDescriptors'),
-      unreadBytesPerToken: required('limits.unreadBytesPerToken'),
-      unreadBytesPerTenant: required('limits.unreadBytesPerTenant'),
-      sendTimeoutMs: required('limits.sendTimeout'),
-      heapShare: required('limits.heapShare'),
+      bodyBytes: setting('limits.bodyBytes'),
+      jsonDepth: setting('limits.jsonDepth'),
+      streamsPerToken: setting('limits.streamsPerToken'),
+      streamsPerTenant: setting('limits.streamsPerTenant'),
+      connectionsPerAddress: setting('limits.connectionsPerAddress'),
+      connectionsExempt: setting('limits.connectionsExempt'),
+      reservedDescriptors: setting('limits.reservedDescriptors'),
+      unreadBytesPerToken: setting('limits.unreadBytesPerToken'),
+      unreadBytesPerTenant: setting('limits.unreadBytesPerTenant'),
+      sendTimeoutMs: setting('limits.sendTimeout'),
+      heapShare: setting('limits.heapShare'),
     },
     quotas: {
-      records: required('quotas.records'),
-      bytes: required('quotas.bytes'),
+      records: setting('quotas.records'),
+      bytes: setting('quotas.bytes'),
       defaultRequest: {
-        cpu: required('quotas.defaultRequest.cpu'),
-        memoryBytes: memoryOf('quotas.defaultRequest.memory', required('quotas.defaultRequest.memory')),
+        cpu: setting('quotas.defaultRequest.cpu'),
+        memoryBytes: memoryOf('quotas.defaultRequest.memory', setting('quotas.defaultRequest.memory')),
       },
     },
-    containerDefaults: containerDefaults(required),
-    rateLimit: { perSecond: required('rateLimit.perSecond'), burst: required('rateLimit.burst') },
-    sessionsPerSecond: required('agents.sessionsPerSecond'),
-    credentialMs: required('agents.credentialLifetime'),
-    events: { keepDays: required('events.keepDays'), keepCount: required('events.keepCount') },
-    audit: { keepDays: required('audit.keepDays'), dir: text('audit.dir') ?? join(dataDir, 'audit') },
-    regions: required('regions'),
-    residencyEnforcement: required('scheduler.residencyEnforcement'),
-    residencyUnstated: oneOf('residency.unstated', required<string>('residency.unstated'), [
-      'keep',
-      'refuse',
-    ]),
-    volumesEnabled: required('dvm.enabled'),
+    containerDefaults: acceptedDefaults({
+      memory: setting('containers.memory'),
+      pids: setting('containers.pids'),
+      cpuWeight: setting('containers.cpuWeight'),
+      logSize: setting('containers.logSize'),
+    }),
+    rateLimit: { perSecond: setting('rateLimit.perSecond'), burst: setting('rateLimit.burst') },
+    sessionsPerSecond: setting('agents.sessionsPerSecond'),
+    credentialMs: setting('agents.credentialLifetime'),
+    events: { keepDays: setting('events.keepDays'), keepCount: setting('events.keepCount') },
+    audit: { keepDays: setting('audit.keepDays'), dir: setting('audit.dir') ?? join(dataDir, 'audit') },
+    regions: setting('regions'),
+    residencyEnforcement: setting('scheduler.residencyEnforcement'),
+    residencyUnstated: oneOf('residency.unstated', setting('residency.unstated'), ['keep', 'refuse']),
+    volumesEnabled: setting('dvm.enabled'),
     sessions: {
-      idleMs: required('sessions.idle'),
-      lifetimeMs: required('sessions.lifetime'),
-      signInsPerMinute: required('sessions.signInsPerMinute'),
+      idleMs: setting('sessions.idle'),
+      lifetimeMs: setting('sessions.lifetime'),
+      signInsPerMinute: setting('sessions.signInsPerMinute'),
     },
-    metricsOpen: required('metrics.open'),
-    volumeLeaseMs: required('dvm.lease'),
-    volumeLeasePort: required('dvm.leasePort'),
+    metricsOpen: setting('metrics.open'),
+    volumeLeaseMs: setting('dvm.lease'),
+    volumeLeasePort: setting('dvm.leasePort'),
     timers: {
-      heartbeatMs: required('timers.heartbeat'),
-      failedAfterMs: required('timers.failedAfter'),
-      replaceAfterMs: required('timers.replaceAfter'),
-      startGraceMs: required('timers.startGrace'),
-      settleMs: required('timers.settle'),
-      usageMs: required('timers.usage'),
-      controlPlaneLeaseMs: required('timers.controlPlaneLease'),
+      heartbeatMs: setting('timers.heartbeat'),
+      failedAfterMs: setting('timers.failedAfter'),
+      replaceAfterMs: setting('timers.replaceAfter'),
+      startGraceMs: setting('timers.startGrace'),
+      settleMs: setting('timers.settle'),
+      usageMs: setting('timers.usage'),
+      controlPlaneLeaseMs: setting('timers.controlPlaneLease'),
     },
   };
 }

@@ -2,10 +2,12 @@ import { CONFIG_KEYS, type ConfigKey } from './config-keys.ts';
 import { variableOf } from './config.ts';
 
 export function helpText(): string {
-  const flags = (CONFIG_KEYS as readonly ConfigKey[])
+  const keys: readonly ConfigKey[] = CONFIG_KEYS;
+  const flags = keys
     .filter((key) => key.flag !== undefined)
     .map((key) => {
-      const fallback = key.default === undefined ? '' : ` [${key.default as string}]`;
+      const usual = Array.isArray(key.default) ? key.default : [key.default];
+      const fallback = key.default === undefined ? '' : ` [${usual.join()}]`;
       return `  ${(key.flag ?? '').padEnd(20)} ${key.description}${fallback}\n${' '.repeat(23)}${variableOf(key.path)}`;
     });
   return `Usage: berth server [flags]

@@ -22,3 +22,14 @@ export function keysOf<T extends object>(value: T): (keyof T & string)[] {
 export function recordOf<const K extends string, V>(keys: readonly K[], member: (key: K) => V): Record<K, V> {
   return Object.fromEntries(keys.map((key) => [key, member(key)])) as Record<K, V>;
 }
+
+/** The members of a JSON object; of anything else, none. Text that is no JSON throws. */
+export function parsedRecord(text: string): Readonly<Record<string, unknown>> {
+  const value: unknown = JSON.parse(text);
+  return isRecord(value) ? value : {};
+}
+
+/** `exactOptionalPropertyTypes` knows no undefined in optional members: what is absent is left out. */
+export function optional<K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } {
+  return value === undefined ? {} : ({ [key]: value } as { readonly [P in K]?: V });
+}
