@@ -24,7 +24,7 @@ const SAID_LENGTH = 200;
 
 export function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

@@ -27,6 +27,6 @@ export function newKey(): string {
 }
 
 /** A body that somebody typed or wrote into a file: what of it is wrong is the control plane's to say. */
-export function unjudged<T extends object>(body: object): T {
+export function unjudged<T extends object>(body: unknown): T {
   return body as T;
 }

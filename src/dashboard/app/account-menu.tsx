@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { Icon } from '../components/icon.tsx';
 import { useToast } from '../components/toast.tsx';
-import { chooseTheme, storedTheme, type ThemeChoice } from '../lib/theme.ts';
+import { chooseTheme, storedTheme } from '../lib/theme.ts';
 import { Dropdown } from './dropdown.tsx';
 import { useSession } from './session.tsx';
 
@@ -38,8 +38,10 @@ export function AccountMenu() {
       choices={THEMES}
       chosen={theme}
       onChoose={(choice) => {
-        chooseTheme(choice as ThemeChoice);
-        setTheme(choice as ThemeChoice);
+        const next = THEMES.find(({ value }) => value === choice)?.value;
+        if (next === undefined) return;
+        chooseTheme(next);
+        setTheme(next);
       }}
       links={[{ title: 'Documentation', href: '/docs' }]}
       actions={[{ title: 'Sign out', run: () => void signOut().catch(failed) }]}

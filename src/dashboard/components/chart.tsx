@@ -73,7 +73,7 @@ export function Chart({
   useEffect(() => {
     const element = place.current;
     if (element === null) return undefined;
-    const data = [[...times], ...series.map(({ values }) => [...values])] as AlignedData;
+    const data: AlignedData = [[...times], ...series.map(({ values }) => [...values])];
     let plot: uPlot | undefined;
     const draw = () => {
       plot?.destroy();

@@ -1,7 +1,14 @@
-import { type CSSProperties, type ReactNode, useMemo, useRef, useState } from 'react';
+import { type ReactNode, useMemo, useRef, useState } from 'react';
 import { Icon } from './icon.tsx';
 import { useNarrow } from './use-narrow.ts';
 import { useRowWindow } from './use-window.ts';
+
+declare module 'react' {
+  interface CSSProperties {
+    /** Of a column. */
+    '--width'?: string;
+  }
+}
 
 export interface Column<Row> {
   readonly title: string;
@@ -95,9 +102,7 @@ export function DataTable<Row>({
                   key={column.title}
                   scope="col"
                   aria-sort={isSorted ? (sorting.isDown ? 'descending' : 'ascending') : undefined}
-                  style={
-                    column.width === undefined ? undefined : ({ '--width': column.width } as CSSProperties)
-                  }
+                  style={column.width === undefined ? undefined : { '--width': column.width }}
                   className={`border-b bg-surface px-4 py-2 text-xs wrap-normal font-medium text-muted ${column.align === 'right' ? 'text-right' : ''} ${wide(column)} ${width(column)}`}
                 >
                   {column.sortBy === undefined ? (

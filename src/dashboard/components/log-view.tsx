@@ -1,3 +1,5 @@
+import { textAt } from '../lib/draft.ts';
+import { parsedRecord } from '../../core/model/values.ts';
 import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
 import { type Frame, type LiveSettings, type LiveState, rejectionOf } from '../../sdk/index.ts';
 import { printable } from '../lib/printable.ts';
@@ -41,13 +43,13 @@ function useLogLines(follow: Follow, isFollowing: boolean) {
       // What was printed already would come again: one that breaks off is not taken up.
       for await (const { event, data } of follow({ signal, resume: false, onState: setState })) {
         if (event === 'end') continue;
-        const { instance: id, channel, line, message } = JSON.parse(data) as Record<string, string>;
+        const entry = parsedRecord(data);
         key += 1;
         gathered.push({
           key,
-          instance: id ?? '',
-          channel: event === 'problem' ? 'problem' : channel === 'stderr' ? 'stderr' : 'stdout',
-          text: printable(line ?? message ?? ''),
+          instance: textAt(entry, 'instance'),
+          channel: event === 'problem' ? 'problem' : entry['channel'] === 'stderr' ? 'stderr' : 'stdout',
+          text: printable(textAt(entry, 'line') || textAt(entry, 'message')),
         });
       }
     };

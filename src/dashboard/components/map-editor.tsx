@@ -1,3 +1,4 @@
+import { isRecord } from '../../core/model/values.ts';
 import { useState } from 'react';
 import { Button, IconButton } from './button.tsx';
 import { FieldRejection, useRejectionAt } from './field.tsx';
@@ -69,7 +70,7 @@ function Row({
 }
 
 function pairsOf(value: unknown): readonly Pair[] {
-  return Object.entries((value ?? {}) as Record<string, unknown>).map(([key, entry]) => [key, String(entry)]);
+  return Object.entries(isRecord(value) ? value : {}).map(([key, entry]) => [key, String(entry)]);
 }
 
 /** A map of names to text. Rows are kept apart from the map while they are written: two may have one name for a moment. */

@@ -44,7 +44,11 @@ export function Toasts({ children }: { readonly children: ReactNode }) {
       failed: (error) => {
         const rejection = rejectionOf(error);
         const text =
-          rejection === undefined ? (error as Error).message : `${rejection.why} (${rejection.code})`;
+          rejection === undefined
+            ? error instanceof Error
+              ? error.message
+              : String(error)
+            : `${rejection.why} (${rejection.code})`;
         add('bad', text);
       },
     }),

@@ -1,3 +1,4 @@
+import { isRecord } from '../../core/model/values.ts';
 import { fieldSteps } from './rejection.ts';
 
 /** A description that is being written: as the wire carries it, with whatever has been entered so far. */
@@ -22,6 +23,18 @@ export function textAt(draft: Draft, path: string): string {
   const value = valueAt(draft, path);
   if (value === undefined || value === null) return '';
   return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** None where there is no list. */
+export function textsAt(draft: Draft, path: string): readonly string[] {
+  const value = valueAt(draft, path);
+  return Array.isArray(value) ? value.map(String) : [];
+}
+
+/** Empty where there is no map. */
+export function recordAt(draft: Draft, path: string): Draft {
+  const value = valueAt(draft, path);
+  return isRecord(value) ? value : {};
 }
 
 function isEmpty(value: unknown): boolean {

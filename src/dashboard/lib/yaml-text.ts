@@ -1,4 +1,5 @@
-import { LineCounter, parseDocument, stringify } from 'yaml';
+import { isRecord } from '../../core/model/values.ts';
+import { isNode, LineCounter, parseDocument, stringify } from 'yaml';
 import { fieldSteps } from './rejection.ts';
 import type { Draft } from './draft.ts';
 
@@ -12,11 +13,7 @@ export type YamlReading = { readonly draft: Draft } | { readonly problem: YamlPr
 /** One document that is a map; anything else is told with its line. */
 export function readYaml(text: string): YamlReading {
   const lines = new LineCounter();
-  const document = parseDocument(text, {
-    lineCounter: lines,
-    prettyErrors: false,
-    maxAliasCount: 0,
-  } as never);
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const [error] = document.errors;
   if (error !== undefined)
     return { problem: { line: lines.linePos(error.pos[0]).line, message: error.message } };
@@ -26,9 +23,8 @@ export function readYaml(text: string): YamlReading {
   } catch (cause) {
     return { problem: { line: 1, message: cause instanceof Error ? cause.message : String(cause) } };
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    return { problem: { line: 1, message: 'A description is a map of fields.' } };
-  return { draft: value as Draft };
+  if (!isRecord(value)) return { problem: { line: 1, message: 'A description is a map of fields.' } };
+  return { draft: value };
 }
 
 /** The line of a field, or of the nearest part of its path that is there; undefined: nothing of it is. */
@@ -37,8 +33,8 @@ export function lineOf(text: string, field: string): number | undefined {
   const document = parseDocument(text, { lineCounter: lines });
   const steps = fieldSteps(field).map((step) => (/^\d+$/.test(step) ? Number(step) : step));
   for (let length = steps.length; length > 0; length -= 1) {
-    const node = document.getIn(steps.slice(0, length), true) as { range?: readonly number[] } | undefined;
-    const start = node?.range?.[0];
+    const node = document.getIn(steps.slice(0, length), true);
+    const start = isNode(node) ? node.range?.[0] : undefined;
     if (start !== undefined) return lines.linePos(start).line;
   }
   return undefined;

@@ -13,9 +13,9 @@ export function ImportBackup({ onClose }: { readonly onClose: () => void }) {
   const [file, setFile] = useState<File>();
   const bring = async () => {
     if (file === undefined) throw new Error('Choose a file first.');
-    let document: object;
+    let document: unknown;
     try {
-      document = JSON.parse(await file.text()) as object;
+      document = JSON.parse(await file.text());
     } catch (cause) {
       throw new Error('The file is not JSON.', { cause });
     }

@@ -1,7 +1,16 @@
 import { type ReactNode, useEffect, useId, useState } from 'react';
 import { SelectField, TextField, useRejectionAt } from '../../components/field.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { type Draft, listOrNothing, numberOrText, textAt, valueAt, withValue } from '../../lib/draft.ts';
+import {
+  type Draft,
+  listOrNothing,
+  numberOrText,
+  recordAt,
+  textAt,
+  textsAt,
+  valueAt,
+  withValue,
+} from '../../lib/draft.ts';
 import { EnteredArea, EnteredField } from './entered-field.tsx';
 import { ListEditor } from './list-editor.tsx';
 import { MapEditor } from '../../components/map-editor.tsx';
@@ -102,7 +111,7 @@ function useFields({ draft, onChange }: FormPart) {
     }),
     list: (path: string, separator: string, joined = `${separator} `) => ({
       path,
-      shown: ((valueAt(draft, path) ?? []) as readonly string[]).join(joined),
+      shown: textsAt(draft, path).join(joined),
       onEnter: (text: string) => set(path, listOrNothing(text, separator)),
     }),
   };
@@ -153,10 +162,10 @@ function CommandField({ part }: { readonly part: FormPart }) {
 
 function HealthCheck({ part }: { readonly part: FormPart }) {
   const { text, number, set } = useFields(part);
-  const command = (valueAt(part.draft, 'healthCheck.command') ?? []) as readonly string[];
+  const command = textsAt(part.draft, 'healthCheck.command');
   const change = (value: string) => {
     const entries = listOrNothing(value, '\n');
-    const others = (valueAt(part.draft, 'healthCheck') ?? {}) as Record<string, unknown>;
+    const others = recordAt(part.draft, 'healthCheck');
     set('healthCheck', entries === undefined ? undefined : { ...others, type: 'exec', command: entries });
   };
   return (

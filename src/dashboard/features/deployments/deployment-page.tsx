@@ -1,5 +1,6 @@
 import { useState } from 'react';
-import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { useNavigate } from '@tanstack/react-router';
+import { useAddress, useParam } from '../../app/address.ts';
 import { useLiveEvents } from '../../app/live.tsx';
 import { useApi, useSession } from '../../app/session.tsx';
 import { PhaseBadge } from '../../components/badge.tsx';
@@ -110,7 +111,7 @@ function Detail({
 }) {
   const { name } = deployment;
   const navigate = useNavigate();
-  const { tab = 'instances' } = useSearch({ strict: false }) as { tab?: string };
+  const tab = useAddress().text('tab') ?? 'instances';
   const samples = useUsageHistory(instances, readAt);
   return (
     <Tabs
@@ -164,7 +165,7 @@ function Detail({
 const TOLD = new Set(['deployment.rollout_completed', 'deployment.rollout_failed', 'deployment.rolled_back']);
 
 export function DeploymentPage() {
-  const { name } = useParams({ strict: false }) as { name: string };
+  const name = useParam('name');
   const { data: deployment, error } = useDeployment(name);
   const { data: instances = [], dataUpdatedAt } = useInstances(name);
   const { done, failed } = useToast();

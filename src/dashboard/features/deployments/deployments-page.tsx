@@ -1,5 +1,6 @@
 import { useMemo } from 'react';
-import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useNavigate } from '@tanstack/react-router';
+import { useAddress } from '../../app/address.ts';
 import type { DeploymentPhase } from '../../../core/model/deployment.ts';
 import { useSession } from '../../app/session.tsx';
 import { PhaseBadge } from '../../components/badge.tsx';
@@ -128,7 +129,8 @@ export function DeploymentsPage() {
   const { can } = useSession();
   const { data, error } = useDeployments();
   const navigate = useNavigate();
-  const { q = '', phase } = useSearch({ strict: false }) as { q?: string; phase?: string };
+  const address = useAddress();
+  const [q, phase] = [address.text('q') ?? '', address.text('phase')];
   const show = (next: { q?: string | undefined; phase?: string | undefined }) =>
     void navigate({ to: '/deployments', search: next, replace: true });
   const rows = useMemo(() => {

@@ -1,5 +1,6 @@
 import { useRef, useState } from 'react';
-import { useBlocker, useNavigate, useParams } from '@tanstack/react-router';
+import { useBlocker, useNavigate } from '@tanstack/react-router';
+import { useParam } from '../../app/address.ts';
 import { useApi } from '../../app/session.tsx';
 import { Button } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
@@ -241,7 +242,7 @@ export function NewDeploymentPage() {
 }
 
 export function EditDeploymentPage() {
-  const { name } = useParams({ strict: false }) as { name: string };
+  const name = useParam('name');
   const { data, error } = useDeployment(name);
   if (data === undefined)
     return (

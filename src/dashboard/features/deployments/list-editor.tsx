@@ -1,3 +1,4 @@
+import { isRecord } from '../../../core/model/values.ts';
 import { type ReactNode, useState } from 'react';
 import { Button, IconButton } from '../../components/button.tsx';
 import { FieldRejection, useRejectionAt } from '../../components/field.tsx';
@@ -28,10 +29,10 @@ export function ListEditor({
   readonly one: string;
   readonly value: unknown;
   readonly fresh: Entry;
-  readonly onChange: (entries: readonly Entry[]) => void;
+  readonly onChange: (entries: readonly unknown[]) => void;
   readonly children: (entryPath: string, entry: Entry, change: (entry: Entry) => void) => ReactNode;
 }) {
-  const entries = (Array.isArray(value) ? value : []) as readonly Entry[];
+  const entries: readonly unknown[] = Array.isArray(value) ? value : [];
   // Entries have no names of their own; their fields must not change places when one before them goes.
   const [ids, setIds] = useState(() => entries.map((_, at) => at));
   const add = () => {
@@ -48,7 +49,9 @@ export function ListEditor({
       {entries.map((entry, at) => (
         <div key={ids[at] ?? at} className="flex items-start gap-2 rounded-md border bg-sunken/50 p-3">
           <div className="grid min-w-0 flex-1 gap-3 sm:grid-cols-2">
-            {children(`${path}[${at}]`, entry, (next) => onChange(entries.with(at, next)))}
+            {children(`${path}[${at}]`, isRecord(entry) ? entry : {}, (next) =>
+              onChange(entries.with(at, next)),
+            )}
           </div>
           <IconButton icon="trash" label={`Remove ${one} ${at + 1}`} onClick={() => remove(at)} />
         </div>

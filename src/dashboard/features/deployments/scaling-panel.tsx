@@ -1,3 +1,4 @@
+import { keysOf, recordOf } from '../../../core/model/values.ts';
 import { useState } from 'react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useApi, useSession } from '../../app/session.tsx';
@@ -11,15 +12,17 @@ import { useWrite } from '../../components/use-write.ts';
 import { type AnswerTo, unjudged } from '../../../sdk/index.ts';
 import { numberOrText } from '../../lib/draft.ts';
 
-const FIELDS = [
-  ['minReplicas', 'At least', '1'],
-  ['maxReplicas', 'At most', '10'],
-  ['targetCpuPercent', 'Target CPU, %', '60'],
-  ['cooldown', 'Cooldown', '5m'],
-] as const;
+const LABELS = {
+  minReplicas: 'At least',
+  maxReplicas: 'At most',
+  targetCpuPercent: 'Target CPU, %',
+  cooldown: 'Cooldown',
+} as const;
+const KEYS = keysOf(LABELS);
+const USUAL: Entered = { minReplicas: '1', maxReplicas: '10', targetCpuPercent: '60', cooldown: '5m' };
 
 type ScalingPolicy = AnswerTo<'GET /api/v1/deployments/{name}/scaling-policy'>;
-type Entered = Readonly<Record<(typeof FIELDS)[number][0], string>>;
+type Entered = Readonly<Record<keyof typeof LABELS, string>>;
 
 function usePolicy(name: string) {
   const api = useApi();
@@ -42,16 +45,17 @@ function PolicyForm({ name, policy }: { readonly name: string; readonly policy: 
   const queries = useQueryClient();
   const { done } = useToast();
   const { isBusy, rejection, write } = useWrite();
-  const [entered, setEntered] = useState<Entered>(
-    () =>
-      Object.fromEntries(FIELDS.map(([key, , usual]) => [key, String(policy?.[key] ?? usual)])) as Entered,
+  const [entered, setEntered] = useState<Entered>(() =>
+    recordOf(KEYS, (key) => String(policy?.[key] ?? USUAL[key])),
   );
   const of = { params: { name } };
   const save = () =>
     write(async () => {
       const body = {
         ...entered,
-        ...Object.fromEntries(FIELDS.slice(0, 3).map(([key]) => [key, numberOrText(entered[key])])),
+        minReplicas: numberOrText(entered.minReplicas),
+        maxReplicas: numberOrText(entered.maxReplicas),
+        targetCpuPercent: numberOrText(entered.targetCpuPercent),
       };
       await api.call('PUT /api/v1/deployments/{name}/scaling-policy', { ...of, body: unjudged(body) });
       done(`${name} scales by its load.`);
@@ -67,17 +71,17 @@ function PolicyForm({ name, policy }: { readonly name: string; readonly policy: 
     <FormRejection rejection={rejection}>
       <div className="flex flex-col gap-4">
         <div className="grid grid-cols-2 gap-4 sm:grid-cols-4">
-          {FIELDS.map(([key, label]) => (
+          {KEYS.map((key) => (
             <TextField
               key={key}
               path={key}
-              label={label}
+              label={LABELS[key]}
               value={entered[key]}
               onChange={(value) => setEntered({ ...entered, [key]: value })}
             />
           ))}
         </div>
-        <UnclaimedRejection paths={FIELDS.map(([key]) => key)} />
+        <UnclaimedRejection paths={KEYS} />
         <div className="flex gap-2">
           <Button tone="primary" busy={isBusy} onClick={() => void save()}>
             {policy === null ? 'Scale by load' : 'Save policy'}

@@ -1,5 +1,5 @@
 import { SelectField, TextField } from '../../components/field.tsx';
-import { type Draft, listOrNothing, textAt, valueAt, withValue } from '../../lib/draft.ts';
+import { type Draft, listOrNothing, textAt, textsAt, valueAt, withValue } from '../../lib/draft.ts';
 import { EnteredField } from './entered-field.tsx';
 import { type Entry, ListEditor } from './list-editor.tsx';
 
@@ -68,7 +68,7 @@ export function SecretFields({
             label="Mint these keys"
             placeholder="password"
             hint="Only those that do not exist yet, with an external anchor"
-            shown={((valueAt(entry, 'generate.keys') ?? []) as readonly string[]).join(', ')}
+            shown={textsAt(entry, 'generate.keys').join(', ')}
             onEnter={(value) => change(withGenerated(entry, value))}
           />
         </>

@@ -1,5 +1,6 @@
 import { useMemo, useState } from 'react';
-import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useNavigate } from '@tanstack/react-router';
+import { useAddress } from '../../app/address.ts';
 import type { Column } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Page } from '../../components/page.tsx';
@@ -78,12 +79,10 @@ const SELECT = 'h-9 rounded-md border border-line-strong bg-surface px-2';
 
 export function EventsPage() {
   const navigate = useNavigate();
-  const {
-    subject = '',
-    failures,
-    hours = 24,
-  } = useSearch({ strict: false }) as { subject?: string; failures?: boolean; hours?: number };
-  const onlyFailures = failures === true;
+  const address = useAddress();
+  const subject = address.text('subject') ?? '';
+  const onlyFailures = address.isSet('failures');
+  const hours = address.number('hours') ?? 24;
   const { data, error } = useEventLog(hours);
   const [open, setOpen] = useState<Event>();
   const columns = useMemo(() => columnsOf(setOpen), []);

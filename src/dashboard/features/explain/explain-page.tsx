@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { useQuery } from '@tanstack/react-query';
-import { useParams } from '@tanstack/react-router';
+import { useParam } from '../../app/address.ts';
 import { useApi, useSession } from '../../app/session.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
@@ -117,7 +117,7 @@ function Table({
 
 /** Every node against every filter: what is required, what the node reports, and what that means. */
 export function ExplainPage() {
-  const { name } = useParams({ strict: false }) as { name: string };
+  const name = useParam('name');
   const api = useApi();
   const { tenant } = useSession();
   const [isAll, setAll] = useState(true);

@@ -1,6 +1,7 @@
 import type { Job } from '../../lib/records.ts';
 import { useCallback, useState } from 'react';
-import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { useNavigate } from '@tanstack/react-router';
+import { useAddress, useParam } from '../../app/address.ts';
 import { useApi, useSession } from '../../app/session.tsx';
 import { useReread } from '../../app/use-records.ts';
 import { Button } from '../../components/button.tsx';
@@ -176,7 +177,7 @@ function RunLog({ job, run }: { readonly job: string; readonly run: Run }) {
 }
 
 function Detail({ job }: { readonly job: Job }) {
-  const { run: chosen } = useSearch({ strict: false }) as { run?: string };
+  const chosen = useAddress().text('run');
   const navigate = useNavigate();
   const { runs, nextRunAt } = job.status;
   const shown = runs.find(({ id }) => id === chosen) ?? runs[0];
@@ -235,7 +236,7 @@ function Detail({ job }: { readonly job: Job }) {
 }
 
 export function JobPage() {
-  const { name } = useParams({ strict: false }) as { name: string };
+  const name = useParam('name');
   const { data: job, error } = useJob(name);
   const back = { to: '/jobs', title: 'Jobs' };
   if (job === undefined)

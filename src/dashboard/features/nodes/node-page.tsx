@@ -1,5 +1,6 @@
 import { useMemo } from 'react';
-import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { useNavigate } from '@tanstack/react-router';
+import { useAddress, useParam } from '../../app/address.ts';
 import { portRangesText } from '../../../core/model/port-ranges.ts';
 import { Badge } from '../../components/badge.tsx';
 import type { Column } from '../../components/data-table.tsx';
@@ -105,8 +106,8 @@ const CONTAINER_COLUMNS: readonly Column<Container>[] = [
     title: 'Whose',
     width: '11rem',
     wide: true,
-    cell: ({ labels = {} }) =>
-      Object.keys(labels).some((label) => label.startsWith('berth.io/')) ? (
+    cell: ({ labels }) =>
+      labels.some((label) => label.startsWith('berth.io/')) ? (
         <Badge tone="info">Berth</Badge>
       ) : (
         <span className="text-muted">not Berth's: left alone</span>
@@ -208,8 +209,8 @@ function Summary({ node }: { readonly node: Node }) {
 }
 
 export function NodePage() {
-  const { name } = useParams({ strict: false }) as { name: string };
-  const { tab = 'instances' } = useSearch({ strict: false }) as { tab?: string };
+  const name = useParam('name');
+  const tab = useAddress().text('tab') ?? 'instances';
   const navigate = useNavigate();
   const { data: node, error } = useNode(name);
   const back = { to: '/nodes', title: 'Nodes' };

@@ -1,5 +1,7 @@
+import { useMemo } from 'react';
 import type { AnswerTo } from '../../../sdk/index.ts';
 import { useRecord, useRecords } from '../../app/use-records.ts';
+import { type Draft, recordAt, textAt } from '../../lib/draft.ts';
 
 /** Nodes are heard of all the time, and no event tells of it. */
 const SEEN_MS = 5000;
@@ -18,8 +20,21 @@ export interface Container {
   readonly name: string;
   readonly image: string;
   readonly status: string;
-  readonly labels?: Readonly<Record<string, string>>;
+  /** The names of its labels. */
+  readonly labels: readonly string[];
   readonly createdAt?: string;
+}
+
+function containerOf(said: Draft): Container {
+  const [labels, createdAt] = [recordAt(said, 'labels'), textAt(said, 'createdAt')];
+  return {
+    id: textAt(said, 'id'),
+    name: textAt(said, 'name'),
+    image: textAt(said, 'image'),
+    status: textAt(said, 'status'),
+    labels: Object.keys(labels),
+    ...(createdAt === '' ? {} : { createdAt }),
+  };
 }
 
 /** As the agent sees them now; asked of the machine, so not while it is silent. */
@@ -30,7 +45,8 @@ export function useContainers(name: string, isReady: boolean) {
     { params: { name } },
     { enabled: isReady },
   );
-  return { ...read, data: read.data as readonly Container[] | undefined };
+  const data = useMemo(() => read.data?.map(containerOf), [read.data]);
+  return { ...read, data };
 }
 
 export function useNodeEvents(name: string) {

@@ -1,5 +1,6 @@
 import { useState } from 'react';
-import { Link, useParams } from '@tanstack/react-router';
+import { Link } from '@tanstack/react-router';
+import { useParam } from '../../app/address.ts';
 import { pinOf, stepOf } from '../../../core/model/rotation-phase.ts';
 import { useSession } from '../../app/session.tsx';
 import { Badge, PhaseBadge, type Tone } from '../../components/badge.tsx';
@@ -84,7 +85,7 @@ function Consumers({ name, path }: { readonly name: string; readonly path: strin
 
 /** Everything that is known of a path: never a value. */
 export function SecretPage() {
-  const { namespace = '', name = '' } = useParams({ strict: false });
+  const [namespace, name] = [useParam('namespace'), useParam('name')];
   const { can } = useSession();
   const { data: secret, error } = useSecret({ namespace, name });
   const [isWriting, setWriting] = useState(false);

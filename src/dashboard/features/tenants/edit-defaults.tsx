@@ -1,3 +1,4 @@
+import { keysOf } from '../../../core/model/values.ts';
 import type { TenantView } from '../../lib/records.ts';
 import { unjudged } from '../../../sdk/index.ts';
 import { useState } from 'react';
@@ -15,7 +16,7 @@ const LABELS = {
   logSize: 'Kept of the output',
 } as const;
 type Field = keyof typeof LABELS;
-const FIELDS = Object.keys(LABELS) as readonly Field[];
+const FIELDS = keysOf(LABELS);
 
 /** What bounds the new containers of a tenant; an empty field is the platform's, which it shows. */
 export function EditDefaults({

@@ -1,3 +1,4 @@
+import { keysOf } from '../../../core/model/values.ts';
 import type { TenantView } from '../../lib/records.ts';
 import { useState } from 'react';
 import { useApi } from '../../app/session.tsx';
@@ -72,7 +73,7 @@ export function EditQuota({
       memoryBytes: typeof memory === 'number' ? Math.round(memory * GIB) : memory,
       streams: numberOrText(draft.streams),
     };
-    const fields = Object.keys(before) as (keyof typeof before)[];
+    const fields = keysOf(before);
     const changed = fields.filter((field) => draft[field] !== before[field]);
     await changeQuota(api, tenant.id, Object.fromEntries(changed.map((field) => [field, entered[field]])));
     done(`The quota of ${tenant.slug} is set.`);

@@ -1,6 +1,7 @@
 import type { Volume } from '../../lib/records.ts';
 import { useState } from 'react';
-import { Link, useNavigate, useParams } from '@tanstack/react-router';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { useParam } from '../../app/address.ts';
 import { useApi, useSession } from '../../app/session.tsx';
 import { useReread } from '../../app/use-records.ts';
 import { Button } from '../../components/button.tsx';
@@ -100,7 +101,7 @@ function History({ id }: { readonly id: string }) {
 }
 
 export function VolumePage() {
-  const { id } = useParams({ strict: false }) as { id: string };
+  const id = useParam('id');
   const { data: volume, error } = useVolume(id);
   const back = { to: '/volumes', title: 'Volumes' };
   if (volume === undefined)
