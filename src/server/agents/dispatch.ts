@@ -20,7 +20,7 @@ import type { Store } from '../store/store.ts';
 import { Assignments } from './assignments/assignments.ts';
 import { JobLogs } from './reports/job-logs.ts';
 import { KeyedRate } from './sessions/keyed-rate.ts';
-import type { LeaseDesk } from './volumes/lease-desk.ts';
+import type { LeaseRepeater } from './volumes/lease-repeater.ts';
 import { NodeCredentials } from './sessions/node-credentials.ts';
 import { NetworkReports } from './assignments/networks.ts';
 import { PlacedInstances } from './assignments/placed-instances.ts';
@@ -67,7 +67,7 @@ export interface DispatchOptions {
   readonly volumeSigns: VolumeSigns;
   readonly measurements: Measurements;
   /** Absent: leases are given in sessions alone. */
-  readonly leases?: LeaseDesk;
+  readonly leases?: LeaseRepeater;
   /** Absent, or undefined: a restored older store cannot occur, or is not detected. */
   readonly lineage?: () => StoreLineage | undefined;
   /** Absent: this process is the only control plane of its store. */
@@ -98,7 +98,7 @@ export class Dispatch {
   readonly #liveness: Liveness;
   readonly #volumeSigns: VolumeSigns;
   readonly #measurements: Measurements;
-  readonly #leases: LeaseDesk | undefined;
+  readonly #leases: LeaseRepeater | undefined;
   readonly #volumeReports: VolumeReports;
   readonly #sessions: Sessions;
   readonly #assignments: Assignments;

@@ -114,11 +114,11 @@ export class Shards {
     this.#telling = true;
     setImmediate(() => {
       this.#telling = false;
-      if (this.#open) this.#tell();
+      if (this.#open) this.#notify();
     });
   }
 
-  #tell(): void {
+  #notify(): void {
     const moved = new Map<number, number | undefined>();
     for (let shard = 0; shard < SHARD_COUNT; shard += 1) {
       const revision = this.#held(shard)?.modRevision;

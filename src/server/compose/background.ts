@@ -6,10 +6,10 @@ import { TlsAnchors } from '../api/tls-anchors.ts';
 import { createControllers, systemTimers } from '../reconcile/index.ts';
 import { parseSchedule } from '../cron.ts';
 import { Dispatch } from '../agents/dispatch.ts';
-import { LeaseDesk } from '../agents/volumes/lease-desk.ts';
+import { LeaseRepeater } from '../agents/volumes/lease-repeater.ts';
 import type { Base } from './base.ts';
 
-function composeControllers(base: Base, leases: LeaseDesk | undefined) {
+function composeControllers(base: Base, leases: LeaseRepeater | undefined) {
   const { config, log, clock, ids, journal, clusters, auditFiles, measurements } = base;
   return createControllers({
     ...base.cluster.forControllers,
@@ -44,7 +44,8 @@ function composeControllers(base: Base, leases: LeaseDesk | undefined) {
 /** What works without a request: controllers, and the sessions with agents, which meet in `runtime` and in the store. */
 export function composeBackground(base: Base) {
   const { config, log, cluster, store, access, journal, secrets, credentials, measurements } = base;
-  const leases = cluster.repeatsLeases && config.volumesEnabled ? new LeaseDesk(base.clock, log) : undefined;
+  const leases =
+    cluster.repeatsLeases && config.volumesEnabled ? new LeaseRepeater(base.clock, log) : undefined;
   const controllers = composeControllers(base, leases);
   const anchors = config.tls && new TlsAnchors(config.tls, base.readFile, log);
   const baseUrl = (headers: IncomingHttpHeaders): string =>

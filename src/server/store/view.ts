@@ -193,7 +193,7 @@ export class StoreView {
       this.#count(key.kind, before, -1);
       this.#count(key.kind, after, 1);
     }
-    this.#tell({ ...key, ...(before === undefined ? {} : { before }), after });
+    this.#emit({ ...key, ...(before === undefined ? {} : { before }), after });
   }
 
   #remove(fullKey: string): void {
@@ -202,7 +202,7 @@ export class StoreView {
     const before = this.#collection(key.tenantId, key.kind).delete(key.id);
     if (before === undefined) return;
     if (key.tenantId === undefined && OF_TENANTS.has(key.kind)) this.#count(key.kind, before, -1);
-    this.#tell({ ...key, before });
+    this.#emit({ ...key, before });
   }
 
   #stored(id: string, { key, value, modRevision, createRevision }: KvEntry): Stored<unknown> {
@@ -252,7 +252,7 @@ export class StoreView {
   }
 
   /** A key says what its record is: nothing else is written under it. */
-  #tell(change: HotKey & { readonly before?: Stored<unknown>; readonly after?: Stored<unknown> }): void {
+  #emit(change: HotKey & { readonly before?: Stored<unknown>; readonly after?: Stored<unknown> }): void {
     for (const listener of this.#listeners) listener(change as ViewChange);
   }
 

@@ -36,7 +36,7 @@ export interface Admission {
   readonly parseSchedule: ParseSchedule;
   readonly imageCheck: ImageCheck;
   readonly secrets: SecretAdmission;
-  /** Absent: no quota and no brake, for parts of the server that are tried by themselves. */
+  /** Absent: no quota and no brake, for tests of single parts. */
   readonly storageQuota?: StorageQuota;
   readonly eraser: Pick<TenantEraser, 'eraseAll' | 'problemOf'>;
   readonly residency: {
@@ -69,7 +69,7 @@ interface AcceptedAs<A, S extends number> {
 
 export type Accepted<O extends Operation> = AcceptedAs<AnswerOf<O>, StatusOf<O>>;
 
-/** Where a commit is a step of a use case, and what it answers is shown to nobody. */
+/** Where a commit is a step of a use case, and its answer is not shown. */
 export interface Silent extends Operation {
   readonly success: {
     readonly status: number;
@@ -190,7 +190,7 @@ async function attemptAndCommit<O extends Operation>(
   });
 }
 
-/** A tenant that is deleted meanwhile gets no more records: they would be nobody's. */
+/** A tenant that is deleted meanwhile gets no further records: they would have no owner. */
 function expectTenant(admission: Admission, caller: Caller, transaction: Transaction): Rejection | undefined {
   const { tenantId } = caller.tenant;
   const stored = admission.store.getGlobal('tenants', tenantId);

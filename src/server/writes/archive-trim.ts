@@ -6,7 +6,7 @@ import type { Stored } from '../store/collection.ts';
 import type { Store, TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
 
-/** What is read of a deployment at once, and the writes of a commit: one transaction of etcd. A write waits for so many commits. */
+/** What is read of a deployment at once, and the writes of a commit: one transaction of etcd. A write waits for this many commits. */
 const AT_ONCE = 64;
 const BYTES_AT_ONCE = 4 * 2 ** 20;
 const WRITES = 120;
@@ -16,7 +16,7 @@ const TOLD_WRITES = 2;
 const FORGET_WRITES = 2;
 /** Reads of the store for one write. */
 const LOOKS = 1024;
-/** More than these have nothing left to give: they are looked at again. */
+/** More than these have nothing left to remove: they are re-examined. */
 const NOTED = 50_000;
 /** A name that is used again while its history goes makes a commit fail. */
 const ATTEMPTS = 3;
@@ -165,7 +165,7 @@ async function oldest(
   return { ids, stock, isLast: last === undefined || versionOf(last) >= newest };
 }
 
-/** Without history the name begins anew; while something of it still runs, its numbers go on. */
+/** Without history the version numbers restart; while something of it still runs, they continue. */
 function forget(
   tenant: TenantStore,
   deleted: NonNullable<Source['deleted']>,
@@ -195,7 +195,7 @@ function isMore({ records, bytes }: Stock): boolean {
   return records > 0 || bytes > 0;
 }
 
-/** In order; of very many only as many as are looked at, because sorting all of them would hold up everybody else. */
+/** In order; of very many only as many as are examined, because sorting all of them would block every other request. */
 function longestUnchanged<T>(stored: readonly Stored<T>[]): readonly Stored<T>[] {
   const revisions = new Float64Array(stored.length);
   for (const [at, { modRevision }] of stored.entries()) revisions[at] = modRevision;

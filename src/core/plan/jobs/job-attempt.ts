@@ -56,7 +56,7 @@ function isSuccess({ reason, exitCode }: AttemptEnd): boolean {
 function endOf({ phase, exitCode, reason, message }: InstanceObservation): AttemptEnd | undefined {
   if (phase === 'failed' && reason !== undefined && FINAL.has(reason))
     return { reason, message: message ?? reason };
-  // The engine tells the code a moment after the end; an end without one is not told yet.
+  // The engine reports the exit code a moment after the end; an end without one is not final yet.
   if (phase !== 'exited' || exitCode === undefined) return undefined;
   if (reason === 'timed_out') return { reason, message: message ?? 'its time was up', exitCode };
   if (exitCode === 0) return { message: 'ended with exit code 0', exitCode };
@@ -70,10 +70,10 @@ function endOf({ phase, exitCode, reason, message }: InstanceObservation): Attem
 function waiting(record: InstanceRecord, observation: InstanceObservation | undefined): AttemptOutcome {
   const { reason, message, phase = 'pending' } = observation ?? {};
   if (reason === undefined) return { kind: 'waiting', message: `${phase} on ${record.nodeId}` };
-  const words = `${reason}: ${message ?? phase}`;
+  const why = `${reason}: ${message ?? phase}`;
   return {
     kind: 'waiting',
-    message: `on ${record.nodeId}, ${words}`,
+    message: `on ${record.nodeId}, ${why}`,
     failing: { reason, message: message ?? reason },
   };
 }

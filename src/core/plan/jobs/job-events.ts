@@ -15,11 +15,11 @@ export function runEvent(
   job: string,
   kind: string,
   run: JobRun,
-  words: string,
+  text: string,
   details: Readonly<Record<string, unknown>> = {},
 ): PlannedEvent {
   const { id, trigger, attempts, attempt } = run;
-  return jobEvent(job, kind, `${job}: run ${id} ${words}`, {
+  return jobEvent(job, kind, `${job}: run ${id} ${text}`, {
     run: id,
     trigger,
     attempt: attempts,

@@ -2,7 +2,7 @@ import type { InstanceId } from '../../model/ids.ts';
 import type { InstanceRecord } from '../../model/instance.ts';
 import type { Clearing, JobPlanInput } from './job-plan.ts';
 
-/** An ended attempt waits so long for what it printed to be fetched; then it goes without. */
+/** How long an ended attempt waits for its output to be fetched before it is removed. */
 export const CAPTURE_MS = 60_000;
 
 /**

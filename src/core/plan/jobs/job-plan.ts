@@ -14,7 +14,7 @@ export interface Clearing {
   readonly remove: readonly InstanceRecord[];
 }
 
-/** Times on the monotonic clock; lost with the process, which then grants them anew. */
+/** Times on the monotonic clock; a restarted process starts them over. */
 export interface JobMemory {
   readonly retry?: { readonly key: string; readonly dueMs: number };
   readonly failing?: { readonly instanceId: InstanceId; readonly sinceMs: number };

@@ -100,8 +100,8 @@ class Planning {
     return this.#input.times.text(ms);
   }
 
-  #tell(kind: string, run: JobRun, words: string, details: Readonly<Record<string, unknown>> = {}): void {
-    this.#events.push(runEvent(this.#input.name, kind, run, words, details));
+  #publish(kind: string, run: JobRun, text: string, details: Readonly<Record<string, unknown>> = {}): void {
+    this.#events.push(runEvent(this.#input.name, kind, run, text, details));
   }
 
   #putRun(run: JobRun): void {
@@ -140,7 +140,7 @@ class Planning {
       ...(run.attempt && { attempt: { ...run.attempt, started: true } }),
     };
     this.#putRun(next);
-    this.#tell('started', next, `started: attempt ${next.attempts} on ${next.attempt?.nodeId}`);
+    this.#publish('started', next, `started: attempt ${next.attempts} on ${next.attempt?.nodeId}`);
     return next;
   }
 
@@ -168,14 +168,14 @@ class Planning {
     if (ok) {
       const next: JobRun = { ...ended, state: 'Succeeded', message, finishedAt: this.#now };
       this.#putRun(next);
-      return this.#tell('succeeded', next, 'succeeded', details);
+      return this.#publish('succeeded', next, 'succeeded', details);
     }
     const allowed = (this.#spec.retries ?? 0) + 1;
     if (run.attempts >= allowed) {
       const next: JobRun = { ...ended, state: 'Failed', message, finishedAt: this.#now };
       this.#putRun(next);
       const count = allowed === 1 ? '' : ` after ${run.attempts} attempts`;
-      return this.#tell('failed', next, `failed${count}: ${message}`, details);
+      return this.#publish('failed', next, `failed${count}: ${message}`, details);
     }
     const { attempt: _over, ...free } = ended;
     const retryAt = this.#text(this.#input.wallMs + retryDelayMs(run.attempts));
@@ -186,7 +186,7 @@ class Planning {
       retryAt,
     };
     this.#putRun(next);
-    this.#tell(
+    this.#publish(
       'retrying',
       run,
       `is tried again: attempt ${run.attempts} of ${allowed} failed: ${message}`,
@@ -204,7 +204,7 @@ class Planning {
     const { retryAt: _due, ...rest } = run;
     const next: JobRun = { ...rest, state: 'Cancelled', message: 'cancelled', finishedAt: this.#now };
     this.#putRun(next);
-    this.#tell('cancelled', next, 'was cancelled');
+    this.#publish('cancelled', next, 'was cancelled');
   }
 
   #takeOrder(): void {
@@ -248,9 +248,9 @@ class Planning {
       scheduledFor,
     });
     if (due.late) {
-      const words = `${due.count} slots of the schedule were missed; one run makes up for them`;
+      const text = `${due.count} slots of the schedule were missed; one run makes up for them`;
       this.#events.push(
-        jobEvent(this.#input.name, 'missed', `${this.#input.name}: ${words}`, {
+        jobEvent(this.#input.name, 'missed', `${this.#input.name}: ${text}`, {
           missed: due.count,
           scheduledFor,
         }),
@@ -258,12 +258,12 @@ class Planning {
     }
   }
 
-  /** No second run beside one that is under way; told once per run, counted always. */
+  /** No second run beside one that is under way; published once per run, counted always. */
   #skip(run: JobRun, count: number): void {
     const next = { ...run, skipped: (run.skipped ?? 0) + count };
     this.#putRun(next);
     if (run.skipped === undefined)
-      this.#tell('skipped', next, 'is still under way: the next run of the schedule is skipped');
+      this.#publish('skipped', next, 'is still under way: the next run of the schedule is skipped');
   }
 
   #startAttempt(): void {

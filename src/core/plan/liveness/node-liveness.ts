@@ -14,7 +14,7 @@ export interface LivenessTimings {
   /** A node that failed twice within this time has to prove itself before it is ready again (fault F-11). */
   readonly flapWindowMs: number;
   readonly steadyMs: number;
-  /** Part of a tenant's nodes above which failures look like a failure of ours. */
+  /** Part of a tenant's nodes above which failures look like a failure of the control plane. */
   readonly brakeShare: number;
 }
 

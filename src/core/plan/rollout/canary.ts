@@ -11,7 +11,7 @@ import { groupByStanding, type Groups } from './rollout.ts';
 /** What one commit carries of a canary; it is planned only when the stable instances need no change. */
 const CANARY_BATCH = { creates: 20, stops: 20, removes: 10 } as const;
 
-/** The agent tries these again by itself, and no container of the canary has run yet: they are waited for until the deadline. */
+/** The agent retries these, and no container of the canary has run yet: the planner waits until the deadline. */
 const RETRIED: ReadonlySet<string> = new Set([
   'node_unreachable',
   'engine_unavailable',

@@ -1,6 +1,6 @@
 import type { InstanceObservation, InstanceRecord } from '../../model/instance.ts';
 
-/** Why an instance does not do its work: a stable reason, and words that name it and its node. */
+/** Why an instance does not do its work: a stable reason, and a message that names it and its node. */
 export interface InstanceFailure {
   readonly reason: string;
   readonly message: string;
@@ -35,7 +35,10 @@ export function instanceFailure(
   if (healthy || observation === undefined) return undefined;
   const reason = reasonOf(observation);
   if (reason === undefined) return undefined;
-  return { reason, message: `instance ${record.id} on ${record.nodeId} ${words(reason, observation)}` };
+  return {
+    reason,
+    message: `instance ${record.id} on ${record.nodeId} ${describeFailure(reason, observation)}`,
+  };
 }
 
 function reasonOf(observation: InstanceObservation): string | undefined {
@@ -47,7 +50,7 @@ function reasonOf(observation: InstanceObservation): string | undefined {
 }
 
 /** The agent's own sentence says more than a code and a count; those are for reports without one. */
-function words(reason: string, observation: InstanceObservation): string {
+function describeFailure(reason: string, observation: InstanceObservation): string {
   const { message, exitCode, restarts } = observation;
   const why = message === undefined ? '' : `: ${message}`;
   const exit = exitCode === undefined ? '' : ` with code ${exitCode}`;

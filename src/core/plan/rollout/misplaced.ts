@@ -35,17 +35,17 @@ export function isStuck(
   );
 }
 
-const MAX_TOLD = 50;
+const MAX_SHOWN = 50;
 
 export function misplacedEvent(name: string, states: readonly InstanceState[]): PlannedEvent {
-  const told = states.slice(0, MAX_TOLD);
-  const rest = states.length - told.length;
+  const shown = states.slice(0, MAX_SHOWN);
+  const rest = states.length - shown.length;
   return deploymentEvent(
     name,
     'misplaced',
-    [...told.map(misplacedSentence), ...(rest > 0 ? [`and ${rest} more instances`] : [])].join('\n'),
+    [...shown.map(misplacedSentence), ...(rest > 0 ? [`and ${rest} more instances`] : [])].join('\n'),
     {
-      instances: told.map(({ record, misplaced }) => ({
+      instances: shown.map(({ record, misplaced }) => ({
         instance: record.id,
         node: record.nodeId,
         why: misplaced,

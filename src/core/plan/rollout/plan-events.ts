@@ -22,7 +22,7 @@ export interface PublishedBefore {
   readonly rollout?: RolloutRecord;
 }
 
-/** Every transition that a plan makes or has seen, in the order in which they are told. */
+/** Every transition that a plan makes or has seen, in the order of publication. */
 export function planEvents(
   before: PublishedBefore,
   deployment: DeploymentRecord,

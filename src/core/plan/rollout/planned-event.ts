@@ -53,7 +53,7 @@ export function canaryAbortedEvent(
   });
 }
 
-/** Secrets that cannot be resolved are told by dispatch, which knows why; here the instance fails for that reason. */
+/** Dispatch publishes secrets that cannot be resolved, since it knows why; here the instance fails for that reason. */
 export function transitionEvent({ record, observation, from, to }: Transition): PlannedEvent {
   if (to === 'started') {
     return from === 'unhealthy'
@@ -86,7 +86,7 @@ export function statusEvents(
   return [];
 }
 
-/** A first rollout has nothing to replace: its story is told by `placed` and `running`. */
+/** A first rollout has nothing to replace: `placed` and `running` cover it. */
 export function rolloutEvents(
   name: string,
   before: RolloutRecord | undefined,

@@ -28,7 +28,7 @@ export interface Progress {
 }
 
 /**
- * The time starts anew with each instance that becomes available or is given up, and with each new wish. Time spent at a closed gate,
+ * The time restarts with each instance that becomes available or is given up, and with each new spec. Time spent at a closed gate,
  * or before anything could be placed at all, is not time without progress of the rollout.
  */
 export function judgeProgress(

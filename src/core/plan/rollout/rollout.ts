@@ -54,7 +54,7 @@ export function missing(groups: Groups, budget: Budget, singleWriter: boolean): 
       Math.max(0, budget.desired + budget.maxSurge - groups.keep.length - groups.leave.length),
     );
   }
-  // An instance that was told to stop still writes until its agent says that it is gone; a lost node's writer is fenced by the
+  // An instance that was ordered to stop still writes until its agent reports it gone; a lost node's writer is fenced by the
   // volume, whose primary decides where the next one may be placed.
   const writing =
     groups.leave.length + groups.stopping.filter((state) => state.node.status !== 'lost').length;

@@ -8,9 +8,9 @@ import { LEAST_RESIZED_BYTES, SMALLEST_REPLICATED_BYTES, type VolumeRecord } fro
 
 export interface MeasuredVolume {
   readonly record: VolumeRecord;
-  /** Absent: nobody has measured it. */
+  /** Absent: not measured yet. */
   readonly usedBytes?: number;
-  /** What `df` shows; absent: nobody has measured it. */
+  /** What `df` shows; absent: not measured yet. */
   readonly sizeBytes?: number;
   /** It can be made smaller while it is in use. */
   readonly shrinkable?: boolean;

@@ -108,11 +108,11 @@ function decideByLoad(
   const wanted = wantedFor(input, reading.percent);
   const low = lowSince(known?.low, replicas, wanted, reading.complete, nowMs);
   const memory: ScalingMemory = { replicas, specHash, changedMs, reading, ...(low && { low }) };
-  const told = { measured, percent: reading.percent, paused: false };
+  const decision = { measured, percent: reading.percent, paused: false };
   const isCool = nowMs - changedMs >= cooldownMs;
   if (wanted > replicas && isCool && reading.count >= MIN_READINGS) {
     return {
-      ...told,
+      ...decision,
       memory: moved(input, wanted),
       to: wanted,
       cause: 'load',
@@ -121,9 +121,9 @@ function decideByLoad(
   }
   if (low !== undefined && isCool && nowMs - low.sinceMs >= cooldownMs) {
     const message = `${low.most} would do`;
-    return { ...told, memory: moved(input, low.most), to: low.most, cause: 'load', message };
+    return { ...decision, memory: moved(input, low.most), to: low.most, cause: 'load', message };
   }
-  return { ...told, memory, message: restingMessage(input, wanted, reading, measured) };
+  return { ...decision, memory, message: restingMessage(input, wanted, reading, measured) };
 }
 
 function restingMessage(

@@ -45,10 +45,10 @@ function stateOf(facts: VolumeFacts, copy: VolumeReplica): VolumeReplica['state'
   if (seenAs(facts, copy.nodeId, 'replica')?.state === 'failed') return 'failed';
   const primary =
     record.primaryNodeId === undefined ? undefined : seenAs(facts, record.primaryNodeId, 'primary');
-  const told = primary?.copies?.find(({ nodeId }) => nodeId === copy.nodeId);
-  if (told === undefined) return copy.state === 'failed' ? 'syncing' : copy.state;
-  if (told.state === 'live' && (told.ageMs ?? 0) > LIVE_WITHIN_MS) return 'syncing';
-  return told.state;
+  const reported = primary?.copies?.find(({ nodeId }) => nodeId === copy.nodeId);
+  if (reported === undefined) return copy.state === 'failed' ? 'syncing' : copy.state;
+  if (reported.state === 'live' && (reported.ageMs ?? 0) > LIVE_WITHIN_MS) return 'syncing';
+  return reported.state;
 }
 
 /** A former primary is like any other copy once it says that it holds nothing that the others lack. */
@@ -112,11 +112,15 @@ class Copies {
     });
     for (const [index, { nodeId, state }] of this.#replicas.entries()) {
       if (state === record.replicas[index]?.state || state === 'syncing') continue;
-      this.#tell(`copy_${state}`, `the copy on ${nodeId} ${state === 'live' ? 'is live' : 'failed'}`, nodeId);
+      this.#publish(
+        `copy_${state}`,
+        `the copy on ${nodeId} ${state === 'live' ? 'is live' : 'failed'}`,
+        nodeId,
+      );
     }
   }
 
-  #tell(kind: string, message: string, nodeId: NodeName): void {
+  #publish(kind: string, message: string, nodeId: NodeName): void {
     this.#events.push(volumeEvent(this.#record, kind, message, { nodeId }));
   }
 
@@ -124,7 +128,7 @@ class Copies {
   #drop(copy: VolumeReplica, why: string): void {
     this.#replicas = this.#replicas.filter(({ nodeId }) => nodeId !== copy.nodeId);
     if (this.#facts.node(copy.nodeId) !== undefined) this.#leaving = [...this.#leaving, copy.nodeId];
-    this.#tell('copy_removed', `the copy on ${copy.nodeId} is given up: ${why}`, copy.nodeId);
+    this.#publish('copy_removed', `the copy on ${copy.nodeId} is given up: ${why}`, copy.nodeId);
   }
 
   dropMisplaced(): void {
@@ -139,8 +143,8 @@ class Copies {
     for (const { nodeId, misplaced } of this.#replicas) {
       const before = this.#record.replicas.find((copy) => copy.nodeId === nodeId);
       if (misplaced === undefined || before?.misplaced !== undefined) continue;
-      const told = `the copy on ${nodeId} is kept, but cannot take over: ${misplaced}`;
-      this.#tell('copy_misplaced', told, nodeId);
+      const reported = `the copy on ${nodeId} is kept, but cannot take over: ${misplaced}`;
+      this.#publish('copy_misplaced', reported, nodeId);
     }
   }
 
@@ -158,7 +162,7 @@ class Copies {
       );
       if (failed !== undefined) this.#drop(failed, `replaced by one on ${name}`);
       this.#replicas = [...this.#replicas, { nodeId: name, state: 'syncing' }];
-      this.#tell('copy_added', `a copy is made on ${name}`, name);
+      this.#publish('copy_added', `a copy is made on ${name}`, name);
     }
   }
 

@@ -20,7 +20,7 @@ export interface VolumeNode {
 
 /** The residency of something that mounts the volume. */
 export interface VolumeBinding {
-  /** In words: a deployment's name, or `the job …`. */
+  /** For people: a deployment's name, or `the job …`. */
   readonly owner: string;
   readonly writes: boolean;
   /** It is wanted to run, now or by a schedule. */

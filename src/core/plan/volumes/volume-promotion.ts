@@ -13,7 +13,7 @@ interface Candidate {
   readonly takenAt: string;
 }
 
-/** Complete, of this epoch, live by the word of the primary, on a node that answers and may hold it. */
+/** Complete, of this epoch, live according to the primary, on a node that answers and may hold it. */
 function candidatesOf(facts: VolumeFacts): readonly Candidate[] {
   return facts.record.replicas
     .flatMap((copy): readonly Candidate[] => {

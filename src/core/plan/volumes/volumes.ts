@@ -11,7 +11,7 @@ export interface VolumePlan {
   readonly remove: boolean;
   /** The old primary must get no lease until this is stored. */
   readonly promotes: boolean;
-  /** Nodes whose last word on the volume is of no more use. */
+  /** Nodes whose last observation of the volume is obsolete. */
   readonly forget: readonly NodeName[];
   readonly events: readonly PlannedEvent[];
   readonly recheckInMs?: number;

@@ -37,13 +37,13 @@ export class SessionDirectory {
     const session = this.#waiting.shift();
     if (session === undefined) return;
     this.#underWay += 1;
-    void this.#tell(session).finally(() => {
+    void this.#record(session).finally(() => {
       this.#underWay -= 1;
       this.#next();
     });
   }
 
-  async #tell(session: AgentSession): Promise<void> {
+  async #record(session: AgentSession): Promise<void> {
     const { tenantId, node, epoch } = session.identity;
     const tenant = this.#store.forTenant(tenantId);
     const id = idOf('node-sessions', node);

@@ -11,7 +11,7 @@ import type { ViewChange } from '../../store/view.ts';
 import type { ControllerDeps } from '../controller.ts';
 import { planTransaction } from './instance-commit.ts';
 import { type DeploymentSnapshot, readDeploymentSnapshot } from './deployment-snapshot.ts';
-import { livenessMoved } from '../nodes/liveness-moved.ts';
+import { livenessMoved } from '../liveness-moved.ts';
 import { type ReconcileRequest, Reconciler } from '../reconciler.ts';
 
 /** While some are being written the next ones gather: a start places many deployments, each with a commit of its own. */

@@ -11,7 +11,7 @@ import type { ViewChange } from '../../store/view.ts';
 import type { ControllerDeps } from '../controller.ts';
 import { jobTransaction } from './job-commit.ts';
 import { type JobSnapshot, readJobSnapshot } from './job-snapshot.ts';
-import { livenessMoved } from '../nodes/liveness-moved.ts';
+import { livenessMoved } from '../liveness-moved.ts';
 import { type ReconcileRequest, Reconciler, KeyedState } from '../reconciler.ts';
 
 /** Runs that wait for a node are rechecked this often: an explanation may change without a change that is watched. */

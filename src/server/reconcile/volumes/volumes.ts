@@ -13,7 +13,7 @@ import type { Transaction } from '../../store/transaction.ts';
 import type { ViewChange } from '../../store/view.ts';
 import type { VolumeSigns } from '../../runtime/volume-signs.ts';
 import type { ControllerDeps } from '../controller.ts';
-import { livenessMoved } from '../nodes/liveness-moved.ts';
+import { livenessMoved } from '../liveness-moved.ts';
 import { type ReconcileRequest, Reconciler } from '../reconciler.ts';
 import { VolumeMemory } from './volume-memory.ts';
 import { readVolumeFacts, type VolumeSettings } from './volume-read.ts';

@@ -16,7 +16,7 @@ export interface Readmission {
   readonly spec: DeploymentSpec;
   /** What its image was then; absent: not known, and what it is now is asked. */
   readonly wantedDigest?: string;
-  /** What it replaces; absent: the deployment is made anew. */
+  /** What it replaces; absent: the deployment is created. */
   readonly previous: Stored<DeploymentRecord> | undefined;
   readonly change: 'rolled-back' | 'restored' | 'updated';
   readonly dryRun: boolean;

@@ -17,7 +17,7 @@ import { firstRejection, type Judged, type Limits } from '../../../core/rules/ru
 export type Body = Readonly<Record<string, unknown>>;
 
 /**
- * Shape and kind. A document of another kind is told so before its fields are held against ours: an unknown field
+ * Shape and kind. A document of another kind is refused as such before its fields are checked: an unknown field
  * can only be judged once the kind is known.
  */
 export function shapeRejection(body: unknown): Rejection | undefined {
@@ -35,7 +35,7 @@ export function shapeRejection(body: unknown): Rejection | undefined {
   return rejection === undefined ? undefined : (healthCheckTypeRejection(body, rejection) ?? rejection);
 }
 
-/** Fields of a health check depend on its type, so that a wrong type is told before a field that only it would have. */
+/** Fields of a health check depend on its type, so that a wrong type is refused before a field that only it would have. */
 function healthCheckTypeRejection(body: unknown, { field }: Rejection): Rejection | undefined {
   if (!field.startsWith('healthCheck.')) return undefined;
   const { healthCheck } = body as { readonly healthCheck: { readonly type?: unknown } };

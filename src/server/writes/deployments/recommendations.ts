@@ -26,7 +26,7 @@ const MAX_REMEMBERED = 10_000;
 const ID_CHARACTERS = 24;
 
 /**
- * Recommendations that were read from this process, so that applying one whose volume went away or moved meanwhile can be told apart
+ * Recommendations that were read from this process, so that applying one whose volume went away or moved meanwhile can be distinguished
  * from one that never was. A cache: without it the answer is that the id is not in the list.
  */
 export class ShownRecommendations {

@@ -42,7 +42,7 @@ export async function imageAnswer(
   if (!parsed.ok) throw new Error('the image rule has already established that the reference can be parsed');
   const { digest } = parsed.reference;
   const demanded = demandsOf(caller.tenant, parsed.reference).length > 0;
-  // What is pinned was admitted. Without a digest nodes pull what they find: under a policy that is looked at again, unless it stops.
+  // What is pinned was admitted. Without a digest nodes pull what they find: under a policy that is re-checked, unless it stops.
   const isPinned = before?.imageDigest !== undefined || !demanded || stops === true;
   const isSettled =
     wanted === undefined
@@ -135,7 +135,7 @@ export function identityOf(
   return runIdentity(spec, imageDigest, specHash, keptOf);
 }
 
-/** With the digest where it is new: which bytes run is the server's word, not the client's. */
+/** With the digest where it is new: the server decides which bytes run, not the client. */
 export function digestAlterations(
   alterations: readonly Alteration[],
   image: string,

@@ -14,7 +14,7 @@ export function demandsOf(tenant: TenantStore, reference: ImageReference): reado
   return demandsFor(storedImagePolicy(tenant)?.record, reference);
 }
 
-/** Whoever cannot be asked has said nothing: under a policy that is a refusal. */
+/** A registry that cannot be asked has confirmed nothing: under a policy that is a refusal. */
 export function unverifiable(image: string, why: string): Rejection {
   return {
     ...reject('image_signature_unverifiable', { field: 'image', received: received(image), why }),

@@ -31,17 +31,17 @@ export type NodeMode = 'cordon' | 'uncordon' | 'drain';
 const MODES: Readonly<
   Record<
     NodeMode,
-    { readonly event: string; readonly words: string; readonly apply: (record: NodeRecord) => NodeRecord }
+    { readonly event: string; readonly effect: string; readonly apply: (record: NodeRecord) => NodeRecord }
   >
 > = {
   cordon: {
     event: 'node.cordoned',
-    words: 'takes no new instances',
+    effect: 'takes no new instances',
     apply: (record) => ({ ...record, schedulable: false }),
   },
   uncordon: {
     event: 'node.uncordoned',
-    words: 'takes instances again',
+    effect: 'takes instances again',
     apply: ({ draining: _ended, ordersHeld, ...record }) => ({
       ...record,
       schedulable: true,
@@ -50,7 +50,7 @@ const MODES: Readonly<
   },
   drain: {
     event: 'node.draining',
-    words: 'gives its instances away',
+    effect: 'gives its instances away',
     apply: (record) => ({ ...record, schedulable: false, draining: true }),
   },
 };
@@ -70,7 +70,7 @@ export async function setNodeMode(
   return commitAttempts(admission, caller, () => {
     const stored = tenant.get('nodes', idOf('nodes', name));
     if (stored === undefined) return nodeNotFound(name);
-    const { event, words, apply } = MODES[mode];
+    const { event, effect, apply } = MODES[mode];
     const record = apply(stored.record);
     const report = mode === 'drain' ? drainReport(admission.clusters, tenant, stored.record.name) : {};
     const answer = inMode(200, { ...nodeView(tenant, nodes.nodes, record), ...report, ...ANNOUNCED });
@@ -88,7 +88,7 @@ export async function setNodeMode(
     admission.journal.event(transaction, tenant.tenantId, {
       kind: event,
       subject,
-      message: `${name} ${words}`,
+      message: `${name} ${effect}`,
       details: { ...report },
     });
     admission.journal.audit(transaction, tenant.tenantId, caller, event, subject);
@@ -121,7 +121,7 @@ export function nodeInUse(
   });
 }
 
-/** The record, its name, its liveness and its token: with the token its session ends, and the agent is told not to return. */
+/** The record, its name, its liveness and its token: with the token its session ends, and the farewell tells the agent not to return. */
 export function removeNode(
   { admission }: NodeAdmission,
   stored: Stored<NodeRecord>,

@@ -110,7 +110,7 @@ async function movesOf(
   return moves;
 }
 
-/** A hook changes what is valid for everybody, so nobody goes through a phase alone. */
+/** A hook changes what is valid for all consumers, so none goes through a phase alone. */
 function wholeOnly(path: string, { spec }: DeploymentRecord): Rejection {
   return reject('rotation_whole_credential', {
     field: 'secret',

@@ -28,7 +28,7 @@ import { readsCredential } from '../jobs/job-stored.ts';
 
 type Slot = keyof RotationHooks;
 
-/** A hook as it is told to people: the run that a phase waits for. */
+/** A hook as it is shown to people: the run that a phase waits for. */
 export interface HookView {
   readonly hook: HookName;
   readonly job: string;
@@ -56,7 +56,7 @@ export interface HookRequest {
 
 /**
  * The hook that a phase still waits for; nothing: it may go on. A run that failed refuses the phase until it is asked for
- * again. A run that nobody remembers any more is asked for again too: hooks run at least once.
+ * again. A run without a record is ordered again too: hooks run at least once.
  */
 export async function awaitHooks(
   admission: Admission,

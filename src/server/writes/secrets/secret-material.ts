@@ -29,7 +29,7 @@ import {
   writeRefusalRejection,
 } from './credential-facts.ts';
 
-/** Who reads the document is this workload alone; or nobody, where the namespace says that it belongs to workloads. */
+/** Only this workload reads the document; or none does, where the namespace belongs to workloads. */
 function isOwnDocument(
   { references }: SecretAdmission,
   tenant: TenantStore,
@@ -178,7 +178,7 @@ function announcements(
   anchor: string | undefined,
   { written, kept }: Merged,
 ): Alteration[] {
-  const told = [
+  const clauses = [
     ...(written.length === 0 ? [] : [`written to ${secretPathText(path)}: ${written.join(', ')}`]),
     ...(kept.length === 0
       ? []
@@ -190,7 +190,7 @@ function announcements(
     field: `secrets[${index}].${field}`,
     from: redacted(value),
     to: '(absent)',
-    why: ['write-time only, never stored with the deployment', ...told].join('; '),
+    why: ['write-time only, never stored with the deployment', ...clauses].join('; '),
   });
   return [
     ...(entry.values === undefined ? [] : [stripped('values', entry.values)]),

@@ -13,7 +13,7 @@ import { Transaction } from '../../store/transaction.ts';
 const ERASE_CHUNK = 100;
 const TRY_AGAIN_MS = 5_000;
 /**
- * A write to a remote store that was under way when the tenant was deleted may come after the removal and make the mount anew: its
+ * A write to a remote store that was under way when the tenant was deleted may come after the removal and recreate the mount: its
  * material is removed a second time when no such write can be left.
  */
 const REMOTE_GRACE_MS = 30_000;
@@ -87,7 +87,7 @@ export class TenantEraser {
     if (secrets.kind === 'vault' && !(askedMs >= REMOTE_GRACE_MS)) return;
     if (erasure.record.problem === undefined)
       return void (await store.kv.commit({ deletes: [globalKey('tenant-erasures', id)] }));
-    await this.#told(erasure, 'tenant.erased', 'everything of it is removed now', (transaction) =>
+    await this.#publish(erasure, 'tenant.erased', 'everything of it is removed now', (transaction) =>
       transaction.deleteGlobal('tenant-erasures', id),
     );
   }
@@ -109,20 +109,20 @@ export class TenantEraser {
     }
   }
 
-  /** Told when the reason is a new one, not at every try. */
+  /** Published when the reason is a new one, not at every try. */
   async #failed(erasure: Stored<Erasure>, problem: string): Promise<void> {
     if (erasure.record.problem === problem) return;
-    const told = `its secret material is still there, and removing it is tried again: ${problem}`;
-    await this.#told(erasure, 'tenant.erasure_waiting', told, (transaction) =>
+    const text = `its secret material is still there, and removing it is tried again: ${problem}`;
+    await this.#publish(erasure, 'tenant.erasure_waiting', text, (transaction) =>
       transaction.putGlobal('tenant-erasures', erasure.id, { ...erasure.record, problem }),
     );
     this.#options.warn({ tenant: erasure.id, problem }, 'the secrets of a deleted tenant are still there');
   }
 
-  async #told(
+  async #publish(
     erasure: Stored<Erasure>,
     kind: string,
-    words: string,
+    text: string,
     change: (transaction: Transaction) => unknown,
   ): Promise<void> {
     const { store, journal } = this.#options;
@@ -134,10 +134,10 @@ export class TenantEraser {
     journal.event(transaction, platform.id, {
       kind,
       subject: { kind: 'Tenant', name },
-      message: `the tenant ${name} was deleted; ${words}`,
+      message: `the tenant ${name} was deleted; ${text}`,
       details: { tenant: erasure.id },
     });
-    // Another control plane may have told it first; then this one says nothing.
+    // Another control plane may have published it first; then this commit conflicts.
     await store.commit(transaction);
   }
 }

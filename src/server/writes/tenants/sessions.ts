@@ -75,7 +75,7 @@ export async function openSession(
 }
 
 /**
- * Ends the session of this id, if it is one of the caller's own token. One that is over already is no error: whoever signs out
+ * Ends the session of this id, if it is one of the caller's own token. One that is over already is no error: a client that signs out
  * wants it to be over.
  */
 export async function closeSession(

@@ -17,7 +17,7 @@ import { Transaction } from '../../store/transaction.ts';
 import { acceptedOf, type Admission, type Caller, commitAttempts, type Outcome } from '../admission.ts';
 import { type IfMatch, revisionRejection } from '../if-match.ts';
 
-/** What it uses is told where it is read for itself. */
+/** Its usage is in the answer for a single tenant only. */
 type TenantAnswer = Omit<Answer<typeof tenantAnswer>, 'usage'>;
 const asTenant = exactly<TenantAnswer>();
 

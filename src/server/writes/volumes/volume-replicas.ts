@@ -20,7 +20,7 @@ export function volumeChange(
   caller: Caller,
   stored: Stored<VolumeRecord>,
   record: VolumeRecord,
-  told: {
+  event: {
     readonly kind: string;
     readonly message: string;
     readonly details: Readonly<Record<string, unknown>>;
@@ -33,12 +33,12 @@ export function volumeChange(
     .expect('volumes', stored.id, stored)
     .put('volumes', stored.id, record);
   admission.journal.event(transaction, tenant.tenantId, {
-    kind: told.kind,
+    kind: event.kind,
     subject,
-    message: `volume ${record.name}: ${told.message}`,
-    details: { name: record.name, ...told.details },
+    message: `volume ${record.name}: ${event.message}`,
+    details: { name: record.name, ...event.details },
   });
-  admission.journal.audit(transaction, tenant.tenantId, caller, told.kind, subject);
+  admission.journal.audit(transaction, tenant.tenantId, caller, event.kind, subject);
   return transaction;
 }
 

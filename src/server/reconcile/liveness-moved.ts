@@ -1,6 +1,6 @@
-import type { ViewChange } from '../../store/view.ts';
+import type { ViewChange } from '../store/view.ts';
 
-/** Every beat may be stored; only these two move anything that runs on the node. */
+/** Every heartbeat may be stored; only these two affect what runs on the node. */
 export function livenessMoved({ before, after }: ViewChange<'node-liveness'>): boolean {
   const [was, is] = [before?.record, after?.record];
   return was?.status !== is?.status || was?.lost !== is?.lost;

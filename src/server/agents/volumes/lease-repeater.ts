@@ -13,17 +13,17 @@ import type { AgentSession } from '../sessions/session.ts';
 /** The thread repeats a lease of the control plane for this long: an event loop that is blocked longer does not recover. */
 const REPEATED_FOR_NS = 60_000_000_000n;
 
-interface Desk {
+interface Registration {
   readonly session: AgentSession;
   readonly permit: LeasePermit;
   readonly repeat: LeaseRepeat;
 }
 
 /** The control plane's side of the thread that repeats its leases; the thread's times are turned into those of `clock`. */
-export class LeaseDesk {
+export class LeaseRepeater {
   readonly #clock: Clock;
   readonly #log: Logger;
-  readonly #byNode = new Map<string, Desk>();
+  readonly #byNode = new Map<string, Registration>();
   #worker: Worker | undefined;
   #port: number | undefined;
 
@@ -57,30 +57,30 @@ export class LeaseDesk {
   /** A lease was given in the session: from now on it may be repeated. Undefined: there is no thread. */
   given(session: AgentSession): LeaseRepeat | undefined {
     if (this.#port === undefined) return undefined;
-    let desk = this.#byNode.get(session.key);
-    if (desk?.session !== session) {
-      if (desk !== undefined) this.close(desk.session);
-      desk = this.#open(session, this.#port);
+    let registration = this.#byNode.get(session.key);
+    if (registration?.session !== session) {
+      if (registration !== undefined) this.close(registration.session);
+      registration = this.#open(session, this.#port);
     }
-    desk.permit.allowUntil(process.hrtime.bigint() + REPEATED_FOR_NS);
-    return desk.repeat;
+    registration.permit.allowUntil(process.hrtime.bigint() + REPEATED_FOR_NS);
+    return registration.repeat;
   }
 
-  #open(session: AgentSession, port: number): Desk {
+  #open(session: AgentSession, port: number): Registration {
     const id = randomBytes(16).toString('hex');
     const key = randomBytes(32);
     const shared = newPermit();
-    const desk = {
+    const registration = {
       session,
       permit: new LeasePermit(shared),
       repeat: { port, id, key: key.toString('base64url') },
     };
-    this.#byNode.set(session.key, desk);
-    this.#tell({ kind: 'open', id, key, permit: shared });
-    return desk;
+    this.#byNode.set(session.key, registration);
+    this.#post({ kind: 'open', id, key, permit: shared });
+    return registration;
   }
 
-  #tell(message: ToLeaseThread): void {
+  #post(message: ToLeaseThread): void {
     this.#worker?.postMessage(message);
   }
 
@@ -96,11 +96,11 @@ export class LeaseDesk {
 
   /** The session ended. Answers when the last one was repeated in it. */
   close(session: AgentSession): number | undefined {
-    const desk = this.#byNode.get(session.key);
-    if (desk?.session !== session) return undefined;
+    const registration = this.#byNode.get(session.key);
+    if (registration?.session !== session) return undefined;
     this.#byNode.delete(session.key);
-    const last = desk.permit.stop();
-    this.#tell({ kind: 'close', id: desk.repeat.id });
+    const last = registration.permit.stop();
+    this.#post({ kind: 'close', id: registration.repeat.id });
     return this.#msOf(last);
   }
 
