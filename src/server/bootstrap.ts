@@ -50,7 +50,7 @@ export interface BootstrapInput {
   readonly dataDir: string;
   /** BERTH_BOOTSTRAP_TOKEN. */
   readonly bootstrapToken: string | undefined;
-  /** Only paths are told, never the token. */
+  /** Only paths are logged, never the token. */
   readonly say: (message: string) => void;
 }
 
@@ -112,7 +112,7 @@ export async function bootstrap(input: BootstrapInput): Promise<void> {
     return;
   }
   const path = join(input.dataDir, 'admin-token');
-  // Before the commit: a process that ends in between would otherwise leave a platform nobody can enter.
+  // Before the commit: a process that ends in between would otherwise leave a platform without a valid token.
   if (first.written !== undefined) writeToken(path, first.written);
   const result = await store.commit(transaction);
   if (first.written === undefined) return;

@@ -91,7 +91,7 @@ export const CONFIG_KEYS = [
     path: 'tls.next',
     type: 'string',
     description:
-      'Certificates (PEM) of which one will be shown later, or will have signed what is: told to agents ahead, so that they accept it. Reloaded when the file changes, which may appear later.',
+      'Certificates (PEM) of which one will be shown later, or will have signed what is: announced to agents ahead, so that they accept it. Reloaded when the file changes, which may appear later.',
   },
   {
     path: 'store.kind',
@@ -367,7 +367,7 @@ export const CONFIG_KEYS = [
     type: 'integer',
     default: 50,
     minimum: 1,
-    description: 'New agent sessions per second; more are told to come back later.',
+    description: 'New agent sessions per second; more are refused with a retry delay.',
   },
   {
     path: 'agents.credentialLifetime',
@@ -519,7 +519,7 @@ export const CONFIG_KEYS = [
     type: 'duration',
     default: '15s',
     minimum: 100,
-    description: 'How often agents measure their containers, and scaling policies look at the measurements.',
+    description: 'How often agents measure their containers, and scaling policies evaluate the measurements.',
   },
 ] as const satisfies readonly ConfigKey[];
 

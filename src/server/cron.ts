@@ -14,8 +14,8 @@ export const parseSchedule: ParseSchedule = (text) => {
   try {
     return scheduleOf(new Cron(text, { timezone: 'UTC', mode: '5-or-6-parts' }));
   } catch (error) {
-    const told = error instanceof Error ? error.message : String(error);
-    return { problem: withoutTrailing(told.replace(/^\w+: /, ''), '.') };
+    const problem = error instanceof Error ? error.message : String(error);
+    return { problem: withoutTrailing(problem.replace(/^\w+: /, ''), '.') };
   }
 };
 

@@ -2,7 +2,7 @@ import pino, { type DestinationStream } from 'pino';
 
 /**
  * Where log lines go: those of one turn of the event loop leave in one write, as a write for each would cost a busy control
- * plane more than most of what the lines tell of. What is left is written when the process ends by itself.
+ * plane more than most of what the lines tell of. The rest is written when the process exits in order.
  */
 export function turnedLines(fd: number): DestinationStream {
   const destination = pino.destination({ fd, sync: true });

@@ -1,7 +1,7 @@
 import { constants, PerformanceObserver } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
 
-/** `tight`: those who hold most take no more; `full`: nobody does. */
+/** `tight`: tenants that hold most may not add; `full`: none may. */
 export type Pressure = 'none' | 'tight' | 'full';
 
 export interface Heap {
@@ -13,12 +13,12 @@ export interface Heap {
   collect(): void;
 }
 
-/** Below the share at which nobody adds any more: where it gets tight, and how far it has to fall for each to end. */
+/** Below the share at which no tenant may add: where it gets tight, and how far it has to fall for each to end. */
 const TIGHT_BELOW = 0.1;
 const ENDS_BELOW = 0.05;
 /** What a record takes in the heap, in bytes of its text: twice for deployments, and parsed. */
 const HEAP_PER_BYTE = 8;
-/** Without a collection nobody knows what deletions gave back; one of a large heap takes a second, though. */
+/** Without a collection it is unknown what deletions freed; one of a large heap takes a second, though. */
 const COLLECT_EVERY_MS = 10_000;
 
 /**
@@ -85,7 +85,7 @@ interface GcEntry {
 
 const MAJOR: ReadonlySet<number> = new Set([constants.NODE_PERFORMANCE_GC_MAJOR]);
 
-/** V8 adds so much for the young generation to the limit it tells; what lasts does not fit there. */
+/** V8 adds this much for the young generation to the limit it reports; long-lived data does not fit there. */
 const YOUNG_BYTES = 192 * 2 ** 20;
 
 /** What records can take: measured against the whole, a small heap would be full before the brake looked up. */

@@ -57,7 +57,7 @@ export async function startServer({
     const { dataDir } = config;
     const say = (message: string): void => log.info(message);
     await bootstrap({ store, clock, ids, tokenKey, dataDir, bootstrapToken, say });
-    // What another process stored first is to be seen here before anything is served.
+    // The view has to include what another process stored before anything is served.
     await cluster.caughtUp();
     await admission.eraser.eraseAll();
     await secrets.prepare(await cluster.mayMakeRootKey());

@@ -25,7 +25,7 @@ export async function untilDone(
   }
 }
 
-/** Beyond it the process would end without a word, in the middle of a collection. */
+/** Beyond it the process would die without a message, in the middle of a collection. */
 const FULL_HEAP = 0.92;
 /** Above what the records alone need: for requests, and for the store to grow. */
 const SPARE = 1.6;
@@ -33,7 +33,7 @@ const MIB = 2 ** 20;
 
 /** Ends a start for which there is too little memory with what it would need. `read`: bytes of live records so far. */
 export async function requireHeap(kv: Kv, brake: MemoryBrake, read: number): Promise<void> {
-  // What the collector found is told in a turn of its own.
+  // The collector reports in a turn of its own.
   await turn();
   if (brake.share < FULL_HEAP) return;
   const { records, bytes } = await kv.size(HOT_PREFIX);

@@ -31,7 +31,7 @@ interface Proof {
 
 /**
  * Authorization headers whose token was compared with its stored hash, so that a busy client does not pay for that with
- * every request. Bound to the revision of the record: a token that was revoked or replaced is compared anew.
+ * every request. Bound to the revision of the record: a token that was revoked or replaced is compared again.
  */
 export class ProvenTokens {
   readonly #proofs = new Map<string, Proof>();
@@ -85,7 +85,7 @@ function isSecretOf(tokenKey: Buffer, secret: string, { hash, nextHash }: TokenR
   );
 }
 
-/** Whoever has the secret may know that it was right once. */
+/** A caller that has the secret may know that it was valid once. */
 function endedNode({ kind, expiresAt, revokedAt, nodeName }: TokenRecord): Rejection | undefined {
   if (kind !== 'node' || revokedAt !== undefined || nodeName === undefined) return undefined;
   return unauthenticated(
@@ -157,7 +157,7 @@ export function tenantActedFor(
   if (principal.role === 'platform-admin') {
     return named ?? tenantNotFound(store, assertion.field, assertion.value);
   }
-  // A tenant that does not exist and a tenant of somebody else are one answer.
+  // A tenant that does not exist and another's tenant get the same answer.
   if (named === undefined || own === undefined || named.id !== own.id) {
     return reject('tenant_forbidden', {
       field: assertion.field,

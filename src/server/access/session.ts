@@ -14,7 +14,7 @@ export interface SessionSettings {
   readonly secure: boolean;
 }
 
-/** As a proxy that ends TLS says it; whoever claims it without one gets a cookie that their browser will not send back. */
+/** As a proxy that ends TLS says it; a client that claims it without one gets a cookie that its browser does not send back. */
 export function cameByHttps(headers: Readonly<Record<string, string | string[] | undefined>>): boolean {
   return headers['x-forwarded-proto'] === 'https';
 }
@@ -59,7 +59,7 @@ export function sessionCookie(settings: SessionSettings, value: string): string 
   return `${cookieName(settings)}=${value}; Path=/; HttpOnly; SameSite=Strict${secure}${ends}`;
 }
 
-/** Undefined when there is none, or more than one: somebody else set the second. */
+/** Undefined when there is none, or more than one: the second is foreign. */
 export function sessionIdOf(settings: SessionSettings, header: string | undefined): string | undefined {
   if (header === undefined) return undefined;
   const prefix = `${cookieName(settings)}=`;
@@ -81,7 +81,7 @@ function isOver({ lastUsedAt, expiresAt }: SessionRecord, nowMs: number, idleMs:
   return Date.parse(expiresAt) <= nowMs || Date.parse(lastUsedAt) + idleMs <= nowMs;
 }
 
-/** The session's token is looked at every time: revoking it ends its sessions. */
+/** The session's token is checked every time: revoking it ends its sessions. */
 export function findSession(
   { store, tokenKey, clock }: Pick<AccessDependencies, 'store' | 'tokenKey' | 'clock'>,
   settings: SessionSettings,
@@ -94,7 +94,7 @@ export function findSession(
   return { id, stored, principal: principalOf(token) };
 }
 
-/** Nobody waits for it: a use that could not be written down only ends the session earlier. */
+/** Not awaited: a use that could not be stored only ends the session earlier. */
 export function touchSession(
   { store, clock }: AccessDependencies,
   settings: SessionSettings,

@@ -169,7 +169,7 @@ export function admitRequest(
       retryAfterSeconds: wait,
     };
   }
-  // Before the tenant and its header: who may not do this for anybody is not told how to ask.
+  // Before the tenant and its header: a caller without the permission does not learn how to ask.
   if (!permitted(principal, route.permission)) {
     return reject('role_forbidden', {
       field: 'Authorization',

@@ -90,7 +90,7 @@ function takeStream(
   principal: Principal,
   { raw }: FastifyReply,
 ): Rejection | undefined {
-  // Nobody would be told that it is over.
+  // Its end would go unnoticed.
   if (raw.destroyed) return undefined;
   const taken = streams.take(principal);
   if (isRejection(taken)) return taken;
@@ -312,7 +312,7 @@ export function createApp(options: ApiOptions): FastifyInstance {
     if (bringsLongBody(request) && beforeBody(context, byPath, request, reply) !== undefined) return;
     const crowded = bodies.admit(request.raw, reply.raw);
     if (crowded === undefined) return done();
-    // The body stays unread: nobody knows where the next request starts.
+    // The body stays unread, so the start of the next request is unknown.
     void reply.header('connection', 'close');
     sendRejection(context, request, reply, crowded);
   });

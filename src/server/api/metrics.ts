@@ -10,7 +10,7 @@ interface RouteFigures {
   readonly observe: (seconds: number) => void;
 }
 
-/** Labels are route templates and statuses: bounded sets, never a tenant's words. */
+/** Labels are route templates and statuses: bounded sets, never a tenant's input. */
 export class Metrics implements ApiMetrics {
   readonly registry = new Registry();
   readonly #requests: Counter<'method' | 'route' | 'status'>;

@@ -104,7 +104,7 @@ function pageBody<T, A>(
 
 /**
  * One more than the page was read: if it is there, there is a next page. A page that would be too long ends early. `upTo`: where to go on
- * after what was read, if not all was looked at.
+ * after what was read, if not all was scanned.
  */
 export function pageReply<T, A>(
   page: PageRequest,

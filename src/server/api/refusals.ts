@@ -142,7 +142,7 @@ export function requestFault(
   };
 }
 
-/** What cannot be read as a request at all still gets a record, and the connection ends: nobody knows where the next one starts. */
+/** What cannot be read as a request at all still gets a record, and the connection ends: the start of the next one is unknown. */
 export function refuseConnection(options: ApiOptions, error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy(error);

@@ -28,7 +28,7 @@ function keyOf({ publicKey }: X509Certificate): string {
 
 /**
  * The public keys by which agents know the control plane, base64 of their SPKI form: of its certificate and of those that signed it up to
- * the root, and of what it will show next. A renewal that keeps any one of them strands nobody.
+ * the root, and of what it will show next. A renewal that keeps any one of them strands no agent.
  */
 function tlsAnchors(chain: string, next = ''): readonly string[] {
   const [shown, later] = [certificatesOf(chain), certificatesOf(next)];

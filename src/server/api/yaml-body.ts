@@ -13,7 +13,7 @@ const MAX_INDENT = 512;
  * could hold up the process for minutes. What a person writes has a few hundred tokens.
  */
 export const YAML_MAX_TOKENS = 20_000;
-/** A text of few tokens is slow, too: each is looked at several times. */
+/** A text of few tokens is slow, too: each is read several times. */
 export const YAML_MAX_LENGTH = 64 * 1024;
 const MAX_ALIASES = 100;
 
@@ -46,7 +46,7 @@ function hasTooManyTokens(text: string): boolean {
   return false;
 }
 
-/** What the parser would settle by itself: equal keys, keys that are no text, types of other languages. */
+/** What the parser would settle silently: equal keys, keys that are no text, types of other languages. */
 function keyProblem(map: YAMLMap): string | undefined {
   const seen = new Set<string>();
   for (const { key } of map.items) {

@@ -2,7 +2,7 @@ import type { TenantEraser } from '../writes/tenants/erase-tenants.ts';
 import type { Background } from './background.ts';
 import type { Base } from './base.ts';
 
-/** Figures of the process that are read when somebody asks for them. */
+/** Figures of the process, read on each scrape. */
 export function addGauges(
   { metrics, cluster, brake }: Base,
   { controllers, dispatch }: Background,

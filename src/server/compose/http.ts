@@ -120,7 +120,7 @@ export function composeHttp(base: Base, background: Background, admission: Admis
   return { app, shares };
 }
 
-/** A certificate that was renewed is shown, and told to agents and to the other control planes. The answer ends it. */
+/** Serves a renewed certificate, and announces it to agents and to the other control planes. Returns a stop function. */
 export function followCertificate(
   { config, log, readFile, cluster }: Base,
   { anchors, dispatch }: Background,

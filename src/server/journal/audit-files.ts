@@ -10,7 +10,7 @@ const FOLDER_MODE = 0o700;
 const REFUSALS = 'refusals.jsonl';
 /** Two files of it: the current one and the one before. */
 const MAX_REFUSALS_BYTES = 32 * 2 ** 20;
-/** A flood is counted, not written: whoever sends it would fill the disk. */
+/** A flood is counted, not written: its sender would fill the disk. */
 const MAX_WAITING = 1000;
 
 /** A request that was refused for who sent it. Not a record of the store: a refused request leaves nothing there. */

@@ -109,7 +109,7 @@ export class Journal {
     });
   }
 
-  /** The version that it pushes out of the bounds goes in the same commit, whoever writes it. */
+  /** The version that it pushes out of the bounds goes in the same commit. */
   archive(
     transaction: Transaction,
     actor: Actor,

@@ -13,7 +13,7 @@ const RESIDENCY: ReadonlySet<FilterName> = new Set([
   'blocked-countries',
   'residency-enforcement',
 ]);
-/** What these report differs from node to node and tells little: one node stands for all that are short. */
+/** What these report differs from node to node and says little: one node stands for all that are short. */
 const VARYING: ReadonlySet<FilterName> = new Set(['capacity', 'quota']);
 
 interface ReasonGroup {

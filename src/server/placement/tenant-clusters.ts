@@ -40,7 +40,7 @@ export class TenantClusters {
   readonly #store: Store;
   readonly #settings: PlacementSettings;
   readonly #clusters = new Map<TenantId, TenantCluster>();
-  /** Nodes whose agent is known to have no session now; a node that nobody has heard of yet counts by its liveness alone. */
+  /** Nodes whose agent is known to have no session now; a node without any session yet counts by its liveness alone. */
   readonly #disconnected = new Map<TenantId, Set<NodeName>>();
   /** One request object per spec object: the scheduler remembers what it worked out for it. */
   readonly #requests = new WeakMap<Workload, PlacementRequest>();
@@ -165,7 +165,7 @@ export class TenantClusters {
 
   #take(change: ViewChange): void {
     if (change.kind === 'tenants') {
-      // A tenant that is gone, or whose name changed: built anew when asked for.
+      // A tenant that is gone, or whose name changed: rebuilt when asked for.
       this.#clusters.delete(segmentsOf(change.kind, change.id)[0]);
       return;
     }

@@ -91,7 +91,7 @@ function deploymentOf(tenant: TenantStore, name: DeploymentName) {
   return tenant.get('deployments', idOf('deployments', name));
 }
 
-/** Who writes to the volume, if it is another one; in words. */
+/** Who writes to the volume, if it is another one; for people. */
 export function otherWriter(tenant: TenantStore, volumeId: string, owner: OwnerName): string | undefined {
   const writer = tenant.get('volume-claims', idOf('volume-claims', volumeId))?.record.writer;
   return writer === undefined || writer === owner ? undefined : describeOwner(writer);

@@ -11,7 +11,7 @@ import type { Stored } from '../store/collection.ts';
 import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 
-/** The newest word of a node on a volume: sessions of this process know more than is stored. */
+/** The newest observation of a volume by a node: sessions of this process know more than is stored. */
 export type SeenBy = (tenantId: TenantId, volumeId: string, node: string) => SeenVolume | undefined;
 
 export function volumeNotFound(id: string, field = 'id'): Rejection {

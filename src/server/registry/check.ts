@@ -151,7 +151,7 @@ function silenceKey({ tenantId, reference }: ImageCheckRequest): string {
 /**
  * How long to wait with the answer that a registry is unreachable. A blocked address, a closed port and a name
  * without an address fail at once, an odd service a little later; all of them answer after one step, so that the
- * answer's time tells nothing about what is there. What takes longer answers at the deadline.
+ * answer's time reveals nothing about what is there. What takes longer answers at the deadline.
  */
 function pace(elapsedMs: number, stepMs: number, timeoutMs: number): number {
   if (stepMs === 0) return 0;

@@ -5,7 +5,7 @@ import { getCACertificates, connect as tlsConnect } from 'node:tls';
 import { canonicalAddress, classifyAddress } from './addresses.ts';
 import { bareHost, effectivePort, type Grant } from './destinations.ts';
 
-/** For the operator's log and metrics. What a tenant is told does not depend on it. */
+/** For the operator's log and metrics. The answer to a tenant does not depend on it. */
 export type DialFailureKind =
   | 'blocked'
   | 'unresolved'

@@ -46,17 +46,17 @@ export function bundleSignature(text: Buffer): ImageSignature | undefined {
     const entity: SignedEntity = { ...toSignedEntity(bundle), tlogEntries: [], timestamps: [] };
     return { digest, isBy: (key) => isSignedBy(entity, key) };
   } catch {
-    // Whatever is not a bundle is told by an error.
+    // Anything that is not a bundle throws.
     return undefined;
   }
 }
 
 function isSignedBy(entity: SignedEntity, key: KeyObject): boolean {
   const publicKey = () => ({ publicKey: key, validFor: () => true });
-  const nobody = { certificateAuthorities: [], timestampAuthorities: [], tlogs: [], ctlogs: [] };
+  const noAuthorities = { certificateAuthorities: [], timestampAuthorities: [], tlogs: [], ctlogs: [] };
   const thresholds = { tlogThreshold: 0, ctlogThreshold: 0, timestampThreshold: 0 };
   try {
-    new Verifier({ ...nobody, publicKey }, thresholds).verify(entity);
+    new Verifier({ ...noAuthorities, publicKey }, thresholds).verify(entity);
     return true;
   } catch {
     return false;
@@ -68,7 +68,7 @@ function statedDigest(payload: Buffer): string | undefined {
   if (!isObject(statement) || statement['_type'] !== STATEMENT_TYPE) return undefined;
   if (statement['predicateType'] !== SIGNATURE_PREDICATE) return undefined;
   const subjects: unknown = statement['subject'];
-  // One subject: a list would let one signature speak for images that nobody looked at.
+  // One subject: a list would let one signature cover images that were never checked.
   const subject: unknown = Array.isArray(subjects) && subjects.length === 1 ? subjects[0] : undefined;
   const digests = isObject(subject) ? subject['digest'] : undefined;
   const hex = isObject(digests) ? digests['sha256'] : undefined;

@@ -15,7 +15,7 @@ import { mintKeys } from './generate.ts';
 import type { SecretConflict, SecretFailure, SecretsStore, SecretValues } from './port.ts';
 import { Turns } from './turns.ts';
 
-/** Somebody else came between: decide again. */
+/** Another writer came between: decide again. */
 export interface SecretMoved {
   readonly ok: false;
   readonly reason: 'moved';
@@ -227,7 +227,7 @@ export class CredentialWrites {
     return undefined;
   }
 
-  /** The version that is ours now. Without an answer the store is asked what became of it; check-and-set tells the rest. */
+  /** The version that this write made. Without an answer the store is asked what became of it; check-and-set decides the rest. */
   async #send(
     tenant: TenantStore,
     { path, values, expectedVersion }: CredentialWrite,
@@ -240,7 +240,7 @@ export class CredentialWrites {
       if (!isOpen) return unsure ? unknown(path) : written;
       const found = await this.#store.read(tenant.tenantId, path, expectedVersion + 1);
       if (found.ok && sameValues(found.values, values)) return found.version;
-      // Somebody else's: with check-and-set ours cannot be applied any more.
+      // Another writer's: with check-and-set this one cannot be applied any more.
       if (found.ok) return { ok: false, reason: 'conflict', message: written.message };
       // A conflict may be with ourselves: a call that was repeated on its way is refused the second time.
       if (written.reason === 'conflict')
@@ -304,7 +304,7 @@ function settleAll(
   }
 }
 
-/** Somebody may have begun or moved a rotation while the store was written; a delivery changes nothing of this. */
+/** Another request may have begun or moved a rotation while the store was written; a delivery changes nothing of this. */
 function isAsDecided(before: CredentialRecord, now: CredentialRecord): boolean {
   const decided = ({ current, known, rotation }: CredentialRecord) =>
     JSON.stringify([current, known, rotation]);
@@ -316,7 +316,7 @@ function withMark(
   mark: NonNullable<CredentialRecord['writing']>,
 ): CredentialRecord {
   const { writing: before, ...rest } = record;
-  // What the mark before guarded has been passed: it was written for a request that nobody accepted.
+  // What the mark before guarded has been passed: it was written for a request that was not accepted.
   const passed = before !== undefined && before.expected < mark.expected;
   return { ...(passed ? refusing(rest, before.expected + 1) : rest), writing: mark };
 }

@@ -7,7 +7,7 @@ import type { CredentialSource, VaultAuth } from './vault/session.ts';
 type VaultSettings = Config['secrets']['vault'];
 type ReadFile = (path: string) => string;
 
-/** How often the store is looked at when nobody asks, so that its loss is told when it happens. */
+/** How often the store is probed without requests, so that its loss is logged when it happens. */
 const LOOK_MS = 10_000;
 
 /** The origin alone: of a path, a query or a user in the address nothing would be used, and that is not left unsaid. */
@@ -76,7 +76,7 @@ function authOf(settings: VaultSettings, readFile: ReadFile): VaultAuth {
   return { kind: 'approle', roleId, secretId, mount: appRoleMount };
 }
 
-/** Vault by its settings; what is wrong with them is told by the name of the setting. */
+/** Vault by its settings; an error names the setting. */
 export async function openVault(
   settings: VaultSettings,
   readFile: ReadFile,

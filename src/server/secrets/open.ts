@@ -22,7 +22,7 @@ export interface OpenedSecrets {
 
 export type SaySecrets = (details: Readonly<Record<string, unknown>>, message: string) => void;
 
-/** A retired key beside the active one means that tenant keys are to be wrapped anew; once per active key. */
+/** A retired key beside the active one means that tenant keys have to be rewrapped; once per active key. */
 function openEmbedded(
   kv: Kv,
   source: RootKeySource,

@@ -8,7 +8,7 @@ import type { SecretValue } from '../../core/model/secret-value.ts';
  */
 
 /**
- * `denied` and `unusable` are the operator's to mend and stay until then; `sealed` and `unavailable` may be over by themselves;
+ * `denied` and `unusable` need the operator and stay until then; `sealed` and `unavailable` may pass;
  * `too_large` is the document's.
  */
 export type SecretFailureReason = 'denied' | 'missing' | 'sealed' | 'unavailable' | 'unusable' | 'too_large';
@@ -66,7 +66,7 @@ export type SecretMetadata =
       readonly version: number;
       readonly createdAt: string;
       readonly versions: readonly SecretVersion[];
-      /** How many versions of this document the store keeps, where it was told; absent: as many as usual. */
+      /** How many versions of this document the store keeps, where that is set; absent: the default. */
       readonly keeps?: number;
     };
 
@@ -97,7 +97,7 @@ export interface SecretsStatus {
   /** From a real call, not from a flag set at start. */
   readonly connected: boolean;
   readonly sealed: boolean;
-  /** Why operations fail now, in words for an operator. */
+  /** Why operations fail now, for an operator. */
   readonly problem?: string;
 }
 

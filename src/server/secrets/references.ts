@@ -35,7 +35,7 @@ function sortKey({ owner, secret }: SecretConsumer): string {
 
 /**
  * By reader. Each reading has its own namespace, because changes may arrive in an order in which the old and the
- * new user of a label overlap (a list after a lost watch tells of additions first).
+ * new user of a label overlap (a list after a lost watch reports additions first).
  */
 type Readings = Map<string, Reading>;
 

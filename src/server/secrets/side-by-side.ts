@@ -51,7 +51,7 @@ export async function sideBySide<K, Q, A extends { readonly ok: true }>(
   } finally {
     over = true;
     late.abort();
-    // A fault of a question that nobody waits for any more must not surface as an unhandled rejection.
+    // A fault of a question that is no longer awaited must not surface as an unhandled rejection.
     done.catch(() => undefined);
   }
 }

@@ -39,7 +39,7 @@ export class Collection<T> {
     const { size } = this.#byId;
     this.#byId.set(stored.id, stored);
     this.#bytes += (stored.bytes ?? 0) - replaced;
-    // One lookup tells whether the id is new: a start sets hundreds of thousands of them.
+    // One lookup shows whether the id is new: a start sets hundreds of thousands of them.
     if (this.#byId.size > size) this.#ids.insert(stored.id);
   }
 

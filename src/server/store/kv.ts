@@ -76,7 +76,7 @@ export interface WatchHandlers {
   onBatch(batch: KvChangeBatch): void;
   /**
    * The history between the last delivered revision and now is gone (compaction) or the store cannot tell.
-   * Nothing more is delivered: the watcher re-lists, compares with what it holds, and watches anew.
+   * Nothing more is delivered: the watcher re-lists, compares with what it holds, and watches again.
    */
   onLost(reason: string): void;
   /**
@@ -96,7 +96,7 @@ export interface KvStatus {
   readonly kind: 'sqlite' | 'etcd' | 'memory';
   /** From the last real operation, not from a flag set at start. */
   readonly connected: boolean;
-  /** Why writes fail now, in words for an operator; absent when they do not. */
+  /** Why writes fail now, for an operator; absent when they do not. */
   readonly problem?: string;
 }
 
@@ -110,7 +110,7 @@ export interface Kv {
   commit(commit: Commit): Promise<CommitResult>;
   /** The newest revision, linearizable: at least that of every commit acknowledged by any process before this call. */
   head(): Promise<number>;
-  /** Changes under `prefix` with revision > `afterRevision`. Survives reconnects by itself; see `onLost`. */
+  /** Changes under `prefix` with revision > `afterRevision`. Survives reconnects; see `onLost`. */
   watch(prefix: string, afterRevision: number, handlers: WatchHandlers): Watch;
   /** A lease ends `ttlMs` after its last keepAlive (a process's own clock, never wall clock across machines). */
   grantLease(ttlMs: number): Promise<LeaseId>;

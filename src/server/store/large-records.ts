@@ -2,7 +2,7 @@ import { decodeRecord } from './records.ts';
 
 /** Records of at least this many bytes are held as their text, outside the heap, and parsed when they are read. */
 const LARGE_BYTES = 16 * 1024;
-/** Texts whose parsed form is kept: whoever reads a record reads it several times in a row. */
+/** Texts whose parsed form is kept: a record is usually read several times in a row. */
 const PARSED_BYTES = 2 * 1024 * 1024;
 
 /**
@@ -17,7 +17,7 @@ export class LargeRecords {
     return bytes >= LARGE_BYTES;
   }
 
-  /** Throws when it cannot be read, as a small one does: what is wrong is told where it comes in. */
+  /** Throws when it cannot be read, as a small one does: the fault is reported where it comes in. */
   hold(key: string, value: string): () => unknown {
     const text = Buffer.from(value);
     this.#keep(text, decodeRecord(key, value));

@@ -4,7 +4,7 @@ import { leadingId, joinId } from './keys.ts';
 import type { ColdRecords, GlobalRecords, TenantRecords } from './records.ts';
 
 /**
- * Who writes the records of a kind. `requests`: admission and bootstrap, because somebody asked; `controllers`: decisions about what is
+ * Who writes the records of a kind. `requests`: admission and bootstrap, on a request; `controllers`: decisions about what is
  * stored; `agents`: what a node says, written by dispatch; `processes`: a control plane about itself.
  */
 export type Owner = 'requests' | 'controllers' | 'agents' | 'processes';
@@ -85,7 +85,7 @@ export const GLOBAL_OWNERS = {
       at: (_id, { nodeName }) => joinId(String(nodeName)),
     }),
   },
-  // Stored before the record of the process: nothing tells one that was started from one that is made up, so none is expected.
+  // Stored before the record of the process: a started process and an invented one look the same, so none is expected.
   'control-plane-nodes': { id: ['node'], owner: 'processes' },
   shards: {
     id: ['number'],

@@ -21,7 +21,7 @@ export class ReadBarrier {
     this.#view = view;
   }
 
-  /** False: the store cannot be asked now, and what the view holds may be old. While that lasts nobody waits for it. */
+  /** False: the store cannot be asked now, and what the view holds may be old. While that lasts no request waits for it. */
   async pass(): Promise<boolean> {
     if (this.#away && performance.now() < this.#notBeforeMs) return false;
     this.#notBeforeMs = performance.now() + PROBE_MS;
@@ -36,7 +36,7 @@ export class ReadBarrier {
     try {
       fresh = await this.#view.reached(await this.#kv.head(), FOLLOW_MS);
     } catch {
-      // Unreachable: the answer below says so, and health tells why.
+      // Unreachable: the answer below says so, and health says why.
     }
     this.#away = !fresh;
     return fresh;

@@ -97,7 +97,7 @@ export interface TenantRecords {
   observations: InstanceObservation;
   nodes: NodeRecord;
   'node-liveness': NodeLiveness;
-  /** Its emptiness was told while it drains; the drain controller writes it, requests that end or begin the drain remove it */
+  /** `node.drained` was published while it drains; the drain controller writes it, requests that end or begin the drain remove it */
   'node-drains': { readonly toldAt: string };
   /** Only where several control planes share the store */
   'node-sessions': NodeSession;
@@ -156,7 +156,7 @@ export function encodeRecord(record: object): string {
   return text === '{}' ? EMPTY : VERSION_MEMBER + text.slice(1);
 }
 
-/** As it was written, for whoever passes it on as it is: a large one takes long to read and to write again. */
+/** As it was written, for callers that pass it on as it is: a large one takes long to read and to write again. */
 export function recordText(key: string, text: string): string {
   if (text === EMPTY) return '{}';
   if (text.startsWith(VERSION_MEMBER)) return `{${text.slice(VERSION_MEMBER.length)}`;

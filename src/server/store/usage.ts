@@ -50,7 +50,7 @@ interface ColdCount {
   readonly countedAtMs: number;
 }
 
-/** A count is taken anew at most this often, however often it is asked for. */
+/** A count is repeated at most this often, however often it is asked for. */
 const RECOUNT_MS = 2_000;
 /** Other control planes write too: their part is known after this long. */
 const TRUSTED_MS = 600_000;
@@ -90,7 +90,7 @@ export class StoreUsage {
     return stock;
   }
 
-  /** By tenant and kind, without those that stay as they are. Keys that nobody has in memory are taken for new ones. */
+  /** By tenant and kind, without those that stay as they are. Keys that are not in memory count as new. */
   growth(commit: Commit): readonly Growth[] {
     const found = new Map<string, { -readonly [K in keyof Growth]: Growth[K] }>();
     const add = (key: string, value: string | undefined): void => {

@@ -91,7 +91,7 @@ export class StoreView {
     this.#follow(revision);
   }
 
-  /** Nobody reads the view yet, so that it may be half of the store meanwhile; the whole as text beside it could be too much to hold. */
+  /** The view has no reader yet, so that it may be half of the store meanwhile; the whole as text beside it could be too much to hold. */
   async #first(): Promise<void> {
     // Of an attempt that ended half-way.
     const gone = new Set(this.#heldKeys());

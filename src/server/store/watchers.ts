@@ -1,6 +1,6 @@
 import type { KvChangeBatch, Watch, WatchHandlers } from './kv.ts';
 
-/** A slice of history after a revision; `upTo` is the last revision looked at, also when nothing in it matched. */
+/** A slice of history after a revision; `upTo` is the last revision scanned, also when nothing in it matched. */
 export type HistorySlice =
   | {
       readonly compacted: false;
@@ -17,7 +17,7 @@ export interface Watchers {
   watch(prefix: string, afterRevision: number, handlers: WatchHandlers): Watch;
   /** Hands a batch to every watcher that has caught up. Must be called in revision order. */
   publish(batch: KvChangeBatch): void;
-  /** True when somebody would look at a batch; otherwise it need not be built. */
+  /** True when a watcher would take the batch; otherwise it need not be built. */
   readonly wanted: boolean;
   /** Tells every watcher to start over. */
   loseAll(reason: string): void;

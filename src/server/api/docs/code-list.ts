@@ -43,9 +43,9 @@ function searchForm(action: string, query: string): Html {
 
 /** The whole catalogue with a search field. Rows that do not match are sent hidden, so that the script can show them again. */
 export function codeList(site: Site, action: string, query: string): Html {
-  const words = searchTerms(query);
+  const terms = searchTerms(query);
   const codes = CATALOGUE_AREAS.flatMap((area) => area.codes);
-  const shown = new Set(codes.filter((code) => matches(code, words)));
+  const shown = new Set(codes.filter((code) => matches(code, terms)));
   const none = shown.size === 0 ? undefined : html` hidden`;
   return html`${searchForm(action, query)}
 <p class="count" data-count role="status">${shown.size === 1 ? '1 code' : `${shown.size} codes`}</p>

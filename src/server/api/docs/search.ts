@@ -15,10 +15,10 @@ export function searchTerms(query: string): readonly string[] {
     .slice(0, MAX_QUERY)
     .toLowerCase()
     .split(/\s+/)
-    .filter((word) => word !== '');
+    .filter((term) => term !== '');
 }
 
-export function matches(code: RejectionCode, words: readonly string[]): boolean {
+export function matches(code: RejectionCode, terms: readonly string[]): boolean {
   const text = searchText(code);
-  return words.every((word) => text.includes(word));
+  return terms.every((term) => text.includes(term));
 }

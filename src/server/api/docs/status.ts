@@ -33,7 +33,7 @@ const ADVICE: Readonly<Record<number, string>> = {
   401: 'Get a valid credential, then send the request again.',
   403: 'Sending the same request with the same credential cannot succeed.',
   404: 'Correct the reference; the same request succeeds only once the thing it names exists.',
-  409: 'Read the current state, decide anew, then send a changed request.',
+  409: 'Read the current state, decide again, then send a changed request.',
   410: 'Do not repeat it; read the current list and start from there.',
   412: 'Read the record again and repeat the change on top of it.',
   429: 'Wait for the time in Retry-After, then send the same request again.',

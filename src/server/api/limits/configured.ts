@@ -77,7 +77,7 @@ export function gaugeLimits(metrics: Metrics, { connections, streams, unread }: 
   );
   metrics.gauge(
     'berth_unread_ended',
-    'Connections ended because nobody read their answer.',
+    'Connections closed because their answer was not read.',
     () => unread.ended,
   );
 }

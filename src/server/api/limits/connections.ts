@@ -37,8 +37,8 @@ const ALWAYS: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
 const keyOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
 
 /**
- * Who may hold how many connections. One that comes when a limit is reached is taken all the same, since only its request tells
- * what it is: health and agents get in, anything else is told why not. What says nothing gives way to who comes later.
+ * Who may hold how many connections. One that comes when a limit is reached is accepted all the same, since only its request shows
+ * what it is: health and agents get in, anything else gets a refusal. A silent connection gives way to a later one.
  */
 export class Connections {
   readonly descriptors: Descriptors;
@@ -69,7 +69,7 @@ export class Connections {
   follow(server: Server): void {
     this.#closeIdle = () => server.closeIdleConnections();
     server.on('connection', (socket: Socket) => this.#accept(socket));
-    // Requests name the socket inside of TLS, the limit was looked at before.
+    // Requests name the socket inside of TLS, the limit was checked before.
     server.on('secureConnection', (socket: Socket) => {
       const open = this.#open.get(keyOf(socket));
       if (open?.beyond === undefined) return;
@@ -79,7 +79,7 @@ export class Connections {
     server.prependListener('upgrade', ({ socket }) => this.know(socket));
   }
 
-  /** It has shown who it is. An upgrade that is refused ends its connection by itself. */
+  /** It has shown who it is. A refused upgrade closes its connection. */
   know(socket: Socket): void {
     const open = this.#open.get(keyOf(socket));
     if (open === undefined || open.known === true) return;

@@ -17,7 +17,7 @@ export const NO_UNREAD_LIMITS: UnreadLimits = {
   sendTimeoutMs: 30_000,
 };
 
-/** Beyond so many tenants' worth in all, whoever holds anything waits. */
+/** Beyond this many tenants' worth in all, every tenant that holds anything waits. */
 const TENANTS_AT_ONCE = 4;
 /** Who takes a little now and then is given this much time and no more. */
 const SLOWEST_BYTES_PER_MS = 16;
@@ -33,7 +33,7 @@ export class UnreadAnswers {
   readonly #ofTenant = new Tally();
   bytes = 0;
   refused = 0;
-  /** Connections that were ended because nobody read. */
+  /** Connections closed because they were not read. */
   ended = 0;
 
   constructor(limits: UnreadLimits) {
@@ -96,7 +96,7 @@ export class UnreadAnswers {
         field: 'Authorization',
         received: `${held} bytes of answers to the ${whose} that were not read yet`,
         expected: `at most ${most} bytes per ${whose}`,
-        why: 'Answers that nobody reads fill the memory of the control plane; read or close the connections that are open.',
+        why: 'Unread answers fill the memory of the control plane; read or close the connections that are open.',
       }),
       retryAfterSeconds: RETRY_SECONDS,
     };

@@ -45,14 +45,14 @@ export function matchesFilter(filter: EventFilter, event: EventRecord): boolean 
 const asEvent = exactly<Answer<typeof eventAnswer>>();
 
 const SLICE = 250;
-/** Events looked at for one page; beyond it the page ends early, with a link to go on. More than are kept of a tenant by default. */
+/** Events scanned for one page; beyond it the page ends early, with a link to go on. More than are kept of a tenant by default. */
 const MAX_LOOKED_AT = 20_000;
 /** So many events that a filter skips count as one more request. */
 const SKIPPED_PER_REQUEST = 32;
 
 interface FoundEvents {
   readonly found: readonly Stored<EventRecord>[];
-  /** The last one that was looked at, if there may be more behind it. */
+  /** The last one that was scanned, if there may be more behind it. */
   readonly upTo?: string;
 }
 

@@ -19,7 +19,7 @@ const MAX_TIMEOUT_MS = 10 * 60_000;
 /** The agent ends the command at its timeout; the answer may take this much longer. */
 const ANSWER_GRACE_MS = 5000;
 const MAX_ARGUMENTS = 1000;
-/** The agent's word for a command that it killed. */
+/** The agent's reason for a command that it killed. */
 const TIMED_OUT = 'exec_timeout';
 
 const asExecution = exactly<AnswerOf<typeof INSTANCES.exec>>();

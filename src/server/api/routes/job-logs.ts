@@ -118,7 +118,7 @@ async function logsNow(
 
 const LOOK_MS = 200;
 
-/** A follower waits for the container of the run under way; whoever does not follow is answered with nothing. */
+/** A follower waits for the container of the run under way; a reader that does not follow gets an empty answer. */
 export async function jobLogs(
   dispatch: Dispatch,
   request: RequestFor<typeof JOBS.logs>,

@@ -123,7 +123,7 @@ export class LogFollower {
     }
     following.lost = false;
     following.stream = stream;
-    // What fails in here is told to the reader or is the reader's leaving.
+    // A failure in here is reported to the reader, or is the reader's leaving.
     void pump({ instance: record, stream }, this.#form, this.#sink).finally(() => {
       following.stream = undefined;
       following.endedMs = performance.now();

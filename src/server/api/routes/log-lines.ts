@@ -15,7 +15,7 @@ export interface LogSource {
 
 type LogPart = { readonly channel: Channel; readonly line: string } | { readonly problem: string };
 
-/** The agent's word for lines that its engine overwrote before they were read. */
+/** The agent's reason for lines that its engine overwrote before they were read. */
 function lossOf(value: unknown): string {
   const { after, before } = (value as { gap?: { after?: unknown; before?: unknown } } | null)?.gap ?? {};
   return `lines between ${received(after)} and ${received(before)} are lost: they were overwritten on the node before the reader took them`;

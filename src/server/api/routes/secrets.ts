@@ -52,7 +52,7 @@ async function listReferenced(
       name: label,
       namespace,
       path,
-      // Nobody may look: whether it is there is not known.
+      // The policy hides it: whether it exists is unknown.
       exists: problem === undefined ? document !== undefined : null,
       keys: document?.keys ?? [],
       version: document?.version ?? 0,

@@ -10,7 +10,7 @@ const COMMAND_MS = 10_000;
 const MAX_PRINTED_BYTES = 4096;
 /** A program that failed is asked again after this; one that printed the key not before the next start. */
 const ASK_AGAIN_MS = 30_000;
-const MAX_WORDS = 200;
+const MAX_OUTPUT = 200;
 
 /** Reads the key from where it comes from, as often as asked; never throws for what an operator can put right. */
 export function rootKeyReader(source: RootKeySource, commandMs = COMMAND_MS): () => Promise<RootKeys> {
@@ -74,7 +74,7 @@ async function printed(command: readonly string[], limitMs: number): Promise<Roo
   });
 }
 
-/** Not what this process was told in confidence. */
+/** Without the credentials of this process. */
 function environment(): Readonly<Record<string, string>> {
   return Object.fromEntries(
     ['PATH', 'HOME', 'LANG', 'CREDENTIALS_DIRECTORY'].flatMap((name) => {
@@ -93,8 +93,8 @@ function whyNot(
     return `printed more than ${MAX_PRINTED_BYTES} bytes`;
   if (error.killed === true) return `printed nothing within ${limitMs} ms`;
   if (typeof error.code === 'string') return `cannot be started (${error.code})`;
-  const words = stderr.toString('utf8').trim().slice(0, MAX_WORDS);
-  return `failed (exit code ${String(error.code)})${words === '' ? '' : `: ${words}`}`;
+  const output = stderr.toString('utf8').trim().slice(0, MAX_OUTPUT);
+  return `failed (exit code ${String(error.code)})${output === '' ? '' : `: ${output}`}`;
 }
 
 /** 32 bytes, or text that says them in base64 or hex. */

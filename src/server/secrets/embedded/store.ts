@@ -158,7 +158,7 @@ export function createEmbeddedSecrets(options: EmbeddedSecretsOptions): Embedded
       for (const tenant of tenants) {
         try {
           let outcome = await rewrapTenantKey(kv, tenant, rootKeys());
-          // A conflict means that somebody else rewrapped or destroyed this very key: look again.
+          // A conflict means that another process rewrapped or destroyed this very key: read again.
           while (outcome === 'conflict') outcome = await rewrapTenantKey(kv, tenant, rootKeys());
           counts[outcome]++;
         } catch (error) {
@@ -200,7 +200,7 @@ async function answered<T>(operation: () => Promise<T>): Promise<T | SecretFailu
   try {
     return await operation();
   } catch (error) {
-    // This reaches tenants, in a status and an event; which file the operator has to bring back is told by `status`.
+    // This reaches tenants, in a status and an event; which file the operator has to bring back is in `status`.
     if (error instanceof SecretsSealedError)
       return failure('sealed', 'the secrets store is sealed: its root key is not there');
     if (error instanceof SecretIntegrityError) return failure('unavailable', error.message);

@@ -111,7 +111,7 @@ export function newTenantKey(tenant: TenantId, roots: RootKeys): HeldTenantKey &
 
 export type RewrapOutcome = 'rewrapped' | 'current' | 'absent' | 'conflict';
 
-/** Wraps the same tenant key anew by the active root key; documents are not touched. */
+/** Rewraps the tenant key by the active root key; documents are not touched. */
 export async function rewrapTenantKey(kv: Kv, tenant: TenantId, roots: RootKeys): Promise<RewrapOutcome> {
   const { active } = unsealed(roots);
   const key = tenantKeyKey(tenant);

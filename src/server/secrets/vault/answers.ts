@@ -21,7 +21,7 @@ export function count(json: unknown, name: string): number {
   return typeof value === 'number' && Number.isSafeInteger(value) ? value : 0;
 }
 
-/** KV v2 refuses a stale check-and-set with 400 and these words; there is no code. */
+/** KV v2 refuses a stale check-and-set with 400 and this message; there is no code. */
 export function isCasMismatch(answer: VaultAnswer): boolean {
   return answer.reached && answer.status === 400 && says(answer, 'check-and-set parameter did not match');
 }
@@ -54,8 +54,8 @@ export function isUnrouted(answer: VaultAnswer): boolean {
   );
 }
 
-function says(answer: Extract<VaultAnswer, { reached: true }>, words: string): boolean {
-  return errorsOf(answer.json).some((error) => error.includes(words));
+function says(answer: Extract<VaultAnswer, { reached: true }>, text: string): boolean {
+  return errorsOf(answer.json).some((error) => error.includes(text));
 }
 
 /** The two statuses the API answers with when it did what was asked. */
@@ -76,7 +76,7 @@ function isSealed(answer: Extract<VaultAnswer, { reached: true }>): boolean {
   return answer.status === 503 && errorsOf(answer.json).some((error) => /sealed/i.test(error));
 }
 
-/** What the policy has to grant for a call, in the words of the policy. */
+/** The capability that the policy has to grant for a call. */
 function neededFor({ method, path }: Pick<VaultCall, 'method' | 'path'>): string {
   const [bare = path, query] = path.split('?');
   const capability =
@@ -84,7 +84,7 @@ function neededFor({ method, path }: Pick<VaultCall, 'method' | 'path'>): string
   return `the capability ${capability} on ${decodeURIComponent(bare)}`;
 }
 
-/** What a refusal means for a secret. The words of the server are not passed on: they are not ours to vouch for. */
+/** What a refusal means for a secret. Messages of the server are not passed on: Berth cannot vouch for them. */
 export function failureOf(
   answer: VaultAnswer,
   what: string,

@@ -43,7 +43,7 @@ export interface VaultHttp {
   close(): void;
 }
 
-/** Requests over a pool of its own. Redirects are not followed: the token would go to a host nobody configured. */
+/** Requests over a pool of its own. Redirects are not followed: the token would go to a host that is not configured. */
 export function createVaultHttp(options: VaultHttpOptions): VaultHttp {
   const origin = new URL(options.address);
   const secure = origin.protocol === 'https:';
@@ -100,7 +100,7 @@ export function createVaultHttp(options: VaultHttpOptions): VaultHttp {
           });
         },
       );
-      // One timer for the whole call: socket timeouts start anew with every byte, and a slow drip would never end.
+      // One timer for the whole call: socket timeouts restart with every byte, and a slow drip would never end.
       const deadline = setTimeout(() => {
         finish({
           reached: false,

@@ -23,7 +23,7 @@ export interface VaultMounts {
 export function createVaultMounts(calls: Pick<VaultCalls, 'send' | 'read'>): VaultMounts {
   const known = new Set<TenantId>();
 
-  /** Where somebody else makes and removes the mounts, the policy refuses the removal also of one that is gone. */
+  /** Where the operator creates and removes the mounts, the policy refuses the removal also of one that is gone. */
   async function isGone(tenant: TenantId): Promise<boolean> {
     const answer = await calls.read(`${mountOf(tenant)}/config`);
     return !('ok' in answer) && isUnrouted(answer);
@@ -33,7 +33,7 @@ export function createVaultMounts(calls: Pick<VaultCalls, 'send' | 'read'>): Vau
     if (known.has(tenant)) return undefined;
     const answer = await calls.read(`sys/internal/ui/mounts/${mountOf(tenant)}`);
     if ('ok' in answer) return answer;
-    // What is not there and what the policy hides are answered alike; the call itself then tells.
+    // What is not there and what the policy hides are answered alike; the call itself then decides.
     if (!isSuccess(answer)) return undefined;
     const data = member(answer.json, 'data');
     const type = text(data, 'type');
@@ -61,7 +61,7 @@ export function createVaultMounts(calls: Pick<VaultCalls, 'send' | 'read'>): Vau
       const answer = await calls.send(call);
       if ('ok' in answer) return answer;
       if (isSuccess(answer)) known.add(tenant);
-      // Somebody else made it a moment ago: of which kind is to be asked.
+      // Another process created it a moment ago: its kind has to be read.
       else if (isMountInUse(answer)) return usable(tenant);
       else return failureOf(answer, 'making the mount of the tenant', call);
       return undefined;

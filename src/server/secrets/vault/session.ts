@@ -44,7 +44,7 @@ const REREAD_MS = 1_000;
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * Keeps one token alive: logs in when first needed, renews at two thirds of its life, logs in anew when it is dead. `warn` is told
+ * Keeps one token alive: logs in when first needed, renews at two thirds of its life, logs in again when it is dead. `warn` receives
  * once when a token is going to end and nothing here can prolong it.
  */
 export function createVaultSession(

@@ -31,7 +31,7 @@ function healthProblem(
   return { sealed: false, problem: `the secrets store answered ${answer.status} to its health check` };
 }
 
-/** Says once that the store is lost and once that it is back, however often it is looked at meanwhile. */
+/** Says once that the store is lost and once that it is back, however often it is probed meanwhile. */
 export function noticeChanges(
   warn: (details: Readonly<Record<string, unknown>>, message: string) => void,
 ): (status: SecretsStatus) => SecretsStatus {

@@ -201,7 +201,7 @@ export class EtcdCluster {
     });
   }
 
-  /** The session token was refused inside a stream, where etcd answers with words instead of a status. */
+  /** The session token was refused inside a stream, where etcd answers with a message instead of a status. */
   forgetToken(): void {
     this.#token = undefined;
   }

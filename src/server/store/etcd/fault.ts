@@ -24,18 +24,18 @@ export interface Fault {
   readonly passing: boolean;
 }
 
-type Verdict = Omit<Fault, 'message'> & { readonly words: string };
+type Verdict = Omit<Fault, 'message'> & { readonly summary: string };
 
 const verdict = (
   kind: Fault['kind'],
   certainlyNotApplied: boolean,
   passing: boolean,
-  words: string,
+  summary: string,
 ): Verdict => ({
   kind,
   certainlyNotApplied,
   passing,
-  words,
+  summary,
 });
 
 function verdictOf(error: WireError): Verdict {
@@ -82,8 +82,8 @@ function verdictOf(error: WireError): Verdict {
 }
 
 export function faultOf(error: WireError, endpoint: string): Fault {
-  const { words, ...rest } = verdictOf(error);
-  return { ...rest, message: `${words}: ${error.message} (${endpoint})` };
+  const { summary, ...rest } = verdictOf(error);
+  return { ...rest, message: `${summary}: ${error.message} (${endpoint})` };
 }
 
 /** The error that leaves the adapter. A refusal is a defect of the caller, so it is not an availability error. */

@@ -71,7 +71,7 @@ class Group {
 
 /**
  * Commits that wait at the same time share a transaction, and with it a revision. Each is still all or nothing and judged by
- * its own guards: when one has a conflict the transaction applies nothing, that one is told, and the others go into the next.
+ * its own guards: when one has a conflict the transaction applies nothing, that one gets the conflict, and the others go into the next.
  */
 export function groupCommits(options: GroupCommitOptions): (commit: Commit) => Promise<CommitResult> {
   let waiting: Waiting[] = [];

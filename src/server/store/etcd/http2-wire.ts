@@ -81,7 +81,7 @@ function startCall(
   stream.on('close', () => {
     if (refusal) handlers.onEnd(refusal);
     else if (!status) {
-      // A refused stream is the peer's word that it did nothing with it.
+      // A refused stream guarantees that the peer did not process it.
       const sent = stream.rstCode !== constants.NGHTTP2_REFUSED_STREAM;
       handlers.onEnd(new WireError(CODE.unavailable, failure ?? 'the connection was closed', sent));
     } else if (Number(status['grpc-status']) === CODE.ok) handlers.onEnd(undefined);

@@ -7,7 +7,7 @@ const SORT_DESCENDING = { sortOrder: 2, sortTarget: 0 };
 
 /** Keeps one answer to some megabytes at the record sizes Berth has; etcd builds a whole answer in memory. */
 const PAGE_ENTRIES = 2_000;
-/** Where the answer is bounded in bytes: the first page tells how large the records are, and the next may be of another kind. */
+/** Where the answer is bounded in bytes: the first page shows how large the records are, and the next may be of another kind. */
 const BOUNDED_PAGE = { first: 64, most: 500 } as const;
 const RESTARTS_AFTER_COMPACTION = 3;
 

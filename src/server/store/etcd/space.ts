@@ -23,9 +23,9 @@ export async function readAlarms(cluster: EtcdCluster): Promise<readonly WireAla
 }
 
 /**
- * etcd refuses writes once its file reaches the quota, and stays so until somebody compacts, defragments and disarms.
+ * etcd refuses writes once its file reaches the quota, and stays so until an operator compacts, defragments and disarms.
  * History is only needed by watchers that lag, and those re-list (`onLost`), so giving it up is safe; current values
- * are never touched. Several processes may do this at once: each step is idempotent and looks at the alarm first.
+ * are never touched. Several processes may do this at once: each step is idempotent and reads the alarm first.
  */
 export class SpaceRecovery {
   readonly #cluster: EtcdCluster;

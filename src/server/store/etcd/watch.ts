@@ -148,7 +148,7 @@ export class EtcdWatch implements Watch {
         this.#lose(`revision ${this.#position} no longer exists; the newest is ${head}`);
       }
     } catch {
-      // Nothing is known yet: the next connection asks anew.
+      // Nothing is known yet: the next connection asks again.
       if (this.#open) this.#abandon();
     }
   }

@@ -54,7 +54,7 @@ export function describeFault(error: unknown, database: string, dir: string): St
 export function fullFault(dir: string): StoreFault {
   return {
     kind: 'full',
-    message: `no space left on the disk of the data directory ${dir}: free some space; writes resume by themselves (deletions are still accepted while the reserve lasts)`,
+    message: `no space left on the disk of the data directory ${dir}: free some space; writes resume on their own (deletions are still accepted while the reserve lasts)`,
     certainlyNotApplied: true,
   };
 }

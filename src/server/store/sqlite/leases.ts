@@ -11,7 +11,7 @@ interface Lease {
 
 /**
  * The leases, held in memory by the writer thread and written beside the keys. Time is the thread's monotonic clock,
- * which means nothing to another process, so only the length of a lease is stored: after a restart each starts anew.
+ * which means nothing to another process, so only the length of a lease is stored: after a restart each starts over.
  */
 export interface Leases {
   /** Reads what is committed; leases that were known keep the time they have left. */

@@ -40,7 +40,7 @@ export interface Ledger {
   /** Whether a commit gives back space or takes next to none. */
   frees(operation: CommitOperation): boolean;
   /**
-   * Moves the floor up to what is to be kept, and removes at most `rows` rows at or below it, oldest first. True when
+   * Moves the floor up to what must be kept, and removes at most `rows` rows at or below it, oldest first. True when
    * more are left. Does nothing until enough has gathered to be worth the pages it touches.
    */
   sweep(keep: Retention, rows: number): boolean;

@@ -145,7 +145,7 @@ export function createPendingAnswers(events: BatchEvents): PendingAnswers {
     settle(wire) {
       const settle: (() => void)[] = [];
       while (!wire.done) settle.push(readAnswer(wire));
-      // Only now, when the watchers have seen all of it: whoever awaited a commit finds it in every view.
+      // Only now, when the watchers have seen all of it: the awaiter of a commit finds it in every view.
       for (const run of settle) run();
     },
     get oldestMs() {

@@ -25,7 +25,7 @@ export interface Transactions {
   fault: StoreFault | undefined;
   /** Tells how much has been written beside what `run` assumes. */
   addPages(pages: number): void;
-  /** Moves the write-ahead log into the database once it has this many pages, so that its file is used anew. */
+  /** Moves the write-ahead log into the database once it has this many pages, so that its file is reused. */
   checkpoint(abovePages: number): void;
   /** Empties the write-ahead log. False: a reader holds it, try again. */
   truncate(): boolean;

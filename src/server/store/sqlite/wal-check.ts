@@ -7,7 +7,7 @@ const littleEndianMagic = 0x377f0682;
 
 /**
  * SQLite ends the log of writes at the first frame that fails its checksum: right for a write that a crash cut off,
- * but a frame damaged later would silently take every transaction after it along. The two can be told apart, since a
+ * but a frame damaged later would silently take every transaction after it along. The two can be distinguished, since a
  * transaction is only begun when its predecessor has been synced: a bad frame with two commits at or after it is
  * damage. In the very last transaction they look alike.
  */

@@ -53,7 +53,7 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
   let flushing = false;
   let onClosed: (() => void) | undefined;
   const verified = Promise.withResolvers<void>();
-  // Whoever opens the store looks at it; a thread that is started again has nobody who does.
+  // The opener of the store awaits it; a restarted thread has no opener.
   verified.promise.catch(() => undefined);
 
   function send(message: ToWriter): void {
