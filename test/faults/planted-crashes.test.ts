@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { runOf } from '../../src/core/model/job-run.ts';
 import type * as JobPlanner from '../../src/core/plan/jobs/jobs.ts';
 import { DrainController } from '../../src/server/reconcile/nodes/drain.ts';
 import { InstancesController } from '../../src/server/reconcile/instances/instances.ts';
@@ -24,7 +25,10 @@ vi.mock('../../src/core/plan/jobs/jobs.ts', async (original) => {
     if (!planted.attemptsFromMemory || memory !== undefined || status === undefined || run === undefined)
       return real.planJob(input);
     const { attempt: _unknown, ...rest } = run;
-    return real.planJob({ ...input, status: { ...status, runs: [...status.runs.slice(0, -1), rest] } });
+    return real.planJob({
+      ...input,
+      status: { ...status, runs: [...status.runs.slice(0, -1), runOf(rest)] },
+    });
   };
   return { ...real, planJob };
 });

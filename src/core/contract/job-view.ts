@@ -1,30 +1,31 @@
 import type { job } from './answers/job.ts';
 import { type Answer, exactly, type Exactly } from '../schema/shape.ts';
 import { appliedDefaults, type ContainerDefaults } from '../model/container-defaults.ts';
-import { isFinished, type JobRecord, type JobRun, type JobSpec, type JobStatus } from '../model/job.ts';
+import type { JobRecord, JobSpec, StoredJobStatus } from '../model/job.ts';
+import { isFinished, type JobRunState, type StoredRun } from '../model/job-run.ts';
 import { pinOf } from '../model/spec-snapshot.ts';
 import { storedLabels } from './deployment-view.ts';
 
 type Job = Answer<typeof job>;
 const asJob = exactly<Job>();
 
-export type JobPhase = JobRun['state'] | 'Scheduled';
+export type JobPhase = JobRunState | 'Scheduled';
 
 /** The job in one word: that of its newest run; a scheduled job whose run has ended waits for the next slot. */
-export function jobPhase(spec: JobSpec, status: JobStatus | undefined): JobPhase {
+export function jobPhase(spec: JobSpec, status: StoredJobStatus | undefined): JobPhase {
   const last = status?.runs.at(-1);
   if (last === undefined) return spec.schedule === undefined ? 'Pending' : 'Scheduled';
   return isFinished(last) && spec.schedule !== undefined ? 'Scheduled' : last.state;
 }
 
-function runView({ attempt, ...run }: JobRun): Job['status']['runs'][number] {
+function runView({ attempt, ...run }: StoredRun): Job['status']['runs'][number] {
   return {
     ...run,
     ...(attempt && { nodeId: attempt.nodeId, instanceId: attempt.instanceId }),
   };
 }
 
-function messageOf(spec: JobSpec, status: JobStatus | undefined): string {
+function messageOf(spec: JobSpec, status: StoredJobStatus | undefined): string {
   const last = status?.runs.at(-1);
   if (last === undefined)
     return spec.schedule === undefined ? 'accepted; not reconciled yet' : 'has not run yet';
@@ -37,7 +38,7 @@ function messageOf(spec: JobSpec, status: JobStatus | undefined): string {
 export function jobView(
   record: JobRecord,
   revision: number,
-  status: JobStatus | undefined,
+  status: StoredJobStatus | undefined,
   defaults: ContainerDefaults,
   shownRuns = Infinity,
 ): Exactly<Job> {

@@ -1,6 +1,7 @@
 import type { Confinement } from './confinement.ts';
 import type { Placement, Resources, SecretReference, VolumeMount, Workload } from './deployment.ts';
-import type { InstanceId, JobId, NodeName, TenantId } from './ids.ts';
+import type { JobId, TenantId } from './ids.ts';
+import type { JobRun, OrderTrigger, StoredRun } from './job-run.ts';
 import { type JobName, jobOwner } from './owner.ts';
 import type { HookDelivery } from './rotation-hook.ts';
 
@@ -46,52 +47,19 @@ export interface JobOrders {
 
 export interface RunOrder {
   readonly runId: string;
-  readonly trigger: 'created' | 'manual' | 'hook';
+  readonly trigger: OrderTrigger;
   readonly at: string;
   readonly by: string;
   /** Of a run that a rotation asked for. */
   readonly hook?: HookDelivery;
 }
 
-export type JobRunState = 'Pending' | 'Running' | 'Retrying' | 'Succeeded' | 'Failed' | 'Cancelled';
-
-export interface JobAttempt {
-  readonly instanceId: InstanceId;
-  readonly nodeId: NodeName;
-  /** Its container was seen to run. */
-  readonly started: boolean;
-}
-
-export interface JobRun {
-  readonly id: string;
-  readonly trigger: RunOrder['trigger'] | 'schedule' | 'catch-up';
-  /** Of scheduled runs: the slot. */
-  readonly scheduledFor?: string;
-  readonly hook?: HookDelivery;
-  readonly state: JobRunState;
-  readonly message: string;
-  readonly createdAt: string;
-  /** When the first attempt was seen to run, and when the last one was seen to have ended. */
-  readonly startedAt?: string;
-  readonly finishedAt?: string;
-  /** Attempts that were made. */
-  readonly attempts: number;
-  /** The newest attempt: the one under way while the run is not finished. */
-  readonly attempt?: JobAttempt;
-  readonly retryAt?: string;
-  /** Of the last attempt that ended. */
-  readonly exitCode?: number;
-  readonly reason?: string;
-  /** Slots of the schedule that passed while it ran. */
-  readonly skipped?: number;
-}
-
 /** Written by the jobs controller only. */
-export interface JobStatus {
+export interface JobStatus<Run extends StoredRun = JobRun> {
   /** A status of an earlier job of the same name is cleared away before the new one is looked at. */
   readonly jobId: JobId;
   /** Oldest first, bounded. */
-  readonly runs: readonly JobRun[];
+  readonly runs: readonly Run[];
   readonly nextRunAt?: string;
   /** The last slot of the schedule that was run or skipped. */
   readonly lastSlot?: string;
@@ -101,6 +69,8 @@ export interface JobStatus {
   /** Digest of the reasons in the last `job.unschedulable`. */
   readonly unschedulable?: string;
 }
+
+export type StoredJobStatus = JobStatus<StoredRun>;
 
 /** What an attempt printed, cut to its end. */
 export interface JobLog {
@@ -119,16 +89,6 @@ export const JOB_LOG_BYTES = 128 * 1024;
 /** The job as scheduler, secrets and dispatch see it: one instance of what a deployment would run. */
 export function jobWorkload({ schedule: _s, timeout: _t, retries: _r, ...spec }: JobSpec): Workload {
   return { ...spec, kind: 'Deployment', name: jobOwner(spec.name), replicas: 1, secretsVersion: 0 };
-}
-
-export function isFinished({ state }: Pick<JobRun, 'state'>): boolean {
-  return state === 'Succeeded' || state === 'Failed' || state === 'Cancelled';
-}
-
-/** The run that is under way; at most the newest is. */
-export function activeRun(status: Pick<JobStatus, 'runs'> | undefined): JobRun | undefined {
-  const last = status?.runs.at(-1);
-  return last === undefined || isFinished(last) ? undefined : last;
 }
 
 /** Of the key of an attempt's log: it sorts by run, then by attempt. */

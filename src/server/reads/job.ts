@@ -1,6 +1,7 @@
 import type { ContainerDefaults } from '../../core/model/container-defaults.ts';
 import { jobView } from '../../core/contract/job-view.ts';
-import { type JobRecord, activeRun } from '../../core/model/job.ts';
+import type { JobRecord } from '../../core/model/job.ts';
+import { activeRun } from '../../core/model/job-run.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';

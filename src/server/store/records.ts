@@ -8,7 +8,7 @@ import type { TenantId } from '../../core/model/ids.ts';
 import type { ImagePolicy } from '../../core/model/image-policy.ts';
 import type { InstanceObservation, InstanceRecord } from '../../core/model/instance.ts';
 import type { NetworkObservation, NetworkRecord } from '../../core/model/network.ts';
-import type { JobLog, JobOrders, JobRecord, JobStatus } from '../../core/model/job.ts';
+import type { JobLog, JobOrders, JobRecord, StoredJobStatus } from '../../core/model/job.ts';
 import type { NodeLiveness, NodeRecord } from '../../core/model/node.ts';
 import type { RolloutRecord } from '../../core/model/rollout.ts';
 import type { ScalingPolicyRecord } from '../../core/model/scaling.ts';
@@ -85,7 +85,7 @@ export interface TenantRecords {
   'deployment-status': DeploymentStatus;
   rollouts: RolloutRecord;
   jobs: JobRecord;
-  'job-status': JobStatus;
+  'job-status': StoredJobStatus;
   'job-orders': JobOrders;
   /** What an attempt printed is kept, or cannot be; dispatch writes it, the jobs controller removes it */
   'job-captures': { readonly bytes: number; readonly problem?: string };

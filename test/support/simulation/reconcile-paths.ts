@@ -1,6 +1,7 @@
 import type { DeploymentSpec } from '../../../src/core/model/deployment.ts';
 import type { NodeName, VolumeId } from '../../../src/core/model/ids.ts';
-import { activeRun, type JobRecord, jobWorkload } from '../../../src/core/model/job.ts';
+import { type JobRecord, jobWorkload } from '../../../src/core/model/job.ts';
+import { activeRun } from '../../../src/core/model/job-run.ts';
 import { jobOwner } from '../../../src/core/model/owner.ts';
 import { LIVENESS_TIMINGS } from '../../../src/core/plan/liveness/node-liveness.ts';
 import { fencedAfterMs, type VolumeRecord } from '../../../src/core/model/volume.ts';

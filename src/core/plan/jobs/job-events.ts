@@ -1,4 +1,4 @@
-import type { JobRun } from '../../model/job.ts';
+import type { JobRun } from '../../model/job-run.ts';
 import type { PlacementRefusal } from '../rollout/placer.ts';
 import type { PlannedEvent } from '../rollout/planned-event.ts';
 

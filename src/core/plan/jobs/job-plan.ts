@@ -1,6 +1,7 @@
 import type { InstanceId, NodeName } from '../../model/ids.ts';
 import type { InstanceObservation, InstanceRecord, OnceTerms } from '../../model/instance.ts';
-import type { JobOrders, JobRecord, JobRun, JobStatus } from '../../model/job.ts';
+import type { JobOrders, JobRecord, JobStatus } from '../../model/job.ts';
+import type { JobRun } from '../../model/job-run.ts';
 import type { CronSchedule } from '../../model/schedule.ts';
 import type { NodeCondition } from '../rollout/instance-state.ts';
 import type { Placed, PlacementRefusal, Placer } from '../rollout/placer.ts';

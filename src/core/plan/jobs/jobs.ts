@@ -1,11 +1,14 @@
+import { JOB_RUNS_KEPT, type JobRecord, type JobSpec, type JobStatus } from '../../model/job.ts';
 import {
+  type ActiveRun,
   activeRun,
-  JOB_RUNS_KEPT,
-  type JobRecord,
+  type EndedRun,
   type JobRun,
-  type JobSpec,
-  type JobStatus,
-} from '../../model/job.ts';
+  type RetryingRun,
+  type RunningRun,
+  type StartingRun,
+  type WaitingRun,
+} from '../../model/job-run.ts';
 import { parseDuration } from '../../model/quantity.ts';
 import { type AttemptEnd, attemptOutcome } from './job-attempt.ts';
 import { jobEvent, jobUnschedulable, runEvent } from './job-events.ts';
@@ -113,40 +116,41 @@ class Planning {
     const run = activeRun(this.#status);
     if (run?.attempt === undefined) return;
     const { instances, observationOf, nodeOf } = this.#input;
-    const { instanceId, nodeId, started } = run.attempt;
+    const { instanceId, nodeId } = run.attempt;
     const record = instances.find(({ id }) => id === instanceId);
     const outcome = attemptOutcome(record, observationOf(instanceId), nodeOf(nodeId).status);
     switch (outcome.kind) {
       case 'running':
-        if (!started) this.#noteStart(run);
+        if (run.state === 'Pending') this.#noteStart(run);
         return;
       case 'ended':
         return this.#endAttempt(
-          !started && outcome.ran ? this.#noteStart(run) : run,
+          run.state === 'Pending' && outcome.ran ? this.#noteStart(run) : run,
           outcome.ok,
           outcome.end,
         );
       case 'waiting':
-        if (!started) this.#waitForStart(run, outcome.message, outcome.failing);
+        if (run.state === 'Pending') this.#waitForStart(run, outcome.message, outcome.failing);
     }
   }
 
-  #noteStart(run: JobRun): JobRun {
-    const next: JobRun = {
+  #noteStart(run: StartingRun): RunningRun {
+    const { attempts, attempt, startedAt = this.#now } = run;
+    const next: RunningRun = {
       ...run,
       state: 'Running',
-      message: `attempt ${run.attempts} runs on ${run.attempt?.nodeId}`,
-      startedAt: run.startedAt ?? this.#now,
-      ...(run.attempt && { attempt: { ...run.attempt, started: true } }),
+      message: `attempt ${attempts} runs on ${attempt.nodeId}`,
+      startedAt,
+      attempt: { ...attempt, started: true },
     };
     this.#putRun(next);
-    this.#publish('started', next, `started: attempt ${next.attempts} on ${next.attempt?.nodeId}`);
+    this.#publish('started', next, `started: attempt ${attempts} on ${attempt.nodeId}`);
     return next;
   }
 
-  #waitForStart(run: JobRun, message: string, failing: AttemptEnd | undefined): void {
+  #waitForStart(run: StartingRun, message: string, failing: AttemptEnd | undefined): void {
     if (run.message !== message) this.#putRun({ ...run, message });
-    if (failing === undefined || run.attempt === undefined) return;
+    if (failing === undefined) return;
     const { memory, nowMs } = this.#input;
     const { instanceId } = run.attempt;
     const known = memory?.failing?.instanceId === instanceId ? memory.failing : undefined;
@@ -157,7 +161,7 @@ class Planning {
     this.#due.push(leftMs);
   }
 
-  #endAttempt(run: JobRun, ok: boolean, { reason, message, exitCode }: AttemptEnd): void {
+  #endAttempt(run: StartingRun | RunningRun, ok: boolean, { reason, message, exitCode }: AttemptEnd): void {
     const { exitCode: _code, reason: _reason, ...before } = run;
     const ended = {
       ...before,
@@ -166,20 +170,20 @@ class Planning {
     };
     const details = { ...(exitCode !== undefined && { exitCode }), ...(reason !== undefined && { reason }) };
     if (ok) {
-      const next: JobRun = { ...ended, state: 'Succeeded', message, finishedAt: this.#now };
+      const next: EndedRun = { ...ended, state: 'Succeeded', message, finishedAt: this.#now };
       this.#putRun(next);
       return this.#publish('succeeded', next, 'succeeded', details);
     }
     const allowed = (this.#spec.retries ?? 0) + 1;
     if (run.attempts >= allowed) {
-      const next: JobRun = { ...ended, state: 'Failed', message, finishedAt: this.#now };
+      const next: EndedRun = { ...ended, state: 'Failed', message, finishedAt: this.#now };
       this.#putRun(next);
       const count = allowed === 1 ? '' : ` after ${run.attempts} attempts`;
       return this.#publish('failed', next, `failed${count}: ${message}`, details);
     }
     const { attempt: _over, ...free } = ended;
     const retryAt = this.#text(this.#input.wallMs + retryDelayMs(run.attempts));
-    const next: JobRun = {
+    const next: RetryingRun = {
       ...free,
       state: 'Retrying',
       message: `attempt ${run.attempts} of ${allowed} failed: ${message}`,
@@ -202,7 +206,7 @@ class Planning {
     const run = activeRun(this.#status);
     if (run?.id !== cancel.runId) return;
     const { retryAt: _due, ...rest } = run;
-    const next: JobRun = { ...rest, state: 'Cancelled', message: 'cancelled', finishedAt: this.#now };
+    const next: EndedRun = { ...rest, state: 'Cancelled', message: 'cancelled', finishedAt: this.#now };
     this.#putRun(next);
     this.#publish('cancelled', next, 'was cancelled');
   }
@@ -216,7 +220,7 @@ class Planning {
   }
 
   #addRun(run: Pick<JobRun, 'id' | 'trigger' | 'scheduledFor' | 'hook'>): void {
-    const added: JobRun = {
+    const added: WaitingRun = {
       ...run,
       state: 'Pending',
       message: 'waits for a node',
@@ -259,7 +263,7 @@ class Planning {
   }
 
   /** No second run beside one that is under way; published once per run, counted always. */
-  #skip(run: JobRun, count: number): void {
+  #skip(run: ActiveRun, count: number): void {
     const next = { ...run, skipped: (run.skipped ?? 0) + count };
     this.#putRun(next);
     if (run.skipped === undefined)
@@ -303,8 +307,8 @@ class Planning {
   }
 
   /** Waited for on the monotonic clock, once the time is known: a clock that is set neither shortens nor lengthens it much. */
-  #waitsForRetry(run: JobRun): boolean {
-    if (run.retryAt === undefined) return false;
+  #waitsForRetry(run: WaitingRun | RetryingRun): boolean {
+    if (run.state === 'Pending') return false;
     const { memory, nowMs, wallMs, times } = this.#input;
     const key = `${run.id}/${run.attempts}`;
     const span = Math.min(Math.max(0, times.ms(run.retryAt) - wallMs), retryDelayMs(run.attempts));

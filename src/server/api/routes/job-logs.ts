@@ -1,12 +1,7 @@
 import type { JOBS } from '../../../core/operations/jobs.ts';
 import { setTimeout as pause } from 'node:timers/promises';
-import {
-  isFinished,
-  jobLogSegments,
-  type JobLog,
-  type JobRecord,
-  type JobRun,
-} from '../../../core/model/job.ts';
+import { jobLogSegments, type JobLog, type JobRecord } from '../../../core/model/job.ts';
+import { isFinished, type StoredRun } from '../../../core/model/job-run.ts';
 import { type JobName, jobOwner } from '../../../core/model/owner.ts';
 import type { InstanceRecord } from '../../../core/model/instance.ts';
 import { received } from '../../../core/rejections/redaction.ts';
@@ -22,7 +17,7 @@ import type { ReplyTo, RequestFor, StreamReply } from '../route.ts';
 import { logRequest, streamLogs } from './instance-logs.ts';
 
 interface Chosen {
-  readonly run: JobRun;
+  readonly run: StoredRun;
   readonly attempt: number;
 }
 

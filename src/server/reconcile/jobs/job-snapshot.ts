@@ -1,6 +1,7 @@
 import type { InstanceId, JobOwner } from '../../../core/model/ids.ts';
 import type { InstanceRecord } from '../../../core/model/instance.ts';
-import type { JobRecord, JobStatus } from '../../../core/model/job.ts';
+import type { JobRecord, StoredJobStatus } from '../../../core/model/job.ts';
+import { runOf } from '../../../core/model/job-run.ts';
 import { jobOwner } from '../../../core/model/owner.ts';
 import type { JobPlanInput } from '../../../core/plan/jobs/job-plan.ts';
 import { nodeCondition, observationsOf } from '../../placement/deployment-gates.ts';
@@ -15,7 +16,7 @@ export interface JobSnapshot {
   readonly id: string;
   readonly owner: JobOwner;
   readonly job: Stored<JobRecord> | undefined;
-  readonly status: Stored<JobStatus> | undefined;
+  readonly status: Stored<StoredJobStatus> | undefined;
   readonly instances: ReadonlyMap<InstanceId, Stored<InstanceRecord>>;
   readonly planned: Omit<
     JobPlanInput,
@@ -41,7 +42,7 @@ export function readJobSnapshot(tenant: TenantStore, id: string): JobSnapshot {
     planned: {
       name,
       ...(job && { job: job.record }),
-      ...(status && { status: status.record }),
+      ...(status && { status: { ...status.record, runs: status.record.runs.map(runOf) } }),
       ...(orders && { orders }),
       instances: instances.map(({ record }) => record),
       observationOf: observationsOf(tenant, prefixOf('observations', owner)),

@@ -1,6 +1,7 @@
 import type { CredentialRecord, CredentialRotation } from '../../../core/model/credential.ts';
 import type { RotationPhase } from '../../../core/model/deployment.ts';
-import { isFinished, type JobRecord, type JobRun, jobLogSegments } from '../../../core/model/job.ts';
+import { type JobRecord, jobLogSegments } from '../../../core/model/job.ts';
+import { isFinished, type JobRunState, type StoredRun } from '../../../core/model/job-run.ts';
 import {
   askedFor,
   type HookName,
@@ -33,7 +34,7 @@ export interface HookView {
   readonly hook: HookName;
   readonly job: string;
   readonly run?: string;
-  readonly state: JobRun['state'] | 'Waiting';
+  readonly state: JobRunState | 'Waiting';
   readonly message: string;
   /** The way back: the old values are made valid again. */
   readonly swapped?: true;
@@ -105,7 +106,7 @@ function waiting({ record }: CredentialFacts, view: HookView): HookWait {
   return { view, record };
 }
 
-function shown({ id, state, message }: Pick<JobRun, 'id' | 'state' | 'message'>) {
+function shown({ id, state, message }: Pick<StoredRun, 'id' | 'state' | 'message'>) {
   return { run: id, state, message };
 }
 
@@ -133,7 +134,7 @@ function askedRun(
   tenant: TenantStore,
   { id, record }: Stored<JobRecord>,
   asked: HookRun | undefined,
-): Pick<JobRun, 'id' | 'state' | 'message' | 'attempts'> | undefined {
+): Pick<StoredRun, 'id' | 'state' | 'message' | 'attempts'> | undefined {
   if (asked === undefined || asked.jobId !== record.id || asked.job !== record.spec.name) return undefined;
   const status = tenant.get('job-status', id)?.record;
   const found = status?.jobId === record.id ? status.runs.find((run) => run.id === asked.run) : undefined;
@@ -188,7 +189,7 @@ async function failedRejection(
   caller: Caller,
   request: HookRequest,
   { record }: Stored<JobRecord>,
-  run: Pick<JobRun, 'id' | 'state' | 'message' | 'attempts'>,
+  run: Pick<StoredRun, 'id' | 'state' | 'message' | 'attempts'>,
 ): Promise<Rejection> {
   const { name } = record.spec;
   const output = await lastOutput(admission, caller, request, record, run);
@@ -207,7 +208,7 @@ async function lastOutput(
   { tenant }: Caller,
   { facts, rotation }: HookRequest,
   { spec }: JobRecord,
-  { id, attempts }: Pick<JobRun, 'id' | 'attempts'>,
+  { id, attempts }: Pick<StoredRun, 'id' | 'attempts'>,
 ): Promise<string> {
   const kept = await tenant.getCold('job-logs', idOf('job-logs', ...jobLogSegments(spec.name, id, attempts)));
   let text = kept?.record.text.trimEnd() ?? '';
