@@ -144,7 +144,7 @@ export class Client {
       yield JSON.parse(data) as Answer<typeof event>;
   }
 
-  /** Messages of a stream. With `resume: false` it ends when the connection does, for streams that would begin anew. */
+  /** Messages of a stream. With `resume: false` it ends when the connection does, for streams that would start over. */
   frames<N extends StreamName>(operation: N, options: CallOptions<N> & LiveSettings): AsyncGenerator<Frame> {
     const { onState, resume, persistent, lastEventId, ...asked }: Asked & LiveSettings = options;
     const signal = this.#signalOf(asked);

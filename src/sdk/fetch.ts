@@ -36,7 +36,7 @@ export async function* piecesOf({ body }: FetchAnswer): AsyncGenerator<Uint8Arra
       if (value !== undefined) yield value;
     }
   } finally {
-    // Whoever stops early does not want the rest.
+    // A caller that stops early does not want the rest.
     await reader.cancel().catch(() => undefined);
   }
 }

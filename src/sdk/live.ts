@@ -8,7 +8,7 @@ export type LiveState = 'connecting' | 'live' | 'reconnecting';
 
 export interface LiveSettings {
   readonly onState?: ((state: LiveState) => void) | undefined;
-  /** A stream that ended by itself is opened again, after its last message; true unless said. */
+  /** Reopens a stream that ended, after its last message; default true. */
   readonly resume?: boolean | undefined;
   /** A control plane that does not let it be opened is asked again, for ever; false: that ends it. True unless said. */
   readonly persistent?: boolean | undefined;

@@ -25,7 +25,7 @@ export function readRejection(body: unknown): RejectionRecord | undefined {
   return { code, field, received, expected, why, doc };
 }
 
-/** A refusal of the control plane. Branch on `code`, never on the words. */
+/** A refusal of the control plane. Branch on `code`, never on the text. */
 export class RejectionError extends Error implements RejectionRecord {
   override readonly name = 'RejectionError';
   readonly status: number;

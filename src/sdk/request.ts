@@ -26,7 +26,7 @@ export function newKey(): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
 
-/** A body that somebody typed or wrote into a file: what of it is wrong is the control plane's to say. */
+/** A body typed by a user or read from a file: the control plane says what is wrong with it. */
 export function unjudged<T extends object>(body: unknown): T {
   return body as T;
 }

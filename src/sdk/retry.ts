@@ -46,7 +46,7 @@ export function isPermanent(error: unknown): boolean {
   return /^(?:CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_TLS|ERR_SSL|EPROTO|HPE_)/.test(codeOf(error));
 }
 
-/** The system's word for what went wrong, however deep `fetch` wrapped it; empty where there is none, as in a browser. */
+/** The system's error code, however deep `fetch` wrapped it; empty where there is none, as in a browser. */
 export function codeOf(error: unknown): string {
   if (error instanceof AggregateError) return codeOf(error.errors[0]);
   if (!(error instanceof Error)) return '';

@@ -29,7 +29,7 @@ const asDeployment = exactly<Deployment>();
 export interface DeploymentViewInput {
   readonly record: DeploymentRecord;
   readonly revision: number;
-  /** Absent until a controller has looked at the deployment. */
+  /** Absent until a controller has reconciled the deployment. */
   readonly status?: DeploymentStatus;
   readonly instances?: readonly InstanceView[];
   readonly defaults: ContainerDefaults;
@@ -41,7 +41,7 @@ const NOTHING_SEEN = { placed: 0, running: 0, healthy: 0, updated: 0 };
 
 /**
  * A status is as old as the last look of a controller. Until it has looked again, that of another spec or number says nothing of
- * what was asked for: whoever waits for `Running` after an update must not be answered with the old one (fault R7).
+ * what was asked for: a client that waits for `Running` after an update must not get the old one (fault R7).
  */
 function currentStatus(
   { spec, specHash }: DeploymentRecord,

@@ -1,6 +1,6 @@
 /**
  * What texts, numbers, lists and maps of bodies look like, as JSON Schema: for those who generate requests from the OpenAPI document.
- * The decoder looks at types alone and the rules decide, in their order and with their codes; forms.test.ts holds the two together.
+ * The decoder checks types alone and the rules decide, in their order and with their codes; forms.test.ts holds the two together.
  * A form refuses nothing that the rules take; ranges of durations and amounts, and what one field says of another, are for the rules alone.
  */
 

@@ -11,7 +11,7 @@ const asJob = exactly<Job>();
 
 export type JobPhase = JobRunState | 'Scheduled';
 
-/** The job in one word: that of its newest run; a scheduled job whose run has ended waits for the next slot. */
+/** The phase of the job: that of its newest run; a scheduled job whose run has ended waits for the next slot. */
 export function jobPhase(spec: JobSpec, status: StoredJobStatus | undefined): JobPhase {
   const last = status?.runs.at(-1);
   if (last === undefined) return spec.schedule === undefined ? 'Pending' : 'Scheduled';

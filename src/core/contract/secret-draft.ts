@@ -46,7 +46,7 @@ export interface SecretDraft {
   readonly generate?: GenerateDraft;
 }
 
-/** The fields of a deployment (or job) draft that the secret rules look at. */
+/** The fields of a deployment (or job) draft that the secret rules read. */
 export interface SecretBearingDraft {
   readonly name?: string;
   readonly environment?: Readonly<Record<string, string>>;

@@ -41,7 +41,7 @@ export function purposeOf(operation: StreamOperation): StreamPurpose {
   }
 }
 
-/** How many the agent serves: it cannot tell whether a log is read for somebody or to be kept. */
+/** How many the agent serves: it cannot know whether a log is read for a client or to be kept. */
 export function servedByAgent(purpose: StreamPurpose): number {
   const { streams } = STREAM_BUDGETS[purpose];
   return purpose === 'logs' ? streams + STREAM_BUDGETS['kept logs'].streams : streams;

@@ -1,7 +1,7 @@
 import type { VolumeObservation } from '../protocol/agent-protocol.ts';
 
 /**
- * What a node last said of a volume. `gone`: it was told to remove its bytes, took that up, and has none any more.
+ * The last observation of a volume by a node. `gone`: it was ordered to remove its bytes, did so, and has none any more.
  * `measuredAt` is the server's time of receipt.
  */
 export type SeenVolume = Omit<VolumeObservation, 'state'> & {

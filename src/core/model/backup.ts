@@ -30,7 +30,7 @@ export interface BackupContent {
   readonly revisions: readonly ArchiveRecord<DeploymentSpec>[];
 }
 
-/** Where an imported backup came from, in the words of the document. */
+/** Where an imported backup came from, as the document says. */
 export interface BackupOrigin {
   readonly id: string;
   readonly createdAt: string;

@@ -80,7 +80,7 @@ export function isContainerUser(text: string): boolean {
   return parts.length <= 2 && parts.every(isUserOrGroup);
 }
 
-/** The word in `features` of an agent that carries all of this out: an older one would leave it out without a word. */
+/** Feature of an agent that carries all of this out: an older one would ignore it silently. */
 export const CONFINEMENT_FEATURE = 'confinement';
 
 /** Whether something is asked for that an agent without the feature would not do. */

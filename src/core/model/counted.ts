@@ -11,7 +11,7 @@ export const NO_DEFAULT: DefaultRequest = { cpu: 0, memoryBytes: 0 };
 
 export type CountedAs = 'request' | 'limit' | 'default';
 
-/** Its request, else its limit, else the default, of cpu and memory each by itself: leaving one out does not evade a quota. */
+/** Its request, else its limit, else the default, of cpu and memory separately: leaving one out does not evade a quota. */
 export function countedResources(
   resources: Resources | undefined,
   fallback: DefaultRequest,

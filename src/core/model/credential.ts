@@ -11,7 +11,7 @@ export interface MintPolicy {
 }
 
 /**
- * `staged`: `previous` is in service and `next` delivered beside it to whoever takes part. `promoted`: every consumer has
+ * `staged`: `previous` is in service and `next` delivered beside it to every participant. `promoted`: every consumer has
  * both, `next` is in service. `retiring`: a consumer gave the old one up, so it may be gone and there is no way back.
  */
 export interface CredentialRotation {

@@ -40,7 +40,7 @@ export interface AuditRecord {
   readonly requestId: string;
   /** Address of the connection; absent for the system. */
   readonly source?: string;
-  /** What a proxy, or whoever pretends to be one, said of where it came from. */
+  /** The origin as a proxy, or a client that pretends to be one, claims it. */
   readonly forwardedFor?: string;
 }
 

@@ -1,7 +1,7 @@
 import type { InstanceId, NodeName, TenantId } from './ids.ts';
 import type { OwnerName } from './owner.ts';
 
-/** How a job's container is run: once, kept after its end until it is told to go. */
+/** How a job's container is run: once, kept after its end until it is ordered to go. */
 export interface OnceTerms {
   readonly runId: string;
   /** 1 for the first of the run. */
@@ -53,7 +53,7 @@ export interface InstanceObservation {
   readonly secretsVersion?: number;
   readonly exitCode?: number;
   readonly restarts?: number;
-  /** Stable reason of a failure (`image_pull_failed`, `secret_unresolved`, `healthcheck_command_not_found` …) and words for people. */
+  /** Stable reason of a failure (`image_pull_failed`, `secret_unresolved`, `healthcheck_command_not_found` …) and a message for people. */
   readonly reason?: string;
   readonly message?: string;
   /** Node-side times, for people only. */

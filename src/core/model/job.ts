@@ -56,7 +56,7 @@ export interface RunOrder {
 
 /** Written by the jobs controller only. */
 export interface JobStatus<Run extends StoredRun = JobRun> {
-  /** A status of an earlier job of the same name is cleared away before the new one is looked at. */
+  /** A status of an earlier job of the same name is removed before the new one is reconciled. */
   readonly jobId: JobId;
   /** Oldest first, bounded. */
   readonly runs: readonly Run[];

@@ -37,13 +37,13 @@ export interface NodeRecord {
   readonly features?: readonly string[];
   /** Ports of the machine that workloads may name, as `443` or `8000-8999`; absent: all. */
   readonly hostPorts?: readonly string[];
-  /** What the agent could not set up, in words for a person; absent: nothing. */
+  /** What the agent could not set up, for a person; absent: nothing. */
   readonly problems?: readonly string[];
   /** Ed25519 public key, base64 DER (SPKI). Identity is the key; the name is a label on it. */
   readonly publicKey: string;
   /** Raised with every accepted session; a session with an older epoch is refused. */
   readonly sessionEpoch: number;
-  /** The node token that opens its sessions; an earlier one is revoked when the machine enrols anew. */
+  /** The node token that opens its sessions; an earlier one is revoked when the machine re-enrols. */
   readonly tokenId?: TokenId;
   readonly createdAt: string;
 }

@@ -4,7 +4,7 @@ export interface OnceOptions<Key> {
   readonly again?: (key: Key) => void;
 }
 
-/** A task that is done once at a time for each key. Whoever asks meanwhile is answered by one more that begins after the end. */
+/** A task that is done once at a time for each key. A call meanwhile is served by one more run that begins after the end. */
 export class Once<Key> {
   readonly #task: (key: Key) => Promise<void>;
   readonly #options: OnceOptions<Key>;

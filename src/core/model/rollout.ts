@@ -23,7 +23,7 @@ export interface RolloutRecord {
   readonly placed: boolean;
   /** Digest of the reasons in the last `deployment.unschedulable`, so that it is published when they change. */
   readonly unschedulable?: string;
-  /** What the last `deployment.misplaced` told, so that it is published when that changes. */
+  /** What the last `deployment.misplaced` said, so that it is published when that changes. */
   readonly misplaced?: string;
   readonly generation: number;
 }

@@ -8,9 +8,9 @@ export type VolumePhase = 'Pending' | 'Materializing' | 'Ready' | 'Degraded' | '
 export interface VolumeReplica {
   readonly nodeId: NodeName;
   readonly state: 'syncing' | 'live' | 'failed';
-  /** It was the primary until this epoch and may hold bytes that no copy has: it is never told to remove them. */
+  /** It was the primary until this epoch and may hold bytes that no copy has: it is never ordered to remove them. */
   readonly formerEpoch?: number;
-  /** Why it may not take over, although it is kept: in words, with whose residency excludes its node. */
+  /** Why it may not take over, although it is kept: with whose residency excludes its node. */
   readonly misplaced?: string;
 }
 

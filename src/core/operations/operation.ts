@@ -104,7 +104,7 @@ export type IsBodyOptional<O extends Operation> = O extends { readonly body: { r
   ? true
   : false;
 
-/** What the handler is given: it checks values, and those bodies whose first rule comes before the shape, by itself. */
+/** What the handler is given: it checks values, and those bodies whose first rule comes before the shape, on its own. */
 export type ServedBody<O extends Operation> = O extends { readonly body: { readonly unchecked: true } }
   ? unknown
   : BodyOf<O> | (IsBodyOptional<O> extends true ? undefined : never);

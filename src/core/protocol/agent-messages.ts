@@ -101,7 +101,7 @@ const volume = message({
   fields: {
     volumeId: id,
     role: { type: 'string', values: ['primary', 'replica'] },
-    /** The highest epoch this node was told for it. */
+    /** The highest epoch this node was assigned for it. */
     epoch: integer,
     state: { type: 'string', values: ['preparing', 'ready', 'failed'] },
     problem: optional(problem),
@@ -159,7 +159,7 @@ const report = message({
     beat: optional(integer),
     /** Always whole. */
     volumes: optional(listOf(volume, MAX_ENTRIES)),
-    /** Of the assigned ones that were looked at; whole when the generation is the newest. */
+    /** Of the assigned ones that were observed; whole when the generation is the newest. */
     networks: optional(listOf(network, MAX_ENTRIES)),
   },
 });

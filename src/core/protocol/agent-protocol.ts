@@ -45,13 +45,13 @@ export type {
 export const PROTOCOL_VERSION = 1;
 export const MAX_FRAME_BYTES = 4 * 2 ** 20;
 
-/** The word in `features` of an agent that takes a new token in a session. */
+/** Feature of an agent that takes a new token in a session. */
 export const CREDENTIAL_FEATURE = 'credential_renewal';
 
-/** The word in `features` of an agent that signs what it asks of relays; nothing else is taken from its node then. */
+/** Feature of an agent that signs its relay requests; nothing else is taken from its node then. */
 export const RELAY_PROOF_FEATURE = 'relay_proof';
 
-/** The word in `features` of an agent that remembers `anchors`. */
+/** Feature of an agent that saves `anchors`. */
 export const ANCHORS_FEATURE = 'anchors';
 
 /** In this header of a request for a relay: base64 of the Ed25519 signature over `relayText`. */

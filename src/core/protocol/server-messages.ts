@@ -76,7 +76,7 @@ const container = message({
       type: 'object',
       fields: { cpu: optional({ type: 'number' }), memory: optional(serverText) },
     }),
-    /** What bounds it where `limits` do not; absent: what the agent takes by itself. */
+    /** What bounds it where `limits` do not; absent: the agent's defaults. */
     bounds: optional({
       type: 'object',
       fields: { memoryBytes: count, pids: count, cpuWeight: count, logBytes: count },

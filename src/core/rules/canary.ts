@@ -4,7 +4,7 @@ import { received } from '../rejections/redaction.ts';
 import { reject } from '../rejections/reject.ts';
 import type { Rejection } from '../rejections/rejection.ts';
 
-/** `received` is told by the caller: a spec may hold material. */
+/** The caller supplies `received`: a spec may hold material. */
 function invalid(field: string, got: string, why: string, expected?: string): Rejection {
   return reject('canary_invalid', {
     field,

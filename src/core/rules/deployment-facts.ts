@@ -20,7 +20,7 @@ export interface DeploymentFacts {
   /** Another deployment or job that mounts the volume read-write. */
   readonly otherWriter: (volumeId: string) => string | undefined;
   readonly deployment: (name: string) => DeploymentSpec | undefined;
-  /** Absent: copies of volumes are not looked at. */
+  /** Absent: copies of volumes are not checked. */
   readonly residencyConflict?: (spec: Workload) => VolumeResidencyConflict | undefined;
 }
 
@@ -62,7 +62,7 @@ function mountRejection(
   return undefined;
 }
 
-/** Whoever has the outer one decides what the name of the inner one leads to. The same folder twice harms nobody. */
+/** The owner of the outer one decides what the name of the inner one leads to. The same folder twice is harmless. */
 function nestedRejection(
   { volumes = [] }: Workload,
   facts: DeploymentFacts,
@@ -204,21 +204,21 @@ function wayTo(last: string, first: string, reachedFrom: ReadonlyMap<string, str
   return [...way, first].reverse();
 }
 
-const MAX_TOLD = 20;
+const MAX_SHOWN = 20;
 
-/** The path is told, so that the reader sees where to cut. */
+/** Names the path, so that the reader sees where to cut. */
 const dependencyCycleRule: FactRule = (spec, facts, judged) => {
   if (!isJudged(judged, ['dependsOn'])) return undefined;
   const reachedFrom = new Map<string, string>();
   for (const name of dependenciesOf(spec)) {
     const cycle = cycleThrough(name, spec, facts, reachedFrom);
     if (cycle) {
-      const told = cycle.length <= MAX_TOLD ? cycle : [...cycle.slice(0, MAX_TOLD), '…', spec.name];
+      const shown = cycle.length <= MAX_SHOWN ? cycle : [...cycle.slice(0, MAX_SHOWN), '…', spec.name];
       return reject('depends_on_cycle', {
         field: `dependsOn.${name}`,
         received: received(name),
         expected: 'dependencies without a cycle',
-        why: `Each would wait for the other: ${told.join(' → ')}.`,
+        why: `Each would wait for the other: ${shown.join(' → ')}.`,
       });
     }
   }

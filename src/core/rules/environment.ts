@@ -86,26 +86,26 @@ export function composedLiteralsRule(input: DeploymentInput): Rejection | undefi
 }
 
 /** One argument, or an option with the argument behind it: `--password`, `hunter2`. */
-function argumentFinding(words: readonly string[], index: number): CredentialFinding | undefined {
-  const word = words[index] ?? '';
+function argumentFinding(args: readonly string[], index: number): CredentialFinding | undefined {
+  const word = args[index] ?? '';
   const found = detectInText('ARGUMENT', word);
-  const next = words[index + 1];
+  const next = args[index + 1];
   if (found || next === undefined || !/^--?[A-Za-z][\w.-]*$/.test(word)) return found;
-  // What the next one holds by itself is told of the next one.
+  // A finding in the next argument alone is reported for that one.
   return detectInText('ARGUMENT', next) ? undefined : detectInText('ARGUMENT', `${word} ${next}`);
 }
 
 function wordsRule(
   field: string,
-  words: readonly string[] | undefined,
+  args: readonly string[] | undefined,
   input: DeploymentInput,
 ): Rejection | undefined {
-  for (const index of (words ?? []).keys()) {
-    const finding = argumentFinding(words ?? [], index);
+  for (const index of (args ?? []).keys()) {
+    const finding = argumentFinding(args ?? [], index);
     if (!finding) continue;
-    const option = /^--?([A-Za-z][\w-]*)/.exec(words?.[index] ?? '')?.[1] ?? 'PASSWORD';
+    const option = /^--?([A-Za-z][\w-]*)/.exec(args?.[index] ?? '')?.[1] ?? 'PASSWORD';
     const variable = `APP_${option.toUpperCase().replace(/[^A-Z0-9]/g, '_')}`;
-    return inClear(`${field}[${index}]`, variable, words?.[index] ?? '', finding, input);
+    return inClear(`${field}[${index}]`, variable, args?.[index] ?? '', finding, input);
   }
   return undefined;
 }

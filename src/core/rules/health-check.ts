@@ -56,7 +56,7 @@ export function healthCheckRule({ draft }: DeploymentInput): Rejection | undefin
       why: 'An exec check needs the command to run inside the container.',
     });
   }
-  // Docker's word for "no check"; the others are commands whose last status is always zero.
+  // Docker's keyword for "no check"; the others are commands whose last status is always zero.
   if ((command.length === 1 && command[0]?.trim() === 'NONE') || cannotFail(command)) {
     return inert(
       command,

@@ -4,7 +4,7 @@ import type { Rejection } from '../rejections/rejection.ts';
 
 export const MAX_NAME_LENGTH = 63;
 
-/** Linear: every character is looked at once, whatever the length. */
+/** Linear: reads every character once. */
 const NAME = /^[a-z](?:[a-z0-9-]*[a-z0-9])?$/;
 
 export function isDnsLabel(text: string): boolean {

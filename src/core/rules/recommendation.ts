@@ -34,7 +34,7 @@ export function filterRejection(query: {
   return undefined;
 }
 
-/** What is to be done, after the parameters of the request were put in the place of the recommended ones. */
+/** The action, with the parameters of the request in place of the recommended ones. */
 export interface AppliedChange {
   readonly action: RecommendationAction;
   readonly target: number;

@@ -57,7 +57,7 @@ function tooLarge(field: string, bytes: number, most: number): Rejection {
   });
 }
 
-/** Before every rule that looks at the entries one by one, since that is what a large field would make expensive. */
+/** Before every rule that reads the entries one by one, since that is what a large field would make expensive. */
 export function sizesRule(input: DeploymentInput): Rejection | undefined {
   let whole = 0;
   for (const field of BOUNDED) {

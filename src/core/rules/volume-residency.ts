@@ -13,7 +13,7 @@ export interface VolumeResidencyConflict {
   readonly volume: string;
   /** Where the copies are. */
   readonly nodes: readonly string[];
-  /** The residency, in words. */
+  /** The residency, for people. */
   readonly asked: string;
 }
 

@@ -3,7 +3,7 @@ export interface AdvertisedLabels {
   has(key: string): boolean;
   keys(): readonly string[];
   values(key: string): readonly string[];
-  /** Keys that somebody may have meant: the same last part (`rack` for `node.labels.rack`) or a slip of the hand. */
+  /** Keys that the user may have meant: the same last part (`rack` for `node.labels.rack`) or a slip of the hand. */
   nearKeys(key: string): readonly string[];
 }
 

@@ -35,7 +35,7 @@ export interface PlacedInstance {
   readonly counted?: Amounts;
   readonly hostPorts?: readonly number[];
   readonly antiAffinity?: readonly string[];
-  /** Its agent was told to remove it and has not said yet that it is gone. */
+  /** Its agent was ordered to remove it and has not reported it gone yet. */
   readonly stopping?: boolean;
 }
 

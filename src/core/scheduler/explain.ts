@@ -41,7 +41,7 @@ export interface PlacementExplanation {
 const ENROL =
   'no node is enrolled for this tenant: create a join token with POST /api/v1/join-tokens and run the line it answers on a host';
 
-/** All filters on all nodes: what `choose` would do, in words. Walks every node, so it is for people, not for every decision. */
+/** All filters on all nodes: what `choose` would do, explained. Walks every node, so it is for people, not for every decision. */
 export function explain(cluster: ClusterState, request: PlacementRequest): PlacementExplanation {
   const states = cluster.nodes();
   const nodes = states.map((state) => explainNode(cluster, request, state));
@@ -55,7 +55,7 @@ export function explain(cluster: ClusterState, request: PlacementRequest): Place
     ...(best && { chosen: { node: best.node, why: describeScore(best, request.deployment) } }),
     ...(pin && { pin }),
     summary: [summarise(nodes), ...(pin ? [pin.message] : [])].join('; '),
-    message: [words(nodes), ...(pin ? [pin.message] : [])].join('\n'),
+    message: [summaryOf(nodes), ...(pin ? [pin.message] : [])].join('\n'),
     reasonsDigestInput: digestInput(nodes),
   };
 }
@@ -108,7 +108,7 @@ function refusedBy(node: NodeExplanation, filter: Filter): boolean {
   return node.reasons.some((reason) => reason.filter === filter.name);
 }
 
-function words(nodes: readonly NodeExplanation[]): string {
+function summaryOf(nodes: readonly NodeExplanation[]): string {
   if (nodes.length === 0) return ENROL;
   return nodes
     .map((node) => `${node.node}: ${node.reasons.map((reason) => reason.message).join('; ') || 'fits'}`)

@@ -29,7 +29,7 @@ export interface NodeState {
   readonly capacity: Amounts;
   readonly usedCpuMicros: number;
   readonly usedMemoryBytes: number;
-  /** Instances that its agent was told to remove and that may still be there. */
+  /** Instances that its agent was ordered to remove and that may still be there. */
   readonly stopping: number;
   /** Which deployments hold each fixed host port. */
   readonly hostPorts: ReadonlyMap<number, readonly string[]>;

@@ -29,7 +29,7 @@ export interface PlacementRequest {
   readonly imagePlatforms?: readonly string[];
   /** What the agent has to know; absent: nothing beyond what every agent does. */
   readonly features?: readonly string[];
-  /** Nodes to leave out for now and, in words for people, why each. */
+  /** Nodes to leave out for now, each with the reason for people. */
   readonly exclude?: ReadonlyMap<NodeName, string>;
 }
 

@@ -2,7 +2,7 @@ import type { OptionalKeys, Scalar } from './shape.ts';
 
 /**
  * Messages between programs, described once as plain data: their types and their readers (`read-message.ts`) come from it. The language
- * is that of bodies and answers (`shape.ts`), with bounds, since machines of tenants may say anything, and with choices by a word.
+ * is that of bodies and answers (`shape.ts`), with bounds, since machines of tenants may say anything, and with tagged choices.
  */
 export type MessageShape = { readonly optional?: true } & (
   | TextShape
@@ -40,7 +40,7 @@ export interface ObjectShape {
   readonly fits?: (found: Readonly<Record<string, unknown>>) => boolean;
 }
 
-/** By the word under `by`, which may be `true` or `false`. Of a word that is not known nothing is read: it is one of another version. */
+/** Tagged union by the field `by`, which may be `true` or `false`. An unknown tag, of another version, is not decoded. */
 export interface ChoiceShape {
   readonly type: 'choice';
   readonly by: string;

@@ -1,6 +1,6 @@
 import type { ChoiceShape, Message, MessageShape, ObjectShape, TextShape } from './message-shape.ts';
 
-/** Of words for people. */
+/** Of text for people. */
 const MAX_WORDS = 1024;
 const MAX_DEPTH = 32;
 
@@ -23,7 +23,7 @@ function record(value: unknown): Fields {
 
 /**
  * Compiled once from a shape. What comes out has the known fields only, in bounds. Unknown fields, of a newer version, are passed
- * over; an optional one that is null is absent. Undefined: malformed, or of a word that is not known.
+ * over; an optional one that is null is absent. Undefined: malformed, or of an unknown tag.
  */
 export function messageReader<const S extends MessageShape>(
   source: S,

@@ -26,7 +26,7 @@ interface Described {
   readonly cleared?: false;
   /** Under which the OpenAPI document has it, once. */
   readonly named?: string;
-  /** Its form as JSON Schema, for the document: the decoder looks at types alone, values are for the rules. */
+  /** Its form as JSON Schema, for the document: the decoder checks types alone, values are for the rules. */
   readonly form?: Readonly<Record<string, unknown>>;
 }
 

@@ -139,7 +139,7 @@ function expand(
 /** Linux takes `NAME=value` with its end mark in 32 pages, and a value ends at its first NUL. */
 const VARIABLE_MAX_BYTES = 131_072;
 
-/** Written by another hand: what no container can take is told here, instead of by an engine that cannot start it. */
+/** Written outside Berth: what no container can take is refused here, instead of by an engine that cannot start it. */
 function checkDeliverable(variable: string, value: SecretValue): DeliveryFailure | undefined {
   const text = value.reveal();
   const bytes = new TextEncoder().encode(text).byteLength + variable.length + 2;

@@ -16,7 +16,7 @@ interface Claim {
   readonly field: string;
   /** What stands there, as far as it may be shown. */
   readonly shown: string;
-  /** In words, for the other side of the collision. */
+  /** For the message: the other side of the collision. */
   readonly by: string;
 }
 

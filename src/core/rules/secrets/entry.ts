@@ -125,7 +125,7 @@ export const entryRules: readonly EntryRule[] = [
   oneSource,
 ];
 
-/** Before the entries themselves: none of them is looked at when there are too many. */
+/** Before the entries themselves: none of them is checked when there are too many. */
 export function checkEntryCount(
   { secrets = [] }: SecretBearingDraft,
   { entriesMax }: SecretPolicy,

@@ -4,7 +4,7 @@ import { redacted } from '../../rejections/redaction.ts';
 
 /**
  * The last look before a spec is stored: write-time fields must have been stripped. The stored type has no place for them,
- * so a refusal here means a defect of ours (500), and nothing is stored.
+ * so a refusal here means a defect of the server (500), and nothing is stored.
  */
 export function checkNothingPersists(secrets: readonly unknown[]): Rejection | undefined {
   for (const [index, entry] of secrets.entries()) {

@@ -21,16 +21,16 @@ export function rotationRejection(refusal: RotationRefusal, phase: unknown): Rej
       return reject('rotation_rollout_incomplete', {
         ...parts,
         expected: refusal.until,
-        why: `${listed(refusal.behind.map(told))}.`,
+        why: `${listed(refusal.behind.map(describeBehind))}.`,
       });
   }
 }
 
-function told({ workload, instances, why }: Behind): string {
+function describeBehind({ workload, instances, why }: Behind): string {
   return instances.length === 0 ? `${workload} ${why}` : `${workload} (${listed(instances)}): ${why}`;
 }
 
-function listed(words: readonly string[]): string {
-  const shown = words.slice(0, MAX_NAMED).join('; ');
-  return words.length > MAX_NAMED ? `${shown} and ${words.length - MAX_NAMED} more` : shown;
+function listed(sentences: readonly string[]): string {
+  const shown = sentences.slice(0, MAX_NAMED).join('; ');
+  return sentences.length > MAX_NAMED ? `${shown} and ${sentences.length - MAX_NAMED} more` : shown;
 }

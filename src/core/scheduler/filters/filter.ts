@@ -27,7 +27,7 @@ export type FilterName =
   | 'backlog'
   | 'quota';
 
-/** Why a node does not take a container, in words for the person who deploys. */
+/** Why a node does not take a container, for the person who deploys. */
 export interface Reason {
   readonly filter: FilterName;
   /** Stable; clients may compare it. */
@@ -57,14 +57,14 @@ export interface ClusterFacts {
 
 export interface Filter {
   readonly name: FilterName;
-  /** A word or two for the summary: `9 country, 5 capacity`. */
+  /** Short label for the summary: `9 country, 5 capacity`. */
   readonly label: string;
   /**
    * What the answer depends on besides the request. `node`: only the node's own description, so it can be remembered until
    * that changes. `occupancy`: what is placed on the node. `amounts`: free capacity. `tenant`: the same for every node.
    */
   readonly scope: 'node' | 'occupancy' | 'amounts' | 'tenant';
-  /** Whether `reported` changes only when somebody changes something, so that a change is news. */
+  /** Whether `reported` changes only by an action of a user, so that a change is worth an event. */
   readonly steady: boolean;
   admits(node: NodeState, request: PlacementRequest, facts: ClusterFacts): boolean;
   required(request: PlacementRequest, facts: ClusterFacts): string;

@@ -1,7 +1,7 @@
 import { portRangesText, portsOutside } from '../../model/port-ranges.ts';
 import type { Filter } from './filter.ts';
 
-/** The agent refuses others too; found here, another node is chosen, or the reason is told before anything is made. */
+/** The agent refuses others too; found here, another node is chosen, or the reason is shown before anything is created. */
 export const hostPortAllowed: Filter = {
   name: 'host-port-allowed',
   label: 'host port not allowed',
