@@ -1,14 +1,18 @@
 import { PLATFORM_CONTAINER_DEFAULTS } from '../../src/core/model/container-defaults.ts';
 import type { AddressInfo } from 'node:net';
 import pino from 'pino';
-import { deploymentBody, type DeploymentDraft } from '../../src/core/contract/deployment-body.ts';
+import {
+  deploymentBody,
+  type DeploymentDraft,
+  type SentDeployment,
+} from '../../src/core/contract/deployment-body.ts';
 import { draftOfBody } from '../../src/core/contract/deployment-merge.ts';
 import type { NodeName } from '../../src/core/model/ids.ts';
 import { DEFAULT_SECRET_POLICY } from '../../src/core/model/secret-limits.ts';
 import { isRejection } from '../../src/core/rejections/reject.ts';
 import { ProvenTokens } from '../../src/server/access/authenticate.ts';
 import { type Admission, commitAttempts } from '../../src/server/writes/admission.ts';
-import { admitDraft, type Body } from '../../src/server/writes/deployments/deployment-draft.ts';
+import { admitDraft } from '../../src/server/writes/deployments/deployment-draft.ts';
 import { attemptDeploymentWrite } from '../../src/server/writes/deployments/deployment-write.ts';
 import { createApp } from '../../src/server/api/app.ts';
 import { Metrics } from '../../src/server/api/metrics.ts';
@@ -114,8 +118,8 @@ function defectiveRoute(admission: Admission): Route {
     success: { status: 201, description: 'Stored.' },
     handle: async ({ caller, body }) => {
       const admitted = admitDraft(
-        draftOfBody(body as Body),
-        body as Body,
+        draftOfBody(body as SentDeployment),
+        body as SentDeployment,
         { secretsVersion: 0 },
         admission.limits,
       );

@@ -5,6 +5,7 @@ import type { Alteration } from '../model/announcement.ts';
 import { canonicalJson } from '../model/canonical.ts';
 import { isCountry } from '../model/countries.ts';
 import { isEnginePrefix } from '../model/engine-prefix.ts';
+import { isRecord } from '../model/values.ts';
 import { received, redacted } from '../rejections/redaction.ts';
 
 export interface AlterationInput {
@@ -129,9 +130,8 @@ const secretsVersion: Step = (draft, { storedSecretsVersion, body }) => {
 
 const mountDefaults: Step = (draft) => {
   const alterations: Alteration[] = [];
-  const volumes = draft.volumes?.map((mount, index) => {
-    if (typeof mount !== 'object' || mount === null || Array.isArray(mount) || 'readOnly' in mount)
-      return mount;
+  const volumes = (draft.volumes ?? []).map((mount, index) => {
+    if (!isRecord(mount) || 'readOnly' in mount) return mount;
     alterations.push({
       field: `volumes[${index}].readOnly`,
       from: '(absent)',

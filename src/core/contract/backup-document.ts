@@ -1,6 +1,7 @@
 import type { BackupContent, BackupRecord } from '../model/backup.ts';
 import { BACKUP_REVISIONS } from '../model/backup.ts';
 import { pinOf, type Pinned } from '../model/spec-snapshot.ts';
+import { isRecord } from '../model/values.ts';
 import { received, redacted } from '../rejections/redaction.ts';
 import { reject } from '../rejections/reject.ts';
 import type { Rejection } from '../rejections/rejection.ts';
@@ -107,10 +108,6 @@ export function invalidBackup(field: string, got: string, why: string, expected?
   });
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** Absent where the registry could not be asked. */
 const OPTIONAL: ReadonlySet<string> = new Set(['imageDigest']);
 
@@ -122,7 +119,7 @@ function missingField(expected: Shape, value: unknown, path: string): string | u
       if (missing !== undefined) return missing;
     }
   }
-  if (expected.type !== 'object' || !isObject(value)) return undefined;
+  if (expected.type !== 'object' || !isRecord(value)) return undefined;
   for (const [key, field] of Object.entries(expected.fields)) {
     const at = path === '' ? key : `${path}.${key}`;
     if (!Object.hasOwn(value, key)) {
@@ -196,7 +193,7 @@ function formProblem(document: BackupDocument): Rejection | undefined {
 }
 
 function nameProblem(deploymentName: string, spec: unknown, field: string): Rejection | undefined {
-  const name = isObject(spec) ? spec['name'] : undefined;
+  const name = isRecord(spec) ? spec['name'] : undefined;
   if (name === deploymentName) return undefined;
   return invalidBackup(
     `${field}.name`,
@@ -268,7 +265,7 @@ export function decodeBackupDocument(
   body: unknown,
   digestOf: (document: Omit<BackupDocument, 'sha256'>) => string,
 ): BackupDocument | Rejection {
-  const { format, formatVersion } = isObject(body) ? body : {};
+  const { format, formatVersion } = isRecord(body) ? body : {};
   if (format !== FORMAT) {
     const why = 'The document does not say that it is an exported backup.';
     return invalidBackup('format', redacted(format), why, FORMAT);

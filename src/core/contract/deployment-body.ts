@@ -19,7 +19,7 @@ import {
   VARIABLES,
   VOLUME_ID,
 } from './forms.ts';
-import { type Draft, shape } from '../schema/shape.ts';
+import { type Draft, type Sent, shape } from '../schema/shape.ts';
 
 const strings = shape({ type: 'list', items: { type: 'string' } });
 const stringMap = shape({ type: 'map', items: { type: 'string' } });
@@ -348,4 +348,5 @@ export const namedDeploymentChange = shape({
 });
 
 export type DeploymentDraft = Draft<typeof deploymentBody>;
+export type SentDeployment = Sent<typeof deploymentBody>;
 export type SecretEntryDraft = Draft<typeof secretEntry>;

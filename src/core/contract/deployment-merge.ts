@@ -1,28 +1,19 @@
 import { canonicalJson } from '../model/canonical.ts';
 import type { DeploymentSpec, PortMapping } from '../model/deployment.ts';
-import { deploymentBody, type DeploymentDraft } from './deployment-body.ts';
+import { keysOf, isRecord } from '../model/values.ts';
+import { draftOf } from '../schema/shape.ts';
+import { deploymentBody, type DeploymentDraft, type SentDeployment } from './deployment-body.ts';
 
-const FIELDS = Object.keys(deploymentBody.fields) as (keyof DeploymentDraft)[];
+const FIELDS = keysOf(deploymentBody.fields);
 
 /** The fields of a body, without server-owned keys; `null` and absent are the same on create. */
-export function draftOfBody(body: Readonly<Record<string, unknown>>): DeploymentDraft {
-  const draft: Record<string, unknown> = {};
-  for (const field of FIELDS) {
-    const value = body[field];
-    if (value !== undefined && value !== null) draft[field] = value;
-  }
-  return draft;
+export function draftOfBody(body: SentDeployment): DeploymentDraft {
+  return draftOf(deploymentBody, body);
 }
 
 /** PUT: each field that is sent replaces the stored one whole, `null` clears it, the rest stays. */
-export function mergeDraft(stored: DeploymentSpec, body: Readonly<Record<string, unknown>>): DeploymentDraft {
-  const draft: Record<string, unknown> = { ...stored };
-  for (const field of FIELDS) {
-    if (!Object.hasOwn(body, field)) continue;
-    if (body[field] === null || body[field] === undefined) delete draft[field];
-    else draft[field] = body[field];
-  }
-  return draft;
+export function mergeDraft(stored: DeploymentSpec, body: SentDeployment): DeploymentDraft {
+  return draftOf(deploymentBody, { ...stored, ...body });
 }
 
 /**
@@ -31,21 +22,16 @@ export function mergeDraft(stored: DeploymentSpec, body: Readonly<Record<string,
  */
 export function judgedFields(
   stored: DeploymentSpec,
-  body: Readonly<Record<string, unknown>>,
+  body: SentDeployment,
   draft: DeploymentDraft,
 ): ReadonlySet<keyof DeploymentDraft> {
-  const before = stored as unknown as Readonly<Record<string, unknown>>;
   const isChanged = (field: keyof DeploymentDraft): boolean =>
-    canonicalJson(draft[field] ?? null) !== canonicalJson(before[field] ?? null);
+    canonicalJson(draft[field] ?? null) !== canonicalJson(stored[field] ?? null);
   const sent = FIELDS.filter((field) => field !== 'name' && Object.hasOwn(body, field));
-  return new Set(body['replicas'] === 0 ? sent.filter(isChanged) : sent);
+  return new Set(body.replicas === 0 ? sent.filter(isChanged) : sent);
 }
 
-function lostKeys(
-  field: string,
-  before: Readonly<Record<string, unknown>> | undefined,
-  after: Readonly<Record<string, unknown>> | undefined,
-): string[] {
+function lostKeys(field: string, before: object | undefined, after: object | undefined): string[] {
   return Object.keys(before ?? {})
     .filter((key) => !Object.hasOwn(after ?? {}, key))
     .map((key) => `${field}[${key}]`);
@@ -87,15 +73,11 @@ const OPTIONAL_FIELDS = [
   'update',
 ] as const;
 
-function isBlock(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** The field itself when it is gone, else the members that its new value lacks: `healthCheck.retries`. */
 function lostMembers(field: string, before: unknown, after: unknown): string[] {
   if (before === undefined) return [];
   if (after === undefined) return [field];
-  if (!isBlock(before) || !isBlock(after)) return [];
+  if (!isRecord(before) || !isRecord(after)) return [];
   return Object.keys(before).flatMap((key) =>
     lostMembers(`${field}.${key}`, before[key], Object.hasOwn(after, key) ? after[key] : undefined),
   );
@@ -108,11 +90,9 @@ export function removedEntries(before: DeploymentSpec, after: DeploymentSpec): s
     ...lostItems('secrets', before.secrets, after.secrets, (entry) => entry.name),
     ...lostKeys('composedEnvironment', before.composedEnvironment, after.composedEnvironment),
     ...lostItems('volumes', before.volumes, after.volumes, (mount) => mount.volumeId),
-    ...lostKeys(
-      'placement.residency',
-      before.placement?.residency as Record<string, unknown> | undefined,
-      after.placement?.residency as Record<string, unknown> | undefined,
-    ).map((entry) => entry.replace(/^([^[]*)\[(.*)\]$/, '$1.$2')),
+    ...lostKeys('placement.residency', before.placement?.residency, after.placement?.residency).map((entry) =>
+      entry.replace(/^([^[]*)\[(.*)\]$/, '$1.$2'),
+    ),
     ...lostItems(
       'placement.residency.blockedCountries',
       before.placement?.residency?.blockedCountries,

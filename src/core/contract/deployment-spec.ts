@@ -1,23 +1,71 @@
-import type { DeploymentSpec } from '../model/deployment.ts';
-import type { DeploymentDraft } from './deployment-body.ts';
-import { deploymentBody } from './deployment-body.ts';
+import type {
+  DependencyGate,
+  DeploymentSpec,
+  HealthCheck,
+  SecretReference,
+  UpdatePolicy,
+  VolumeMount,
+} from '../model/deployment.ts';
+import { isRecord } from '../model/values.ts';
+import { inOrder } from '../schema/shape.ts';
+import { deploymentBody, type DeploymentDraft, type SecretEntryDraft } from './deployment-body.ts';
 
-const FIELDS = Object.keys(deploymentBody.fields) as (keyof DeploymentDraft)[];
+/** Without write-time material, and without what no secret has. */
+export function withoutMaterial(draft: DeploymentDraft): DeploymentDraft {
+  const secrets = (draft.secrets ?? []).map(
+    ({ values: _values, generate: _generate, mount_path: _path, ...reference }) => reference,
+  );
+  return { ...draft, secrets };
+}
 
-/**
- * A draft that passed every rule becomes a spec: a fixed order of fields, and no write-time secret material.
- * The rules have established what the types below claim.
- */
-export function specOfDraft(draft: DeploymentDraft): DeploymentSpec {
-  const spec: Record<string, unknown> = {};
-  for (const field of FIELDS) {
-    if (draft[field] !== undefined) spec[field] = draft[field];
-  }
-  spec['secrets'] = (draft.secrets ?? []).map(({ name, vault_path, anchor, rotation }) => ({
+/** Of a draft that passed every rule: what they want is there, and the alterations filled what has a default. */
+export function secretReferences(secrets: readonly SecretEntryDraft[] | undefined): SecretReference[] {
+  return (secrets ?? []).map(({ name = '', vault_path = '', anchor = 'external' }) => ({
     name,
     vault_path,
     anchor,
-    rotation,
+    rotation: 'restart',
   }));
-  return spec as unknown as DeploymentSpec;
+}
+
+export function volumeMounts(mounts: readonly unknown[]): VolumeMount[] {
+  return mounts.filter(isRecord).map(({ volumeId, mountPath, readOnly }) => ({
+    volumeId: String(volumeId),
+    mountPath: String(mountPath),
+    readOnly: readOnly === true,
+  }));
+}
+
+function healthCheckOf(draft: NonNullable<DeploymentDraft['healthCheck']>): HealthCheck {
+  return { ...draft, type: 'exec', command: draft.command ?? [] };
+}
+
+function gatesOf(draft: Readonly<Record<string, unknown>>): Readonly<Record<string, DependencyGate>> {
+  const gate = (said: unknown): DependencyGate => (said === 'started' ? 'started' : 'healthy');
+  return Object.fromEntries(Object.entries(draft).map(([name, said]) => [name, gate(said)]));
+}
+
+function updateOf({ onFailure, ...policy }: NonNullable<DeploymentDraft['update']>): UpdatePolicy {
+  if (onFailure === undefined) return policy;
+  return { ...policy, onFailure: onFailure === 'leave' ? 'leave' : 'rollback' };
+}
+
+/** A draft that passed every rule becomes a spec: a fixed order of fields, and no write-time secret material. */
+export function specOfDraft(draft: DeploymentDraft): DeploymentSpec {
+  const { replicas, healthCheck, volumes, dependsOn, ports, ingress, update, ...plain } = draft;
+  return inOrder(deploymentBody, {
+    ...plain,
+    kind: 'Deployment',
+    name: plain.name ?? '',
+    image: plain.image ?? '',
+    replicas: typeof replicas === 'number' ? replicas : 1,
+    secrets: secretReferences(plain.secrets),
+    secretsVersion: plain.secretsVersion ?? 0,
+    ...(healthCheck && { healthCheck: healthCheckOf(healthCheck) }),
+    ...(volumes && { volumes: volumeMounts(volumes) }),
+    ...(dependsOn && { dependsOn: gatesOf(dependsOn) }),
+    ...(ports && { ports: ports.map(({ container = 0, ...host }) => ({ container, ...host })) }),
+    ...(ingress && { ingress: { host: ingress.host ?? '', port: ingress.port ?? 0 } }),
+    ...(update && { update: updateOf(update) }),
+  });
 }

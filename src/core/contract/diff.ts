@@ -1,13 +1,10 @@
 import { canonicalJson } from '../model/canonical.ts';
+import { isRecord } from '../model/values.ts';
 
 export interface FieldDifference {
   readonly field: string;
   readonly from: unknown;
   readonly to: unknown;
-}
-
-function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Own members only: a map may hold a key such as `constructor`. */
@@ -17,7 +14,7 @@ function member(value: Readonly<Record<string, unknown>>, key: string): unknown 
 
 /** Field by field, nested objects opened, lists compared whole; absent is null. */
 export function fieldDifferences(before: unknown, after: unknown, path = ''): FieldDifference[] {
-  if (isPlainObject(before) && isPlainObject(after)) {
+  if (isRecord(before) && isRecord(after)) {
     const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
     return keys.flatMap((key) =>
       fieldDifferences(member(before, key), member(after, key), path === '' ? key : `${path}.${key}`),

@@ -1,7 +1,8 @@
 import type { JobSpec } from '../model/job.ts';
 import { deploymentBody } from './deployment-body.ts';
+import { secretReferences, volumeMounts } from './deployment-spec.ts';
 import { DURATION, NODE_NAME } from './forms.ts';
-import { type Draft, shape } from '../schema/shape.ts';
+import { type Draft, inOrder, shape } from '../schema/shape.ts';
 
 const shared = deploymentBody.fields;
 
@@ -47,27 +48,18 @@ export const jobBody = shape({
 
 export type JobDraft = Draft<typeof jobBody>;
 
-const FIELDS = Object.keys(jobBody.fields) as (keyof JobDraft)[];
-
-/** The fields of a body, without server-owned keys; `null` and absent are the same. */
-export function jobDraftOfBody(body: Readonly<Record<string, unknown>>): JobDraft {
-  const draft: Record<string, unknown> = {};
-  for (const field of FIELDS) {
-    const value = body[field];
-    if (value !== undefined && value !== null) draft[field] = value;
-  }
-  return draft;
-}
-
 /** A draft that passed every rule becomes a spec: a fixed order of fields, and no write-time secret material. */
 export function jobSpecOfDraft(draft: JobDraft): JobSpec {
-  const spec: Record<string, unknown> = {};
-  for (const field of FIELDS) if (draft[field] !== undefined) spec[field] = draft[field];
-  spec['secrets'] = (draft.secrets ?? []).map(({ name, vault_path, anchor, rotation }) => ({
-    name,
-    vault_path,
-    anchor,
-    rotation,
-  }));
-  return spec as unknown as JobSpec;
+  const { volumes, schedule, timeout, retries, ...plain } = draft;
+  return inOrder(jobBody, {
+    ...plain,
+    kind: 'Job',
+    name: plain.name ?? '',
+    image: plain.image ?? '',
+    secrets: secretReferences(plain.secrets),
+    ...(volumes && { volumes: volumeMounts(volumes) }),
+    ...(typeof schedule === 'string' && { schedule }),
+    ...(typeof timeout === 'string' && { timeout }),
+    ...(typeof retries === 'number' && { retries }),
+  });
 }

@@ -52,7 +52,8 @@ export interface SecretBearingDraft {
   readonly environment?: Readonly<Record<string, string>>;
   readonly secrets?: readonly SecretDraft[];
   readonly composedEnvironment?: Readonly<Record<string, string>>;
-  readonly volumes?: readonly { readonly volumeId?: string }[];
+  /** Their shape is for the rule of volumes, which comes later. */
+  readonly volumes?: readonly unknown[];
 }
 
 /** Body of `PUT /api/v1/secrets/{namespace}/{name}`; also the material of a rotation. */

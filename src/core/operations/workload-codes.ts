@@ -1,3 +1,4 @@
+import { keysOf } from '../model/values.ts';
 import type { RejectionCode } from '../rejections/catalogue.ts';
 import { healthCheckCodes } from '../rejections/health-check.ts';
 
@@ -38,7 +39,7 @@ const SHARED: readonly RejectionCode[] = [
   'command_invalid',
   'user_invalid',
   'capability_unknown',
-  ...(Object.keys(healthCheckCodes) as RejectionCode[]),
+  ...keysOf(healthCheckCodes),
   'healthcheck_duration_invalid',
   'environment_invalid',
   'plaintext_credential_in_environment',
@@ -101,7 +102,7 @@ const NOT_OF_JOBS: ReadonlySet<RejectionCode> = new Set<RejectionCode>([
   'manifest_wrong_kind',
   'replicas_negative',
   'replicas_out_of_range',
-  ...(Object.keys(healthCheckCodes) as RejectionCode[]),
+  ...keysOf(healthCheckCodes),
   'healthcheck_duration_invalid',
   'secrets_version_negative',
   'node_candidates_unresolvable',

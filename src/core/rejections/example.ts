@@ -12,17 +12,15 @@ function isJson(text: string): boolean {
 
 /** Throws on a malformed body: the catalogue is data, and a broken example in it is a defect. */
 export function parseExample(text: string): Example {
-  if (isJson(text)) return { head: [], body: JSON.parse(text) as unknown };
+  if (isJson(text)) return { head: [], body: JSON.parse(text) };
   const gap = text.indexOf('\n\n');
   if (gap === -1) return { head: text.split('\n') };
-  return { head: text.slice(0, gap).split('\n'), body: JSON.parse(text.slice(gap + 2)) as unknown };
+  return { head: text.slice(0, gap).split('\n'), body: JSON.parse(text.slice(gap + 2)) };
 }
 
-function members(value: unknown, indent: string): readonly string[] {
+function members(value: object, indent: string): readonly string[] {
   if (Array.isArray(value)) return value.map((item) => layOut(item, indent));
-  return Object.entries(value as object).map(
-    ([key, item]) => `${JSON.stringify(key)}: ${layOut(item, indent)}`,
-  );
+  return Object.entries(value).map(([key, item]) => `${JSON.stringify(key)}: ${layOut(item, indent)}`);
 }
 
 function layOut(value: unknown, indent: string): string {

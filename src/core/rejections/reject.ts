@@ -1,3 +1,4 @@
+import { isRecord } from '../model/values.ts';
 import { CATALOGUE, type RejectionCode } from './catalogue.ts';
 import type { Rejection, RejectionParts } from './rejection.ts';
 
@@ -6,5 +7,5 @@ export function reject(code: RejectionCode, parts: RejectionParts): Rejection {
 }
 
 export function isRejection(value: unknown): value is Rejection {
-  return typeof value === 'object' && value !== null && (value as { rejected?: unknown }).rejected === true;
+  return isRecord(value) && value['rejected'] === true;
 }

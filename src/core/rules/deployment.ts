@@ -1,4 +1,3 @@
-import type { SecretBearingDraft } from '../contract/secret-draft.ts';
 import { received } from '../rejections/redaction.ts';
 import { reject } from '../rejections/reject.ts';
 import {
@@ -31,7 +30,7 @@ function secretsVersionRule({ draft }: DeploymentInput) {
 
 /** Of a deployment's or job's own list of secrets. */
 export const workloadSecretRules: readonly Rule<DeploymentInput>[] = secretRules.map(({ reads, rule }) =>
-  reading(reads, ({ draft, limits }) => rule(draft as SecretBearingDraft, limits.secretPolicy)),
+  reading(reads, ({ draft, limits }) => rule(draft, limits.secretPolicy)),
 );
 
 /**

@@ -3,6 +3,7 @@ import type { Workload } from '../model/deployment.ts';
 import { JOB_RETRIES_MAX } from '../model/job.ts';
 import { parseDuration } from '../model/quantity.ts';
 import type { ParseSchedule } from '../model/schedule.ts';
+import { isIntegerWithin } from '../model/values.ts';
 import { received } from '../rejections/redaction.ts';
 import { reject } from '../rejections/reject.ts';
 import type { Rejection } from '../rejections/rejection.ts';
@@ -58,8 +59,7 @@ const timeoutRule: Rule<JobInput> = ({ draft: { timeout } }) => {
 
 const retriesRule: Rule<JobInput> = ({ draft: { retries } }) => {
   if (retries === undefined) return undefined;
-  if (Number.isInteger(retries) && (retries as number) >= 0 && (retries as number) <= JOB_RETRIES_MAX)
-    return undefined;
+  if (isIntegerWithin(retries, 0, JOB_RETRIES_MAX)) return undefined;
   return invalid(
     'retries',
     retries,

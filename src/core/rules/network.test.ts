@@ -2,10 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { CATALOGUE } from '../rejections/catalogue.ts';
 import { parseExample } from '../rejections/example.ts';
 import { isRejection } from '../rejections/reject.ts';
-import { networkBodyRejection, networkNode } from './network.ts';
+import { nodeName } from '../model/ids.ts';
+import { networkNode, readNetwork } from './network.ts';
 
 const candidates = (...states: readonly boolean[]) =>
-  states.map((available, index) => ({ name: `n${index + 1}`, available }));
+  states.map((available, index) => ({ name: nodeName(`n${index + 1}`), available }));
 
 describe('the node of a network', () => {
   it.each([
@@ -37,12 +38,12 @@ describe('the body of a network', () => {
     'network_option_unsupported_on_agent',
   ] as const)('is refused and accepted as the page of %s says', (code) => {
     const { failing, corrected } = CATALOGUE[code];
-    expect(networkBodyRejection(parseExample(failing).body)?.code).toBe(code);
-    expect(networkBodyRejection(parseExample(corrected).body)).toBeUndefined();
+    expect(readNetwork(parseExample(failing).body)).toMatchObject({ rejected: true, code });
+    expect(isRejection(readNetwork(parseExample(corrected).body))).toBe(false);
   });
 
   it('never repeats a pasted key or the value of an unknown option', () => {
-    const rejection = networkBodyRejection({ name: 'a', AKIAabcdefghijk123456789012: 'hunter2' });
+    const rejection = readNetwork({ name: 'a', AKIAabcdefghijk123456789012: 'hunter2' });
     expect(JSON.stringify(rejection)).not.toMatch(/AKIA|hunter2/);
   });
 });

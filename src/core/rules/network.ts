@@ -1,8 +1,10 @@
 import { nearest } from '../schema/nearest.ts';
 import { networkBody, type NetworkDraft } from '../contract/network-body.ts';
-import { checkBody } from '../schema/shape.ts';
+import { readBody } from '../schema/shape.ts';
+import type { NodeName } from '../model/ids.ts';
+import { isRecord } from '../model/values.ts';
 import { looksPasted, received, redacted } from '../rejections/redaction.ts';
-import { reject } from '../rejections/reject.ts';
+import { isRejection, reject } from '../rejections/reject.ts';
 import type { Rejection } from '../rejections/rejection.ts';
 import { isDnsLabel } from './name.ts';
 import { labelsRule } from './placement.ts';
@@ -15,14 +17,14 @@ const OPTIONS = Object.keys(networkBody.fields);
 
 /** An option that the agent's wire format lacks would be lost on the way. */
 function optionRule(body: unknown): Rejection | undefined {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) return undefined;
+  if (!isRecord(body)) return undefined;
   const option = Object.keys(body).find((key) => !OPTIONS.includes(key));
   if (option === undefined) return undefined;
   const near = nearest(option, OPTIONS);
   const pasted = option.length > MAX_NAMED_OPTION || looksPasted(option);
   return reject('network_option_unsupported_on_agent', {
     field: pasted ? 'body' : option,
-    received: redacted((body as Readonly<Record<string, unknown>>)[option]),
+    received: redacted(body[option]),
     ...(near === undefined ? {} : { expected: `${near} (known: ${OPTIONS.join(', ')})` }),
     why: `${pasted ? 'An option' : option} does not reach the node agent, whose wire format has name, driver, labels and internal only.`,
   });
@@ -59,14 +61,15 @@ const networkLabelsRule: Rule<NetworkDraft> = ({ labels = {} }) => {
 
 const RULES: readonly Rule<NetworkDraft>[] = [nameRule, driverRule, networkLabelsRule];
 
-/** Without I/O, in the documented order: options, shape, name, driver, labels. Nothing: the body is a draft. */
-export function networkBodyRejection(body: unknown): Rejection | undefined {
-  return optionRule(body) ?? checkBody(networkBody, body) ?? firstRejection(RULES, body as NetworkDraft);
+/** Without I/O, in the documented order: options, shape, name, driver, labels. */
+export function readNetwork(body: unknown): NetworkDraft | Rejection {
+  const draft = optionRule(body) ?? readBody(networkBody, body);
+  return isRejection(draft) ? draft : (firstRejection(RULES, draft) ?? draft);
 }
 
 /** A node on which the tenant can place workloads. */
 export interface NetworkCandidate {
-  readonly name: string;
+  readonly name: NodeName;
   /** Connected, and taking new work. */
   readonly available: boolean;
 }
@@ -78,7 +81,7 @@ export interface NetworkCandidate {
 export function networkNode(
   nodeId: string | undefined,
   candidates: readonly NetworkCandidate[],
-): string | Rejection {
+): NodeName | Rejection {
   if (candidates.length === 0) {
     return reject('network_node_candidates_unresolvable', {
       field: 'nodeId',
@@ -92,7 +95,8 @@ export function networkNode(
       .map(({ name }) => name)
       .join(', ');
   if (nodeId !== undefined) {
-    if (candidates.some(({ name }) => name === nodeId)) return nodeId;
+    const named = candidates.find(({ name }) => name === nodeId);
+    if (named !== undefined) return named.name;
     return reject('network_node_not_a_candidate', {
       field: 'nodeId',
       received: received(nodeId),

@@ -6,11 +6,12 @@ import {
   RECOMMENDATION_TYPES,
   type RecommendationAction,
 } from '../model/recommendation.ts';
+import { isIntegerWithin, isRecord } from '../model/values.ts';
 import { LEAST_RESIZED_BYTES, type VolumeRecord } from '../model/volume.ts';
 import { received } from '../rejections/redaction.ts';
-import { reject } from '../rejections/reject.ts';
+import { isRejection, reject } from '../rejections/reject.ts';
 import type { Rejection } from '../rejections/rejection.ts';
-import { MAX_COPIES, volumeSizeRejection } from './volume-record.ts';
+import { MAX_COPIES, readVolumeSize } from './volume-record.ts';
 
 export function filterRejection(query: {
   readonly priority?: string | undefined;
@@ -57,10 +58,9 @@ export function appliedChange(
   { parameters: recommended }: Recommendation,
   sent: unknown,
 ): AppliedChange | Rejection {
-  if (sent !== undefined && (typeof sent !== 'object' || sent === null || Array.isArray(sent)))
-    return bad('', sent, 'an object', 'Parameters are named.');
-  const parameters = { ...recommended, ...(sent as Readonly<Record<string, unknown>> | undefined) };
-  const { action } = parameters as { readonly action?: unknown };
+  if (sent !== undefined && !isRecord(sent)) return bad('', sent, 'an object', 'Parameters are named.');
+  const parameters: Readonly<Record<string, unknown>> = { ...recommended, ...sent };
+  const { action } = parameters;
   const known = RECOMMENDATION_ACTIONS.find((one) => one === action);
   if (known === undefined) {
     return reject('dvm_recommendation_unknown_action', {
@@ -78,8 +78,8 @@ export function appliedChange(
     const hint = near === undefined ? '' : `; did you mean ${near}?`;
     return bad(key, '(not read)', wanted, `The action ${known} takes ${wanted} and no ${key}${hint}`);
   }
-  const target = (parameters as Readonly<Record<string, unknown>>)[wanted];
-  if (typeof target !== 'number' || !Number.isSafeInteger(target) || target < 1)
+  const target = parameters[wanted];
+  if (!isIntegerWithin(target, 1, Number.MAX_SAFE_INTEGER))
     return bad(wanted, target, 'an integer above 0', `${wanted} is a plain number, without a unit.`);
   return { action: known, target };
 }
@@ -99,8 +99,8 @@ export interface ApplyFacts {
 }
 
 function sizeRejection(target: number, { record, measured }: ApplyFacts): Rejection | undefined {
-  const size = volumeSizeRejection(record.class, target);
-  if (size) return invalidSpec(target, size.expected, size.why);
+  const size = readVolumeSize(record.class, target);
+  if (isRejection(size)) return invalidSpec(target, size.expected, size.why);
   if (measured === undefined || typeof measured === 'string') {
     return reject('dvm_recommendation_stale_measurement', {
       field: 'parameters.target_size_bytes',

@@ -1,3 +1,4 @@
+import { isIntegerWithin } from '../model/values.ts';
 import { received } from '../rejections/redaction.ts';
 import { reject } from '../rejections/reject.ts';
 import type { DeploymentInput } from './rule.ts';
@@ -6,7 +7,7 @@ import type { DeploymentInput } from './rule.ts';
 export function replicasRule({ draft, limits }: DeploymentInput) {
   const { replicas } = draft;
   const maximum = limits.maxReplicasPerDeployment;
-  if (Number.isInteger(replicas) && (replicas as number) < 0) {
+  if (isIntegerWithin(replicas, -Number.MAX_VALUE, -1)) {
     return reject('replicas_negative', {
       field: 'replicas',
       received: received(replicas),
@@ -14,7 +15,7 @@ export function replicasRule({ draft, limits }: DeploymentInput) {
       why: 'replicas is below 0; 0 stops the deployment without deleting it.',
     });
   }
-  if (!Number.isInteger(replicas) || (replicas as number) > maximum) {
+  if (!isIntegerWithin(replicas, 0, maximum)) {
     return reject('replicas_out_of_range', {
       field: 'replicas',
       received: received(replicas),

@@ -1,3 +1,4 @@
+import { isRecord } from '../model/values.ts';
 import { utf8Length } from '../rejections/redaction.ts';
 import { reject } from '../rejections/reject.ts';
 import type { Rejection } from '../rejections/rejection.ts';
@@ -38,7 +39,7 @@ function entriesOf(value: unknown): number {
 function mostEntries(field: string, value: unknown): { readonly field: string; readonly entries: number } {
   const own = { field, entries: entriesOf(value) };
   if (field !== 'placement' && field !== 'healthCheck') return own;
-  const members = Object.entries(value as object).map(([key, member]) => ({
+  const members = Object.entries(isRecord(value) ? value : {}).map(([key, member]) => ({
     field: `${field}.${key}`,
     entries: entriesOf(member),
   }));

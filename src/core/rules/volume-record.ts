@@ -1,7 +1,13 @@
 import type { VolumeDraft } from '../contract/volume-body.ts';
-import { SMALLEST_REPLICATED_BYTES, type VolumeClass, type VolumeType } from '../model/volume.ts';
+import { isIntegerWithin, isOneOf } from '../model/values.ts';
+import {
+  SMALLEST_REPLICATED_BYTES,
+  type VolumeClass,
+  type VolumeRecord,
+  type VolumeType,
+} from '../model/volume.ts';
 import { received } from '../rejections/redaction.ts';
-import { reject } from '../rejections/reject.ts';
+import { isRejection, reject } from '../rejections/reject.ts';
 import type { Rejection } from '../rejections/rejection.ts';
 import { isDnsLabel } from './name.ts';
 import { isMountPath } from './volumes.ts';
@@ -12,45 +18,45 @@ const TYPES: readonly VolumeType[] = ['volume', 'bind', 'tmpfs'];
 /** More copies than any tenant has nodes are a mistake. */
 export const MAX_COPIES = 100;
 
-const nameRule: Rule<VolumeDraft> = ({ name }) =>
+const readName = ({ name }: VolumeDraft): string | Rejection =>
   typeof name === 'string' && isDnsLabel(name)
-    ? undefined
+    ? name
     : reject('volume_name_invalid', {
         field: 'name',
         received: received(name),
         why: 'The name becomes part of paths and of the volume’s name in the container engine.',
       });
 
-const classRule: Rule<VolumeDraft> = ({ class: kind }) =>
-  CLASSES.some((one) => one === kind)
-    ? undefined
+const readClass = ({ class: kind }: VolumeDraft): VolumeClass | Rejection =>
+  isOneOf(CLASSES, kind)
+    ? kind
     : reject('volume_class_unknown', {
         field: 'class',
         received: received(kind),
         why: 'The class decides what happens to the bytes when a node is lost, so it has no default.',
       });
 
-const typeRule: Rule<VolumeDraft> = ({ class: kind, type }) => {
-  if (!TYPES.some((one) => one === type)) {
+function readType({ class: kind, type }: VolumeDraft): VolumeType | Rejection {
+  if (!isOneOf(TYPES, type)) {
     return reject('volume_type_unknown', {
       field: 'type',
       received: received(type),
       why: 'There is no such mount type.',
     });
   }
-  if (type === 'volume' || kind === 'ephemeral') return undefined;
+  if (type === 'volume' || kind === 'ephemeral') return type;
   return reject('volume_type_unknown', {
     field: 'type',
     received: received(type),
     expected: `"volume", or the class ephemeral`,
-    why: `A ${String(type)} is on one machine and cannot be of the class ${String(kind)}.`,
+    why: `A ${type} is on one machine and cannot be of the class ${String(kind)}.`,
   });
-};
+}
 
 /** Also after a resize: the record must always be one that could be written. */
-export function volumeSizeRejection(kind: VolumeClass, sizeBytes: unknown): Rejection | undefined {
+export function readVolumeSize(kind: VolumeClass, sizeBytes: unknown): number | Rejection {
   const smallest = kind === 'replicated' ? SMALLEST_REPLICATED_BYTES : 1;
-  if (Number.isSafeInteger(sizeBytes) && (sizeBytes as number) >= smallest) return undefined;
+  if (isIntegerWithin(sizeBytes, smallest, Number.MAX_SAFE_INTEGER)) return sizeBytes;
   return reject('volume_size_invalid', {
     field: 'sizeBytes',
     received: received(sizeBytes),
@@ -61,9 +67,6 @@ export function volumeSizeRejection(kind: VolumeClass, sizeBytes: unknown): Reje
         : 'The size is a whole number of bytes above 0.',
   });
 }
-
-const sizeRule: Rule<VolumeDraft> = ({ class: kind, sizeBytes }) =>
-  volumeSizeRejection(kind as VolumeClass, sizeBytes);
 
 const hostPathRule: Rule<VolumeDraft> = ({ type, hostPath }) => {
   if (type !== 'bind' && (hostPath === undefined || hostPath === null)) return undefined;
@@ -97,12 +100,17 @@ const copiesRule: Rule<VolumeDraft> = ({ class: kind, replicas }) => {
   });
 };
 
-/** In the order of the fields; the first rejection wins. */
-export const volumeRules: readonly Rule<VolumeDraft>[] = [
-  nameRule,
-  classRule,
-  typeRule,
-  sizeRule,
-  copiesRule,
-  hostPathRule,
-];
+export type NewVolume = Pick<VolumeRecord, 'name' | 'class' | 'type' | 'sizeBytes'>;
+
+/** What the rules leave of a draft: in the order of the fields, the first rejection wins. */
+export function readVolume(draft: VolumeDraft): NewVolume | Rejection {
+  const name = readName(draft);
+  if (isRejection(name)) return name;
+  const kind = readClass(draft);
+  if (isRejection(kind)) return kind;
+  const type = readType(draft);
+  if (isRejection(type)) return type;
+  const sizeBytes = readVolumeSize(kind, draft.sizeBytes);
+  if (isRejection(sizeBytes)) return sizeBytes;
+  return copiesRule(draft) ?? hostPathRule(draft) ?? { name, class: kind, type, sizeBytes };
+}

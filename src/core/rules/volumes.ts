@@ -1,6 +1,8 @@
 import { nearest } from '../schema/nearest.ts';
+import type { VolumeMount } from '../model/deployment.ts';
+import { isRecord } from '../model/values.ts';
 import { received, redacted } from '../rejections/redaction.ts';
-import { reject } from '../rejections/reject.ts';
+import { isRejection, reject } from '../rejections/reject.ts';
 import type { Rejection } from '../rejections/rejection.ts';
 import type { DeploymentInput } from './rule.ts';
 
@@ -27,8 +29,8 @@ export function isMountPath(path: string): boolean {
 /** Every container has the kernel's own file systems there: an engine refuses the mount, or starts what cannot run. */
 const KERNEL_PATH = /^\/(?:(?:proc|sys)(?:\/|$)|dev$)/;
 
-function mountRule(index: number, mount: unknown): Rejection | undefined {
-  if (typeof mount !== 'object' || mount === null || Array.isArray(mount)) {
+function readMount(index: number, mount: unknown): Pick<VolumeMount, 'volumeId' | 'mountPath'> | Rejection {
+  if (!isRecord(mount)) {
     return malformed(
       index,
       '',
@@ -37,8 +39,7 @@ function mountRule(index: number, mount: unknown): Rejection | undefined {
       'A mount is an object.',
     );
   }
-  const entry = mount as Readonly<Record<string, unknown>>;
-  for (const key of Object.keys(entry)) {
+  for (const key of Object.keys(mount)) {
     if (MOUNT_FIELDS.includes(key)) continue;
     // What an unknown field holds is not known either, so it is never echoed.
     const near = nearest(key, MOUNT_FIELDS);
@@ -46,12 +47,12 @@ function mountRule(index: number, mount: unknown): Rejection | undefined {
     return malformed(
       index,
       key,
-      entry[key],
+      mount[key],
       `one of: ${MOUNT_FIELDS.join(', ')}`,
       `A mount has no field ${key}${hint}`,
     );
   }
-  const { volumeId, mountPath, readOnly } = entry;
+  const { volumeId, mountPath, readOnly } = mount;
   if (typeof volumeId !== 'string' || !VOLUME_ID.test(volumeId)) {
     return malformed(
       index,
@@ -82,7 +83,7 @@ function mountRule(index: number, mount: unknown): Rejection | undefined {
   if (readOnly !== undefined && typeof readOnly !== 'boolean') {
     return malformed(index, 'readOnly', readOnly, 'true or false', 'readOnly is a boolean.');
   }
-  return undefined;
+  return { volumeId, mountPath };
 }
 
 export function volumeMountsRule({ draft, limits }: DeploymentInput): Rejection | undefined {
@@ -97,9 +98,9 @@ export function volumeMountsRule({ draft, limits }: DeploymentInput): Rejection 
   const paths = new Set<string>();
   const ids = new Set<string>();
   for (const [index, mount] of mounts.entries()) {
-    const rejection = mountRule(index, mount);
-    if (rejection) return rejection;
-    const { volumeId, mountPath } = mount as { volumeId: string; mountPath: string };
+    const read = readMount(index, mount);
+    if (isRejection(read)) return read;
+    const { volumeId, mountPath } = read;
     if (paths.has(mountPath)) {
       return malformed(index, 'mountPath', mountPath, 'a path used once', 'Two mounts have the same path.');
     }

@@ -1,4 +1,4 @@
-import type { InstanceId, NodeName, TenantId } from '../model/ids.ts';
+import { type InstanceId, type NodeName, nodeName, type TenantId } from '../model/ids.ts';
 import type { OwnerName } from '../model/owner.ts';
 import type { Region, UnstatedCountry } from '../model/region.ts';
 import type { Quota } from '../model/tenant.ts';
@@ -207,7 +207,7 @@ export class ClusterState implements ClusterFacts, IndexedCluster {
 
   /** Slots to examine one by one: all others are refused by a filter that names or counts these. */
   private fewCandidates(request: PlacementRequest): Iterable<number> | undefined {
-    if (request.nodeId !== undefined) return this.slotsOf([request.nodeId as NodeName]);
+    if (request.nodeId !== undefined) return this.slotsOf([nodeName(request.nodeId)]);
     const [first] = request.volumes ?? [];
     if (first) return this.slotsOf(first.nodes);
     if (request.placement?.constraints === undefined) return undefined;

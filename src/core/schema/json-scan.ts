@@ -55,7 +55,7 @@ export function scanJson(
         let key = text.slice(index + 1, close);
         if (key.includes('\\')) {
           try {
-            key = JSON.parse(`"${key}"`) as string;
+            key = String(JSON.parse(`"${key}"`));
           } catch {
             return undefined;
           }

@@ -1,3 +1,4 @@
+import { isIntegerWithin, isRecord } from '../model/values.ts';
 import type { ChoiceShape, Message, MessageShape, ObjectShape, TextShape } from './message-shape.ts';
 
 /** Of text for people. */
@@ -16,9 +17,7 @@ function malformed(): never {
 }
 
 function record(value: unknown): Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Fields)
-    : malformed();
+  return isRecord(value) ? value : malformed();
 }
 
 /**
@@ -60,12 +59,13 @@ function reader(source: MessageShape): Read {
     case 'string':
       return textReader(source);
     case 'integer': {
-      const { least = Number.NEGATIVE_INFINITY } = source;
-      return (value) => (Number.isSafeInteger(value) && (value as number) >= least ? value : malformed());
+      const { least = Number.MIN_SAFE_INTEGER } = source;
+      return (value) => (isIntegerWithin(value, least, Number.MAX_SAFE_INTEGER) ? value : malformed());
     }
     case 'number': {
       const { least = Number.NEGATIVE_INFINITY } = source;
-      return (value) => (Number.isFinite(value) && (value as number) >= least ? value : malformed());
+      return (value) =>
+        typeof value === 'number' && Number.isFinite(value) && value >= least ? value : malformed();
     }
     case 'boolean':
       if (source.orNot) return (value) => value === true;

@@ -1,3 +1,4 @@
+import { isRecord } from '../model/values.ts';
 import type { RejectionCode } from '../rejections/catalogue.ts';
 import type { Rejection } from '../rejections/rejection.ts';
 import { looksPasted, memberField, received, redacted } from '../rejections/redaction.ts';
@@ -67,7 +68,7 @@ export type Draft<S> = S extends { type: 'list'; items: infer I }
   : S extends { type: 'map'; items: infer I }
     ? Readonly<Record<string, Draft<I>>>
     : S extends { type: 'object'; fields: infer F }
-      ? { readonly [K in keyof F]?: Draft<F[K]> | undefined }
+      ? { readonly [K in keyof F]?: Draft<F[K]> }
       : Scalar<S>;
 
 export type OptionalKeys<F> = {
@@ -86,6 +87,13 @@ type Held<S> = S extends { type: 'list'; items: infer I }
 
 /** What an answer of this shape holds: every field but the optional ones is there. */
 export type Answer<S> = S extends { nullable: true } ? Held<S> | null : Held<S>;
+
+/** As it was sent: where the shape says that `null` clears, it may stand in the place of every field, and some keys are ignored. */
+export type Sent<S> = S extends { nullClears: true; fields: infer F; ignored?: infer I }
+  ? { readonly [K in keyof F]?: Draft<F[K]> | null | undefined } & {
+      readonly [K in I extends readonly (infer Key extends string)[] ? Key : never]?: unknown;
+    }
+  : Draft<S>;
 
 type Plain = string | number | boolean | null | undefined;
 
@@ -142,10 +150,6 @@ function wrongType(path: string, value: unknown, expected: string, sensitive: bo
   });
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 const MAX_NAMED_FIELD = 64;
 
 function unknownField(
@@ -181,7 +185,7 @@ function checkFields(
     const field = Object.hasOwn(fields, key) ? fields[key] : undefined;
     if (field === undefined) {
       if (ignored.includes(key)) continue;
-      if (others !== undefined && isObject(member)) {
+      if (others !== undefined && isRecord(member)) {
         const place = path === '' ? key : memberField(path, key);
         const rejection = check(others, member, place, { ...context, nullClears: false });
         if (rejection) return rejection;
@@ -247,7 +251,7 @@ function checkType(expected: Shape, value: unknown, path: string, context: Conte
       return undefined;
     }
     case 'map': {
-      if (!isObject(value)) return wrongType(path, value, 'object', sensitive);
+      if (!isRecord(value)) return wrongType(path, value, 'object', sensitive);
       for (const [key, item] of Object.entries(value)) {
         if (!key.isWellFormed() || key.includes('\u0000'))
           return wrongType(path, key, 'object with valid Unicode keys', true);
@@ -259,7 +263,7 @@ function checkType(expected: Shape, value: unknown, path: string, context: Conte
       return undefined;
     }
     case 'object':
-      if (!isObject(value)) return wrongType(path, value, 'object', sensitive);
+      if (!isRecord(value)) return wrongType(path, value, 'object', sensitive);
       return checkFields(expected, value, path, { ...context, sensitive });
   }
 }
@@ -268,6 +272,29 @@ function checkType(expected: Shape, value: unknown, path: string, context: Conte
 export function checkBody(expected: Shape, body: unknown): Rejection | undefined {
   const nullClears = expected.type === 'object' && expected.nullClears === true;
   return check(expected, body, '', { sensitive: false, nullClears });
+}
+
+/** The body itself, when all of it fits. */
+export function readBody<const S extends Shape>(expected: S, body: unknown): Sent<S> | Rejection;
+export function readBody(expected: Shape, body: unknown) {
+  return checkBody(expected, body) ?? body;
+}
+
+type ObjectShape = Extract<Shape, { readonly type: 'object' }>;
+
+/** Those of the shape's fields that have a value, in the order of the shape. */
+export function inOrder<T extends object>({ fields }: ObjectShape, value: T): T {
+  const found = Object.keys(fields).flatMap((key) => {
+    const member: unknown = Object.hasOwn(value, key) ? Reflect.get(value, key) : undefined;
+    return member === undefined || member === null ? [] : [[key, member] as const];
+  });
+  return Object.fromEntries(found) as T;
+}
+
+/** What is sent without keys that the server owns; `null` is absent. */
+export function draftOf<const S extends ObjectShape>(expected: S, sent: Sent<S>): Draft<S>;
+export function draftOf(expected: ObjectShape, sent: unknown): unknown {
+  return isRecord(sent) ? inOrder(expected, sent) : {};
 }
 
 /** What the schema is of: fields of a body may be absent, fields of an answer are there unless they are optional. */

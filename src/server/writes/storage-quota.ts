@@ -8,6 +8,7 @@ import {
   type StockLimits,
   stockLimit,
 } from '../../core/model/quota.ts';
+import { recordOf } from '../../core/model/values.ts';
 import { formatBytes } from '../../core/model/quantity.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
@@ -91,14 +92,14 @@ export class StorageQuota {
 
   /** What a tenant has of every kind, and what it may have. */
   async usage(tenantId: TenantId): Promise<Usage> {
-    const usage: Record<QuotaMeasure, Record<string, UsedOf>> = { records: {}, bytes: {} };
-    for (const kind of QUOTA_KINDS) {
-      const used = await this.#usage.of(tenantId, kind);
-      const limit = this.limit(tenantId, kind);
-      for (const measure of QUOTA_MEASURES)
-        usage[measure][kind] = { used: used[measure], limit: limit[measure] };
-    }
-    return usage as Usage;
+    const used = new Map<QuotaKind, Stock>();
+    for (const kind of QUOTA_KINDS) used.set(kind, await this.#usage.of(tenantId, kind));
+    return recordOf(QUOTA_MEASURES, (measure) =>
+      recordOf(QUOTA_KINDS, (kind) => ({
+        used: used.get(kind)?.[measure] ?? 0,
+        limit: this.limit(tenantId, kind)[measure],
+      })),
+    );
   }
 
   async #quotaRefusal(growth: Growth, actor: Actor): Promise<Rejection | undefined> {

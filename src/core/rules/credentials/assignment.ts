@@ -20,7 +20,8 @@ const LIKELY_NAME = new RegExp(`${LIKELY}$`, 'i');
 const LIKELY_ASSIGNMENT = new RegExp(`${LIKELY}\\\\?["']?\\s{0,2}[=:>]`, 'gi');
 const SIGNATURE = /^(?:sig|x-amz-signature|x-goog-signature|sharedaccesssignature)$/i;
 
-type Separator = '=' | ':' | '>' | ' ';
+const SEPARATORS = ['=', ':', '>', ' '] as const;
+type Separator = (typeof SEPARATORS)[number];
 
 /** The text assigned at the start of `rest`, without its quotes; nothing when prose follows. */
 function assignedText(rest: string, separator: Separator): string | undefined {
@@ -61,7 +62,8 @@ function holdsAssignment(text: string): boolean {
   let looks = 0;
   for (const likely of text.matchAll(LIKELY_ASSIGNMENT)) {
     const at = likely.index + likely[0].length - 1;
-    const separator = text[at] as Separator;
+    const separator = SEPARATORS.find((one) => one === text[at]);
+    if (separator === undefined) continue;
     const name = nameBefore(text, at, separator);
     const assigned = name && assignedText(text.slice(at + 1, at + 1 + MAX_ASSIGNED), separator);
     if (name && assigned && isCredential(name, assigned)) return true;

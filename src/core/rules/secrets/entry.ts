@@ -2,6 +2,7 @@ import type { SecretBearingDraft, SecretDraft } from '../../contract/secret-draf
 import { parseAnchor } from '../../model/secret-anchor.ts';
 import type { SecretPolicy } from '../../model/secret-limits.ts';
 import { splitSecretPath } from '../../model/secret-path.ts';
+import { isRecord } from '../../model/values.ts';
 import { reject } from '../../rejections/reject.ts';
 import type { Rejection } from '../../rejections/rejection.ts';
 import { received, redacted } from '../../rejections/redaction.ts';
@@ -141,8 +142,12 @@ export function checkEntryCount(
 
 /** The shape of a mount is for the rule of volumes, which comes later: here it may still be anything. */
 function declaredVolumes(mounts: readonly unknown[]): ReadonlySet<string> {
-  const ids = mounts.map((mount) => (mount as { volumeId?: unknown } | null | undefined)?.volumeId);
-  return new Set(ids.filter((id) => typeof id === 'string' && id.length <= MAX_VOLUME_ID_LENGTH) as string[]);
+  return new Set(
+    mounts.flatMap((mount) => {
+      const id = isRecord(mount) ? mount['volumeId'] : undefined;
+      return typeof id === 'string' && id.length <= MAX_VOLUME_ID_LENGTH ? [id] : [];
+    }),
+  );
 }
 
 function siblingsOf({ secrets = [], volumes = [] }: SecretBearingDraft): Siblings {

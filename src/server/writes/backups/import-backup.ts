@@ -6,7 +6,7 @@ import {
   undigestedDocument,
 } from '../../../core/contract/backup-document.ts';
 import { draftOfBody } from '../../../core/contract/deployment-merge.ts';
-import { specOfDraft } from '../../../core/contract/deployment-spec.ts';
+import { withoutMaterial } from '../../../core/contract/deployment-spec.ts';
 import { fieldDifferences } from '../../../core/contract/diff.ts';
 import type { Alteration } from '../../../core/model/announcement.ts';
 import { BACKUP_CONTENT_BYTES, type BackupContent, type BackupRecord } from '../../../core/model/backup.ts';
@@ -27,7 +27,7 @@ import {
   specHash,
 } from '../admission.ts';
 import { backupTransaction, jsonBytes } from './backup-stored.ts';
-import { admitDraft, type Body, shapeRejection } from '../deployments/deployment-draft.ts';
+import { admitDraft, readDeployment } from '../deployments/deployment-draft.ts';
 
 /** Finds damage and edits; it is no signature, so an import trusts nothing that it has not checked itself. */
 function digestOf(document: Omit<BackupDocument, 'sha256'>): string {
@@ -44,13 +44,13 @@ export function exportBackup(record: BackupRecord): BackupDocument {
  * A document that says more was made by hand, and nothing of what it says is kept.
  */
 function inexactSpec(spec: unknown, at: string): Rejection | undefined {
-  const misshapen = shapeRejection(spec);
-  if (misshapen) {
-    const field = misshapen.field === 'body' ? at : `${at}.${misshapen.field}`;
-    return invalidBackup(field, misshapen.received, misshapen.why, misshapen.expected);
+  const sent = readDeployment(spec);
+  if (isRejection(sent)) {
+    const field = sent.field === 'body' ? at : `${at}.${sent.field}`;
+    return invalidBackup(field, sent.received, sent.why, sent.expected);
   }
-  const [difference] = fieldDifferences(spec, specOfDraft(draftOfBody(spec as Body)));
-  if (difference === undefined && !Object.values(spec as Body).includes(null)) return undefined;
+  const [difference] = fieldDifferences(sent, withoutMaterial(draftOfBody(sent)));
+  if (difference === undefined && !Object.values(sent).includes(null)) return undefined;
   return invalidBackup(
     difference === undefined ? at : `${at}.${difference.field}`,
     '(redacted)',
@@ -60,9 +60,8 @@ function inexactSpec(spec: unknown, at: string): Rejection | undefined {
 
 /** The rules of deployments that need no stored state; the others are asked by the restore. */
 function refusedSpec(admission: Admission, spec: DeploymentSpec): Rejection | undefined {
-  const body = spec as unknown as Body;
   const { secretsVersion } = spec;
-  const admitted = admitDraft(draftOfBody(body), body, { secretsVersion }, admission.limits);
+  const admitted = admitDraft(draftOfBody(spec), spec, { secretsVersion }, admission.limits);
   return isRejection(admitted) ? admitted : undefined;
 }
 

@@ -8,7 +8,7 @@ import { isRejection } from '../../../core/rejections/reject.ts';
 import type { DEPLOYMENTS } from '../../../core/operations/deployments.ts';
 import type { Stored } from '../../store/collection.ts';
 import type { Admission, Attempt, Caller } from '../admission.ts';
-import { admitDraft, type Body, shapeRejection } from '../deployments/deployment-draft.ts';
+import { admitDraft, readDeployment } from '../deployments/deployment-draft.ts';
 import { attemptDeploymentWrite } from '../deployments/deployment-write.ts';
 
 export interface Readmission {
@@ -47,11 +47,10 @@ export async function readmitSpec(
   caller: Caller,
   { spec, previous, change, dryRun, chosenBy, details, warnings = [], ...said }: Readmission,
 ): Promise<Attempt<typeof DEPLOYMENTS.create>> {
-  const body = spec as unknown as Body;
-  const malformed = shapeRejection(body);
-  if (malformed) return malformed;
+  const sent = readDeployment(spec);
+  if (isRejection(sent)) return sent;
   const secretsVersion = previous?.record.spec.secretsVersion ?? 0;
-  const admitted = admitDraft(draftOfBody(body), body, { secretsVersion }, admission.limits);
+  const admitted = admitDraft(draftOfBody(sent), sent, { secretsVersion }, admission.limits);
   if (isRejection(admitted)) return admitted;
   const unchanged =
     previous !== undefined &&

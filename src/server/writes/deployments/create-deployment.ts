@@ -4,7 +4,7 @@ import { isRejection, reject } from '../../../core/rejections/reject.ts';
 import type { DEPLOYMENTS } from '../../../core/operations/deployments.ts';
 import { idOf } from '../../store/record-ids.ts';
 import { type Admission, type Caller, commitAttempts, type Outcome } from '../admission.ts';
-import { admitDraft, type Body, shapeRejection } from './deployment-draft.ts';
+import { admitDraft, readDeployment } from './deployment-draft.ts';
 import { attemptDeploymentWrite } from './deployment-write.ts';
 
 export async function createDeployment(
@@ -13,14 +13,9 @@ export async function createDeployment(
   body: unknown,
   options: { readonly dryRun: boolean },
 ): Promise<Outcome<typeof DEPLOYMENTS.create>> {
-  const malformed = shapeRejection(body);
-  if (malformed) return malformed;
-  const admitted = admitDraft(
-    draftOfBody(body as Body),
-    body as Body,
-    { secretsVersion: 0 },
-    admission.limits,
-  );
+  const sent = readDeployment(body);
+  if (isRejection(sent)) return sent;
+  const admitted = admitDraft(draftOfBody(sent), sent, { secretsVersion: 0 }, admission.limits);
   if (isRejection(admitted)) return admitted;
   const name = admitted.draft.name ?? '';
   return commitAttempts(admission, caller, async () => {

@@ -2,44 +2,47 @@ import type { deployment } from '../../../core/contract/answers/deployment.ts';
 import type { Answer } from '../../../core/schema/shape.ts';
 import { asSent } from '../../../core/alterations/as-sent.ts';
 import { alterDeployment } from '../../../core/alterations/deployment.ts';
-import { type DeploymentDraft, deploymentBody } from '../../../core/contract/deployment-body.ts';
+import {
+  type DeploymentDraft,
+  deploymentBody,
+  type SentDeployment,
+} from '../../../core/contract/deployment-body.ts';
 import { judgedFields } from '../../../core/contract/deployment-merge.ts';
-import { checkBody } from '../../../core/schema/shape.ts';
+import { readBody } from '../../../core/schema/shape.ts';
 import type { Alteration } from '../../../core/model/announcement.ts';
 import type { DeploymentSpec } from '../../../core/model/deployment.ts';
+import { isRecord } from '../../../core/model/values.ts';
 import { received } from '../../../core/rejections/redaction.ts';
-import { reject } from '../../../core/rejections/reject.ts';
+import { isRejection, reject } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
 import { deploymentRules } from '../../../core/rules/deployment.ts';
 import { healthCheckTypeRule } from '../../../core/rules/health-check.ts';
 import { firstRejection, type Judged, type Limits } from '../../../core/rules/rule.ts';
 
-export type Body = Readonly<Record<string, unknown>>;
-
 /**
  * Shape and kind. A document of another kind is refused as such before its fields are checked: an unknown field
  * can only be judged once the kind is known.
  */
-export function shapeRejection(body: unknown): Rejection | undefined {
-  if (typeof body === 'object' && body !== null && !Array.isArray(body)) {
-    const { kind } = body as { kind?: unknown };
-    if (kind !== undefined && kind !== null && kind !== 'Deployment') {
-      return reject('manifest_wrong_kind', {
-        field: 'kind',
-        received: received(kind),
-        why: `This route takes documents of kind Deployment${kind === 'Job' ? '; send a Job to /api/v1/jobs' : ''}.`,
-      });
-    }
+export function readDeployment(body: unknown): SentDeployment | Rejection {
+  const kind = isRecord(body) ? body['kind'] : undefined;
+  if (kind !== undefined && kind !== null && kind !== 'Deployment') {
+    return reject('manifest_wrong_kind', {
+      field: 'kind',
+      received: received(kind),
+      why: `This route takes documents of kind Deployment${kind === 'Job' ? '; send a Job to /api/v1/jobs' : ''}.`,
+    });
   }
-  const rejection = checkBody(deploymentBody, body);
-  return rejection === undefined ? undefined : (healthCheckTypeRejection(body, rejection) ?? rejection);
+  const sent = readBody(deploymentBody, body);
+  return isRejection(sent) ? (healthCheckTypeRejection(body, sent) ?? sent) : sent;
 }
 
 /** Fields of a health check depend on its type, so that a wrong type is refused before a field that only it would have. */
 function healthCheckTypeRejection(body: unknown, { field }: Rejection): Rejection | undefined {
   if (!field.startsWith('healthCheck.')) return undefined;
-  const { healthCheck } = body as { readonly healthCheck: { readonly type?: unknown } };
-  return Object.hasOwn(healthCheck, 'type') ? healthCheckTypeRule(healthCheck.type) : undefined;
+  const healthCheck = isRecord(body) ? body['healthCheck'] : undefined;
+  return isRecord(healthCheck) && Object.hasOwn(healthCheck, 'type')
+    ? healthCheckTypeRule(healthCheck['type'])
+    : undefined;
 }
 
 export interface AdmittedDraft {
@@ -52,7 +55,7 @@ export interface AdmittedDraft {
 /** Alterations, then every rule that needs no I/O, in the documented order. */
 export function admitDraft(
   draft: DeploymentDraft,
-  body: Body,
+  body: SentDeployment,
   stored: {
     readonly secretsVersion: number;
     readonly view?: Answer<typeof deployment>;

@@ -19,7 +19,7 @@ export function withinStoredPolicy(
 ): { readonly admitted: AdmittedDraft; readonly policy: ScalingPolicy | undefined } {
   const { draft, alterations } = admitted;
   const policy = stated === undefined ? storedPolicy(tenant, draft.name) : (stated ?? undefined);
-  const sent = draft.replicas as number;
+  const sent = Number(draft.replicas);
   const replicas = policy === undefined ? sent : withinPolicy(sent, policy);
   if (policy === undefined || replicas === sent) return { admitted, policy };
   const bounds = `${policy.minReplicas} to ${policy.maxReplicas}`;

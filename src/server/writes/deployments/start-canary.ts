@@ -1,6 +1,7 @@
 import type { deployment } from '../../../core/contract/answers/deployment.ts';
 import type { Answer } from '../../../core/schema/shape.ts';
 import type { CanaryDraft } from '../../../core/contract/canary-body.ts';
+import type { SentDeployment } from '../../../core/contract/deployment-body.ts';
 import { mergeDraft, removedEntries } from '../../../core/contract/deployment-merge.ts';
 import type { Alteration } from '../../../core/model/announcement.ts';
 import type { CanaryRecord } from '../../../core/model/canary.ts';
@@ -25,7 +26,7 @@ import {
   type Outcome,
 } from '../admission.ts';
 import { canaryView } from '../../reads/canary.ts';
-import { type AdmittedDraft, admitDraft, type Body, shapeRejection } from './deployment-draft.ts';
+import { type AdmittedDraft, admitDraft, readDeployment } from './deployment-draft.ts';
 import { findDeployment, storedDeploymentView } from '../../reads/deployment.ts';
 import { digestAlterations, identityOf } from '../images/image-answer.ts';
 import { type AdmittedSpec, admitSpec, completeWrite, deploymentNotFound } from './deployment-write.ts';
@@ -39,8 +40,8 @@ function inBody(field: 'image' | 'spec', rejection: Rejection): Rejection {
   return { ...rejection, field: rejection.field === 'body' ? 'spec' : `spec.${rejection.field}` };
 }
 
-function nameRejection(sent: Body, name: string): Rejection | undefined {
-  const named = sent['name'];
+function nameRejection(sent: SentDeployment, name: string): Rejection | undefined {
+  const named = sent.name;
   if (named === undefined || named === null || named === name) return undefined;
   return reject('name_mismatch', {
     field: 'spec.name',
@@ -50,7 +51,7 @@ function nameRejection(sent: Body, name: string): Rejection | undefined {
   });
 }
 
-function keptFields(sent: Body, stable: DeploymentSpec): readonly Alteration[] {
+function keptFields(sent: SentDeployment, stable: DeploymentSpec): readonly Alteration[] {
   return OF_DEPLOYMENT.filter(
     (field) =>
       Object.hasOwn(sent, field) &&
@@ -65,7 +66,8 @@ function keptFields(sent: Body, stable: DeploymentSpec): readonly Alteration[] {
 
 export interface CanaryRequest {
   readonly field: 'image' | 'spec';
-  readonly changes: Body;
+  /** Still as it was sent. */
+  readonly changes: unknown;
   readonly replicas: number;
   /** The deployment as a GET shows it: keys of the server that differ from it are announced. */
   readonly view?: Answer<typeof deployment>;
@@ -86,13 +88,11 @@ export async function admitCanary(
   stable: Pick<DeploymentRecord, 'spec' | 'specHash' | 'imageDigest' | 'seenImages'>,
   { field, changes, replicas, view, wantedDigest }: CanaryRequest,
 ): Promise<AdmittedCanary | Rejection> {
-  const malformed = shapeRejection(changes) ?? nameRejection(changes, stable.spec.name);
-  if (malformed) return malformed.code === 'name_mismatch' ? malformed : inBody(field, malformed);
-  const taken = Object.fromEntries(
-    Object.entries(changes).filter(
-      ([key]) => key !== 'name' && !(OF_DEPLOYMENT as readonly string[]).includes(key),
-    ),
-  );
+  const sent = readDeployment(changes);
+  if (isRejection(sent)) return inBody(field, sent);
+  const misnamed = nameRejection(sent, stable.spec.name);
+  if (misnamed) return misnamed;
+  const { name: _name, replicas: _replicas, update: _update, ...taken } = sent;
   const draft: AdmittedDraft | Rejection = admitDraft(
     mergeDraft(stable.spec, taken),
     taken,
@@ -122,7 +122,7 @@ export async function admitCanary(
     },
     admitted,
     alterations: [
-      ...keptFields(changes, stable.spec),
+      ...keptFields(sent, stable.spec),
       ...digestAlterations(draft.alterations, spec.image, identity, stable).map((one) => ({
         ...one,
         field: `${within}${one.field}`,
@@ -177,7 +177,7 @@ async function attempt(
   const running = tenant.get('canaries', idOf('canaries', name));
   if (running !== undefined) return alreadyThere(name, running);
   const field = draft.spec === undefined ? 'image' : 'spec';
-  const changes = (field === 'image' ? { image: draft.image } : draft.spec) as Body;
+  const changes = field === 'image' ? { image: draft.image } : draft.spec;
   const canary = await admitCanary(admission, caller, stable, {
     field,
     changes,

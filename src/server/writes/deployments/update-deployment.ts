@@ -1,3 +1,4 @@
+import type { SentDeployment } from '../../../core/contract/deployment-body.ts';
 import { mergeDraft } from '../../../core/contract/deployment-merge.ts';
 import { received } from '../../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../../core/rejections/reject.ts';
@@ -5,7 +6,7 @@ import type { Rejection } from '../../../core/rejections/rejection.ts';
 import { nameRule } from '../../../core/rules/name.ts';
 import type { DEPLOYMENTS } from '../../../core/operations/deployments.ts';
 import { type Admission, type Caller, commitAttempts, type Outcome } from '../admission.ts';
-import { admitDraft, type Body, shapeRejection } from './deployment-draft.ts';
+import { admitDraft, readDeployment } from './deployment-draft.ts';
 import { findDeployment, storedDeploymentView } from '../../reads/deployment.ts';
 import { attemptDeploymentWrite, deploymentNotFound } from './deployment-write.ts';
 import { type IfMatch, revisionRejection } from '../if-match.ts';
@@ -16,13 +17,9 @@ export interface UpdateOptions {
 }
 
 /** `name` in the path wins the look-up; a body that names another deployment is a mistake, not a rename. */
-function selectedName(pathName: string | undefined, body: Body): string | Rejection {
-  const named = body['name'];
-  if (pathName === undefined) {
-    // A name that was reserved later still names the deployment that has it.
-    return nameRule(named as string | null | undefined, []) ?? (named as string);
-  }
-  return pathName;
+function selectedName(pathName: string | undefined, { name }: SentDeployment): string | Rejection {
+  // A name that was reserved later still names the deployment that has it.
+  return pathName ?? nameRule(name, []) ?? name ?? '';
 }
 
 export async function updateDeployment(
@@ -32,9 +29,8 @@ export async function updateDeployment(
   body: unknown,
   options: UpdateOptions,
 ): Promise<Outcome<typeof DEPLOYMENTS.update>> {
-  const malformed = shapeRejection(body);
-  if (malformed) return malformed;
-  const sent = body as Body;
+  const sent = readDeployment(body);
+  if (isRejection(sent)) return sent;
   const selected = selectedName(pathName, sent);
   if (isRejection(selected)) return selected;
   return commitAttempts(admission, caller, async () => {
@@ -45,10 +41,10 @@ export async function updateDeployment(
       return reserved ?? deploymentNotFound(field, selected);
     }
     const { name } = stored.record.spec;
-    if (sent['name'] !== undefined && sent['name'] !== null && sent['name'] !== name) {
+    if (sent.name !== undefined && sent.name !== null && sent.name !== name) {
       return reject('name_mismatch', {
         field: 'name',
-        received: received(sent['name']),
+        received: received(sent.name),
         expected: name,
         why: 'The body names another deployment than the path; a deployment cannot be renamed.',
       });

@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
 import { imagePolicyBody } from '../../../core/contract/access-bodies.ts';
-import { checkBody } from '../../../core/schema/shape.ts';
+import { readBody, type Sent } from '../../../core/schema/shape.ts';
 import {
   fullPattern,
   type ImagePolicy,
@@ -17,9 +17,7 @@ import type { TenantStore } from '../../store/store.ts';
 import { acceptedOf, type Admission, type Caller, commitAttempts, type Outcome } from '../admission.ts';
 import { type IfMatch, revisionRejection } from '../if-match.ts';
 
-interface SentPolicy {
-  readonly signatures?: readonly { readonly images?: string; readonly keys?: readonly string[] }[] | null;
-}
+type SentPolicy = Sent<typeof imagePolicyBody>;
 
 function invalid(field: string, got: string, why: string, expected?: string): Rejection {
   return reject('image_policy_invalid', {
@@ -117,9 +115,9 @@ export async function setImagePolicy(
   body: unknown,
   ifMatch: IfMatch | undefined,
 ): Promise<Outcome<typeof TENANTS.setImagePolicy>> {
-  const malformed = checkBody(imagePolicyBody, body);
-  if (malformed) return malformed;
-  const policy = policyOf(body as SentPolicy);
+  const sent = readBody(imagePolicyBody, body);
+  if (isRejection(sent)) return sent;
+  const policy = policyOf(sent);
   if (isRejection(policy)) return policy;
   return commitAttempts(admission, caller, () => {
     const before = storedImagePolicy(caller.tenant);

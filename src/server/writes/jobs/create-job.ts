@@ -1,11 +1,12 @@
 import { asSent } from '../../../core/alterations/as-sent.ts';
 import { alterJob } from '../../../core/alterations/deployment.ts';
-import { jobBody, type JobDraft, jobDraftOfBody, jobSpecOfDraft } from '../../../core/contract/job-body.ts';
+import { jobBody, type JobDraft, jobSpecOfDraft } from '../../../core/contract/job-body.ts';
 import { jobView } from '../../../core/contract/job-view.ts';
-import { checkBody } from '../../../core/schema/shape.ts';
+import { draftOf, readBody, type Sent } from '../../../core/schema/shape.ts';
 import type { Alteration } from '../../../core/model/announcement.ts';
 import { type JobRecord, type JobSpec, jobWorkload } from '../../../core/model/job.ts';
 import { jobOwner } from '../../../core/model/owner.ts';
+import { isRecord } from '../../../core/model/values.ts';
 import { snapshotOf } from '../../../core/model/spec-snapshot.ts';
 import { received } from '../../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../../core/rejections/reject.ts';
@@ -30,7 +31,6 @@ import {
   commitAttempts,
   type Outcome,
 } from '../admission.ts';
-import type { Body } from '../deployments/deployment-draft.ts';
 import { residencyWarnings } from '../deployments/deployment-write.ts';
 import { digestAlterations, identityOf, imageAnswer } from '../images/image-answer.ts';
 import { findJob } from '../../reads/job.ts';
@@ -39,19 +39,17 @@ import { planMaterial } from '../secrets/secret-material.ts';
 import { claimLabels, knownKeys, referenceWarnings, secretRejection } from '../secrets/secret-references.ts';
 
 /** Shape and kind; as for deployments, the kind is judged before the fields. */
-function shapeRejection(body: unknown): Rejection | undefined {
-  if (typeof body === 'object' && body !== null && !Array.isArray(body)) {
-    const { kind } = body as { kind?: unknown };
-    if (kind !== undefined && kind !== null && kind !== 'Job') {
-      return reject('job_invalid', {
-        field: 'kind',
-        received: received(kind),
-        expected: 'Job',
-        why: `This route takes documents of kind Job${kind === 'Deployment' ? '; send a Deployment to /api/v1/deployments' : ''}.`,
-      });
-    }
+function readJob(body: unknown): Sent<typeof jobBody> | Rejection {
+  const kind = isRecord(body) ? body['kind'] : undefined;
+  if (kind !== undefined && kind !== null && kind !== 'Job') {
+    return reject('job_invalid', {
+      field: 'kind',
+      received: received(kind),
+      expected: 'Job',
+      why: `This route takes documents of kind Job${kind === 'Deployment' ? '; send a Deployment to /api/v1/deployments' : ''}.`,
+    });
   }
-  return checkBody(jobBody, body);
+  return readBody(jobBody, body);
 }
 
 const accepted = acceptedOf<typeof JOBS.create>();
@@ -63,9 +61,9 @@ export async function createJob(
   body: unknown,
   { dryRun }: { readonly dryRun: boolean },
 ): Promise<Outcome<typeof JOBS.create>> {
-  const malformed = shapeRejection(body);
-  if (malformed) return malformed;
-  const { draft, alterations } = alterJob(jobDraftOfBody(body as Body), body as Body);
+  const sent = readJob(body);
+  if (isRejection(sent)) return sent;
+  const { draft, alterations } = alterJob(draftOf(jobBody, sent), sent);
   const { limits, parseSchedule, clock } = admission;
   const refused = firstRejection(jobRules, { draft, limits, parseSchedule, nowMs: clock.now().getTime() });
   if (refused) return asSent(refused, alterations);

@@ -1,12 +1,11 @@
 import { chosenNode, networkSettings } from '../../../core/alterations/network.ts';
 import type { NetworkDraft } from '../../../core/contract/network-body.ts';
-import type { NodeName } from '../../../core/model/ids.ts';
 import type { NetworkRecord } from '../../../core/model/network.ts';
 import { PLATFORM_SLUG } from '../../../core/model/tenant.ts';
 import { received } from '../../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
-import { type NetworkCandidate, networkBodyRejection, networkNode } from '../../../core/rules/network.ts';
+import { type NetworkCandidate, readNetwork, networkNode } from '../../../core/rules/network.ts';
 import type { NETWORKS } from '../../../core/operations/networks.ts';
 import { idOf } from '../../store/record-ids.ts';
 import { KvUnavailableError } from '../../store/kv.ts';
@@ -52,9 +51,8 @@ export async function createNetwork(
   body: unknown,
   { dryRun }: { readonly dryRun: boolean },
 ): Promise<Outcome<typeof NETWORKS.create>> {
-  const refused = networkBodyRejection(body);
-  if (refused) return refused;
-  const draft = body as NetworkDraft;
+  const draft = readNetwork(body);
+  if (isRejection(draft)) return draft;
   const { settings, alterations } = networkSettings(draft);
   const { tenant } = caller;
   const attempt = (): Attempt<typeof NETWORKS.create> => {
@@ -65,7 +63,7 @@ export async function createNetwork(
     const record: NetworkRecord = {
       ...settings,
       tenantId: tenant.tenantId,
-      nodeId: nodeId as NodeName,
+      nodeId,
       createdAt: admission.clock.now().toISOString(),
     };
     const announced = draft.nodeId === undefined ? [...alterations, chosenNode(nodeId)] : alterations;

@@ -123,7 +123,7 @@ async function attempt(
   if (isRejection(moved)) return moved;
   const { moving, isRetry } = moved;
   if (moving.length > MAX_TOGETHER) return tooMany(phase, path, moving.length, facts.record.hooks);
-  const material = draft as SentMaterial;
+  const material: SentMaterial = draft;
   const malformed = materialRejection(admission, phase, material);
   if (malformed) return malformed;
   const planned = await planMoves(admission, caller, phase, [{ ...read, moving, isRetry }], material);

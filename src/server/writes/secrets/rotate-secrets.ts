@@ -151,7 +151,7 @@ async function attempt(
   if (isRejection(targets)) return targets;
   const moved = movedPaths(caller, record, phase, targets);
   if (isRejection(moved)) return moved;
-  const material = draft as SentMaterial;
+  const material: SentMaterial = draft;
   const malformed = severalRejection(material, targets) ?? materialRejection(admission, phase, material);
   if (malformed) return malformed;
   const moves = await movesOf(admission, caller, record, moved);

@@ -1,3 +1,4 @@
+import { keysOf } from '../../../core/model/values.ts';
 import type { CredentialRecord, CredentialRotation } from '../../../core/model/credential.ts';
 import type { RotationPhase } from '../../../core/model/deployment.ts';
 import { type JobRecord, jobLogSegments } from '../../../core/model/job.ts';
@@ -92,13 +93,13 @@ export async function awaitHooks(
 
 /** What the rotation under way has asked of its hooks. */
 export function hookViews(tenant: TenantStore, { rotation }: CredentialRecord): readonly HookView[] {
-  return Object.entries(rotation?.hooks ?? {}).flatMap(([slot, asked]: [string, HookRun]) => {
+  return keysOf(rotation?.hooks ?? {}).flatMap((slot) => {
+    const asked = rotation?.hooks?.[slot];
+    if (asked === undefined) return [];
     const job = findJob(tenant, asked.job);
     const run = job === undefined ? undefined : askedRun(tenant, job, asked);
     const swapped = slot === 'undone' && { swapped: true as const };
-    return run === undefined
-      ? []
-      : [{ hook: hookOf(slot as Slot), job: asked.job, ...shown(run), ...swapped }];
+    return run === undefined ? [] : [{ hook: hookOf(slot), job: asked.job, ...shown(run), ...swapped }];
   });
 }
 

@@ -236,7 +236,7 @@ export async function planMaterial(
     const anchors = [...own, ...secrets.references.anchors(tenant.tenantId, path, except)];
     const anchor = strictestAnchor(anchors, facts.record.hooks);
     const field = `secrets[${index}].${entry.values === undefined ? 'generate' : 'values'}`;
-    const sent = sentValues(secrets, caller, path, entry as SentMaterial, plan.values);
+    const sent = sentValues(secrets, caller, path, entry, plan.values);
     const given = new Map([...plan.values, ...sentValues(secrets, caller, path, pick(entry), plan.values)]);
     const overwritten = overwritesAnchored(anchor, path, plan.values, given, field);
     if (overwritten) return overwritten;
@@ -246,9 +246,7 @@ export async function planMaterial(
       // Judged by the version that the write expects: what is put there meanwhile fails it.
       const forbidden = facts.newest > 0 ? roleRejection(secrets, caller, path, workload, field) : undefined;
       if (forbidden) return forbidden;
-      const made = [...generatedKeys(entry.generate as GenerateDraft | undefined)].filter(([key]) =>
-        merged.written.includes(key),
-      );
+      const made = [...generatedKeys(entry.generate)].filter(([key]) => merged.written.includes(key));
       const typed = Object.keys(entry.values ?? {}).filter((key) => merged.written.includes(key));
       plan.values = merged.values;
       plan.minted = mintedAfter(plan.minted, merged.values.keys(), new Map(made), new Set(typed));

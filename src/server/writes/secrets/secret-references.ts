@@ -1,5 +1,4 @@
 import type { DeploymentDraft } from '../../../core/contract/deployment-body.ts';
-import type { SecretBearingDraft } from '../../../core/contract/secret-draft.ts';
 import type { Warning } from '../../../core/model/announcement.ts';
 import type { DeploymentSpec, Workload } from '../../../core/model/deployment.ts';
 import { pinOf } from '../../../core/model/rotation-phase.ts';
@@ -59,7 +58,7 @@ export function referenceWarnings(
   draft: DeploymentDraft,
   { keys, isComplete }: KnownDocuments,
 ): readonly Warning[] {
-  return isComplete ? missingReferenceWarnings(draft as SecretBearingDraft, keys) : [];
+  return isComplete ? missingReferenceWarnings(draft, keys) : [];
 }
 
 /** The rules of a deployment's secrets that need stored state. */
@@ -84,7 +83,7 @@ export async function secretRejection(
     ...(previous === undefined ? {} : { update: { previous, next: spec } }),
   };
   for (const rule of statefulSecretRules) {
-    const rejection = rule(draft as SecretBearingDraft, facts);
+    const rejection = rule(draft, facts);
     if (rejection) return rejection;
   }
   return undefined;
@@ -101,7 +100,7 @@ export function rotatingCollision(
   const rotation = carryRotation(stored?.rotation, stored?.spec.secrets ?? [], spec.secrets);
   const rotating = spec.secrets.filter((entry) => pinOf(rotation, entry) !== undefined);
   const staged = new Set(rotating.map(({ vault_path }) => vault_path));
-  return checkStagedCollisions(draft as SecretBearingDraft, keys, staged, 'write');
+  return checkStagedCollisions(draft, keys, staged, 'write');
 }
 
 /**

@@ -113,12 +113,11 @@ export async function writeSecret(
   admission: Admission,
   caller: Caller,
   path: SecretPath,
-  sent: Draft<typeof secretWriteBody>,
+  body: Draft<typeof secretWriteBody>,
   ifMatch?: IfMatch,
 ): Promise<Outcome<typeof SECRETS.write>> {
   const malformed = secretPathRejection(admission.limits.secretPolicy.namespaces, path);
   if (malformed) return malformed;
-  const body = sent as SecretWriteDraft;
   for (const rule of secretWriteRules) {
     const rejection = rule(body, admission.limits.secretPolicy);
     if (rejection) return rejection;

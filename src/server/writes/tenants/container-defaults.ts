@@ -1,5 +1,5 @@
 import { containerDefaultsBody } from '../../../core/contract/access-bodies.ts';
-import { checkBody } from '../../../core/schema/shape.ts';
+import { readBody } from '../../../core/schema/shape.ts';
 import {
   ACCEPTED_CONTAINER_DEFAULTS,
   boundsText,
@@ -7,7 +7,7 @@ import {
   type ContainerDefaults,
 } from '../../../core/model/container-defaults.ts';
 import { received } from '../../../core/rejections/redaction.ts';
-import { reject } from '../../../core/rejections/reject.ts';
+import { isRejection, reject } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
 import type { TENANTS } from '../../../core/operations/tenants.ts';
 import { findTenant, tenantNotFound } from '../../access/authenticate.ts';
@@ -17,11 +17,11 @@ import { type IfMatch, revisionRejection } from '../if-match.ts';
 import { tenantRevision, tenantView } from './tenants.ts';
 
 function readDefaults(body: unknown): Partial<ContainerDefaults> | Rejection {
-  const malformed = checkBody(containerDefaultsBody, body);
-  if (malformed) return malformed;
+  const sent = readBody(containerDefaultsBody, body);
+  if (isRejection(sent)) return sent;
   const set: Record<string, unknown> = {};
   for (const field of CONTAINER_DEFAULT_FIELDS) {
-    const value = (body as Record<string, unknown>)[field];
+    const value = sent[field];
     if (value === undefined || value === null) continue;
     const { fits, form } = ACCEPTED_CONTAINER_DEFAULTS[field];
     if (!fits(value)) {

@@ -1,3 +1,4 @@
+import { tokenId } from '../../../core/model/ids.ts';
 import type { SessionRecord } from '../../../core/model/session.ts';
 import type { SESSION } from '../../../core/operations/session.ts';
 import { newSessionId, sessionKey } from '../../access/session.ts';
@@ -53,7 +54,7 @@ export async function openSession(
   const outcome = await commitAttempts(admission, withoutReplay, () => {
     const now = admission.clock.now();
     record = {
-      tokenId: principal.tokenId as SessionRecord['tokenId'],
+      tokenId: tokenId(principal.tokenId),
       tenantId: principal.tenantId,
       createdAt: now.toISOString(),
       lastUsedAt: now.toISOString(),

@@ -1,9 +1,9 @@
 import type { tenant as tenantAnswer } from '../../../core/contract/answers/access.ts';
 import { MAX_DISPLAY_NAME, quotaBody, type tenantBody } from '../../../core/contract/access-bodies.ts';
 import { type Answer, exactly, type Exactly } from '../../../core/schema/shape.ts';
-import { checkBody, type Draft } from '../../../core/schema/shape.ts';
+import { type Draft, readBody, type Sent } from '../../../core/schema/shape.ts';
 import type { ContainerDefaults } from '../../../core/model/container-defaults.ts';
-import type { TenantId } from '../../../core/model/ids.ts';
+import { type TenantId, tenantId } from '../../../core/model/ids.ts';
 import { QUOTA_MEASURES } from '../../../core/model/quota.ts';
 import { PLATFORM_SLUG, type Quota, type Tenant } from '../../../core/model/tenant.ts';
 import { received } from '../../../core/rejections/redaction.ts';
@@ -133,7 +133,7 @@ export async function deleteTenant(
   });
   if (isRejection(outcome)) return outcome;
   await admission.eraser.eraseAll();
-  const problem = admission.eraser.problemOf(outcome.body.id as TenantId);
+  const problem = admission.eraser.problemOf(tenantId(outcome.body.id));
   if (problem === undefined) return outcome;
   const why = `its secret material is still in the secrets store, and removing it is tried again until it is gone: ${problem}`;
   return {
@@ -181,7 +181,7 @@ function amount(field: string, value: unknown): number | Rejection {
 
 const isSet = (value: unknown): boolean => value !== undefined && value !== null;
 
-function quotaOf(body: Readonly<Record<string, unknown>>): Quota | Rejection {
+function quotaOf(body: Sent<typeof quotaBody>): Quota | Rejection {
   const quota: Record<string, unknown> = {};
   for (const field of ['containers', 'cpu', 'memoryBytes', 'streams'] as const) {
     if (!isSet(body[field])) continue;
@@ -192,7 +192,7 @@ function quotaOf(body: Readonly<Record<string, unknown>>): Quota | Rejection {
   for (const measure of QUOTA_MEASURES) {
     if (!isSet(body[measure])) continue;
     const amounts: Record<string, number> = {};
-    for (const [kind, asked] of Object.entries(body[measure] as Readonly<Record<string, unknown>>)) {
+    for (const [kind, asked] of Object.entries(body[measure] ?? {})) {
       if (!isSet(asked)) continue;
       const value = amount(`${measure}.${kind}`, asked);
       if (isRejection(value)) return value;
@@ -221,9 +221,9 @@ export async function setQuota(
 ): Promise<Outcome<typeof TENANTS.setQuota>> {
   if (findTenant(admission.store, idOrSlug) === undefined)
     return tenantNotFound(admission.store, 'tenant', idOrSlug);
-  const malformed = checkBody(quotaBody, body);
-  if (malformed) return malformed;
-  const quota = quotaOf(body as Readonly<Record<string, unknown>>);
+  const sent = readBody(quotaBody, body);
+  if (isRejection(sent)) return sent;
+  const quota = quotaOf(sent);
   if (isRejection(quota)) return quota;
   return commitAttempts(admission, caller, () => {
     const tenant = findTenant(admission.store, idOrSlug);

@@ -1,17 +1,11 @@
 import type { VolumeDraft } from '../../../core/contract/volume-body.ts';
 import type { Alteration, Warning } from '../../../core/model/announcement.ts';
 import { nodeName } from '../../../core/model/ids.ts';
-import {
-  isKeptByNode,
-  type VolumeClass,
-  type VolumeRecord,
-  type VolumeType,
-} from '../../../core/model/volume.ts';
+import { isKeptByNode, type VolumeRecord } from '../../../core/model/volume.ts';
 import { received } from '../../../core/rejections/redaction.ts';
-import { reject } from '../../../core/rejections/reject.ts';
+import { isRejection, reject } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
-import { firstRejection } from '../../../core/rules/rule.ts';
-import { volumeRules } from '../../../core/rules/volume-record.ts';
+import { type NewVolume, readVolume } from '../../../core/rules/volume-record.ts';
 import type { VOLUMES } from '../../../core/operations/volumes.ts';
 import { idOf } from '../../store/record-ids.ts';
 import type { TenantStore } from '../../store/store.ts';
@@ -41,17 +35,15 @@ function newRecord(
   { admission, leaseMs }: VolumeAdmission,
   caller: Caller,
   draft: VolumeDraft,
+  asked: NewVolume,
 ): VolumeRecord {
   const now = admission.clock.now().toISOString();
-  const kind = { class: draft.class as VolumeClass, type: draft.type as VolumeType };
-  const kept = isKeptByNode(kind);
+  const kept = isKeptByNode(asked);
   return {
     id: admission.ids.next('volume'),
     tenantId: caller.tenant.tenantId,
-    name: draft.name as string,
-    ...kind,
+    ...asked,
     phase: 'Pending',
-    sizeBytes: draft.sizeBytes as number,
     ...(kept && draft.nodeId !== undefined ? { primaryNodeId: nodeName(draft.nodeId) } : {}),
     copies: draft.replicas ?? 0,
     replicas: [],
@@ -108,11 +100,11 @@ export async function createVolume(
   { dryRun }: { readonly dryRun: boolean },
 ): Promise<Outcome<typeof VOLUMES.create>> {
   const { admission, seen } = volumes;
-  const rejection = firstRejection(volumeRules, draft);
-  if (rejection) return rejection;
+  const asked = readVolume(draft);
+  if (isRejection(asked)) return asked;
   return commitAttempts(admission, caller, () => {
     const { tenant } = caller;
-    const name = draft.name as string;
+    const { name } = asked;
     const taken = tenant.get('volume-names', idOf('volume-names', name));
     if (taken !== undefined) {
       return reject('volume_already_exists', {
@@ -125,7 +117,7 @@ export async function createVolume(
       nodeRejection(tenant, draft.nodeId) ??
       (draft.nodeId === undefined ? undefined : reservedRejection(volumes, caller, 'nodeId', draft.nodeId));
     if (unknown) return unknown;
-    const record = newRecord(volumes, caller, draft);
+    const record = newRecord(volumes, caller, draft, asked);
     const announced = announcements(tenant, draft, record);
     const { revision: _unknown, ...view } = storedVolumeView(tenant, seen, { record, modRevision: 0 });
     const body = { ...view, ...announced, removed: [] };
