@@ -46,31 +46,44 @@ export interface PlanInput {
   readonly nowMs: number;
 }
 
-export interface InstancePlan {
-  readonly create: readonly Placed[];
+interface Outcome {
   readonly stop: readonly InstanceRecord[];
   /** Records whose container is gone. */
   readonly remove: readonly InstanceRecord[];
-  /** Absent for a deleted deployment. */
-  readonly status?: Omit<DeploymentStatus, 'since'>;
-  readonly rollout?: RolloutRecord;
-  /** The rollout failed and its spec asks for the last complete one (`update.onFailure`). */
-  readonly rollback?: RolloutOrigin;
-  /** New instances of the canary. */
-  readonly createCanary?: readonly Placed[];
-  /** Started as a canary, now of the deployment's own spec: theirs from here on. */
-  readonly adopt?: readonly InstanceRecord[];
-  readonly abortCanary?: CanaryAbort;
-  /** Of the canary, when no node takes it. */
-  readonly canaryRefusal?: PlacementRefusal;
   readonly events: readonly PlannedEvent[];
   readonly memory: PlannerMemory;
-  /** Look again after this time even if nothing changes. */
-  readonly recheckInMs?: number;
   /** Work was left over: look again at once. */
   readonly more: boolean;
+}
+
+export interface WantedPlan extends Outcome {
+  readonly deployment: DeploymentRecord;
+  readonly create: readonly Placed[];
+  readonly status: Omit<DeploymentStatus, 'since'>;
+  readonly rollout: RolloutRecord;
+  /** The rollout failed and its spec asks for the last complete one (`update.onFailure`). */
+  readonly rollback?: RolloutOrigin;
+  /** Started as a canary, now of the deployment's own spec: theirs from here on. */
+  readonly adopt: readonly InstanceRecord[];
+  /** What one commit changes of the canary, if there is one and the stable instances need no change. */
+  readonly canary?: CanaryChanges;
+  /** Look again after this time even if nothing changes. */
+  readonly recheckInMs?: number;
   readonly refusal?: PlacementRefusal;
 }
+
+/** The deployment was deleted: it has nothing but an end. */
+export type RemovalPlan = Outcome & { readonly create: readonly [] } & {
+  readonly [K in Exclude<keyof WantedPlan, keyof Outcome | 'create'>]?: never;
+};
+
+export type InstancePlan = WantedPlan | RemovalPlan;
+
+/** One that is given up gets no new instances. */
+export type CanaryChanges = { readonly record: CanaryRecord } & (
+  | { readonly create: readonly Placed[]; readonly refusal?: PlacementRefusal; readonly abort?: never }
+  | { readonly abort: CanaryAbort; readonly create?: never; readonly refusal?: never }
+);
 
 /** From what is wanted and what is seen to the next changes. Level-triggered: it needs no history besides its memory. */
 export function planInstances(input: PlanInput): InstancePlan {
@@ -97,7 +110,7 @@ export function planInstances(input: PlanInput): InstancePlan {
   const record = input.canary?.record;
   const beside = record && { ...deployment, spec: record.spec, specHash: record.specHash };
   const states = instances.filter((instance) => isOfCanary(instance, deployment)).map(stateIn(beside, false));
-  return withCanary(input, deployment, plan, states);
+  return withCanary(input, plan, states);
 }
 
 /** An instance of the deployment's own spec is its own, however it was started: that is what a promotion does. */
@@ -106,13 +119,9 @@ function isOfCanary(record: InstanceRecord, deployment: DeploymentRecord | undef
 }
 
 /** One commit changes either the stable instances or the canary, so that both stay within its bounds. */
-function withCanary(
-  input: PlanInput,
-  deployment: DeploymentRecord,
-  plan: InstancePlan,
-  states: readonly InstanceState[],
-): InstancePlan {
+function withCanary(input: PlanInput, plan: WantedPlan, states: readonly InstanceState[]): WantedPlan {
   const { canary, nowMs, instances } = input;
+  const { deployment } = plan;
   const adopt = instances
     .filter(
       (record) =>
@@ -122,12 +131,12 @@ function withCanary(
         !plan.remove.includes(record),
     )
     .slice(0, BATCH.adopts);
-  const adopted = adopt.length > 0 ? { ...plan, adopt } : plan;
+  const adopted = { ...plan, adopt };
   if (canary === undefined && states.length === 0) return adopted;
   if (plan.create.length + plan.stop.length + plan.remove.length > 0) {
-    const status = plan.status && { ...plan.status, ...keptStatus(input) };
+    const status = { ...plan.status, ...keptStatus(input) };
     const memory = { ...plan.memory, ...(input.memory?.canary && { canary: input.memory.canary }) };
-    return { ...adopted, ...(status && { status }), memory, more: true };
+    return { ...adopted, status, memory, more: true };
   }
   const beside = planCanary({
     deployment,
@@ -138,7 +147,7 @@ function withCanary(
     memory: input.memory?.canary,
     nowMs,
   });
-  return merged(adopted, beside, deployment, canary?.record);
+  return merged(adopted, beside, canary?.record);
 }
 
 function keptStatus({ status, canary }: PlanInput): Pick<DeploymentStatus, 'canary'> {
@@ -146,36 +155,21 @@ function keptStatus({ status, canary }: PlanInput): Pick<DeploymentStatus, 'cana
   return kept !== undefined && kept.specHash === canary?.record.specHash ? { canary: kept } : {};
 }
 
-function merged(
-  plan: InstancePlan,
-  beside: CanaryPlan,
-  deployment: DeploymentRecord,
-  canary: CanaryRecord | undefined,
-): InstancePlan {
+function merged(plan: WantedPlan, beside: CanaryPlan, record: CanaryRecord | undefined): WantedPlan {
   const moved = beside.create.length + beside.stop.length + beside.remove.length > 0;
   const { rollout, status } = plan;
   const waits = [plan.recheckInMs, beside.recheckInMs].filter((ms) => ms !== undefined);
-  const created =
-    canary === undefined
-      ? []
-      : beside.create.map((placed) =>
-          instanceEvent(newCanaryInstance(placed, deployment, canary, ''), 'created', 'created', {
-            canary: true,
-          }),
-        );
+  const canary = record && canaryChanges(record, beside);
   return {
     ...plan,
-    createCanary: beside.create,
+    ...(canary && { canary }),
     stop: beside.stop,
     remove: beside.remove,
-    ...(rollout && moved && { rollout: { ...rollout, generation: rollout.generation + 1 } }),
-    ...(status && beside.status && { status: { ...status, canary: beside.status } }),
-    ...(beside.abort && { abortCanary: beside.abort }),
-    ...(beside.refusal && { canaryRefusal: beside.refusal }),
+    ...(moved && { rollout: { ...rollout, generation: rollout.generation + 1 } }),
+    ...(beside.status && { status: { ...status, canary: beside.status } }),
     events: [
       ...plan.events,
-      ...(beside.abort && canary ? [canaryAbortedEvent(deployment.spec.name, canary, beside.abort)] : []),
-      ...created,
+      ...(canary ? canaryEvents(plan.deployment, canary) : []),
       ...beside.remove.map(removedEvent),
     ],
     memory: { ...plan.memory, ...(beside.memory && { canary: beside.memory }) },
@@ -184,8 +178,22 @@ function merged(
   };
 }
 
+function canaryChanges(record: CanaryRecord, { create, abort, refusal }: CanaryPlan): CanaryChanges {
+  return abort === undefined ? { record, create, ...(refusal && { refusal }) } : { record, abort };
+}
+
+function canaryEvents(
+  deployment: DeploymentRecord,
+  { record, abort, create = [] }: CanaryChanges,
+): readonly PlannedEvent[] {
+  if (abort !== undefined) return [canaryAbortedEvent(deployment.spec.name, record, abort)];
+  return create.map((placed) =>
+    instanceEvent(newCanaryInstance(placed, deployment, record, ''), 'created', 'created', { canary: true }),
+  );
+}
+
 /** The deployment is gone: every container goes, whatever it runs. */
-function planDeleted(groups: Groups, remembered: MemoryUpdate): InstancePlan {
+function planDeleted(groups: Groups, remembered: MemoryUpdate): RemovalPlan {
   const { stop, remove, more } = planRemoval(groups);
   return {
     create: [],
@@ -203,7 +211,7 @@ function planWanted(
   before: RolloutRecord,
   groups: Groups,
   remembered: MemoryUpdate,
-): InstancePlan {
+): WantedPlan {
   const { spec } = deployment;
   const { nowMs, gates } = input;
   const changes = planChanges({ open: gates.length === 0, placer: input.placer }, spec, groups);
@@ -236,9 +244,11 @@ function planWanted(
   const leftMs = changes.create.length > 0 ? Math.min(progress.leftMs, progress.deadlineMs) : progress.leftMs;
   const recheck = rollout.state === 'progressing' ? [...settles, Math.max(leftMs, 0)] : settles;
   return {
+    deployment,
     create: changes.create,
     stop: changes.stop.map((state) => state.record),
     remove: changes.remove,
+    adopt: [],
     status,
     rollout,
     ...(rollback && { rollback }),

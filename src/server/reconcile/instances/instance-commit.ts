@@ -1,7 +1,7 @@
 import { canonicalJson } from '../../../core/model/canonical.ts';
 import type { DeploymentStatus } from '../../../core/model/deployment.ts';
 import { newCanaryInstance, newInstance } from '../../../core/plan/rollout/fresh-instance.ts';
-import type { InstancePlan } from '../../../core/plan/rollout/instances.ts';
+import type { InstancePlan, RemovalPlan, WantedPlan } from '../../../core/plan/rollout/instances.ts';
 import { segmentsOf } from '../../store/record-ids.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import { type ControllerDeps, SYSTEM } from '../controller.ts';
@@ -21,10 +21,8 @@ export function planTransaction(
     .expect('rollouts', id, snapshot.rollout)
     .expect('canaries', id, snapshot.canary);
   addInstances(deps, snapshot, plan, transaction);
-  addStatus(deps, snapshot, plan, transaction);
-  const rolledBack = plan.rollback !== undefined && addRollback(deps, snapshot, plan, transaction);
-  if (!rolledBack) addRollout(snapshot, plan, transaction);
-  if (plan.abortCanary !== undefined) addAbort(deps, snapshot, transaction);
+  if (plan.deployment === undefined) addRemoval(snapshot, plan, transaction);
+  else addWanted(deps, snapshot, plan, transaction);
   for (const event of plan.events) deps.journal.event(transaction, tenant.tenantId, event);
   const { puts = [], deletes = [] } = transaction.toCommit();
   return puts.length + deletes.length > 0 ? transaction : undefined;
@@ -32,7 +30,7 @@ export function planTransaction(
 
 function addInstances(
   deps: ControllerDeps,
-  { tenant, id, instances, deployment, canary }: DeploymentSnapshot,
+  { tenant, id, instances }: DeploymentSnapshot,
   plan: InstancePlan,
   transaction: Transaction,
 ): void {
@@ -54,16 +52,30 @@ function addInstances(
       .delete('observations', key);
     if (tenant.get('secret-deliveries', key) !== undefined) transaction.delete('secret-deliveries', key);
   }
-  if (deployment === undefined || plan.create.length + (plan.createCanary?.length ?? 0) === 0) return;
+  if (plan.deployment === undefined) return;
+  const { deployment, canary } = plan;
   const createdAt = deps.clock.now().toISOString();
   for (const placed of plan.create) {
-    transaction.put('instances', `${id}/${placed.id}`, newInstance(placed, deployment.record, createdAt));
+    transaction.put('instances', `${id}/${placed.id}`, newInstance(placed, deployment, createdAt));
   }
-  if (canary === undefined) return;
-  for (const placed of plan.createCanary ?? []) {
-    const record = newCanaryInstance(placed, deployment.record, canary.record, createdAt);
+  if (canary?.create === undefined) return;
+  for (const placed of canary.create) {
+    const record = newCanaryInstance(placed, deployment, canary.record, createdAt);
     transaction.put('instances', `${id}/${placed.id}`, record);
   }
+}
+
+function addWanted(
+  deps: ControllerDeps,
+  snapshot: DeploymentSnapshot,
+  plan: WantedPlan,
+  transaction: Transaction,
+): void {
+  const { id, rollout } = snapshot;
+  addStatus(deps, snapshot, plan, transaction);
+  const isNew = rollout === undefined || canonicalJson(rollout.record) !== canonicalJson(plan.rollout);
+  if (!addRollback(deps, snapshot, plan, transaction) && isNew) transaction.put('rollouts', id, plan.rollout);
+  if (plan.canary?.abort !== undefined) addAbort(deps, snapshot, transaction);
 }
 
 /** Its event is among those of the plan. */
@@ -79,13 +91,9 @@ function addAbort(deps: ControllerDeps, { tenant, id }: DeploymentSnapshot, tran
 function addStatus(
   deps: ControllerDeps,
   { id, status }: DeploymentSnapshot,
-  plan: InstancePlan,
+  plan: WantedPlan,
   transaction: Transaction,
 ): void {
-  if (plan.status === undefined) {
-    if (status !== undefined) transaction.delete('deployment-status', id);
-    return;
-  }
   const samePhase = status?.record.phase === plan.status.phase;
   const since = (samePhase ? status.record.since : undefined) ?? deps.clock.now().toISOString();
   const next: DeploymentStatus = { ...plan.status, since };
@@ -94,22 +102,15 @@ function addStatus(
   }
 }
 
-function addRollout(
-  { id, rollout, instances }: DeploymentSnapshot,
-  plan: InstancePlan,
+function addRemoval(
+  { id, status, rollout, instances }: DeploymentSnapshot,
+  plan: RemovalPlan,
   transaction: Transaction,
 ): void {
-  if (plan.rollout === undefined) {
-    const isLast = instances.size === plan.remove.length;
-    if (rollout === undefined) return;
-    // While containers are being stopped the record stays, as every step is guarded by it.
-    if (isLast) transaction.delete('rollouts', id);
-    else if (plan.stop.length + plan.remove.length > 0) {
-      transaction.put('rollouts', id, { ...rollout.record, generation: rollout.record.generation + 1 });
-    }
-    return;
-  }
-  if (rollout === undefined || canonicalJson(rollout.record) !== canonicalJson(plan.rollout)) {
-    transaction.put('rollouts', id, plan.rollout);
-  }
+  if (status !== undefined) transaction.delete('deployment-status', id);
+  if (rollout === undefined) return;
+  // While containers are being stopped the record stays, as every step is guarded by it.
+  if (instances.size === plan.remove.length) transaction.delete('rollouts', id);
+  else if (plan.stop.length + plan.remove.length > 0)
+    transaction.put('rollouts', id, { ...rollout.record, generation: rollout.record.generation + 1 });
 }

@@ -167,7 +167,7 @@ export class InstancesController extends Reconciler {
       nowMs: startedMs,
     });
     this.decided(startedMs);
-    const created = [...plan.create, ...(plan.createCanary ?? [])];
+    const created = [...plan.create, ...(plan.canary?.create ?? [])];
     for (const { id: instance } of created) this.#arriving.add(instance);
     let stored = false;
     try {
@@ -226,9 +226,8 @@ export class InstancesController extends Reconciler {
       return;
     }
     memory.deployments.set(id, plan.memory);
-    const { refusal = plan.canaryRefusal } = plan;
-    const specHash =
-      plan.refusal === undefined ? snapshot.planned.canary?.record.specHash : deployment?.specHash;
+    const { refusal = plan.canary?.refusal } = plan;
+    const specHash = plan.refusal === undefined ? plan.canary?.record.specHash : plan.deployment.specHash;
     this.#noteRefusal(memory, snapshot, refusal, specHash ?? '');
   }
 

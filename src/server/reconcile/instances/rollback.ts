@@ -11,7 +11,7 @@ import {
   specOfSnapshot,
   type SpecSnapshot,
 } from '../../../core/model/spec-snapshot.ts';
-import type { InstancePlan } from '../../../core/plan/rollout/instances.ts';
+import type { WantedPlan } from '../../../core/plan/rollout/instances.ts';
 import { carryRotation } from '../../../core/secrets/rotation.ts';
 import { claimVolumes, otherWriter } from '../../placement/volume-claims.ts';
 import { residencyConflict } from '../../placement/volume-residency.ts';
@@ -28,19 +28,19 @@ import type { DeploymentSnapshot } from './deployment-snapshot.ts';
 export function addRollback(
   deps: ControllerDeps,
   snapshot: DeploymentSnapshot,
-  plan: InstancePlan,
+  plan: WantedPlan,
   transaction: Transaction,
 ): boolean {
-  const { tenant, id, deployment } = snapshot;
-  const { rollback, rollout } = plan;
-  if (deployment === undefined || rollback === undefined || rollout === undefined) return false;
+  const { tenant, id } = snapshot;
+  const { deployment, rollback, rollout } = plan;
+  if (rollback === undefined) return false;
   const target = snapshot.planned.specs.get(rollback.specHash);
   if (target === undefined || takesForeignVolume(tenant, target)) return false;
-  const record = rolledBackRecord(deps, deployment.record, target, snapshot.planned.specs);
+  const record = rolledBackRecord(deps, deployment, target, snapshot.planned.specs);
   // With the residency that stays, it may be the very spec that failed.
-  if (record.specHash === deployment.record.specHash) return false;
+  if (record.specHash === deployment.specHash) return false;
   const terms = deps.clusters.residencyTerms;
-  if (residencyConflict(tenant, terms, record.spec, deployment.record.spec) !== undefined) return false;
+  if (residencyConflict(tenant, terms, record.spec, deployment.spec) !== undefined) return false;
   const { name } = record.spec;
   const subject = { kind: 'Deployment', name } as const;
   transaction
@@ -56,7 +56,7 @@ export function addRollback(
       placed: true,
       generation: rollout.generation + 1,
     });
-  claimVolumes(tenant, name, { before: deployment.record.spec, after: record.spec }, transaction);
+  claimVolumes(tenant, name, { before: deployment.spec, after: record.spec }, transaction);
   deps.journal.archive(transaction, SYSTEM, {
     number: record.version,
     change: 'rolled-back',
@@ -72,7 +72,7 @@ export function addRollback(
       failed: rollout.version,
       restored: rollback.version,
       version: record.version,
-      why: plan.status?.message,
+      why: plan.status.message,
     },
   });
   deps.journal.audit(transaction, tenant.tenantId, SYSTEM, 'deployment.rolled-back', subject);
