@@ -15,7 +15,7 @@ type Run = Extract<AssignedInstance, { readonly wanted: 'run' }>;
 type Changes = Partial<Omit<Run, 'wanted'>>;
 
 function stopped(id: string, more: Changes = {}): AssignedInstance {
-  const { container: _none, ...order } = assigned(id, more);
+  const { container: _none, once: _never, ...order } = assigned(id, more);
   return { ...order, wanted: 'stop' };
 }
 

@@ -120,7 +120,6 @@ const instanceFields = {
   attempt: count,
   /** Runs beside the stable instances; a label of the container says so. */
   canary: optional(flag),
-  once: optional(once),
 } as const;
 
 /** `stop` is the explicit order to stop and remove; absence from an assignment never is one. */
@@ -128,8 +127,9 @@ const instance = message({
   type: 'choice',
   by: 'wanted',
   of: {
-    run: { type: 'object', fields: { ...instanceFields, container } },
-    stop: { type: 'object', fields: { ...instanceFields, container: absent } },
+    /** `once`: an attempt of a job. */
+    run: { type: 'object', fields: { ...instanceFields, once: optional(once), container } },
+    stop: { type: 'object', fields: { ...instanceFields, once: absent, container: absent } },
   },
 });
 export type AssignedInstance = Message<typeof instance>;

@@ -172,6 +172,6 @@ export function instance(
 }
 
 export function stopped(id: string): AssignedInstance {
-  const { container: _none, ...rest } = instance(id);
+  const { container: _none, once: _never, ...rest } = instance(id);
   return { ...rest, wanted: 'stop' };
 }

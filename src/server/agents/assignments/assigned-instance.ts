@@ -3,6 +3,7 @@ import type {
   AssignedHealthCheck,
   AssignedInstance,
   AssignedMount,
+  AssignedOnce,
 } from '../../../core/protocol/agent-protocol.ts';
 import { type ContainerDefaults, containerBounds } from '../../../core/model/container-defaults.ts';
 import { isConfined } from '../../../core/model/confinement.ts';
@@ -98,8 +99,8 @@ function container(spec: SpecSnapshot, facts: AssignmentFacts): AssignedContaine
   };
 }
 
-function onceOf(record: InstanceRecord, facts: AssignmentFacts): Pick<AssignedInstance, 'once'> {
-  if (record.once === undefined || record.wanted === 'stop') return {};
+function onceOf(record: InstanceRecord, facts: AssignmentFacts): { readonly once?: AssignedOnce } {
+  if (record.once === undefined) return {};
   const { timeoutMs, end } = record.once;
   return {
     once: {
@@ -127,12 +128,11 @@ export function assignedInstance(
     secretsVersion,
     attempt,
     ...canary,
-    ...onceOf(record, facts),
   };
   if (wanted === 'stop') return { ...head, wanted };
   const spec = facts.spec(record);
   // An agent that was replaced by an older one since the placement would run it unconfined.
   const isSafe = spec === undefined || !isConfined(spec) || facts.confines;
   const made = spec === undefined || !isSafe ? undefined : container(spec, facts);
-  return made === undefined ? undefined : { ...head, wanted, container: made };
+  return made === undefined ? undefined : { ...head, ...onceOf(record, facts), wanted, container: made };
 }
