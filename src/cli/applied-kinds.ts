@@ -15,7 +15,7 @@ import { waitUntilHealthy } from './waiting.ts';
 /** One document on its way: nothing is stored before `write`. */
 export interface AppliedPlan {
   readonly name: string;
-  /** What the write would take away, for which somebody has to say yes. */
+  /** What the write would remove, which the user has to confirm. */
   readonly removed: readonly string[];
   show(): void;
   /** Answers how to wait until it is up; undefined: there is nothing to wait for. */
@@ -43,8 +43,8 @@ type Wait = (timeoutMs: number) => Promise<ExitCode>;
 
 interface OnceMade<T> {
   /** As it is printed: `network`. */
-  readonly word: string;
-  /** Absent: it is to be made. */
+  readonly kind: string;
+  /** Absent: it has to be created. */
   readonly stored: T | undefined;
   readonly make: (query: { readonly dryRun?: true }) => Promise<T & Announced>;
   /** Beside the name of what was made. */
@@ -56,7 +56,7 @@ interface OnceMade<T> {
 async function planOnce<T extends object>(
   { terminal }: Session,
   name: string,
-  { word, stored, make, made, wait }: OnceMade<T>,
+  { kind, stored, make, made, wait }: OnceMade<T>,
 ): Promise<AppliedPlan> {
   const planned: Announced = stored === undefined ? await make({ dryRun: true }) : {};
   return {
@@ -65,14 +65,14 @@ async function planOnce<T extends object>(
     show: () => {
       const style = terminal.errStyle;
       const [mark, words] = stored === undefined ? ['+', 'to create'] : ['=', 'unchanged'];
-      terminal.err(`${style.bold(`${mark} ${word} ${name}`)} ${style.dim(`(${words})`)}\n`);
+      terminal.err(`${style.bold(`${mark} ${kind} ${name}`)} ${style.dim(`(${words})`)}\n`);
       for (const line of alterationLines(planned, style)) terminal.err(`  ${line}\n`);
       for (const line of warningLines(planned, style)) terminal.err(`  ${line}\n`);
     },
     write: async () => {
       const record = stored ?? (await make({}));
       const what = stored === undefined ? `created${made?.(record) ?? ''}` : 'unchanged';
-      terminal.out(`${word}/${name} ${what}\n`);
+      terminal.out(`${kind}/${name} ${what}\n`);
       return wait?.(record);
     },
   };
@@ -82,7 +82,7 @@ const network: PlanDocument = async (session, client, { name, body: { kind: _kin
   const stored = await client.recordUnless(['network_not_found'], 'GET /api/v1/networks/{name}', named(name));
   if (stored !== undefined) refuseChange(name, stored, body);
   return await planOnce(session, name, {
-    word: 'network',
+    kind: 'network',
     stored,
     make: (query) => client.record('POST /api/v1/networks', { query, body: unjudged(body) }),
   });
@@ -94,7 +94,7 @@ const job: PlanDocument = async (session, client, { name, body }) => {
   if (stored !== undefined) refuseJobChange(name, stored, body);
   const runsNow = stored === undefined && textOf(body['schedule']) === '';
   return await planOnce(session, name, {
-    word: 'job',
+    kind: 'job',
     stored,
     make: (query) => client.record('POST /api/v1/jobs', { query, body: unjudged(body) }),
     wait: () =>
@@ -143,7 +143,7 @@ const volume: PlanDocument = async (session, client, { name, body: { kind: _kind
   const stored = (await client.list('GET /api/v1/dvm/volumes')).find((one) => one.name === name);
   if (stored !== undefined) refuseVolumeChange(name, stored, body);
   return await planOnce<Volume>(session, name, {
-    word: 'volume',
+    kind: 'volume',
     stored,
     make: (query) => client.record('POST /api/v1/dvm/volumes', { query, body: unjudged(body) }),
     made: (record) => ` (${textOf(record.id)})`,

@@ -19,7 +19,7 @@ import type { Health } from './records.ts';
 import type { Sent, SentBy } from './sent.ts';
 import { fetchOf, unreachable } from './transport.ts';
 
-/** A document that somebody wrote, or a record that is only passed on. */
+/** A document that a user wrote, or a record that is only passed on. */
 export type Json = Readonly<Record<string, unknown>>;
 
 /** A rejection is a value: the caller decides whether it ends the command. */
@@ -29,7 +29,7 @@ export type Answer<T> =
 
 type Asked = { readonly params?: object | undefined } | undefined;
 
-/** The client of the SDK, with refusals and silence in words for the person who typed the command. */
+/** The client of the SDK, with refusals and silence as messages for the user. */
 export class Client {
   readonly target: Target;
   readonly #sdk: Sdk;

@@ -13,7 +13,7 @@ export const YES_OPTION: Option = {
 export interface Question {
   /** What is about to happen. */
   readonly what: string;
-  /** As it is put to somebody at a terminal. */
+  /** The question at a terminal. */
   readonly ask: string;
   /** What is true when nobody said yes. */
   readonly otherwise: string;

@@ -13,7 +13,7 @@ export interface Planned {
   readonly name: string;
   readonly body: Json;
   readonly action: 'create' | 'update' | 'unchanged';
-  /** Of what is replaced; the write is refused when somebody else was quicker. */
+  /** Of what is replaced; the write is refused when another one came first. */
   readonly revision?: number;
   readonly answer: DeploymentWritten;
   readonly removed: readonly string[];
@@ -41,7 +41,7 @@ export async function planDeployment(client: Client, name: string, body: Json): 
   };
 }
 
-/** Material for the secrets store leaves no trace in the record, so that equal records do not mean that nothing is to be done. */
+/** Material for the secrets store leaves no trace in the record, so equal records do not mean that there is nothing to do. */
 function carriesMaterial(body: Json): boolean {
   const entries = Array.isArray(body['secrets']) ? (body['secrets'] as readonly Json[]) : [];
   return entries.some((entry) => 'values' in entry || 'generate' in entry);
@@ -84,7 +84,7 @@ export function showPlan(session: Session, { name, action, answer, removed }: Pl
   for (const text of warningLines(answer, style)) line(`  ${text}`);
 }
 
-/** Taking something away silently is how credentials get lost (lessons, row 16): somebody has to say yes. */
+/** Taking something away silently is how credentials get lost (lessons, row 16): the user has to confirm. */
 export async function confirmRemoval(
   session: Session,
   planned: readonly Pick<Planned, 'name' | 'removed'>[],

@@ -2,7 +2,7 @@ import type { ExitCode } from './exit-code.ts';
 import { EXIT } from './exit-code.ts';
 import type { RejectionRecord } from '../sdk/index.ts';
 
-/** Ends the command with words for the person who typed it; never a stack trace. */
+/** Ends the command with a message for the user; never a stack trace. */
 export class Failure extends Error {
   override readonly name = 'Failure';
   readonly exitCode: ExitCode;

@@ -29,19 +29,19 @@ export async function waitForRun(
     for (;;) {
       const found = runOf(await client.record('GET /api/v1/jobs/{name}', named(name)), run);
       const state = found === undefined ? 'Pending' : textOf(found.state);
-      const words = found === undefined ? 'not reconciled yet' : textOf(found.message);
+      const text = found === undefined ? 'not reconciled yet' : textOf(found.message);
       if (state === 'Succeeded') {
-        step.done(words);
+        step.done(text);
         return EXIT.ok;
       }
       if (ENDED.has(state) || performance.now() >= deadline) {
         step.fail(
-          ENDED.has(state) ? `${state}: ${words}` : `not ended within ${spanText(timeoutMs)}: ${words}`,
+          ENDED.has(state) ? `${state}: ${text}` : `not ended within ${spanText(timeoutMs)}: ${text}`,
         );
         session.terminal.err(`  ${session.next(`berth job logs ${name}`)}\n`);
         return EXIT.notHealthy;
       }
-      step.note(words);
+      step.note(text);
       await pause(POLL_MS, undefined, { signal: session.interrupted });
     }
   } catch (error) {

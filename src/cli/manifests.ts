@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Json } from './client.ts';
 import { messageOf, usage } from './failure.ts';
 
-/** One document of a file, before the control plane has looked at it. */
+/** One document of a file, before the control plane has checked it. */
 export interface Manifest {
   /** `web.yaml`, or `web.yaml#2` for the second document. */
   readonly source: string;

@@ -30,7 +30,7 @@ const RENAMED: Readonly<Record<string, string>> = {
   quickstart: 'up',
 };
 
-/** Reads the words, finds the command, runs it. Only the named command is loaded. */
+/** Parses argv, finds the command, runs it. Only the named command is loaded. */
 export async function runProgram(
   commands: readonly CommandEntry[],
   argv: readonly string[],
@@ -95,7 +95,7 @@ async function runCommand(
 }
 
 /**
- * `exec web --tenant acme -- ls`: no program begins with a dash, so what follows the name is a flag of ours. Taken for a
+ * `exec web --tenant acme -- ls`: no program begins with a dash, so what follows the name is a flag of this program. Taken for a
  * part of the foreign command, it would run in the web of another tenant.
  */
 function ownFlagsFirst(body: CommandBody, argv: readonly string[]): readonly string[] {
@@ -122,7 +122,7 @@ function namedBelow(body: CommandBody, [word]: readonly string[]): readonly stri
   return sub === undefined ? [] : [sub.name];
 }
 
-/** Commander's words, without its prefix, on one line. */
+/** Commander's message, without its prefix, on one line. */
 function complaint(message: string): string {
   const lines = message.replace(/^error: /, '').split('\n');
   return lines

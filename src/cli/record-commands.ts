@@ -16,7 +16,7 @@ import type { Session } from './session.ts';
 
 type Words = Pick<Subcommand, 'summary' | 'description' | 'examples'>;
 
-/** A list, or for people the words about an empty one. */
+/** A list, or for people a message about an empty one. */
 export async function printFound(
   session: Session,
   resource: Resource,

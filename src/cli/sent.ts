@@ -1,7 +1,7 @@
 import type { AnswerTo, OperationName } from '../sdk/index.ts';
 
 /**
- * An answer as any control plane may send it: an older one knows fewer fields, a newer one other words. What is read is read as
+ * An answer as any control plane may send it: an older one knows fewer fields, a newer one other values. What is read is read as
  * perhaps absent, and nothing crashes.
  */
 export type Sent<T> = T extends string

@@ -9,7 +9,7 @@ export interface Terminal {
   readonly live: boolean;
   /** Standard error is a terminal: progress may move. */
   readonly errLive: boolean;
-  /** Somebody can be asked. */
+  /** The user can be asked. */
   readonly interactive: boolean;
   readonly columns: number;
   out(text: string): void;

@@ -30,7 +30,7 @@ export async function refusedNodes(
     : (explanation.nodes ?? []);
 }
 
-/** Waiting longer would not help: each node has a reason that somebody has to take away, or there is no node. */
+/** Waiting longer would not help: each node has a reason that an operator has to remove, or there is no node. */
 export function isLasting(nodes: readonly RefusedNode[]): boolean {
   return nodes.every((node) =>
     (node.reasons ?? []).some((reason) => !PASSING.some((filter) => filter === textOf(reason.filter))),

@@ -15,7 +15,7 @@ export async function findVolume(client: Client, word: string): Promise<Volume> 
   const named = word.startsWith('vol_')
     ? undefined
     : (await client.list('GET /api/v1/dvm/volumes')).find((volume) => textOf(volume.name) === word);
-  // What is not there is refused in the words of the control plane.
+  // The control plane refuses what does not exist.
   return named ?? client.record('GET /api/v1/dvm/volumes/{id}', { params: { id: word } });
 }
 
@@ -111,13 +111,13 @@ export async function waitUntilReady(
         step.done(`ready, ${whereText(record)}`);
         return EXIT.ok;
       }
-      const words = [phase, textOf(record.message)].filter((word) => word !== '').join(': ');
+      const text = [phase, textOf(record.message)].filter((word) => word !== '').join(': ');
       if (performance.now() >= deadline) {
-        step.fail(`not ready within ${spanText(timeoutMs)}: ${words}`);
+        step.fail(`not ready within ${spanText(timeoutMs)}: ${text}`);
         session.terminal.err(`  ${session.next(`berth describe volume ${name}`)}\n`);
         return EXIT.notHealthy;
       }
-      step.note(words);
+      step.note(text);
       await pause(POLL_MS, undefined, { signal: session.interrupted });
     }
   } catch (error) {

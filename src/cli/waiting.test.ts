@@ -22,7 +22,7 @@ describe('a deployment that is waited for', () => {
     const canary = { ...instance('canary'), canary: true };
     const running = { image: 'web:2', replicas: 1, healthy: 0, message: '0 of 1 healthy' };
     const beside = record({ canary: running, instances: [instance('new'), canary] });
-    expect(judge(beside, wanted)).toMatchObject({ state: 'healthy', words: '1 of 1 healthy on n1' });
+    expect(judge(beside, wanted)).toMatchObject({ state: 'healthy', text: '1 of 1 healthy on n1' });
     const short = record(
       { healthy: 1, desired: 2, canary: running, instances: [instance('new'), canary] },
       2,
@@ -55,7 +55,7 @@ describe('a deployment that is waited for', () => {
       healthy: 0,
       instances: [instance('new')],
     });
-    expect(judge(degraded, wanted)).toEqual({ state: 'waiting', words: 'Degraded: exit code 1' });
+    expect(judge(degraded, wanted)).toEqual({ state: 'waiting', text: 'Degraded: exit code 1' });
   });
 
   it('is stopped when nothing is wanted and nothing is left', () => {

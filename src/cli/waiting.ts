@@ -24,12 +24,12 @@ export interface Wanted {
 }
 
 export type Judgement =
-  | { readonly state: 'healthy'; readonly words: string }
-  | { readonly state: 'waiting'; readonly words: string }
-  | { readonly state: 'reverted'; readonly words: string };
+  | { readonly state: 'healthy'; readonly text: string }
+  | { readonly state: 'waiting'; readonly text: string }
+  | { readonly state: 'reverted'; readonly text: string };
 
 /**
- * The phase alone may be about the spec before: it is written a moment after the change. So the instances are looked at,
+ * The phase alone may be about the spec before: it is written a moment after the change. So the instances are checked,
  * which carry the hash of the spec they run.
  */
 export function judge(record: Deployment, { specHash }: Wanted): Judgement {
@@ -38,7 +38,7 @@ export function judge(record: Deployment, { specHash }: Wanted): Judgement {
   if (textOf(record.specHash) !== specHash) {
     return {
       state: 'reverted',
-      words: 'another change, or the control plane going back to the last good version, took its place',
+      text: 'another change, or the control plane going back to the last good version, took its place',
     };
   }
   const desired = record.replicas ?? 0;
@@ -46,16 +46,14 @@ export function judge(record: Deployment, { specHash }: Wanted): Judgement {
     (instance) => textOf(instance.specHash) === specHash,
   );
   if (desired === 0) {
-    return phase === 'Stopped'
-      ? { state: 'healthy', words: 'stopped' }
-      : { state: 'waiting', words: message };
+    return phase === 'Stopped' ? { state: 'healthy', text: 'stopped' } : { state: 'waiting', text: message };
   }
   const healthy = record.status?.healthy ?? 0;
   const judged = record.status?.desired === desired;
   if (phase === 'Running' && judged && healthy >= desired && current.length >= desired) {
-    return { state: 'healthy', words: `${healthy} of ${desired} healthy on ${nodesText(current)}` };
+    return { state: 'healthy', text: `${healthy} of ${desired} healthy on ${nodesText(current)}` };
   }
-  return { state: 'waiting', words: phase === 'Running' ? 'rolling out' : `${phase}: ${message}` };
+  return { state: 'waiting', text: phase === 'Running' ? 'rolling out' : `${phase}: ${message}` };
 }
 
 function nodesText(instances: readonly { readonly nodeId?: string | undefined }[]): string {
@@ -79,11 +77,11 @@ export async function waitUntilHealthy(
       const record = await client.record('GET /api/v1/deployments/{name}', named(wanted.name));
       const judgement = judge(record, wanted);
       if (judgement.state === 'healthy') {
-        step.done(judgement.words);
+        step.done(judgement.text);
         return EXIT.ok;
       }
-      if (judgement.words !== last || !isUnplaced(record)) placedUntil = performance.now();
-      last = judgement.words;
+      if (judgement.text !== last || !isUnplaced(record)) placedUntil = performance.now();
+      last = judgement.text;
       if (performance.now() - placedUntil >= UNPLACED_MS) {
         const nodes = await refusedNodes(client, wanted.name);
         if (nodes !== undefined && isLasting(nodes)) {
@@ -114,10 +112,10 @@ export async function waitUntilHealthy(
 function explainUnplaced(
   { terminal, next }: Session,
   name: string,
-  words: string,
+  text: string,
   nodes: readonly RefusedNode[],
 ): void {
-  terminal.err(`  ${words}\n`);
+  terminal.err(`  ${text}\n`);
   for (const line of nodes.flatMap((node) => reasonLines(node, terminal.errStyle))) terminal.err(`${line}\n`);
   terminal.err(`  ${next(nodes.length === 0 ? 'berth node token' : `berth explain ${name}`)}\n`);
 }
@@ -126,17 +124,17 @@ async function explainFailure(
   session: Session,
   client: Client,
   record: Deployment,
-  words: string,
+  text: string,
 ): Promise<void> {
   const { terminal } = session;
   const style = terminal.errStyle;
   const name = textOf(record.name);
   const refusing = isUnplaced(record) ? await refusedNodes(client, name) : undefined;
   if (refusing !== undefined) {
-    explainUnplaced(session, name, words, refusing);
+    explainUnplaced(session, name, text, refusing);
     return;
   }
-  terminal.err(`  ${words}\n`);
+  terminal.err(`  ${text}\n`);
   const instances = await client.attempt('GET /api/v1/deployments/{name}/instances', named(name));
   const all = instances.ok ? instances.body : [];
   // A canary is no part of the rollout, whatever becomes of it.
@@ -147,7 +145,7 @@ async function explainFailure(
   for (const instance of troubled) terminal.err(`  ${troubleText(instance)}\n`);
   // Of one that is in trouble: the older ones that still serve have nothing to tell.
   const [first] = troubled;
-  // Without a container there is no output, only words about that, which the reason has said better.
+  // Without a container there is no output, only a message about that, which the reason has said better.
   const lines =
     first === undefined || textOf(first.containerId) === ''
       ? []
@@ -170,8 +168,8 @@ function isTroubled(instance: Instance): boolean {
 /** What the node's agent last said of an instance that is not as it should be. */
 function troubleText(instance: Instance): string {
   const health = textOf(instance.health);
-  const words = [textOf(instance.state), health, textOf(instance.reason), textOf(instance.message)];
-  const said = [...new Set(words)].filter((word) => word !== '').join(', ');
+  const text = [textOf(instance.state), health, textOf(instance.reason), textOf(instance.message)];
+  const said = [...new Set(text)].filter((word) => word !== '').join(', ');
   return `${textOf(instance.id)} on ${textOf(instance.nodeId)}: ${said}`;
 }
 

@@ -44,7 +44,7 @@ export const remove: CommandBody = {
 type Remove = (client: Client, name: string) => Promise<unknown>;
 
 const REMOVALS: Readonly<Record<(typeof DELETABLE)[number], Remove>> = {
-  // Guarded by what was looked at: a deployment that somebody changes at this moment is not deleted unseen.
+  // Guarded by the revision that was read: a deployment that changes at this moment is not deleted unseen.
   deployment: async (client, name) => {
     const { revision } = await client.record('GET /api/v1/deployments/{name}', named(name));
     return client.record('DELETE /api/v1/deployments/{name}', { ...named(name), ifMatch: revision });

@@ -20,11 +20,11 @@ export const doctor: CommandBody = {
     for (const { name, needsServer, check } of CHECKS) {
       const finding: Finding =
         needsServer && !reachable
-          ? { state: 'unknown', words: 'not checked: the control plane cannot be reached' }
+          ? { state: 'unknown', text: 'not checked: the control plane cannot be reached' }
           : await check(session, options);
       if (finding.state === 'bad') bad += 1;
       if (name === 'control plane' && finding.state === 'bad') reachable = false;
-      terminal.out(`${colours[finding.state](MARK[finding.state])} ${name.padEnd(16)} ${finding.words}\n`);
+      terminal.out(`${colours[finding.state](MARK[finding.state])} ${name.padEnd(16)} ${finding.text}\n`);
       for (const line of finding.advice ?? []) terminal.out(`${' '.repeat(19)}${line}\n`);
     }
     terminal.out(bad === 0 ? 'nothing is wrong\n' : `${bad} ${bad === 1 ? 'problem' : 'problems'}\n`);

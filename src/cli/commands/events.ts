@@ -53,7 +53,7 @@ export const events: CommandBody = {
   },
 };
 
-/** As the list shows it, `deployment/web`; the control plane's own word for the kind begins with a capital. */
+/** As the list shows it, `deployment/web`; the control plane's name of the kind begins with a capital. */
 function subjectOf(text: string | undefined): string | undefined {
   return text?.replace(/^[a-z](?=[A-Za-z]*\/)/, (letter) => letter.toUpperCase());
 }

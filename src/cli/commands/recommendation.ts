@@ -64,7 +64,7 @@ function parametersOf(options: OptionValues): RecommendationParameters {
   };
 }
 
-/** It changes what is wanted of a volume, so somebody has to say yes. */
+/** It changes the spec of a volume, so the user has to confirm. */
 async function confirmChange(
   session: Session,
   client: Client,
@@ -72,7 +72,7 @@ async function confirmChange(
   chosen: RecommendationParameters,
 ): Promise<void> {
   const found = (await listRecommendations(client)).find((one) => textOf(one.id) === id);
-  // One that is not there is refused by the control plane, in its own words.
+  // The control plane refuses one that does not exist.
   if (found === undefined) return;
   const parameters = { ...found.parameters, ...chosen };
   const what = `${textOf(found.reason)}. ${recommendedText({ ...found, parameters })}`;

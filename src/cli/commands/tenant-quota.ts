@@ -75,7 +75,7 @@ function without(limits: Json): Json {
   return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== null));
 }
 
-/** What is not named stays: read, changed and written back, unless somebody else wrote in between. */
+/** What is not named stays: read, changed and written back, unless another write came in between. */
 async function change(client: Client, params: { readonly tenant: string }, changes: Changes) {
   const { body, etag } = await client.reply('GET /api/v1/tenants/{tenant}', { params });
   const quota = changed(body.quota ?? {}, changes);

@@ -9,7 +9,7 @@ import type { Session } from '../session.ts';
 
 export interface Finding {
   readonly state: 'good' | 'bad' | 'unknown';
-  readonly words: string;
+  readonly text: string;
   readonly advice?: readonly string[];
 }
 
@@ -19,9 +19,9 @@ export interface Check {
   readonly check: (session: Session, options: OptionValues) => Promise<Finding>;
 }
 
-const good = (words: string): Finding => ({ state: 'good', words });
-const bad = (words: string, ...advice: readonly string[]): Finding => ({ state: 'bad', words, advice });
-const unknown = (words: string): Finding => ({ state: 'unknown', words });
+const good = (text: string): Finding => ({ state: 'good', text });
+const bad = (text: string, ...advice: readonly string[]): Finding => ({ state: 'bad', text, advice });
+const unknown = (text: string): Finding => ({ state: 'unknown', text });
 
 const MAX_SKEW_MS = 5000;
 const LOW_DISK_BYTES = 2 * 2 ** 30;
@@ -198,10 +198,10 @@ async function disk(): Promise<Finding> {
     return { path, bytes: bavail * bsize };
   });
   const low = free.filter(({ bytes }) => bytes < LOW_DISK_BYTES);
-  const words = free.map(({ path, bytes }) => `${formatBytes(bytes)} free at ${path}`).join(', ');
+  const text = free.map(({ path, bytes }) => `${formatBytes(bytes)} free at ${path}`).join(', ');
   return low.length === 0
-    ? good(words)
-    : bad(words, 'Images and the store need room: remove what is not used (docker system prune).');
+    ? good(text)
+    : bad(text, 'Images and the store need room: remove what is not used (docker system prune).');
 }
 
 async function registry(session: Session, options: OptionValues): Promise<Finding> {

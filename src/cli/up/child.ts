@@ -78,7 +78,7 @@ function tail(logFile: string): readonly string[] {
   return readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-LAST_LINES);
 }
 
-/** Waits for a condition; ends early, with the program's last words, when the program does. */
+/** Waits for a condition; ends early, with the program's last output, when the program does. */
 export async function awaitChild(
   child: Child,
   ready: () => Promise<boolean>,

@@ -101,7 +101,7 @@ export async function startNode(
   { url, client }: ControlPlane,
   engineSocket: string,
   signal: AbortSignal,
-): Promise<{ readonly child: Child; readonly words: string }> {
+): Promise<{ readonly child: Child; readonly text: string }> {
   const name = localNodeName();
   const read = () => client.recordUnless(['node_not_found'], 'GET /api/v1/nodes/{name}', named(name));
   const known = await read();
@@ -128,12 +128,12 @@ export async function startNode(
     ...(join === undefined ? {} : { input: textOf(join.token) }),
   });
   const seenBefore = textOf(known?.lastSeenAt);
-  let words = '';
+  let text = '';
   const ready = async (): Promise<boolean> => {
     const node = await read();
     if (node === undefined || textOf(node.status) !== 'ready' || textOf(node.lastSeenAt) === seenBefore)
       return false;
-    words = `${name}, ${textOf(node.engine?.kind)} ${textOf(node.engine?.version)}, ${textOf(node.capacity?.cpu)} CPU`;
+    text = `${name}, ${textOf(node.engine?.kind)} ${textOf(node.engine?.version)}, ${textOf(node.capacity?.cpu)} CPU`;
     return true;
   };
   try {
@@ -142,5 +142,5 @@ export async function startNode(
     await child.stop();
     throw error;
   }
-  return { child, words };
+  return { child, text };
 }

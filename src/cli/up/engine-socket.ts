@@ -39,7 +39,7 @@ export class EngineSocket {
     return state?.Running === true;
   }
 
-  /** Only containers and networks that carry the label are touched: the engine may be somebody else's. */
+  /** Only containers and networks that carry the label are touched: the engine may be foreign. */
   async removeLabelled(label: string): Promise<number> {
     const filters = encodeURIComponent(JSON.stringify({ label: [label] }));
     const containers = await this.#list(`/containers/json?all=true&filters=${filters}`);
@@ -91,7 +91,7 @@ export class EngineSocket {
   }
 }
 
-/** In the agent's order: a socket that somebody named is the only one. */
+/** In the agent's order: a socket that was named is the only one. */
 export async function findEngine(
   named: string | undefined,
   environment: Readonly<Record<string, string | undefined>>,

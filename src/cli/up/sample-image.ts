@@ -96,7 +96,7 @@ function describe(mediaType: string, data: Buffer): object {
 
 const PUSH_MS = 30_000;
 
-/** Plain HTTP to a registry on loopback, in the words of the OCI distribution specification. */
+/** Plain HTTP to a registry on loopback, per the OCI distribution specification. */
 export async function push(
   registry: string,
   repository: string,

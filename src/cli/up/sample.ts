@@ -62,11 +62,11 @@ export async function awaitSample(
   ) {
     const record = await client.record('GET /api/v1/deployments/{name}', named(SAMPLE_NAME));
     const judgement = judge(record, { name: SAMPLE_NAME, specHash });
-    if (judgement.state === 'healthy' && (await isThere(client, engine, specHash))) return judgement.words;
-    step.note(judgement.words);
+    if (judgement.state === 'healthy' && (await isThere(client, engine, specHash))) return judgement.text;
+    step.note(judgement.text);
     if (Date.now() > deadline) {
       const lines = await lastLogLines(client, SAMPLE_NAME, 10);
-      throw new Failure(`the sample did not get healthy: ${judgement.words}`, {
+      throw new Failure(`the sample did not get healthy: ${judgement.text}`, {
         exitCode: EXIT.notHealthy,
         advice: lines.map((line) => line.text),
       });

@@ -116,8 +116,8 @@ async function stepped<T>(
 ): Promise<T> {
   const step = progress.step(label);
   try {
-    const [result, words] = await work(step);
-    step.done(words);
+    const [result, text] = await work(step);
+    step.done(text);
     return result;
   } catch (error) {
     step.fail('');
@@ -151,7 +151,7 @@ async function start(
     'containers',
     async () => void (await engine.removeLabelled(`${CONTAINER_LABELS.tenant}=${plane.tenantId}`)),
   );
-  const contextWords = await stepped(progress, 'Remember it for this program', async () =>
+  const contextText = await stepped(progress, 'Remember it for this program', async () =>
     rememberContext(session, workspace, plane),
   );
   // Before the agent starts, which starts the sample of an earlier run, which then holds the port. One that outlived a killed
@@ -162,12 +162,12 @@ async function start(
   writeState(workspace, { samplePort: port });
   const node = await stepped(progress, 'This machine as a node', async () => {
     const started = await startNode(workspace, plane, engine.path, signal);
-    return [started, started.words] as const;
+    return [started, started.text] as const;
   });
   running.add(node.child);
   const url =
     registry === undefined ? undefined : await runSample(session, plane, engine, registry, port, progress);
-  return summary(workspace, plane, url, contextWords, performance.now() - began);
+  return summary(workspace, plane, url, contextText, performance.now() - began);
 }
 
 async function startEngine(
@@ -296,7 +296,7 @@ Ctrl-C stops everything; what was deployed is kept for the next start. --clean r
 `;
 }
 
-/** Until Ctrl-C; a program that ends on its own ends everything, with its last words. */
+/** Until Ctrl-C; a program that ends on its own ends everything, with its last output. */
 async function stayUp(session: Session, running: Running): Promise<number> {
   const ended = once(session.interrupted, 'abort');
   while (!session.interrupted.aborted) {

@@ -3,10 +3,10 @@ import { useLiveState } from './live.tsx';
 
 const TEXT = { connecting: 'Connecting', live: 'Live', reconnecting: 'Reconnecting' } as const;
 const DOT = { connecting: 'bg-faint', live: 'bg-ok', reconnecting: 'bg-warn animate-pulse' } as const;
-/** A blink of the connection is not worth a word. */
+/** A short interruption is not shown. */
 const PATIENCE_MS = 1500;
 
-/** Compact: a dot with its word beside the name. Otherwise: a bar that says that what is shown may be old. */
+/** Compact: a dot with its label beside the name. Otherwise: a bar that says that what is shown may be old. */
 export function LiveIndicator({ compact = false }: { readonly compact?: boolean }) {
   const state = useLiveState();
   const [isLong, setLong] = useState(false);

@@ -67,7 +67,7 @@ async function refreshDeployments(
   queries.setQueryData<readonly Deployment[]>(listKey, (list) => list && patchedList(list, changes));
 }
 
-/** What an event tells of is read again, and nothing else: a list of thousands is not fetched anew for one of them. */
+/** Refetches only what an event concerns: a list of thousands is not fetched again for one of them. */
 export async function applyEvents(
   queries: QueryClient,
   api: Client,

@@ -14,13 +14,13 @@ interface Live {
 
 const LiveContext = createContext<Live>({ state: 'connecting', subscribe: () => () => undefined });
 
-/** Events of one moment are looked at together, so that a rollout of many instances costs a few reads. */
+/** Events of one moment are batched, so that a rollout of many instances costs a few reads. */
 const GATHER_MS = 250;
 
 const PATIENCE_MS = 10_000;
 
 /**
- * Whether the page is looked at. Browsers allow few connections to one host, and every open tab would keep one of them: a tab
+ * Whether the page is visible. Browsers allow few connections to one host, and every open tab would keep one of them: a tab
  * that has been out of sight for a while gives its stream up until it is back.
  */
 function useSeen(): boolean {
@@ -65,7 +65,7 @@ export function LiveProvider({ children }: { readonly children: ReactNode }) {
     };
     const onState = (next: LiveState) => {
       setState(next);
-      // Without a last event there is nothing to resume after: what happened meanwhile is read anew.
+      // Without a last event there is nothing to resume after: what happened meanwhile is refetched.
       if (next === 'live' && wasLost) void queries.invalidateQueries({ queryKey: [tenant.id] });
       wasLost = next === 'reconnecting';
     };

@@ -19,7 +19,7 @@ const DOTS: Readonly<Record<Tone, string>> = {
   none: 'bg-faint',
 };
 
-/** A short word with a tone; the word carries the meaning, the colour only helps to find it. */
+/** A short label with a tone; the label carries the meaning, the colour only helps to find it. */
 export function Badge({ tone = 'none', children }: { readonly tone?: Tone; readonly children: ReactNode }) {
   return (
     <span

@@ -52,7 +52,7 @@ function optionsOf(
   };
 }
 
-/** Values over time. What it shows is told in `summary` for those who cannot see it. */
+/** Values over time. `summary` describes it for screen readers. */
 export function Chart({
   times,
   series,

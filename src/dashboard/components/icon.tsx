@@ -38,7 +38,7 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS;
 
-/** Decoration: the words beside it, or the label of its button, say what it means. */
+/** Decoration: the text beside it, or the label of its button, say what it means. */
 export function Icon({
   name,
   className = 'size-4.5',

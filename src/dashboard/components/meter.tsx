@@ -1,6 +1,6 @@
 import { percent } from '../lib/format.ts';
 
-/** How much of an amount is taken, as a bar with its words. */
+/** How much of an amount is taken, as a bar with its text. */
 export function Meter({
   label,
   value,

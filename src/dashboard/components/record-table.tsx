@@ -31,7 +31,7 @@ export function RecordTable<Row>({
   readonly rowHeight?: number;
   /** On narrow screens, in place of the columns that are left out. */
   readonly detail?: (row: Row) => ReactNode;
-  /** What a search looks at. */
+  /** What a search covers. */
   readonly textOf: (row: Row) => string;
   /** Beside the search. */
   readonly filters?: ReactNode;

@@ -2,7 +2,7 @@ import { useState } from 'react';
 import { type RejectionRecord, rejectionOf } from '../../sdk/index.ts';
 import { useToast } from './toast.tsx';
 
-/** A write of a form: whether it runs, and its rejection for the fields. What is no refusal is told as a notice. */
+/** A write of a form: whether it runs, and its rejection for the fields. Any other failure is shown as a notice. */
 export function useWrite(): {
   readonly isBusy: boolean;
   readonly rejection: RejectionRecord | undefined;

@@ -3,7 +3,7 @@ import { type Client, connect } from '../../sdk/index.ts';
 export interface ApiSettings {
   /** The tenant acted for, unless a call names another. */
   readonly tenant?: string;
-  /** Of somebody who signs in; else the cookie of the session speaks. */
+  /** Of a user who signs in; else the session cookie authenticates. */
   readonly token?: string;
   /** Of the session; sent with every write. */
   readonly csrfToken?: string;

@@ -97,7 +97,7 @@ export function draftOf(stored: object): Draft {
 
 /**
  * The body of an update. A field that is not sent stays as it is, so one that was taken out of the description is sent as null:
- * the draft shows the whole, and what is not in it is to be gone.
+ * the draft shows the whole, and what is not in it is removed.
  */
 export function updateBody(before: Draft, draft: Draft): Draft {
   const lost = Object.keys(before).filter((key) => draft[key] === undefined);

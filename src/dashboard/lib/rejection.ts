@@ -6,7 +6,7 @@ export function fieldSteps(field: string): readonly string[] {
     .filter((step) => step !== '');
 }
 
-/** Whether a rejection of `field` is to be shown at the input for `path`: at it, or somewhere below it. */
+/** Whether a rejection of `field` is shown at the input for `path`: at it, or somewhere below it. */
 export function concerns(path: string, field: string): boolean {
   const wanted = fieldSteps(path);
   const actual = fieldSteps(field);

@@ -10,7 +10,7 @@ export interface YamlProblem {
 
 export type YamlReading = { readonly draft: Draft } | { readonly problem: YamlProblem };
 
-/** One document that is a map; anything else is told with its line. */
+/** One document that is a map; anything else is reported with its line. */
 export function readYaml(text: string): YamlReading {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });

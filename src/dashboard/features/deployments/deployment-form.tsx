@@ -45,7 +45,7 @@ export const FORM_PATHS = [
   'update',
 ] as const;
 
-/** A part of the form that opens by itself when it has content or a rejection. */
+/** A part of the form that opens when it has content or a rejection. */
 function Section({
   title,
   note,

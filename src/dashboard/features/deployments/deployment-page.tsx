@@ -93,7 +93,7 @@ function Actions({ deployment }: { readonly deployment: Deployment }) {
       >
         <p>
           Its containers are stopped and removed. Its configuration history stays, so that it can be created
-          anew.
+          again.
         </p>
       </Confirm>
     </>
@@ -161,7 +161,7 @@ function Detail({
   );
 }
 
-/** Ends of a rollout are told also to those who look at another part of the page. */
+/** The end of a rollout is announced on every part of the page. */
 const TOLD = new Set(['deployment.rollout_completed', 'deployment.rollout_failed', 'deployment.rolled_back']);
 
 export function DeploymentPage() {

@@ -98,7 +98,7 @@ function Editor({ stored }: { readonly stored: Deployment | undefined }) {
   const navigate = useNavigate();
   const written = useDeploymentWritten();
   const { done } = useToast();
-  // What is edited is what was there when the editing began; a change by somebody else meanwhile is refused on saving.
+  // What is edited is what was there when the editing began; a concurrent change is refused on saving.
   const [start] = useState(() => ({
     draft: stored === undefined ? FRESH : draftOf(stored),
     revision: stored?.revision,

@@ -10,7 +10,7 @@ export function urgency({ status }: Deployment): number {
 /** Up to this many instances are drawn one by one. */
 const MAX_DOTS = 12;
 
-/** Healthy of desired, drawn and in words. */
+/** Healthy of desired, as a drawing and as text. */
 export function InstanceDots({ status }: { readonly status: Deployment['status'] }) {
   const { desired, healthy, running } = status;
   const dots =

@@ -14,7 +14,7 @@ function toneOf({ state, health, wanted }: Instance): Tone {
   return state === 'unknown' ? 'warn' : 'info';
 }
 
-function words({ state, health }: Instance): string {
+function label({ state, health }: Instance): string {
   return state === 'running' && health !== undefined ? health : state;
 }
 
@@ -31,7 +31,7 @@ function InstanceRow({ instance, specHash }: { readonly instance: Instance; read
     <li className="border-t px-4 py-2.5 first:border-t-0">
       <div className="flex flex-wrap items-center gap-x-4 gap-y-1">
         <span className="w-24 sm:w-28">
-          <Badge tone={toneOf(instance)}>{words(instance)}</Badge>
+          <Badge tone={toneOf(instance)}>{label(instance)}</Badge>
         </span>
         <span className="min-w-0 flex-[1_1_8rem] truncate font-mono text-xs" title={id}>
           {containerName ?? id}

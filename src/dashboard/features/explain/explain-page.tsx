@@ -21,8 +21,8 @@ const TITLES: Readonly<Record<string, string>> = {
 
 /** `anti-affinity` → `Anti affinity`. */
 function filterTitle(filter: string): string {
-  const words = filter.replaceAll('-', ' ');
-  return TITLES[filter] ?? `${words[0]?.toUpperCase() ?? ''}${words.slice(1)}`;
+  const name = filter.replaceAll('-', ' ');
+  return TITLES[filter] ?? `${name[0]?.toUpperCase() ?? ''}${name.slice(1)}`;
 }
 
 function OutcomeCell({ outcome }: { readonly outcome: Outcome }) {

@@ -150,7 +150,7 @@ function RunLog({ job, run }: { readonly job: string; readonly run: Run }) {
   );
   return (
     <LogView
-      // What ended is read anew: while it ran, the last lines may have been missed.
+      // What ended is refetched: while it ran, the last lines may have been missed.
       key={`${run.id}/${shown}/${isUnderWay(run) ? 'live' : 'kept'}`}
       label={`Log of ${job}`}
       follow={follow}

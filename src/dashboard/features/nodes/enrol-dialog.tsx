@@ -19,17 +19,17 @@ interface Enrolment {
 
 const ARRIVALS = new Set(['node.enrolled', 'node.reenrolled', 'node.key_replaced']);
 
-/** The name of the machine that came with this line: told by its event, or found in the list if that was missed. */
+/** The name of the machine that came with this line: from its event, or from the list if that was missed. */
 function useArrival({ wanted }: Enrolment): string | undefined {
-  const [told, setTold] = useState<string>();
+  const [enrolled, setEnrolled] = useState<string>();
   const { data: nodes } = useNodes();
   const [known] = useState(() => new Set(nodes?.map(({ name }) => name)));
   useLiveEvents(({ kind, subject }) => {
     if (subject.kind !== 'Node' || !ARRIVALS.has(kind)) return;
-    if (wanted === undefined || wanted === subject.name) setTold((before) => before ?? subject.name);
+    if (wanted === undefined || wanted === subject.name) setEnrolled((before) => before ?? subject.name);
   });
   const found = nodes?.find(({ name }) => !known.has(name) && (wanted === undefined || wanted === name));
-  return told ?? found?.name;
+  return enrolled ?? found?.name;
 }
 
 function Step({ isDone, children }: { readonly isDone: boolean; readonly children: string }) {

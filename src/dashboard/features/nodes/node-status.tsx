@@ -1,7 +1,7 @@
 import { Badge } from '../../components/badge.tsx';
 import type { Node } from '../../lib/records.ts';
 
-/** How a node stands in one word: silent, going, held, or taking work. */
+/** State of a node as one label: silent, going, held, or taking work. */
 export function NodeBadge({ node }: { readonly node: Node }) {
   if (node.status === 'failed') return <Badge tone="bad">failed</Badge>;
   if (node.draining) return <Badge tone="warn">draining</Badge>;
