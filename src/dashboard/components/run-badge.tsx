@@ -1,4 +1,4 @@
-import type { JobRunState } from '../../core/model/job.ts';
+import type { JobRunState } from '../../core/model/job-run.ts';
 import { Badge, type Tone } from './badge.tsx';
 
 type State = JobRunState | 'Scheduled' | 'Waiting';
