@@ -16,7 +16,12 @@ import { type DeploymentInput, type Rule, reading } from './rule.ts';
 import { sizesRule } from './sizes.ts';
 import { secretRules } from './secrets/list.ts';
 import { volumeMountsRule } from './volumes.ts';
-import { commandRule, dependsOnRule, ingressRule, portsRule, resourcesRule, updateRule } from './workload.ts';
+import { commandRule } from './command.ts';
+import { dependsOnRule } from './depends-on.ts';
+import { ingressRule } from './ingress.ts';
+import { portsRule } from './ports.ts';
+import { resourcesRule } from './resources.ts';
+import { updateRule } from './update.ts';
 
 function secretsVersionRule({ draft }: DeploymentInput) {
   const version = draft.secretsVersion;

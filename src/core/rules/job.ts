@@ -17,7 +17,8 @@ import { placementRules } from './placement.ts';
 import type { DeploymentInput, Limits, Rule } from './rule.ts';
 import { sizesRule } from './sizes.ts';
 import { volumeMountsRule } from './volumes.ts';
-import { commandRule, resourcesRule } from './workload.ts';
+import { commandRule } from './command.ts';
+import { resourcesRule } from './resources.ts';
 
 export interface JobInput {
   readonly draft: JobDraft;

@@ -1,6 +1,9 @@
 import type { DeploymentDraft } from '../contract/deployment-body.ts';
 import type { Region } from '../model/region.ts';
 import type { SecretPolicy } from '../model/secret-limits.ts';
+import type { RejectionCode } from '../rejections/catalogue.ts';
+import { received } from '../rejections/redaction.ts';
+import { reject } from '../rejections/reject.ts';
 import type { Rejection } from '../rejections/rejection.ts';
 
 /** Limits and names that the configuration decides and the rules quote. */
@@ -37,6 +40,17 @@ export function reading(
   rule: Rule<DeploymentInput>,
 ): Rule<DeploymentInput> {
   return (input) => (isJudged(input.judged, fields) ? rule(input) : undefined);
+}
+
+/** What was sent, said in the words of a rule. */
+export function invalid(
+  code: RejectionCode,
+  field: string,
+  value: unknown,
+  expected: string,
+  why: string,
+): Rejection {
+  return reject(code, { field, received: received(value), expected, why });
 }
 
 export function firstRejection<Input>(rules: readonly Rule<Input>[], input: Input): Rejection | undefined {

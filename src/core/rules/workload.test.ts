@@ -3,7 +3,12 @@ import { describe, expect, it } from 'vitest';
 import type { DeploymentDraft } from '../contract/deployment-body.ts';
 import { firstRejection } from './rule.ts';
 import { limits } from '../../../test/support/samples/deployment.ts';
-import { commandRule, dependsOnRule, ingressRule, portsRule, resourcesRule, updateRule } from './workload.ts';
+import { commandRule } from './command.ts';
+import { dependsOnRule } from './depends-on.ts';
+import { ingressRule } from './ingress.ts';
+import { portsRule } from './ports.ts';
+import { resourcesRule } from './resources.ts';
+import { updateRule } from './update.ts';
 
 const RULES = [commandRule, resourcesRule, portsRule, ingressRule, updateRule, dependsOnRule];
 
