@@ -1,6 +1,12 @@
-import type { AssignedInstance, Resolved, StreamRequest } from '../../../src/core/protocol/agent-protocol.ts';
-import type { InstanceId } from '../../../src/core/model/ids.ts';
 import type { InstanceObservation } from '../../../src/core/model/instance.ts';
+import type {
+  AssignedInstance,
+  Assignment,
+  Report,
+  ServerMessage,
+  StreamRequest,
+} from '../../../src/core/protocol/agent-protocol.ts';
+import { type Environment, FollowingAgent, observedAs, running } from './following-agent.ts';
 import { type AgentIdentity, ScriptedAgent } from './scripted-agent.ts';
 
 const HEARTBEAT_MS = 300;
@@ -13,23 +19,17 @@ const USAGE = { cpuPercent: 50, memoryBytes: 1_000_000 };
  * A node without an engine that lives by itself: it runs what it is assigned, reports, and dials another control plane when a
  * session ends. What it "started" is counted, so that a test can tell whether anything was ever ordered twice.
  */
-export class LiveAgent {
+export class LiveAgent extends FollowingAgent {
   readonly #identity: Omit<AgentIdentity, 'url'>;
   readonly #urls: readonly string[];
   readonly #running = new Map<string, AssignedInstance>();
-  /** What the newest assignment wants gone: said to be, until it is no longer asked for. */
-  #removed: readonly string[] = [];
   /** By instance: how often a container was made for it. */
   readonly started = new Map<string, number>();
-  /** Asked for before a container is made, as a real agent asks; absent: containers need nothing. */
+  /** Told what a container was given, which is asked for before it is made; absent: containers need nothing. */
   readonly #given: ((instance: AssignedInstance, environment: Environment) => void) | undefined;
-  /** What it wants to make, by the id of the question. */
-  readonly #asked = new Map<string, AssignedInstance>();
-  #questions = 0;
   sessions = 0;
   #agent: ScriptedAgent | undefined;
   #at: number;
-  #generation = 0;
   #stopped = false;
   readonly #done: Promise<void>;
 
@@ -39,6 +39,7 @@ export class LiveAgent {
     first = 0,
     given?: (instance: AssignedInstance, environment: Environment) => void,
   ) {
+    super();
     this.#identity = identity;
     this.#given = given;
     this.#urls = urls;
@@ -61,7 +62,7 @@ export class LiveAgent {
     const one = this.#running.get(id);
     if (one === undefined) return;
     this.#running.delete(id);
-    this.#report();
+    this.report();
     this.#assign(one);
   }
 
@@ -75,102 +76,77 @@ export class LiveAgent {
     while (!this.#stopped) {
       const agent = new ScriptedAgent({ ...this.#identity, url: this.#urls[this.at] ?? '' });
       this.#agent = agent;
-      const timer = setInterval(() => this.#report(), HEARTBEAT_MS);
-      agent.socket.on('message', (data: Buffer) => this.#hear(agent, data));
+      this.follow(agent, HEARTBEAT_MS);
+      agent.socket.on('message', () => {
+        agent.received.length = 0;
+      });
       // The server pings a live session: one that hangs is given up as a real agent gives it up.
       await Promise.race([agent.closed, silence(agent)]);
-      clearInterval(timer);
       agent.socket.terminate();
       this.#at += 1;
       await new Promise((resolve) => setTimeout(resolve, REDIAL_MS));
     }
   }
 
-  #hear(agent: ScriptedAgent, data: Buffer): void {
-    const message = JSON.parse(data.toString()) as (typeof agent.received)[number];
-    agent.received.length = 0;
-    if (message.type === 'challenge') agent.hello(message);
+  protected override onMessage(message: ServerMessage): void {
+    if (message.type === 'challenge') this.#agent?.hello(message);
     else if (message.type === 'welcome') {
-      agent.epoch = message.epoch;
+      if (this.#agent !== undefined) this.#agent.epoch = message.epoch;
       this.sessions += 1;
-    } else if (message.type === 'assignment') {
-      this.#generation = message.generation;
-      // A new assignment is the whole: what was asked for before may not be wanted any more.
-      this.#asked.clear();
-      for (const one of message.instances) this.#assign(one);
-      this.#removed = message.instances.filter(({ wanted }) => wanted === 'stop').map(({ id }) => id);
-      this.#report();
-    } else if (message.type === 'request') this.#answer(agent, message);
-    else if (message.type === 'resolved') this.#resolved(message);
+    } else if (message.type === 'request') this.#answer(message);
   }
 
-  #ask(one: AssignedInstance): void {
-    const agent = this.#agent;
-    if (agent === undefined || agent.epoch === 0 || agent.socket.readyState !== agent.socket.OPEN) return;
-    const requestId = `q${(this.#questions += 1)}`;
-    this.#asked.set(requestId, one);
-    const { id: instanceId, specHash, secretsVersion } = one;
-    agent.send({ type: 'resolve', requestId, instanceId, specHash, secretsVersion });
-  }
-
-  #resolved(message: Resolved): void {
-    const one = this.#asked.get(message.requestId);
-    this.#asked.delete(message.requestId);
-    if (one === undefined || this.#stopped) return;
-    if (!message.ok) {
-      setTimeout(() => {
-        const wanted = [...this.#asked.values()].some(({ id }) => id === one.id);
-        if (!wanted && !this.#running.has(one.id) && !this.#removed.includes(one.id)) this.#ask(one);
-      }, ASK_AGAIN_MS).unref();
-      return;
-    }
-    this.#given?.(one, message.environment);
-    this.#running.set(one.id, one);
-    this.started.set(one.id, (this.started.get(one.id) ?? 0) + 1);
-    this.#report();
+  protected override onAssignment({ instances }: Assignment): void {
+    // A new assignment is the whole: what was asked for before may not be wanted any more.
+    this.forgetQuestions();
+    for (const one of instances) this.#assign(one);
   }
 
   #assign(one: AssignedInstance): void {
-    const known = this.#running.has(one.id);
     if (one.wanted === 'stop') this.#running.delete(one.id);
-    else if (this.#given !== undefined) {
-      if (!known) this.#ask(one);
-    } else {
-      this.#running.set(one.id, one);
-      if (!known) this.started.set(one.id, (this.started.get(one.id) ?? 0) + 1);
-    }
+    else if (this.#given === undefined) this.#make(one);
+    else if (!this.#running.has(one.id)) this.ask(one);
   }
 
-  #answer(agent: ScriptedAgent, { streamId, operation }: StreamRequest): void {
+  #make(one: AssignedInstance): void {
+    if (!this.#running.has(one.id)) this.started.set(one.id, (this.started.get(one.id) ?? 0) + 1);
+    this.#running.set(one.id, one);
+  }
+
+  protected override onMaterial(one: AssignedInstance, environment: Environment): void {
+    if (this.#stopped) return;
+    this.#given?.(one, environment);
+    this.#make(one);
+  }
+
+  protected override onRefused(one: AssignedInstance): void {
+    setTimeout(() => {
+      const isWanted = this.assigned.some(({ id, wanted }) => id === one.id && wanted === 'run');
+      if (isWanted && !this.#running.has(one.id)) this.ask(one);
+    }, ASK_AGAIN_MS).unref();
+  }
+
+  #answer({ streamId, operation }: StreamRequest): void {
     if (operation.kind === 'logs')
-      agent.send({ type: 'data', streamId, channel: 'stdout', text: `log of ${operation.instanceId}\n` });
+      this.send({ type: 'data', streamId, channel: 'stdout', text: `log of ${operation.instanceId}\n` });
     if (operation.kind === 'exec')
-      agent.send({ type: 'data', streamId, channel: 'stdout', text: operation.command.join(' ') });
-    agent.send({ type: 'end', streamId, ...(operation.kind === 'exec' ? { exitCode: 7 } : {}) });
+      this.send({ type: 'data', streamId, channel: 'stdout', text: operation.command.join(' ') });
+    this.send({ type: 'end', streamId, ...(operation.kind === 'exec' ? { exitCode: 7 } : {}) });
   }
 
-  #report(): void {
-    const agent = this.#agent;
-    if (agent === undefined || agent.epoch === 0 || agent.socket.readyState !== agent.socket.OPEN) return;
-    const usage = [...this.#running.keys()].map((instanceId) => ({ instanceId, ...USAGE }));
-    agent.send({
-      type: 'report',
-      epoch: agent.epoch,
-      generation: this.#generation,
-      full: true,
-      observations: [
-        ...[...this.#running.values()].map(observed),
-        ...this.#removed.map((id) => ({ id: id as InstanceId, phase: 'removed' as const })),
-      ],
-      usage,
-    });
+  protected override observed(one: AssignedInstance): InstanceObservation {
+    return running(one);
   }
-}
 
-type Environment = Readonly<Record<string, string>>;
+  /** Of all that it has, and of nothing that it has not made yet. */
+  protected override observations(): readonly InstanceObservation[] {
+    const stopped = this.assigned.filter(({ wanted }) => wanted === 'stop');
+    return observedAs(running, [...this.#running.values(), ...stopped]);
+  }
 
-function observed({ id, specHash, secretsVersion }: AssignedInstance): InstanceObservation {
-  return { id: id as InstanceId, phase: 'running', containerId: `c-${id}`, specHash, secretsVersion };
+  protected override measured(): Partial<Report> {
+    return { usage: this.running.map((instanceId) => ({ instanceId, ...USAGE })) };
+  }
 }
 
 const SILENCE_MS = 2000;

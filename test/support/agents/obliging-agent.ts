@@ -1,15 +1,18 @@
 import type {
-  AgentMessage,
+  AssignedInstance,
   AssignedVolume,
   Assignment,
+  Report,
+  ServerMessage,
   StreamRequest,
   VolumeObservation,
 } from '../../../src/core/protocol/agent-protocol.ts';
 import type { InstanceObservation } from '../../../src/core/model/instance.ts';
 import { type NodeFlow, type TestTenant } from '../harness/node-flow.ts';
+import { FollowingAgent, running } from './following-agent.ts';
 import type { ScriptedAgent } from './scripted-agent.ts';
 
-type AssignedInstance = Assignment['instances'][number];
+const BEAT_MS = 1000;
 
 /** What an agent is to say of an instance instead of "it runs and is healthy". */
 export type Verdict = (instance: AssignedInstance) => Partial<InstanceObservation> | undefined;
@@ -25,85 +28,59 @@ export interface ObligingOptions {
   readonly said?: Parameters<ScriptedAgent['welcome']>[0];
 }
 
-function observationOf(instance: AssignedInstance, judge: Verdict | undefined): InstanceObservation {
-  const { id, specHash, secretsVersion, deployment } = instance;
-  const seen: InstanceObservation = {
-    id: id as InstanceObservation['id'],
-    phase: 'running',
+/** It runs; with a health check it is healthy. */
+export function obliging(instance: AssignedInstance): InstanceObservation {
+  return {
+    ...running(instance),
     ...(instance.container?.healthCheck === undefined ? {} : { health: 'healthy' }),
-    specHash,
-    secretsVersion,
-    containerName: deployment,
-    containerId: id.padEnd(64, '0'),
+    containerName: instance.deployment,
+    containerId: instance.id.padEnd(64, '0'),
     startedAt: new Date().toISOString(),
   };
-  return { ...seen, ...judge?.(instance) };
-}
-
-/** What is to run runs, what is to stop is gone. */
-export function obligingObservations(
-  instances: readonly AssignedInstance[],
-  judge?: Verdict,
-): readonly InstanceObservation[] {
-  return instances.map((instance) =>
-    instance.wanted === 'stop'
-      ? { id: instance.id as InstanceObservation['id'], phase: 'removed' }
-      : observationOf(instance, judge),
-  );
 }
 
 /** An agent without an engine: whatever it is told to run, it says that it runs, at once. */
-export class ObligingAgent {
-  readonly #agent: ScriptedAgent;
+export class ObligingAgent extends FollowingAgent {
   readonly #options: ObligingOptions;
   readonly #following = new Set<string>();
-  #generation = 0;
-  #instances: readonly AssignedInstance[] = [];
   #volumes: readonly AssignedVolume[] = [];
   #networks: readonly { readonly name: string }[] = [];
   #beats = 0;
-  #beat: ReturnType<typeof setInterval>;
 
   constructor(agent: ScriptedAgent, options: ObligingOptions) {
-    this.#agent = agent;
+    super();
     this.#options = options;
-    agent.socket.on('message', (data: Buffer) => this.#take(JSON.parse(data.toString()) as never));
-    for (const message of agent.received) this.#take(message as never);
-    this.#beat = setInterval(() => this.report(), 1000);
-    agent.socket.once('close', () => clearInterval(this.#beat));
+    this.follow(agent, BEAT_MS);
   }
 
-  #take(message: Assignment | StreamRequest | { readonly type: 'cancel'; readonly streamId: string }): void {
-    if (message.type === 'assignment') {
-      this.#generation = message.generation;
-      this.#instances = message.instances;
-      this.#volumes = message.volumes ?? [];
-      this.#networks = message.networks ?? [];
-      this.report();
-    } else if (message.type === 'request') this.#answer(message);
+  protected override onAssignment({ volumes = [], networks = [] }: Assignment): void {
+    this.#volumes = volumes;
+    this.#networks = networks;
+  }
+
+  protected override onMessage(message: ServerMessage): void {
+    if (message.type === 'request') this.#answer(message);
     else if (message.type === 'cancel') this.#following.delete(message.streamId);
   }
 
-  report(): void {
-    const observations = obligingObservations(this.#instances, this.#options.judge);
-    const usage = this.#instances
+  protected override observed(one: AssignedInstance): InstanceObservation {
+    return { ...obliging(one), ...this.#options.judge?.(one) };
+  }
+
+  protected override measured(): Partial<Report> {
+    const usage = this.assigned
       .filter(({ wanted }) => wanted === 'run')
       .map(({ id }, at) => ({
         instanceId: id,
         cpuPercent: 12 + 8 * Math.sin(Date.now() / 4000 + at),
         memoryBytes: (90 + 10 * at) * 2 ** 20,
       }));
-    this.#send({
-      type: 'report',
-      epoch: this.#agent.epoch,
-      generation: this.#generation,
-      full: true,
-      observations,
+    return {
       usage,
       beat: (this.#beats += 1),
       volumes: this.#volumes.filter(({ role }) => role !== 'gone').map((volume) => this.#kept(volume)),
       networks: this.#networks.map(({ name }) => ({ name, state: 'ready' })),
-    });
+    };
   }
 
   #kept({ id, role, epoch, sizeBytes, copiesTo = [] }: AssignedVolume): VolumeObservation {
@@ -119,13 +96,13 @@ export class ObligingAgent {
 
   /** What it is told to run the instances of a deployment from. */
   images(deployment: string): readonly string[] {
-    return this.#instances.flatMap(({ deployment: own, container }) =>
+    return this.assigned.flatMap(({ deployment: own, container }) =>
       own === deployment && container !== undefined ? [container.image] : [],
     );
   }
 
   #containers(): readonly unknown[] {
-    return this.#instances.map(({ id, deployment, container }) => ({
+    return this.assigned.map(({ id, deployment, container }) => ({
       id: id.padEnd(64, '0'),
       name: deployment,
       image: container?.image ?? '',
@@ -135,14 +112,10 @@ export class ObligingAgent {
     }));
   }
 
-  #send(message: AgentMessage): void {
-    if (this.#agent.socket.readyState === this.#agent.socket.OPEN) this.#agent.send(message);
-  }
-
   #answer({ streamId, operation }: StreamRequest): void {
     if (operation.kind === 'logs') {
       const lines = this.#options.logLines ?? [];
-      this.#send({ type: 'data', streamId, text: lines.map((line) => `${line}\n`).join('') });
+      this.send({ type: 'data', streamId, text: lines.map((line) => `${line}\n`).join('') });
       if (operation.follow) {
         this.#following.add(streamId);
         return;
@@ -153,16 +126,16 @@ export class ObligingAgent {
       const seen = volume && this.#kept(volume);
       if (seen !== undefined) {
         const { sizeBytes, usedBytes, epoch } = seen;
-        this.#send({ type: 'data', streamId, value: { sizeBytes, usedBytes, epoch, shrinkable: true } });
+        this.send({ type: 'data', streamId, value: { sizeBytes, usedBytes, epoch, shrinkable: true } });
       }
     }
-    if (operation.kind === 'containers') this.#send({ type: 'data', streamId, value: this.#containers() });
-    this.#send({ type: 'end', streamId });
+    if (operation.kind === 'containers') this.send({ type: 'data', streamId, value: this.#containers() });
+    this.send({ type: 'end', streamId });
   }
 
   /** One more line of everything that is followed. */
   print(line: string): void {
-    for (const streamId of this.#following) this.#send({ type: 'data', streamId, text: `${line}\n` });
+    for (const streamId of this.#following) this.send({ type: 'data', streamId, text: `${line}\n` });
   }
 }
 

@@ -7,7 +7,8 @@ import type {
 import type { Caller } from '../harness/control-plane.ts';
 import { eventually } from '../eventually.ts';
 import type { NodeFlow, TestTenant } from '../harness/node-flow.ts';
-import { obligingObservations } from './obliging-agent.ts';
+import { observedAs } from './following-agent.ts';
+import { obliging } from './obliging-agent.ts';
 import { type AgentIdentity, NODE_FACTS, type ScriptedAgent } from './scripted-agent.ts';
 
 export const MIB = 2 ** 20;
@@ -61,7 +62,7 @@ export class VolumeAgent {
       epoch: this.agent.epoch,
       generation,
       full: false,
-      observations: obligingObservations(this.#instances),
+      observations: observedAs(obliging, this.#instances),
       beat: this.#beat,
       volumes,
     });
