@@ -34,6 +34,10 @@ const LONG: readonly string[] = [
   'test/suites/kv-sqlite.test.ts',
   'test/suites/kv-etcd-faults.test.ts',
   'test/suites/volumes.test.ts',
+  'test/system/dashboard-safety.test.ts',
+  'test/system/dashboard-deployments.test.ts',
+  'test/system/dashboard-records.test.ts',
+  'test/system/dashboard-rotation.test.ts',
 ];
 
 function rank({ moduleId }: TestSpecification): number {
