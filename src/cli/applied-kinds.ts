@@ -1,3 +1,4 @@
+import { isRecord } from '../core/model/values.ts';
 import { unjudged } from '../sdk/index.ts';
 import { type Client, type Json, named } from './client.ts';
 import { planDeployment, showPlan, writeDeployment } from './deploying.ts';
@@ -120,12 +121,14 @@ const MATERIAL: ReadonlySet<string> = new Set(['values', 'generate']);
 function isAsDescribed(said: unknown, stored: unknown): boolean {
   if (said === null) return stored === undefined;
   if (typeof said !== 'object') return said === stored;
-  if (typeof stored !== 'object' || stored === null || Array.isArray(said) !== Array.isArray(stored))
-    return false;
-  if (Array.isArray(said) && said.length !== (stored as readonly unknown[]).length) return false;
-  return Object.entries(said).every(
-    ([key, value]) => MATERIAL.has(key) || isAsDescribed(value, (stored as Json)[key]),
-  );
+  if (Array.isArray(said))
+    return (
+      Array.isArray(stored) &&
+      said.length === stored.length &&
+      said.every((value, at) => isAsDescribed(value, stored[at]))
+    );
+  if (!isRecord(stored)) return false;
+  return Object.entries(said).every(([key, value]) => MATERIAL.has(key) || isAsDescribed(value, stored[key]));
 }
 
 function refuseChange(name: string, stored: Json, body: Json): void {

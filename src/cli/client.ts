@@ -60,7 +60,7 @@ export class Client {
     operation: N,
     ...given: Given<CallOptions<N>>
   ): Promise<Reply<SentBy<N>>> {
-    return this.#asking(given[0], () => this.#sdk.reply(operation, ...given)) as Promise<Reply<SentBy<N>>>;
+    return this.#asking(given[0], () => this.#sdk.request<SentBy<N>>(operation, given[0]));
   }
 
   async attempt<N extends OperationName>(

@@ -1,3 +1,4 @@
+import { isRecord, parsedRecord } from '../core/model/values.ts';
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -52,10 +53,10 @@ export function readContexts(environment: Environment): ContextFile {
     });
   }
   try {
-    const parsed = JSON.parse(readFileSync(path, 'utf8')) as Partial<ContextFile>;
+    const { current, contexts } = parsedRecord(readFileSync(path, 'utf8'));
     return {
-      ...(parsed.current === undefined ? {} : { current: parsed.current }),
-      contexts: parsed.contexts ?? {},
+      ...(typeof current === 'string' ? { current } : {}),
+      contexts: isRecord(contexts) ? contextsIn(contexts) : {},
     };
   } catch (error) {
     throw new Failure(`${path} is not valid JSON: ${messageOf(error)}`, {
@@ -63,6 +64,21 @@ export function readContexts(environment: Environment): ContextFile {
       cause: error,
     });
   }
+}
+
+/** Members that another version wrote stay beside those that are known. */
+function isContext(value: unknown): value is Context {
+  if (!isRecord(value)) return false;
+  const { server, token, tenant = '', caFile = '' } = value;
+  return [server, token, tenant, caFile].every((member) => typeof member === 'string');
+}
+
+function contextsIn(given: Readonly<Record<string, unknown>>): ContextFile['contexts'] {
+  const entries = Object.entries(given).map(([name, context]): [string, Context] => {
+    if (!isContext(context)) throw new TypeError(`context ${name} is not one`);
+    return [name, context];
+  });
+  return Object.fromEntries(entries);
 }
 
 export function writeContexts(environment: Environment, file: ContextFile): string {

@@ -1,3 +1,4 @@
+import { isRecord } from '../core/model/values.ts';
 import { type Client, type Json, named } from './client.ts';
 import { type BodyFor, unjudged } from '../sdk/index.ts';
 import type { OptionValues } from './option-values.ts';
@@ -43,8 +44,8 @@ export async function planDeployment(client: Client, name: string, body: Json): 
 
 /** Material for the secrets store leaves no trace in the record, so equal records do not mean that there is nothing to do. */
 function carriesMaterial(body: Json): boolean {
-  const entries = Array.isArray(body['secrets']) ? (body['secrets'] as readonly Json[]) : [];
-  return entries.some((entry) => 'values' in entry || 'generate' in entry);
+  const entries: readonly unknown[] = Array.isArray(body['secrets']) ? body['secrets'] : [];
+  return entries.some((entry) => isRecord(entry) && ('values' in entry || 'generate' in entry));
 }
 
 function send(

@@ -1,5 +1,6 @@
+import { parsedRecord } from '../core/model/values.ts';
 import type { CallOptions } from '../sdk/index.ts';
-import { type Client, type Json, named } from './client.ts';
+import { type Client, named } from './client.ts';
 import { textOf } from './fields.ts';
 import { printable } from './style.ts';
 
@@ -45,7 +46,7 @@ export async function* streamedLines<N extends LogName>(
   // What was printed already would come again: one that breaks off is not taken up.
   for await (const { event, data } of client.frames(operation, options, false)) {
     if (event === 'end') return;
-    const entry = JSON.parse(data) as Json;
+    const entry = parsedRecord(data);
     const problem = event === 'problem';
     const text = problem
       ? `(no output from ${textOf(entry['nodeId'])}: ${textOf(entry['message'])})`

@@ -1,3 +1,4 @@
+import { parsedRecord } from '../core/model/values.ts';
 import { readFileSync } from 'node:fs';
 import { COMMANDS } from './commands/index.ts';
 import { EXIT } from './exit-code.ts';
@@ -7,11 +8,9 @@ import { makeSession } from './session.ts';
 import { Interrupted, systemTerminal } from './terminal.ts';
 
 /** From package.json, beside `src` in a checkout and beside `dist` in an installation. */
-const VERSION = (
-  JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
-    readonly version: string;
-  }
-).version;
+const VERSION = String(
+  parsedRecord(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))['version'],
+);
 
 async function main(): Promise<number> {
   const terminal = systemTerminal(process.env);

@@ -1,3 +1,4 @@
+import { errnoOf, isRecord } from '../core/model/values.ts';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Json } from './client.ts';
@@ -41,7 +42,7 @@ function filesAt(path: string): readonly string[] {
     if (!statSync(path).isDirectory()) return [path];
   } catch (error) {
     throw usage(
-      `-f ${path}: ${(error as NodeJS.ErrnoException).code === 'ENOENT' ? 'there is no such file or folder' : messageOf(error)}`,
+      `-f ${path}: ${errnoOf(error) === 'ENOENT' ? 'there is no such file or folder' : messageOf(error)}`,
     );
   }
   const files = readdirSync(path)
@@ -87,21 +88,20 @@ export async function readManifests(
 }
 
 function manifestOf(source: string, value: unknown, kinds: readonly string[]): Manifest {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isRecord(value)) {
     throw usage(
       `${source} must describe one record; it holds ${Array.isArray(value) ? 'a list' : `a ${typeof value}`}`,
       ['Several records are separated by a line with ---'],
     );
   }
-  const body = value as Json;
-  const kind = body['kind'] ?? DEFAULT_KIND;
+  const kind = value['kind'] ?? DEFAULT_KIND;
   if (typeof kind !== 'string' || !kinds.includes(kind)) {
     throw usage(
       `${source}: kind ${JSON.stringify(kind)} cannot be applied; this program applies kind ${kinds.join(', ')}`,
       ['Nothing was sent. Leave the document out, or correct its kind.'],
     );
   }
-  const name = body['name'];
+  const { name } = value;
   if (typeof name !== 'string' || name === '') {
     throw usage(`${source}: name is missing`, [
       'A document starts with kind, name and image:',
@@ -110,7 +110,7 @@ function manifestOf(source: string, value: unknown, kinds: readonly string[]): M
       '  image: registry.example.com/shop/web:1.4.2',
     ]);
   }
-  return { source, kind, name, body };
+  return { source, kind, name, body: value };
 }
 
 function refuseDuplicates(manifests: readonly Manifest[]): void {

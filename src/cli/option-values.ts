@@ -1,3 +1,5 @@
+import { textsIn } from '../core/model/values.ts';
+
 /** Values by the option's long name in camel case. */
 export class OptionValues {
   readonly #values: Readonly<Record<string, unknown>>;
@@ -21,7 +23,6 @@ export class OptionValues {
   }
 
   list(name: string): readonly string[] {
-    const value = this.#values[name];
-    return Array.isArray(value) ? (value as readonly string[]) : [];
+    return textsIn(this.#values[name]);
   }
 }

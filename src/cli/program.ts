@@ -1,3 +1,4 @@
+import { textsIn } from '../core/model/values.ts';
 import { Command, CommanderError, Option as CommanderOption } from 'commander';
 import { nearest } from '../core/schema/nearest.ts';
 import type { CommandBody, CommandEntry, Input, Option } from './command.ts';
@@ -183,17 +184,14 @@ function parserOption(option: Option): CommanderOption {
   if (option.default !== undefined) parser.default(option.default);
   // The format of the output is checked by the command, which names the nearest.
   if (option.repeatable === true) {
-    parser.argParser((value: string, before: unknown) => [
-      ...(Array.isArray(before) ? (before as string[]) : []),
-      value,
-    ]);
+    parser.argParser((value: string, before: unknown) => [...textsIn(before), value]);
   }
   return parser;
 }
 
 function input(command: Command): Input {
   const parameters = command.processedArgs.flatMap((value: unknown) =>
-    Array.isArray(value) ? (value as string[]) : typeof value === 'string' ? [value] : [],
+    typeof value === 'string' ? [value] : textsIn(value),
   );
   return { parameters, options: new OptionValues(command.opts()) };
 }

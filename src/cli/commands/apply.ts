@@ -6,9 +6,14 @@ import { Refused, usage } from '../failure.ts';
 import { type Manifest, readManifests } from '../manifests.ts';
 import { timeoutOf } from '../waiting.ts';
 
+export const TIMEOUT_OPTION: Option = {
+  flags: '--timeout <duration>',
+  description: 'How long to wait until it is healthy.',
+  default: '5m',
+};
 export const WAIT_OPTIONS: readonly Option[] = [
   { flags: '--no-wait', description: 'End as soon as it is stored.' },
-  { flags: '--timeout <duration>', description: 'How long to wait until it is healthy.', default: '5m' },
+  TIMEOUT_OPTION,
 ];
 
 export const apply: CommandBody = {

@@ -1,6 +1,5 @@
 import { writeFileSync } from 'node:fs';
 import { unjudged } from '../../sdk/index.ts';
-import type { Json } from '../client.ts';
 import {
   type CommandBody,
   OUTPUT_OPTION,
@@ -119,9 +118,9 @@ const importCommand: Subcommand = {
   },
 };
 
-function parse(text: string): Json {
+function parse(text: string): unknown {
   try {
-    return JSON.parse(text) as Json;
+    return JSON.parse(text);
   } catch (error) {
     throw usage(`standard input is not valid JSON: ${messageOf(error)}`, ['berth backup import < FILE']);
   }

@@ -8,7 +8,7 @@ import type { Archive } from '../records.ts';
 import { warningLines } from '../plan-view.ts';
 import { listVersions, versions } from '../versions.ts';
 import { timeoutOf, waitUntilHealthy } from '../waiting.ts';
-import { WAIT_OPTIONS } from './apply.ts';
+import { TIMEOUT_OPTION, WAIT_OPTIONS } from './apply.ts';
 import { wholeNumber } from './run.ts';
 
 const NAME = { term: '<name>', description: 'The deployment.' } as const;
@@ -39,7 +39,7 @@ export const rollout: CommandBody = {
         'Shows progress until every instance of the current version is healthy. Ends with 4, and says why, when that does not happen in time.',
       ],
       parameters: [NAME],
-      options: [WAIT_OPTIONS[1] as (typeof WAIT_OPTIONS)[number], ...REMOTE_OPTIONS],
+      options: [TIMEOUT_OPTION, ...REMOTE_OPTIONS],
       examples: [
         { line: 'berth rollout status web --timeout 2m', what: 'in a pipeline, after apply --no-wait' },
       ],

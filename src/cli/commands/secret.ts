@@ -1,3 +1,4 @@
+import { isTextRecord } from '../../core/model/values.ts';
 import { ROTATION_PHASES } from '../../core/model/rotation-phase.ts';
 import { readFileSync } from 'node:fs';
 import { unjudged } from '../../sdk/index.ts';
@@ -108,11 +109,8 @@ function parseValues(text: string): Readonly<Record<string, string>> {
   } catch {
     throw usage('--from-json: standard input is not valid JSON');
   }
-  const isMap = typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed);
-  if (!isMap || !Object.values(parsed as object).every((value) => typeof value === 'string')) {
-    throw usage('--from-json: expected one object whose values are texts');
-  }
-  return parsed as Readonly<Record<string, string>>;
+  if (!isTextRecord(parsed)) throw usage('--from-json: expected one object whose values are texts');
+  return parsed;
 }
 
 const write: Subcommand = {

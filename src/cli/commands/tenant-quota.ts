@@ -1,5 +1,6 @@
+import { isOneOf, isRecord } from '../../core/model/values.ts';
 import { parseMemory } from '../../core/model/quantity.ts';
-import { QUOTA_KINDS, type QuotaKind } from '../../core/model/quota.ts';
+import { QUOTA_KINDS } from '../../core/model/quota.ts';
 import type { Client, Json } from '../client.ts';
 import { OUTPUT_OPTION, type Parameter, REMOTE_OPTIONS, type Subcommand } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
@@ -50,7 +51,7 @@ function changesOf(options: OptionValues): Changes {
     for (const text of options.list(measure)) {
       const at = text.indexOf('=');
       const kind = text.slice(0, Math.max(0, at));
-      if (!QUOTA_KINDS.includes(kind as QuotaKind))
+      if (!isOneOf(QUOTA_KINDS, kind))
         throw usage(`--${measure} ${text}: expected kind=limit, e.g. ${example}`, [
           `kinds: ${QUOTA_KINDS.join(', ')}`,
         ]);
@@ -65,8 +66,9 @@ function changed(quota: Json, changes: Changes): Json {
   const next: Record<string, unknown> = { ...quota };
   for (const [path, value] of changes) {
     const [field = '', kind] = path.split('.');
+    const before = next[field];
     next[field] =
-      kind === undefined ? value : without({ ...(next[field] as Json | undefined), [kind]: value });
+      kind === undefined ? value : without({ ...(isRecord(before) ? before : {}), [kind]: value });
   }
   return without(next);
 }

@@ -1,3 +1,4 @@
+import { isRecord, parsedRecord, recordsIn } from '../../core/model/values.ts';
 import { request } from 'node:http';
 import { Failure } from '../failure.ts';
 
@@ -25,30 +26,26 @@ export class EngineSocket {
   /** `Docker 20.10.24` or `Podman 4.3.1`. */
   async name(): Promise<string> {
     const { body } = await this.#call('GET', '/version', PROBE_MS);
-    const { Version: version = '', Components: components = [] } = JSON.parse(body) as {
-      readonly Version?: string;
-      readonly Components?: readonly { readonly Name?: string }[];
-    };
-    return `${components.some(({ Name: name }) => name?.startsWith('Podman')) ? 'Podman' : 'Docker'} ${version}`;
+    const { Version: version, Components: components } = parsedRecord(body);
+    const isPodman = recordsIn(components).some(({ Name: name }) => String(name).startsWith('Podman'));
+    return `${isPodman ? 'Podman' : 'Docker'} ${typeof version === 'string' ? version : ''}`;
   }
 
   async runs(containerId: string): Promise<boolean> {
     const { status, body } = await this.#call('GET', `/containers/${encodeURIComponent(containerId)}/json`);
     if (status !== 200) return false;
-    const { State: state } = JSON.parse(body) as { readonly State?: { readonly Running?: boolean } };
-    return state?.Running === true;
+    const { State: state } = parsedRecord(body);
+    return isRecord(state) && state['Running'] === true;
   }
 
   /** Only containers and networks that carry the label are touched: the engine may be foreign. */
   async removeLabelled(label: string): Promise<number> {
     const filters = encodeURIComponent(JSON.stringify({ label: [label] }));
-    const containers = await this.#list(`/containers/json?all=true&filters=${filters}`);
+    const containers = await this.#ids(`/containers/json?all=true&filters=${filters}`);
     await Promise.all(
-      containers.map(({ Id: id }) =>
-        this.#call('DELETE', `/containers/${encodeURIComponent(id)}?force=true`),
-      ),
+      containers.map((id) => this.#call('DELETE', `/containers/${encodeURIComponent(id)}?force=true`)),
     );
-    for (const { Id: id } of await this.#list(`/networks?filters=${filters}`)) {
+    for (const id of await this.#ids(`/networks?filters=${filters}`)) {
       await this.#call('DELETE', `/networks/${encodeURIComponent(id)}`);
     }
     return containers.length;
@@ -59,9 +56,9 @@ export class EngineSocket {
     if (status !== 200) throw new Failure(`the engine did not take the sample image: ${body.slice(0, 200)}`);
   }
 
-  async #list(path: string): Promise<readonly { readonly Id: string }[]> {
+  async #ids(path: string): Promise<readonly string[]> {
     const { status, body } = await this.#call('GET', path);
-    return status === 200 ? (JSON.parse(body) as readonly { readonly Id: string }[]) : [];
+    return status === 200 ? recordsIn(JSON.parse(body)).map(({ Id: id }) => String(id)) : [];
   }
 
   #call(method: string, path: string, timeoutMs = CALL_MS, body?: Buffer): Promise<Reply> {

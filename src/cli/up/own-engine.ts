@@ -7,7 +7,7 @@ import { Failure } from '../failure.ts';
 import { awaitChild, type Child, startChild } from './child.ts';
 import { EngineSocket } from './engine-socket.ts';
 import { type Workspace, readState, writeState } from './workspace.ts';
-import { DOCKERD, find, IP, need } from './programs.ts';
+import { DOCKERD, find, IP, need, stderrOf } from './programs.ts';
 
 const START_MS = 45_000;
 const COMMAND_MS = 10_000;
@@ -124,7 +124,7 @@ function makeBridge(ip: string, name: string, address: string): void {
   } catch (error) {
     throw new Failure(`the engine's bridge ${name} could not be made`, {
       advice: [
-        (error as { readonly stderr?: Buffer }).stderr?.toString().trim() ?? '',
+        stderrOf(error),
         'Making network interfaces needs root and, inside a container, the right to do so (--privileged or CAP_NET_ADMIN).',
       ],
       cause: error,

@@ -1,3 +1,4 @@
+import { isRecord } from '../../core/model/values.ts';
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -147,7 +148,12 @@ export async function unpack(
   }
 }
 
+/** What a command that failed printed, as text or as bytes. */
+export function stderrOf(error: unknown): string {
+  const said = isRecord(error) ? error['stderr'] : undefined;
+  return typeof said === 'string' || Buffer.isBuffer(said) ? said.toString().trim() : '';
+}
+
 function lastLine(error: unknown): string {
-  const said = (error as { readonly stderr?: string }).stderr?.trim() ?? '';
-  return said.split('\n').at(-1) ?? messageOf(error);
+  return stderrOf(error).split('\n').at(-1) ?? messageOf(error);
 }

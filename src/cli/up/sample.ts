@@ -96,7 +96,7 @@ export async function checkUrl(session: Session, url: string): Promise<void> {
       if (answer.ok && text.includes(SAMPLE_MARK)) return;
       seen = `status ${answer.status}`;
     } catch (error) {
-      seen = (error as { readonly cause?: Error }).cause?.message ?? String(error);
+      seen = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
     }
   }
   throw new Failure(`${url} does not show the sample: ${seen}`, {

@@ -37,7 +37,8 @@ export const ROLES: readonly Role[] = [
   'node',
 ];
 
-export type TokenKind = 'pat' | 'join' | 'node';
+export const TOKEN_KINDS = ['pat', 'join', 'node'] as const;
+export type TokenKind = (typeof TOKEN_KINDS)[number];
 
 export interface TokenRecord {
   readonly id: TokenId;

@@ -33,3 +33,22 @@ export function parsedRecord(text: string): Readonly<Record<string, unknown>> {
 export function optional<K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } {
   return value === undefined ? {} : ({ [key]: value } as { readonly [P in K]?: V });
 }
+
+export function isTextRecord(value: unknown): value is Readonly<Record<string, string>> {
+  return isRecord(value) && Object.values(value).every((member) => typeof member === 'string');
+}
+
+/** The texts of a list; of anything else, none. */
+export function textsIn(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
+}
+
+/** The objects of a list; of anything else, none. */
+export function recordsIn(value: unknown): Readonly<Record<string, unknown>>[] {
+  return Array.isArray(value) ? value.filter(isRecord) : [];
+}
+
+/** `ENOENT` and the like, of an error of the system. */
+export function errnoOf(error: unknown): string | undefined {
+  return isRecord(error) && typeof error['code'] === 'string' ? error['code'] : undefined;
+}
