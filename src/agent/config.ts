@@ -109,17 +109,18 @@ function readFlags(argv: readonly string[]): Given {
   for (let argument = rest.shift(); argument !== undefined; argument = rest.shift()) {
     const [, name = '', , inline] =
       /^--([^=]*)(=([\s\S]*))?$/.exec(argument === '-h' ? '--help' : argument) ?? [];
-    const flag: Flag | undefined = FLAGS.find((one) => one.name === name);
+    const known = FLAGS.find((one) => one.name === name);
     // A misplaced token must not be echoed.
-    if (flag === undefined) throw new Problem(unknown(argument.startsWith('--') ? `--${name}` : undefined));
+    if (known === undefined) throw new Problem(unknown(argument.startsWith('--') ? `--${name}` : undefined));
+    const flag: Flag = known;
     if (flag.value === undefined && inline !== undefined) throw new Problem(`--${name} takes no value`);
     const value = flag.value === undefined ? '' : (inline ?? rest.shift());
     if (value === undefined || (inline === undefined && value.startsWith('--'))) {
       throw new Problem(`--${name} needs a value: --${name} ${flag.value}`);
     }
-    const before = given[name as FlagName] ?? [];
+    const before = given[known.name] ?? [];
     if (before.length > 0 && flag.separator === undefined) throw new Problem(`--${name} is given twice`);
-    given[name as FlagName] = [...before, value];
+    given[known.name] = [...before, value];
   }
   return given;
 }

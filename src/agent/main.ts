@@ -1,3 +1,4 @@
+import { parsedRecord } from '../core/model/values.ts';
 import type { KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -256,7 +257,7 @@ function warnIfPlain(server: string, log: Log): void {
 
 function version(): string {
   const file = new URL('../../package.json', import.meta.url);
-  return (JSON.parse(readFileSync(file, 'utf8')) as { readonly version: string }).version;
+  return String(parsedRecord(readFileSync(file, 'utf8'))['version']);
 }
 
 try {

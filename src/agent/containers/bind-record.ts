@@ -1,6 +1,7 @@
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fields, list, nonEmpty, number, optional } from '../engine/fields.ts';
+import { optional } from '../../core/model/values.ts';
+import { fields, list, nonEmpty, number } from '../engine/fields.ts';
 import type { Ownership } from './own-labels.ts';
 import { isPlainId } from '../plain-id.ts';
 import { writeWhole } from '../whole-file.ts';

@@ -8,7 +8,7 @@ import { parseMemory } from '../../core/model/quantity.ts';
 import { heldPath } from './binds.ts';
 import type { ContainerSpec, HealthCheckSpec, MountSpec } from '../engine/container.ts';
 import { UnsafeSpecError } from '../engine/errors.ts';
-import { optional } from '../engine/fields.ts';
+import { optional } from '../../core/model/values.ts';
 import { QUICK_BACK_OFF, StepError } from './failures.ts';
 import { containerLabels, networkName, type Ownership } from './own-labels.ts';
 import type { MountState } from '../volumes/mount-state.ts';

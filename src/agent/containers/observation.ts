@@ -1,8 +1,8 @@
 import type { AssignedInstance, AssignedOnce } from '../../core/protocol/agent-protocol.ts';
-import type { InstanceId } from '../../core/model/ids.ts';
+import { instanceId } from '../../core/model/ids.ts';
 import type { ContainerPhase, InstanceObservation } from '../../core/model/instance.ts';
 import type { ContainerStatus } from '../engine/container.ts';
-import { optional } from '../engine/fields.ts';
+import { optional } from '../../core/model/values.ts';
 import { type InstanceHistory, isCrashLoop, recentEndings } from './instance-history.ts';
 import type { ObservedContainer } from './observed-container.ts';
 import { currentContainer } from './plan.ts';
@@ -26,7 +26,7 @@ export interface ObservationInput {
 export function observationOf(input: ObservationInput): InstanceObservation {
   const { assigned, containers } = input;
   const seen = (assigned && currentContainer(assigned, containers)) ?? containers[0];
-  const id = input.instanceId as InstanceId;
+  const id = instanceId(input.instanceId);
   if (seen === undefined) return { id, phase: phaseWithout(input), ...trouble(input, undefined) };
   return {
     id,

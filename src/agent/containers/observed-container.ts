@@ -1,5 +1,5 @@
 import type { ContainerHealth, ContainerState, ContainerStatus } from '../engine/container.ts';
-import { optional } from '../engine/fields.ts';
+import { optional } from '../../core/model/values.ts';
 import { OWN_LABELS } from './own-labels.ts';
 
 /** A container with our labels, as far as plan and report need to know it. */

@@ -11,7 +11,7 @@ import { secondName } from './container-name.ts';
 import { containerSpec, type SpecSource, STOP_GRACE_S } from './container-spec.ts';
 import type { Engine, EngineKind, RegistryCredentials } from '../engine/engine.ts';
 import { EngineConflictError, EngineNotFoundError, ImagePullError } from '../engine/errors.ts';
-import { optional } from '../engine/fields.ts';
+import { optional } from '../../core/model/values.ts';
 import { QUICK_BACK_OFF, SLOW_BACK_OFF, StepError } from './failures.ts';
 import type { LoopState } from './loop-state.ts';
 import { observedContainer } from './observed-container.ts';

@@ -1,7 +1,7 @@
 import type { LogLine, LogOptions } from './engine.ts';
 import type { EngineConnection } from './engine-connection.ts';
 import { EngineUnavailableError } from './errors.ts';
-import { optional } from './fields.ts';
+import { optional } from '../../core/model/values.ts';
 import { FrameDecoder } from './frames.ts';
 import { type LogEntry, logEntry } from './log-entry.ts';
 import { followed } from './log-follow.ts';

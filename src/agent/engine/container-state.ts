@@ -7,7 +7,8 @@ import type {
   PublishedPort,
 } from './container.ts';
 import { EngineError } from './errors.ts';
-import { type Fields, fields, list, nonEmpty, number, optional, text, texts } from './fields.ts';
+import { optional } from '../../core/model/values.ts';
+import { type Fields, fields, list, nonEmpty, number, text, texts } from './fields.ts';
 
 /** From `GET /containers/{id}/json`. Only what the type names is taken over: environment and check output stay behind. */
 export function containerState(body: unknown): ContainerState {

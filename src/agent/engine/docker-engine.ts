@@ -17,7 +17,8 @@ import {
 } from './errors.ts';
 import { engineInfo } from './engine-info.ts';
 import { execSession } from './exec-session.ts';
-import { fields, list, number, optional, text } from './fields.ts';
+import { optional } from '../../core/model/values.ts';
+import { fields, list, number, text } from './fields.ts';
 import { pullProgress, registryAuth } from './image-pull.ts';
 import { exactReference, imageName, imageState } from './image-reference.ts';
 import { jsonValues } from './json-stream.ts';

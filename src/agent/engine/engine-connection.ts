@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { type Dialect, negotiate } from './dialect.ts';
 import type { CallOptions } from './engine.ts';
 import { EngineUnavailableError } from './errors.ts';
-import { optional } from './fields.ts';
+import { optional } from '../../core/model/values.ts';
 import {
   type Answer,
   type Call,

@@ -1,5 +1,6 @@
 import type { EngineEvent, EngineEventKind } from './engine.ts';
-import { fields, nonEmpty, number, optional, text, texts } from './fields.ts';
+import { optional } from '../../core/model/values.ts';
+import { fields, nonEmpty, number, text, texts } from './fields.ts';
 
 /** Docker's names and Podman's. What is not listed (exec, attach, Podman's `init` and `cleanup` …) is left out. */
 const KINDS: ReadonlyMap<string | undefined, EngineEventKind> = new Map([

@@ -77,7 +77,7 @@ export interface CollectedOutput {
 
 /** For commands with little output: the first `maxBytes` of each stream. */
 export async function collectOutput(session: ExecSession, maxBytes: number): Promise<CollectedOutput> {
-  const kept = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
+  const kept: Record<'stdout' | 'stderr', Buffer[]> = { stdout: [], stderr: [] };
   const bytes = { stdout: 0, stderr: 0 };
   let truncated = false;
   for await (const chunk of session.output) {

@@ -1,8 +1,10 @@
+import { isRecord } from '../../core/model/values.ts';
+
 /** Reads of the engine's JSON, which differs between versions and engines: what is absent or of another type is undefined. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 export function fields(value: unknown): Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+  return isRecord(value) ? value : {};
 }
 
 export function list(value: unknown): readonly unknown[] {
@@ -26,9 +28,4 @@ export function texts(value: unknown): Readonly<Record<string, string>> {
     (entry): entry is [string, string] => typeof entry[1] === 'string',
   );
   return Object.fromEntries(entries);
-}
-
-/** `exactOptionalPropertyTypes` knows no undefined in optional fields: absent facts are left out. */
-export function optional<K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } {
-  return value === undefined ? {} : ({ [key]: value } as { readonly [P in K]?: V });
 }

@@ -1,6 +1,7 @@
 import type { PullProgress, RegistryCredentials } from './engine.ts';
 import { EngineError } from './errors.ts';
-import { fields, nonEmpty, number, optional, text } from './fields.ts';
+import { optional } from '../../core/model/values.ts';
+import { fields, nonEmpty, number, text } from './fields.ts';
 
 /** Go's decoder wants URL-safe base64 with its padding, which Node leaves out. */
 export function registryAuth(credentials: RegistryCredentials): string {

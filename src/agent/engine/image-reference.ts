@@ -1,6 +1,7 @@
 import type { ImageState } from './engine.ts';
 import { UnsafeSpecError } from './errors.ts';
-import { type Fields, fields, list, nonEmpty, optional, text } from './fields.ts';
+import { optional } from '../../core/model/values.ts';
+import { type Fields, fields, list, nonEmpty, text } from './fields.ts';
 
 const REFERENCE =
   /^(?<repository>[a-zA-Z0-9][a-zA-Z0-9._-]*(?::\d{1,5}(?=\/))?(?:\/[a-zA-Z0-9][a-zA-Z0-9._-]*)*)(?<tag>:[\w][\w.-]{0,127})?(?<digest>@sha256:[0-9a-f]{64})?$/;

@@ -1,6 +1,6 @@
 import type { LogGap, LogOptions } from './engine.ts';
 import { EngineConflictError, EngineNotFoundError } from './errors.ts';
-import { optional } from './fields.ts';
+import { optional } from '../../core/model/values.ts';
 import { type LogEntry, LogPosition, milliseconds } from './log-entry.ts';
 
 /** A reader that is so far behind what is printed, because it held the reading up for so long, is too slow to follow. */

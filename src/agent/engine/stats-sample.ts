@@ -1,5 +1,6 @@
 import type { StatsSample } from './engine.ts';
-import { fields, number, optional, text } from './fields.ts';
+import { optional } from '../../core/model/values.ts';
+import { fields, number, text } from './fields.ts';
 
 /** From `GET /containers/{id}/stats`. Undefined for the zeroes that Docker sends of a container that does not run. */
 export function statsSample(value: unknown): StatsSample | undefined {

@@ -1,5 +1,5 @@
 import { connect as connectPlain, type Socket } from 'node:net';
-import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { connect as connectTls } from 'node:tls';
 import type { Pins } from './pins.ts';
 
 const CONNECT_DEADLINE_MS = 10_000;
@@ -8,7 +8,8 @@ export class WrongCertificateError extends Error {
   override readonly name = 'WrongCertificateError';
 }
 
-type Connected = (error: Error | null, socket?: Socket) => void;
+/** After an error the socket is not looked at. */
+type Connected = (error: Error | null, socket: Socket) => void;
 
 /**
  * A connection for one request or WebSocket. With a pin, it is handed out only after the certificate has proved to be the
@@ -19,21 +20,22 @@ export function dialer(server: URL, pins: Pins): (options: unknown, done: Connec
     const secure = server.protocol === 'https:';
     const host = server.hostname.replace(/^\[|\]$/g, '');
     const port = Number(server.port === '' ? (secure ? 443 : 80) : server.port);
-    const socket = secure
+    const tls = secure
       ? connectTls({ host, port, rejectUnauthorized: pins.caDigest === undefined, ...serverName(host) })
-      : connectPlain({ host, port });
+      : undefined;
+    const socket: Socket = tls ?? connectPlain({ host, port });
     const timer = setTimeout(() => {
       socket.destroy(new Error(`no connection to ${server.host} in ${CONNECT_DEADLINE_MS} ms`));
     }, CONNECT_DEADLINE_MS);
     const fail = (error: Error): void => {
       clearTimeout(timer);
-      done(error);
+      done(error, socket);
     };
     socket.once('error', fail);
     socket.once(secure ? 'secureConnect' : 'connect', () => {
       clearTimeout(timer);
       socket.off('error', fail);
-      const problem = secure ? pins.problem(socket as TLSSocket, host) : undefined;
+      const problem = tls && pins.problem(tls, host);
       if (problem === undefined) {
         socket.setNoDelay(true);
         done(null, socket);
@@ -41,7 +43,7 @@ export function dialer(server: URL, pins: Pins): (options: unknown, done: Connec
       }
       socket.on('error', () => {});
       socket.destroy();
-      done(new WrongCertificateError(problem));
+      done(new WrongCertificateError(problem), socket);
     });
   };
 }

@@ -101,7 +101,7 @@ async function register(
         'Content-Length': Buffer.byteLength(body),
         Connection: 'close',
       },
-      createConnection: dialer(url, pins) as never,
+      createConnection: dialer(url, pins),
       signal: AbortSignal.timeout(REQUEST_DEADLINE_MS),
     });
     outgoing.once('response', resolve);

@@ -1,3 +1,4 @@
+import { textOfFrame } from './frame-text.ts';
 import { type KeyObject, sign } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -154,7 +155,7 @@ export class Session {
     const address = new URL(`${this.#addresses.current}/agent/v1/session`);
     const socket = new WebSocket(address.href.replace(/^http/, 'ws'), {
       headers: { Authorization: `Bearer ${this.#token}` },
-      createConnection: dialer(address, this.pins) as never,
+      createConnection: dialer(address, this.pins),
       handshakeTimeout: HANDSHAKE_DEADLINE_MS,
       maxPayload: MAX_FRAME_BYTES,
       perMessageDeflate: false,
@@ -198,7 +199,7 @@ export class Session {
       socket.on('ping', () => silence.heard());
       socket.on('message', (data, isBinary) => {
         silence.heard();
-        const message = isBinary ? undefined : decodeServerMessage((data as Buffer).toString('utf8'));
+        const message = isBinary ? undefined : decodeServerMessage(textOfFrame(data));
         if (message === undefined) this.#options.log.warn('ignored unknown message');
         else this.#take(socket, message, silence, end);
       });

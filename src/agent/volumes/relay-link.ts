@@ -1,3 +1,4 @@
+import { textOfFrame } from '../session/frame-text.ts';
 import { bytesOf } from '../bytes.ts';
 import { type KeyObject, sign } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -90,7 +91,8 @@ export class RelayLink implements CopyLink {
       for await (const item of stream) {
         guard.moved();
         if (item === END_OF_COPY) return;
-        yield item as Buffer;
+        if (!Buffer.isBuffer(item)) throw new Error('the copy was cut off');
+        yield item;
       }
       throw new Error('the copy was cut off');
     } finally {
@@ -106,7 +108,7 @@ export class RelayLink implements CopyLink {
         Authorization: `Bearer ${this.#token()}`,
         ...(this.#prove && { [PROOF_HEADER]: this.#prove(`${address.pathname}${address.search}`) }),
       },
-      createConnection: dialer(address, this.#pins) as never,
+      createConnection: dialer(address, this.#pins),
       handshakeTimeout: HANDSHAKE_DEADLINE_MS,
       maxPayload: MAX_FRAME_BYTES,
       perMessageDeflate: false,
@@ -167,7 +169,7 @@ async function opened(socket: WebSocket): Promise<Failure | undefined> {
 
 async function answerOf(socket: WebSocket): Promise<SendOutcome> {
   return await new Promise((resolve) => {
-    socket.once('message', (data) => resolve(decodeAnswer((data as Buffer).toString('utf8'))));
+    socket.once('message', (data) => resolve(decodeAnswer(textOfFrame(data))));
     socket.once('close', () => resolve(failed('way', 'connection_lost', 'the connection was closed')));
   });
 }

@@ -17,7 +17,8 @@ export function judgeRsync(printed: string): string | undefined {
 }
 
 function isOlder(version: string, least: string): boolean {
-  const [have, need] = [version, least].map((text) => text.split('.').map(Number)) as [number[], number[]];
+  const numbers = (text: string): number[] => text.split('.').map(Number);
+  const [have, need] = [numbers(version), numbers(least)];
   for (const [index, part] of need.entries()) {
     const difference = (have[index] ?? 0) - part;
     if (difference !== 0) return difference < 0;
