@@ -4,9 +4,9 @@ import { parseSync } from '@swc/core';
 import { ROOT } from './run.ts';
 
 /** Type assertions of the product. The number may fall and never rise: who removes some lowers it in the same commit. */
-const CEILING = 127;
+const CEILING = 45;
 /** `x as unknown as T` outside the schema, where the compiler was told to look away. */
-const FORCED_CEILING = 3;
+const FORCED_CEILING = 0;
 
 const ASSERTIONS = new Set(['TsAsExpression', 'TsTypeAssertion', 'TsNonNullExpression']);
 

@@ -1,7 +1,8 @@
+import { errnoOf } from '../core/model/values.ts';
 import { randomBytes } from 'node:crypto';
 import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { TokenId } from '../core/model/ids.ts';
+import { type TokenId, tokenId } from '../core/model/ids.ts';
 import { PLATFORM_SLUG, type Tenant, type TokenRecord } from '../core/model/tenant.ts';
 import { BOOTSTRAP_TOKEN_ID } from './access/authenticate.ts';
 import { hashSecret, matchesHash, mintToken } from './access/token.ts';
@@ -21,7 +22,7 @@ function makeKey(path: string): void {
   try {
     linkSync(draft, path);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    if (errnoOf(error) !== 'EEXIST') throw error;
   } finally {
     rmSync(draft);
   }
@@ -83,9 +84,9 @@ function firstToken(input: BootstrapInput): {
         `BERTH_BOOTSTRAP_TOKEN must have ${MIN_BOOTSTRAP_LENGTH} characters or more, without spaces`,
       );
     }
-    return { id: BOOTSTRAP_TOKEN_ID as TokenId, secret: given };
+    return { id: tokenId(BOOTSTRAP_TOKEN_ID), secret: given };
   }
-  const id = input.ids.next('token').replace('_', '') as TokenId;
+  const id = tokenId(input.ids.next('token').replace('_', ''));
   const { token, secret } = mintToken('pat', id);
   return { id, secret, written: token };
 }
@@ -140,7 +141,7 @@ async function replaceBootstrapToken({
   const tenantId = store.getGlobal('tenant-slugs', PLATFORM_SLUG)?.record.tenantId;
   if (tenantId === undefined) return;
   const record: TokenRecord = {
-    id: BOOTSTRAP_TOKEN_ID as TokenId,
+    id: tokenId(BOOTSTRAP_TOKEN_ID),
     kind: 'pat',
     tenantId,
     role: 'platform-admin',

@@ -1,6 +1,7 @@
+import { isOneOf } from '../../core/model/values.ts';
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import type { TokenKind } from '../../core/model/tenant.ts';
+import { TOKEN_KINDS, type TokenKind } from '../../core/model/tenant.ts';
 
 const SECRET_BYTES = 32;
 const TOKEN = /^berth_(pat|join|node)_([a-z0-9]{1,40})_([A-Za-z0-9_-]{43})_([0-9a-f]{8})$/;
@@ -28,7 +29,7 @@ export function parseToken(text: string): ParsedToken | undefined {
   const [, kind, id, secret, sum] = match ?? [];
   if (kind === undefined || id === undefined || secret === undefined || sum === undefined) return undefined;
   if (checksum(text.slice(0, text.length - sum.length - 1)) !== sum) return undefined;
-  return { kind: kind as TokenKind, id, secret };
+  return isOneOf(TOKEN_KINDS, kind) ? { kind, id, secret } : undefined;
 }
 
 /** Keyed, so that a copy of the store alone does not allow guessing; fast is right for 256 random bits. */

@@ -1,3 +1,4 @@
+import { paramsOf, queryOf } from './request-parts.ts';
 import type { FastifyRequest } from 'fastify';
 import { nearest } from '../../core/schema/nearest.ts';
 import { allows, type Permission, rolesThatMay } from '../../core/model/permission.ts';
@@ -83,7 +84,7 @@ function tenantOf(
   const asserted = tenantAssertion(route, request);
   if (isRejection(asserted)) return asserted;
   const { store } = options.access;
-  const params = request.params as Readonly<Record<string, string>>;
+  const params = paramsOf(request);
   if (route.tenant !== 'path') return tenantActedFor(store, principal, asserted);
   const inPath = tenantActedFor(store, principal, { field: 'tenant', value: params['tenant'] ?? '' });
   if (isRejection(inPath) || asserted === undefined) return inPath;
@@ -180,14 +181,14 @@ export function admitRequest(
   }
   const tenant = tenantOf(context, route, principal, request);
   if (isRejection(tenant)) return tenant;
-  const query = request.query as Readonly<Record<string, string>>;
+  const query = queryOf(request);
   const unknown = request.url.includes('?') ? queryRejection(route, query) : undefined;
   if (unknown) return unknown;
   return {
     principal,
     tenant,
     store: options.access.store.forTenant(tenant.id),
-    params: request.params as Readonly<Record<string, string>>,
+    params: paramsOf(request),
     query,
     headers: request.headers,
     requestId: request.id,

@@ -1,3 +1,4 @@
+import { paramsOf } from './request-parts.ts';
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
@@ -274,7 +275,7 @@ export function createApp(options: ApiOptions): FastifyInstance {
     options.limits.bodyBudget ?? bodyBudget(Number.POSITIVE_INFINITY),
     options.limits.bodyBytes,
   );
-  const app = fastify({
+  const app: FastifyInstance = fastify({
     logger: false,
     bodyLimit: options.limits.bodyBytes,
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -295,7 +296,7 @@ export function createApp(options: ApiOptions): FastifyInstance {
         }),
       );
     },
-  } as Parameters<typeof fastify>[0]) as unknown as FastifyInstance;
+  });
   const byPath = new Map(
     options.routes.map((route) => [`${route.method} ${fastifyPath(route.path)}`, route]),
   );
@@ -322,7 +323,7 @@ export function createApp(options: ApiOptions): FastifyInstance {
     done();
   });
   app.setNotFoundHandler(missingRoute(context));
-  app.setErrorHandler(requestFault(context) as never);
+  app.setErrorHandler(requestFault(context));
   for (const route of options.routes) {
     app.route({
       method: route.method,
@@ -330,9 +331,7 @@ export function createApp(options: ApiOptions): FastifyInstance {
       exposeHeadRoute: false,
       // A parameter matches nothing at all, too: a trailing slash is not a name.
       handler: (request, reply) =>
-        lacksParameter(request.params as Readonly<Record<string, string>>)
-          ? reply.callNotFound()
-          : serveRoute(context, route, request, reply),
+        lacksParameter(paramsOf(request)) ? reply.callNotFound() : serveRoute(context, route, request, reply),
     });
   }
   return app;

@@ -57,7 +57,7 @@ function parseJson(
     case undefined:
   }
   try {
-    return { value: JSON.parse(text) as unknown };
+    return { value: JSON.parse(text) };
   } catch {
     return malformed(text, 'The body is not valid JSON.');
   }

@@ -153,11 +153,9 @@ export function createDashboard(folders: readonly string[] = FOLDERS): Dashboard
     page: (request, reply) => (isPage(request) ? index(request, reply) : undefined),
     addPaths: (app) => {
       app.get('/', (request, reply) => index(request, reply));
-      const file = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+      const file = (request: FastifyRequest, reply: FastifyReply) => {
         const found = files().get(request.url.split('?', 1)[0] ?? '');
-        return found === undefined
-          ? (reply.callNotFound() as unknown as FastifyReply)
-          : sendFile(request, reply, found);
+        return found === undefined ? reply.callNotFound() : sendFile(request, reply, found);
       };
       app.get('/assets/*', file);
       app.get('/favicon.svg', file);

@@ -1,3 +1,4 @@
+import { queryOf } from './request-parts.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
@@ -48,7 +49,7 @@ export function metricsRefusal(
 export function addPublicPaths(app: FastifyInstance, options: PublicOptions): void {
   const plain = {
     preHandler: async (request: FastifyRequest, reply: FastifyReply) => {
-      const unknown = queryRejection({}, request.query as Readonly<Record<string, unknown>>);
+      const unknown = queryRejection({}, queryOf(request));
       if (unknown) return sendRejection({ options: options.refusals }, request, reply, unknown);
       return undefined;
     },

@@ -1,3 +1,4 @@
+import { errnoOf } from '../../core/model/values.ts';
 import { createHash, X509Certificate } from 'node:crypto';
 import { getCACertificates, rootCertificates } from 'node:tls';
 import type { Logger } from 'pino';
@@ -75,7 +76,7 @@ export class TlsAnchors {
     try {
       return this.#readFile(this.#files.next);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+      if (errnoOf(error) === 'ENOENT') return '';
       throw error;
     }
   }

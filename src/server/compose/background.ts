@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { NodeName } from '../../core/model/ids.ts';
+import { nodeName } from '../../core/model/ids.ts';
 import { specHash } from '../writes/admission.ts';
 import { baseUrlOfHeaders } from '../api/join-address.ts';
 import { TlsAnchors } from '../api/tls-anchors.ts';
@@ -21,7 +21,7 @@ function composeControllers(base: Base, leases: LeaseRepeater | undefined) {
     hashSpec: specHash,
     metrics: base.metrics.controllers(),
     log: (problem, details) => log.warn(details, problem),
-    controlPlaneNode: config.nodeName as NodeName,
+    controlPlaneNode: nodeName(config.nodeName),
     parseSchedule,
     spans: config.timers,
     eventsKept: config.events,

@@ -3,7 +3,7 @@ import { type AccessDependencies, ProvenTokens } from '../access/authenticate.ts
 import { Metrics } from '../api/metrics.ts';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
-import type { NodeName } from '../../core/model/ids.ts';
+import { nodeName } from '../../core/model/ids.ts';
 import { DEFAULT_SECRET_POLICY } from '../../core/model/secret-limits.ts';
 import type { Limits } from '../../core/rules/rule.ts';
 import { createIds } from '../ids.ts';
@@ -66,7 +66,7 @@ export async function composeBase(config: Config, log: Logger, readFile: (path: 
     insecure: config.registries.insecure,
   });
   const clusters = new TenantClusters(store, {
-    controlPlaneNode: config.nodeName as NodeName,
+    controlPlaneNode: nodeName(config.nodeName),
     regions: config.regions,
     residencyEnforcement: config.residencyEnforcement,
     residencyUnstated: config.residencyUnstated,

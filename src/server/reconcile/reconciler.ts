@@ -1,4 +1,4 @@
-import type { TenantId } from '../../core/model/ids.ts';
+import { type TenantId, tenantId } from '../../core/model/ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
 import type { ViewChange } from '../store/view.ts';
@@ -28,7 +28,7 @@ const RETRY_UNPLACED_MS = 50;
 
 function requestOf(key: string): ReconcileRequest {
   const slash = key.indexOf('/');
-  return { key, tenantId: key.slice(0, slash) as TenantId, id: key.slice(slash + 1) };
+  return { key, tenantId: tenantId(key.slice(0, slash)), id: key.slice(slash + 1) };
 }
 
 /** In-memory state by `ReconcileRequest.key`. */

@@ -135,7 +135,7 @@ function checkedAgent<A extends HttpAgent>(agent: A, connecting: ConnectOptions)
     try {
       deliver(null, await connectChecked(target, connecting));
     } catch (error) {
-      deliver(error as Error);
+      deliver(error instanceof Error ? error : new Error(String(error)));
     }
   };
   agent.createConnection = (options, callback) => {

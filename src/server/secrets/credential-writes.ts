@@ -84,7 +84,7 @@ export class CredentialWrites {
 
   constructor(
     store: SecretsStore,
-    process = randomUUID() as string,
+    process: string = randomUUID(),
     isAlive: (process: string) => boolean = () => false,
   ) {
     this.#store = store;
@@ -124,7 +124,7 @@ export class CredentialWrites {
     request: object,
     writes: readonly CredentialWrite[],
   ): Promise<PlannedWrites | WriteRefusal> {
-    if ('planWrites' in this.#store) return this.#planOwn(this.#store as EmbeddedSecrets, tenant, writes);
+    if (isEmbedded(this.#store)) return this.#planOwn(this.#store, tenant, writes);
     const ordered = writes.toSorted((a, b) => (secretPathText(a.path) < secretPathText(b.path) ? -1 : 1));
     const versions = new Map<string, number>();
     for (const write of ordered) {
@@ -338,6 +338,11 @@ async function commitRecord(
   if (isBlank) transaction.delete('credentials', id);
   else transaction.put('credentials', id, record);
   return (await tenant.commit(transaction)).ok;
+}
+
+/** The embedded store alone plans writes that somebody else commits. */
+function isEmbedded(store: SecretsStore): store is EmbeddedSecrets {
+  return 'planWrites' in store;
 }
 
 /** It may have been applied, or may still be. */

@@ -1,4 +1,4 @@
-import type { TenantId } from '../../core/model/ids.ts';
+import { type TenantId, tenantId } from '../../core/model/ids.ts';
 
 /**
  * The only file that spells a key.
@@ -72,7 +72,7 @@ export function tenantPrefixes(tenantId: TenantId): readonly string[] {
 /** Absent for platform-wide records. */
 export function tenantOfKey(key: string): TenantId | undefined {
   const from = key.startsWith(TENANT) ? TENANT.length : key.startsWith('c/') ? 2 : 0;
-  return from === 0 ? undefined : (key.slice(from, key.indexOf('/', from)) as TenantId);
+  return from === 0 ? undefined : tenantId(key.slice(from, key.indexOf('/', from)));
 }
 
 export interface HotKey {
@@ -92,7 +92,7 @@ export function parseHotKey(key: string): HotKey | undefined {
   const idAt = key.indexOf('/', kindAt) + 1;
   if (kindAt === 0 || idAt === 0) return undefined;
   return {
-    tenantId: key.slice(TENANT.length, kindAt - 1) as TenantId,
+    tenantId: tenantId(key.slice(TENANT.length, kindAt - 1)),
     kind: key.slice(kindAt, idAt - 1),
     id: key.slice(idAt),
   };

@@ -1,3 +1,4 @@
+import { isRecord } from '../../core/model/values.ts';
 import type { BackupRecord, BackupSummary } from '../../core/model/backup.ts';
 import type { CanaryRecord } from '../../core/model/canary.ts';
 import type { CredentialRecord, SecretDeliveries } from '../../core/model/credential.ts';
@@ -156,23 +157,29 @@ export function encodeRecord(record: object): string {
   return text === '{}' ? EMPTY : VERSION_MEMBER + text.slice(1);
 }
 
+/** The members alone; undefined when another version wrote them. */
+function membersIn(text: string): string | undefined {
+  if (text === EMPTY) return '{}';
+  return text.startsWith(VERSION_MEMBER) ? `{${text.slice(VERSION_MEMBER.length)}` : undefined;
+}
+
 /** As it was written, for callers that pass it on as it is: a large one takes long to read and to write again. */
 export function recordText(key: string, text: string): string {
-  if (text === EMPTY) return '{}';
-  if (text.startsWith(VERSION_MEMBER)) return `{${text.slice(VERSION_MEMBER.length)}`;
-  return JSON.stringify(decodeRecord(key, text));
+  return membersIn(text) ?? JSON.stringify(decodeRecord(key, text));
 }
 
 export function decodeRecord<T>(key: string, text: string): T {
-  if (text === EMPTY) return {} as T;
-  const current = text.startsWith(VERSION_MEMBER);
+  const members = membersIn(text);
   let parsed: unknown;
   try {
-    parsed = JSON.parse(current ? `{${text.slice(VERSION_MEMBER.length)}` : text);
+    parsed = JSON.parse(members ?? text);
   } catch (cause) {
     throw new Error(`the stored record ${key} cannot be read`, { cause });
   }
-  if (current) return parsed as T;
-  const { v } = (parsed ?? {}) as { v?: number };
-  throw new Error(`the stored record ${key} has schema version ${v}, this program reads ${SCHEMA_VERSION}`);
+  // What is under a key was encoded from a record of its kind.
+  if (members !== undefined) return parsed as T;
+  const version = isRecord(parsed) ? parsed['v'] : undefined;
+  throw new Error(
+    `the stored record ${key} has schema version ${String(version)}, this program reads ${SCHEMA_VERSION}`,
+  );
 }

@@ -1,5 +1,6 @@
-import type { TenantId } from '../../core/model/ids.ts';
-import type { QuotaKind, Stock } from '../../core/model/quota.ts';
+import { parsedRecord } from '../../core/model/values.ts';
+import { type TenantId, tenantId } from '../../core/model/ids.ts';
+import { QUOTA_KINDS, type QuotaKind, type Stock } from '../../core/model/quota.ts';
 import { coldKey, isHot, parseKey, tenantOfKey } from './keys.ts';
 import type { Commit } from './kv.ts';
 import type { ColdRecords, TenantRecords } from './records.ts';
@@ -30,7 +31,8 @@ const COUNTED: Readonly<Record<QuotaKind, Counted>> = {
 };
 
 const KIND_OF = new Map<string, { readonly kind: QuotaKind; readonly counts: boolean }>();
-for (const [kind, { hot, alsoBytesOf = [], cold }] of Object.entries(COUNTED) as [QuotaKind, Counted][]) {
+for (const kind of QUOTA_KINDS) {
+  const { hot, alsoBytesOf = [], cold } = COUNTED[kind];
   if (hot !== undefined) KIND_OF.set(hot, { kind, counts: true });
   for (const also of alsoBytesOf) KIND_OF.set(also, { kind, counts: false });
   if (cold !== undefined) KIND_OF.set(cold, { kind, counts: hot === undefined });
@@ -146,5 +148,6 @@ export class StoreUsage {
 /** Tokens are stored platform-wide and say whose they are. */
 function tenantNamed(value: string | undefined): TenantId | undefined {
   if (value === undefined) return undefined;
-  return (JSON.parse(value) as { readonly tenantId?: TenantId }).tenantId;
+  const named = parsedRecord(value)['tenantId'];
+  return typeof named === 'string' ? tenantId(named) : undefined;
 }

@@ -1,3 +1,4 @@
+import { isRecord } from '../../core/model/values.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { Stock } from '../../core/model/quota.ts';
 import { Collection, type Stored } from './collection.ts';
@@ -222,8 +223,9 @@ export class StoreView {
   }
 
   #count(kind: string, stored: Stored<unknown> | undefined, sign: 1 | -1): void {
-    const { tenantId } = (stored?.record ?? {}) as { readonly tenantId?: TenantId };
-    if (tenantId === undefined) return;
+    const record = stored?.record;
+    const tenantId = isRecord(record) ? record['tenantId'] : undefined;
+    if (typeof tenantId !== 'string') return;
     const key = `${tenantId}/${kind}`;
     const { records, bytes } = this.#ofTenants.get(key) ?? NONE;
     this.#ofTenants.set(key, { records: records + sign, bytes: bytes + sign * (stored?.bytes ?? 0) });

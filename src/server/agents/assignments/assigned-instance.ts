@@ -1,3 +1,4 @@
+import { optional } from '../../../core/model/values.ts';
 import type {
   AssignedContainer,
   AssignedHealthCheck,
@@ -26,9 +27,8 @@ export interface AssignmentFacts {
   hasStarted(instance: InstanceRecord): boolean;
 }
 
-function duration<K extends string>(key: K, text: string | undefined): { readonly [P in K]?: number } {
-  const ms = text === undefined ? undefined : parseDuration(text);
-  return (ms === undefined ? {} : { [key]: ms }) as { readonly [P in K]?: number };
+function duration<K extends string>(key: K, text: string | undefined) {
+  return optional(key, text === undefined ? undefined : parseDuration(text));
 }
 
 function healthCheck({ command, interval, timeout, retries, startPeriod }: HealthCheck): AssignedHealthCheck {

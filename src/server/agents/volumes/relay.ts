@@ -1,3 +1,4 @@
+import { isRecord } from '../../../core/model/values.ts';
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -306,7 +307,7 @@ async function pass(
 
 async function outcomeOf(stream: AgentStream): Promise<Outcome> {
   let have: unknown;
-  for await (const { value } of stream) have = (value as { have?: unknown } | undefined)?.have ?? have;
+  for await (const { value } of stream) have = (isRecord(value) ? value['have'] : undefined) ?? have;
   const error = stream.end?.error;
   if (error === undefined) return { ok: true };
   const where = error.reason === 'agent_unreachable' || error.reason === 'cancelled' ? 'way' : 'receiver';

@@ -1,3 +1,4 @@
+import { isRecord } from '../../../core/model/values.ts';
 import type { StreamSink } from '../route.ts';
 import type { InstanceRecord } from '../../../core/model/instance.ts';
 import { received } from '../../../core/rejections/redaction.ts';
@@ -17,7 +18,8 @@ type LogPart = { readonly channel: Channel; readonly line: string } | { readonly
 
 /** The agent's reason for lines that its engine overwrote before they were read. */
 function lossOf(value: unknown): string {
-  const { after, before } = (value as { gap?: { after?: unknown; before?: unknown } } | null)?.gap ?? {};
+  const gap = isRecord(value) ? value['gap'] : undefined;
+  const { after, before } = isRecord(gap) ? gap : {};
   return `lines between ${received(after)} and ${received(before)} are lost: they were overwritten on the node before the reader took them`;
 }
 

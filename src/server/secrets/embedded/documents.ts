@@ -1,3 +1,4 @@
+import { isRecord, recordOf } from '../../../core/model/values.ts';
 import { createSecretKey, randomBytes } from 'node:crypto';
 import type { TenantId } from '../../../core/model/ids.ts';
 import { type SecretPath, secretPathText } from '../../../core/model/secret-path.ts';
@@ -64,9 +65,7 @@ export function openHead(
   path: SecretPath,
 ): DocumentHead {
   const { sealed } = parseRecord(text, tenantKey, path, ['sealed']);
-  return JSON.parse(
-    open(tenantKey.key, sealed, bind('head', tenant, path, 0)).toString('utf8'),
-  ) as DocumentHead;
+  return contentOf(open(tenantKey.key, sealed, bind('head', tenant, path, 0)));
 }
 
 export function sealVersion(
@@ -110,12 +109,17 @@ export function openVersion(
   bytes.fill(0);
   const plaintext = open(dataKey, record.sealed, bind('version', tenant, path, version));
   try {
-    const content = JSON.parse(plaintext.toString('utf8')) as VersionContent;
+    const content = contentOf<VersionContent>(plaintext);
     const values = new Map(content.values.map(([key, value]) => [key, new SecretValue(value)]));
     return { createdAt: content.createdAt, values };
   } finally {
     plaintext.fill(0);
   }
+}
+
+/** What opens was sealed here for this very place: it is what `sealHead` or `sealVersion` wrote. */
+function contentOf<T extends DocumentHead | VersionContent>(plaintext: Buffer): T {
+  return JSON.parse(plaintext.toString('utf8')) as T;
 }
 
 /** The header in clear: format and key id are checked before anything is opened. */
@@ -126,20 +130,22 @@ function parseRecord<Field extends string>(
   fields: readonly Field[],
 ): Record<Field, string> {
   const where = `the stored document ${secretPathText(path)}`;
-  let record: Record<string, unknown>;
+  let record: unknown;
   try {
-    record = JSON.parse(text) as Record<string, unknown>;
+    record = JSON.parse(text);
   } catch (cause) {
     throw new SecretIntegrityError(`${where} is unreadable`, { cause });
   }
-  if (record === null || typeof record !== 'object' || record['format'] !== FORMAT) {
+  if (!isRecord(record) || record['format'] !== FORMAT) {
     throw new SecretIntegrityError(`${where} has an unknown format`);
   }
   if (record['keyId'] !== tenantKey.id) {
     throw new SecretIntegrityError(`${where} was sealed by another tenant key`);
   }
-  if (!fields.every((field) => typeof record[field] === 'string')) {
-    throw new SecretIntegrityError(`${where} is incomplete`);
-  }
-  return record as Record<Field, string>;
+  const said = record;
+  return recordOf(fields, (field) => {
+    const value = said[field];
+    if (typeof value !== 'string') throw new SecretIntegrityError(`${where} is incomplete`);
+    return value;
+  });
 }

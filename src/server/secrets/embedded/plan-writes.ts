@@ -48,7 +48,7 @@ export async function planWrites(
   const held =
     (await readTenantKey(context.kv, tenant, context.roots)) ?? newTenantKey(tenant, context.roots);
   const guards: Guard[] = [held.guard];
-  const puts: Put[] = 'put' in held ? [held.put as Put] : [];
+  const puts: Put[] = held.put === undefined ? [] : [held.put];
   const deletes: string[] = [];
   const written: PlannedResult[] = [];
   for (const write of writes) {

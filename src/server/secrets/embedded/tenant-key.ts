@@ -1,3 +1,4 @@
+import { parsedRecord } from '../../../core/model/values.ts';
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import type { TenantId } from '../../../core/model/ids.ts';
 import type { Guard, Kv, Put } from '../../store/kv.ts';
@@ -29,6 +30,8 @@ export interface HeldTenantKey {
   readonly tenantKey: TenantKey;
   /** Makes a write fail when the tenant's key was destroyed or replaced meanwhile. */
   readonly guard: Guard;
+  /** Of one that is to be made. */
+  readonly put?: Put;
 }
 
 function binding(tenant: TenantId, id: string, rootKeyId: string): readonly (string | number)[] {
@@ -42,8 +45,7 @@ export function unsealed(roots: RootKeys): Extract<RootKeys, { sealed: false }> 
 
 function parseWrapped(text: string, tenant: TenantId): WrappedTenantKey {
   try {
-    const record = JSON.parse(text) as Partial<WrappedTenantKey>;
-    const { format, id, rootKeyId, wrapped } = record;
+    const { format, id, rootKeyId, wrapped } = parsedRecord(text);
     if (
       format === FORMAT &&
       typeof id === 'string' &&

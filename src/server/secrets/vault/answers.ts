@@ -1,14 +1,15 @@
+import { isRecord, textsIn } from '../../../core/model/values.ts';
 import { failure, type SecretFailure } from '../port.ts';
 import type { VaultAnswer, VaultCall } from './http.ts';
 
 /** The `errors` list of an answer that is not a success; empty for a plain 404. */
 export function errorsOf(json: unknown): readonly string[] {
   const errors = member(json, 'errors');
-  return Array.isArray(errors) ? errors.filter((error) => typeof error === 'string') : [];
+  return textsIn(errors);
 }
 
 export function member(json: unknown, name: string): unknown {
-  return typeof json === 'object' && json !== null ? (json as Record<string, unknown>)[name] : undefined;
+  return isRecord(json) ? json[name] : undefined;
 }
 
 export function text(json: unknown, name: string): string {

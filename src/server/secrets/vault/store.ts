@@ -1,3 +1,4 @@
+import { textsIn } from '../../../core/model/values.ts';
 import type { TenantId } from '../../../core/model/ids.ts';
 import { type SecretPath, secretPathText } from '../../../core/model/secret-path.ts';
 import { type DescribedSecret, type SecretFailure, type SecretMetadata, type SecretsStore } from '../port.ts';
@@ -155,10 +156,8 @@ export function createVaultSecrets(options: VaultSecretsOptions): SecretsStore {
         return failed.reason === 'missing' ? { ok: true, labels: [] } : failed;
       }
       const keys = member(member(answer.json, 'data'), 'keys');
-      const labels = Array.isArray(keys)
-        ? keys.filter((key) => typeof key === 'string' && !key.endsWith('/'))
-        : [];
-      return { ok: true, labels: (labels as string[]).sort() };
+      const labels = textsIn(keys).filter((key) => !key.endsWith('/'));
+      return { ok: true, labels: labels.sort() };
     },
 
     remove: async (tenant, path) => {

@@ -1,3 +1,4 @@
+import { keysOf } from '../../../core/model/values.ts';
 import protobuf from 'protobufjs/light.js';
 
 /**
@@ -167,7 +168,7 @@ function fieldDescriptors(
 }
 
 const TYPES: ReadonlyMap<MessageName, protobuf.Type> = new Map(
-  (Object.keys(MESSAGES) as MessageName[]).map((name) => [name, root.lookupType(name)]),
+  keysOf(MESSAGES).map((name) => [name, root.lookupType(name)]),
 );
 
 function typeOf(name: MessageName): protobuf.Type {
@@ -193,7 +194,7 @@ function method<Name extends keyof Decoded>(
   return {
     path: `/etcdserverpb.${path}`,
     encode: (message) => requestType.encode(message).finish() as Buffer,
-    decode: (bytes) => answerType.decode(bytes) as unknown as Decoded[Name],
+    decode: (bytes) => answerType.decode(bytes) as protobuf.Message & Decoded[Name],
   };
 }
 
