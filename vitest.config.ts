@@ -51,8 +51,6 @@ export default defineConfig({
           name: 'system',
           include: ['test/{suites,system}/**/*.test.ts'],
           exclude: [DASHBOARD],
-          // A file keeps some two fifths of a core busy, with its engine, control plane and agents.
-          maxWorkers: 4,
           sequence: { groupOrder: 2 },
           retry: process.env['CI'] === 'true' ? 2 : 0,
         },
@@ -62,6 +60,7 @@ export default defineConfig({
         test: {
           ...started,
           name: 'browser',
+          maxWorkers: 2,
           include: [DASHBOARD],
           // Makes pictures for the guide rather than a judgement.
           exclude:

@@ -121,6 +121,7 @@ describe('containers keep their process', () => {
     timeout: 60_000 + ROUNDS * 60_000,
   }, async () => {
     const before = await deployed(shop, 4);
+    const failed = await cluster.events(shop, 'node.failed', 'fault-plain');
     let cuts = 0;
     const containers = lookSteadily(() => cluster.pids('web'), before);
     for (let round = 0; round < ROUNDS; round += 1)
@@ -139,7 +140,8 @@ describe('containers keep their process', () => {
       `${cuts} cuts below the grace (${WAYS.join(', ')}), ${seen.looks} looks: restarts below the grace: ${restarts} of ${Object.keys(before).length}`,
     );
     expect(seen).toMatchObject({ changes: [], failures: [] });
-    expect(await cluster.events(shop, 'node.failed', 'fault-plain')).toEqual([]);
+    // What the tests before it did to the control plane may have left one.
+    expect(await cluster.events(shop, 'node.failed', 'fault-plain')).toEqual(failed);
     await cluster.phase(shop, 'web', 'Running');
   });
 });
