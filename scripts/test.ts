@@ -19,6 +19,8 @@ interface Results {
 const NAMED = 12;
 /** More is no accident of the machine. */
 const MOST_AGAIN = 3;
+/** There, when an error was outside of any test. */
+const UNHANDLED = 'unhandled';
 
 /** Where the time goes: what is to be shortened first when the whole takes too long. */
 function longestFiles({ testResults }: Results): string {
@@ -55,7 +57,7 @@ function vitest(folder: string, name: string, args: readonly string[]): Run {
       `--outputFile.json=${report}`,
       ...args,
     ],
-    { SECOND_TRIES_FILE: join(folder, 'second-tries') },
+    { SECOND_TRIES_FILE: join(folder, 'second-tries'), UNHANDLED_FILE: join(folder, UNHANDLED) },
   );
   return { status, results: JSON.parse(readFileSync(report, 'utf8')) as Results };
 }
@@ -68,7 +70,10 @@ function again(folder: string, { status, results }: Run): Run {
   const failed = results.testResults.filter((file) => file.status === 'failed');
   const files = failed.map(({ name }) => relative(ROOT, name));
   const worth =
-    files.length > 0 && files.length <= MOST_AGAIN && files.every((file) => file.startsWith('test/'));
+    files.length > 0 &&
+    files.length <= MOST_AGAIN &&
+    files.every((file) => file.startsWith('test/')) &&
+    !existsSync(join(folder, UNHANDLED));
   if (process.env['CI'] !== 'true' || status === 0 || !worth) return { status, results };
   const second = vitest(folder, 'again', files);
   if (second.status !== 0) return { status, results };

@@ -4,8 +4,8 @@ import { leadingId, joinId } from './keys.ts';
 import type { ColdRecords, GlobalRecords, TenantRecords } from './records.ts';
 
 /**
- * Who writes the records of a kind. `requests`: admission and bootstrap, on a request; `controllers`: decisions about what is
- * stored; `agents`: what a node says, written by dispatch; `processes`: a control plane about itself.
+ * Who writes the records of a kind. `requests`: `writes` and bootstrap, on a request; `controllers`: decisions about what is
+ * stored; `agents`: what a node says, written by `agents`; `processes`: a control plane about itself.
  */
 export type Owner = 'requests' | 'controllers' | 'agents' | 'processes';
 

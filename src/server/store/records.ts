@@ -88,7 +88,7 @@ export interface TenantRecords {
   jobs: JobRecord;
   'job-status': StoredJobStatus;
   'job-orders': JobOrders;
-  /** What an attempt printed is kept, or cannot be; dispatch writes it, the jobs controller removes it */
+  /** What an attempt printed is kept, or cannot be; `agents` writes it, the jobs controller removes it */
   'job-captures': { readonly bytes: number; readonly problem?: string };
   'scaling-policies': ScalingPolicyRecord;
   canaries: CanaryRecord;
@@ -107,12 +107,12 @@ export interface TenantRecords {
   'volume-claims': VolumeClaims;
   'volume-observations': SeenVolume;
   networks: NetworkRecord;
-  /** Written by dispatch, gone with the network */
+  /** Written by `agents`, gone with the network */
   'network-observations': NetworkObservation;
   /** All references to one credential use one namespace */
   'secret-labels': { readonly namespace: string };
   credentials: CredentialRecord;
-  /** Written by dispatch before the material is sent, gone with the instance */
+  /** Written by `agents` before the material is sent, gone with the instance */
   'secret-deliveries': SecretDeliveries;
   /** the one record: `image-policy` */
   'image-policy': ImagePolicy;

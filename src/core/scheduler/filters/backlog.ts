@@ -11,7 +11,7 @@ export const backlog: Filter = {
   scope: 'occupancy',
   steady: false,
   admits: (state) => state.stopping < STOPPING_MOST,
-  required: () => `at most ${STOPPING_MOST} containers that are still to be removed`,
+  required: () => `fewer than ${STOPPING_MOST} containers that are still to be removed`,
   reported: (state) => `${state.stopping} to be removed`,
   refusal: (state) => ({
     code: 'node_backlog',
