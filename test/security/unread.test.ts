@@ -1,11 +1,12 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { attack } from '../support/attack.ts';
 import { eventually } from '../support/eventually.ts';
+import { askUnread } from '../support/harness/unread.ts';
 import { idOf } from '../../src/server/store/record-ids.ts';
 import { Transaction } from '../../src/server/store/transaction.ts';
 import {
@@ -78,24 +79,12 @@ function residentMib(): number {
   return Number(line?.[1]) / 1024;
 }
 
-/** Asks for a list and reads nothing of the answer. */
-function unread(token: string): void {
-  const { hostname, port } = new URL(plane.url);
-  const socket = connect(Number(port), hostname);
-  opened.add(socket);
-  socket.on('error', () => undefined);
-  socket.pause();
-  socket.write(
-    `GET /api/v1/deployments?limit=1000 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`,
-  );
-}
-
 const list = (token: string, path = '/api/v1/deployments?limit=1000') =>
   plane.api.send('GET', path, { token });
 
 attack('viewer', 'long answers over connections that are never read', async () => {
   const before = residentMib();
-  for (let count = 0; count < CONNECTIONS; count += 1) unread(viewer);
+  for (let count = 0; count < CONNECTIONS; count += 1) opened.add(askUnread(plane.url, '/api/v1/deployments?limit=1000', viewer));
   const refused = await eventually(
     () => list(viewer),
     ({ status }) => status === 429,

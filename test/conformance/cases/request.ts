@@ -5,6 +5,7 @@ import { Transaction } from '../../../src/server/store/transaction.ts';
 import type { Json } from '../../support/harness/api-client.ts';
 import { eventually } from '../../support/eventually.ts';
 import { signingKey } from '../../support/harness/cosign.ts';
+import { askUnread } from '../../support/harness/unread.ts';
 import {
   type Ask,
   type Asked,
@@ -80,10 +81,7 @@ async function besideUnread(stage: Stage): Promise<Asked> {
     }
     await plane.store.commit(transaction);
   }
-  const { hostname, port, host } = new URL(plane.url);
-  const socket = connect(Number(port), hostname).pause();
-  const authorization = `Authorization: Bearer ${tenant.tokens['tenant-admin']}`;
-  socket.write(`GET ${DEPLOYMENTS} HTTP/1.1\r\nHost: ${host}\r\n${authorization}\r\n\r\n`);
+  const socket = askUnread(plane.url, DEPLOYMENTS, tenant.tokens['tenant-admin']);
   setTimeout(() => socket.destroy(), HELD_MS);
   await eventually(
     async () => /^berth_unread_bytes [1-9]/m.test((await plane.api.send('GET', '/metrics')).text),
