@@ -84,7 +84,8 @@ const list = (token: string, path = '/api/v1/deployments?limit=1000') =>
 
 attack('viewer', 'long answers over connections that are never read', async () => {
   const before = residentMib();
-  for (let count = 0; count < CONNECTIONS; count += 1) opened.add(askUnread(plane.url, '/api/v1/deployments?limit=1000', viewer));
+  for (let count = 0; count < CONNECTIONS; count += 1)
+    opened.add(askUnread(plane.url, '/api/v1/deployments?limit=1000', viewer));
   const refused = await eventually(
     () => list(viewer),
     ({ status }) => status === 429,
