@@ -21,6 +21,7 @@ const BYTES_EACH = 48 * 1024;
 const CONNECTIONS = 25;
 const IN_ONE_COMMIT = 16;
 const MIB = 2 ** 20;
+const LIST = '/api/v1/deployments?limit=1000';
 
 let dataDir: string;
 let plane: SpawnedControlPlane;
@@ -79,13 +80,11 @@ function residentMib(): number {
   return Number(line?.[1]) / 1024;
 }
 
-const list = (token: string, path = '/api/v1/deployments?limit=1000') =>
-  plane.api.send('GET', path, { token });
+const list = (token: string, path = LIST) => plane.api.send('GET', path, { token });
 
 attack('viewer', 'long answers over connections that are never read', async () => {
   const before = residentMib();
-  for (let count = 0; count < CONNECTIONS; count += 1)
-    opened.add(askUnread(plane.url, '/api/v1/deployments?limit=1000', viewer));
+  for (let count = 0; count < CONNECTIONS; count += 1) opened.add(askUnread(plane.url, LIST, viewer));
   const refused = await eventually(
     () => list(viewer),
     ({ status }) => status === 429,
@@ -109,7 +108,7 @@ attack('viewer', 'long answers over connections that are never read', async () =
 attack('viewer', 'a list that is larger than an answer may be', async () => {
   const names = new Set<unknown>();
   let pages = 0;
-  for (let path = '/api/v1/deployments?limit=1000'; path !== ''; pages += 1) {
+  for (let path = LIST; path !== ''; pages += 1) {
     const answer = await list(viewer, path);
     expect(answer.text.length).toBeLessThanOrEqual(4 * MIB);
     for (const { name } of answer.list) names.add(name);

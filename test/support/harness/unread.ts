@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 
-/** The kernel takes an answer of 4 MiB by itself where its buffers are large; it does not take four. */
+/** Where its buffers are large the kernel takes one answer of 4 MiB, and nothing of it is left in the process. */
 const REQUESTS = 4;
 
 /** Asks several times over one connection and reads nothing of the answers. */
