@@ -26,6 +26,7 @@ async function byHand(engine: DockerEngine, n: number): Promise<string> {
     assigned,
     container,
     secrets: {},
+    network: { name: networkName(owner) },
     heldFolder: '',
     volume: () => ({ kind: 'waits' as const, reason: '', message: '' }),
   };

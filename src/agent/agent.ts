@@ -7,6 +7,11 @@ import type { Engine, EngineInfo } from './engine/engine.ts';
 import type { Identity } from './session/identity.ts';
 import { type Log, messageOf } from './log.ts';
 import { Loop } from './containers/loop.ts';
+import { MESH_RELAY_PATH } from '../core/protocol/mesh-frame.ts';
+import { MeshDevice } from './mesh/device.ts';
+import { deviceName } from './mesh/machine.ts';
+import { Mesh } from './mesh/mesh.ts';
+import type { MeshEndpoint } from '../core/model/mesh.ts';
 import { Networks } from './networks/networks.ts';
 import { AGENT_FEATURES, type NodeFacts, nodeFacts } from './session/node-facts.ts';
 import { ownership } from './containers/own-labels.ts';
@@ -32,6 +37,8 @@ export interface AgentOptions {
   /** Absent: all. */
   readonly hostPorts: readonly string[] | undefined;
   readonly egress: Egress;
+  /** Absent: this node takes no part in the mesh of its tenant. */
+  readonly mesh?: { readonly port: number; readonly advertise: readonly string[] };
   readonly dataDir: string;
   readonly volumeEngines: readonly VolumeEngine[];
   readonly copyIntervalMs: number;
@@ -51,6 +58,8 @@ export class Agent {
   readonly #loop: Loop;
   readonly #binds: Binds;
   readonly #networks: Networks;
+  readonly #mesh: Mesh | undefined;
+  #meshEndpoint: MeshEndpoint | undefined;
   readonly #reporter: Reporter;
   readonly #streams: Streams;
   readonly #meter: UsageMeter;
@@ -82,6 +91,25 @@ export class Agent {
       },
     });
     this.#networks = new Networks({ engine, onChange: () => this.#reporter.nodeChanged(), log });
+    const link = new RelayLink(
+      identity,
+      () => this.#session.server,
+      (path) => relayProof(key, path, this.#session.epoch ?? 0, identity.nodeName),
+      this.#session.pins,
+      () => this.#session.token,
+    );
+    this.#mesh =
+      options.mesh &&
+      new Mesh({
+        engine,
+        node: identity.nodeName,
+        device: new MeshDevice(deviceName(identity.nodeName, options.dataDir), options.mesh.port),
+        advertise: options.mesh.advertise,
+        dataDir: options.dataDir,
+        dialRelay: () => link.open(MESH_RELAY_PATH),
+        onChange: () => this.#reporter.nodeChanged(),
+        log,
+      });
     this.#binds = new Binds(options);
     this.#loop = new Loop({
       engine,
@@ -91,6 +119,7 @@ export class Agent {
       binds: this.#binds,
       hostPorts: options.hostPorts,
       volume: (id) => this.#volumes.mountState(id),
+      meshNetwork: async () => await this.#mesh?.network(),
       onAssigned: ({ volumes = [] }) => this.#volumes.assign(volumes),
       send,
       onChange: (id) => {
@@ -110,6 +139,7 @@ export class Agent {
         generation: () => this.#loop.state.generation,
         engineProblem: () => this.#loop.observer.problem,
         networks: () => this.#networks.observations(),
+        mesh: () => this.#mesh?.paths() ?? [],
         volumes: () => this.#volumes.observations(),
         onBeat: (beat) => this.#volumes.leases.sent(beat),
       },
@@ -125,13 +155,7 @@ export class Agent {
       engines: options.volumeEngines,
       plain: new PlainEngine(),
       copyIntervalMs: options.copyIntervalMs,
-      link: new RelayLink(
-        identity,
-        () => this.#session.server,
-        (path) => relayProof(key, path, this.#session.epoch ?? 0, identity.nodeName),
-        this.#session.pins,
-        () => this.#session.token,
-      ),
+      link,
       leaseHost: () => new URL(this.#session.server).hostname.replace(/^\[|\]$/g, ''),
       bindSource: async (path) => {
         const { owner } = this.#loop.state;
@@ -163,6 +187,7 @@ export class Agent {
     const looping = this.#loop.run(all);
     const farewell = await this.#session.run(signal);
     stop.abort();
+    this.#mesh?.end();
     await Promise.all([looping, this.#volumes.end()]);
     return farewell;
   }
@@ -175,12 +200,15 @@ export class Agent {
       features: AGENT_FEATURES,
       ...(hostPorts === undefined ? {} : { hostPorts }),
       ...this.#problems(),
+      ...(this.#meshEndpoint && { mesh: this.#meshEndpoint }),
     };
   }
 
   #problems(): Pick<NodeFacts, 'problems'> {
     const { problem } = this.#options.egress;
-    const problems = [...(problem === undefined ? [] : [problem]), ...this.#cannotReceive];
+    const problems = [problem, this.#mesh?.problem, ...this.#cannotReceive].filter(
+      (one) => one !== undefined,
+    );
     return problems.length === 0 ? {} : { problems };
   }
 
@@ -188,6 +216,7 @@ export class Agent {
   async #readFacts(): Promise<NodeFacts> {
     const { engine, volumeEngines } = this.#options;
     this.#cannotReceive = await receiveProblems(volumeEngines);
+    this.#meshEndpoint = await this.#mesh?.endpoint();
     // The last known facts; that the engine is away is in the report.
     this.#info = await engine.info({ deadlineMs: INFO_DEADLINE_MS }).catch(() => this.#info);
     this.#facts = this.#nodeFacts();
@@ -199,6 +228,7 @@ export class Agent {
     const owner = ownership(identity.nodeName, welcome);
     this.#loop.begin(owner, welcome.epoch);
     this.#networks.begin(owner);
+    this.#mesh?.begin(owner);
     this.#volumes.begin();
     this.#reporter.begin(welcome.epoch, welcome.heartbeatMs);
     this.#meter.every(welcome.usageMs);
@@ -219,6 +249,8 @@ export class Agent {
       case 'assignment':
         if (this.#loop.assign(message)) this.#networks.assign(message);
         return;
+      case 'mesh':
+        return this.#mesh?.take(message);
       case 'lease':
         this.#volumes.lease(message).catch((error: unknown) => {
           this.#options.log.error('a lease could not be recorded', { problem: messageOf(error) });

@@ -1,6 +1,7 @@
 import { nearest } from '../core/schema/nearest.ts';
 import { nodeNameOf } from '../core/model/host-name.ts';
 import { LABEL_DOMAIN, NODE_LABELS } from '../core/model/labels.ts';
+import { parseAddress } from '../core/model/ipv4.ts';
 import { portRange } from '../core/model/port-ranges.ts';
 import { withoutTrailing } from '../core/model/text-end.ts';
 import { FLAGS, type Flag, type FlagName } from './flags.ts';
@@ -24,6 +25,8 @@ export interface AgentConfig {
   readonly hostPorts: readonly string[] | undefined;
   /** Containers reach the metadata addresses of clouds. */
   readonly metadataAllowed: boolean;
+  /** Absent: no part in the mesh. */
+  readonly mesh?: { readonly port: number; readonly advertise: readonly string[] };
   /** Absent: the first that works. */
   readonly volumeEngine: string | undefined;
   readonly copyIntervalMs: number;
@@ -51,6 +54,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 class Problem extends Error {}
 
 const MAX_RANGES = 64;
+const MESH_PORT = '51820';
 const DATA_DIR = '/var/lib/berth-agent';
 
 /** Flags before variables before what an earlier start was given before defaults; nothing unknown is ignored. */
@@ -171,6 +175,7 @@ function toConfig(given: Given, hostname: string): Omit<AgentConfig, 'saved' | '
     bindRoots: (given['bind-root'] ?? []).map((root) => absolute('bind-root', root)),
     hostPorts: given['host-ports'] && hostPorts(given['host-ports']),
     metadataAllowed: isAllowed(one('metadata') ?? 'blocked'),
+    ...meshOf(one('mesh') ?? MESH_PORT, given['advertise-address'] ?? []),
     volumeEngine: volumeEngine(one('volume-engine')),
     copyIntervalMs: copyInterval(one('volume-copy-interval') ?? '1s'),
     logLevel: logLevel(one('log-level') ?? 'info'),
@@ -255,6 +260,17 @@ function isAllowed(text: string): boolean {
   if (text !== 'allowed' && text !== 'blocked')
     throw new Problem(`--metadata ${text}: expected blocked or allowed`);
   return text === 'allowed';
+}
+
+function meshOf(port: string, addresses: readonly string[]): Pick<AgentConfig, 'mesh'> {
+  const advertise = addresses.flatMap((text) => text.split(',')).map((text) => text.trim());
+  const odd = advertise.find((text) => parseAddress(text) === undefined);
+  if (odd !== undefined)
+    throw new Problem(`--advertise-address ${odd}: expected an IPv4 address such as 203.0.113.7`);
+  if (port === 'off') return {};
+  if (!/^[0-9]{1,5}$/.test(port) || Number(port) < 1 || Number(port) >= 65_535)
+    throw new Problem(`--mesh ${port}: expected a UDP port from 1 to 65534, or off`);
+  return { mesh: { port: Number(port), advertise } };
 }
 
 function volumeEngine(name: string | undefined): string | undefined {

@@ -81,6 +81,19 @@ export const FLAGS = [
     help: "blocked (default): containers do not reach the metadata addresses of clouds, such as 169.254.169.254, which hand out the machine's credentials. allowed: they do.",
   },
   {
+    name: 'mesh',
+    value: 'PORT',
+    variable: 'BERTH_AGENT_MESH',
+    help: "UDP port on which other nodes of the tenant reach this one; the next one is used too. Default: 51820. off: containers here are not part of the tenant's network across nodes.",
+  },
+  {
+    name: 'advertise-address',
+    value: 'ADDRESS',
+    variable: 'BERTH_AGENT_ADVERTISE_ADDRESSES',
+    separator: ',',
+    help: 'IPv4 address by which other nodes reach this one, where the machine does not know it, e.g. behind a forwarded port; may be repeated.',
+  },
+  {
     name: 'volume-engine',
     value: 'ENGINE',
     variable: 'BERTH_AGENT_VOLUME_ENGINE',
@@ -126,9 +139,9 @@ DESCRIPTION
         node n1 ready: docker 20.10, 4 CPU, 7.6 GiB, country=DE
 
     Later starts need no arguments: the flags --engine, --label, --bind-root,
-    --host-ports, --metadata, --volume-engine and --volume-copy-interval are
-    remembered. Given again, a flag takes the place of the remembered one, as does
-    its variable; an empty value (--label=) takes it away.
+    --host-ports, --metadata, --mesh, --advertise-address, --volume-engine and
+    --volume-copy-interval are remembered. Given again, a flag takes the place of the
+    remembered one, as does its variable; an empty value (--label=) takes it away.
 
     Containers outlive the agent: while it is stopped, restarted or without
     connection they keep running.

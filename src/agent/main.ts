@@ -103,6 +103,7 @@ async function runAgent(config: AgentConfig): Promise<number> {
     bindRoots: config.bindRoots,
     hostPorts: config.hostPorts,
     egress: new Egress(config.metadataAllowed, log),
+    ...(config.mesh && { mesh: config.mesh }),
     version: version(),
     log,
     onServers: (learnedServers) => tryToKeep({ learnedServers }),

@@ -13,6 +13,8 @@ export const SAVED_FLAGS = [
   'bind-root',
   'host-ports',
   'metadata',
+  'mesh',
+  'advertise-address',
   'volume-engine',
   'volume-copy-interval',
 ] as const satisfies readonly FlagName[];

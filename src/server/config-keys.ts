@@ -1,3 +1,4 @@
+import { DEFAULT_PREFIXES } from '../core/model/mesh.ts';
 import { PLATFORM_CONTAINER_DEFAULTS } from '../core/model/container-defaults.ts';
 import type { KindAmounts } from '../core/model/quota.ts';
 import type { Region } from '../core/model/region.ts';
@@ -235,6 +236,34 @@ export const CONFIG_KEYS = [
     type: 'string',
     default: PLATFORM_CONTAINER_DEFAULTS.logSize,
     description: "What is kept of a container's output on its node, such as 30M.",
+  },
+  {
+    path: 'network.prefix',
+    type: 'string',
+    default: DEFAULT_PREFIXES.nodes,
+    description:
+      "Where subnets of nodes are taken from; the same for every tenant, since no two tenants' nodes meet.",
+  },
+  {
+    path: 'network.nodeBits',
+    type: 'integer',
+    default: DEFAULT_PREFIXES.nodeBits,
+    minimum: 8,
+    description: 'Length of the subnet of one node: 24 leaves it 253 containers.',
+  },
+  {
+    path: 'network.virtualPrefix',
+    type: 'string',
+    default: DEFAULT_PREFIXES.virtual,
+    description: 'Where virtual addresses of deployments are taken from.',
+  },
+  {
+    path: 'network.relayBytesPerSecond',
+    type: 'integer',
+    default: 8_388_608,
+    minimum: 65_536,
+    description:
+      'What the nodes of one tenant may send through the relay of the control plane where they cannot reach one another.',
   },
   {
     path: 'limits.bodyBytes',

@@ -1,3 +1,5 @@
+import { overlap, parseCidr } from '../core/model/ipv4.ts';
+import type { NetworkPrefixes } from '../core/model/mesh.ts';
 import { existsSync, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -311,6 +313,7 @@ export interface Config {
     readonly defaultRequest: DefaultRequest;
   };
   readonly containerDefaults: ContainerDefaults;
+  readonly network: NetworkPrefixes & { readonly relayBytesPerSecond: number };
   readonly rateLimit: { readonly perSecond: number; readonly burst: number };
   readonly sessionsPerSecond: number;
   readonly credentialMs: number;
@@ -376,6 +379,24 @@ function acceptedDefaults(given: ContainerDefaults): ContainerDefaults {
       throw new ConfigError(`containers.${field} must be ${form}; not ${given[field]}`);
   }
   return given;
+}
+
+/** Less than 13 containers and a gateway is no node. */
+const SMALLEST_SUBNET = 28;
+
+/** Both prefixes are routed on every node of a tenant: they must not meet. */
+function networkPrefixes(nodes: string, nodeBits: number, virtual: string): NetworkPrefixes {
+  const form = 'an IPv4 network such as 10.210.0.0/16';
+  const [all, own] = [parseCidr(nodes), parseCidr(virtual)];
+  if (all === undefined) throw new ConfigError(`network.prefix must be ${form}, not ${nodes}`);
+  if (own === undefined) throw new ConfigError(`network.virtualPrefix must be ${form}, not ${virtual}`);
+  if (overlap(all, own))
+    throw new ConfigError(
+      `network.virtualPrefix ${virtual} overlaps network.prefix ${nodes}; name another one`,
+    );
+  if (nodeBits < all.bits || nodeBits > SMALLEST_SUBNET)
+    throw new ConfigError(`network.nodeBits must be from ${all.bits} to ${SMALLEST_SUBNET}, not ${nodeBits}`);
+  return { nodes, nodeBits, virtual };
 }
 
 /** Where the root key of the embedded secrets store comes from: exactly one place. */
@@ -507,6 +528,14 @@ export function loadConfig(args: readonly string[], environment: NodeJS.ProcessE
       cpuWeight: setting('containers.cpuWeight'),
       logSize: setting('containers.logSize'),
     }),
+    network: {
+      ...networkPrefixes(
+        setting('network.prefix'),
+        setting('network.nodeBits'),
+        setting('network.virtualPrefix'),
+      ),
+      relayBytesPerSecond: setting('network.relayBytesPerSecond'),
+    },
     rateLimit: { perSecond: setting('rateLimit.perSecond'), burst: setting('rateLimit.burst') },
     sessionsPerSecond: setting('agents.sessionsPerSecond'),
     credentialMs: setting('agents.credentialLifetime'),

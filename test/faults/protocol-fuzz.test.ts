@@ -129,6 +129,7 @@ describe('frames that are not quite right', () => {
       const other = { ...running, ...named, specHash: 'h', secretsVersion: 0, attempt: 0 };
       const view = {
         ...state,
+        networkReady: true,
         nowMs: 0,
         engineKind: 'docker' as const,
         installId: 'i',

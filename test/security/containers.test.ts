@@ -63,6 +63,7 @@ async function run(
   };
   const { network: _none, ...spec } = containerSpec({
     name,
+    network: { name: 'none' },
     assigned: {
       id: `ins_${name}`,
       deployment: name,

@@ -10,11 +10,18 @@ import type { ContainerSpec, HealthCheckSpec, MountSpec } from '../engine/contai
 import { UnsafeSpecError } from '../engine/errors.ts';
 import { optional } from '../../core/model/values.ts';
 import { QUICK_BACK_OFF, StepError } from './failures.ts';
-import { containerLabels, networkName, type Ownership } from './own-labels.ts';
+import { containerLabels, type Ownership } from './own-labels.ts';
 import type { MountState } from '../volumes/mount-state.ts';
 
 export const STOP_GRACE_S = 10;
 const DEFAULT_TMPFS_BYTES = 64 * 2 ** 20;
+
+/** What containers of the tenant are attached to. */
+export interface ContainerNetwork {
+  readonly name: string;
+  /** Instead of the engine's: names of the tenant's network are answered by the agent. */
+  readonly resolvConf?: string;
+}
 
 export interface SpecSource {
   readonly name: string;
@@ -23,6 +30,7 @@ export interface SpecSource {
   /** From `resolve`; empty when the container needs none. */
   readonly secrets: Readonly<Record<string, string>>;
   readonly owner: Ownership;
+  readonly network: ContainerNetwork;
   /** Where its binds are held. */
   readonly heldFolder: string;
   readonly volume: (volumeId: string) => MountState;
@@ -45,7 +53,7 @@ export function containerSpec(source: SpecSource): ContainerSpec {
     env: Object.entries({ ...container.environment, ...source.secrets }),
     labels: container.labels,
     ownLabels: containerLabels(owner, assigned),
-    network: { name: networkName(owner), aliases: [container.alias] },
+    network: { name: source.network.name, aliases: [container.alias] },
     ...optional('healthCheck', container.healthCheck && healthCheckSpec(container.healthCheck)),
     // The engine keeps the container running while the agent is away, also over its own restart. `on-failure` would not:
     // a clean end and a restart of the engine would both leave the container down until the agent is back.
@@ -60,7 +68,7 @@ export function containerSpec(source: SpecSource): ContainerSpec {
     ...optional('pidsLimit', bounds?.pids),
     ...optional('cpuWeight', bounds?.cpuWeight),
     ...optional('logBytes', bounds?.logBytes),
-    mounts: container.mounts.map((mount) => mountSpec(mount, source)),
+    mounts: [...resolvMount(source.network), ...container.mounts.map((mount) => mountSpec(mount, source))],
     ports: container.ports.map(({ container: port, host }) => ({
       container: port,
       host: host ?? 0,
@@ -68,6 +76,15 @@ export function containerSpec(source: SpecSource): ContainerSpec {
     })),
     stopTimeoutS: STOP_GRACE_S,
   };
+}
+
+/**
+ * The engine's own resolver answers the name of a container, which is that of its deployment, before it asks anybody: then only
+ * instances on the same node would be found.
+ */
+function resolvMount({ resolvConf }: ContainerNetwork): readonly MountSpec[] {
+  if (resolvConf === undefined) return [];
+  return [{ kind: 'bind', source: resolvConf, target: '/etc/resolv.conf', readOnly: true }];
 }
 
 function healthCheckSpec({ command, ...rest }: AssignedHealthCheck): HealthCheckSpec {

@@ -1,6 +1,7 @@
 import type { AssignedInstance, Assignment } from '../../core/protocol/agent-protocol.ts';
 import type { EngineKind } from '../engine/engine.ts';
 import { type InstanceHistory, NO_HISTORY } from './instance-history.ts';
+import type { ContainerNetwork } from './container-spec.ts';
 import type { Observer } from './observe.ts';
 import type { Ownership } from './own-labels.ts';
 import type { NodeView } from './plan.ts';
@@ -18,7 +19,8 @@ export class LoopState {
   /** Names of containers that are being created. */
   readonly reservedNames = new Map<string, string>();
   readonly activity = new Map<string, InstanceStep['kind']>();
-  networkReady = false;
+  /** Undefined: it has to be made, or looked at again. */
+  network: ContainerNetwork | undefined;
   generation = 0;
   owner: Ownership | undefined;
   /** An assignment of this session has arrived: the agent knows what is wanted. */
@@ -77,7 +79,7 @@ export class LoopState {
       history: this.history,
       condemned: this.condemned,
       askedAtMs: this.askedAtMs,
-      networkReady: this.networkReady,
+      networkReady: this.network !== undefined,
       images: this.images,
       volume,
       heldFolder,

@@ -42,6 +42,7 @@ export interface LoopOptions {
   readonly binds: Binds;
   readonly hostPorts: readonly string[] | undefined;
   readonly volume: NodeView['volume'];
+  readonly meshNetwork: Workbench['meshNetwork'];
   /** Before anything is done by it. */
   readonly onAssigned: (assignment: Assignment) => void;
   readonly send: (message: AgentMessage) => boolean;
@@ -111,7 +112,7 @@ export class Loop {
 
   begin(owner: Ownership, epoch: number): void {
     this.state.begin(owner);
-    this.state.networkReady = false;
+    this.state.network = undefined;
     this.#epoch = epoch;
   }
 
@@ -316,7 +317,7 @@ export class Loop {
 
   /** Without a session: for what the instance's record says. */
   #bench(instanceId?: string): Workbench | undefined {
-    const { engine, engineKind, binds, hostPorts, volume, send } = this.#options;
+    const { engine, engineKind, binds, hostPorts, volume, send, meshNetwork } = this.#options;
     const historyOf = instanceId === undefined ? undefined : binds.record(instanceId)?.owner;
     const owner = this.#epoch === undefined ? historyOf : this.state.owner;
     if (owner === undefined) return undefined;
@@ -335,6 +336,7 @@ export class Loop {
       pulls: this.#pulls,
       refusals: this.#refusals,
       network: this.#network,
+      meshNetwork,
       send,
       epoch: this.#epoch ?? 0,
     };

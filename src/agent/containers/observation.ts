@@ -41,6 +41,7 @@ export function observationOf(input: ObservationInput): InstanceObservation {
     ...trouble(input, seen),
     ...optional('startedAt', seen.startedAt),
     ...optional('healthySince', seen.healthySince),
+    ...optional('address', seen.address),
     ...(seen.ports.length === 0 ? {} : { ports: seen.ports }),
   };
 }

@@ -1,6 +1,6 @@
 import type { ContainerHealth, ContainerState, ContainerStatus } from '../engine/container.ts';
 import { optional } from '../../core/model/values.ts';
-import { OWN_LABELS } from './own-labels.ts';
+import { isMeshNetwork, OWN_LABELS } from './own-labels.ts';
 
 /** A container with our labels, as far as plan and report need to know it. */
 export interface ObservedContainer {
@@ -21,6 +21,8 @@ export interface ObservedContainer {
   readonly startedAt?: string;
   readonly finishedAt?: string;
   readonly healthySince?: string;
+  /** On the tenant's network, where that spans its nodes. */
+  readonly address?: string;
   readonly ports: readonly { readonly container: number; readonly host: number }[];
 }
 
@@ -52,6 +54,7 @@ export function observedContainer(
     ...optional('startedAt', state.startedAt),
     ...optional('finishedAt', state.finishedAt),
     ...optional('healthySince', healthy ? (before?.healthySince ?? now.toISOString()) : undefined),
+    ...optional('address', state.networks.find(({ name }) => isMeshNetwork(name))?.ip),
     ports: state.ports
       .filter((port, index, all) => all.findIndex((other) => other.container === port.container) === index)
       .map(({ container, host }) => ({ container, host })),

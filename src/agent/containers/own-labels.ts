@@ -55,3 +55,15 @@ export function networkLabels(owner: Ownership): Readonly<Record<string, string>
 export function networkName(owner: Ownership): string {
   return `berth-${owner.tenantSlug}`;
 }
+
+/** No network of a tenant has an underscore in its name. */
+const MESH_SUFFIX = '._mesh';
+
+/** The tenant's network on nodes that take part in its mesh. */
+export function meshNetworkName(owner: Ownership): string {
+  return `${networkName(owner)}${MESH_SUFFIX}`;
+}
+
+export function isMeshNetwork(name: string): boolean {
+  return name.endsWith(MESH_SUFFIX);
+}

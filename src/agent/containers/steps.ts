@@ -8,7 +8,7 @@ import { parseImageReference } from '../../core/model/image-reference.ts';
 import { portRangesText, portsOutside } from '../../core/model/port-ranges.ts';
 import type { Binds } from './binds.ts';
 import { secondName } from './container-name.ts';
-import { containerSpec, type SpecSource, STOP_GRACE_S } from './container-spec.ts';
+import { containerSpec, type SpecSource, STOP_GRACE_S, type ContainerNetwork } from './container-spec.ts';
 import type { Engine, EngineKind, RegistryCredentials } from '../engine/engine.ts';
 import { EngineConflictError, EngineNotFoundError, ImagePullError } from '../engine/errors.ts';
 import { optional } from '../../core/model/values.ts';
@@ -50,6 +50,8 @@ export interface Workbench {
   readonly refusals: Map<string, PullRefusal>;
   /** The network that is being made, for all that need it. */
   readonly network: { made: Promise<void> | undefined };
+  /** Of the tenant's mesh; undefined: this node does not take part. Throws while it is being set up. */
+  readonly meshNetwork: () => Promise<ContainerNetwork | undefined>;
   readonly send: (message: AgentMessage) => boolean;
   readonly epoch: number;
 }
@@ -63,7 +65,6 @@ export const EXECUTORS: Executors = {
       bench.network.made = undefined;
     });
     await bench.network.made;
-    bench.state.networkReady = true;
   },
 
   pull: async ({ image, instanceId }, bench) => {
@@ -101,12 +102,13 @@ export const EXECUTORS: Executors = {
       if (state.assigned.get(instanceId)?.once !== undefined && !(await isUnstarted(observer, containerId)))
         return;
       const container = state.assigned.get(instanceId)?.container;
-      if (container?.ports.length === 0 && container.healthCheck === undefined)
-        observer.expectStart(containerId);
+      const isPlain = container?.ports.length === 0 && container.healthCheck === undefined;
+      // On the tenant's network every start brings an address.
+      if (isPlain && state.network?.resolvConf === undefined) observer.expectStart(containerId);
       const known = observer.get(containerId);
       await engine.start(containerId).catch((error: unknown) => {
         // The engine does not say which part failed: the network is checked again before the next try.
-        state.networkReady = false;
+        state.network = undefined;
         throw error;
       });
       await binds.started(instanceId, containerId, known?.status === 'exited');
@@ -116,7 +118,7 @@ export const EXECUTORS: Executors = {
         state.history.set(instanceId, { ...state.historyOf(instanceId), wasStarted: true });
       // What ended at once may have been seen to end: that is newer.
       if (before !== undefined && (before === known || before.status === 'created')) {
-        const { exitCode: _ended, ...rest } = before;
+        const { exitCode: _ended, address: _left, ...rest } = before;
         const startedAt = new Date().toISOString();
         observer.put({ ...rest, status: 'running', oomKilled: false, startedAt });
       }
@@ -188,7 +190,13 @@ export const EXECUTORS: Executors = {
  * Docker checks for a network of the same name and makes one, but not in one go: two at once, or one whose caller was killed,
  * leave two of a name, and then no container can start. What is too many and empty is removed.
  */
-async function makeNetwork({ engine, owner }: Workbench): Promise<void> {
+async function makeNetwork(bench: Workbench): Promise<void> {
+  const mesh = await bench.meshNetwork();
+  if (mesh === undefined) await makeLocalNetwork(bench);
+  bench.state.network = mesh ?? { name: networkName(bench.owner) };
+}
+
+async function makeLocalNetwork({ engine, owner }: Workbench): Promise<void> {
   const labels = networkLabels(owner);
   const name = networkName(owner);
   const kept = await engine.ensureNetwork({ name, driver: 'bridge', internal: false, labels });
@@ -311,6 +319,7 @@ async function create(
     container,
     secrets: secrets ?? {},
     owner,
+    network: state.network ?? { name: networkName(owner) },
     heldFolder: binds.folder,
     volume,
   });
@@ -336,7 +345,7 @@ async function create(
     if (error instanceof EngineNotFoundError) {
       // The image or the network was removed since it was checked.
       state.images.delete(container.image);
-      state.networkReady = false;
+      state.network = undefined;
     }
     throw error;
   }

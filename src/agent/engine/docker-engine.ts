@@ -22,7 +22,7 @@ import { fields, list, number, text } from './fields.ts';
 import { pullProgress, registryAuth } from './image-pull.ts';
 import { exactReference, imageName, imageState } from './image-reference.ts';
 import { jsonValues } from './json-stream.ts';
-import { networkState, sameNetwork } from './network-state.ts';
+import { addressingBody, networkState, sameNetwork } from './network-state.ts';
 import { redact } from './redact.ts';
 import { statsSample } from './stats-sample.ts';
 import { DEFAULT_DEADLINE_MS, enginePath, type Query, seconds } from './transport.ts';
@@ -127,6 +127,7 @@ export class DockerEngine implements port.Engine {
           Driver: spec.driver,
           Internal: spec.internal,
           Labels: spec.labels,
+          ...(spec.addressing && addressingBody(spec.addressing)),
         },
       });
     } catch (error) {

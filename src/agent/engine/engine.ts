@@ -124,6 +124,16 @@ export interface NetworkSpec {
   /** No route out. */
   readonly internal: boolean;
   readonly labels: Labels;
+  /** Absent: the engine chooses. */
+  readonly addressing?: NetworkAddressing;
+}
+
+export interface NetworkAddressing {
+  readonly subnet: string;
+  readonly gateway: string;
+  readonly mtu: number;
+  /** An interface of the machine from which containers are reached by their own addresses. */
+  readonly trusted: string;
 }
 
 export interface NetworkState {
@@ -132,6 +142,7 @@ export interface NetworkState {
   readonly driver: string;
   readonly internal: boolean;
   readonly labels: Labels;
+  readonly subnet?: string;
 }
 
 export type EngineEventKind =

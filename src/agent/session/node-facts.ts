@@ -21,6 +21,7 @@ export type NodeFacts = Pick<
   | 'features'
   | 'hostPorts'
   | 'problems'
+  | 'mesh'
 >;
 
 /** What control planes may ask of this agent and not of an older one. */

@@ -1,4 +1,9 @@
-import type { AgentMessage, InstanceUsage, VolumeObservation } from '../../core/protocol/agent-protocol.ts';
+import type {
+  AgentMessage,
+  InstanceUsage,
+  MeshPath,
+  VolumeObservation,
+} from '../../core/protocol/agent-protocol.ts';
 import type { ContainerPhase, InstanceObservation } from '../../core/model/instance.ts';
 import type { NetworkObservation } from '../../core/model/network.ts';
 
@@ -17,6 +22,7 @@ export interface ReportSource {
   generation(): number;
   engineProblem(): string | undefined;
   networks(): readonly NetworkObservation[];
+  mesh(): readonly MeshPath[];
   volumes(): readonly VolumeObservation[];
   /** This report is about to be sent. */
   onBeat(beat: number): void;
@@ -137,6 +143,7 @@ export class Reporter {
     for (const one of observations) this.#sent.set(one.id, JSON.stringify(one));
     const problem = this.#source.engineProblem();
     const networks = this.#source.networks();
+    const mesh = this.#source.mesh();
     this.#flushedMs = performance.now();
     this.#volumesDue = false;
     this.#beat += 1;
@@ -150,6 +157,7 @@ export class Reporter {
       ...(problem === undefined ? {} : { engineProblem: problem }),
       ...(this.#usage.length === 0 ? {} : { usage: this.#usage }),
       ...(networks.length === 0 ? {} : { networks }),
+      ...(mesh.length === 0 ? {} : { mesh }),
       beat: this.#beat,
       volumes: this.#source.volumes(),
     });

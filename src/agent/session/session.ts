@@ -12,6 +12,7 @@ import {
   type Credit,
   type Farewell,
   type Lease,
+  type MeshMap,
   MAX_FRAME_BYTES,
   PROTOCOL_VERSION,
   type Resolved,
@@ -42,7 +43,15 @@ const HANDSHAKE_DEADLINE_MS = 10_000;
 /** A session that lasted this long resets the back-off. */
 const GOOD_SESSION_MS = 2_000;
 
-export type SessionMessage = Assignment | Lease | Verdict | Resolved | StreamRequest | Credit | Cancel;
+export type SessionMessage =
+  | Assignment
+  | MeshMap
+  | Lease
+  | Verdict
+  | Resolved
+  | StreamRequest
+  | Credit
+  | Cancel;
 
 export interface SessionHandlers {
   onWelcome(welcome: Welcome): void;

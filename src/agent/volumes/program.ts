@@ -37,6 +37,10 @@ export const PROGRAMS = {
   nft: 'nftables',
   iptables: 'iptables',
   ip6tables: 'iptables',
+  ip: 'iproute2',
+  bridge: 'iproute2',
+  wg: 'wireguard-tools',
+  'wireguard-go': 'wireguard-go',
 } as const;
 
 export type Program = keyof typeof PROGRAMS;

@@ -102,6 +102,16 @@ export class RelayLink implements CopyLink {
   }
 
   #dial(path: string, guard: StallGuard, signal: AbortSignal): WebSocket {
+    const socket = this.open(path);
+    const abort = (): void => socket.terminate();
+    guard.onStall = abort;
+    signal.addEventListener('abort', abort, { once: true });
+    socket.once('close', () => signal.removeEventListener('abort', abort));
+    return socket;
+  }
+
+  /** A connection to the control plane that proves the node's key. */
+  open(path: string): WebSocket {
     const address = new URL(`${this.#server()}${path}`);
     const socket = new WebSocket(address.href.replace(/^http/, 'ws'), {
       headers: {
@@ -114,10 +124,6 @@ export class RelayLink implements CopyLink {
       perMessageDeflate: false,
       followRedirects: false,
     });
-    const abort = (): void => socket.terminate();
-    guard.onStall = abort;
-    signal.addEventListener('abort', abort, { once: true });
-    socket.once('close', () => signal.removeEventListener('abort', abort));
     socket.on('error', () => {});
     return socket;
   }

@@ -33,6 +33,8 @@ export interface DeploymentViewInput {
   readonly status?: DeploymentStatus;
   readonly instances?: readonly InstanceView[];
   readonly defaults: ContainerDefaults;
+  /** Absent: it has none yet, or no node of the tenant takes part in a mesh. */
+  readonly virtualAddress?: string;
   /** While one runs. */
   readonly canary?: Deployment['status']['canary'];
 }
@@ -66,6 +68,7 @@ export function deploymentView({
   instances,
   canary,
   defaults,
+  virtualAddress,
 }: DeploymentViewInput): Exactly<Deployment> {
   const { spec, rotation } = record;
   const { specHash: _judged, canary: _seen, ...observed } = currentStatus(record, status);
@@ -82,6 +85,7 @@ export function deploymentView({
     containerDefaults: appliedDefaults(defaults, spec.resources),
     status: {
       ...observed,
+      ...(virtualAddress !== undefined && { virtualAddress }),
       secretsVersion: spec.secretsVersion,
       rotation: {
         phase: rotation?.phase ?? null,

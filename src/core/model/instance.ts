@@ -51,6 +51,8 @@ export interface InstanceObservation {
   readonly containerName?: string;
   readonly specHash?: string;
   readonly secretsVersion?: number;
+  /** On the tenant's network. */
+  readonly address?: string;
   readonly exitCode?: number;
   readonly restarts?: number;
   /** Stable reason of a failure (`image_pull_failed`, `secret_unresolved`, `healthcheck_command_not_found` …) and a message for people. */

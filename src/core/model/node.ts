@@ -1,4 +1,5 @@
 import type { NodeName, TenantId, TokenId } from './ids.ts';
+import type { MeshEndpoint } from './mesh.ts';
 
 export type NodeStatus = 'ready' | 'failed';
 
@@ -39,6 +40,8 @@ export interface NodeRecord {
   readonly hostPorts?: readonly string[];
   /** What the agent could not set up, for a person; absent: nothing. */
   readonly problems?: readonly string[];
+  /** How it takes part in the mesh of its tenant; absent: it does not. */
+  readonly mesh?: MeshEndpoint;
   /** Ed25519 public key, base64 DER (SPKI). Identity is the key; the name is a label on it. */
   readonly publicKey: string;
   /** Raised with every accepted session; a session with an older epoch is refused. */

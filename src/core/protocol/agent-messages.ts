@@ -12,6 +12,9 @@ const MAX_FEATURES = 32;
 const MAX_RANGES = 64;
 const MAX_PROBLEMS = 8;
 const MAX_COPIES = 256;
+const MAX_ADDRESSES = 16;
+const MAX_ROUTES = 256;
+const MAX_PEERS = 1_024;
 /** Of an answer, which is read as it is. */
 const MAX_VALUE_PARTS = 50_000;
 
@@ -54,6 +57,16 @@ const hello = message({
     ),
     /** What it could not set up, for a person. */
     problems: optional(listOf(humanText, MAX_PROBLEMS)),
+    /** How it takes part in the mesh of its tenant; absent: it does not, and `problems` say why. */
+    mesh: optional({
+      type: 'object',
+      fields: {
+        publicKey: { ...textOf(44), fits: /^[A-Za-z0-9+/]{43}=$/ },
+        port: integer,
+        addresses: listOf(textOf(64), MAX_ADDRESSES),
+        routes: optional(listOf(textOf(18), MAX_ROUTES)),
+      },
+    }),
     /** Of the newest assignment that this agent was given. */
     seen: optional(seenMark),
   },
@@ -88,6 +101,8 @@ const observation = message({
     message: optional(humanText),
     startedAt: optional(text),
     healthySince: optional(text),
+    /** On the tenant's network. */
+    address: optional(textOf(15)),
     ports: optional(listOf({ type: 'object', fields: { container: integer, host: integer } }, MAX_PORTS)),
   },
 });
@@ -143,6 +158,22 @@ const network = message({
   },
 });
 
+/** How packets to another node of the mesh go. */
+const meshPath = message({
+  type: 'object',
+  fields: {
+    node: nodeName,
+    path: { type: 'string', values: ['direct', 'relay', 'none'] },
+    address: optional(textOf(64)),
+    /** The tunnel carried an answer in the last seconds. */
+    carries: { type: 'boolean', orNot: true },
+    roundTripMs: optional(amount),
+    receivedBytes: count,
+    sentBytes: count,
+  },
+});
+export type MeshPath = Message<typeof meshPath>;
+
 /** What the agent sees; also the heartbeat. `observations` is whole when `full`, else only what changed. */
 const report = message({
   type: 'object',
@@ -161,6 +192,8 @@ const report = message({
     volumes: optional(listOf(volume, MAX_ENTRIES)),
     /** Of the assigned ones that were observed; whole when the generation is the newest. */
     networks: optional(listOf(network, MAX_ENTRIES)),
+    /** Always whole; absent: it has no part in a mesh, or no peer. */
+    mesh: optional(listOf(meshPath, MAX_PEERS)),
   },
 });
 

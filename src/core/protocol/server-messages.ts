@@ -193,6 +193,32 @@ const assignment = message({
   },
 });
 
+/**
+ * The tenant's network as a whole, the same for all its nodes. Always whole: what is not in it is not there.
+ * Virtual addresses stay; who is behind one changes with health.
+ */
+const mesh = message({
+  type: 'object',
+  fields: {
+    /** Of all nodes, and of virtual addresses. */
+    prefix: serverText,
+    virtualPrefix: serverText,
+    nodes: listOf({
+      type: 'object',
+      fields: { name, publicKey: serverText, port: count, addresses: listOf(serverText), subnet: serverText },
+    }),
+    services: listOf({
+      type: 'object',
+      fields: {
+        name,
+        address: optional(serverText),
+        /** Those that take connections: healthy, or running where there is no health check. */
+        instances: listOf({ type: 'object', fields: { id: serverText, node: name, address: serverText } }),
+      },
+    }),
+  },
+});
+
 /** A UDP port on the host of the control plane, and what proves the two to each other there (`lease-datagram.ts`). */
 const leaseRepeat = message({
   type: 'object',
@@ -301,6 +327,7 @@ export const serverMessage = message({
       },
     },
     assignment,
+    mesh,
     /** Answer to the report with this `beat`, for nodes that hold a lease: counted by the agent from when it sent that report. */
     lease: {
       type: 'object',
@@ -329,6 +356,7 @@ type Of<Type extends ServerMessage['type']> = Extract<ServerMessage, { readonly 
 export type Challenge = Of<'challenge'>;
 export type Welcome = Of<'welcome'>;
 export type Assignment = Of<'assignment'>;
+export type MeshMap = Of<'mesh'>;
 export type Lease = Of<'lease'>;
 export type Verdict = Of<'verdict'>;
 export type Resolved = Of<'resolved'>;

@@ -5,6 +5,7 @@ import type { AgentMessage, Ask, Report, StreamOperation } from '../../core/prot
 import type { SeenVolume } from '../../core/contract/volume-seen.ts';
 import type { ContainerDefaults } from '../../core/model/container-defaults.ts';
 import type { TenantId } from '../../core/model/ids.ts';
+import type { NetworkPrefixes } from '../../core/model/mesh.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
 import type { Region } from '../../core/model/region.ts';
 import type { AccessDependencies } from '../access/authenticate.ts';
@@ -23,6 +24,9 @@ import { KeyedRate } from './sessions/keyed-rate.ts';
 import type { LeaseRepeater } from './volumes/lease-repeater.ts';
 import { NodeCredentials } from './sessions/node-credentials.ts';
 import { NetworkReports } from './assignments/networks.ts';
+import { MeshMaps } from './mesh/mesh-maps.ts';
+import { MeshRelay } from './mesh/mesh-relay.ts';
+import { MeshReports } from './mesh/mesh-reports.ts';
 import { PlacedInstances } from './assignments/placed-instances.ts';
 import type { StoreLineage } from './assignments/store-lineage.ts';
 import { PlacedVolumes } from './assignments/placed-volumes.ts';
@@ -51,6 +55,7 @@ export interface DispatchOptions {
   readonly regions: readonly Region[];
   /** What containers are bounded by where neither workload nor tenant says otherwise. */
   readonly containerDefaults: ContainerDefaults;
+  readonly network: NetworkPrefixes & { readonly relayBytesPerSecond: number };
   readonly timers: {
     readonly heartbeatMs: number;
     readonly failedAfterMs: number;
@@ -84,6 +89,8 @@ export interface OtherControlPlanes {
   connected(tenantId: TenantId, node: string): boolean;
   /** The answer of that agent, through its control plane. */
   stream(tenantId: TenantId, node: string, operation: StreamOperation): AgentStream | undefined;
+  /** Where the nodes of a tenant meet; undefined: here. */
+  hubOf(tenantId: TenantId): string | undefined;
   /** Hands a connection to the control plane of that id; false: there is none. */
   proxyUpgrade(controlPlane: string, request: IncomingMessage, socket: Duplex, head: Buffer): boolean;
   /** Where agents find them, this one first. */
@@ -104,10 +111,13 @@ export class Dispatch {
   readonly #assignments: Assignments;
   readonly #reports: Reports;
   readonly #networks: NetworkReports;
+  readonly #meshMaps: MeshMaps;
+  readonly #meshReports: MeshReports;
   readonly #resolver: MaterialResolver;
   readonly #jobLogs: JobLogs;
   readonly #others: OtherControlPlanes | undefined;
   readonly #relay: Relay;
+  readonly meshRelay: MeshRelay;
   /** For a budget of their node that was used up. */
   streamsRefused = 0;
   readonly #credentials: NodeCredentials;
@@ -143,6 +153,7 @@ export class Dispatch {
       log,
     });
     this.#networks = new NetworkReports({ store, journal, events, log });
+    this.#meshReports = new MeshReports({ store, journal, events, clock: this.#clock, log });
     this.#resolver = new MaterialResolver({
       store,
       placed: this.placed,
@@ -166,6 +177,7 @@ export class Dispatch {
       {
         onOpened: (session) => {
           this.#assignments.push(session);
+          this.#meshMaps.opened(session);
           this.#credentials.opened(session);
           this.#jobLogs.opened(session);
         },
@@ -196,6 +208,14 @@ export class Dispatch {
       stream: (tenantId, node, operation) => this.stream(tenantId, node, operation),
       ...(others && { others }),
     });
+    this.meshRelay = new MeshRelay({
+      store,
+      access: options.access,
+      bytesPerSecond: options.network.relayBytesPerSecond,
+      baseUrl: options.baseUrl,
+      log,
+      ...(others && { others }),
+    });
     this.#assignments = new Assignments({
       store,
       placed: this.placed,
@@ -205,11 +225,18 @@ export class Dispatch {
       containerDefaults: options.containerDefaults,
       log,
     });
+    this.#meshMaps = new MeshMaps({
+      store,
+      prefixes: options.network,
+      session: (tenantId, node) => this.#sessions.of(tenantId, node),
+      log,
+    });
   }
 
   /** For the HTTP server's `upgrade` event. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    if (!this.#relay.upgrade(request, socket, head)) this.#sessions.upgrade(request, socket, head);
+    if (this.meshRelay.upgrade(request, socket, head) || this.#relay.upgrade(request, socket, head)) return;
+    this.#sessions.upgrade(request, socket, head);
   }
 
   #onMessage(
@@ -242,6 +269,7 @@ export class Dispatch {
     this.#assignments.pushDue(session);
     this.#reports.take(session, report);
     this.#networks.take(session, report);
+    this.#meshReports.take(session, report);
     this.#volumeReports.take(session, report, heardMs);
     if (report.beat === undefined || !this.volumes.holdsLease(tenantId, node)) return;
     if (!this.#volumeSigns.mayLease(tenantId, node)) return;
@@ -328,7 +356,9 @@ export class Dispatch {
     this.#credentials.close();
     this.#jobLogs.close();
     this.#assignments.close();
+    this.#meshMaps.close();
     this.#relay.close();
+    this.meshRelay.close();
     this.#sessions.close();
     this.#reports.close();
     this.#volumeReports.close();

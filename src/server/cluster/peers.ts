@@ -18,6 +18,7 @@ import type { ControlPlaneRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import { askPeer } from './peer-dial.ts';
 import { proxyUpgrade } from './proxy-upgrade.ts';
+import { shardOf } from './shard-map.ts';
 import { prove } from './peer-proof.ts';
 import { PEER_METHOD, PEER_QUESTION_PATH, PEER_STREAM_PATH } from './peer-protocol.ts';
 
@@ -77,6 +78,12 @@ export class Peers implements OtherControlPlanes {
       .finally(without);
     forwarded.stream.begin(operation);
     return forwarded.stream;
+  }
+
+  /** The process that decides for the tenant: the same for all. */
+  hubOf(tenantId: TenantId): string | undefined {
+    const owner = this.#store.getGlobal('shards', String(shardOf(tenantId)))?.record.owner;
+    return owner === this.self ? undefined : owner;
   }
 
   proxyUpgrade(controlPlane: string, request: IncomingMessage, socket: Duplex, head: Buffer): boolean {

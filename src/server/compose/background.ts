@@ -32,6 +32,7 @@ function composeControllers(base: Base, leases: LeaseRepeater | undefined) {
     regions: config.regions,
     unstated: config.residencyUnstated,
     volumeLeaseMs: config.volumeLeaseMs,
+    network: config.network,
     ...(leases && { repeatedLeases: leases }),
     scaling: {
       measured: (tenantId, nodes) => measurements.of(tenantId, nodes),
@@ -64,6 +65,7 @@ export function composeBackground(base: Base) {
     lineage: () => cluster.storeLineage(),
     regions: config.regions,
     containerDefaults: config.containerDefaults,
+    network: config.network,
     timers: config.timers,
     acceptsPerSecond: config.sessionsPerSecond,
     credentialMs: config.credentialMs,

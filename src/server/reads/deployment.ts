@@ -46,6 +46,7 @@ export function storedDeploymentView(
 ): ReturnType<typeof deploymentView> {
   const { name } = stored.record.spec;
   const status = tenant.get('deployment-status', idOf('deployment-status', name))?.record;
+  const address = tenant.get('virtual-addresses', idOf('virtual-addresses', name));
   const canary = tenant.get('canaries', idOf('canaries', name));
   return deploymentView({
     record: stored.record,
@@ -53,6 +54,7 @@ export function storedDeploymentView(
     ...(status === undefined ? {} : { status }),
     instances: instanceViews(tenant, name),
     defaults: containerDefaultsOf(tenant, containerDefaults),
+    ...(address && { virtualAddress: address.record.address }),
     ...(canary && { canary: canarySummary(tenant, name, canary.record) }),
   });
 }

@@ -1,3 +1,5 @@
+import type { NodeName } from '../../core/model/ids.ts';
+import type { MeshEndpoint } from '../../core/model/mesh.ts';
 import { requestedAmounts } from '../../core/scheduler/amounts.ts';
 import type { node } from '../../core/contract/answers/node.ts';
 import { type Answer, type Exactly, exactly } from '../../core/schema/shape.ts';
@@ -48,6 +50,12 @@ function requested(
   return { cpu: cpuMicros / 1_000_000, memoryBytes };
 }
 
+function meshView(tenant: TenantStore, node: NodeName, { port, addresses }: MeshEndpoint) {
+  const subnet = tenant.get('subnets', idOf('subnets', node))?.record.subnet;
+  const { peers = [] } = tenant.get('mesh-paths', idOf('mesh-paths', node))?.record ?? {};
+  return { ...(subnet !== undefined && { subnet }), port, addresses, peers };
+}
+
 /** Never the key material: neither the public key nor the token's id. */
 export function nodeView(tenant: TenantStore, facts: NodeFacts, record: NodeRecord): Exactly<Node> {
   const { name, tenantId, claims, schedulable, labels, capacity, engine, platform, agentVersion } = record;
@@ -72,6 +80,7 @@ export function nodeView(tenant: TenantStore, facts: NodeFacts, record: NodeReco
     features: record.features ?? [],
     ...(record.hostPorts === undefined ? {} : { hostPorts: record.hostPorts }),
     problems: record.problems ?? [],
+    ...(record.mesh && { mesh: meshView(tenant, name, record.mesh) }),
     lastSeenAt: seen ?? liveness?.lastSeenAt ?? null,
     ...(record.draining ? { draining: true } : {}),
   });

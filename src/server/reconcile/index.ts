@@ -1,5 +1,6 @@
 import type { CopyAges } from '../../core/protocol/peer-messages.ts';
 import type { NodeName, TenantId } from '../../core/model/ids.ts';
+import { DEFAULT_PREFIXES, type NetworkPrefixes } from '../../core/model/mesh.ts';
 import type { Region, UnstatedCountry } from '../../core/model/region.ts';
 import type { ScalingView } from '../../core/model/scaling.ts';
 import type { ParseSchedule } from '../../core/model/schedule.ts';
@@ -7,6 +8,7 @@ import { livenessTimings } from '../../core/plan/liveness/node-liveness.ts';
 import type { Liveness } from '../runtime/liveness.ts';
 import type { RepeatedLeases, VolumeSigns } from '../runtime/volume-signs.ts';
 import type { Controller, ControllerDeps } from './controller.ts';
+import { AddressesController } from './network/addresses.ts';
 import { DrainController } from './nodes/drain.ts';
 import { InstancesController } from './instances/instances.ts';
 import { JobsController } from './jobs/jobs.ts';
@@ -37,6 +39,8 @@ export interface ControllersOptions extends ControllerDeps {
   readonly certain?: () => boolean;
   readonly agesElsewhere?: VolumeSettings['agesElsewhere'];
   readonly scaling: ScalingOptions;
+  /** Absent: the defaults. */
+  readonly network?: NetworkPrefixes;
 }
 
 /** As configured, on the monotonic clock. */
@@ -96,6 +100,7 @@ export function createControllers(options: ControllersOptions): Controllers {
     instances,
     new JobsController(options, options.parseSchedule),
     scaling,
+    new AddressesController(options, options.network ?? DEFAULT_PREFIXES),
     new DrainController(options),
     new SpecSnapshotsController(options),
     janitor,

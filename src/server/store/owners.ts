@@ -119,6 +119,7 @@ export const TENANT_OWNERS = {
         'features',
         'hostPorts',
         'labels',
+        'mesh',
         'ordersHeld',
         'platform',
         'problems',
@@ -129,6 +130,9 @@ export const TENANT_OWNERS = {
     },
   },
   'node-liveness': { id: ['node'], ...written('controllers', { kind: 'nodes' }) },
+  subnets: { id: ['node'], ...written('controllers', { kind: 'nodes' }) },
+  'mesh-paths': { id: ['node'], ...written('agents', { kind: 'nodes' }) },
+  'virtual-addresses': { id: ['deployment'], ...written('controllers', { kind: 'deployments' }) },
   'node-drains': { id: ['node'], ...written('controllers', { kind: 'nodes' }) },
   'node-sessions': { id: ['node'], ...written('agents', { kind: 'nodes' }) },
   volumes: {

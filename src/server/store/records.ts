@@ -10,6 +10,7 @@ import type { ImagePolicy } from '../../core/model/image-policy.ts';
 import type { InstanceObservation, InstanceRecord } from '../../core/model/instance.ts';
 import type { NetworkObservation, NetworkRecord } from '../../core/model/network.ts';
 import type { JobLog, JobOrders, JobRecord, StoredJobStatus } from '../../core/model/job.ts';
+import type { MeshPathsRecord, SubnetRecord, VirtualAddressRecord } from '../../core/model/mesh.ts';
 import type { NodeLiveness, NodeRecord } from '../../core/model/node.ts';
 import type { RolloutRecord } from '../../core/model/rollout.ts';
 import type { ScalingPolicyRecord } from '../../core/model/scaling.ts';
@@ -98,6 +99,10 @@ export interface TenantRecords {
   observations: InstanceObservation;
   nodes: NodeRecord;
   'node-liveness': NodeLiveness;
+  /** By node, and by deployment; kept for a day after those are gone */
+  subnets: SubnetRecord;
+  'mesh-paths': MeshPathsRecord;
+  'virtual-addresses': VirtualAddressRecord;
   /** `node.drained` was published while it drains; the drain controller writes it, requests that end or begin the drain remove it */
   'node-drains': { readonly toldAt: string };
   /** Only where several control planes share the store */

@@ -21,6 +21,7 @@ import {
   type TestEngine,
   type TestImage,
 } from './engine.ts';
+import type { TestNamespace } from './engine-network.ts';
 import { eventually } from '../eventually.ts';
 import { PlaneProcess, type Tenant } from './plane-process.ts';
 
@@ -141,6 +142,8 @@ export interface NodeOptions {
   readonly ports?: readonly number[];
   readonly engine?: EngineOptions;
   readonly images?: Readonly<Record<string, TestImage>>;
+  /** Before the agent starts: what else the machine is connected to. */
+  readonly plug?: (namespace: TestNamespace) => void;
   /** Of the agent. */
   readonly environment?: Readonly<Record<string, string>>;
 }
@@ -157,6 +160,7 @@ export class Cluster {
     const engine = await startEngine(options.engine);
     for (const [reference, image] of Object.entries({ [BOX]: {}, ...options.images }))
       await buildTestImage(engine, reference, image);
+    if (engine.namespace !== undefined) options.plug?.(engine.namespace);
     const { body } = await tenant.call('POST', '/api/v1/join-tokens', {});
     const agent = await startAgent({
       server: (options.ports ?? [this.plane.port])

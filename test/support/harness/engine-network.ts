@@ -45,7 +45,8 @@ export function reserveSubnet(): TestSubnet {
   mkdirSync(RESERVATIONS, { recursive: true });
   const taken = ip('-4', '-o', 'addr');
   for (let attempt = 0; attempt < 500; attempt += 1) {
-    const subnet = { x: 130 + Math.floor(Math.random() * 110), y: Math.floor(Math.random() * 16) * 16 };
+    // Beside what tenants' networks take by default.
+    const subnet = { x: 130 + Math.floor(Math.random() * 80), y: Math.floor(Math.random() * 16) * 16 };
     if (!addressPattern(subnet).test(taken) && reserve(subnet)) return subnet;
   }
   throw new Error('no free subnet for a test engine');
@@ -112,8 +113,15 @@ export function addNamespace(name: string, subnet: TestSubnet): TestNamespace {
 }
 
 export function removeNamespace(name: string): void {
+  quietly(() => endTunnels(name));
   quietly(() => ip('link', 'del', name));
   quietly(() => ip('netns', 'del', name));
+}
+
+/** They outlive the agent that started them, and would outlive the name of the namespace. */
+function endTunnels(name: string): void {
+  for (const pid of ip('netns', 'pids', name).split('\n').filter(Boolean))
+    if (readOr(`/proc/${pid}/comm`, '').trim() === 'wireguard-go') process.kill(Number(pid));
 }
 
 /** Engines leave the bridges of their networks and their filter rules behind when they end. */

@@ -26,6 +26,8 @@ const PACKAGES = {
   rsync: '/usr/bin/rsync',
   runc: '/usr/sbin/runc',
   'systemd-container': '/usr/bin/systemd-nspawn',
+  'wireguard-go': '/usr/bin/wireguard-go',
+  'wireguard-tools': '/usr/bin/wg',
   xfsprogs: '/usr/sbin/mkfs.xfs',
 } as const;
 

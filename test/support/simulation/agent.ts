@@ -95,7 +95,7 @@ export class SimulatedAgent {
     this.#epoch = epoch;
     const { node } = this.#around.engine;
     this.state.begin({ node, installId: INSTALL, tenantId: 'tenant', tenantSlug: 'shop' });
-    this.state.networkReady = false;
+    this.state.network = undefined;
     this.#sent.clear();
     this.#beat = 0;
     this.#beats.clear();
@@ -178,7 +178,7 @@ export class SimulatedAgent {
   #view(): NodeView | undefined {
     if (this.#epoch === undefined || !this.state.synced || !this.#alive) return undefined;
     const { engine } = this.#around;
-    const { assigned, history, condemned, askedAtMs, networkReady, images, reservedNames } = this.state;
+    const { assigned, history, condemned, askedAtMs, network, images, reservedNames } = this.state;
     return {
       nowMs: this.#now(),
       engineKind: 'docker',
@@ -188,7 +188,7 @@ export class SimulatedAgent {
       history,
       condemned,
       askedAtMs,
-      networkReady,
+      networkReady: network !== undefined,
       images,
       takenNames: new Map([
         ...engine.list().map((one) => [one.name, one.instanceId] as const),
@@ -247,7 +247,7 @@ export class SimulatedAgent {
         });
         return true;
       case 'ensureNetwork':
-        this.state.networkReady = true;
+        this.state.network = { name: 'simulated' };
         return true;
       case 'pull':
         this.state.images.add(step.image);

@@ -45,6 +45,10 @@ const deploymentStatus = shape({
     desired: integer,
     ...counts,
     updated: integer,
+    virtualAddress: optional({
+      ...text,
+      description: 'Stays for as long as the deployment: connections to it go to instances that are healthy.',
+    }),
     secretsVersion: integer,
     rotation: {
       type: 'object',
@@ -188,6 +192,7 @@ export const instance = shape({
     health: { type: 'string', optional: true, values: ['starting', 'healthy', 'unhealthy'] },
     reason: optional(text),
     message: optional(text),
+    address: optional({ ...text, description: "On the tenant's network." }),
     containerId: optional(text),
     containerName: optional(text),
     observedSpecHash: optional(text),

@@ -5,6 +5,7 @@ import {
   announced,
   flag,
   integer,
+  listOf,
   nullable,
   number,
   optional,
@@ -35,6 +36,33 @@ const nodeFields = {
   features: { ...texts, description: 'What its agent can do beyond the first release.' },
   hostPorts: optional({ ...texts, description: 'Host ports that workloads may name there; absent: all.' }),
   problems: { ...texts, description: 'What its agent could not set up.' },
+  mesh: optional({
+    type: 'object',
+    description: "How it takes part in the tenant's network; absent: it does not.",
+    fields: {
+      subnet: optional({
+        ...text,
+        description: 'Of its containers; absent: not given yet, or none is free.',
+      }),
+      port: integer,
+      addresses: { ...texts, description: 'By which other nodes may reach it.' },
+      peers: {
+        ...listOf({
+          type: 'object',
+          fields: {
+            node: text,
+            path: { type: 'string', values: ['direct', 'relay', 'none'] },
+            address: optional(text),
+            carries: { ...flag, description: 'The tunnel carried an answer in the last seconds.' },
+            roundTripMs: optional(number),
+            receivedBytes: integer,
+            sentBytes: integer,
+          },
+        }),
+        description: 'The way to each other node of the tenant, as its agent last reported it.',
+      },
+    },
+  }),
   lastSeenAt: nullable(time),
 } as const;
 

@@ -7,6 +7,8 @@ import { type AccessDependencies, authenticate } from '../../access/authenticate
 import { matchesHash, parseToken } from '../../access/token.ts';
 import { idOf } from '../../store/record-ids.ts';
 import type { Store } from '../../store/store.ts';
+import { PROOF_HEADER, RELAY_PROOF_FEATURE, relayText } from '../../../core/protocol/agent-protocol.ts';
+import { signatureFits } from './handshake.ts';
 import { headerCount } from './upgrade-refusal.ts';
 
 export interface AdmittedNode {
@@ -57,4 +59,24 @@ export function admitNode(
   const secret = parseToken(request.headers.authorization?.split(' ').at(-1) ?? '')?.secret ?? '';
   const usesNext = nextHash !== undefined && matchesHash(access.tokenKey, secret, nextHash);
   return { tenantId: principal.tenantId, tokenId: principal.tokenId, node, usesNext };
+}
+
+/** As a session asks for: the token alone is not the node. Agents of the first release do not sign; theirs has to do. */
+export function admitProvenNode(
+  dependencies: Parameters<typeof admitNode>[0],
+  request: IncomingMessage,
+): AdmittedNode | Rejection {
+  const admitted = admitNode(dependencies, request);
+  if (isRejection(admitted) || admitted.node.features?.includes(RELAY_PROOF_FEATURE) !== true)
+    return admitted;
+  const { publicKey, sessionEpoch, name } = admitted.node;
+  const proof = request.headers[PROOF_HEADER];
+  const text = relayText(request.url ?? '', sessionEpoch, name);
+  if (typeof proof === 'string' && signatureFits(publicKey, text, proof)) return admitted;
+  return reject('unauthenticated', {
+    field: PROOF_HEADER,
+    received: proof === undefined ? '(absent)' : '(redacted)',
+    expected: "a signature by the node's key over this path and the epoch of its newest session",
+    why: `The request does not prove the key of ${name}.`,
+  });
 }

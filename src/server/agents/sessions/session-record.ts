@@ -25,6 +25,7 @@ const REPORTED = [
   'features',
   'hostPorts',
   'problems',
+  'mesh',
 ] as const;
 const WORDS: Readonly<Record<(typeof REPORTED)[number], string>> = {
   labels: 'labels',
@@ -36,6 +37,7 @@ const WORDS: Readonly<Record<(typeof REPORTED)[number], string>> = {
   features: 'features of the agent',
   hostPorts: 'host ports',
   problems: 'problems of the node',
+  mesh: 'mesh',
 };
 
 /** Labels that do not hold are left off and announced: a node must not keep a country that its agent no longer claims. */
@@ -111,6 +113,7 @@ export async function recordSession(
       features: _features,
       hostPorts: _ports,
       problems: _problems,
+      mesh: _mesh,
       ...kept
     } = before;
     const can = {
@@ -118,6 +121,7 @@ export async function recordSession(
       ...(hello.features && { features: hello.features }),
       ...(hello.hostPorts && { hostPorts: hello.hostPorts }),
       ...(hello.problems && { problems: hello.problems }),
+      ...(hello.mesh && { mesh: hello.mesh }),
     };
     const lost = lostOrders(lineage?.(), before, hello);
     const held = lost === undefined ? {} : { schedulable: false, ordersHeld: lost.mark };

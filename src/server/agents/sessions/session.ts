@@ -22,6 +22,8 @@ export interface SessionIdentity {
   readonly epoch: number;
   readonly remembersAnchors?: boolean;
   readonly usesNext?: boolean;
+  /** Takes part in the mesh of its tenant. */
+  readonly meshes?: boolean;
 }
 
 /** One welcomed connection of one node. */

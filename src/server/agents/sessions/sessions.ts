@@ -205,6 +205,7 @@ export class Sessions {
         epoch: record.sessionEpoch,
         usesNext,
         remembersAnchors: record.features?.includes(ANCHORS_FEATURE) === true,
+        meshes: record.mesh !== undefined,
       },
       this.#options.access.clock,
     );

@@ -4,20 +4,14 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
 import { createWebSocketStream, type WebSocket, WebSocketServer } from 'ws';
-import {
-  PROOF_HEADER,
-  RELAY_PROOF_FEATURE,
-  relayText,
-  type StreamOperation,
-} from '../../../core/protocol/agent-protocol.ts';
+import type { StreamOperation } from '../../../core/protocol/agent-protocol.ts';
 import type { TenantId } from '../../../core/model/ids.ts';
 import { isRejection, reject } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
 import type { AccessDependencies } from '../../access/authenticate.ts';
 import type { Store } from '../../store/store.ts';
-import { type AdmittedNode, admitNode } from '../sessions/admit-node.ts';
+import { type AdmittedNode, admitNode, admitProvenNode } from '../sessions/admit-node.ts';
 import { type CopyRequest, copyRejection, readCopyRequest, relayPath } from './copy-request.ts';
-import { signatureFits } from '../sessions/handshake.ts';
 import { MessageRate } from '../sessions/message-rate.ts';
 import { nodeKey } from '../assignments/placed-instances.ts';
 import type { AgentStream } from '../streams/streams.ts';
@@ -102,7 +96,7 @@ export class Relay {
     const path = relayPath(request.url ?? '');
     if (path === undefined) return false;
     socket.on('error', () => socket.destroy());
-    const admitted = this.#admit(request);
+    const admitted = admitProvenNode(this.#options, request);
     // Only for a node: no other caller is proxied to the other control planes.
     const passes = !isRejection(admitted) && path.kind === 'relay';
     if (passes && this.#isElsewhere(path.relayId, request, socket, head)) return true;
@@ -122,23 +116,6 @@ export class Relay {
       });
     }
     return true;
-  }
-
-  /** As a session asks for: the token alone is not the node. Agents of the first release do not sign; theirs has to do. */
-  #admit(request: IncomingMessage): AdmittedNode | Rejection {
-    const admitted = admitNode(this.#options, request);
-    if (isRejection(admitted) || admitted.node.features?.includes(RELAY_PROOF_FEATURE) !== true)
-      return admitted;
-    const { publicKey, sessionEpoch, name } = admitted.node;
-    const proof = request.headers[PROOF_HEADER];
-    const text = relayText(request.url ?? '', sessionEpoch, name);
-    if (typeof proof === 'string' && signatureFits(publicKey, text, proof)) return admitted;
-    return reject('unauthenticated', {
-      field: PROOF_HEADER,
-      received: proof === undefined ? '(absent)' : '(redacted)',
-      expected: "a signature by the node's key over this path and the epoch of its newest session",
-      why: `The request does not prove the key of ${name}.`,
-    });
   }
 
   /** The receiver dials the control plane that it is connected to; the copy may wait at another one, which its id names. */

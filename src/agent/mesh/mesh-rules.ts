@@ -1,0 +1,106 @@
+import { overlap, parseAddress, parseCidr } from '../../core/model/ipv4.ts';
+import type { MeshMap } from '../../core/protocol/agent-protocol.ts';
+
+/** What the rules of a node depend on beside the map. */
+export interface MeshPlace {
+  /** The engine's bridge of the tenant's network. */
+  readonly bridge: { readonly name: string; readonly mac: string };
+  readonly subnet: string;
+  readonly gateway: string;
+}
+
+const TABLE = 'berth-mesh';
+type Service = MeshMap['services'][number];
+
+/**
+ * Everything of the mesh that nftables does, as one script that replaces what was there in one transaction:
+ *
+ * - Connections to a virtual address are given to one of its instances, at random. Those that are open keep theirs, because the kernel
+ *   remembers them; so an instance that leaves is given nothing new while its connections end.
+ * - The source stays what it was: engines translate whatever leaves their bridge, unless it has been translated already, so packets within
+ *   the network are translated to themselves. Only an instance that is given its own connection sees the gateway.
+ * - Packets between containers of one node are routed instead of bridged. Otherwise answers would pass by the translation.
+ * - A virtual address without an instance refuses at once, rather than by a timeout.
+ */
+export function meshRules({ prefix, virtualPrefix, services }: MeshMap, place: MeshPlace): string {
+  const { bridge, subnet, gateway } = place;
+  const served = services.flatMap(({ address, instances }) =>
+    address === undefined || instances.length === 0 ? [] : [{ address, instances }],
+  );
+  const local = services.flatMap(({ instances }) => instances.filter((one) => isLocal(one, subnet)));
+  return `${gone('bridge')}${gone('ip')}table bridge ${TABLE} {
+  chain routed {
+    type filter hook prerouting priority -300; policy accept;
+    ip saddr ${subnet} ip daddr ${subnet} ip daddr != ${gateway} ether daddr set ${bridge.mac} meta pkttype set host
+  }
+}
+table ip ${TABLE} {
+  set selves {
+    type ipv4_addr . ipv4_addr
+${elements(local.map(({ address }) => `${address} . ${address}`))}  }
+${served.map(serviceChain).join('')}  map virtual {
+    type ipv4_addr : verdict
+${elements(served.map(({ address }) => `${address} : jump ${chainOf(address)}`))}  }
+  chain arriving {
+    type nat hook prerouting priority -110; policy accept;
+    ip daddr vmap @virtual
+  }
+  chain leaving {
+    type nat hook output priority -110; policy accept;
+    ip daddr vmap @virtual
+  }
+  chain sources {
+    type nat hook postrouting priority 90; policy accept;
+    ip saddr . ip daddr @selves masquerade
+    ip saddr ${prefix} ip daddr ${prefix} snat ip prefix to ip saddr map { ${prefix} : ${prefix} }
+  }
+  chain forwarded {
+    type filter hook forward priority 0; policy accept;
+    ip daddr ${virtualPrefix} jump refused
+  }
+  chain sent {
+    type filter hook output priority 0; policy accept;
+    ip daddr ${virtualPrefix} jump refused
+  }
+  chain refused {
+    meta l4proto tcp reject with tcp reset
+    reject with icmp type host-unreachable
+  }
+}
+`;
+}
+
+/** Made if it is not there, then removed: the same text works in both cases. */
+function gone(family: string): string {
+  return `table ${family} ${TABLE}\ndelete table ${family} ${TABLE}\n`;
+}
+
+function elements(all: readonly string[]): string {
+  return all.length === 0 ? '' : `    elements = { ${all.join(', ')} }\n`;
+}
+
+function chainOf(address: string): string {
+  return `to-${address.replaceAll('.', '-')}`;
+}
+
+function serviceChain({
+  address,
+  instances,
+}: {
+  readonly address: string;
+  readonly instances: Service['instances'];
+}): string {
+  const [first, ...more] = instances;
+  const choices = instances.map((instance, at) => `${at} : ${instance.address}`);
+  const target =
+    more.length === 0
+      ? (first?.address ?? '')
+      : `numgen random mod ${instances.length} map { ${choices.join(', ')} }`;
+  return `  chain ${chainOf(address)} {\n    dnat to ${target}\n  }\n`;
+}
+
+function isLocal({ address }: Service['instances'][number], subnet: string): boolean {
+  const network = parseCidr(subnet);
+  const own = parseAddress(address);
+  return network !== undefined && own !== undefined && overlap(network, { base: own, bits: 32 });
+}

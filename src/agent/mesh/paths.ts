@@ -1,0 +1,54 @@
+/** How packets to a peer go. `none`: no path is known to work, and there is no relay. */
+export type Path =
+  | { readonly kind: 'direct'; readonly address: string }
+  | { readonly kind: 'relay' }
+  | { readonly kind: 'none' };
+
+/** Without an answer for this long a path does not work. */
+export const DEAD_MS = 5_000;
+/** A direct address that answered pings and then carried nothing is not tried again for so long. */
+export const REPENT_MS = 60_000;
+
+/** What is known of the ways to one peer; times are monotonic. */
+export interface PeerSigns {
+  /** Addresses that the peer may be reached by, most likely first. */
+  readonly candidates: readonly string[];
+  /** When each last answered a ping outside of the tunnel. */
+  readonly answeredMs: ReadonlyMap<string, number>;
+  /** When the tunnel to the peer last carried an answer, whichever way it went. */
+  readonly carriedMs: number | undefined;
+  /** Since when packets go as they do. */
+  readonly sinceMs: number;
+  readonly path: Path;
+  /** By address: until when it is not trusted. */
+  readonly distrustedMs: ReadonlyMap<string, number>;
+  readonly relayed: boolean;
+  /** Where the interface last heard the peer from, if not from the relay: a peer behind NAT finds us, and not we it. */
+  readonly heardFrom: string | undefined;
+}
+
+/**
+ * The way that packets to the peer should take from now on. A direct address is taken when it answers; it is left when neither it
+ * nor the tunnel has answered for five seconds, or when it answers and the tunnel is silent: then something lets pings through
+ * and drops the rest.
+ */
+export function nextPath(
+  signs: PeerSigns,
+  nowMs: number,
+): { readonly path: Path; readonly distrust?: string } {
+  const { path, candidates, answeredMs, carriedMs, sinceMs, distrustedMs, relayed, heardFrom } = signs;
+  const answers = (address: string): boolean => nowMs - (answeredMs.get(address) ?? -Infinity) < DEAD_MS;
+  const carries = carriedMs !== undefined && nowMs - carriedMs < DEAD_MS;
+  const isNew = nowMs - sinceMs < DEAD_MS;
+  const other: Path = relayed ? { kind: 'relay' } : { kind: 'none' };
+  const isKnown = path.kind === 'direct' && (path.address === heardFrom || candidates.includes(path.address));
+  if (isKnown && (carries || isNew)) return { path };
+  if (carries && heardFrom !== undefined) return { path: { kind: 'direct', address: heardFrom } };
+  const distrust = path.kind === 'direct' && answers(path.address) ? path.address : undefined;
+  const best = candidates.find(
+    (address) =>
+      answers(address) && address !== distrust && nowMs >= (distrustedMs.get(address) ?? -Infinity),
+  );
+  const next: Path = best === undefined ? other : { kind: 'direct', address: best };
+  return { path: next, ...(distrust !== undefined && { distrust }) };
+}

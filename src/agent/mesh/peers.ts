@@ -1,0 +1,183 @@
+import { addressAt, parseCidr } from '../../core/model/ipv4.ts';
+import type { MeshMap, MeshPath } from '../../core/protocol/agent-protocol.ts';
+import { type Log, messageOf } from '../log.ts';
+import type { DevicePeer, MeshDevice } from './device.ts';
+import { DEAD_MS, nextPath, type Path, REPENT_MS } from './paths.ts';
+import { Pings } from './pings.ts';
+import type { RelayClient } from './relay-client.ts';
+
+type MeshNode = MeshMap['nodes'][number];
+
+const ASK_MS = 1_000;
+/** Where packets of the relay come from. */
+const RELAYED = '127.0.0.1:';
+
+interface Peer {
+  readonly node: MeshNode;
+  path: Path;
+  sinceMs: number;
+  carriedMs: number | undefined;
+  heardFrom: string | undefined;
+  readonly answeredMs: Map<string, number>;
+  readonly distrustedMs: Map<string, number>;
+  roundTripMs: number | undefined;
+  receivedBytes: number;
+  sentBytes: number;
+}
+
+/** The other nodes of the mesh, and the way to each: asked every second, changed when it does not carry. */
+export class Peers {
+  readonly #device: MeshDevice;
+  readonly #relay: RelayClient;
+  readonly #onChange: () => void;
+  readonly #log: Log;
+  readonly #peers = new Map<string, Peer>();
+  readonly #pings = new Pings((target, roundTripMs) => this.#answered(target, roundTripMs));
+  #asking: NodeJS.Timeout | undefined;
+  #set = '';
+
+  /** `onChange`: the way to a peer is another one. */
+  constructor(device: MeshDevice, relay: RelayClient, onChange: () => void, log: Log) {
+    this.#device = device;
+    this.#relay = relay;
+    this.#onChange = onChange;
+    this.#log = log;
+  }
+
+  /** Beside WireGuard's own port, which nobody else can send from. */
+  async listen(): Promise<void> {
+    if (this.#asking !== undefined) return;
+    await this.#pings.listen(this.#device.port + 1);
+    this.#asking = setInterval(() => void this.#round(), ASK_MS).unref();
+  }
+
+  close(): void {
+    clearInterval(this.#asking);
+    this.#asking = undefined;
+    this.#pings.close();
+    this.#relay.close();
+  }
+
+  /** The way to each peer as it is now. */
+  paths(): readonly MeshPath[] {
+    return [...this.#peers].map(([node, { path, roundTripMs, carriedMs, receivedBytes, sentBytes }]) => ({
+      node,
+      path: path.kind,
+      ...(path.kind === 'direct' && { address: path.address }),
+      carries: carriedMs !== undefined && performance.now() - carriedMs < DEAD_MS,
+      ...(roundTripMs !== undefined && { roundTripMs: Math.round(roundTripMs * 10) / 10 }),
+      receivedBytes,
+      sentBytes,
+    }));
+  }
+
+  async set(nodes: readonly MeshNode[]): Promise<void> {
+    const wanted = new Set(nodes.map(({ name }) => name));
+    for (const name of this.#peers.keys()) if (!wanted.has(name)) this.#peers.delete(name);
+    for (const node of nodes) {
+      const known = this.#peers.get(node.name);
+      this.#peers.set(
+        node.name,
+        known === undefined || known.node.publicKey !== node.publicKey ? newPeer(node) : { ...known, node },
+      );
+    }
+    await this.#apply();
+  }
+
+  #answered(target: string, roundTripMs: number): void {
+    const [name = '', address = ''] = target.split('|');
+    const peer = this.#peers.get(name);
+    if (peer === undefined) return;
+    if (address !== '') {
+      peer.answeredMs.set(address, performance.now());
+      return;
+    }
+    peer.carriedMs = performance.now();
+    peer.roundTripMs = roundTripMs;
+  }
+
+  async #round(): Promise<void> {
+    if (this.#peers.size === 0) return;
+    try {
+      const counters = new Map((await this.#device.counters()).map((one) => [one.publicKey, one]));
+      for (const [name, peer] of this.#peers) {
+        const { node } = peer;
+        const counted = counters.get(node.publicKey);
+        peer.heardFrom = counted?.endpoint?.startsWith(RELAYED) === true ? undefined : counted?.endpoint;
+        peer.receivedBytes = counted?.receivedBytes ?? 0;
+        peer.sentBytes = counted?.sentBytes ?? 0;
+        for (const address of node.addresses)
+          this.#pings.ask(`${name}|${endpointOf(address, node)}`, address, node.port + 1);
+        const network = parseCidr(node.subnet);
+        const gateway = network && addressAt(network, 1);
+        if (gateway !== undefined) this.#pings.ask(name, gateway, node.port + 1);
+        this.#judge(name, peer);
+      }
+      await this.#apply();
+    } catch (error) {
+      this.#log.debug('the mesh interface could not be read', { reason: messageOf(error) });
+    }
+  }
+
+  #judge(name: string, peer: Peer): void {
+    const nowMs = performance.now();
+    const candidates = peer.node.addresses.map((address) => endpointOf(address, peer.node));
+    const { path, distrust } = nextPath({ ...peer, candidates, relayed: true }, nowMs);
+    if (distrust !== undefined) peer.distrustedMs.set(distrust, nowMs + REPENT_MS);
+    if (samePath(path, peer.path)) return;
+    this.#log.info('path to a node changed', { node: name, from: pathText(peer.path), to: pathText(path) });
+    peer.path = path;
+    peer.sinceMs = nowMs;
+    this.#onChange();
+  }
+
+  async #apply(): Promise<void> {
+    const relayed = [...this.#peers].flatMap(([name, { path }]) => (path.kind === 'relay' ? [name] : []));
+    this.#relay.use(new Set(relayed));
+    const peers: DevicePeer[] = [];
+    for (const [name, { node, path }] of this.#peers) {
+      const { publicKey, subnet } = node;
+      const endpoint =
+        path.kind === 'direct'
+          ? path.address
+          : path.kind === 'relay'
+            ? await this.#relay.endpointOf(name)
+            : undefined;
+      peers.push({ publicKey, subnet, ...(endpoint !== undefined && { endpoint }) });
+    }
+    const text = JSON.stringify(peers);
+    if (text === this.#set) return;
+    await this.#device.setPeers(peers);
+    this.#set = text;
+  }
+}
+
+function newPeer(node: MeshNode): Peer {
+  return {
+    node,
+    path: { kind: 'none' },
+    sinceMs: performance.now(),
+    carriedMs: undefined,
+    heardFrom: undefined,
+    answeredMs: new Map(),
+    distrustedMs: new Map(),
+    roundTripMs: undefined,
+    receivedBytes: 0,
+    sentBytes: 0,
+  };
+}
+
+function endpointOf(address: string, { port }: MeshNode): string {
+  return `${address}:${port}`;
+}
+
+function samePath(one: Path, other: Path): boolean {
+  return (
+    one.kind === other.kind &&
+    (one.kind !== 'direct' || other.kind !== 'direct' || one.address === other.address)
+  );
+}
+
+function pathText(path: Path): string {
+  return path.kind === 'direct' ? path.address : path.kind;
+}

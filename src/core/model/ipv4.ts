@@ -1,0 +1,54 @@
+/** An IPv4 network, as in `10.210.3.0/24`; addresses are unsigned 32-bit numbers. */
+export interface Cidr {
+  readonly base: number;
+  readonly bits: number;
+}
+
+const OCTET = /^(?:0|[1-9][0-9]{0,2})$/;
+
+export function parseAddress(text: string): number | undefined {
+  const parts = text.split('.');
+  if (parts.length !== 4) return undefined;
+  let address = 0;
+  for (const part of parts) {
+    if (!OCTET.test(part) || Number(part) > 255) return undefined;
+    address = address * 256 + Number(part);
+  }
+  return address;
+}
+
+export function addressText(address: number): string {
+  return [24, 16, 8, 0].map((shift) => Math.floor(address / 2 ** shift) % 256).join('.');
+}
+
+export function sizeOf({ bits }: Pick<Cidr, 'bits'>): number {
+  return 2 ** (32 - bits);
+}
+
+/** Undefined for text that is no network, and for one whose host bits are set. */
+export function parseCidr(text: string): Cidr | undefined {
+  const [address = '', length = '', ...more] = text.split('/');
+  const base = parseAddress(address);
+  const bits = /^[0-9]{1,2}$/.test(length) ? Number(length) : 33;
+  if (base === undefined || bits > 32 || more.length > 0) return undefined;
+  return base % sizeOf({ bits }) === 0 ? { base, bits } : undefined;
+}
+
+export function cidrText({ base, bits }: Cidr): string {
+  return `${addressText(base)}/${bits}`;
+}
+
+export function overlap(one: Cidr, other: Cidr): boolean {
+  return one.base < other.base + sizeOf(other) && other.base < one.base + sizeOf(one);
+}
+
+/** The address at an index of the network; undefined outside of it. */
+export function addressAt(network: Cidr, index: number): string | undefined {
+  return index < 0 || index >= sizeOf(network) ? undefined : addressText(network.base + index);
+}
+
+/** The network of `bits` at an index of a larger one; undefined outside of it. */
+export function subnetAt(network: Cidr, bits: number, index: number): Cidr | undefined {
+  const base = network.base + index * sizeOf({ bits });
+  return index < 0 || base >= network.base + sizeOf(network) ? undefined : { base, bits };
+}

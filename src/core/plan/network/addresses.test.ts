@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest';
+import { DEFAULT_PREFIXES } from '../../model/mesh.ts';
+import { type AddressInput, HELD_MS, planAddresses } from './addresses.ts';
+
+const NOW = 1_795_000_000_000;
+
+function input(more: Partial<AddressInput> = {}): AddressInput {
+  return {
+    prefixes: DEFAULT_PREFIXES,
+    nodes: new Map(),
+    subnets: new Map(),
+    deployments: new Set(),
+    virtual: new Map(),
+    nowMs: NOW,
+    ...more,
+  };
+}
+
+describe('addresses of a tenant network', () => {
+  it('gives each node and each deployment the first that is free', () => {
+    const plan = planAddresses(
+      input({
+        nodes: new Map([
+          ['a', []],
+          ['b', []],
+        ]),
+        subnets: new Map([['c', { subnet: '10.210.1.0/24', releasedAtMs: NOW }]]),
+        deployments: new Set(['web', 'db']),
+      }),
+    );
+    expect([...plan.subnets]).toEqual([
+      ['a', { subnet: '10.210.0.0/24' }],
+      ['b', { subnet: '10.210.2.0/24' }],
+    ]);
+    expect([...plan.virtual]).toEqual([
+      ['web', { address: '10.211.0.1' }],
+      ['db', { address: '10.211.0.2' }],
+    ]);
+  });
+
+  it('changes nothing once everybody has one', () => {
+    const plan = planAddresses(
+      input({
+        nodes: new Map([['a', ['192.168.0.0/16']]]),
+        subnets: new Map([['a', { subnet: '10.210.7.0/24' }]]),
+        deployments: new Set(['web']),
+        virtual: new Map([['web', { address: '10.211.0.9' }]]),
+      }),
+    );
+    expect([plan.subnets.size, plan.virtual.size, plan.without.size, plan.recheckInMs]).toEqual([
+      0,
+      0,
+      0,
+      undefined,
+    ]);
+  });
+
+  it('holds what was released for a day, and gives it back to the same name', () => {
+    const virtual = new Map([['web', { address: '10.211.0.1' }]]);
+    const released = planAddresses(input({ virtual }));
+    const held = released.virtual.get('web');
+    expect(held).toEqual({ address: '10.211.0.1', releasedAtMs: NOW });
+    expect(released.recheckInMs).toBe(HELD_MS);
+    const kept = new Map([['web', { address: '10.211.0.1', releasedAtMs: NOW }]]);
+    const other = planAddresses(input({ virtual: kept, deployments: new Set(['db']) }));
+    expect(other.virtual.get('db')).toEqual({ address: '10.211.0.2' });
+    expect(planAddresses(input({ virtual: kept, deployments: new Set(['web']) })).virtual.get('web')).toEqual(
+      {
+        address: '10.211.0.1',
+      },
+    );
+    const later = planAddresses(input({ virtual: kept, nowMs: NOW + HELD_MS }));
+    expect([...later.virtual]).toEqual([['web', undefined]]);
+  });
+
+  it('goes round the routes of a machine, and says when there is nothing left', () => {
+    const one = planAddresses(input({ nodes: new Map([['a', ['10.210.0.0/17', '172.17.0.0/16']]]) }));
+    expect(one.subnets.get('a')).toEqual({ subnet: '10.210.128.0/24' });
+    const none = planAddresses(input({ nodes: new Map([['a', ['10.0.0.0/8']]]) }));
+    expect(none.without.get('a')).toContain('overlaps a route of the machine: 10.0.0.0/8');
+    const moved = planAddresses(
+      input({
+        nodes: new Map([['a', ['10.210.3.0/24']]]),
+        subnets: new Map([['a', { subnet: '10.210.3.0/24' }]]),
+      }),
+    );
+    expect(moved.subnets.get('a')).toEqual({ subnet: '10.210.0.0/24' });
+  });
+
+  it('gives 256 nodes a subnet, and not one more', () => {
+    const nodes = new Map(Array.from({ length: 257 }, (_, at) => [`n${at}`, []] as const));
+    const plan = planAddresses(input({ nodes }));
+    expect(plan.subnets.size).toBe(256);
+    expect(plan.without.get('n256')).toBe('all 256 subnets of 10.210.0.0/16 are taken');
+  });
+});

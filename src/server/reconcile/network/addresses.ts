@@ -1,0 +1,91 @@
+import type { TenantId } from '../../../core/model/ids.ts';
+import type { NetworkPrefixes } from '../../../core/model/mesh.ts';
+import { type AddressPlan, planAddresses } from '../../../core/plan/network/addresses.ts';
+import { idOf, segmentsOf } from '../../store/record-ids.ts';
+import type { TenantStore } from '../../store/store.ts';
+import type { ViewChange } from '../../store/view.ts';
+import type { ControllerDeps } from '../controller.ts';
+import { KeyedState, type ReconcileRequest, Reconciler } from '../reconciler.ts';
+
+/** Of a tenant as a whole: what is free depends on all of it. */
+const ALL = 'all';
+/** Records of one commit. */
+const BATCH = 50;
+
+/** Gives subnets to nodes and virtual addresses to deployments, and takes them back a day after those are gone. */
+export class AddressesController extends Reconciler {
+  readonly #prefixes: NetworkPrefixes;
+  readonly #without = new KeyedState<AddressPlan['without']>();
+
+  constructor(deps: ControllerDeps, prefixes: NetworkPrefixes) {
+    super(deps, { name: 'addresses', problem: 'giving out addresses failed; retrying' });
+    this.#prefixes = prefixes;
+  }
+
+  adopt(tenantId: TenantId): void {
+    this.add(tenantId, ALL);
+  }
+
+  protected override forget(tenantId?: TenantId): void {
+    this.#without.forget(tenantId);
+  }
+
+  protected take(change: ViewChange): void {
+    const { tenantId, kind } = change;
+    if (tenantId === undefined) return;
+    const concerns =
+      kind === 'nodes'
+        ? change.before?.record.mesh !== change.after?.record.mesh
+        : kind === 'deployments' && (change.before === undefined) !== (change.after === undefined);
+    if (concerns) this.add(tenantId, ALL);
+  }
+
+  /** Why a node has no subnet. */
+  withoutSubnet(tenantId: TenantId, node: string): string | undefined {
+    return this.#without.get(this.keyOf(tenantId, ALL))?.get(node);
+  }
+
+  protected async reconcile(request: ReconcileRequest): Promise<void> {
+    const tenant = this.deps.store.forTenant(request.tenantId);
+    const plan = this.#plan(tenant);
+    this.#without.set(request.key, plan.without);
+    const transaction = tenant.transaction();
+    let left = BATCH;
+    for (const kind of ['subnets', 'virtual-addresses'] as const) {
+      for (const [name, record] of kind === 'subnets' ? plan.subnets : plan.virtual) {
+        if (left-- <= 0) break;
+        const id = idOf(kind, name);
+        transaction.expect(kind, id, tenant.get(kind, id));
+        if (record === undefined) transaction.delete(kind, id);
+        else transaction.put(kind, id, record);
+      }
+    }
+    if (left < BATCH && !(await this.commit(tenant, transaction))) this.again(request);
+    else if (left < 0) this.again(request);
+    else if (plan.recheckInMs !== undefined) this.again(request, plan.recheckInMs);
+  }
+
+  #plan(tenant: TenantStore): AddressPlan {
+    const subnets = tenant
+      .list('subnets')
+      .map(({ id, record }) => [segmentsOf('subnets', id)[0], record] as const);
+    const addresses = tenant
+      .list('virtual-addresses')
+      .map(({ id, record }) => [segmentsOf('virtual-addresses', id)[0], record] as const);
+    const nodes = tenant
+      .list('nodes')
+      .flatMap(({ record: { name, mesh } }) =>
+        mesh === undefined ? [] : [[name, mesh.routes ?? []] as const],
+      );
+    // Without a node that would answer, an address is of no use.
+    const deployments = nodes.length === 0 ? [] : tenant.list('deployments');
+    return planAddresses({
+      prefixes: this.#prefixes,
+      nodes: new Map(nodes),
+      subnets: new Map(subnets),
+      deployments: new Set(deployments.map(({ record }) => record.spec.name)),
+      virtual: new Map(addresses),
+      nowMs: this.deps.clock.now().getTime(),
+    });
+  }
+}

@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { type Cluster, type ClusterNode, startCluster, type Tenant } from '../support/harness/cluster.ts';
+import type { TestNamespace } from '../support/harness/engine-network.ts';
+import { Lan } from '../support/harness/lan.ts';
+import { ensurePackages } from '../support/harness/packages.ts';
+
+/** The network of a tenant over two machines: real engines, WireGuard, nftables and names. */
+
+const WEB = ['sh', '-c', 'while :; do hostname | nc -l -p 80; done'];
+
+let cluster: Cluster;
+let shop: Tenant;
+let one: ClusterNode;
+let two: ClusterNode;
+let lan: Lan;
+
+beforeAll(async () => {
+  ensurePackages(['wireguard-go', 'wireguard-tools', 'nftables', 'iproute2']);
+  lan = new Lan();
+  cluster = await startCluster();
+  shop = await cluster.plane.tenant('shop');
+  const mesh = {
+    environment: { BERTH_AGENT_MESH: '51820' },
+    plug: (namespace: TestNamespace) => void lan.attach(namespace),
+  };
+  one = await cluster.node('mesh-1', shop, mesh);
+  two = await cluster.node('mesh-2', shop, mesh);
+}, 120_000);
+afterAll(async () => {
+  await cluster.stop();
+  lan.remove();
+});
+
+async function run(name: string, command: readonly string[]): Promise<string> {
+  const { status, body } = await cluster.exec(shop, name, command);
+  if (status !== 200) throw new Error(JSON.stringify(body));
+  return String(body.stdout ?? body.output ?? '');
+}
+
+async function answers(from: string, address: string): Promise<ReadonlySet<string>> {
+  const script = `for i in 1 2 3 4 5 6 7 8 9 10 11 12; do nc -w 2 ${address} 80 </dev/null; done`;
+  return new Set((await run(from, ['sh', '-c', script])).trim().split('\n'));
+}
+
+const reachesBoth = (client: string) =>
+  eventually(
+    `${client} reaches both`,
+    () => answers(client, 'web'),
+    (seen) => seen.size === 2,
+  );
+
+async function pathTo(node: string, peer: string) {
+  const { body } = await shop.call('GET', `/api/v1/nodes/${node}`);
+  return body.mesh?.peers?.find(({ node: other }: { node: string }) => other === peer);
+}
+
+describe('the network of a tenant', () => {
+  it('gives every node a subnet and every deployment an address that stays', async () => {
+    await cluster.deploy(shop, {
+      name: 'web',
+      replicas: 2,
+      command: WEB,
+      placement: { antiAffinity: ['web'] },
+    });
+    await cluster.phase(shop, 'web', 'Running');
+    const subnets = await Promise.all(
+      ['mesh-1', 'mesh-2'].map((name) =>
+        eventually(
+          `${name} has a subnet`,
+          () => shop.call('GET', `/api/v1/nodes/${name}`),
+          ({ body }) => body.mesh?.subnet !== undefined,
+        ),
+      ),
+    );
+    expect(subnets.map(({ body }) => body.mesh.subnet)).toEqual(['10.210.0.0/24', '10.210.1.0/24']);
+    const { body } = await shop.call('GET', '/api/v1/deployments/web');
+    expect(body.status.virtualAddress).toBe('10.211.0.1');
+  });
+
+  it('reaches every instance from every node, by name and by address', async () => {
+    for (const node of ['mesh-1', 'mesh-2']) {
+      const name = `client-${node}`;
+      await cluster.deploy(shop, { name, nodeId: node });
+      await cluster.phase(shop, name, 'Running');
+      await reachesBoth(name);
+    }
+    expect(await pathTo('mesh-1', 'mesh-2')).toMatchObject({ path: 'direct', carries: true });
+  });
+
+  it('goes through the relay while the direct way is cut, and back', async () => {
+    const [a, b] = [one.engine.namespace, two.engine.namespace];
+    if (a === undefined || b === undefined) throw new Error('no namespaces');
+    lan.cut(a, b);
+    await eventually(
+      'the relay carries',
+      () => pathTo('mesh-1', 'mesh-2'),
+      (peer) => peer?.path === 'relay' && peer.carries,
+    );
+    await reachesBoth('client-mesh-1');
+    lan.heal();
+    await eventually(
+      'direct again',
+      () => pathTo('mesh-1', 'mesh-2'),
+      (peer) => peer?.path === 'direct' && peer.carries,
+      60_000,
+    );
+    await reachesBoth('client-mesh-2');
+  });
+});
