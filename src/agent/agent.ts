@@ -260,6 +260,8 @@ export class Agent {
         return this.#loop.condemn(message);
       case 'resolved':
         return this.#loop.answer(message);
+      case 'ingressMaterial':
+        return;
       case 'request':
         return this.#streams.open(message);
       case 'credit':

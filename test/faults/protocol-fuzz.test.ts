@@ -73,10 +73,24 @@ const REPORT: AgentMessage = {
   usage: [{ instanceId: 'ins_000000000001', cpuPercent: 3, memoryBytes: 5 }],
   beat: 1,
   volumes: [],
+  ingress: {
+    routes: [
+      {
+        deployment: 'web',
+        host: 'shop.example.com',
+        path: '/cart',
+        state: 'serving',
+        certificate: { issuer: 'Pebble', notAfter: '2030-01-01T00:00:00Z' },
+      },
+      { deployment: 'web', listen: 5432, state: 'failed', problem: 'in use' },
+    ],
+  },
 };
 const FROM_AGENT: readonly AgentMessage[] = [
   REPORT,
   { type: 'ask', epoch: 2, instanceIds: ['ins_000000000001'] },
+  { type: 'ingressGet', id: '1', key: 'certificate/web/shop.example.com' },
+  { type: 'ingressPut', id: '2', key: 'acme/users/key.pem', value: 'PEM', expected: 1 },
 ];
 
 const FROM_SERVER: readonly ServerMessage[] = [
@@ -106,6 +120,29 @@ const FROM_SERVER: readonly ServerMessage[] = [
       { id: 'ins_2', deployment: 'web', wanted: 'stop', specHash: 'h', secretsVersion: 0, attempt: 0 },
     ],
   },
+  {
+    type: 'mesh',
+    prefix: '10.210.0.0/16',
+    virtualPrefix: '10.211.0.0/16',
+    nodes: [{ name: 'n1', publicKey: 'k', port: 51820, addresses: ['192.0.2.1'], subnet: '10.210.0.0/24' }],
+    services: [
+      { name: 'web', address: '10.211.0.1', instances: [{ id: 'i', node: 'n1', address: '10.210.0.2' }] },
+    ],
+    ingress: [
+      {
+        deployment: 'web',
+        protocol: 'http',
+        host: 'a.example',
+        address: '10.211.0.1',
+        port: 80,
+        tls: 'auto',
+      },
+      { deployment: 'web', protocol: 'tcp', listen: 5432, address: '10.211.0.1', port: 5432, tls: 'off' },
+    ],
+    ingressNodes: ['n1'],
+    acme: { directory: 'https://acme.example/directory', email: 'a@example.com' },
+  },
+  { type: 'ingressMaterial', id: '1', value: 'PEM', version: 1 },
   { type: 'verdict', epoch: 1, remove: ['ins_3'] },
   { type: 'lease', epoch: 1, beat: 1 },
   { type: 'farewell', code: 'x', message: 'y', retry: true },

@@ -22,6 +22,7 @@ export type NodeFacts = Pick<
   | 'hostPorts'
   | 'problems'
   | 'mesh'
+  | 'ingress'
 >;
 
 /** What control planes may ask of this agent and not of an older one. */

@@ -20,6 +20,14 @@ const INSTANCE = {
   attempt: 0,
   container: CONTAINER,
 };
+const MESH = {
+  type: 'mesh',
+  prefix: '10.210.0.0/16',
+  virtualPrefix: '10.211.0.0/16',
+  nodes: [],
+  services: [],
+};
+const ROUTE = { deployment: 'web', protocol: 'http', host: 'a.example', address: '10.211.0.1', port: 80 };
 const ASSIGNMENT = { type: 'assignment', epoch: 1, generation: 2, instances: [INSTANCE] };
 
 describe('a frame of the control plane', () => {
@@ -31,6 +39,11 @@ describe('a frame of the control plane', () => {
     { type: 'request', streamId: 's', operation: { kind: 'containers' } },
     { type: 'credit', streamId: 's', bytes: 1 },
     { type: 'farewell', code: 'c', message: 'm', retry: false },
+    { type: 'ingressMaterial', id: '1' },
+    { type: 'ingressMaterial', id: '1', value: 'PEM', version: 3 },
+    { type: 'ingressMaterial', id: '1', problem: 'not stored' },
+    MESH,
+    { ...MESH, ingress: [{ ...ROUTE, tls: 'secret', certificate: 'v1' }], ingressNodes: ['n1'] },
     ASSIGNMENT,
   ])('is taken: $type', (message) => {
     expect(decodeServerMessage(JSON.stringify(message))).toEqual(message);
@@ -62,6 +75,9 @@ describe('a frame of the control plane', () => {
     '{"type":"constructor"}',
     '{"type":"__proto__"}',
     '{"type":"later"}',
+    JSON.stringify({ ...MESH, ingress: [{ ...ROUTE, tls: 'perhaps' }] }),
+    JSON.stringify({ ...MESH, ingress: [{ ...ROUTE, tls: 'off', deployment: '../x' }] }),
+    JSON.stringify({ type: 'ingressMaterial' }),
     JSON.stringify({ ...ASSIGNMENT, epoch: '1' }),
     JSON.stringify({ ...ASSIGNMENT, instances: [{ ...INSTANCE, id: '../x' }] }),
     JSON.stringify({ ...ASSIGNMENT, instances: [{ ...INSTANCE, wanted: 'destroy' }] }),

@@ -11,6 +11,7 @@ import {
   type Credential,
   type Credit,
   type Farewell,
+  type IngressMaterial,
   type Lease,
   type MeshMap,
   MAX_FRAME_BYTES,
@@ -49,6 +50,7 @@ export type SessionMessage =
   | Lease
   | Verdict
   | Resolved
+  | IngressMaterial
   | StreamRequest
   | Credit
   | Cancel;

@@ -1,4 +1,5 @@
 import type { NodeName, TenantId, TokenId } from './ids.ts';
+import type { NodeIngress } from './ingress.ts';
 import type { MeshEndpoint } from './mesh.ts';
 
 export type NodeStatus = 'ready' | 'failed';
@@ -42,6 +43,8 @@ export interface NodeRecord {
   readonly problems?: readonly string[];
   /** How it takes part in the mesh of its tenant; absent: it does not. */
   readonly mesh?: MeshEndpoint;
+  /** How it serves the ingress of its tenant; absent: it does not. */
+  readonly ingress?: NodeIngress;
   /** Ed25519 public key, base64 DER (SPKI). Identity is the key; the name is a label on it. */
   readonly publicKey: string;
   /** Raised with every accepted session; a session with an older epoch is refused. */

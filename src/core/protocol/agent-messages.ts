@@ -2,6 +2,7 @@ import type { InstanceId } from '../model/ids.ts';
 import { portRange } from '../model/port-ranges.ts';
 import { branded, listOf, type Message, message, optional } from '../schema/message-shape.ts';
 import { amount, count, integer, reason, text, textOf, humanText } from './field-shapes.ts';
+import { ingressFacts, ingressQuestions, ingressReport } from './ingress-messages.ts';
 
 /** What agents say. They run on machines of tenants: every text, list and map has a bound. */
 const MAX_ENTRIES = 5000;
@@ -67,6 +68,8 @@ const hello = message({
         routes: optional(listOf(textOf(18), MAX_ROUTES)),
       },
     }),
+    /** It serves the ingress of its tenant; absent: it does not. */
+    ingress: optional(ingressFacts),
     /** Of the newest assignment that this agent was given. */
     seen: optional(seenMark),
   },
@@ -194,6 +197,8 @@ const report = message({
     networks: optional(listOf(network, MAX_ENTRIES)),
     /** Always whole; absent: it has no part in a mesh, or no peer. */
     mesh: optional(listOf(meshPath, MAX_PEERS)),
+    /** Of ingress nodes; always whole. */
+    ingress: optional(ingressReport),
   },
 });
 
@@ -228,6 +233,7 @@ export const agentMessage = message({
     end: { type: 'object', fields: { streamId: id, ...streamEndFields } },
     /** The new token is on disk: the old one may go. */
     'credential-kept': { type: 'object', fields: { number: integer } },
+    ...ingressQuestions,
   },
 });
 

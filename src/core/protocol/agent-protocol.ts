@@ -25,6 +25,7 @@ export type {
   Credential,
   Credit,
   Farewell,
+  IngressMaterial,
   Lease,
   LeaseRepeat,
   MeshMap,

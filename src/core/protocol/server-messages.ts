@@ -1,6 +1,7 @@
 import type { OwnerName } from '../model/owner.ts';
 import { absent, branded, listOf, type Message, message, optional } from '../schema/message-shape.ts';
 import { count, flag, integer, name, serverText, serverTextMap } from './field-shapes.ts';
+import { acmeSettings, ingressMaterial, ingressRoute } from './ingress-messages.ts';
 
 /** What the control plane says. What a container is made from is checked again where it is made. */
 
@@ -216,6 +217,11 @@ const mesh = message({
         instances: listOf({ type: 'object', fields: { id: serverText, node: name, address: serverText } }),
       },
     }),
+    /** Absent: none. */
+    ingress: optional(listOf(ingressRoute)),
+    /** Nodes that serve it, by name, sorted: the first of them that is connected issues certificates. Absent: none. */
+    ingressNodes: optional(listOf(name)),
+    acme: optional(acmeSettings),
   },
 });
 
@@ -341,6 +347,8 @@ export const serverMessage = message({
     /** Answer to `ask`: which of the asked instance ids are unknown to the control plane and may be removed. */
     verdict: { type: 'object', fields: { epoch: count, remove: listOf(serverText) } },
     resolved,
+    /** Only to agents that asked. */
+    ingressMaterial,
     /** A question of a person, passed on: the answer is a stream of `data` with back-pressure by `credit`. */
     request: { type: 'object', fields: { streamId: serverText, operation: streamOperation } },
     /** The reader took `bytes` more; the sender may have at most the granted amount in flight. */
@@ -365,3 +373,4 @@ export type Credential = Of<'credential'>;
 export type Credit = Of<'credit'>;
 export type Cancel = Of<'cancel'>;
 export type Farewell = Of<'farewell'>;
+export type IngressMaterial = Of<'ingressMaterial'>;

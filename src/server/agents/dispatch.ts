@@ -259,6 +259,10 @@ export class Dispatch {
         return;
       case 'resolve':
         void this.#resolver.answer(session, message);
+        return;
+      case 'ingressGet':
+      case 'ingressPut':
+        session.send({ type: 'ingressMaterial', id: message.id, problem: 'this node is no ingress node' });
     }
   }
 

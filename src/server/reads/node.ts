@@ -81,6 +81,7 @@ export function nodeView(tenant: TenantStore, facts: NodeFacts, record: NodeReco
     ...(record.hostPorts === undefined ? {} : { hostPorts: record.hostPorts }),
     problems: record.problems ?? [],
     ...(record.mesh && { mesh: meshView(tenant, name, record.mesh) }),
+    ...(record.ingress && { ingress: record.ingress }),
     lastSeenAt: seen ?? liveness?.lastSeenAt ?? null,
     ...(record.draining ? { draining: true } : {}),
   });

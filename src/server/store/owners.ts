@@ -118,6 +118,7 @@ export const TENANT_OWNERS = {
         'engine',
         'features',
         'hostPorts',
+        'ingress',
         'labels',
         'mesh',
         'ordersHeld',

@@ -253,6 +253,8 @@ export class FakeControlPlane implements AsyncDisposable {
         this.asked.push([...message.instanceIds]);
         return;
       case 'credential-kept':
+      case 'ingressGet':
+      case 'ingressPut':
         return;
       case 'resolve':
         this.resolves.push(message);

@@ -63,6 +63,16 @@ const nodeFields = {
       },
     },
   }),
+  ingress: optional({
+    type: 'object',
+    description: 'How it serves the ingress of the tenant; absent: it does not.',
+    fields: {
+      caddy: optional({ ...text, description: 'Version; absent: there is none that can be used.' }),
+      problem: optional({ ...text, description: 'Why it serves nothing.' }),
+      http: integer,
+      https: integer,
+    },
+  }),
   lastSeenAt: nullable(time),
 } as const;
 

@@ -4,16 +4,22 @@ import type { AgentMessage, Report } from '../../../core/protocol/agent-protocol
 const SLICE_LENGTH = 32 * 1024;
 
 /**
- * A large message as several that mean the same one after the other, none of which holds the loop for long. Volumes and networks stay
- * together, since what they leave out means something; the beat is in the last, which is answered when all was taken.
+ * A large message as several that mean the same one after the other, none of which holds the loop for long. Volumes, networks and ingress
+ * stay together, since what they leave out means something; the beat is in the last, which is answered when all was taken.
  */
 export function messageSlices(message: AgentMessage): readonly AgentMessage[] {
   return message.type === 'report' ? reportSlices(message) : [message];
 }
 
-function reportSlices({ observations, usage, beat, volumes, networks, ...same }: Report): readonly Report[] {
+function reportSlices(report: Report): readonly Report[] {
+  const { observations, usage, beat, volumes, networks, ingress, ...same } = report;
+  const whole = {
+    ...(volumes && { volumes }),
+    ...(networks && { networks }),
+    ...(ingress && { ingress }),
+  };
   const slices: Report[] = [
-    { ...same, observations: [], ...(volumes && { volumes }), ...(networks && { networks }) },
+    { ...same, observations: [], ...whole },
     ...slicesOf(observations).map((some) => ({ ...same, observations: some })),
     ...slicesOf(usage ?? []).map((some) => ({ ...same, observations: [], usage: some })),
   ];

@@ -26,6 +26,7 @@ const REPORTED = [
   'hostPorts',
   'problems',
   'mesh',
+  'ingress',
 ] as const;
 const WORDS: Readonly<Record<(typeof REPORTED)[number], string>> = {
   labels: 'labels',
@@ -38,6 +39,7 @@ const WORDS: Readonly<Record<(typeof REPORTED)[number], string>> = {
   hostPorts: 'host ports',
   problems: 'problems of the node',
   mesh: 'mesh',
+  ingress: 'ingress',
 };
 
 /** Labels that do not hold are left off and announced: a node must not keep a country that its agent no longer claims. */
@@ -114,6 +116,7 @@ export async function recordSession(
       hostPorts: _ports,
       problems: _problems,
       mesh: _mesh,
+      ingress: _ingress,
       ...kept
     } = before;
     const can = {
@@ -122,6 +125,7 @@ export async function recordSession(
       ...(hello.hostPorts && { hostPorts: hello.hostPorts }),
       ...(hello.problems && { problems: hello.problems }),
       ...(hello.mesh && { mesh: hello.mesh }),
+      ...(hello.ingress && { ingress: hello.ingress }),
     };
     const lost = lostOrders(lineage?.(), before, hello);
     const held = lost === undefined ? {} : { schedulable: false, ordersHeld: lost.mark };
