@@ -126,7 +126,8 @@ export class GuideHouse {
     const folder = join(this.home, 'work');
     rmSync(folder, { recursive: true, force: true });
     mkdirSync(folder);
-    return new PageShell(this.entry(), folder, this.environment());
+    // Its port is taken by the agent of `berth up`: further agents of a page share its network namespace.
+    return new PageShell(this.entry(), folder, { ...this.environment(), BERTH_AGENT_MESH: 'off' });
   }
 
   /** What a page made is gone before the next begins; the sample is there again. */
