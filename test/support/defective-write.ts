@@ -56,6 +56,7 @@ export async function admissionOn(plane: ControlPlane): Promise<Admission> {
   const journal = new Journal(systemClock, ids);
   return {
     store,
+    prefixes: config.network,
     eraser: new TenantEraser({ store, secrets, journal, clock: systemClock, warn: () => undefined }),
     clock: systemClock,
     ids,

@@ -4,12 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { CommandBody } from '../../src/cli/command.ts';
 import { COMMANDS } from '../../src/cli/commands/index.ts';
-import { runProgram } from '../../src/cli/program.ts';
-import { report } from '../../src/cli/report.ts';
-import { makeSession } from '../../src/cli/session.ts';
-import { makeStyle } from '../../src/cli/style.ts';
-import type { Terminal } from '../../src/cli/terminal.ts';
 import { PlaneProcess } from '../support/harness/plane-process.ts';
+import { typeCommand } from '../support/harness/typed-command.ts';
 
 const IMAGE = '127.0.0.1:1/shop/web:1.4.2';
 const folder = mkdtempSync(join(tmpdir(), 'berth-bad-input-'));
@@ -117,10 +113,12 @@ const ROWS: Readonly<Record<string, Row>> = {
   'backup delete': { valid: ['bak_none', '-y'], missing: 'backup_not_found' },
   'node token': { valid: [], wrong: format() },
   'node list': { valid: [], wrong: format() },
+  'node show': { valid: ['nowhere'], missing: 'node_not_found', wrong: format('nowhere') },
   'node cordon': { valid: ['nowhere'], missing: 'node_not_found' },
   'node uncordon': { valid: ['nowhere'], missing: 'node_not_found' },
   'node drain': { valid: ['nowhere'], missing: 'node_not_found' },
   'node delete': { valid: ['nowhere', '-y'], missing: 'node_not_found' },
+  'network show': { valid: [], wrong: format() },
   'network create': {
     valid: ['back'],
     missing: 'network_node_candidates_unresolvable',
@@ -203,50 +201,8 @@ const ROWS: Readonly<Record<string, Row>> = {
   version: { valid: ['--server'] },
 };
 
-interface Outcome {
-  readonly status: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-/** As the program does it, in this process. */
-async function type(
-  words: readonly string[],
-  environment: Readonly<Record<string, string>>,
-  input = '',
-): Promise<Outcome> {
-  let out = '';
-  let err = '';
-  const terminal: Terminal = {
-    style: makeStyle(false),
-    errStyle: makeStyle(false),
-    live: false,
-    errLive: false,
-    interactive: false,
-    columns: 100,
-    out: (text) => {
-      out += text;
-    },
-    err: (text) => {
-      err += text;
-    },
-    readInput: async () => input,
-    ask: async () => '',
-    askHidden: async () => '',
-  };
-  const session = makeSession(
-    terminal,
-    { HOME: folder, ...environment },
-    AbortSignal.timeout(20_000),
-    '1.2.3',
-  );
-  try {
-    return { status: await runProgram(COMMANDS, words, session), out, err };
-  } catch (error) {
-    const status = report(terminal, error);
-    return { status, out, err };
-  }
-}
+const type = (words: readonly string[], environment: Readonly<Record<string, string>>, input = '') =>
+  typeCommand(words, { HOME: folder, ...environment }, input);
 
 const here = (): Record<string, string> => ({ BERTH_CLI_SERVER: plane.url, BERTH_CLI_TOKEN: token });
 

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { WebSocket } from 'ws';
 import { addressAt, parseCidr, sizeOf } from '../../core/model/ipv4.ts';
-import type { MeshEndpoint } from '../../core/model/mesh.ts';
+import { type MeshEndpoint, NO_PART } from '../../core/model/mesh.ts';
 import { Once } from '../../core/model/once.ts';
 import type { MeshMap, MeshPath } from '../../core/protocol/agent-protocol.ts';
 import type { ContainerNetwork } from '../containers/container-spec.ts';
@@ -132,7 +132,7 @@ export class Mesh {
   }
 
   #failed(fault: unknown): void {
-    const problem = `this node has no part in the tenant's network: ${messageOf(fault)}`;
+    const problem = `${NO_PART}${messageOf(fault)}`;
     if (problem !== this.#problem) this.#options.log.warn(problem);
     this.#problem = problem;
   }

@@ -5,6 +5,7 @@ import {
 } from '../../core/protocol/agent-protocol.ts';
 import { CONFINEMENT_FEATURE } from '../../core/model/confinement.ts';
 import { formatBytes } from '../../core/model/quantity.ts';
+import { MESH_FEATURE } from '../../core/model/mesh.ts';
 import { LABEL_DOMAIN } from '../../core/model/labels.ts';
 import type { NodeRecord } from '../../core/model/node.ts';
 import type { EngineInfo } from '../engine/engine.ts';
@@ -31,6 +32,7 @@ export const AGENT_FEATURES: readonly string[] = [
   RELAY_PROOF_FEATURE,
   ANCHORS_FEATURE,
   CREDENTIAL_FEATURE,
+  MESH_FEATURE,
 ];
 
 export function nodeFacts(

@@ -1,6 +1,7 @@
 import { canaryText } from './canary.ts';
 import { policyText, scalingStatusText } from './scaling.ts';
 import { boundsText } from '../../core/model/container-defaults.ts';
+import { namesOf } from '../../core/contract/mesh-standing.ts';
 import { type Client, named } from '../client.ts';
 import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS } from '../command.ts';
 import { indented, printEvents, rows } from '../describing.ts';
@@ -10,11 +11,11 @@ import { textOf } from '../fields.ts';
 import { listText, outputFormat, structuredText } from '../output.ts';
 import type { Deployment } from '../records.ts';
 import { instances as INSTANCES } from '../resources/deployments.ts';
-import { nodes as NODES } from '../resources/nodes.ts';
 import { resourceOf } from '../resources/index.ts';
 import { JOB_RUNS } from '../resources/jobs.ts';
 import type { Session } from '../session.ts';
 import { age } from '../table.ts';
+import { describeNode } from './describe-node.ts';
 import { describeTenant } from './describe-tenant.ts';
 import { describeVolume } from './describe-volume.ts';
 
@@ -98,6 +99,7 @@ async function describeDeployment(
     ],
     ['revision', `${textOf(record.revision)}, spec ${textOf(record.specHash).slice(0, 19)}`],
     ['runs', textOf(record.imageDigest)],
+    ['address', addressText(record)],
     [
       'rotation',
       `secretsVersion ${textOf(record.secretsVersion) || '0'}, next phase: ${textOf(record.status?.rotation?.next)}`,
@@ -128,6 +130,14 @@ async function describeDeployment(
   await printEvents(session, client, `Deployment/${textOf(record.name)}`, now);
   terminal.out(`\n${session.next(nextCommand(record))}\n`);
   return EXIT.ok;
+}
+
+/** The address that stays, and the names that containers of the tenant ask for. */
+function addressText({ name, status }: Deployment): string {
+  const address = textOf(status?.virtualAddress);
+  if (address === '') return '';
+  const { own, instances } = namesOf(textOf(name));
+  return `${address}, by the names ${textOf(name)} and ${own}; every instance: ${instances}`;
 }
 
 /** What a person would type now. */
@@ -177,38 +187,5 @@ async function describeJob(session: Session, client: Client, name: string, forma
     runs[0] === undefined ? '' : textOf(runs[0].state),
   );
   terminal.out(`\n${session.next(active ? `berth job logs ${name} -f` : `berth job run ${name}`)}\n`);
-  return EXIT.ok;
-}
-
-async function describeNode(session: Session, client: Client, name: string, format: string): Promise<number> {
-  const record = await client.record('GET /api/v1/nodes/{name}', named(name));
-  if (format === 'json' || format === 'yaml') {
-    session.terminal.out(await structuredText(format, record));
-    return EXIT.ok;
-  }
-  const { terminal } = session;
-  const { style } = terminal;
-  const now = session.now();
-  const head = NODES.columns
-    .filter((column) => column.header !== 'LABELS')
-    .map((column) => [column.header.toLowerCase(), column.cell(record, now)] as const);
-  terminal.out(`${style.bold(`node/${name}`)}\n${rows(head)}`);
-  const labels = Object.entries(record.labels ?? {});
-  if (labels.length > 0)
-    terminal.out(
-      `\n${style.bold('Labels')}\n${labels.map(([key, value]) => `  ${key}=${String(value)}\n`).join('')}`,
-    );
-  const placed = (await client.list('GET /api/v1/deployments')).flatMap((deployment) =>
-    (deployment.status?.instances ?? [])
-      .filter((instance) => textOf(instance.nodeId) === name)
-      .map((instance) => ({ deployment: textOf(deployment.name), ...instance })),
-  );
-  if (placed.length > 0)
-    terminal.out(
-      `\n${style.bold('Instances')}\n${indented(listText(terminal, INSTANCES, placed, 'table', now))}`,
-    );
-  await printEvents(session, client, `Node/${name}`, now);
-  const cordoned = record.schedulable === false;
-  terminal.out(`\n${session.next(cordoned ? `berth node uncordon ${name}` : `berth node drain ${name}`)}\n`);
   return EXIT.ok;
 }

@@ -13,6 +13,7 @@ import { deleteCommand, getCommand, listCommand } from '../record-commands.ts';
 import { outputFormat, printRecord } from '../output.ts';
 import { alterationLines } from '../plan-view.ts';
 import { resourceOf } from '../resources/index.ts';
+import { showNetwork } from './network-show.ts';
 
 const NAME: Parameter = { term: '<name>', description: 'The network.' };
 
@@ -74,12 +75,16 @@ const remove = deleteCommand({
 });
 
 export const network: CommandBody = {
-  description: ['A network of the tenant on one node. It does not span machines.'],
+  description: [
+    'The nodes of a tenant are one network, on which its deployments reach one another by name; show prints it. The other commands are about named networks, each on one node.',
+  ],
   examples: [
+    { line: 'berth network show', what: 'nodes, the ways between them, addresses' },
     { line: 'berth network create backend', what: 'on the only node' },
     { line: 'berth network list', what: 'the networks of the tenant' },
   ],
   subcommands: [
+    showNetwork,
     create,
     listCommand('networks', {
       summary: 'List networks',

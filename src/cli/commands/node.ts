@@ -11,6 +11,7 @@ import { EXIT } from '../exit-code.ts';
 import { textOf } from '../fields.ts';
 import { listCommand } from '../record-commands.ts';
 import { outputFormat, structuredText } from '../output.ts';
+import { describeNode } from './describe-node.ts';
 
 const NAME: Parameter = { term: '<name>', description: 'The node.' };
 
@@ -80,6 +81,19 @@ const tokenCommand: Subcommand = {
   },
 };
 
+const showCommand: Subcommand = {
+  name: 'show',
+  summary: 'Show a node with everything around it',
+  description: [
+    "Shows what the node offers, what runs on it and how it stands in the tenant's network: its subnet, and the way to each other node (direct, relayed by the control plane, or none and why) with round trip and bytes; the same as berth describe node NAME.",
+  ],
+  parameters: [NAME],
+  options: [OUTPUT_OPTION, ...REMOTE_OPTIONS],
+  examples: [{ line: 'berth node show berlin-1', what: 'which other nodes does it reach, and how?' }],
+  run: async (session, { parameters: [name = ''], options }) =>
+    describeNode(session, session.client(options), name, outputFormat(options)),
+};
+
 const drainCommand: Subcommand = {
   name: 'drain',
   summary: 'Move everything off a node',
@@ -146,6 +160,7 @@ export const node: CommandBody = {
       description: ['Lists the nodes of the tenant; the same as berth get nodes.'],
       examples: [{ line: 'berth node list -o wide', what: 'with labels and versions' }],
     }),
+    showCommand,
     modeCommand(
       'cordon',
       'Take no new instances',

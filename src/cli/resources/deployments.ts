@@ -36,6 +36,7 @@ export const deployments: Resource<Deployment> = {
     { header: 'HEALTHY', cell: ready },
     field('IMAGE', (one) => one.image),
     { header: 'NODES', cell: nodesOf, wide: true },
+    field('ADDRESS', (one) => one.status?.virtualAddress, true),
     field('REVISION', (one) => one.revision, true),
     field('SECRETS', (one) => one.secretsVersion, true),
     ageOf((one) => one.createdAt),

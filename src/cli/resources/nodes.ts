@@ -43,6 +43,7 @@ export const nodes: Resource<Node> = {
       cell: (record) => (Array.isArray(record.hostPorts) ? portRangesText(record.hostPorts ?? []) : ''),
       wide: true,
     },
+    { header: 'SUBNET', cell: (record) => textOf(record.mesh?.subnet), wide: true },
     { header: 'PROBLEMS', cell: (record) => (record.problems ?? []).join('; '), wide: true },
     {
       header: 'CONTROL-PLANE',

@@ -145,6 +145,8 @@ export interface InstanceView {
   readonly state: string;
   readonly health?: string;
   readonly message?: string;
+  /** On the tenant's network. */
+  readonly address?: string;
   readonly canary?: boolean;
 }
 

@@ -14,6 +14,12 @@ export const DEFAULT_PREFIXES: NetworkPrefixes = {
   virtual: '10.211.0.0/16',
 };
 
+/** Feature of an agent that can take part; without it the agent is of an earlier release. */
+export const MESH_FEATURE = 'mesh';
+
+/** Begins the problem of a node that cannot take part. */
+export const NO_PART = "this node has no part in the tenant's network: ";
+
 /** How a node takes part in its tenant's mesh, as its agent says. */
 export interface MeshEndpoint {
   /** WireGuard's, base64. */

@@ -30,6 +30,7 @@ export function composeAdmission(base: Base): Admission & { readonly eraser: Ten
     clusters,
     limits,
     containerDefaults: config.containerDefaults,
+    prefixes: config.network,
     parseSchedule,
     imageCheck: createImageCheck({ dialer, credentials }),
     secrets: { store: secrets.store, ...base.material },

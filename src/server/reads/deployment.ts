@@ -34,6 +34,7 @@ function instanceViews(tenant: TenantStore, name: string): InstanceView[] {
         state: record.wanted === 'stop' ? 'stopping' : (seen?.phase ?? 'pending'),
         ...(seen?.health === undefined ? {} : { health: seen.health }),
         ...(seen?.message === undefined ? {} : { message: seen.message }),
+        ...(seen?.address === undefined ? {} : { address: seen.address }),
         ...(record.canary === true ? { canary: true } : {}),
       };
     });

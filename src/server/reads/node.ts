@@ -1,5 +1,6 @@
 import type { NodeName } from '../../core/model/ids.ts';
-import type { MeshEndpoint } from '../../core/model/mesh.ts';
+import type { MeshEndpoint, NetworkPrefixes } from '../../core/model/mesh.ts';
+import { whyWithoutSubnet } from '../../core/plan/network/addresses.ts';
 import { requestedAmounts } from '../../core/scheduler/amounts.ts';
 import type { node } from '../../core/contract/answers/node.ts';
 import { type Answer, type Exactly, exactly } from '../../core/schema/shape.ts';
@@ -24,6 +25,7 @@ export interface NodeFacts {
   placedOn(tenantId: TenantId, node: string): readonly Stored<InstanceRecord>[];
   /** When the agent was last heard in its live session; undefined without one. */
   lastSeenAt(tenantId: TenantId, node: string): string | undefined;
+  prefixes(): NetworkPrefixes;
 }
 
 export function nodeNotFound(name: string): Rejection {
@@ -50,10 +52,18 @@ function requested(
   return { cpu: cpuMicros / 1_000_000, memoryBytes };
 }
 
-function meshView(tenant: TenantStore, node: NodeName, { port, addresses }: MeshEndpoint) {
+function meshView(
+  tenant: TenantStore,
+  prefixes: NetworkPrefixes,
+  node: NodeName,
+  { port, addresses, routes }: MeshEndpoint,
+) {
   const subnet = tenant.get('subnets', idOf('subnets', node))?.record.subnet;
   const { peers = [] } = tenant.get('mesh-paths', idOf('mesh-paths', node))?.record ?? {};
-  return { ...(subnet !== undefined && { subnet }), port, addresses, peers };
+  if (subnet !== undefined) return { subnet, port, addresses, peers };
+  const taken = tenant.list('subnets').map(({ record }) => record.subnet);
+  const problem = whyWithoutSubnet(prefixes, taken, routes ?? []);
+  return { ...(problem !== undefined && { problem }), port, addresses, peers };
 }
 
 /** Never the key material: neither the public key nor the token's id. */
@@ -80,7 +90,7 @@ export function nodeView(tenant: TenantStore, facts: NodeFacts, record: NodeReco
     features: record.features ?? [],
     ...(record.hostPorts === undefined ? {} : { hostPorts: record.hostPorts }),
     problems: record.problems ?? [],
-    ...(record.mesh && { mesh: meshView(tenant, name, record.mesh) }),
+    ...(record.mesh && { mesh: meshView(tenant, facts.prefixes(), name, record.mesh) }),
     ...(record.ingress && { ingress: record.ingress }),
     lastSeenAt: seen ?? liveness?.lastSeenAt ?? null,
     ...(record.draining ? { draining: true } : {}),

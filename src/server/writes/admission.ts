@@ -17,6 +17,7 @@ import type { TenantClusters } from '../placement/tenant-clusters.ts';
 import type { ImageCheck } from '../registry/check.ts';
 import type { Stored } from '../store/collection.ts';
 import type { IdempotentAnswer } from '../store/records.ts';
+import type { NetworkPrefixes } from '../../core/model/mesh.ts';
 import type { Store, TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
 import type { StorageQuota } from './storage-quota.ts';
@@ -33,6 +34,7 @@ export interface Admission {
   readonly limits: Limits;
   /** What containers are bounded by where neither workload nor tenant says otherwise. */
   readonly containerDefaults: ContainerDefaults;
+  readonly prefixes: NetworkPrefixes;
   readonly parseSchedule: ParseSchedule;
   readonly imageCheck: ImageCheck;
   readonly secrets: SecretAdmission;

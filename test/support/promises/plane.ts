@@ -1,3 +1,4 @@
+import { DEFAULT_PREFIXES } from '../../../src/core/model/mesh.ts';
 import { PLATFORM_CONTAINER_DEFAULTS } from '../../../src/core/model/container-defaults.ts';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
@@ -208,6 +209,7 @@ export class Plane {
     });
     const admission: Admission = {
       store,
+      prefixes: DEFAULT_PREFIXES,
       eraser: new TenantEraser({ store, secrets, journal, clock: time, warn: () => undefined }),
       clock: time,
       ids,

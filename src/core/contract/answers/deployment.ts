@@ -89,6 +89,7 @@ const deploymentStatus = shape({
         state: text,
         health: optional(text),
         message: optional(text),
+        address: optional({ ...text, description: "On the tenant's network." }),
         canary: optional(flag),
       },
     }),

@@ -80,7 +80,7 @@ function giveSubnets(
   if (all === undefined) return;
   const count = sizeOf(all) / sizeOf({ bits: prefixes.nodeBits });
   for (const [node, routes] of nodes) {
-    const foreign = routes.flatMap((route) => parseCidr(route) ?? []).filter((route) => overlap(all, route));
+    const foreign = foreignWithin(all, routes);
     const held = parseCidr(records.get(node)?.subnet ?? '');
     if (held !== undefined && overlap(all, held) && !foreign.some((route) => overlap(held, route))) continue;
     const taken = new Set([...records.values()].map(({ subnet }) => subnet));
@@ -91,6 +91,24 @@ function giveSubnets(
       without.set(node, noSubnet(prefixes.nodes, count, foreign));
     }
   }
+}
+
+function foreignWithin(all: Cidr, routes: readonly string[]): readonly Cidr[] {
+  return routes.flatMap((route) => parseCidr(route) ?? []).filter((route) => overlap(all, route));
+}
+
+/** Undefined: one is free for a machine with these routes, and it will be given. */
+export function whyWithoutSubnet(
+  { nodes, nodeBits }: NetworkPrefixes,
+  taken: readonly string[],
+  routes: readonly string[],
+): string | undefined {
+  const all = parseCidr(nodes);
+  if (all === undefined) return undefined;
+  const count = sizeOf(all) / sizeOf({ bits: nodeBits });
+  const foreign = foreignWithin(all, routes);
+  if (firstSubnet(all, nodeBits, count, new Set(taken), foreign) !== undefined) return undefined;
+  return noSubnet(nodes, count, foreign);
 }
 
 function firstSubnet(

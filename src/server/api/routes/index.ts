@@ -53,6 +53,7 @@ export function apiRoutes({
       runsControlPlane: (node) => admission.clusters.runsControlPlane(node),
       placedOn: (tenantId, node) => dispatch.placedOn(tenantId, node),
       lastSeenAt: (tenantId, node) => dispatch.lastSeenAt(tenantId, node),
+      prefixes: () => admission.prefixes,
     },
   };
   const volumes: VolumeAdmission = {

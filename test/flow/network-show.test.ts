@@ -1,0 +1,93 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { direct, meshed, relayed, silent } from '../support/agents/meshed.ts';
+import { obligingAgent } from '../support/agents/obliging-agent.ts';
+import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
+import { deploy, NodeFlow } from '../support/harness/node-flow.ts';
+import { typeCommand } from '../support/harness/typed-command.ts';
+import { eventually } from '../support/eventually.ts';
+
+const home = mkdtempSync(join(tmpdir(), 'berth-network-show-'));
+let plane: ControlPlane;
+let flow: NodeFlow;
+let token = '';
+
+const berth = async (line: string): Promise<string> => {
+  const environment = { HOME: home, BERTH_CLI_SERVER: plane.url, BERTH_CLI_TOKEN: token };
+  const { status, out, err } = await typeCommand(line.split(' '), environment);
+  expect({ status, err }).toEqual({ status: 0, err: '' });
+  return out;
+};
+
+beforeAll(async () => {
+  plane = await startControlPlane();
+  flow = new NodeFlow(plane);
+  const shop = await plane.tenant('shop');
+  token = shop.token;
+  const nodes = {
+    'berlin-1': meshed('192.0.2.1', () => [direct('madrid-1', '192.0.2.2:51820'), relayed('paris-1')]),
+    'madrid-1': meshed('192.0.2.2', () => [direct('berlin-1', '192.0.2.1:51820'), silent('paris-1')]),
+    'paris-1': meshed('192.0.2.3', () => [relayed('berlin-1'), silent('madrid-1')]),
+    // Its machine has a route to all of the prefix already.
+    'rome-1': meshed('192.0.2.4', () => undefined, ['10.0.0.0/8']),
+    'older-1': {},
+    'off-1': { said: { features: ['mesh'] } },
+  };
+  for (const [name, options] of Object.entries(nodes)) await obligingAgent(flow, name, shop, options);
+  await deploy(shop.call, 'web', { replicas: 2 });
+  await eventually(
+    () => shop.call('GET', '/api/v1/deployments/web'),
+    ({ body }) => body.status.virtualAddress !== undefined && body.status.running === 2,
+  );
+  await eventually(
+    () => shop.call('GET', '/api/v1/nodes/paris-1'),
+    ({ body }) => body.mesh?.subnet !== undefined && body.mesh.peers.length === 2,
+  );
+});
+afterAll(async () => {
+  flow.close();
+  await plane.close();
+  rmSync(home, { recursive: true, force: true });
+});
+
+describe("the tenant's network in the terminal", () => {
+  it('shows nodes, why some have no part, the ways, and addresses', async () => {
+    const out = await berth('network show');
+    expect(out).toContain('3 of 6 take part');
+    expect(out).toContain('2 direct, 2 relayed, 2 unreachable');
+    expect(out).toMatch(/berlin-1 +madrid-1 +direct 192\.0\.2\.2:51820 +1\.2 ms +3 MiB +1 MiB/);
+    expect(out).toMatch(/berlin-1 +paris-1 +relayed +41\.5 ms .*no address of paris-1 answers/);
+    expect(out).toMatch(/madrid-1 +paris-1 +none .*nor the relay answers/);
+    expect(out).toContain('→ let UDP 51820 and 51821 in at paris-1');
+    expect(out).toMatch(/→ rome-1: .*overlaps a route of the machine: 10\.0\.0\.0\/8/);
+    expect(out).toMatch(/→ older-1: .*earlier release; update berth/);
+    expect(out).toMatch(/→ off-1: .*--mesh off; start it with/);
+    expect(out).toMatch(/web\.berth\.internal +10\.211\.0\.1 +10\.210\.0\.\d+ on /);
+  });
+
+  it('has it all as JSON', async () => {
+    const { nodes, deployments } = JSON.parse(await berth('network show -o json'));
+    expect(nodes).toHaveLength(6);
+    expect(nodes[0]).toMatchObject({
+      name: 'berlin-1',
+      state: 'joined',
+      mesh: { port: 51_820, addresses: ['192.0.2.1'], peers: [{ node: 'madrid-1' }, { node: 'paris-1' }] },
+    });
+    expect(deployments).toMatchObject([
+      { name: 'web', virtualAddress: '10.211.0.1', names: { own: 'web.berth.internal' } },
+    ]);
+  });
+
+  it('shows one node, and a deployment, with their part of it', async () => {
+    const out = await berth('node show berlin-1');
+    expect(out).toMatch(/Network\n {2}subnet +10\.210\.\d\.0\/24\n {2}port +UDP 51820 and 51821\n/);
+    expect(out).toMatch(/paris-1 +relayed +41\.5 ms/);
+    expect(await berth('node show off-1')).toMatch(/state +no part in the tenant's network: .*--mesh off/);
+    expect(await berth('describe deployment web')).toMatch(
+      /address +10\.211\.0\.1, by the names web and web\.berth\.internal; every instance: instances\.web/,
+    );
+    expect(await berth('get deployments -o wide')).toContain('10.211.0.1');
+  });
+});

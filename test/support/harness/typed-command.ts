@@ -1,0 +1,46 @@
+import { COMMANDS } from '../../../src/cli/commands/index.ts';
+import { runProgram } from '../../../src/cli/program.ts';
+import { report } from '../../../src/cli/report.ts';
+import { makeSession } from '../../../src/cli/session.ts';
+import { makeStyle } from '../../../src/cli/style.ts';
+import type { Terminal } from '../../../src/cli/terminal.ts';
+
+export interface CommandOutcome {
+  readonly status: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** A command as the program carries it out, in this process. `HOME` is where it keeps contexts. */
+export async function typeCommand(
+  words: readonly string[],
+  environment: Readonly<Record<string, string>>,
+  input = '',
+): Promise<CommandOutcome> {
+  let out = '';
+  let err = '';
+  const terminal: Terminal = {
+    style: makeStyle(false),
+    errStyle: makeStyle(false),
+    live: false,
+    errLive: false,
+    interactive: false,
+    columns: 100,
+    out: (text) => {
+      out += text;
+    },
+    err: (text) => {
+      err += text;
+    },
+    readInput: async () => input,
+    ask: async () => '',
+    askHidden: async () => '',
+  };
+  const session = makeSession(terminal, environment, AbortSignal.timeout(20_000), '1.2.3');
+  try {
+    return { status: await runProgram(COMMANDS, words, session), out, err };
+  } catch (error) {
+    const status = report(terminal, error);
+    return { status, out, err };
+  }
+}
