@@ -15,6 +15,11 @@ const started = {
 };
 
 const DASHBOARD = 'test/system/dashboard*.test.ts';
+/** Beside those of `system`: a browser drops its requests whenever a network interface comes or goes on the machine. */
+const ENGINES = [
+  'test/flow/node-to-container.test.ts',
+  'test/security/{binds,containers,hostile-copies,node-network,mesh*,access*,ingress*}.test.ts',
+];
 /** Measures what one tenant has to wait for another: nothing else may run meanwhile. */
 const ALONE = ['test/security/cost-fuzz.test.ts', 'test/security/agent-floods.test.ts'];
 
@@ -41,7 +46,7 @@ export default defineConfig({
           ...started,
           name: 'flow',
           include: ['test/{flow,conformance,faults,security}/**/*.test.ts'],
-          exclude: ALONE,
+          exclude: [...ALONE, ...ENGINES],
           sequence: { groupOrder: 1 },
           retry: process.env['CI'] === 'true' ? 1 : 0,
         },
@@ -51,23 +56,22 @@ export default defineConfig({
         test: {
           ...started,
           name: 'system',
-          include: ['test/{suites,system}/**/*.test.ts'],
+          include: ['test/{suites,system}/**/*.test.ts', ...ENGINES],
           exclude: [DASHBOARD],
           sequence: { groupOrder: 2 },
           retry: process.env['CI'] === 'true' ? 2 : 0,
         },
       },
       {
-        // After the engines: a browser drops its requests whenever a network interface comes or goes on the machine.
+        // Beside the tests of the control plane, which leave the interfaces of the machine alone.
         test: {
           ...started,
           name: 'browser',
-          maxWorkers: 2,
           include: [DASHBOARD],
           // Makes pictures for the guide rather than a judgement.
           exclude:
             process.env['BERTH_SCREENSHOTS'] === '1' ? [] : ['test/system/dashboard-pictures*.test.ts'],
-          sequence: { groupOrder: 3 },
+          sequence: { groupOrder: 1 },
           retry: process.env['CI'] === 'true' ? 2 : 0,
         },
       },
@@ -77,7 +81,7 @@ export default defineConfig({
           name: 'alone',
           maxWorkers: 1,
           include: ALONE,
-          sequence: { groupOrder: 4 },
+          sequence: { groupOrder: 3 },
           retry: process.env['CI'] === 'true' ? 1 : 0,
         },
       },

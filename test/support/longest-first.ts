@@ -5,8 +5,12 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
  * little: a long one that begins last keeps one core busy while the others have nothing left to do.
  */
 const LONG: readonly string[] = [
+  'test/system/dashboard-records.test.ts',
+  'test/system/dashboard-safety.test.ts',
   'test/faults/promises-1.test.ts',
   'test/faults/promises-2.test.ts',
+  'test/system/dashboard-deployments.test.ts',
+  'test/system/dashboard-rotation.test.ts',
   'test/faults/promises-planted.test.ts',
   'test/faults/credential-faults.test.ts',
   'test/faults/credential-kills.test.ts',
@@ -20,6 +24,9 @@ const LONG: readonly string[] = [
   'test/conformance/codes.test.ts',
   'test/conformance/rotation.test.ts',
   'test/system/guide.test.ts',
+  'test/system/cluster-faults.test.ts',
+  'test/system/cli.test.ts',
+  'test/system/cluster-jobs.test.ts',
   'test/system/volumes-failover.test.ts',
   'test/system/several-volumes.test.ts',
   'test/system/agent-crash-points.test.ts',
@@ -29,15 +36,10 @@ const LONG: readonly string[] = [
   'test/system/several-etcd.test.ts',
   'test/system/rotation-postgres.test.ts',
   'test/system/packaging.test.ts',
-  'test/system/cluster-faults.test.ts',
   'test/system/cluster-networks.test.ts',
   'test/suites/kv-sqlite.test.ts',
   'test/suites/kv-etcd-faults.test.ts',
   'test/suites/volumes.test.ts',
-  'test/system/dashboard-safety.test.ts',
-  'test/system/dashboard-deployments.test.ts',
-  'test/system/dashboard-records.test.ts',
-  'test/system/dashboard-rotation.test.ts',
 ];
 
 function rank({ moduleId }: TestSpecification): number {
