@@ -1,5 +1,8 @@
 const WAIT_MS = 30_000;
-const POLL_MS = 20;
+/** What takes long is looked at less often: a look may cost an engine more than the thing that is waited for. */
+const FIRST_POLL_MS = 20;
+const LAST_POLL_MS = 80;
+const SHARE_OF_WAIT = 20;
 
 type Read<T> = () => Promise<T> | T;
 type Fits<T> = (value: T) => boolean;
@@ -21,14 +24,16 @@ export function eventually<T>(
 }
 
 async function poll<T>(what: string, read: Read<T>, fits: Fits<T>, withinMs = WAIT_MS): Promise<T> {
-  const deadline = performance.now() + withinMs;
+  const began = performance.now();
   for (;;) {
     const value = await read();
     if (fits(value)) return value;
-    if (performance.now() > deadline)
+    const waitedMs = performance.now() - began;
+    if (waitedMs > withinMs)
       throw new Error(
         `not within ${withinMs} ms: ${what}; last seen:\n${JSON.stringify(value, undefined, 1)}`,
       );
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    const pauseMs = Math.min(LAST_POLL_MS, Math.max(FIRST_POLL_MS, waitedMs / SHARE_OF_WAIT));
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }
