@@ -4,6 +4,8 @@ import { checkBindSource } from './containers/bind-roots.ts';
 import { Binds } from './containers/binds.ts';
 import type { Egress } from './networks/egress.ts';
 import type { Engine, EngineInfo } from './engine/engine.ts';
+import { endIngress, Ingress } from './ingress/ingress.ts';
+import type { NodeIngress } from '../core/model/ingress.ts';
 import type { Identity } from './session/identity.ts';
 import { type Log, messageOf } from './log.ts';
 import { Loop } from './containers/loop.ts';
@@ -39,6 +41,8 @@ export interface AgentOptions {
   readonly egress: Egress;
   /** Absent: this node takes no part in the mesh of its tenant. */
   readonly mesh?: { readonly port: number; readonly advertise: readonly string[] };
+  /** Absent: this node serves no ingress. */
+  readonly ingress?: { readonly http: number; readonly https: number };
   readonly dataDir: string;
   readonly volumeEngines: readonly VolumeEngine[];
   readonly copyIntervalMs: number;
@@ -60,6 +64,8 @@ export class Agent {
   readonly #networks: Networks;
   readonly #mesh: Mesh | undefined;
   #meshEndpoint: MeshEndpoint | undefined;
+  readonly #ingress: Ingress | undefined;
+  #ingressFacts: NodeIngress | undefined;
   readonly #reporter: Reporter;
   readonly #streams: Streams;
   readonly #meter: UsageMeter;
@@ -110,6 +116,17 @@ export class Agent {
         onChange: () => this.#reporter.nodeChanged(),
         log,
       });
+    this.#ingress =
+      options.ingress &&
+      new Ingress({
+        ...options.ingress,
+        node: identity.nodeName,
+        dataDir: options.dataDir,
+        hostPorts: options.hostPorts,
+        send,
+        onChange: () => this.#reporter.nodeChanged(),
+        log,
+      });
     this.#binds = new Binds(options);
     this.#loop = new Loop({
       engine,
@@ -140,6 +157,7 @@ export class Agent {
         engineProblem: () => this.#loop.observer.problem,
         networks: () => this.#networks.observations(),
         mesh: () => this.#mesh?.paths() ?? [],
+        ingress: () => this.#ingress?.routes(),
         volumes: () => this.#volumes.observations(),
         onBeat: (beat) => this.#volumes.leases.sent(beat),
       },
@@ -184,10 +202,12 @@ export class Agent {
     const all = AbortSignal.any([signal, stop.signal]);
     this.#meter.run(all);
     await Promise.all([this.#volumes.load(), this.#binds.load(), this.#options.egress.run(all)]);
+    if (this.#ingress === undefined) await endIngress(this.#options.dataDir, this.#options.log);
     const looping = this.#loop.run(all);
     const farewell = await this.#session.run(signal);
     stop.abort();
     this.#mesh?.end();
+    this.#ingress?.end();
     await Promise.all([looping, this.#volumes.end()]);
     return farewell;
   }
@@ -201,14 +221,18 @@ export class Agent {
       ...(hostPorts === undefined ? {} : { hostPorts }),
       ...this.#problems(),
       ...(this.#meshEndpoint && { mesh: this.#meshEndpoint }),
+      ...(this.#ingressFacts && { ingress: this.#ingressFacts }),
     };
   }
 
   #problems(): Pick<NodeFacts, 'problems'> {
     const { problem } = this.#options.egress;
-    const problems = [problem, this.#mesh?.problem, ...this.#cannotReceive].filter(
-      (one) => one !== undefined,
-    );
+    const problems = [
+      problem,
+      this.#mesh?.problem,
+      this.#ingressFacts?.problem,
+      ...this.#cannotReceive,
+    ].filter((one) => one !== undefined);
     return problems.length === 0 ? {} : { problems };
   }
 
@@ -217,6 +241,7 @@ export class Agent {
     const { engine, volumeEngines } = this.#options;
     this.#cannotReceive = await receiveProblems(volumeEngines);
     this.#meshEndpoint = await this.#mesh?.endpoint();
+    this.#ingressFacts = await this.#ingress?.facts();
     // The last known facts; that the engine is away is in the report.
     this.#info = await engine.info({ deadlineMs: INFO_DEADLINE_MS }).catch(() => this.#info);
     this.#facts = this.#nodeFacts();
@@ -229,6 +254,7 @@ export class Agent {
     this.#loop.begin(owner, welcome.epoch);
     this.#networks.begin(owner);
     this.#mesh?.begin(owner);
+    this.#ingress?.begin();
     this.#volumes.begin();
     this.#reporter.begin(welcome.epoch, welcome.heartbeatMs);
     this.#meter.every(welcome.usageMs);
@@ -240,6 +266,7 @@ export class Agent {
   #end(): void {
     this.#loop.end();
     this.#networks.end();
+    this.#ingress?.lost();
     this.#reporter.end();
     this.#streams.end();
   }
@@ -250,7 +277,8 @@ export class Agent {
         if (this.#loop.assign(message)) this.#networks.assign(message);
         return;
       case 'mesh':
-        return this.#mesh?.take(message);
+        this.#mesh?.take(message);
+        return this.#ingress?.take(message);
       case 'lease':
         this.#volumes.lease(message).catch((error: unknown) => {
           this.#options.log.error('a lease could not be recorded', { problem: messageOf(error) });
@@ -261,7 +289,7 @@ export class Agent {
       case 'resolved':
         return this.#loop.answer(message);
       case 'ingressMaterial':
-        return;
+        return this.#ingress?.answer(message);
       case 'request':
         return this.#streams.open(message);
       case 'credit':

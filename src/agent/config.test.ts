@@ -44,6 +44,13 @@ describe('the configuration', () => {
     expect(config.labels).toEqual({ a: '1', b: 'x=y' });
   });
 
+  it('serves the ingress where it is told to', () => {
+    expect(read([]).ingress).toBeUndefined();
+    expect(read(['--ingress', 'off']).ingress).toBeUndefined();
+    expect(read(['--ingress', 'on']).ingress).toEqual({ http: 80, https: 443 });
+    expect(read(['--ingress', '8080,8443']).ingress).toEqual({ http: 8080, https: 8443 });
+  });
+
   it('warns of a residency label without its domain', () => {
     expect(read(['--label=country=DE']).warnings).toEqual([expect.stringContaining('berth.io/country')]);
     expect(read(['--label=berth.io/country=DE']).warnings).toEqual([]);
@@ -57,6 +64,11 @@ describe('the configuration', () => {
     [['--name', '--server'], '--name needs a value'],
     [['--name=a', '--name=b'], 'given twice'],
     [['--name=Upper'], 'lower-case'],
+    [['--ingress=80'], 'two ports'],
+    [['--ingress=80,80'], 'two ports'],
+    [['--ingress=80,443,8080'], 'two ports'],
+    [['--ingress=80-81,443'], 'two ports'],
+    [['--ingress=on', '--mesh=off'], 'needs the tenant'],
     [['--server=ftp://x'], 'expected an address'],
     [['--server=https://u:p@x'], 'without user'],
     [['--label=DE'], 'expected KEY=VALUE'],

@@ -27,6 +27,8 @@ export interface AgentConfig {
   readonly metadataAllowed: boolean;
   /** Absent: no part in the mesh. */
   readonly mesh?: { readonly port: number; readonly advertise: readonly string[] };
+  /** Absent: it serves no ingress. */
+  readonly ingress?: { readonly http: number; readonly https: number };
   /** Absent: the first that works. */
   readonly volumeEngine: string | undefined;
   readonly copyIntervalMs: number;
@@ -176,6 +178,7 @@ function toConfig(given: Given, hostname: string): Omit<AgentConfig, 'saved' | '
     hostPorts: given['host-ports'] && hostPorts(given['host-ports']),
     metadataAllowed: isAllowed(one('metadata') ?? 'blocked'),
     ...meshOf(one('mesh') ?? MESH_PORT, given['advertise-address'] ?? []),
+    ...ingressOf(one('ingress') ?? 'off', one('mesh')),
     volumeEngine: volumeEngine(one('volume-engine')),
     copyIntervalMs: copyInterval(one('volume-copy-interval') ?? '1s'),
     logLevel: logLevel(one('log-level') ?? 'info'),
@@ -271,6 +274,20 @@ function meshOf(port: string, addresses: readonly string[]): Pick<AgentConfig, '
   if (!/^[0-9]{1,5}$/.test(port) || Number(port) < 1 || Number(port) >= 65_535)
     throw new Problem(`--mesh ${port}: expected a UDP port from 1 to 65534, or off`);
   return { mesh: { port: Number(port), advertise } };
+}
+
+/** What it serves is reached over the mesh. */
+function ingressOf(text: string, mesh: string | undefined): Pick<AgentConfig, 'ingress'> {
+  if (text === 'off') return {};
+  const [http, https, ...more] = (text === 'on' ? '80,443' : text)
+    .split(',')
+    .map((port) => portRange(port.trim()));
+  const single = [http, https].every((port) => port !== undefined && port.from === port.to);
+  if (!single || http === undefined || https === undefined || more.length > 0 || http.from === https.from)
+    throw new Problem(`--ingress ${text}: expected on, off, or two ports for HTTP and HTTPS, e.g. 8080,8443`);
+  if (mesh === 'off')
+    throw new Problem("--ingress needs the tenant's network: give --mesh a port, or --ingress off");
+  return { ingress: { http: http.from, https: https.from } };
 }
 
 function volumeEngine(name: string | undefined): string | undefined {

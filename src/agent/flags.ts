@@ -94,6 +94,12 @@ export const FLAGS = [
     help: 'IPv4 address by which other nodes reach this one, where the machine does not know it, e.g. behind a forwarded port; may be repeated.',
   },
   {
+    name: 'ingress',
+    value: 'PORTS',
+    variable: 'BERTH_AGENT_INGRESS',
+    help: "on: this node serves the hosts of the tenant's deployments on ports 80 and 443, by Caddy (package caddy). HTTP,HTTPS, e.g. 8080,8443: on these ports. Default: off.",
+  },
+  {
     name: 'volume-engine',
     value: 'ENGINE',
     variable: 'BERTH_AGENT_VOLUME_ENGINE',
@@ -139,9 +145,9 @@ DESCRIPTION
         node n1 ready: docker 20.10, 4 CPU, 7.6 GiB, country=DE
 
     Later starts need no arguments: the flags --engine, --label, --bind-root,
-    --host-ports, --metadata, --mesh, --advertise-address, --volume-engine and
-    --volume-copy-interval are remembered. Given again, a flag takes the place of the
-    remembered one, as does its variable; an empty value (--label=) takes it away.
+    --host-ports, --metadata, --mesh, --advertise-address, --ingress, --volume-engine
+    and --volume-copy-interval are remembered. Given again, a flag takes the place of
+    the remembered one, as does its variable; an empty value (--label=) takes it away.
 
     Containers outlive the agent: while it is stopped, restarted or without
     connection they keep running.
@@ -154,6 +160,8 @@ FILES
     DATA-DIR/node.key        its private key, mode 0600; never leaves the machine
     DATA-DIR/binds           folders of the host that containers mount, held by the agent
     DATA-DIR/bound           what it starts again by itself: containers with binds
+    DATA-DIR/ingress         of Caddy: its socket, logs of access and errors, keys and
+                             certificates that it got by ACME, mode 0600
     DATA-DIR/volumes         the bytes of volumes, one folder each; watchdog.log tells
                              whose lease ran out
 

@@ -104,6 +104,7 @@ async function runAgent(config: AgentConfig): Promise<number> {
     hostPorts: config.hostPorts,
     egress: new Egress(config.metadataAllowed, log),
     ...(config.mesh && { mesh: config.mesh }),
+    ...(config.ingress && { ingress: config.ingress }),
     version: version(),
     log,
     onServers: (learnedServers) => tryToKeep({ learnedServers }),

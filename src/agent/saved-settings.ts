@@ -15,6 +15,7 @@ export const SAVED_FLAGS = [
   'metadata',
   'mesh',
   'advertise-address',
+  'ingress',
   'volume-engine',
   'volume-copy-interval',
 ] as const satisfies readonly FlagName[];

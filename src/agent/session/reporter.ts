@@ -5,6 +5,7 @@ import type {
   VolumeObservation,
 } from '../../core/protocol/agent-protocol.ts';
 import type { ContainerPhase, InstanceObservation } from '../../core/model/instance.ts';
+import type { RouteReport } from '../ingress/route.ts';
 import type { NetworkObservation } from '../../core/model/network.ts';
 
 const COALESCE_MS = 50;
@@ -23,6 +24,8 @@ export interface ReportSource {
   engineProblem(): string | undefined;
   networks(): readonly NetworkObservation[];
   mesh(): readonly MeshPath[];
+  /** Undefined: it serves none. */
+  ingress(): readonly RouteReport[] | undefined;
   volumes(): readonly VolumeObservation[];
   /** This report is about to be sent. */
   onBeat(beat: number): void;
@@ -144,6 +147,7 @@ export class Reporter {
     const problem = this.#source.engineProblem();
     const networks = this.#source.networks();
     const mesh = this.#source.mesh();
+    const routes = this.#source.ingress();
     this.#flushedMs = performance.now();
     this.#volumesDue = false;
     this.#beat += 1;
@@ -158,6 +162,7 @@ export class Reporter {
       ...(this.#usage.length === 0 ? {} : { usage: this.#usage }),
       ...(networks.length === 0 ? {} : { networks }),
       ...(mesh.length === 0 ? {} : { mesh }),
+      ...(routes === undefined ? {} : { ingress: { routes } }),
       beat: this.#beat,
       volumes: this.#source.volumes(),
     });

@@ -41,6 +41,7 @@ export const PROGRAMS = {
   bridge: 'iproute2',
   wg: 'wireguard-tools',
   'wireguard-go': 'wireguard-go',
+  caddy: 'caddy',
 } as const;
 
 export type Program = keyof typeof PROGRAMS;

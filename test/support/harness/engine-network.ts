@@ -121,7 +121,7 @@ export function removeNamespace(name: string): void {
 /** They outlive the agent that started them, and would outlive the name of the namespace. */
 function endTunnels(name: string): void {
   for (const pid of ip('netns', 'pids', name).split('\n').filter(Boolean))
-    if (readOr(`/proc/${pid}/comm`, '').trim() === 'wireguard-go') process.kill(Number(pid));
+    if (['wireguard-go', 'caddy'].includes(readOr(`/proc/${pid}/comm`, '').trim())) process.kill(Number(pid));
 }
 
 /** Engines leave the bridges of their networks and their filter rules behind when they end. */

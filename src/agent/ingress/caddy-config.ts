@@ -1,0 +1,218 @@
+import type { HttpRoute, IngressAcme, Pem } from './route.ts';
+
+/** Where Caddy keeps what, and on which ports it listens. */
+export interface CaddyPlace {
+  readonly socket: string;
+  /** Of files about certificates. */
+  readonly storage: string;
+  readonly logs: string;
+  readonly http: number;
+  readonly https: number;
+}
+
+export interface CaddyInput {
+  readonly place: CaddyPlace;
+  readonly routes: readonly HttpRoute[];
+  /** By host: from a secret, or issued by another node. */
+  readonly certificates: ReadonlyMap<string, Pem>;
+  /** Present: this node asks for certificates. `caFile`: what its connection has to lead to. */
+  readonly issuing?: IngressAcme & { readonly caFile?: string };
+  /** Another node does: where it answers to the authority. */
+  readonly challengesTo?: string;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+const CHALLENGES = '/.well-known/acme-challenge/*';
+const MAX_BODY_BYTES = 1024 ** 3;
+const MAX_HEADER_BYTES = 64 * 1024;
+/** For such names Caddy has an authority of its own at hand, and would put it among those that the machine trusts. */
+const INWARD = /^[^.]{0,253}$|\.(?:localhost|local|internal|arpa)$|^[0-9.]{7,15}$/;
+const UNKNOWN_HOST = 'No deployment answers to this host and path.\n';
+
+/**
+ * Everything that Caddy is told, as it takes it. Instances are not in it: they come and go behind the virtual address. So the same hosts,
+ * paths and certificates give the same text, and nothing is loaded.
+ */
+export function caddyConfig(input: CaddyInput): Json {
+  const { place, routes } = input;
+  const served = [...routes].toSorted(byPrecedence);
+  const secured = served.filter(({ tls }) => tls !== 'off');
+  const ids = new Set<string>();
+  const plain = [
+    ...challengeRoutes(input, secured),
+    ...served.map((route) => (route.tls === 'off' ? proxyRoute(route, ids) : redirect(route, place.https))),
+  ];
+  return {
+    ...baseConfig(place),
+    apps: {
+      ...(served.length > 0 && {
+        http: {
+          http_port: place.http,
+          https_port: place.https,
+          grace_period: '10s',
+          servers: {
+            http: server(place.http, plain),
+            ...(secured.length > 0 && {
+              https: {
+                ...server(
+                  place.https,
+                  secured.map((route) => proxyRoute(route, ids)),
+                ),
+                tls_connection_policies: [{}],
+              },
+            }),
+          },
+        },
+      }),
+      ...(secured.length > 0 && { tls: tlsApp(input, secured) }),
+      ...(automatic(secured).some((host) => INWARD.test(host)) && {
+        pki: { certificate_authorities: { local: { install_trust: false } } },
+      }),
+    },
+  };
+}
+
+/** What it is started with. The rest is sent: keys of certificates are on no disk but those of ACME. */
+export function baseConfig({ socket, storage, logs }: CaddyPlace): Json {
+  const file = (name: string, megabytes: number, keep: number): Json => ({
+    output: 'file',
+    filename: `${logs}/${name}`,
+    roll_size_mb: megabytes,
+    roll_keep: keep,
+  });
+  return {
+    admin: { listen: `unix/${socket}`, origins: ['localhost'], config: { persist: false } },
+    storage: { module: 'file_system', root: storage },
+    logging: {
+      logs: {
+        default: { writer: file('caddy.log', 8, 3), level: 'WARN', exclude: ['http.log.access'] },
+        access: { writer: file('access.log', 64, 8), include: ['http.log.access'] },
+      },
+    },
+  };
+}
+
+/** Of a host, the longest path first. */
+function byPrecedence(one: HttpRoute, other: HttpRoute): number {
+  const key = ({ host, path = '/', deployment }: HttpRoute): string =>
+    [host, String(10_000 - path.length).padStart(5, '0'), path, deployment].join('\0');
+  const [a, b] = [key(one), key(other)];
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function server(port: number, routes: readonly Json[]): Json {
+  return {
+    listen: [`:${port}`],
+    protocols: ['h1', 'h2'],
+    // Which certificates there are, and what is redirected, is said below, host by host.
+    automatic_https: { disable: true },
+    read_header_timeout: '10s',
+    idle_timeout: '2m',
+    max_header_bytes: MAX_HEADER_BYTES,
+    logs: {},
+    metrics: {},
+    routes: [...routes, { handle: [{ handler: 'static_response', status_code: 404, body: UNKNOWN_HOST }] }],
+  };
+}
+
+function proxyRoute(route: HttpRoute, ids: Set<string>): Json {
+  const { address, port } = route;
+  return {
+    '@id': freeId(route.deployment, ids),
+    match: [matcher(route)],
+    handle: [
+      { handler: 'request_body', max_size: MAX_BODY_BYTES },
+      {
+        handler: 'reverse_proxy',
+        upstreams: [{ dial: `${address}:${port}` }],
+        // While instances change: whatever could not connect, and reading requests whose connection broke, are tried again.
+        load_balancing: { try_duration: '5s', try_interval: '100ms' },
+        // What an instance writes is with the client by then; streams of events at once.
+        flush_interval: '20ms',
+        transport: {
+          protocol: 'http',
+          dial_timeout: '2s',
+          response_header_timeout: '2m',
+          // A connection for each request: one that is kept would lead to an instance that is about to stop.
+          keep_alive: { enabled: false },
+        },
+      },
+    ],
+    terminal: true,
+  };
+}
+
+/** The deployment's name; no name has a `~`. */
+function freeId(deployment: string, ids: Set<string>): string {
+  let id = deployment;
+  for (let count = 2; ids.has(id); count += 1) id = `${deployment}~${count}`;
+  ids.add(id);
+  return id;
+}
+
+function matcher({ host, path = '/' }: HttpRoute): Json {
+  const prefix = path.endsWith('/') ? path.slice(0, -1) : path;
+  return {
+    host: [host],
+    ...(prefix !== '' && { path: [prefix, `${prefix}/*`] }),
+  };
+}
+
+function redirect(route: HttpRoute, https: number): Json {
+  const port = https === 443 ? '' : `:${https}`;
+  const location = `https://{http.request.host}${port}{http.request.uri}`;
+  return {
+    match: [matcher(route)],
+    handle: [{ handler: 'static_response', status_code: 308, headers: { Location: [location] } }],
+    terminal: true,
+  };
+}
+
+function challengeRoutes({ challengesTo }: CaddyInput, secured: readonly HttpRoute[]): readonly Json[] {
+  const host = automatic(secured);
+  if (challengesTo === undefined || host.length === 0) return [];
+  return [
+    {
+      match: [{ host, path: [CHALLENGES] }],
+      handle: [{ handler: 'reverse_proxy', upstreams: [{ dial: challengesTo }] }],
+      terminal: true,
+    },
+  ];
+}
+
+function tlsApp({ certificates, issuing, place }: CaddyInput, secured: readonly HttpRoute[]): Json {
+  const hosts = new Set(secured.map(({ host }) => host));
+  const loaded = [...certificates]
+    .filter(([host]) => hosts.has(host))
+    .toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const subjects = issuing === undefined ? [] : automatic(secured);
+  return {
+    certificates: {
+      load_pem: loaded.map(([host, { certificate, key }]) => ({ certificate, key, tags: [host] })),
+      ...(subjects.length > 0 && { automate: subjects }),
+    },
+    ...(issuing !== undefined &&
+      subjects.length > 0 && {
+        automation: {
+          policies: [{ subjects, issuers: [issuer(issuing, place.http)] }],
+          renew_interval: '1m',
+        },
+      }),
+  };
+}
+
+function automatic(secured: readonly HttpRoute[]): readonly string[] {
+  return [...new Set(secured.flatMap(({ tls, host }) => (tls === 'auto' ? [host] : [])))].toSorted();
+}
+
+/** By the plain port alone: it is the one that other ingress nodes pass on. */
+function issuer({ directory, email, caFile }: NonNullable<CaddyInput['issuing']>, http: number): Json {
+  return {
+    module: 'acme',
+    ca: directory,
+    ...(email !== undefined && { email }),
+    ...(caFile !== undefined && { trusted_roots_pem_files: [caFile] }),
+    challenges: { http: { alternate_port: http }, 'tls-alpn': { disabled: true } },
+  };
+}

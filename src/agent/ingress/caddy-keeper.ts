@@ -1,0 +1,121 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { backOffMs } from '../back-off.ts';
+import { type Log, messageOf } from '../log.ts';
+import { findProgram, PROGRAMS } from '../volumes/program.ts';
+import { Caddy, versionIn } from './caddy.ts';
+import type { CaddyPlace } from './caddy-config.ts';
+
+const AGAIN = { baseMs: 500, capMs: 30_000 };
+/** After this long without an end, earlier ends do not count. */
+const STEADY_MS = 30_000;
+const VERSION_MS = 5_000;
+const MISSING = `Caddy is not installed on this node; it is in the package ${PROGRAMS.caddy}`;
+const ENDED = 'Caddy has ended and is started again';
+
+/** Keeps one Caddy running with what it is to serve; tried again with pauses that grow. */
+export class CaddyKeeper {
+  readonly #folder: string;
+  readonly #log: Log;
+  readonly #onEnded: () => Promise<void>;
+  #loaded: string | undefined;
+  #failures = 0;
+  #againMs = 0;
+  #upSinceMs = -Infinity;
+  #problem: string | undefined;
+
+  constructor(folder: string, log: Log, onEnded: () => Promise<void>) {
+    this.#folder = folder;
+    this.#log = log;
+    this.#onEnded = onEnded;
+  }
+
+  /** Why nothing is served now. */
+  get problem(): string | undefined {
+    return this.#problem;
+  }
+
+  /** It has the newest configuration. */
+  get loaded(): boolean {
+    return this.#loaded !== undefined;
+  }
+
+  async version(): Promise<{ readonly caddy: string } | { readonly problem: string }> {
+    const program = await findProgram('caddy');
+    if (program === undefined) return { problem: MISSING };
+    try {
+      const { stdout } = await promisify(execFile)(program, ['version'], {
+        timeout: VERSION_MS,
+        env: { HOME: '/' },
+      });
+      return { caddy: versionIn(stdout) ?? stdout.trim().slice(0, 64) };
+    } catch (error) {
+      return { problem: `${program} does not work: ${messageOf(error)}` };
+    }
+  }
+
+  /** It is to be looked after before the next round. */
+  async isDue(place: CaddyPlace): Promise<boolean> {
+    if (performance.now() < this.#againMs) return false;
+    return this.#problem !== undefined || (this.loaded && !(await new Caddy('', '', place).isUp()));
+  }
+
+  /**
+   * `configure` makes what it is to serve, undefined: not known yet. `taken`: it was started by an earlier agent and serves what that
+   * one gave it. Nothing is started to serve nothing.
+   */
+  async ensure(
+    place: CaddyPlace,
+    isWanted: boolean,
+    configure: (taken: boolean) => Promise<string | undefined>,
+  ): Promise<void> {
+    if (performance.now() < this.#againMs) return;
+    try {
+      const program = await findProgram('caddy');
+      if (program === undefined) throw new Error(MISSING);
+      const caddy = new Caddy(program, this.#folder, place);
+      const wasUp = await caddy.isUp();
+      if (!wasUp && !isWanted) return;
+      const config = await configure(wasUp && !this.loaded);
+      if (!wasUp) await this.#start(caddy);
+      if (config !== undefined && config !== this.#loaded) {
+        await caddy.load(config);
+        this.#log.info('Caddy was given hosts, paths and certificates');
+        this.#loaded = config;
+      }
+      this.#problem = undefined;
+      if (performance.now() - this.#upSinceMs > STEADY_MS) this.#failures = 0;
+    } catch (error) {
+      this.#fail(messageOf(error));
+    }
+  }
+
+  async #start(caddy: Caddy): Promise<void> {
+    if (this.loaded) {
+      this.#loaded = undefined;
+      this.#log.warn(ENDED);
+      this.#problem = ENDED;
+      await this.#onEnded();
+    }
+    await caddy.start();
+    // One that ends again soon waits longer each time.
+    this.#failures += 1;
+    this.#upSinceMs = performance.now();
+  }
+
+  #fail(words: string): void {
+    this.#failures += 1;
+    this.#againMs = performance.now() + backOffMs(this.#failures, AGAIN);
+    const problem = takenPort(words) ?? words.slice(0, 500);
+    if (problem !== this.#problem) this.#log.warn('Caddy does not serve what it should', { reason: problem });
+    this.#problem = problem;
+  }
+}
+
+/** `… listen tcp :80: bind: address already in use`. */
+export function takenPort(words: string): string | undefined {
+  const port = /:([0-9]{1,5}): bind: address already in use/.exec(words)?.[1];
+  return port === undefined
+    ? undefined
+    : `tcp port ${port} is in use on this node: end what listens there, or choose other ports with --ingress`;
+}

@@ -1,0 +1,94 @@
+import { messageOf } from '../log.ts';
+import type { CertificateFiles } from './certificate-files.ts';
+import { certificateProblem, pemOf } from './certificates.ts';
+import { type MaterialQuestions, UnansweredError } from './ingress-material.ts';
+import type { HttpRoute, Pem } from './route.ts';
+
+/** One that another node has issued is looked at again so often, and one that it is about to issue. */
+const RENEWED_MS = 5 * 60_000;
+const EXPECTED_MS = 3_000;
+
+interface Held {
+  /** Of the secret; of an issued one, nothing. */
+  readonly tag: string | undefined;
+  readonly pem?: Pem;
+  readonly problem?: string;
+  readonly askedMs: number;
+  /** The control plane did not answer: nothing is known. */
+  readonly unknown: boolean;
+}
+
+/** Certificates that Caddy is given rather than gets itself: those of secrets, and those that another node issues. In memory only. */
+export class HostCertificates {
+  readonly #questions: MaterialQuestions;
+  readonly #held = new Map<string, Held>();
+
+  constructor(questions: MaterialQuestions) {
+    this.#questions = questions;
+  }
+
+  get pems(): ReadonlyMap<string, Pem> {
+    return new Map([...this.#held].flatMap(([host, { pem }]) => (pem === undefined ? [] : [[host, pem]])));
+  }
+
+  get problems(): ReadonlyMap<string, string> {
+    return new Map(
+      [...this.#held].flatMap(([host, { problem }]) => (problem === undefined ? [] : [[host, problem]])),
+    );
+  }
+
+  /** False: a certificate may exist, and could not be asked for. */
+  get known(): boolean {
+    return [...this.#held.values()].every(({ unknown, pem }) => !unknown || pem !== undefined);
+  }
+
+  /** `files` absent: this node issues itself. */
+  async ensure(routes: readonly HttpRoute[], files: CertificateFiles | undefined): Promise<void> {
+    const wanted = new Map<string, HttpRoute>();
+    for (const route of routes) {
+      const given = route.tls === 'secret' || (route.tls === 'auto' && files !== undefined);
+      // Of two secrets for one host, that of the first deployment by name.
+      if (given && wanted.get(route.host)?.tls !== 'secret') wanted.set(route.host, route);
+    }
+    for (const host of this.#held.keys()) if (!wanted.has(host)) this.#held.delete(host);
+    await Promise.all([...wanted.values()].map((route) => this.#ask(route, files)));
+  }
+
+  async #ask(route: HttpRoute, files: CertificateFiles | undefined): Promise<void> {
+    const { host, deployment, tls, certificate: tag } = route;
+    const held = this.#held.get(host);
+    const again =
+      held === undefined ||
+      held.tag !== tag ||
+      held.unknown ||
+      performance.now() - held.askedMs > (held.pem === undefined ? EXPECTED_MS : RENEWED_MS);
+    if (!again || (tls === 'secret' && held?.pem !== undefined && held.tag === tag)) return;
+    const askedMs = performance.now();
+    try {
+      const pem = tls === 'secret' ? await this.#ofSecret(deployment, host) : await files?.issued(host);
+      const problem = pem && certificateProblem(pem, host);
+      this.#held.set(host, {
+        tag,
+        askedMs,
+        unknown: false,
+        ...(problem === undefined ? pem && { pem } : { problem: `of its certificate: ${problem}` }),
+      });
+    } catch (error) {
+      const unknown = error instanceof UnansweredError;
+      // What is served already stays, whatever keeps the newer one away.
+      this.#held.set(host, {
+        tag,
+        askedMs,
+        unknown,
+        ...(held?.pem && { pem: held.pem }),
+        problem: `the certificate could not be had: ${messageOf(error)}`,
+      });
+    }
+  }
+
+  async #ofSecret(deployment: string, host: string): Promise<Pem> {
+    const { value } = await this.#questions.get(`certificate/${deployment}/${host}`);
+    if (value === undefined) throw new Error('its secret has no value');
+    return pemOf(value);
+  }
+}

@@ -1,0 +1,225 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { NodeIngress } from '../../core/model/ingress.ts';
+import { addressAt, parseCidr } from '../../core/model/ipv4.ts';
+import { Once } from '../../core/model/once.ts';
+import type { AgentMessage, IngressMaterial, MeshMap } from '../../core/protocol/agent-protocol.ts';
+import { type Log, messageOf } from '../log.ts';
+import { run } from '../volumes/program.ts';
+import { Caddy } from './caddy.ts';
+import { type CaddyInput, type CaddyPlace, caddyConfig } from './caddy-config.ts';
+import { CaddyKeeper } from './caddy-keeper.ts';
+import { CertificateFiles, directoryId } from './certificate-files.ts';
+import { CertificateNews } from './certificate-news.ts';
+import { HostCertificates } from './host-certificates.ts';
+import { MaterialQuestions } from './ingress-material.ts';
+import { Layer4, LAYER4_GONE } from './layer4.ts';
+import { routeReport } from './route-report.ts';
+import { type HttpRoute, isHttp, type RouteReport } from './route.ts';
+
+/** Caddy's end is seen within this time, and a certificate that is awaited. */
+const LOOK_MS = 500;
+/** What others change on the machine is set right again so often. */
+const REPAIR_MS = 10_000;
+
+export interface IngressOptions {
+  readonly node: string;
+  readonly dataDir: string;
+  readonly http: number;
+  readonly https: number;
+  /** Ports that workloads may name; absent: all. */
+  readonly hostPorts: readonly string[] | undefined;
+  readonly send: (message: AgentMessage) => boolean;
+  /** What is reported of it has changed. */
+  readonly onChange: () => void;
+  readonly log: Log;
+}
+
+/**
+ * The tenant's way in through this machine. Level-triggered: every round compares what the map says with Caddy and with the rules of nftables,
+ * and sets right what differs. Both outlive the agent.
+ */
+export class Ingress {
+  readonly #options: IngressOptions;
+  readonly #folder: string;
+  readonly #questions: MaterialQuestions;
+  readonly #given: HostCertificates;
+  readonly #keeper: CaddyKeeper;
+  readonly #layer4: Layer4;
+  readonly #news: CertificateNews;
+  #map: MeshMap | undefined;
+  #files: { readonly directory: string; readonly files: CertificateFiles } | undefined;
+  #fileProblem: string | undefined;
+  #reports: readonly RouteReport[] = [];
+  #timers: readonly NodeJS.Timeout[] = [];
+  readonly #rounds = new Once<'all'>(() => this.#round(), {
+    onFault: (fault) =>
+      this.#options.log.warn('the ingress could not be set up', { reason: messageOf(fault) }),
+  });
+
+  constructor(options: IngressOptions) {
+    this.#options = options;
+    this.#folder = ingressFolder(options.dataDir);
+    this.#questions = new MaterialQuestions(options.send);
+    this.#given = new HostCertificates(this.#questions);
+    this.#keeper = new CaddyKeeper(this.#folder, options.log, () => this.#tell());
+    this.#layer4 = new Layer4(options.hostPorts);
+    this.#news = new CertificateNews(join(this.#folder, 'logs', 'caddy.log'));
+  }
+
+  /** For `hello`. */
+  async facts(): Promise<NodeIngress> {
+    const { http, https } = this.#options;
+    return { http, https, ...(await this.#keeper.version()) };
+  }
+
+  routes(): readonly RouteReport[] {
+    return this.#reports;
+  }
+
+  begin(): void {
+    if (this.#timers.length > 0) return;
+    const look = setInterval(() => void this.#look(), LOOK_MS).unref();
+    const repair = setInterval(() => this.#rounds.ask('all'), REPAIR_MS).unref();
+    this.#timers = [look, repair];
+  }
+
+  take(map: MeshMap): void {
+    this.#map = map;
+    this.#rounds.ask('all');
+  }
+
+  answer(material: IngressMaterial): void {
+    this.#questions.answer(material);
+  }
+
+  /** The session has ended; what is served stays. */
+  lost(): void {
+    this.#questions.lost();
+  }
+
+  end(): void {
+    for (const timer of this.#timers) clearInterval(timer);
+    this.#timers = [];
+    this.#questions.lost();
+  }
+
+  async #look(): Promise<void> {
+    const awaited = this.#reports.some(({ state }) => state === 'waiting');
+    if (awaited || (await this.#keeper.isDue(this.#place()))) this.#rounds.ask('all');
+  }
+
+  async #round(): Promise<void> {
+    const map = this.#map;
+    if (map === undefined) return;
+    const http = (map.ingress ?? []).filter(isHttp);
+    await this.#keeper.ensure(this.#place(), http.length > 0, (taken) => this.#configure(map, http, taken));
+    await this.#layer4.ensure(map, gatewayOf(map, this.#options.node));
+    await this.#tell();
+  }
+
+  async #configure(map: MeshMap, http: readonly HttpRoute[], taken: boolean): Promise<string | undefined> {
+    const { node, http: port } = this.#options;
+    const [issuer = node] = map.ingressNodes ?? [];
+    const issues = issuer === node;
+    const files = this.#filesOf(map);
+    await this.#given.ensure(http, issues ? undefined : files);
+    // It serves what this agent does not know yet: nothing is taken from it.
+    if (taken && !this.#given.known) return undefined;
+    if (issues && files !== undefined) await this.#exchange(files, http);
+    const gateway = issues ? undefined : gatewayOf(map, issuer);
+    const config = caddyConfig({
+      place: this.#place(),
+      routes: http,
+      certificates: this.#given.pems,
+      ...(issues && map.acme !== undefined && { issuing: await this.#issuing(map.acme) }),
+      ...(gateway !== undefined && { challengesTo: `${gateway}:${port}` }),
+    });
+    return JSON.stringify(config);
+  }
+
+  #filesOf({ acme }: MeshMap): CertificateFiles | undefined {
+    if (acme === undefined) return undefined;
+    if (this.#files?.directory !== acme.directory)
+      this.#files = {
+        directory: acme.directory,
+        files: new CertificateFiles(this.#place().storage, acme.directory, this.#questions),
+      };
+    return this.#files.files;
+  }
+
+  async #exchange(files: CertificateFiles, http: readonly HttpRoute[]): Promise<void> {
+    const hosts = new Set(http.flatMap(({ tls, host }) => (tls === 'auto' ? [host] : [])));
+    if (hosts.size === 0) return;
+    const problem = await files.exchange([...hosts]).then(
+      () => undefined,
+      (error: unknown) => messageOf(error),
+    );
+    if (problem !== undefined && problem !== this.#fileProblem)
+      this.#options.log.warn('certificates are not shared with other ingress nodes', { reason: problem });
+    this.#fileProblem = problem;
+  }
+
+  async #issuing(acme: NonNullable<MeshMap['acme']>): Promise<NonNullable<CaddyInput['issuing']>> {
+    if (acme.caPem === undefined) return acme;
+    const caFile = join(this.#folder, 'acme-ca.pem');
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    await writeFile(caFile, acme.caPem, { mode: 0o600 });
+    return { ...acme, caFile };
+  }
+
+  async #tell(): Promise<void> {
+    const map = this.#map;
+    if (map === undefined) return;
+    const routes = map.ingress ?? [];
+    const { certificates, problems } = await this.#news.read(
+      routes.filter(isHttp),
+      this.#given,
+      this.#filesOf(map),
+    );
+    const view = {
+      caddyProblem: this.#keeper.problem,
+      loaded: this.#keeper.loaded,
+      certificates,
+      certificateProblems: problems,
+      portProblems: this.#layer4.problems,
+    };
+    const reports = routes.map((route) => routeReport(route, view));
+    const changed = JSON.stringify(reports) !== JSON.stringify(this.#reports);
+    this.#reports = reports;
+    if (changed) this.#options.onChange();
+  }
+
+  #place(): CaddyPlace {
+    const { http, https } = this.#options;
+    const directory = this.#map?.acme?.directory ?? '';
+    const storage = join(this.#folder, 'certificates', directoryId(directory));
+    return { ...folders(this.#folder), storage, http, https };
+  }
+}
+
+function ingressFolder(dataDir: string): string {
+  return join(dataDir, 'ingress');
+}
+
+function folders(folder: string): Pick<CaddyPlace, 'socket' | 'logs'> {
+  return { socket: join(folder, 'admin.sock'), logs: join(folder, 'logs') };
+}
+
+/** The address of a node within the tenant's network. */
+function gatewayOf({ nodes }: MeshMap, node: string): string | undefined {
+  const network = parseCidr(nodes.find(({ name }) => name === node)?.subnet ?? '');
+  return network && addressAt(network, 1);
+}
+
+/** An agent that serves no ingress any more ends what an earlier start of it has left. */
+export async function endIngress(dataDir: string, log: Log): Promise<void> {
+  const folder = ingressFolder(dataDir);
+  const caddy = new Caddy('', folder, { ...folders(folder), storage: folder, http: 80, https: 443 });
+  if (!(await caddy.isUp())) return;
+  log.info('this node serves no ingress any more: Caddy is ended');
+  await caddy
+    .stop()
+    .catch((error: unknown) => log.warn('Caddy could not be ended', { reason: messageOf(error) }));
+  await run('nft', [LAYER4_GONE]).catch(() => {});
+}

@@ -1,0 +1,139 @@
+import { readFile } from 'node:fs/promises';
+import { portRangesText, portsOutside } from '../../core/model/port-ranges.ts';
+import type { MeshMap } from '../../core/protocol/agent-protocol.ts';
+import { run } from '../volumes/program.ts';
+import type { IngressRoute } from './route.ts';
+
+const TABLE = 'berth-ingress';
+
+export interface Layer4Place {
+  /** Of the tenant's nodes. */
+  readonly prefix: string;
+  /** As which this node is known to containers of all nodes. */
+  readonly gateway: string;
+}
+
+export type Layer4Route = IngressRoute & { readonly protocol: 'tcp' | 'udp'; readonly listen: number };
+
+export function isLayer4(route: IngressRoute): route is Layer4Route {
+  return route.protocol !== 'http' && route.listen !== undefined;
+}
+
+/**
+ * Connections to ports of this machine are given to instances, by a table of its own that is replaced in one transaction. Not by way of the
+ * virtual address: the kernel translates a destination once. The source is the gateway, which every node has a way back to.
+ */
+export function layer4Rules(
+  routes: readonly Layer4Route[],
+  services: MeshMap['services'],
+  { prefix, gateway }: Layer4Place,
+): string {
+  const served = routes.flatMap((route) => {
+    const instances = services.find(({ address }) => address === route.address)?.instances ?? [];
+    return instances.length === 0 ? [] : [{ ...route, instances }];
+  });
+  const arriving = served.map(
+    ({ protocol, listen, port, instances }) =>
+      `    fib daddr type local ${protocol} dport ${listen} dnat ip to ${target(instances, port)}\n`,
+  );
+  const sources = served.map(
+    ({ protocol, listen }) =>
+      `    meta l4proto ${protocol} ct original proto-dst ${listen} ct status dnat ip daddr ${prefix} snat to ${gateway}\n`,
+  );
+  return `${LAYER4_GONE}table ip ${TABLE} {
+  chain arriving {
+    type nat hook prerouting priority -115; policy accept;
+${arriving.join('')}  }
+  chain sources {
+    type nat hook postrouting priority 80; policy accept;
+${sources.join('')}  }
+}
+`;
+}
+
+/** Made if it is not there, then removed. */
+export const LAYER4_GONE = `table ip ${TABLE}\ndelete table ip ${TABLE}\n`;
+
+function target(instances: readonly { readonly address: string }[], port: number): string {
+  const [first, ...more] = instances;
+  if (more.length === 0) return `${first?.address ?? ''}:${port}`;
+  const choices = instances.map(({ address }, at) => `${at} : ${address} . ${port}`);
+  return `numgen random mod ${instances.length} map { ${choices.join(', ')} }`;
+}
+
+/** Why this machine cannot give a port to a route. */
+export function portProblem(
+  { protocol, listen }: Layer4Route,
+  taken: ReadonlySet<string>,
+  allowed: readonly string[] | undefined,
+): string | undefined {
+  if (portsOutside([listen], allowed).length > 0)
+    return `port ${listen} is not among those that workloads may name on this node (--host-ports): ${portRangesText(allowed)}`;
+  if (taken.has(`${protocol}/${listen}`))
+    return `${protocol} port ${listen} is in use on this node: end what listens there, or choose another \`listen\``;
+  return undefined;
+}
+
+const LISTENS = '0A';
+
+/** Ports that a process of this machine listens on, as `tcp/443`. */
+export async function portsInUse(): Promise<ReadonlySet<string>> {
+  const found = await Promise.all(
+    ['tcp', 'tcp6', 'udp', 'udp6'].map(async (table) => {
+      const lines = (await readFile(`/proc/net/${table}`, 'utf8').catch(() => '')).split('\n').slice(1);
+      return lines.flatMap((line) => listener(line, table.startsWith('tcp') ? 'tcp' : 'udp'));
+    }),
+  );
+  return new Set(found.flat());
+}
+
+/** Of a line of `/proc/net/tcp`: `  0: 0100007F:1F90 00000000:0000 0A …`. */
+export function listener(line: string, protocol: 'tcp' | 'udp'): readonly string[] {
+  const [, local = '', remote = '', state] = line.trim().split(/\s+/);
+  const port = Number.parseInt(local.split(':')[1] ?? '', 16);
+  if (!Number.isInteger(port)) return [];
+  // One that is connected to somebody takes from nobody else.
+  const open = protocol === 'tcp' ? state === LISTENS : remote.endsWith(':0000');
+  return open ? [`${protocol}/${port}`] : [];
+}
+
+/** Ports of this machine that belong to deployments. */
+export class Layer4 {
+  readonly #hostPorts: readonly string[] | undefined;
+  #rules: string | undefined;
+  #problems: ReadonlyMap<string, string> = new Map();
+
+  constructor(hostPorts: readonly string[] | undefined) {
+    this.#hostPorts = hostPorts;
+  }
+
+  /** By protocol and port, as `tcp/5432`. */
+  get problems(): ReadonlyMap<string, string> {
+    return this.#problems;
+  }
+
+  async ensure({ ingress = [], services, prefix }: MeshMap, gateway: string | undefined): Promise<void> {
+    const routes = ingress.filter(isLayer4);
+    const there = await isThere();
+    if (gateway === undefined || (routes.length === 0 && !there)) return;
+    const taken = await portsInUse();
+    const free = (route: Layer4Route): boolean => portProblem(route, taken, this.#hostPorts) === undefined;
+    this.#problems = new Map(
+      routes.flatMap((route) => {
+        const problem = portProblem(route, taken, this.#hostPorts);
+        return problem === undefined ? [] : [[`${route.protocol}/${route.listen}`, problem]];
+      }),
+    );
+    const rules = layer4Rules(routes.filter(free), services, { prefix, gateway });
+    if (there && rules === this.#rules) return;
+    await run('nft', [rules]);
+    this.#rules = rules;
+  }
+}
+
+async function isThere(): Promise<boolean> {
+  return await run('nft', ['list', 'table', 'ip', TABLE]).then(
+    () => true,
+    () => false,
+  );
+}
