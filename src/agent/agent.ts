@@ -137,6 +137,7 @@ export class Agent {
       hostPorts: options.hostPorts,
       volume: (id) => this.#volumes.mountState(id),
       meshNetwork: async () => await this.#mesh?.network(),
+      drainsUntilMs: (id, orderedMs) => this.#mesh?.drainsUntilMs(id, orderedMs),
       onAssigned: ({ volumes = [] }) => this.#volumes.assign(volumes),
       send,
       onChange: (id) => {
@@ -278,7 +279,8 @@ export class Agent {
         return;
       case 'mesh':
         this.#mesh?.take(message);
-        return this.#ingress?.take(message);
+        this.#ingress?.take(message);
+        return this.#loop.networkChanged();
       case 'lease':
         this.#volumes.lease(message).catch((error: unknown) => {
           this.#options.log.error('a lease could not be recorded', { problem: messageOf(error) });

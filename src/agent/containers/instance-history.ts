@@ -12,6 +12,8 @@ export interface InstanceHistory {
   readonly wasStarted?: boolean;
   /** Of a job's container: it was ended, it did not exit. */
   readonly wasEnded?: boolean;
+  /** Since when it is to stop. */
+  readonly stopOrderedAtMs?: number;
   /** Ends of its containers, newest last. */
   readonly endings: readonly Ending[];
 }

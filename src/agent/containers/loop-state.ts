@@ -1,11 +1,12 @@
 import type { AssignedInstance, Assignment } from '../../core/protocol/agent-protocol.ts';
-import type { EngineKind } from '../engine/engine.ts';
 import { type InstanceHistory, NO_HISTORY } from './instance-history.ts';
 import type { ContainerNetwork } from './container-spec.ts';
 import type { Observer } from './observe.ts';
 import type { Ownership } from './own-labels.ts';
 import type { NodeView } from './plan.ts';
 import type { InstanceStep } from './step.ts';
+
+type Given = Pick<NodeView, 'nowMs' | 'engineKind' | 'installId' | 'volume' | 'heldFolder' | 'drainsUntilMs'>;
 
 /** State of the loop beside the containers: the assignment, and the history of carrying it out. */
 export class LoopState {
@@ -45,7 +46,7 @@ export class LoopState {
   }
 
   /** False: an older one than that which is in force. */
-  assign({ generation, instances }: Assignment): boolean {
+  assign({ generation, instances }: Assignment, nowMs = performance.now()): boolean {
     if (this.synced && generation < this.generation) return false;
     const before = new Map(this.assigned);
     this.assigned.clear();
@@ -54,6 +55,8 @@ export class LoopState {
       this.condemned.delete(instance.id);
       const same = isSameOrder(before.get(instance.id), instance);
       if (!same) this.history.delete(instance.id);
+      if (!same && instance.wanted === 'stop')
+        this.history.set(instance.id, { ...NO_HISTORY, stopOrderedAtMs: nowMs });
     }
     for (const id of this.history.keys()) if (!this.assigned.has(id)) this.history.delete(id);
     this.generation = generation;
@@ -61,19 +64,10 @@ export class LoopState {
     return true;
   }
 
-  view(
-    observer: Observer,
-    volume: NodeView['volume'],
-    heldFolder: string,
-    engineKind: EngineKind,
-    installId: string,
-    nowMs: number,
-  ): NodeView {
+  view(observer: Observer, given: Given): NodeView {
     const { foreignNames, reservedNames } = this;
     return {
-      nowMs,
-      engineKind,
-      installId,
+      ...given,
       assigned: this.assigned,
       containers: observer.byInstance,
       history: this.history,
@@ -81,8 +75,6 @@ export class LoopState {
       askedAtMs: this.askedAtMs,
       networkReady: this.network !== undefined,
       images: this.images,
-      volume,
-      heldFolder,
       // Joined only when a name is chosen.
       get takenNames() {
         const foreign = [...foreignNames].map((name) => [name, ''] as const);

@@ -43,6 +43,7 @@ export interface LoopOptions {
   readonly hostPorts: readonly string[] | undefined;
   readonly volume: NodeView['volume'];
   readonly meshNetwork: Workbench['meshNetwork'];
+  readonly drainsUntilMs: NonNullable<NodeView['drainsUntilMs']>;
   /** Before anything is done by it. */
   readonly onAssigned: (assignment: Assignment) => void;
   readonly send: (message: AgentMessage) => boolean;
@@ -163,6 +164,11 @@ export class Loop {
       this.#options.onChange(id);
       this.#wake(id);
     }
+  }
+
+  /** The map of the tenant's network is another: what waited for it before it stops goes on. */
+  networkChanged(): void {
+    for (const { id, wanted } of this.state.assigned.values()) if (wanted === 'stop') this.#wake(id);
   }
 
   usesVolume(volumeId: string): boolean {
@@ -287,9 +293,15 @@ export class Loop {
     const { owner, synced } = this.state;
     if (this.#epoch === undefined || !synced || owner === undefined) return undefined;
     if (this.observer.problem !== undefined || !this.observer.looked) return undefined;
-    const { volume, binds, engineKind } = this.#options;
-    const { installId } = owner;
-    return this.state.view(this.observer, volume, binds.folder, engineKind, installId, performance.now());
+    const { volume, binds, engineKind, drainsUntilMs } = this.#options;
+    return this.state.view(this.observer, {
+      nowMs: performance.now(),
+      engineKind,
+      installId: owner.installId,
+      volume,
+      heldFolder: binds.folder,
+      drainsUntilMs,
+    });
   }
 
   #lonelyView(): DisconnectedView | undefined {

@@ -5,7 +5,14 @@ import type { BindRecord } from './bind-record.ts';
 import type { ContainerStatus } from '../engine/container.ts';
 import { type InstanceHistory, NO_HISTORY, withFailure } from './instance-history.ts';
 import type { ObservedContainer } from './observed-container.ts';
-import { currentContainer, type NodeView, planDisconnected, planAsk, planInstance } from './plan.ts';
+import {
+  currentContainer,
+  nextDueMs,
+  type NodeView,
+  planDisconnected,
+  planAsk,
+  planInstance,
+} from './plan.ts';
 import type { Step } from './step.ts';
 
 const OURS = 'install-a';
@@ -463,6 +470,36 @@ describe('whatever is assigned and there', () => {
         expect(new Set(names).size).toBe(names.length);
       }),
     );
+  });
+});
+
+describe('a container that others connect to', () => {
+  const ordered = { a: { ...NO_HISTORY, stopOrderedAtMs: 999_000 } };
+  const stops = (more: Partial<NodeView>, containers = [container('a')]) =>
+    planInstance(viewOf({ assigned: [stopped('a')], containers, history: ordered, more }), 'a')?.kind;
+
+  it('is stopped when others know that it leaves, and not before', () => {
+    const drainsUntilMs = (_id: string, orderedMs: number): number => orderedMs + 2_000;
+    expect(stops({ drainsUntilMs })).toBeUndefined();
+    expect(
+      nextDueMs(
+        viewOf({
+          assigned: [stopped('a')],
+          containers: [container('a')],
+          history: ordered,
+          more: { drainsUntilMs },
+        }),
+        'a',
+      ),
+    ).toBe(1_001_000);
+    expect(stops({ drainsUntilMs, nowMs: 1_001_000 })).toBe('stop');
+    expect(stops({ drainsUntilMs }, [container('a', { status: 'exited' })])).toBe('remove');
+  });
+
+  it('is stopped at once where nobody knows it, and by a verdict', () => {
+    expect(stops({ drainsUntilMs: () => undefined })).toBe('stop');
+    const condemned = { drainsUntilMs: () => Infinity, condemned: new Set(['a']) };
+    expect(planInstance(viewOf({ containers: [container('a')], more: condemned }), 'a')?.kind).toBe('stop');
   });
 });
 

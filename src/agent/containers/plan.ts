@@ -32,6 +32,8 @@ export interface NodeView {
   readonly volume: (volumeId: string) => MountState;
   /** Where folders of the host are held for containers. */
   readonly heldFolder: string;
+  /** Until when an instance that was ordered to stop at that time runs on, so that others know that it leaves. Undefined: nobody knows it. */
+  readonly drainsUntilMs?: (instanceId: string, orderedMs: number) => number | undefined;
 }
 
 /** Long enough for a pull to end between `resolve` and `create`, short enough that a rotation is not missed. */
@@ -49,7 +51,20 @@ export function planInstance(view: NodeView, instanceId: string): InstanceStep |
   const assigned = view.assigned.get(instanceId);
   if (assigned !== undefined && assigned.wanted === 'run') return planRun(view, assigned, mine);
   if (assigned === undefined && !view.condemned.has(instanceId)) return undefined;
-  return waits(view, instanceId) ? undefined : discardFirst(mine);
+  if (waits(view, instanceId) || view.nowMs < (drainedAtMs(view, instanceId, mine) ?? -Infinity))
+    return undefined;
+  return discardFirst(mine);
+}
+
+/** Of one that is ordered to stop. What the control plane does not know, and what may no longer write its volume, ends at once. */
+function drainedAtMs(
+  view: NodeView,
+  instanceId: string,
+  mine: readonly ObservedContainer[],
+): number | undefined {
+  const orderedMs = view.history.get(instanceId)?.stopOrderedAtMs;
+  if (orderedMs === undefined || !mine.some(({ status }) => status === 'running')) return undefined;
+  return view.drainsUntilMs?.(instanceId, orderedMs);
 }
 
 export function planAsk(view: NodeView): readonly StepOf<'ask'>[] {
@@ -290,8 +305,9 @@ function restartAtMs(view: Pick<NodeView, 'history' | 'nowMs'>, instanceId: stri
 /** When time alone will bring a step for an instance that has none now. */
 export function nextDueMs(view: NodeView, instanceId: string): number | undefined {
   const assigned = view.assigned.get(instanceId);
-  if (assigned?.wanted !== 'run' || assigned.container === undefined) return undefined;
   const mine = (view.containers.get(instanceId) ?? []).filter((one) => one.installId === view.installId);
+  if (assigned?.wanted === 'stop') return drainedAtMs(view, instanceId, mine);
+  if (assigned?.container === undefined) return undefined;
   const kept = currentContainer(assigned, mine);
   if (assigned.once !== undefined && hasStarted(view, instanceId, kept))
     return kept?.status === 'running' ? timeoutAtMs(view, instanceId, assigned.once) : undefined;

@@ -12,6 +12,7 @@ import type { Engine } from '../engine/engine.ts';
 import { type Log, messageOf } from '../log.ts';
 import { run } from '../volumes/program.ts';
 import { MESH_MTU, MeshDevice } from './device.ts';
+import { Draining } from './draining.ts';
 import { bridgeOf, foreignRoutes, machineAddresses, machineResolvers, turnBack } from './machine.ts';
 import { meshRules } from './mesh-rules.ts';
 import { NameServer } from './name-server.ts';
@@ -52,6 +53,7 @@ export class Mesh {
   readonly #options: MeshOptions;
   readonly #peers: Peers;
   readonly #nameServer: NameServer;
+  readonly #draining = new Draining();
   #names = new Names([]);
   #resolvers: readonly string[] = [];
   #owner: Ownership | undefined;
@@ -104,12 +106,14 @@ export class Mesh {
   begin(owner: Ownership): void {
     this.#owner = owner;
     this.#beganMs = performance.now();
+    this.#draining.begin(this.#beganMs);
     this.#repair ??= setInterval(() => this.#rounds.ask('all'), REPAIR_MS).unref();
   }
 
   take(map: MeshMap): void {
     this.#map = map;
     this.#names = new Names(map.services);
+    this.#draining.take(map.services, performance.now());
     this.#rounds.ask('all');
   }
 
@@ -129,6 +133,13 @@ export class Mesh {
       "the tenant's network is being set up on this node",
       QUICK_BACK_OFF,
     );
+  }
+
+  /** Undefined: nobody was given it as a place to connect to. */
+  drainsUntilMs(instanceId: string, orderedMs: number): number | undefined {
+    return this.#place === undefined && this.#publicKey === undefined
+      ? undefined
+      : this.#draining.untilMs(instanceId, orderedMs);
   }
 
   #failed(fault: unknown): void {

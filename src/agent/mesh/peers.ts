@@ -121,6 +121,9 @@ export class Peers {
 
   #judge(name: string, peer: Peer): void {
     const nowMs = performance.now();
+    // The interface outlives the agent: one that starts again goes on by the way that carries.
+    if (peer.path.kind === 'none' && peer.heardFrom !== undefined)
+      peer.path = { kind: 'direct', address: peer.heardFrom };
     const candidates = peer.node.addresses.map((address) => endpointOf(address, peer.node));
     const { path, distrust } = nextPath({ ...peer, candidates, relayed: true }, nowMs);
     if (distrust !== undefined) peer.distrustedMs.set(distrust, nowMs + REPENT_MS);
