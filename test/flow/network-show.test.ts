@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { direct, meshed, relayed, silent } from '../support/agents/meshed.ts';
-import { obligingAgent } from '../support/agents/obliging-agent.ts';
+import { direct, meshed, reaches, relayed, silent } from '../support/agents/meshed.ts';
+import { type ObligingOptions, obligingAgent } from '../support/agents/obliging-agent.ts';
 import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
 import { deploy, NodeFlow } from '../support/harness/node-flow.ts';
 import { typeCommand } from '../support/harness/typed-command.ts';
@@ -26,12 +26,34 @@ beforeAll(async () => {
   flow = new NodeFlow(plane);
   const shop = await plane.tenant('shop');
   token = shop.token;
-  const nodes = {
-    'berlin-1': meshed('192.0.2.1', () => [direct('madrid-1', '192.0.2.2:51820'), relayed('paris-1')]),
-    'madrid-1': meshed('192.0.2.2', () => [direct('berlin-1', '192.0.2.1:51820'), silent('paris-1')]),
-    'paris-1': meshed('192.0.2.3', () => [relayed('berlin-1'), silent('madrid-1')]),
+  // Their instances have addresses.
+  const judge = () => ({ address: '10.210.0.2' });
+  const nodes: Readonly<Record<string, ObligingOptions>> = {
+    'berlin-1': {
+      judge,
+      ...meshed('192.0.2.1'),
+      ...reaches(
+        () => direct('madrid-1', '192.0.2.2:51820'),
+        () => relayed('paris-1'),
+      ),
+    },
+    'madrid-1': {
+      judge,
+      ...meshed('192.0.2.2'),
+      ...reaches(
+        () => direct('berlin-1', '192.0.2.1:51820'),
+        () => silent('paris-1'),
+      ),
+    },
+    'paris-1': {
+      ...meshed('192.0.2.3'),
+      ...reaches(
+        () => relayed('berlin-1'),
+        () => silent('madrid-1'),
+      ),
+    },
     // Its machine has a route to all of the prefix already.
-    'rome-1': meshed('192.0.2.4', () => undefined, ['10.0.0.0/8']),
+    'rome-1': meshed('192.0.2.4', ['10.0.0.0/8']),
     'older-1': {},
     'off-1': { said: { features: ['mesh'] } },
   };

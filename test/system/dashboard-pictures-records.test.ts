@@ -7,6 +7,7 @@ import { openPage, signIn } from '../support/harness/browser.ts';
 import { BOOTSTRAP } from '../support/harness/control-plane.ts';
 import { type DashboardStage, dashboardStage } from '../support/harness/dashboard-stage.ts';
 import { eventually } from '../support/eventually.ts';
+import { direct, meshed, reaches, relayed } from '../support/agents/meshed.ts';
 import { createVolume, MIB, volumeOnce } from '../support/agents/volume-agent.ts';
 
 /** Pictures of the guide: run with BERTH_SCREENSHOTS=1, and committed by hand. */
@@ -35,8 +36,15 @@ beforeAll(async () => {
     'madrid-1': ['ES', 'ssd', 0.42],
     'paris-1': ['FR', 'ssd', 0.42],
   } as const;
+  const names = Object.keys(nodes);
+  const host = (name: string) => `192.0.2.${names.indexOf(name) + 1}`;
+  // The last is behind a firewall.
+  const path = (from: string, to: string) =>
+    [from, to].includes('paris-1') ? relayed(to) : direct(to, `${host(to)}:51820`, from < to ? 0.6 : 14.2);
   for (const [name, [country, disk, volumesFilled]] of Object.entries(nodes))
     await stage.agent(name, {
+      ...meshed(host(name)),
+      ...reaches(...names.filter((to) => to !== name).map((to) => () => path(name, to))),
       labels: { 'berth.io/country': country, disk },
       volumesFilled,
       logLines: ['reading orders of 2026-11-14', '1,204 orders, 12 reports written', 'done in 3.1 s'],
@@ -103,6 +111,7 @@ beforeAll(async () => {
   pictures = [
     ['nodes', '/nodes'],
     ['node', '/nodes/berlin-1'],
+    ['network', '/networks'],
     ['volumes', '/volumes'],
     ['volume', `/volumes/${volumes[0] ?? ''}`],
     ['recommendations', '/recommendations'],

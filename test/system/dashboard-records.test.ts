@@ -5,18 +5,27 @@ import { openPage, signIn } from '../support/harness/browser.ts';
 import { BOOTSTRAP } from '../support/harness/control-plane.ts';
 import { type DashboardStage, dashboardStage, IMAGE } from '../support/harness/dashboard-stage.ts';
 import { eventually } from '../support/eventually.ts';
+import { direct, meshed, reaches, relayed } from '../support/agents/meshed.ts';
 import { createVolume, MIB, volumeOnce } from '../support/agents/volume-agent.ts';
 
 /** Run as a script, it would leave a mark; shown as text, it stays what it is. */
 const SCRIPT = '<img src=x onerror="window.hit=1"><script>window.hit=1</script>';
 /** Pages that show it. */
-const HOSTILE = new Set(['/nodes/berlin-1', '/networks', '/jobs/report', '/jobs/broken', '/tokens']);
+const HOSTILE = new Set([
+  '/nodes/berlin-1',
+  '/networks?tab=named',
+  '/jobs/report',
+  '/jobs/broken',
+  '/tokens',
+]);
 /** Of parts that are on another page too; looking at each for accessibility takes its time. */
 const ALIKE = new Set(['/nodes/berlin-1?tab=containers', '/nodes/berlin-1?tab=events', '/jobs/broken']);
 const SECRET = 'correct-horse-battery-staple';
 
 let stage: DashboardStage;
 let volume = '';
+/** Between berlin-1 and paris-1 only the relay is left. */
+let cut = false;
 let paths: readonly string[] = [];
 
 async function accepted(method: string, path: string, body?: unknown): Promise<void> {
@@ -39,9 +48,15 @@ beforeAll(async () => {
   await stage.agent('berlin-1', {
     ...judge,
     labels: { 'berth.io/country': 'DE', rack: SCRIPT },
-    said: { hostPorts: ['443', '8000-8999'], problems: [SCRIPT] },
+    ...reaches(() => (cut ? relayed('paris-1') : direct('paris-1', '192.0.2.2:51820'))),
+    said: { hostPorts: ['443', '8000-8999'], problems: [SCRIPT], ...meshed('192.0.2.1').said },
   });
-  await stage.agent('paris-1', { ...judge, labels: { 'berth.io/country': 'FR', disk: 'ssd' } });
+  await stage.agent('paris-1', {
+    ...judge,
+    labels: { 'berth.io/country': 'FR', disk: 'ssd' },
+    ...reaches(() => direct('berlin-1', '192.0.2.1:51820')),
+    said: meshed('192.0.2.2').said,
+  });
   volume = await createVolume(stage.shop.call, 'pg-data', { replicas: 1, sizeBytes: 512 * MIB });
   const lonely = await createVolume(stage.shop.call, 'uploads', { sizeBytes: 256 * MIB });
   await Promise.all(
@@ -91,6 +106,8 @@ beforeAll(async () => {
     '/secrets',
     '/secrets/resources/db',
     '/networks',
+    '/networks?tab=names',
+    '/networks?tab=named',
     '/jobs',
     '/jobs/report',
     '/jobs/broken',
@@ -174,6 +191,7 @@ describe('every page of a record', () => {
       ['/secrets', 'Write a secret'],
       ['/secrets/resources/db', 'Stage the new credential'],
       ['/jobs/report', 'Run now'],
+      ['/networks?tab=named', 'New network'],
       ['/backups', 'Take a backup'],
     ] as const) {
       await page.goto(stage.plane.url + path);
@@ -238,6 +256,43 @@ describe('nodes', () => {
     await stays.first().waitFor();
     await stage.shop.call('POST', '/api/v1/nodes/paris-1/uncordon');
     await stage.shop.call('DELETE', '/api/v1/deployments/pinned');
+  });
+});
+
+describe('the network', () => {
+  it('shows nodes, paths as they change, names and addresses', async () => {
+    const { page, complaints } = await stage.open('/networks');
+    const nodes = page.getByRole('region', { name: 'Nodes', exact: true });
+    await nodes
+      .getByRole('row')
+      .filter({ hasText: 'berlin-1' })
+      .getByText(/10\.210\.\d\.0\/24/)
+      .waitFor();
+    const matrix = page.getByRole('region', { name: 'Paths between nodes' });
+    const way = matrix.getByTitle(/^berlin-1 to paris-1: /);
+    await way.getByText('direct').waitFor({ state: 'attached' });
+    expect(await way.getAttribute('title')).toBe('berlin-1 to paris-1: direct at 192.0.2.2:51820, 1.2 ms');
+    cut = true;
+    await way.getByText('relayed').waitFor({ state: 'attached' });
+    await page.getByText('From each node to each other: 1 direct, 1 relayed').waitFor();
+    const details = page.getByRole('region', { name: 'Path details' });
+    await details.getByText(/no address of paris-1 answers; let UDP 51820 and 51821 in at paris-1/).waitFor();
+    await page.getByRole('tab', { name: 'Names and addresses' }).click();
+    const web = page.getByRole('row').filter({ hasText: 'web.berth.internal' });
+    await web.getByText(/^10\.211\.0\.\d+$/).waitFor();
+    await page.getByLabel('Find names').fill('nothing-of-this-name');
+    await page.getByText('Nothing matches').waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  it('is empty before the first node', async () => {
+    const made = await stage.plane.tenant('empty-1');
+    const { page } = await openPage(stage.browser);
+    await signIn(page, stage.plane.url, made.token);
+    await page.goto(`${stage.plane.url}/networks`);
+    await page.getByText('No nodes').waitFor();
+    await page.getByRole('tab', { name: 'Names and addresses' }).click();
+    await page.getByText('No deployments').waitFor();
   });
 });
 

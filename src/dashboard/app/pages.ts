@@ -124,7 +124,7 @@ export const PAGES: readonly Page[] = [
   },
   {
     path: '/networks',
-    title: 'Networks',
+    title: 'Network',
     nav: { group: 'Platform', icon: 'network' },
     component: lazyRouteComponent(() => import('../features/networks/networks-page.tsx'), 'NetworksPage'),
   },

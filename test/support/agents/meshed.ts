@@ -28,23 +28,13 @@ export const silent = (node: string): Path => ({
   sentBytes: 0,
 });
 
-/** Of an agent without an engine that says it takes part in the mesh. */
-export function meshed(
-  address: string,
-  paths: () => Report['mesh'],
-  routes: readonly string[] = [],
-): ObligingOptions {
-  const publicKey = Buffer.from(address.padEnd(32, '.')).toString('base64');
-  let instances = 1;
-  return {
-    said: { features: ['mesh'], mesh: { publicKey, port: 51_820, addresses: [address], routes } },
-    paths,
-    judge: ({ id }) => ({ address: ADDRESSES.get(id) ?? remember(id, `10.210.0.${(instances += 1)}`) }),
-  };
+/** Of an agent without an engine: the ways to other nodes, as they are when it reports. */
+export function reaches(...paths: readonly (() => Path)[]): Pick<ObligingOptions, 'paths'> {
+  return { paths: () => paths.map((path) => path()) };
 }
 
-const ADDRESSES = new Map<string, string>();
-function remember(id: string, address: string): string {
-  ADDRESSES.set(id, address);
-  return address;
+/** Of an agent without an engine: it takes part in the mesh. */
+export function meshed(address: string, routes: readonly string[] = []): Pick<ObligingOptions, 'said'> {
+  const publicKey = Buffer.from(address.padEnd(32, '.')).toString('base64');
+  return { said: { features: ['mesh'], mesh: { publicKey, port: 51_820, addresses: [address], routes } } };
 }

@@ -211,6 +211,14 @@ export function DeploymentPage() {
               <code className="break-all font-mono text-ink">{deployment.imageDigest}</code>
             </>
           )}
+          {status.virtualAddress === undefined ? null : (
+            <>
+              {' · reached by other containers as '}
+              <code className="font-mono text-ink">{deployment.name}</code>
+              {' at '}
+              <code className="font-mono text-ink">{status.virtualAddress}</code>
+            </>
+          )}
         </p>
       </Panel>
       <Detail deployment={deployment} instances={instances} readAt={dataUpdatedAt} />

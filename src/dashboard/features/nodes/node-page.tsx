@@ -1,6 +1,7 @@
 import { useMemo } from 'react';
 import { useNavigate } from '@tanstack/react-router';
 import { useAddress, useParam } from '../../app/address.ts';
+import { meshStanding } from '../../../core/contract/mesh-standing.ts';
 import { portRangesText } from '../../../core/model/port-ranges.ts';
 import { Badge } from '../../components/badge.tsx';
 import type { Column } from '../../components/data-table.tsx';
@@ -170,6 +171,12 @@ function Events({ name }: { readonly name: string }) {
   );
 }
 
+/** Its part in the tenant's network, or why it has none. */
+function networkText(node: Node): string {
+  const { state, why, fix } = meshStanding(node);
+  return [node.mesh?.subnet ?? state, why, fix].filter((text) => text !== undefined).join('; ');
+}
+
 function Summary({ node }: { readonly node: Node }) {
   const { capacity, requested, labels, engine, platform, agentVersion, lastSeenAt, claims, hostPorts } = node;
   return (
@@ -196,6 +203,7 @@ function Summary({ node }: { readonly node: Node }) {
             ['Engine', `${engine.kind} ${engine.version}`],
             ['Platform', platform],
             ['Agent', agentVersion],
+            ['Network', networkText(node)],
             ['Host ports', hostPorts && portRangesText(hostPorts)],
             ['Problems', node.problems?.join('; ') || undefined],
             ['Last seen', <TimeAgo key="seen" time={lastSeenAt} />],
