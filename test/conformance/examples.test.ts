@@ -59,7 +59,7 @@ async function openShop(stage: Stage): Promise<void> {
     secrets: [{ name: 'PG', vault_path: 'deployments/pg', anchor: 'volume(vol_01jdexample)' }],
   };
   const made: readonly (readonly [string, Json])[] = [
-    [DEPLOYMENTS, { name: 'web', image: stage.image }],
+    [DEPLOYMENTS, { name: 'web', image: stage.image, ingress: [{ host: 'shop.example.com', port: 8080 }] }],
     [DEPLOYMENTS, { ...pg, image: stage.image }],
     ['/api/v1/jobs', { kind: 'Job', name: 'nightly-report', image: stage.image }],
     ['/api/v1/networks', { name: 'backend', nodeId: 'berlin-1' }],

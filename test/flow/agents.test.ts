@@ -53,7 +53,7 @@ describe('assignments', () => {
       command: ['/bin/web'],
       labels: { team: 'shop' },
       ports: [{ container: 8080, host: 18080 }],
-      ingress: { host: 'a.example.com', port: 8080 },
+      ingress: [{ host: 'a.example.com', port: 8080, provider: 'traefik' }],
       resources: { limits: { memory: '512Mi' } },
       volumes: [{ volumeId: volume.id, mountPath: '/data', readOnly: false }],
       healthCheck: {

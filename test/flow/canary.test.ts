@@ -35,7 +35,7 @@ async function deployed(name: string, more: Readonly<Record<string, unknown>> = 
     image: OLD,
     replicas: 2,
     healthCheck,
-    ingress: { host: 'a.example.com', port: 80 },
+    ingress: [{ host: 'a.example.com', port: 80, provider: 'traefik' }],
     ...more,
   };
   expect((await shop.call('POST', '/api/v1/deployments', body)).status).toBe(201);

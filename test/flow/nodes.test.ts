@@ -32,7 +32,7 @@ describe('the thin path', () => {
     const { identity, agent } = await flow.connected('thin-1', shop);
     const instance = await flow.placed(shop, 'thin', identity.node, {
       environment: { LOG_LEVEL: 'info' },
-      ingress: { host: 'shop.example.com', port: 8080 },
+      ingress: { host: 'shop.example.com', port: 8080, provider: 'traefik' },
     });
     const { instances, generation } = await agent.next('assignment', (one) => one.instances.length > 0);
     expect(generation).toBe(2);

@@ -1,5 +1,6 @@
 import type { DeploymentDraft } from '../contract/deployment-body.ts';
 import { SERVER_OWNED } from '../contract/deployment-body.ts';
+import { ingressDrafts, isList } from '../contract/ingress-drafts.ts';
 import type { JobDraft } from '../contract/job-body.ts';
 import type { Alteration } from '../model/announcement.ts';
 import { canonicalJson } from '../model/canonical.ts';
@@ -179,6 +180,51 @@ const countryCase: Step = (draft) => {
   return { draft: { ...draft, placement: { ...draft.placement, residency: next } }, alterations };
 };
 
+/** Sent as an object it is the only entry. */
+const ingressList: Step = (draft) => {
+  const { ingress } = draft;
+  if (ingress === undefined || isList(ingress)) return unchanged(draft);
+  return announced(
+    { ...draft, ingress: [ingress] },
+    {
+      field: 'ingress',
+      from: received(ingress),
+      to: received([ingress]),
+      why: 'a list of ways in; one object is its only entry',
+    },
+  );
+};
+
+/** What was stored as labels for Traefik stays so when it is sent again without a provider, as it was before there was a choice. */
+const ingressProvider: Step = (draft, { storedView, body }) => {
+  const stored = storedView?.['ingress'];
+  if (!Array.isArray(stored) || body['ingress'] === undefined) return unchanged(draft);
+  const labelled = stored.filter(isRecord).find(({ provider }) => provider === 'traefik');
+  const entries = ingressDrafts(draft.ingress);
+  const index = entries.findIndex(
+    ({ host, path, tls, protocol, provider }) =>
+      provider === undefined &&
+      path === undefined &&
+      tls === undefined &&
+      protocol === undefined &&
+      host !== undefined &&
+      host === labelled?.['host'],
+  );
+  if (index === -1) return unchanged(draft);
+  return announced(
+    {
+      ...draft,
+      ingress: entries.map((entry, at) => (at === index ? { ...entry, provider: 'traefik' } : entry)),
+    },
+    {
+      field: `ingress[${index}].provider`,
+      from: '(absent)',
+      to: 'traefik',
+      why: 'as it is stored; send caddy to serve it by the ingress nodes of the tenant',
+    },
+  );
+};
+
 /** What others change: a difference says nothing of what the client wanted. */
 const NOT_COMPARED: ReadonlySet<string> = new Set(['status', 'containerDefaults']);
 
@@ -208,6 +254,8 @@ const STEPS: readonly Step[] = [
   secretsVersion,
   mountDefaults,
   countryCase,
+  ingressList,
+  ingressProvider,
   serverOwned,
 ];
 

@@ -1,3 +1,4 @@
+import { INGRESS_PROTOCOLS, INGRESS_PROVIDERS } from '../model/ingress.ts';
 import { SECRET_CHARSETS, SECRET_ENCODINGS } from '../model/secret-limits.ts';
 import {
   ANCHOR,
@@ -5,6 +6,8 @@ import {
   COUNTRY,
   DURATION,
   HOST_NAME,
+  INGRESS_PATH,
+  INGRESS_TLS,
   LABEL_VALUE,
   LABELS,
   MEMORY,
@@ -240,6 +243,39 @@ const placement = shape({
   },
 });
 
+/** Each is a key of the commit that stores the spec. */
+export const MAX_INGRESS = 32;
+
+const ingressEntry = shape({
+  type: 'object',
+  named: 'IngressDescription',
+  fields: {
+    host: { type: 'string', form: HOST_NAME, description: 'Of http: the name that requests come for.' },
+    path: { type: 'string', form: INGRESS_PATH, description: 'Of http: a prefix; absent: all paths.' },
+    listen: { type: 'integer', form: PORT, description: 'Of tcp and udp: the port on the ingress nodes.' },
+    port: { type: 'integer', form: PORT, description: 'The port that the container listens on.' },
+    protocol: {
+      type: 'string',
+      form: { enum: INGRESS_PROTOCOLS },
+      description: 'http (default), tcp or udp.',
+      ownCode: 'ingress_invalid',
+    },
+    tls: {
+      type: 'any',
+      schema: INGRESS_TLS,
+      description:
+        'Of http: auto (default), a certificate by ACME; off, plain HTTP; or a reference to a certificate with its key.',
+    },
+    provider: {
+      type: 'string',
+      form: { enum: INGRESS_PROVIDERS },
+      description: "caddy (default), on the tenant's ingress nodes; traefik, labels on the containers.",
+      ownCode: 'ingress_invalid',
+    },
+  },
+  required: ['port'],
+});
+
 /** Keys that the server owns: they appear in a GET body, and are ignored when it is sent back. */
 export const SERVER_OWNED = [
   'id',
@@ -313,9 +349,11 @@ export const deploymentBody = shape({
       form: { maxItems: 1024 },
     },
     ingress: {
-      type: 'object',
-      fields: { host: { type: 'string', form: HOST_NAME }, port: { type: 'integer', form: PORT } },
-      required: ['host', 'port'],
+      type: 'list',
+      orOne: true,
+      items: ingressEntry,
+      form: { maxItems: MAX_INGRESS },
+      description: 'Ways in from outside; one object is a list of it alone.',
     },
     update: {
       type: 'object',
@@ -349,4 +387,5 @@ export const namedDeploymentChange = shape({
 
 export type DeploymentDraft = Draft<typeof deploymentBody>;
 export type SentDeployment = Sent<typeof deploymentBody>;
+export type IngressEntryDraft = Draft<typeof ingressEntry>;
 export type SecretEntryDraft = Draft<typeof secretEntry>;

@@ -96,7 +96,7 @@ describe('what an update removes', () => {
       { container: 80, host: 8080 },
       { container: 80, host: 8081 },
     ],
-    ingress: { host: 'a.b', port: 80 },
+    ingress: [{ host: 'a.b', port: 80 }],
     update: { maxSurge: 2 },
   };
 

@@ -1,5 +1,6 @@
 import { canonicalJson } from '../model/canonical.ts';
 import type { DeploymentSpec, PortMapping } from '../model/deployment.ts';
+import { ingressKey } from '../model/ingress.ts';
 import { keysOf, isRecord } from '../model/values.ts';
 import { draftOf } from '../schema/shape.ts';
 import { deploymentBody, type DeploymentDraft, type SentDeployment } from './deployment-body.ts';
@@ -69,7 +70,6 @@ const OPTIONAL_FIELDS = [
   'healthCheck',
   'resources',
   'nodeId',
-  'ingress',
   'update',
 ] as const;
 
@@ -112,6 +112,9 @@ export function removedEntries(before: DeploymentSpec, after: DeploymentSpec): s
       ? []
       : lostItems('capabilities.drop', before.capabilities?.drop, after.capabilities.drop, (name) => name)),
     ...lostPorts(before.ports ?? [], after.ports ?? []),
+    ...(after.ingress === undefined
+      ? lostMembers('ingress', before.ingress, undefined)
+      : lostItems('ingress', before.ingress, after.ingress, ingressKey)),
     ...OPTIONAL_FIELDS.flatMap((field) => lostMembers(field, before[field], after[field])),
   ];
 }

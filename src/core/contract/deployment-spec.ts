@@ -8,6 +8,7 @@ import type {
 } from '../model/deployment.ts';
 import { isRecord } from '../model/values.ts';
 import { inOrder } from '../schema/shape.ts';
+import { ingressEntries } from './ingress-drafts.ts';
 import { deploymentBody, type DeploymentDraft, type SecretEntryDraft } from './deployment-body.ts';
 
 /** Without write-time material, and without what no secret has. */
@@ -65,7 +66,7 @@ export function specOfDraft(draft: DeploymentDraft): DeploymentSpec {
     ...(volumes && { volumes: volumeMounts(volumes) }),
     ...(dependsOn && { dependsOn: gatesOf(dependsOn) }),
     ...(ports && { ports: ports.map(({ container = 0, ...host }) => ({ container, ...host })) }),
-    ...(ingress && { ingress: { host: ingress.host ?? '', port: ingress.port ?? 0 } }),
+    ...(ingress && { ingress: ingressEntries(ingress) }),
     ...(update && { update: updateOf(update) }),
   });
 }

@@ -23,6 +23,9 @@ export const HOST_NAME = {
   maxLength: 253,
 } as const;
 
+/** A prefix of paths: segments of unreserved characters, without a slash at its end. */
+export const INGRESS_PATH = { pattern: '^(/|(/[A-Za-z0-9._~-]+)+)$', maxLength: 255 } as const;
+
 /** In either case: it is folded. */
 export const COUNTRY = { pattern: '^[A-Za-z]{2}$' } as const;
 
@@ -34,6 +37,24 @@ export const SECRET_ENTRY_NAME = { pattern: '^[A-Za-z0-9_]+$' } as const;
 /** Both segments are DNS labels; which namespaces are granted is a setting. */
 export const SECRET_PATH = {
   pattern: '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?/[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$',
+} as const;
+
+export const INGRESS_TLS = {
+  anyOf: [
+    { type: 'string', enum: ['auto', 'off'] },
+    {
+      type: 'object',
+      properties: {
+        vault_path: {
+          type: 'string',
+          ...SECRET_PATH,
+          description: 'A document with the keys certificate and key, both PEM.',
+        },
+      },
+      required: ['vault_path'],
+      additionalProperties: false,
+    },
+  ],
 } as const;
 
 export const ANCHOR = {

@@ -1,4 +1,5 @@
 import type { Confinement } from './confinement.ts';
+import type { IngressEntry } from './ingress.ts';
 import type { DeploymentId, InstanceId, NodeName, TenantId } from './ids.ts';
 import type { DeploymentName, OwnerName } from './owner.ts';
 
@@ -55,11 +56,6 @@ export interface PortMapping {
   readonly host?: number;
 }
 
-export interface Ingress {
-  readonly host: string;
-  readonly port: number;
-}
-
 export interface UpdatePolicy {
   readonly maxSurge?: number;
   readonly maxUnavailable?: number;
@@ -93,7 +89,7 @@ export interface Workload extends Confinement {
   readonly dependsOn?: Readonly<Record<string, DependencyGate>>;
   readonly labels?: Readonly<Record<string, string>>;
   readonly ports?: readonly PortMapping[];
-  readonly ingress?: Ingress;
+  readonly ingress?: readonly IngressEntry[];
   readonly update?: UpdatePolicy;
 }
 

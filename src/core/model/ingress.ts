@@ -8,3 +8,49 @@ export interface NodeIngress {
   readonly http: number;
   readonly https: number;
 }
+
+export const INGRESS_PROTOCOLS = ['http', 'tcp', 'udp'] as const;
+export const INGRESS_PROVIDERS = ['caddy', 'traefik'] as const;
+
+/** Where the certificate and its key are: a document with the keys `certificate` and `key`, both PEM. */
+export interface IngressCertificate {
+  readonly vault_path: string;
+}
+
+/** One way in to a deployment. */
+export interface IngressEntry {
+  readonly host?: string;
+  /** A prefix; absent: all. */
+  readonly path?: string;
+  /** The port on ingress nodes, of `tcp` and `udp`. */
+  readonly listen?: number;
+  /** Of the container. */
+  readonly port: number;
+  /** Absent: `http`. */
+  readonly protocol?: (typeof INGRESS_PROTOCOLS)[number];
+  /** Absent: `auto` for `http`. */
+  readonly tls?: 'auto' | 'off' | IngressCertificate;
+  /** Absent: `caddy`, on the tenant's ingress nodes. `traefik`: labels of the containers, for a proxy that reads them. */
+  readonly provider?: (typeof INGRESS_PROVIDERS)[number];
+}
+
+/** What a spec may hold of it. */
+interface Reachable {
+  readonly ingress?: readonly IngressEntry[];
+}
+
+/** What comes in at the tenant's ingress nodes. No container is made from it. */
+export function servedIngress({ ingress = [] }: Reachable): readonly IngressEntry[] {
+  return ingress.filter(({ provider }) => provider !== 'traefik');
+}
+
+/** What becomes labels of the containers. */
+export function labelledIngress({ ingress = [] }: Reachable): IngressEntry | undefined {
+  return ingress.find(({ provider }) => provider === 'traefik');
+}
+
+/** What one deployment of a tenant may have: a host with a path, or a port of its ingress nodes. */
+export function ingressKey(entry: Partial<IngressEntry>): string {
+  const { protocol = 'http', host = '', path = '/', listen = 0 } = entry;
+  return protocol === 'http' ? `${host}${path}` : `${protocol}/${listen}`;
+}

@@ -94,6 +94,7 @@ const SHARED: readonly RejectionCode[] = [
   'depends_on_cycle',
   'ports_invalid',
   'ingress_invalid',
+  'ingress_host_taken',
   'update_invalid',
 ];
 
@@ -110,6 +111,7 @@ const NOT_OF_JOBS: ReadonlySet<RejectionCode> = new Set<RejectionCode>([
   'depends_on_cycle',
   'ports_invalid',
   'ingress_invalid',
+  'ingress_host_taken',
   'update_invalid',
 ]);
 

@@ -123,13 +123,26 @@ export const workloadCodes = entries({
   },
   ingress_invalid: {
     status: 422,
-    field: 'ingress.<field>',
-    title: 'The ingress is malformed.',
+    field: 'ingress[<i>].<field>',
+    title: 'An entry of the ingress is malformed.',
     cause:
-      '`ingress` becomes a router and a service of the reverse proxy, so the host must be a plain DNS name: a scheme, a path, a port or a character of the rule language of the proxy could route the traffic of others. The port is the one on which the container listens.',
-    accepted: '{ "host": "<lowercase DNS name>", "port": 1-65535 }',
-    failing: '{ "ingress": { "host": "https://shop.example.com/", "port": 8080 } }',
-    corrected: '{ "ingress": { "host": "shop.example.com", "port": 8080 } }',
+      'Each entry is a way in to the deployment. Of `http`, a plain DNS name: a scheme, a port, a wildcard or a character of the rule language of a proxy could route the traffic of others; names in other scripts are sent in their ASCII form (`xn--…`). A `path` is a prefix of whole segments. `tcp` and `udp` have no host: they come in at `listen`, a port of the ingress nodes, and are passed on as they are. `port` is the one on which the container listens. Each host with its path, and each port, stands once, at most one entry is for Traefik, and there are at most 32. An entry that is sent by itself, without a list, has fields without an index (`ingress.host`).',
+    accepted:
+      '{ "host": "<lowercase DNS name>", "path": "/prefix", "port": 1-65535, "tls": "auto" | "off" | { "vault_path": "<namespace>/<label>" } }, or { "protocol": "tcp" | "udp", "listen": 1-65535, "port": 1-65535 }; "provider": "traefik" with host and port alone',
+    failing: '{ "ingress": [{ "host": "https://shop.example.com/", "port": 8080 }] }',
+    corrected: '{ "ingress": [{ "host": "shop.example.com", "port": 8080 }] }',
+    origin: 'extension',
+  },
+  ingress_host_taken: {
+    status: 409,
+    field: 'ingress[<i>].host',
+    title: 'Another deployment of the tenant has this host, or this port of the ingress nodes.',
+    cause:
+      'Requests for a host and a path, or connections to a port of the ingress nodes, go to one deployment. It is held from the write that names it until a write that does not, or until the deployment is deleted; a stopped deployment keeps it. `why` names the holder. A rollback or a restore whose host was taken meanwhile is refused in the same way. The same host with another `path` is free, and what other tenants have does not matter. Entries for Traefik are not held.',
+    accepted:
+      'a host with a path, or a port, that no other deployment of the tenant has; or release it there first',
+    failing: '{ "ingress": [{ "host": "shop.example.com", "port": 8080 }] }',
+    corrected: '{ "ingress": [{ "host": "shop.example.com", "path": "/api", "port": 8080 }] }',
     origin: 'extension',
   },
   update_invalid: {

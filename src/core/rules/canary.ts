@@ -1,5 +1,7 @@
 import type { CanaryDraft } from '../contract/canary-body.ts';
+import { canonicalJson } from '../model/canonical.ts';
 import type { DeploymentSpec } from '../model/deployment.ts';
+import { labelledIngress, servedIngress } from '../model/ingress.ts';
 import { received } from '../rejections/redaction.ts';
 import { reject } from '../rejections/reject.ts';
 import type { Rejection } from '../rejections/rejection.ts';
@@ -42,6 +44,30 @@ export function canaryDraftRejection(draft: CanaryDraft, maxReplicas: number): R
   return undefined;
 }
 
+function ingressRejection(
+  field: string,
+  stable: DeploymentSpec,
+  canary: DeploymentSpec,
+): Rejection | undefined {
+  const [routed, other] = [labelledIngress(stable), labelledIngress(canary)];
+  if (routed !== undefined && other !== undefined && routed.host !== other.host) {
+    return invalid(
+      `${field}[${canary.ingress?.indexOf(other) ?? 0}].host`,
+      received(other.host),
+      'Stable instances and canary share one router of the proxy; two rules for it would take the stable ones out of service.',
+      routed.host,
+    );
+  }
+  return canonicalJson(servedIngress(stable)) === canonicalJson(servedIngress(canary))
+    ? undefined
+    : invalid(
+        field,
+        received(canary.ingress),
+        'Requests come to the address of the deployment, behind which are its stable instances and its canary: the ways in are those of the deployment.',
+        'the ingress of the stable spec, or none: change it on the deployment',
+      );
+}
+
 /** `field` is the one that chose the spec. */
 export function canarySpecRejection(
   field: 'image' | 'spec',
@@ -78,18 +104,8 @@ export function canarySpecRejection(
       'volumes of the stable spec, mounted read-only',
     );
   }
-  if (
-    stable.ingress !== undefined &&
-    canary.ingress !== undefined &&
-    stable.ingress.host !== canary.ingress.host
-  ) {
-    return invalid(
-      `${within}ingress.host`,
-      canary.ingress.host,
-      'Stable instances and canary share one router of the proxy; two rules for it would take the stable ones out of service.',
-      stable.ingress.host,
-    );
-  }
+  const ingress = ingressRejection(`${within}ingress`, stable, canary);
+  if (ingress) return ingress;
   return isSame
     ? invalid(
         field,

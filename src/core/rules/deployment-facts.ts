@@ -1,4 +1,5 @@
 import type { DeploymentSpec, Workload } from '../model/deployment.ts';
+import { ingressKey, servedIngress } from '../model/ingress.ts';
 import type { TenantId } from '../model/ids.ts';
 import type { Warning } from '../model/announcement.ts';
 import type { NodeRecord } from '../model/node.ts';
@@ -20,6 +21,8 @@ export interface DeploymentFacts {
   /** Another deployment or job that mounts the volume read-write. */
   readonly otherWriter: (volumeId: string) => string | undefined;
   readonly deployment: (name: string) => DeploymentSpec | undefined;
+  /** Another deployment that has the host with its path, or the port; absent: nobody. */
+  readonly ingressHolder?: (key: string) => string | undefined;
   /** Absent: copies of volumes are not checked. */
   readonly residencyConflict?: (spec: Workload) => VolumeResidencyConflict | undefined;
 }
@@ -225,8 +228,26 @@ const dependencyCycleRule: FactRule = (spec, facts, judged) => {
   return undefined;
 };
 
+/** Hosts are the tenant's: nodes are never shared, so what others have does not come in here. */
+const ingressRule: FactRule = (spec, facts, judged) => {
+  if (!isJudged(judged, ['ingress'])) return undefined;
+  const served = new Set(servedIngress(spec));
+  for (const [index, entry] of (spec.ingress ?? []).entries()) {
+    const holder = served.has(entry) ? facts.ingressHolder?.(ingressKey(entry)) : undefined;
+    if (holder === undefined) continue;
+    const { host, path, listen } = entry;
+    return reject('ingress_host_taken', {
+      field: `ingress[${index}].${host === undefined ? 'listen' : 'host'}`,
+      received: received(host === undefined ? listen : `${host}${path ?? ''}`),
+      expected: `a host, path or port that no other deployment of the tenant has; or take it from ${holder} first`,
+      why: `${holder} has it: requests for it go to one deployment.`,
+    });
+  }
+  return undefined;
+};
+
 /** In the order of the fields; the secrets' stateful rules stand before them, the registry's answer after them. */
-const FACT_RULES: readonly FactRule[] = [volumesRule, nodeRule, dependencyCycleRule];
+const FACT_RULES: readonly FactRule[] = [volumesRule, nodeRule, dependencyCycleRule, ingressRule];
 
 export function deploymentFactsRejection(
   spec: Workload,

@@ -36,7 +36,8 @@ type ShapeBody =
   | { readonly type: 'integer' | 'number' | 'boolean' }
   /** The rule of the field owns every wrong type, because the specification gives it a code of its own. */
   | { readonly type: 'any'; readonly schema: Readonly<Record<string, unknown>> }
-  | { readonly type: 'list'; readonly items: Shape }
+  /** `orOne`: an item by itself is accepted too. */
+  | { readonly type: 'list'; readonly items: Shape; readonly orOne?: true }
   | { readonly type: 'map'; readonly items: Shape }
   | {
       readonly type: 'object';
@@ -63,13 +64,15 @@ export type Scalar<S> = S extends { type: 'string'; values: readonly (infer V)[]
         ? boolean
         : unknown;
 
-export type Draft<S> = S extends { type: 'list'; items: infer I }
-  ? readonly Draft<I>[]
-  : S extends { type: 'map'; items: infer I }
-    ? Readonly<Record<string, Draft<I>>>
-    : S extends { type: 'object'; fields: infer F }
-      ? { readonly [K in keyof F]?: Draft<F[K]> }
-      : Scalar<S>;
+export type Draft<S> = S extends { type: 'list'; items: infer I; orOne: true }
+  ? readonly Draft<I>[] | Draft<I>
+  : S extends { type: 'list'; items: infer I }
+    ? readonly Draft<I>[]
+    : S extends { type: 'map'; items: infer I }
+      ? Readonly<Record<string, Draft<I>>>
+      : S extends { type: 'object'; fields: infer F }
+        ? { readonly [K in keyof F]?: Draft<F[K]> }
+        : Scalar<S>;
 
 export type OptionalKeys<F> = {
   [K in keyof F]: F[K] extends { readonly optional: true } ? K : never;
@@ -243,6 +246,7 @@ function checkType(expected: Shape, value: unknown, path: string, context: Conte
         ? undefined
         : wrongType(path, value, 'boolean (true or false)', sensitive);
     case 'list': {
+      if (expected.orOne && isRecord(value)) return check(expected.items, value, path, context);
       if (!Array.isArray(value)) return wrongType(path, value, 'list', sensitive);
       for (const [index, item] of value.entries()) {
         const rejection = check(expected.items, item, `${path}[${index}]`, { sensitive, nullClears: false });
@@ -351,6 +355,18 @@ function objectSchema(
   };
 }
 
+type ListShape = Extract<Shape, { readonly type: 'list' }>;
+
+function arrayOf({ items }: ListShape, use: SchemaUse): Record<string, unknown> {
+  return { type: 'array', items: jsonSchema(items, use) };
+}
+
+function oneOrMany(source: ListShape, use: SchemaUse): Record<string, unknown> {
+  const { form, ...described } = source;
+  const list = { ...arrayOf(source, use), ...form };
+  return describedAs(described, { anyOf: [list, jsonSchema(source.items, use)] });
+}
+
 /** The shape as JSON Schema 2020-12, for the OpenAPI document. */
 export function jsonSchema(source: Shape, use: SchemaUse = { of: 'body' }): Record<string, unknown> {
   const { named, nullable } = source;
@@ -368,7 +384,7 @@ export function jsonSchema(source: Shape, use: SchemaUse = { of: 'body' }): Reco
       return describedAs(source, { type: 'string', ...closed, ...(format === undefined ? {} : { format }) });
     }
     case 'list':
-      return describedAs(source, { type: 'array', items: jsonSchema(source.items, use) });
+      return source.orOne ? oneOrMany(source, use) : describedAs(source, arrayOf(source, use));
     case 'map':
       return describedAs(source, { type: 'object', additionalProperties: jsonSchema(source.items, use) });
     case 'object':

@@ -2,6 +2,7 @@ import { isRecord } from '../../core/model/values.ts';
 import type { BackupRecord, BackupSummary } from '../../core/model/backup.ts';
 import type { CanaryRecord } from '../../core/model/canary.ts';
 import type { CredentialRecord, SecretDeliveries } from '../../core/model/credential.ts';
+import type { DeploymentName } from '../../core/model/owner.ts';
 import type { ContainerDefaults } from '../../core/model/container-defaults.ts';
 import type { DeploymentRecord, DeploymentSpec, DeploymentStatus } from '../../core/model/deployment.ts';
 import type { ArchiveRecord, AuditRecord, EventRecord } from '../../core/model/event.ts';
@@ -111,6 +112,8 @@ export interface TenantRecords {
   'volume-names': { readonly volumeId: string };
   'volume-claims': VolumeClaims;
   'volume-observations': SeenVolume;
+  /** By host with path, or by protocol with port: who has it */
+  'ingress-claims': { readonly deployment: DeploymentName };
   networks: NetworkRecord;
   /** Written by `agents`, gone with the network */
   'network-observations': NetworkObservation;
@@ -165,8 +168,15 @@ export function encodeRecord(record: object): string {
 /** The members alone; undefined when another version wrote them. */
 function membersIn(text: string): string | undefined {
   if (text === EMPTY) return '{}';
-  return text.startsWith(VERSION_MEMBER) ? `{${text.slice(VERSION_MEMBER.length)}` : undefined;
+  if (!text.startsWith(VERSION_MEMBER)) return undefined;
+  const members = `{${text.slice(VERSION_MEMBER.length)}`;
+  return members.includes(OLD_INGRESS) ? members.replace(OLD_INGRESSES, INGRESS_LIST) : members;
 }
+
+/** The ingress of a spec was one object, and meant labels for Traefik. Quotes within texts are escaped: this is found in none. */
+const OLD_INGRESS = '"ingress":{"host":"';
+const OLD_INGRESSES = /"ingress":\{("host":"[a-z0-9.-]{1,253}","port":[0-9]{1,5})\}/g;
+const INGRESS_LIST = '"ingress":[{$1,"provider":"traefik"}]';
 
 /** As it was written, for callers that pass it on as it is: a large one takes long to read and to write again. */
 export function recordText(key: string, text: string): string {

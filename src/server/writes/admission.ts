@@ -4,6 +4,7 @@ import type { Exact, Exactly } from '../../core/schema/shape.ts';
 import { canonicalJson } from '../../core/model/canonical.ts';
 import type { ContainerDefaults } from '../../core/model/container-defaults.ts';
 import type { Workload } from '../../core/model/deployment.ts';
+import { labelledIngress } from '../../core/model/ingress.ts';
 import type { ParseSchedule } from '../../core/model/schedule.ts';
 import type { Region, UnstatedCountry } from '../../core/model/region.ts';
 import type { AnswerOf, Operation, StatusOf } from '../../core/operations/operation.ts';
@@ -98,7 +99,14 @@ export function specHash(spec: Workload): string {
   const hashed: Record<string, unknown> = { ...spec };
   // Not deleted: that would turn the copy into a dictionary. Members without a value are left out of the text.
   for (const field of NOT_HASHED) hashed[field] = undefined;
+  hashed['ingress'] = hashedIngress(spec);
   return hash('sha256', canonicalJson(hashed), 'hex');
+}
+
+/** Labels for Traefik, in the form in which they were hashed when they were all there was: an upgrade recreates nothing. */
+function hashedIngress(spec: Workload): object | undefined {
+  const labelled = labelledIngress(spec);
+  return labelled && { host: labelled.host, port: labelled.port };
 }
 
 const MAX_ATTEMPTS = 16;

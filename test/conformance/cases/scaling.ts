@@ -134,11 +134,14 @@ export const scalingCases: readonly Case[] = [
       return canary({ spec: { volumes: [{ volumeId, mountPath: '/data', readOnly: true }] } })(stage);
     },
   }),
-  ...refused('canary_invalid', 'spec.ingress.host', {
+  ...refused('canary_invalid', 'spec.ingress[0].host', {
     'another host': canary(
-      { spec: { ingress: { host: 'b.example.com', port: 80 } } },
-      { ingress: { host: 'a.example.com', port: 80 } },
+      { spec: { ingress: [{ host: 'b.example.com', port: 80, provider: 'traefik' }] } },
+      { ingress: [{ host: 'a.example.com', port: 80, provider: 'traefik' }] },
     ),
+  }),
+  ...refused('canary_invalid', 'spec.ingress', {
+    'another way in': canary({ spec: { ingress: [{ host: 'canary-b.example.com', port: 80 }] } }),
   }),
   ...refused('canary_invalid', 'name', { 'of a stopped deployment': canary(changed, { replicas: 0 }) }),
   ...refused('image_required', 'image', {
@@ -158,7 +161,9 @@ export const scalingCases: readonly Case[] = [
   ...inside('canary_invalid', {
     'a change': canary({ ...changed, replicas: 2 }),
     'the whole record with a change': async (stage) => {
-      const name = await stored(stage, { ingress: { host: 'a.example.com', port: 80 } });
+      const name = await stored(stage, {
+        ingress: { host: 'a.example.com', port: 80, provider: 'traefik' },
+      });
       const { body } = await stage.call('GET', `${DEPLOYMENTS}/${name}`);
       const spec = { ...body, ingress: { host: 'a.example.com', port: 81 } };
       return { method: 'POST', path: `${DEPLOYMENTS}/${name}/canary`, options: { body: { spec } } };

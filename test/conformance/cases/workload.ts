@@ -3,7 +3,7 @@ import { type Case, DEPLOYMENTS, inside, post, put, refused, stored } from './ca
 
 const resources = (block: Json) => post({ resources: block });
 const ports = (...list: readonly Json[]) => post({ ports: list });
-const ingress = (block: Json) => post({ ingress: block });
+const ingress = (block: Json | readonly Json[]) => post({ ingress: block });
 const update = (block: Json) => post({ update: block });
 
 /** Extensions: what else a deployment declares. */
@@ -109,7 +109,62 @@ export const workloadCases: readonly Case[] = [
     absent: ingress({ port: 80 }),
   }),
   ...refused('ingress_invalid', 'ingress.port', { absent: ingress({ host: 'shop.example.com' }) }),
-  ...inside('ingress_invalid', { plain: ingress({ host: 'shop.example.com', port: 8080 }) }),
+  ...refused('ingress_invalid', 'ingress[1].host', {
+    'a wildcard': ingress([
+      { host: 'w1.example.com', port: 80 },
+      { host: '*.example.com', port: 80 },
+    ]),
+    twice: ingress([
+      { host: 'w2.example.com', port: 80 },
+      { host: 'w2.example.com', port: 81 },
+    ]),
+  }),
+  ...refused('ingress_invalid', 'ingress[0].listen', {
+    'a port without the one to listen on': ingress([{ protocol: 'tcp', port: 5432 }]),
+  }),
+  ...refused('ingress_invalid', 'ingress[0].tls', {
+    'a word': ingress([{ host: 'w3.example.com', port: 80, tls: 'on' }]),
+  }),
+  ...refused('secret_path_namespace', 'ingress[0].tls.vault_path', {
+    'of a certificate': ingress([{ host: 'w4.example.com', port: 80, tls: { vault_path: '_ingress/acme' } }]),
+  }),
+  ...inside('ingress_invalid', {
+    plain: ingress({ host: 'plain.example.com', port: 8080, provider: 'traefik' }),
+    'several ways in': async (stage) => {
+      const name = await stored(stage);
+      return {
+        method: 'PUT',
+        path: `${DEPLOYMENTS}/${name}`,
+        options: {
+          body: {
+            ingress: [
+              { host: `${name}.example.com`, port: 8080 },
+              { host: `${name}.example.com`, path: '/api', port: 8081, tls: 'off' },
+            ],
+          },
+        },
+      };
+    },
+  }),
+  ...refused('ingress_host_taken', 'ingress[0].host', {
+    'by another deployment': async (stage) => {
+      const host = `${await stored(stage)}-taken.example.com`;
+      await stored(stage, { ingress: [{ host, port: 80 }] });
+      return post({ ingress: [{ host, port: 8080 }] })(stage);
+    },
+    'by an update': async (stage) => {
+      const host = `${await stored(stage)}-held.example.com`;
+      await stored(stage, { ingress: [{ host, path: '/api', port: 80 }] });
+      return put({}, { ingress: [{ host, path: '/api', port: 8080 }] })(stage);
+    },
+  }),
+  ...inside('ingress_host_taken', {
+    'another path of the same host': async (stage) => {
+      const host = `${await stored(stage)}-shared.example.com`;
+      await stored(stage, { ingress: [{ host, port: 80 }] });
+      return post({ ingress: [{ host, path: '/api', port: 8080 }] })(stage);
+    },
+  }),
   ...refused('update_invalid', 'update.maxSurge', {
     'no step possible': update({ maxSurge: 0, maxUnavailable: 0 }),
     '101': update({ maxSurge: 101 }),

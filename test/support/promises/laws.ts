@@ -1,3 +1,4 @@
+import { labelledIngress } from '../../../src/core/model/ingress.ts';
 import type { AssignedInstance } from '../../../src/core/protocol/agent-protocol.ts';
 import type { Workload } from '../../../src/core/model/deployment.ts';
 import type { Alteration } from '../../../src/core/model/announcement.ts';
@@ -185,7 +186,7 @@ export class Laws {
       () => `${tenant.slug}/${assigned.deployment} runs there`,
     );
     const spec = this.#world.specOf(container);
-    if (spec?.ingress === undefined) return;
+    if (spec === undefined || labelledIngress(spec) === undefined) return;
     const label = `traefik.http.routers.${spec.name}.rule`;
     this.expect(
       'router',

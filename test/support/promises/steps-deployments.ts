@@ -88,7 +88,7 @@ function description(world: World, tenant: PlaneTenant): Body {
     ...(volumes.length > 0 && { volumes }),
     ...(dice.chance(0.2) && { placement: { residency: residency(world) } }),
     ...(dice.chance(0.1) && { nodeId: world.anyMachine(tenant)?.name ?? 'gone' }),
-    ...(dice.chance(0.2) && { ingress: { host: 'shop.example', port: 80 } }),
+    ...(dice.chance(0.2) && { ingress: { host: 'shop.example', port: 80, provider: 'traefik' } }),
     ...(reads && dice.chance(0.3) && { composedEnvironment: { URL: 'pg://{{secret.db.user}}@db' } }),
     ...(dice.chance(0.3) && { environment: { MODE: dice.pick(['a', 'b']) } }),
   };

@@ -1,4 +1,6 @@
+import { INGRESS_PROTOCOLS, INGRESS_PROVIDERS } from '../../model/ingress.ts';
 import { shape } from '../../schema/shape.ts';
+import { INGRESS_TLS } from '../forms.ts';
 import { flag, integer, listOf, number, optional, text, textMap, texts } from './field-shapes.ts';
 
 const amounts = shape({
@@ -62,7 +64,20 @@ export const deploymentSpecFields = {
   },
   dependsOn: { type: 'map', optional: true, items: { type: 'string', values: ['healthy', 'started'] } },
   ports: optional(listOf({ type: 'object', fields: { container: integer, host: optional(integer) } })),
-  ingress: { type: 'object', optional: true, fields: { host: text, port: integer } },
+  ingress: optional(
+    listOf({
+      type: 'object',
+      fields: {
+        host: optional(text),
+        path: optional(text),
+        listen: optional(integer),
+        port: integer,
+        protocol: { type: 'string', optional: true, values: INGRESS_PROTOCOLS },
+        tls: { type: 'any', optional: true, schema: INGRESS_TLS },
+        provider: { type: 'string', optional: true, values: INGRESS_PROVIDERS },
+      },
+    }),
+  ),
   update: {
     type: 'object',
     optional: true,

@@ -268,7 +268,7 @@ function Placement({ part }: { readonly part: FormPart }) {
 }
 
 function Network({ part }: { readonly part: FormPart }) {
-  const { text, number, set } = useFields(part);
+  const { set } = useFields(part);
   return (
     <>
       <ListEditor
@@ -299,10 +299,41 @@ function Network({ part }: { readonly part: FormPart }) {
           </>
         )}
       </ListEditor>
-      <div className="grid gap-4 sm:grid-cols-2">
-        <TextField label="Ingress host" {...text('ingress.host')} placeholder="shop.example.com" />
-        <EnteredField label="Ingress port" {...number('ingress.port')} placeholder="8080" />
-      </div>
+      <ListEditor
+        path="ingress"
+        label="Ingress"
+        one="way in"
+        value={valueAt(part.draft, 'ingress')}
+        fresh={{}}
+        onChange={(value) => set('ingress', value)}
+      >
+        {(path, entry, change) => (
+          <>
+            <TextField
+              path={`${path}.host`}
+              label="Ingress host"
+              placeholder="shop.example.com"
+              value={textAt(entry, 'host')}
+              onChange={(value) => change(withValue(entry, 'host', value))}
+            />
+            <TextField
+              path={`${path}.path`}
+              label="Path"
+              placeholder="all paths"
+              value={textAt(entry, 'path')}
+              onChange={(value) => change(withValue(entry, 'path', value))}
+            />
+            <TextField
+              path={`${path}.port`}
+              label="Ingress port"
+              inputMode="numeric"
+              placeholder="8080"
+              value={textAt(entry, 'port')}
+              onChange={(value) => change(withValue(entry, 'port', numberOrText(value)))}
+            />
+          </>
+        )}
+      </ListEditor>
     </>
   );
 }

@@ -82,7 +82,7 @@ describe('an assigned instance', () => {
   });
 
   it('takes the name as the id of its router, verbatim', () => {
-    const ingress = { host: 'a.example', port: 80 };
+    const ingress = [{ host: 'a.example', port: 80, provider: 'traefik' }] as const;
     expect(ingressLabels({ ...spec, name: 'b-c', ingress }, 'a')).toEqual({
       'traefik.enable': 'true',
       'traefik.docker.network': 'berth-a',

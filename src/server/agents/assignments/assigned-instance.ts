@@ -9,6 +9,7 @@ import type {
 import { type ContainerDefaults, containerBounds } from '../../../core/model/container-defaults.ts';
 import { isConfined } from '../../../core/model/confinement.ts';
 import type { Workload, HealthCheck } from '../../../core/model/deployment.ts';
+import { labelledIngress } from '../../../core/model/ingress.ts';
 import { pinnedImage } from '../../../core/model/image-reference.ts';
 import type { InstanceRecord } from '../../../core/model/instance.ts';
 import { parseDuration } from '../../../core/model/quantity.ts';
@@ -46,13 +47,14 @@ function healthCheck({ command, interval, timeout, retries, startPeriod }: Healt
  * other tenant's deployment of the same name.
  */
 export function ingressLabels(spec: Workload, tenantSlug: string): Readonly<Record<string, string>> {
-  if (spec.ingress === undefined) return {};
-  const { host, port } = spec.ingress;
+  const labelled = labelledIngress(spec);
+  if (labelled === undefined) return {};
+  const { host, port } = labelled;
   const router = spec.name;
   return {
     'traefik.enable': 'true',
     'traefik.docker.network': `berth-${tenantSlug}`,
-    [`traefik.http.routers.${router}.rule`]: `Host(\`${host}\`)`,
+    [`traefik.http.routers.${router}.rule`]: `Host(\`${host ?? ''}\`)`,
     [`traefik.http.routers.${router}.service`]: router,
     [`traefik.http.services.${router}.loadbalancer.server.port`]: String(port),
   };

@@ -12,6 +12,7 @@ import type { Alteration } from '../../../core/model/announcement.ts';
 import { BACKUP_CONTENT_BYTES, type BackupContent, type BackupRecord } from '../../../core/model/backup.ts';
 import { canonicalJson } from '../../../core/model/canonical.ts';
 import type { DeploymentSpec } from '../../../core/model/deployment.ts';
+import { isRecord } from '../../../core/model/values.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
 import { canaryDraftRejection, canarySpecRejection } from '../../../core/rules/canary.ts';
@@ -49,6 +50,14 @@ function inexactSpec(spec: unknown, at: string): Rejection | undefined {
     const field = sent.field === 'body' ? at : `${at}.${sent.field}`;
     return invalidBackup(field, sent.received, sent.why, sent.expected);
   }
+  if (isRecord(sent.ingress)) {
+    return invalidBackup(
+      `${at}.ingress`,
+      '(redacted)',
+      'A spec is stored with a list of ways in.',
+      'a list of entries',
+    );
+  }
   const [difference] = fieldDifferences(sent, withoutMaterial(draftOfBody(sent)));
   if (difference === undefined && !Object.values(sent).includes(null)) return undefined;
   return invalidBackup(
@@ -56,6 +65,25 @@ function inexactSpec(spec: unknown, at: string): Rejection | undefined {
     '(redacted)',
     'A backup holds specs as they are stored: without material of secrets, keys of the server and nulls.',
   );
+}
+
+/** An ingress was one object, and meant labels for Traefik. */
+function withIngressLists(content: BackupContent): BackupContent {
+  const { spec, canary, revisions } = content;
+  return {
+    ...content,
+    spec: withIngressList(spec),
+    canary: canary && { ...canary, spec: withIngressList(canary.spec) },
+    revisions: revisions.map((revision) => ({ ...revision, spec: withIngressList(revision.spec) })),
+  };
+}
+
+function withIngressList(spec: DeploymentSpec): DeploymentSpec {
+  const ingress: unknown = isRecord(spec) ? spec.ingress : undefined;
+  if (!isRecord(ingress)) return spec;
+  const { host, port } = ingress;
+  const isOld = Object.keys(ingress).length === 2 && typeof host === 'string' && typeof port === 'number';
+  return isOld ? { ...spec, ingress: [{ host, port, provider: 'traefik' }] } : spec;
 }
 
 /** The rules of deployments that need no stored state; the others are asked by the restore. */
@@ -162,7 +190,8 @@ export async function importBackup(
 ): Promise<Outcome<typeof BACKUPS.importDocument>> {
   const document = decodeBackupDocument(body, digestOf);
   if (isRejection(document)) return document;
-  const { id: originId, deploymentName, version, createdAt, content } = document.backup;
+  const { id: originId, deploymentName, version, createdAt } = document.backup;
+  const content = withIngressLists(document.backup.content);
   const rejection = contentRejection(admission, content);
   if (rejection) return rejection;
   const { revisions, alterations } = acceptableHistory(admission, content);

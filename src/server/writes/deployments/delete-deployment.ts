@@ -4,6 +4,7 @@ import { idOf } from '../../store/record-ids.ts';
 import { acceptedOf, type Admission, type Caller, commitAttempts, type Outcome } from '../admission.ts';
 import { findDeployment, storedDeploymentView } from '../../reads/deployment.ts';
 import { deploymentNotFound } from './deployment-write.ts';
+import { claimIngress } from '../../placement/ingress-claims.ts';
 import { claimVolumes } from '../../placement/volume-claims.ts';
 import { type IfMatch, revisionRejection } from '../if-match.ts';
 
@@ -35,6 +36,7 @@ export async function deleteDeployment(
       .delete('canaries', idOf('canaries', name))
       .put('last-versions', idOf('last-versions', name), { version });
     claimVolumes(caller.tenant, name, { before: record.spec, after: undefined }, transaction);
+    claimIngress(caller.tenant, name, { before: record.spec, after: undefined }, transaction);
     admission.journal.archive(transaction, caller, {
       number: version,
       change: 'deleted',

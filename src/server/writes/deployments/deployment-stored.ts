@@ -1,6 +1,7 @@
 import { nodeName } from '../../../core/model/ids.ts';
 import { type DeploymentName, isOfDeployment, type OwnerName } from '../../../core/model/owner.ts';
 import type { DeploymentFacts } from '../../../core/rules/deployment-facts.ts';
+import { ingressHolder } from '../../placement/ingress-claims.ts';
 import { otherWriter } from '../../placement/volume-claims.ts';
 import { residencyConflict } from '../../placement/volume-residency.ts';
 import { idOf } from '../../store/record-ids.ts';
@@ -21,6 +22,7 @@ export function deploymentFacts(
     volume: (id) => tenant.get('volumes', idOf('volumes', id))?.record,
     otherWriter: (volumeId) => otherWriter(tenant, volumeId, self),
     deployment,
+    ingressHolder: (key) => ingressHolder(tenant, key, self),
     residencyConflict: (spec) =>
       residencyConflict(
         tenant,

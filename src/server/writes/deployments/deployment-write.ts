@@ -19,6 +19,7 @@ import { checkNothingPersists } from '../../../core/rules/secrets/persist-guard.
 import { countryOf, residencyWarning, unstatedWarning } from '../../../core/scheduler/residency.ts';
 import type { DEPLOYMENTS } from '../../../core/operations/deployments.ts';
 import { countedWarnings } from '../../placement/counted.ts';
+import { claimIngress } from '../../placement/ingress-claims.ts';
 import { planPlacement } from '../../placement/explanation.ts';
 import { stopFirstWarnings } from '../../placement/stop-first.ts';
 import { claimVolumes } from '../../placement/volume-claims.ts';
@@ -267,6 +268,7 @@ export async function attemptDeploymentWrite(
   if (moved) return moved;
   const transaction = writeTransaction(admission, caller, record, previous, change, said);
   claimVolumes(tenant, spec.name, { before, after: spec }, transaction);
+  claimIngress(tenant, spec.name, { before, after: spec }, transaction);
   if (said.policy === undefined) {
     const id = idOf('scaling-policies', spec.name);
     transaction.expect('scaling-policies', id, tenant.get('scaling-policies', id));
