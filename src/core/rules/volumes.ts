@@ -1,3 +1,4 @@
+import { charactersIn } from '../model/characters.ts';
 import { nearest } from '../schema/nearest.ts';
 import type { VolumeMount } from '../model/deployment.ts';
 import { isRecord } from '../model/values.ts';
@@ -19,7 +20,7 @@ function malformed(index: number, field: string, value: unknown, expected: strin
 }
 
 export function isMountPath(path: string): boolean {
-  if (!path.startsWith('/') || path.length > 4096) return false;
+  if (!path.startsWith('/') || charactersIn(path) > 4096) return false;
   // Mounts are not decoded by a shape, so half a surrogate pair gets here.
   if (!path.isWellFormed() || /[\u0000-\u001f:]/.test(path)) return false;
   const segments = path.slice(1).split('/');

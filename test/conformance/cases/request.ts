@@ -421,9 +421,14 @@ export const recordCases: readonly Case[] = [
   }),
   ...refused('tenant_name_invalid', 'name', {
     empty: platform('POST', '/api/v1/tenants', { slug: 'x', name: '' }),
+    '201 characters': platform('POST', '/api/v1/tenants', { slug: 'x', name: '🚢'.repeat(201) }),
   }),
   ...inside('tenant_name_invalid', {
     '63 characters': platform('POST', '/api/v1/tenants', { slug: 'a'.repeat(63) }),
+    'a display name of 200': platform('POST', '/api/v1/tenants', {
+      slug: 'shipping',
+      name: '🚢'.repeat(200),
+    }),
   }),
   ...refused('tenant_in_use', 'tenant', {
     'with a deployment': async (stage) => {

@@ -1,3 +1,4 @@
+import { charactersIn } from '../../../core/model/characters.ts';
 import type { tenant as tenantAnswer } from '../../../core/contract/answers/access.ts';
 import { MAX_DISPLAY_NAME, quotaBody, type tenantBody } from '../../../core/contract/access-bodies.ts';
 import { type Answer, exactly, type Exactly } from '../../../core/schema/shape.ts';
@@ -60,7 +61,7 @@ export async function createTenant(
       why: 'A tenant is named by a lowercase DNS label.',
     });
   }
-  if (name !== undefined && (name === '' || name.length > MAX_DISPLAY_NAME)) {
+  if (name !== undefined && (name === '' || charactersIn(name) > MAX_DISPLAY_NAME)) {
     return reject('tenant_name_invalid', {
       field: 'name',
       received: received(name),

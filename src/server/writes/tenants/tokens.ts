@@ -1,3 +1,4 @@
+import { charactersIn } from '../../../core/model/characters.ts';
 import type { token as tokenAnswer } from '../../../core/contract/answers/access.ts';
 import { ASSIGNABLE_ROLES, MAX_TOKEN_NAME, type tokenBody } from '../../../core/contract/access-bodies.ts';
 import { type Answer, exactly, type Exactly } from '../../../core/schema/shape.ts';
@@ -39,7 +40,7 @@ export async function createToken(
   body: Draft<typeof tokenBody>,
 ): Promise<Outcome<typeof TOKENS.create>> {
   const { name, role, ttl = DEFAULT_TTL } = body;
-  if (name === undefined || name === '' || name.length > MAX_TOKEN_NAME) {
+  if (name === undefined || name === '' || charactersIn(name) > MAX_TOKEN_NAME) {
     return invalid(
       'name',
       name,
