@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto';
-import type { AgentMessage, Farewell, Welcome } from '../core/protocol/agent-protocol.ts';
+import { optional } from '../core/model/values.ts';
+import type { AgentMessage, Farewell, MeshMap, Report, Welcome } from '../core/protocol/agent-protocol.ts';
 import { checkBindSource } from './containers/bind-roots.ts';
 import { Binds } from './containers/binds.ts';
 import type { Egress } from './networks/egress.ts';
@@ -10,9 +11,10 @@ import type { Identity } from './session/identity.ts';
 import { type Log, messageOf } from './log.ts';
 import { Loop } from './containers/loop.ts';
 import { MESH_RELAY_PATH } from '../core/protocol/mesh-frame.ts';
+import { ArrivingMap } from './mesh/arriving-map.ts';
 import { MeshDevice } from './mesh/device.ts';
 import { deviceName } from './mesh/machine.ts';
-import { Mesh } from './mesh/mesh.ts';
+import { Mesh, removeMesh } from './mesh/mesh.ts';
 import type { MeshEndpoint } from '../core/model/mesh.ts';
 import { Networks } from './networks/networks.ts';
 import { AGENT_FEATURES, type NodeFacts, nodeFacts } from './session/node-facts.ts';
@@ -63,6 +65,7 @@ export class Agent {
   readonly #binds: Binds;
   readonly #networks: Networks;
   readonly #mesh: Mesh | undefined;
+  readonly #arriving = new ArrivingMap();
   #meshEndpoint: MeshEndpoint | undefined;
   readonly #ingress: Ingress | undefined;
   #ingressFacts: NodeIngress | undefined;
@@ -88,7 +91,10 @@ export class Agent {
       facts: () => this.#readFacts(),
       onServers: options.onServers,
       onAnchors: options.onAnchors,
-      onCredential: options.onCredential,
+      onCredential: async (token, previous) => {
+        await options.onCredential(token, previous);
+        this.#mesh?.renewKey();
+      },
       onRefused: options.onRefused,
       handlers: {
         onWelcome: (welcome) => this.#begin(welcome),
@@ -104,12 +110,14 @@ export class Agent {
       this.#session.pins,
       () => this.#session.token,
     );
+    const device = new MeshDevice(deviceName(identity.nodeName, options.dataDir), options.mesh?.port ?? 0);
+    if (options.mesh === undefined) removeMesh(device, log);
     this.#mesh =
       options.mesh &&
       new Mesh({
         engine,
         node: identity.nodeName,
-        device: new MeshDevice(deviceName(identity.nodeName, options.dataDir), options.mesh.port),
+        device,
         advertise: options.mesh.advertise,
         dataDir: options.dataDir,
         dialRelay: () => link.open(MESH_RELAY_PATH),
@@ -159,6 +167,7 @@ export class Agent {
         networks: () => this.#networks.observations(),
         mesh: () => this.#mesh?.paths() ?? [],
         ingress: () => this.#ingress?.routes(),
+        facts: () => this.#changedFacts(),
         volumes: () => this.#volumes.observations(),
         onBeat: (beat) => this.#volumes.leases.sent(beat),
       },
@@ -237,6 +246,14 @@ export class Agent {
     return problems.length === 0 ? {} : { problems };
   }
 
+  /** Of what may change while a session lasts: what the control plane was told in its `hello` no longer holds. */
+  #changedFacts(): Report['facts'] {
+    const { problems, mesh } = this.#facts;
+    const now = { ...this.#problems(), ...optional('mesh', this.#mesh?.lastEndpoint) };
+    const before = { ...optional('problems', problems), ...optional('mesh', mesh) };
+    return JSON.stringify(now) === JSON.stringify(before) ? undefined : now;
+  }
+
   /** The engine may have been upgraded or its machine changed since the last session. */
   async #readFacts(): Promise<NodeFacts> {
     const { engine, volumeEngines } = this.#options;
@@ -272,15 +289,21 @@ export class Agent {
     this.#streams.end();
   }
 
+  #takeMap(map: MeshMap | undefined): void {
+    if (map === undefined) return;
+    this.#mesh?.take(map);
+    this.#ingress?.take(map);
+    this.#loop.networkChanged();
+  }
+
   #take(message: SessionMessage): void {
     switch (message.type) {
       case 'assignment':
         if (this.#loop.assign(message)) this.#networks.assign(message);
         return;
       case 'mesh':
-        this.#mesh?.take(message);
-        this.#ingress?.take(message);
-        return this.#loop.networkChanged();
+      case 'mesh-change':
+        return this.#takeMap(this.#arriving.take(message));
       case 'lease':
         this.#volumes.lease(message).catch((error: unknown) => {
           this.#options.log.error('a lease could not be recorded', { problem: messageOf(error) });

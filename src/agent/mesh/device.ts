@@ -1,13 +1,14 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { optional } from '../../core/model/values.ts';
 import { messageOf } from '../log.ts';
-import { findProgram, run } from '../volumes/program.ts';
+import { findProgram, PROGRAMS, run } from '../volumes/program.ts';
 
 const RUN = '/run';
-/** Room for WireGuard's own headers in packets of 1500 bytes, over IPv6 too. */
-export const MESH_MTU = 1420;
 const KEEPALIVE_S = 25;
+/** A key that is no older needs no other: a node is given a credential in its first session. */
+const YOUNG_MS = 60_000;
 
 export interface DevicePeer {
   readonly publicKey: string;
@@ -25,36 +26,77 @@ export interface PeerCounters {
 
 /**
  * A WireGuard interface of this node. It outlives the agent, as containers do: its key is kept by the interface and nowhere on
- * disk, so an agent that starts again reads it there, and nobody notices.
+ * disk, so an agent that starts again reads it there, and nobody notices. While it runs the agent knows it too: an interface that
+ * somebody removed comes back as it was.
  */
 export class MeshDevice {
   readonly name: string;
   readonly port: number;
+  #key: string | undefined;
+  /** Announced, and not in use before the others know it. */
+  #nextKey: string | undefined;
+  #keyMs = -Infinity;
+  /** Counts up when the interface had to be made: it has no peers then. */
+  #made = 0;
 
   constructor(name: string, port: number) {
     this.name = name;
     this.port = port;
   }
 
-  /** Makes the interface if it is not there; the answer is its public key. */
-  async ensure(): Promise<string> {
-    if (!(await this.#isThere())) await this.#make();
+  get made(): number {
+    return this.#made;
+  }
+
+  /** Makes the interface if it is not there, and sets right what is wrong with it; the answer is its public key. */
+  async ensure(mtu: number): Promise<string> {
+    if (!(await this.isThere())) {
+      await this.#make();
+      this.#made += 1;
+    }
     const known = (await run('wg', ['show', this.name, 'private-key'])).trim();
-    const key = known === '' || known === '(none)' ? newPrivateKey() : known;
-    if (key !== known) await this.#load(`[Interface]\nPrivateKey = ${key}\nListenPort = ${this.port}\n`);
-    await run('ip', ['link', 'set', this.name, 'mtu', String(MESH_MTU), 'up']);
+    const port = (await run('wg', ['show', this.name, 'listen-port'])).trim();
+    const key = this.#key ?? (known === '' || known === '(none)' ? newPrivateKey() : known);
+    try {
+      if (key !== known || port !== String(this.port)) await this.#set(key, []);
+      await run('ip', ['link', 'set', this.name, 'mtu', String(mtu), 'up']);
+    } catch (error) {
+      throw portProblem(error, this.port);
+    }
+    if (key !== known && this.#key === undefined) this.#keyMs = performance.now();
+    this.#key = key;
     return publicKeyOf(key);
   }
 
+  /** By which others are to know this node from now on. */
+  get publicKeys(): { readonly own?: string; readonly next?: string } {
+    return {
+      ...optional('own', this.#key && publicKeyOf(this.#key)),
+      ...optional('next', this.#nextKey && publicKeyOf(this.#nextKey)),
+    };
+  }
+
+  /** A key that takes the place of this one once it is told to; a further call changes nothing until then. */
+  renewKey(): void {
+    if (performance.now() - this.#keyMs > YOUNG_MS) this.#nextKey ??= newPrivateKey();
+  }
+
+  /** The interface forgets its peers' sessions with it: they begin new ones, with whoever knows the new key. */
+  adoptKey(): void {
+    this.#key = this.#nextKey ?? this.#key;
+    this.#nextKey = undefined;
+    this.#keyMs = performance.now();
+  }
+
   async remove(): Promise<void> {
-    if (await this.#isThere()) await run('ip', ['link', 'delete', this.name]);
+    this.#key = undefined;
+    if (await this.isThere()) await run('ip', ['link', 'delete', this.name]);
   }
 
   /** Exactly these peers; what stays is not interrupted. */
   async setPeers(peers: readonly DevicePeer[]): Promise<void> {
-    const key = (await run('wg', ['show', this.name, 'private-key'])).trim();
-    const own = `[Interface]\nPrivateKey = ${key}\nListenPort = ${this.port}\n`;
-    await this.#load(own + peers.map(peerSection).join(''));
+    const key = this.#key ?? (await run('wg', ['show', this.name, 'private-key'])).trim();
+    await this.#set(key, peers);
   }
 
   async counters(): Promise<readonly PeerCounters[]> {
@@ -70,6 +112,11 @@ export class MeshDevice {
     });
   }
 
+  async #set(key: string, peers: readonly DevicePeer[]): Promise<void> {
+    const own = `[Interface]\nPrivateKey = ${key}\nListenPort = ${this.port}\n`;
+    await this.#load(own + peers.map(peerSection).join(''));
+  }
+
   async #load(config: string): Promise<void> {
     // In memory (`/run`), for a moment: the key is in no list of processes and on no disk.
     const folder = await mkdtemp(join(RUN, 'berth-mesh-'));
@@ -82,7 +129,7 @@ export class MeshDevice {
     }
   }
 
-  async #isThere(): Promise<boolean> {
+  async isThere(): Promise<boolean> {
     return await run('ip', ['link', 'show', this.name]).then(
       () => true,
       () => false,
@@ -97,9 +144,24 @@ export class MeshDevice {
     );
     if (kernel === undefined) return;
     if ((await findProgram('wireguard-go')) === undefined)
-      throw new Error(`the kernel has no WireGuard (${kernel}), and wireguard-go is not installed`);
+      throw new Error(
+        `the kernel has no WireGuard (${kernel}), and wireguard-go is not installed; it is in the package ${PROGRAMS['wireguard-go']}`,
+      );
     await run('wireguard-go', [this.name]);
   }
+}
+
+/** What WireGuard, the kernel and Node say of a port that is taken. */
+const IN_USE = ['address already in use', 'eaddrinuse'];
+
+/** Both ports are needed, so both are named. */
+export function portProblem(error: unknown, port: number): unknown {
+  const message = messageOf(error).toLowerCase();
+  if (!IN_USE.some((words) => message.includes(words))) return error;
+  return new Error(
+    `UDP port ${port} or ${port + 1} is in use on this machine; end what uses it (ss -lunp shows it), or start the agent with --mesh and another port`,
+    { cause: error },
+  );
 }
 
 function peerSection({ publicKey, subnet, endpoint }: DevicePeer): string {

@@ -25,15 +25,35 @@ export function machineAddresses(): readonly string[] {
     .slice(0, MAX_ADDRESSES);
 }
 
-/** Networks that the machine reaches without the mesh. */
-export async function foreignRoutes(own: ReadonlySet<string>): Promise<readonly string[]> {
+/** Room for WireGuard's own headers, over IPv6 too. */
+const HEADER_BYTES = 80;
+const USUAL_MTU = 1_500;
+/** Every network carries packets of this size. */
+const LEAST_MTU = 1_280;
+
+/** The largest packet that leaves this machine in one piece with WireGuard's headers, by whichever of its interfaces. */
+export async function meshMtu(): Promise<number> {
+  const links = list(JSON.parse(await run('ip', ['-j', 'link', 'show', 'up']))).map(fields);
+  const sizes = links.flatMap((link) => {
+    const mtu = link['mtu'];
+    return INWARD.test(text(link['ifname']) ?? 'lo') || typeof mtu !== 'number' ? [] : [mtu];
+  });
+  return Math.max(LEAST_MTU, Math.min(USUAL_MTU, ...sizes) - HEADER_BYTES);
+}
+
+/** Networks that the machine reaches without the mesh. `ownSubnets`: what the engine has from it. */
+export async function foreignRoutes(
+  device: string,
+  ownSubnets: ReadonlySet<string>,
+): Promise<readonly string[]> {
   const routes = list(JSON.parse(await run('ip', ['-j', '-4', 'route', 'show'])));
   return routes
     .map(fields)
     .flatMap((route) => {
       const network = text(route['dst']) ?? '';
       const cidr = network.includes('/') ? network : `${network}/32`;
-      return own.has(text(route['dev']) ?? '') || parseCidr(cidr) === undefined ? [] : [cidr];
+      const isOwn = text(route['dev']) === device || ownSubnets.has(cidr);
+      return isOwn || parseCidr(cidr) === undefined ? [] : [cidr];
     })
     .slice(0, MAX_ROUTES);
 }

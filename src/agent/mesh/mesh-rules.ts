@@ -1,5 +1,6 @@
 import { overlap, parseAddress, parseCidr } from '../../core/model/ipv4.ts';
 import type { MeshMap } from '../../core/protocol/agent-protocol.ts';
+import { MESH_TABLE } from './rule-set.ts';
 
 /** What the rules of a node depend on beside the map. */
 export interface MeshPlace {
@@ -9,7 +10,7 @@ export interface MeshPlace {
   readonly gateway: string;
 }
 
-const TABLE = 'berth-mesh';
+const TABLE = MESH_TABLE;
 type Service = MeshMap['services'][number];
 
 /**

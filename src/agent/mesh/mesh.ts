@@ -7,14 +7,22 @@ import { Once } from '../../core/model/once.ts';
 import type { MeshMap, MeshPath } from '../../core/protocol/agent-protocol.ts';
 import type { ContainerNetwork } from '../containers/container-spec.ts';
 import { QUICK_BACK_OFF, StepError } from '../containers/failures.ts';
-import { meshNetworkName, networkLabels, type Ownership } from '../containers/own-labels.ts';
+import {
+  isMeshNetwork,
+  meshNetworkName,
+  networkLabels,
+  OWN_LABELS,
+  type Ownership,
+} from '../containers/own-labels.ts';
 import type { Engine } from '../engine/engine.ts';
+import { ensureEngineNetwork } from './engine-network.ts';
 import { type Log, messageOf } from '../log.ts';
 import { run } from '../volumes/program.ts';
-import { MESH_MTU, MeshDevice } from './device.ts';
+import type { MeshDevice } from './device.ts';
 import { Draining } from './draining.ts';
-import { bridgeOf, foreignRoutes, machineAddresses, machineResolvers, turnBack } from './machine.ts';
+import { bridgeOf, foreignRoutes, machineAddresses, machineResolvers, meshMtu, turnBack } from './machine.ts';
 import { meshRules } from './mesh-rules.ts';
+import { RuleSet } from './rule-set.ts';
 import { NameServer } from './name-server.ts';
 import { DOMAIN, Names } from './names.ts';
 import { Peers } from './peers.ts';
@@ -22,7 +30,11 @@ import { RelayClient } from './relay-client.ts';
 
 const DEADLINE_MS = 15_000;
 /** What others change on the machine is set right again so often. */
-const REPAIR_MS = 10_000;
+const REPAIR_MS = 5_000;
+/** By then the others have taken up a map that came to all at the same time. */
+const ADOPT_MS = 300;
+/** What the control plane takes. */
+const MAX_ADDRESSES = 16;
 /** A node that gets no subnet within this time runs containers on a network of its own. */
 const AWAIT_MAP_MS = 10_000;
 
@@ -60,9 +72,12 @@ export class Mesh {
   #beganMs = 0;
   #map: MeshMap | undefined;
   #place: Place | undefined;
-  #rules = '';
+  readonly #rules = new RuleSet();
   #listening = false;
-  #publicKey: string | undefined;
+  /** Whether to look for what others have changed, too. */
+  #lookDue = true;
+  #endpoint: MeshEndpoint | undefined;
+  #adopting: NodeJS.Timeout | undefined;
   #problem: string | undefined;
   #repair: NodeJS.Timeout | undefined;
   readonly #rounds = new Once<'all'>(() => this.#round(), { onFault: (fault) => this.#failed(fault) });
@@ -76,18 +91,32 @@ export class Mesh {
 
   /** For `hello`; undefined: this node does not take part, and `problem` says why. */
   async endpoint(): Promise<MeshEndpoint | undefined> {
+    this.#endpoint = await this.#readEndpoint();
+    return this.#endpoint;
+  }
+
+  /** As it was last found. */
+  get lastEndpoint(): MeshEndpoint | undefined {
+    return this.#endpoint;
+  }
+
+  /** Announced first and used when the map has it, so that the others know it by then. */
+  renewKey(): void {
+    this.#options.device.renewKey();
+    this.#look();
+  }
+
+  async #readEndpoint(): Promise<MeshEndpoint | undefined> {
     const { device, advertise } = this.#options;
     try {
-      this.#publicKey = await device.ensure();
+      const publicKey = await device.ensure(await meshMtu());
       await this.#peers.listen();
-      const bridge = this.#place && (await bridgeOf(this.#place.gateway));
-      const own = new Set([device.name, ...(bridge === undefined ? [] : [bridge.name])]);
-      this.#problem = undefined;
+      const routes = await this.#foreignRoutes();
       return {
-        publicKey: this.#publicKey,
+        publicKey: device.publicKeys.next ?? publicKey,
         port: device.port,
-        addresses: [...new Set([...advertise, ...machineAddresses()])],
-        routes: await foreignRoutes(own),
+        addresses: [...new Set([...advertise, ...machineAddresses()])].slice(0, MAX_ADDRESSES),
+        ...(routes && { routes }),
       };
     } catch (error) {
       this.#failed(error);
@@ -107,7 +136,7 @@ export class Mesh {
     this.#owner = owner;
     this.#beganMs = performance.now();
     this.#draining.begin(this.#beganMs);
-    this.#repair ??= setInterval(() => this.#rounds.ask('all'), REPAIR_MS).unref();
+    this.#repair ??= setInterval(() => this.#look(), REPAIR_MS).unref();
   }
 
   take(map: MeshMap): void {
@@ -117,8 +146,14 @@ export class Mesh {
     this.#rounds.ask('all');
   }
 
+  #look(): void {
+    this.#lookDue = true;
+    this.#rounds.ask('all');
+  }
+
   end(): void {
     clearInterval(this.#repair);
+    clearTimeout(this.#adopting);
     this.#repair = undefined;
     this.#peers.close();
     this.#nameServer.close();
@@ -127,7 +162,7 @@ export class Mesh {
   /** What new containers are attached to; undefined: this node has no part in the mesh. */
   async network(): Promise<ContainerNetwork | undefined> {
     if (this.#place !== undefined) return this.#place;
-    if (this.#publicKey === undefined || performance.now() - this.#beganMs > AWAIT_MAP_MS) return undefined;
+    if (this.#endpoint === undefined || performance.now() - this.#beganMs > AWAIT_MAP_MS) return undefined;
     throw new StepError(
       'network_not_ready',
       "the tenant's network is being set up on this node",
@@ -137,33 +172,75 @@ export class Mesh {
 
   /** Undefined: nobody was given it as a place to connect to. */
   drainsUntilMs(instanceId: string, orderedMs: number): number | undefined {
-    return this.#place === undefined && this.#publicKey === undefined
+    return this.#place === undefined && this.#endpoint === undefined
       ? undefined
       : this.#draining.untilMs(instanceId, orderedMs);
   }
 
+  /** Undefined: nobody can say which are ours, and a subnet that is in use must not be taken for somebody else's. */
+  async #foreignRoutes(): Promise<readonly string[] | undefined> {
+    const { engine, device, node } = this.#options;
+    try {
+      const networks = await engine.listNetworks({ [OWN_LABELS.node]: node }, { deadlineMs: DEADLINE_MS });
+      const own = networks.flatMap(({ name, subnet }) => (isMeshNetwork(name) ? (subnet ?? []) : []));
+      return await foreignRoutes(device.name, new Set(own));
+    } catch (error) {
+      this.#options.log.warn('routes of the machine could not be read', { reason: messageOf(error) });
+      return undefined;
+    }
+  }
+
   #failed(fault: unknown): void {
     const problem = `${NO_PART}${messageOf(fault)}`;
-    if (problem !== this.#problem) this.#options.log.warn(problem);
+    if (problem === this.#problem) return;
     this.#problem = problem;
+    this.#options.log.warn(problem);
+    this.#options.onChange();
+  }
+
+  #solved(): void {
+    if (this.#problem === undefined) return;
+    this.#problem = undefined;
+    this.#options.onChange();
   }
 
   async #round(): Promise<void> {
+    if (this.#lookDue) await this.#lookAround();
     const [map, owner] = [this.#map, this.#owner];
     const own = map?.nodes.find(({ name }) => name === this.#options.node);
     if (map === undefined || owner === undefined || own === undefined) return;
-    const { device } = this.#options;
-    await device.ensure();
-    const place = await this.#ensurePlace(map, own.subnet, owner);
-    await this.#ensureRoutes(map, place);
+    this.#adopt(own.publicKey);
+    const known = this.#lookDue || this.#place?.subnet !== own.subnet ? undefined : this.#place;
+    this.#lookDue = false;
+    const place = known ?? (await this.#ensurePlace(map, own.subnet, owner));
     await this.#peers.set(map.nodes.filter(({ name }) => name !== this.#options.node));
     const bridge = await bridgeOf(place.gateway);
     // Some engines make it with the first container.
     if (bridge !== undefined) {
-      await this.#ensureRules(meshRules(map, { bridge, ...place }));
+      await this.#rules.ensure(meshRules(map, { bridge, ...place }));
       await turnBack(bridge.ports);
     }
-    this.#problem = undefined;
+    this.#solved();
+  }
+
+  /** What was said of this node in `hello` may have changed: it is said again with the next report. */
+  async #lookAround(): Promise<void> {
+    const before = JSON.stringify(this.#endpoint);
+    await this.endpoint();
+    if (this.#endpoint !== undefined && this.#map === undefined) this.#solved();
+    if (JSON.stringify(this.#endpoint) !== before) this.#options.onChange();
+  }
+
+  /** The others have the same map now, or in a moment. */
+  #adopt(announced: string): void {
+    const { device } = this.#options;
+    if (announced !== device.publicKeys.next || this.#adopting !== undefined) return;
+    this.#adopting = setTimeout(() => {
+      this.#adopting = undefined;
+      device.adoptKey();
+      this.#peers.renew().catch((error: unknown) => this.#failed(error));
+      this.#options.log.info('the key of this node in the mesh was renewed');
+    }, ADOPT_MS).unref();
   }
 
   async #ensurePlace(map: MeshMap, subnet: string, owner: Ownership): Promise<Place> {
@@ -173,18 +250,16 @@ export class Mesh {
     const gateway = network && addressAt(network, 1);
     const resolver = virtual && addressAt(virtual, sizeOf(virtual) - 2);
     if (gateway === undefined || resolver === undefined) throw new Error(`${subnet} is not a network`);
-    if (this.#place?.subnet === subnet) return this.#place;
     const name = meshNetworkName(owner);
-    await engine.ensureNetwork(
-      {
-        name,
-        driver: 'bridge',
-        internal: false,
-        labels: networkLabels(owner),
-        addressing: { subnet, gateway, mtu: MESH_MTU, trusted: device.name },
-      },
-      { deadlineMs: DEADLINE_MS },
-    );
+    const mtu = await meshMtu();
+    await device.ensure(mtu);
+    await ensureEngineNetwork(engine, {
+      name,
+      driver: 'bridge',
+      internal: false,
+      labels: networkLabels(owner),
+      addressing: { subnet, gateway, mtu, trusted: device.name },
+    });
     await run('ip', ['address', 'replace', `${resolver}/32`, 'dev', device.name]);
     this.#resolvers = await machineResolvers();
     if (!this.#listening) await this.#nameServer.listen(resolver);
@@ -198,6 +273,7 @@ export class Mesh {
       },
     );
     this.#place = { name, resolvConf, subnet, gateway };
+    await this.#ensureRoutes(map, this.#place);
     return this.#place;
   }
 
@@ -210,14 +286,17 @@ export class Mesh {
         await run('ip', ['route', 'replace', prefix, 'dev', device.name]);
       });
   }
+}
 
-  async #ensureRules(rules: string): Promise<void> {
-    const there = await run('nft', ['list', 'table', 'ip', 'berth-mesh']).then(
-      () => true,
-      () => false,
-    );
-    if (there && rules === this.#rules) return;
-    await run('nft', [rules]);
-    this.#rules = rules;
-  }
+/** What an earlier start left, which had a part in it. Nothing where there was none. */
+export function removeMesh(device: MeshDevice, log: Log): void {
+  const remove = async (): Promise<void> => {
+    if (!(await device.isThere())) return;
+    await device.remove();
+    await new RuleSet().remove();
+    log.info('this node has no part in the network of its tenant any more', { interface: device.name });
+  };
+  remove().catch((error: unknown) =>
+    log.warn('the interface of the mesh could not be removed', { reason: messageOf(error) }),
+  );
 }

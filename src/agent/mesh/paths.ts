@@ -6,8 +6,12 @@ export type Path =
 
 /** Without an answer for this long a path does not work. */
 export const DEAD_MS = 5_000;
-/** A direct address that answered pings and then carried nothing is not tried again for so long. */
-export const REPENT_MS = 60_000;
+/** A direct address that answered pings and then carried nothing is not tried again for so long, and longer each time. */
+const REPENT_MS = { first: 5_000, most: 40_000 } as const;
+
+export function distrustMs(times: number): number {
+  return Math.min(REPENT_MS.most, REPENT_MS.first * 2 ** times);
+}
 
 /** What is known of the ways to one peer; times are monotonic. */
 export interface PeerSigns {

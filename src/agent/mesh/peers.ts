@@ -1,14 +1,17 @@
-import { addressAt, parseCidr } from '../../core/model/ipv4.ts';
+import { addressAt, parseAddress, parseCidr } from '../../core/model/ipv4.ts';
 import type { MeshMap, MeshPath } from '../../core/protocol/agent-protocol.ts';
 import { type Log, messageOf } from '../log.ts';
-import type { DevicePeer, MeshDevice } from './device.ts';
-import { DEAD_MS, nextPath, type Path, REPENT_MS } from './paths.ts';
+import { type DevicePeer, type MeshDevice, portProblem } from './device.ts';
+import { DEAD_MS, distrustMs, nextPath, type Path } from './paths.ts';
 import { Pings } from './pings.ts';
 import type { RelayClient } from './relay-client.ts';
 
 type MeshNode = MeshMap['nodes'][number];
 
 const ASK_MS = 1_000;
+const MAX_CANDIDATES = 16;
+/** A way that lasted so long was no mistake. */
+const STEADY_MS = 120_000;
 /** Where packets of the relay come from. */
 const RELAYED = '127.0.0.1:';
 
@@ -20,6 +23,7 @@ interface Peer {
   heardFrom: string | undefined;
   readonly answeredMs: Map<string, number>;
   readonly distrustedMs: Map<string, number>;
+  disappointments: number;
   roundTripMs: number | undefined;
   receivedBytes: number;
   sentBytes: number;
@@ -47,8 +51,19 @@ export class Peers {
   /** Beside WireGuard's own port, which nobody else can send from. */
   async listen(): Promise<void> {
     if (this.#asking !== undefined) return;
-    await this.#pings.listen(this.#device.port + 1);
+    try {
+      await this.#pings.listen(this.#device.port + 1);
+    } catch (error) {
+      throw portProblem(error, this.#device.port);
+    }
     this.#asking = setInterval(() => void this.#round(), ASK_MS).unref();
+  }
+
+  /** After the interface has another key. */
+  async renew(): Promise<void> {
+    await this.#apply();
+    // Whoever speaks first begins the new session.
+    this.#askAll();
   }
 
   close(): void {
@@ -76,12 +91,19 @@ export class Peers {
     for (const name of this.#peers.keys()) if (!wanted.has(name)) this.#peers.delete(name);
     for (const node of nodes) {
       const known = this.#peers.get(node.name);
-      this.#peers.set(
-        node.name,
-        known === undefined || known.node.publicKey !== node.publicKey ? newPeer(node) : { ...known, node },
-      );
+      this.#peers.set(node.name, known === undefined ? newPeer(node) : { ...known, node });
     }
     await this.#apply();
+  }
+
+  #askAll(): void {
+    for (const [name, { node }] of this.#peers) {
+      for (const address of candidatesOf(node))
+        this.#pings.ask(`${name}|${endpointOf(address, node)}`, node.publicKey, address, node.port + 1);
+      const network = parseCidr(node.subnet);
+      const gateway = network && addressAt(network, 1);
+      if (gateway !== undefined) this.#pings.ask(name, node.publicKey, gateway, node.port + 1);
+    }
   }
 
   #answered(target: string, roundTripMs: number): void {
@@ -97,20 +119,18 @@ export class Peers {
   }
 
   async #round(): Promise<void> {
-    if (this.#peers.size === 0) return;
     try {
       const counters = new Map((await this.#device.counters()).map((one) => [one.publicKey, one]));
+      // Somebody has taken one away.
+      if ([...this.#peers.values()].some(({ node }) => !counters.has(node.publicKey))) this.#set = '';
+      this.#pings.answerFor(Object.values(this.#device.publicKeys));
+      this.#askAll();
       for (const [name, peer] of this.#peers) {
         const { node } = peer;
         const counted = counters.get(node.publicKey);
         peer.heardFrom = counted?.endpoint?.startsWith(RELAYED) === true ? undefined : counted?.endpoint;
         peer.receivedBytes = counted?.receivedBytes ?? 0;
         peer.sentBytes = counted?.sentBytes ?? 0;
-        for (const address of node.addresses)
-          this.#pings.ask(`${name}|${endpointOf(address, node)}`, address, node.port + 1);
-        const network = parseCidr(node.subnet);
-        const gateway = network && addressAt(network, 1);
-        if (gateway !== undefined) this.#pings.ask(name, gateway, node.port + 1);
         this.#judge(name, peer);
       }
       await this.#apply();
@@ -124,9 +144,12 @@ export class Peers {
     // The interface outlives the agent: one that starts again goes on by the way that carries.
     if (peer.path.kind === 'none' && peer.heardFrom !== undefined)
       peer.path = { kind: 'direct', address: peer.heardFrom };
-    const candidates = peer.node.addresses.map((address) => endpointOf(address, peer.node));
+    const candidates = candidatesOf(peer.node).map((address) => endpointOf(address, peer.node));
     const { path, distrust } = nextPath({ ...peer, candidates, relayed: true }, nowMs);
-    if (distrust !== undefined) peer.distrustedMs.set(distrust, nowMs + REPENT_MS);
+    if (distrust !== undefined) {
+      peer.distrustedMs.set(distrust, nowMs + distrustMs(peer.disappointments));
+      peer.disappointments += 1;
+    } else if (path.kind === 'direct' && nowMs - peer.sinceMs > STEADY_MS) peer.disappointments = 0;
     if (samePath(path, peer.path)) return;
     this.#log.info('path to a node changed', { node: name, from: pathText(peer.path), to: pathText(path) });
     peer.path = path;
@@ -136,7 +159,7 @@ export class Peers {
 
   async #apply(): Promise<void> {
     const relayed = [...this.#peers].flatMap(([name, { path }]) => (path.kind === 'relay' ? [name] : []));
-    this.#relay.use(new Set(relayed));
+    this.#relay.use(new Set(relayed), new Set(this.#peers.keys()));
     const peers: DevicePeer[] = [];
     for (const [name, { node, path }] of this.#peers) {
       const { publicKey, subnet } = node;
@@ -148,7 +171,7 @@ export class Peers {
             : undefined;
       peers.push({ publicKey, subnet, ...(endpoint !== undefined && { endpoint }) });
     }
-    const text = JSON.stringify(peers);
+    const text = JSON.stringify([this.#device.made, this.#device.publicKeys.own, peers]);
     if (text === this.#set) return;
     await this.#device.setPeers(peers);
     this.#set = text;
@@ -164,10 +187,18 @@ function newPeer(node: MeshNode): Peer {
     heardFrom: undefined,
     answeredMs: new Map(),
     distrustedMs: new Map(),
+    disappointments: 0,
     roundTripMs: undefined,
     receivedBytes: 0,
     sentBytes: 0,
   };
+}
+
+/** Said by other machines: nothing that is no address becomes part of a configuration. */
+function candidatesOf({ addresses }: MeshNode): readonly string[] {
+  return [...new Set(addresses)]
+    .filter((address) => parseAddress(address) !== undefined)
+    .slice(0, MAX_CANDIDATES);
 }
 
 function endpointOf(address: string, { port }: MeshNode): string {

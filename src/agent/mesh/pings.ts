@@ -1,10 +1,11 @@
-import { randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { createSocket, type Socket } from 'node:dgram';
 
 const ASK = Buffer.from('BM1?');
 const ANSWER = Buffer.from('BM1!');
 const NONCE_BYTES = 8;
-const LENGTH = ASK.length + NONCE_BYTES;
+const NAME_BYTES = 8;
+const LENGTH = ASK.length + NONCE_BYTES + NAME_BYTES;
 /** Questions without an answer that are remembered. */
 const MAX_OPEN = 4_096;
 
@@ -14,13 +15,16 @@ interface Question {
 }
 
 /**
- * Asks addresses whether they are there, outside of tunnels and through them, and answers those who ask. An answer is as long as its
- * question, so nobody can use it to send more than they sent; it names the question's random number, so nobody else can give it.
+ * Asks addresses whether a node is there, outside of tunnels and through them, and answers those who ask for this one: an address that is
+ * wrong, or another machine's by now, may well be that of a node too. An answer is as long as its question, so nobody can use it to
+ * send more than they sent; it names the question's random number, so nobody else can give it.
  */
 export class Pings {
   readonly #onAnswer: (target: string, roundTripMs: number) => void;
   readonly #open = new Map<string, Question>();
   #socket: Socket | undefined;
+  /** Public keys of this node. */
+  #own: readonly Buffer[] = [];
 
   constructor(onAnswer: (target: string, roundTripMs: number) => void) {
     this.#onAnswer = onAnswer;
@@ -41,13 +45,18 @@ export class Pings {
     this.#socket = socket;
   }
 
+  /** Whom to answer for. */
+  answerFor(publicKeys: readonly string[]): void {
+    this.#own = publicKeys.map(nameOf);
+  }
+
   /** `target` is what `onAnswer` is told. */
-  ask(target: string, host: string, port: number): void {
+  ask(target: string, publicKey: string, host: string, port: number): void {
     const nonce = randomBytes(NONCE_BYTES);
     const [oldest] = this.#open.keys();
     if (this.#open.size >= MAX_OPEN && oldest !== undefined) this.#open.delete(oldest);
     this.#open.set(nonce.toString('hex'), { target, sentMs: performance.now() });
-    this.#send(Buffer.concat([ASK, nonce]), host, port);
+    this.#send(Buffer.concat([ASK, nonce, nameOf(publicKey)]), host, port);
   }
 
   close(): void {
@@ -58,9 +67,12 @@ export class Pings {
 
   #take(data: Buffer, host: string, port: number): void {
     if (data.length !== LENGTH) return;
-    const [kind, nonce] = [data.subarray(0, ASK.length), data.subarray(ASK.length)];
+    const kind = data.subarray(0, ASK.length);
+    const nonce = data.subarray(ASK.length, ASK.length + NONCE_BYTES);
+    const name = data.subarray(ASK.length + NONCE_BYTES);
     if (kind.equals(ASK)) {
-      this.#send(Buffer.concat([ANSWER, nonce]), host, port);
+      if (this.#own.some((one) => one.equals(name)))
+        this.#send(Buffer.concat([ANSWER, nonce, name]), host, port);
       return;
     }
     const key = nonce.toString('hex');
@@ -73,4 +85,8 @@ export class Pings {
   #send(data: Buffer, host: string, port: number): void {
     this.#socket?.send(data, port, host, () => {});
   }
+}
+
+function nameOf(publicKey: string): Buffer {
+  return hash('sha256', publicKey, 'buffer').subarray(0, NAME_BYTES);
 }

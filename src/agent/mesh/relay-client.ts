@@ -18,10 +18,12 @@ export class RelayClient {
   readonly #dial: () => WebSocket;
   readonly #devicePort: number;
   readonly #log: Log;
-  readonly #stands = new Map<string, Stand>();
+  readonly #stands = new Map<string, Promise<Stand>>();
   #connection: WebSocket | undefined;
   #redial: NodeJS.Timeout | undefined;
   #wanted: ReadonlySet<string> = new Set();
+  /** Of the map: nobody else is given a socket. */
+  #known: ReadonlySet<string> = new Set();
 
   constructor(dial: () => WebSocket, devicePort: number, log: Log) {
     this.#dial = dial;
@@ -31,22 +33,40 @@ export class RelayClient {
 
   /** The endpoint to give WireGuard for a peer. */
   async endpointOf(node: string): Promise<string> {
-    const stand = this.#stands.get(node) ?? (await this.#stand(node));
-    return `${LOOPBACK}:${stand.port}`;
+    const { port } = await this.#standOf(node);
+    return `${LOOPBACK}:${port}`;
   }
 
-  /** Peers that are reached through the relay now; none: the connection ends. */
-  use(nodes: ReadonlySet<string>): void {
-    this.#wanted = nodes;
-    if (nodes.size === 0) this.#hangUp();
+  /** `relayed`: peers that are reached through the relay now; none: the connection ends. `known`: all peers. */
+  use(relayed: ReadonlySet<string>, known: ReadonlySet<string>): void {
+    this.#wanted = relayed;
+    this.#known = known;
+    for (const node of this.#stands.keys()) if (!known.has(node)) this.#leave(node);
+    if (relayed.size === 0) this.#hangUp();
     else this.#connect();
   }
 
   close(): void {
     this.#wanted = new Set();
     this.#hangUp();
-    for (const { socket } of this.#stands.values()) socket.close();
-    this.#stands.clear();
+    for (const node of this.#stands.keys()) this.#leave(node);
+  }
+
+  #standOf(node: string): Promise<Stand> {
+    const there = this.#stands.get(node);
+    if (there !== undefined) return there;
+    const stand = this.#stand(node);
+    this.#stands.set(node, stand);
+    stand.catch(() => this.#stands.delete(node));
+    return stand;
+  }
+
+  #leave(node: string): void {
+    this.#stands.get(node)?.then(
+      ({ socket }) => socket.close(),
+      () => {},
+    );
+    this.#stands.delete(node);
   }
 
   async #stand(node: string): Promise<Stand> {
@@ -63,9 +83,7 @@ export class RelayClient {
         resolve();
       });
     });
-    const stand = { socket, port: socket.address().port };
-    this.#stands.set(node, stand);
-    return stand;
+    return { socket, port: socket.address().port };
   }
 
   #send(node: string, packet: Uint8Array): void {
@@ -79,7 +97,9 @@ export class RelayClient {
     if (this.#connection !== undefined) return;
     const connection = this.#dial();
     this.#connection = connection;
-    connection.on('message', (data: Buffer) => void this.#arrived(data));
+    connection.on('message', (data: Buffer) => {
+      this.#arrived(data).catch(() => {});
+    });
     connection.on('error', (error) =>
       this.#log.debug('the relay cannot be reached', { reason: messageOf(error) }),
     );
@@ -94,8 +114,8 @@ export class RelayClient {
   /** A peer may come by the relay before we know that it has to. */
   async #arrived(data: Uint8Array): Promise<void> {
     const frame = readMeshFrame(data);
-    if (frame === undefined) return;
-    const { socket } = this.#stands.get(frame.node) ?? (await this.#stand(frame.node));
+    if (frame === undefined || !this.#known.has(frame.node)) return;
+    const { socket } = await this.#standOf(frame.node);
     socket.send(frame.packet, this.#devicePort, LOOPBACK, () => {});
   }
 

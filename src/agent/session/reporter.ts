@@ -2,6 +2,7 @@ import type {
   AgentMessage,
   InstanceUsage,
   MeshPath,
+  Report,
   VolumeObservation,
 } from '../../core/protocol/agent-protocol.ts';
 import type { ContainerPhase, InstanceObservation } from '../../core/model/instance.ts';
@@ -26,6 +27,8 @@ export interface ReportSource {
   mesh(): readonly MeshPath[];
   /** Undefined: it serves none. */
   ingress(): readonly RouteReport[] | undefined;
+  /** Undefined: as the session's `hello` said. */
+  facts(): Report['facts'];
   volumes(): readonly VolumeObservation[];
   /** This report is about to be sent. */
   onBeat(beat: number): void;
@@ -148,6 +151,7 @@ export class Reporter {
     const networks = this.#source.networks();
     const mesh = this.#source.mesh();
     const routes = this.#source.ingress();
+    const facts = this.#source.facts();
     this.#flushedMs = performance.now();
     this.#volumesDue = false;
     this.#beat += 1;
@@ -163,6 +167,7 @@ export class Reporter {
       ...(networks.length === 0 ? {} : { networks }),
       ...(mesh.length === 0 ? {} : { mesh }),
       ...(routes === undefined ? {} : { ingress: { routes } }),
+      ...(facts === undefined ? {} : { facts }),
       beat: this.#beat,
       volumes: this.#source.volumes(),
     });

@@ -13,6 +13,7 @@ import {
   type Farewell,
   type IngressMaterial,
   type Lease,
+  type MeshChange,
   type MeshMap,
   MAX_FRAME_BYTES,
   PROTOCOL_VERSION,
@@ -47,6 +48,7 @@ const GOOD_SESSION_MS = 2_000;
 export type SessionMessage =
   | Assignment
   | MeshMap
+  | MeshChange
   | Lease
   | Verdict
   | Resolved

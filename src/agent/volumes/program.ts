@@ -78,15 +78,19 @@ async function pathOf(program: Program): Promise<string> {
   return path;
 }
 
-/** Runs to its end, never through a shell: arguments are ours or ids that were checked. Output is what it printed. */
+/**
+ * Runs to its end, never through a shell: arguments are ours or ids that were checked. Output is what it printed. `input`: what it
+ * reads, of any length; an argument may have 128 KiB.
+ */
 export async function run(
   program: Program,
   args: readonly string[],
   timeoutMs = DEFAULT_TIMEOUT_MS,
+  input?: string,
 ): Promise<string> {
   const path = await pathOf(program);
   return await new Promise((resolve, reject) => {
-    execFile(
+    const child = execFile(
       path,
       [...args],
       { timeout: timeoutMs, killSignal: 'SIGKILL', maxBuffer: MAX_OUTPUT_BYTES, env: ENVIRONMENT },
@@ -96,6 +100,9 @@ export async function run(
         reject(new ProgramError(program, typeof error.code === 'number' ? error.code : undefined, text));
       },
     );
+    // A program that ends before it has read all says why by itself.
+    child.stdin?.on('error', () => {});
+    if (input !== undefined) child.stdin?.end(input);
   });
 }
 

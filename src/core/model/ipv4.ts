@@ -17,6 +17,16 @@ export function parseAddress(text: string): number | undefined {
   return address;
 }
 
+const MAPPED = '::ffff:';
+const LOOPBACK = 127;
+
+/** Of a connection's other end, by which others might reach it; undefined: it is no plain IPv4 address, or of this machine alone. */
+export function reachableAddress(text: string | undefined): string | undefined {
+  const plain = text?.startsWith(MAPPED) === true ? text.slice(MAPPED.length) : text;
+  const address = parseAddress(plain ?? '');
+  return address === undefined || Math.floor(address / 2 ** 24) === LOOPBACK ? undefined : plain;
+}
+
 export function addressText(address: number): string {
   return [24, 16, 8, 0].map((shift) => Math.floor(address / 2 ** shift) % 256).join('.');
 }

@@ -27,6 +27,8 @@ export interface MeshEndpoint {
   readonly port: number;
   /** Addresses by which other nodes may reach the port, most likely first. */
   readonly addresses: readonly string[];
+  /** Where its session comes from, as the control plane sees it: one more of them, the least likely. */
+  readonly seenFrom?: string;
   /** Networks that the machine has routes to: a subnet that overlaps one of them cannot be used. */
   readonly routes?: readonly string[];
 }

@@ -1,4 +1,5 @@
 import type { InstanceId } from '../model/ids.ts';
+import { parseAddress, parseCidr } from '../model/ipv4.ts';
 import { portRange } from '../model/port-ranges.ts';
 import { branded, listOf, type Message, message, optional } from '../schema/message-shape.ts';
 import { amount, count, integer, reason, text, textOf, humanText } from './field-shapes.ts';
@@ -35,6 +36,19 @@ const seenMark = message({
 });
 export type StoreMark = Message<typeof seenMark>;
 
+const isAddress = (found: string): boolean => parseAddress(found) !== undefined;
+const isNetwork = (found: string): boolean => parseCidr(found) !== undefined;
+
+const meshEndpoint = message({
+  type: 'object',
+  fields: {
+    publicKey: { ...textOf(44), fits: /^[A-Za-z0-9+/]{43}=$/ },
+    port: integer,
+    addresses: listOf({ ...textOf(15), fits: isAddress }, MAX_ADDRESSES),
+    routes: optional(listOf({ ...textOf(18), fits: isNetwork }, MAX_ROUTES)),
+  },
+});
+
 const hello = message({
   type: 'object',
   fields: {
@@ -59,15 +73,7 @@ const hello = message({
     /** What it could not set up, for a person. */
     problems: optional(listOf(humanText, MAX_PROBLEMS)),
     /** How it takes part in the mesh of its tenant; absent: it does not, and `problems` say why. */
-    mesh: optional({
-      type: 'object',
-      fields: {
-        publicKey: { ...textOf(44), fits: /^[A-Za-z0-9+/]{43}=$/ },
-        port: integer,
-        addresses: listOf(textOf(64), MAX_ADDRESSES),
-        routes: optional(listOf(textOf(18), MAX_ROUTES)),
-      },
-    }),
+    mesh: optional(meshEndpoint),
     /** It serves the ingress of its tenant; absent: it does not. */
     ingress: optional(ingressFacts),
     /** Of the newest assignment that this agent was given. */
@@ -197,6 +203,11 @@ const report = message({
     networks: optional(listOf(network, MAX_ENTRIES)),
     /** Always whole; absent: it has no part in a mesh, or no peer. */
     mesh: optional(listOf(meshPath, MAX_PEERS)),
+    /** In place of what `hello` said of them; absent: that still holds. */
+    facts: optional({
+      type: 'object',
+      fields: { problems: optional(listOf(humanText, MAX_PROBLEMS)), mesh: optional(meshEndpoint) },
+    }),
     /** Of ingress nodes; always whole. */
     ingress: optional(ingressReport),
   },

@@ -28,6 +28,7 @@ export type {
   IngressMaterial,
   Lease,
   LeaseRepeat,
+  MeshChange,
   MeshMap,
   Resolved,
   ServerMessage,

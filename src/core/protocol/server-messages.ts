@@ -195,33 +195,56 @@ const assignment = message({
 });
 
 /**
- * The tenant's network as a whole, the same for all its nodes. Always whole: what is not in it is not there.
+ * The tenant's network as a whole, the same for all its nodes. What is not in it is not there.
  * Virtual addresses stay; who is behind one changes with health.
  */
+const meshNode = message({
+  type: 'object',
+  fields: { name, publicKey: serverText, port: count, addresses: listOf(serverText), subnet: serverText },
+});
+
+const meshServiceFields = {
+  name,
+  address: optional(serverText),
+  /** Those that take connections: healthy, or running where there is no health check. */
+  instances: listOf({ type: 'object', fields: { id: serverText, node: name, address: serverText } }),
+} as const;
+
 const mesh = message({
   type: 'object',
   fields: {
     /** Of all nodes, and of virtual addresses. */
     prefix: serverText,
     virtualPrefix: serverText,
-    nodes: listOf({
-      type: 'object',
-      fields: { name, publicKey: serverText, port: count, addresses: listOf(serverText), subnet: serverText },
-    }),
-    services: listOf({
-      type: 'object',
-      fields: {
-        name,
-        address: optional(serverText),
-        /** Those that take connections: healthy, or running where there is no health check. */
-        instances: listOf({ type: 'object', fields: { id: serverText, node: name, address: serverText } }),
-      },
-    }),
+    nodes: listOf(meshNode),
+    services: listOf({ type: 'object', fields: meshServiceFields }),
     /** Absent: none. */
     ingress: optional(listOf(ingressRoute)),
     /** Nodes that serve it, by name, sorted: the first of them that is connected issues certificates. Absent: none. */
     ingressNodes: optional(listOf(name)),
     acme: optional(acmeSettings),
+    /** The rest follows as changes; nothing is done before its end. */
+    more: optional(flag),
+  },
+});
+
+/** What became of the last map of the session: of most changes one instance of one service is all there is to say. */
+const meshChange = message({
+  type: 'object',
+  fields: {
+    nodes: listOf(meshNode),
+    goneNodes: listOf(name),
+    services: listOf({
+      type: 'object',
+      fields: {
+        ...meshServiceFields,
+        /** `instances` are added to those that are known, or replace them by id. */
+        kept: optional(flag),
+        goneInstances: optional(listOf(serverText)),
+      },
+    }),
+    goneServices: listOf(name),
+    more: optional(flag),
   },
 });
 
@@ -334,6 +357,7 @@ export const serverMessage = message({
     },
     assignment,
     mesh,
+    'mesh-change': meshChange,
     /** Answer to the report with this `beat`, for nodes that hold a lease: counted by the agent from when it sent that report. */
     lease: {
       type: 'object',
@@ -365,6 +389,7 @@ export type Challenge = Of<'challenge'>;
 export type Welcome = Of<'welcome'>;
 export type Assignment = Of<'assignment'>;
 export type MeshMap = Of<'mesh'>;
+export type MeshChange = Of<'mesh-change'>;
 export type Lease = Of<'lease'>;
 export type Verdict = Of<'verdict'>;
 export type Resolved = Of<'resolved'>;

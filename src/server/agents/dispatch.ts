@@ -35,6 +35,7 @@ import { Reports } from './reports/reports.ts';
 import { MaterialResolver } from './assignments/material-resolver.ts';
 import type { AgentSession } from './sessions/session.ts';
 import { SessionDirectory } from './sessions/session-directory.ts';
+import { SessionFacts } from './sessions/session-facts.ts';
 import { Sessions } from './sessions/sessions.ts';
 import { type AgentStream, TOO_MANY_STREAMS } from './streams/streams.ts';
 import { VolumeReports } from './volumes/volume-reports.ts';
@@ -113,6 +114,7 @@ export class Dispatch {
   readonly #networks: NetworkReports;
   readonly #meshMaps: MeshMaps;
   readonly #meshReports: MeshReports;
+  readonly #facts: SessionFacts;
   readonly #resolver: MaterialResolver;
   readonly #jobLogs: JobLogs;
   readonly #others: OtherControlPlanes | undefined;
@@ -153,6 +155,7 @@ export class Dispatch {
       log,
     });
     this.#networks = new NetworkReports({ store, journal, events, log });
+    this.#facts = new SessionFacts({ store, journal, events, log });
     this.#meshReports = new MeshReports({ store, journal, events, clock: this.#clock, log });
     this.#resolver = new MaterialResolver({
       store,
@@ -229,7 +232,6 @@ export class Dispatch {
       store,
       prefixes: options.network,
       session: (tenantId, node) => this.#sessions.of(tenantId, node),
-      log,
     });
   }
 
@@ -274,6 +276,7 @@ export class Dispatch {
     this.#reports.take(session, report);
     this.#networks.take(session, report);
     this.#meshReports.take(session, report);
+    this.#facts.take(session, report);
     this.#volumeReports.take(session, report, heardMs);
     if (report.beat === undefined || !this.volumes.holdsLease(tenantId, node)) return;
     if (!this.#volumeSigns.mayLease(tenantId, node)) return;

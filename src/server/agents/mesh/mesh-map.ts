@@ -1,3 +1,4 @@
+import type { NodeName } from '../../../core/model/ids.ts';
 import type { NetworkPrefixes } from '../../../core/model/mesh.ts';
 import type { MeshMap } from '../../../core/protocol/agent-protocol.ts';
 import { idOf, prefixOf } from '../../store/record-ids.ts';
@@ -13,7 +14,7 @@ export function meshMap(tenant: TenantStore, prefixes: NetworkPrefixes): MeshMap
     prefix: prefixes.nodes,
     virtualPrefix: prefixes.virtual,
     nodes: meshNodes(tenant),
-    services: tenant.list('deployments').map(({ record }) => service(tenant, record.spec.name)),
+    services: tenant.list('deployments').map(({ record }) => meshService(tenant, record.spec.name)),
   };
 }
 
@@ -21,12 +22,13 @@ function meshNodes(tenant: TenantStore): readonly MeshNode[] {
   return tenant.list('nodes').flatMap(({ record: { name, mesh } }) => {
     const subnet = tenant.get('subnets', idOf('subnets', name))?.record.subnet;
     if (mesh === undefined || subnet === undefined) return [];
-    const { publicKey, port, addresses } = mesh;
-    return [{ name, publicKey, port, addresses, subnet }];
+    const { publicKey, port, addresses, seenFrom } = mesh;
+    const all = seenFrom === undefined ? addresses : [...new Set([...addresses, seenFrom])];
+    return [{ name, publicKey, port, addresses: all, subnet }];
   });
 }
 
-function service(tenant: TenantStore, name: string): Service {
+export function meshService(tenant: TenantStore, name: string): Service {
   const address = tenant.get('virtual-addresses', idOf('virtual-addresses', name))?.record.address;
   return { name, ...(address !== undefined && { address }), instances: takingConnections(tenant, name) };
 }
@@ -34,6 +36,7 @@ function service(tenant: TenantStore, name: string): Service {
 /** An instance that is to stop leaves first: its connections end while it is still there. */
 function takingConnections(tenant: TenantStore, name: string): Service['instances'] {
   const observations = tenant.collection('observations');
+  const isFailed = failures(tenant);
   return tenant
     .collection('instances')
     .listUnder(prefixOf('instances', name))
@@ -41,8 +44,17 @@ function takingConnections(tenant: TenantStore, name: string): Service['instance
       const seen = observations.get(id)?.record;
       if (record.wanted !== 'run' || seen?.phase !== 'running' || seen.address === undefined) return [];
       if (seen.health !== undefined && seen.health !== 'healthy') return [];
-      const failed =
-        tenant.get('node-liveness', idOf('node-liveness', record.nodeId))?.record.status === 'failed';
-      return failed ? [] : [{ id: record.id, node: record.nodeId, address: seen.address }];
+      return isFailed(record.nodeId) ? [] : [{ id: record.id, node: record.nodeId, address: seen.address }];
     });
+}
+
+/** Asked for every instance, looked up for every node. */
+function failures(tenant: TenantStore): (node: NodeName) => boolean {
+  const known = new Map<NodeName, boolean>();
+  return (node) => {
+    const failed =
+      known.get(node) ?? tenant.get('node-liveness', idOf('node-liveness', node))?.record.status === 'failed';
+    known.set(node, failed);
+    return failed;
+  };
 }

@@ -1,4 +1,6 @@
 import type { Hello } from '../../../core/protocol/agent-protocol.ts';
+import { reachableAddress } from '../../../core/model/ipv4.ts';
+import { optional } from '../../../core/model/values.ts';
 import { canonicalJson } from '../../../core/model/canonical.ts';
 import type { TenantId } from '../../../core/model/ids.ts';
 import type { NodeRecord, OrdersMark } from '../../../core/model/node.ts';
@@ -93,6 +95,7 @@ export async function recordSession(
   tenantId: TenantId,
   known: NodeRecord,
   hello: Hello,
+  from?: string,
 ): Promise<NodeRecord | Refusal> {
   const tenant = store.forTenant(tenantId);
   const publishes = events?.take(nodeKey(tenantId, known.name)) ?? true;
@@ -124,7 +127,7 @@ export async function recordSession(
       ...(hello.features && { features: hello.features }),
       ...(hello.hostPorts && { hostPorts: hello.hostPorts }),
       ...(hello.problems && { problems: hello.problems }),
-      ...(hello.mesh && { mesh: hello.mesh }),
+      ...(hello.mesh && { mesh: { ...hello.mesh, ...optional('seenFrom', reachableAddress(from)) } }),
       ...(hello.ingress && { ingress: hello.ingress }),
     };
     const lost = lostOrders(lineage?.(), before, hello);

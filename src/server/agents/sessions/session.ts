@@ -22,8 +22,6 @@ export interface SessionIdentity {
   readonly epoch: number;
   readonly remembersAnchors?: boolean;
   readonly usesNext?: boolean;
-  /** Takes part in the mesh of its tenant. */
-  readonly meshes?: boolean;
 }
 
 /** One welcomed connection of one node. */

@@ -136,7 +136,7 @@ export class Sessions {
       const inflow = new Inflow(connection, socket, this.#options.access.clock, () =>
         sayFarewell(connection, 'rate_limited', 'too many messages', true),
       );
-      this.#converse(connection, inflow, admitted).catch((error: unknown) => {
+      this.#converse(connection, inflow, admitted, request.socket.remoteAddress).catch((error: unknown) => {
         this.#options.log.error({ err: error, node: admitted.node.name }, 'agent session failed');
         sayFarewell(connection, 'store_unavailable', 'the control plane cannot open a session now', true);
       });
@@ -182,6 +182,7 @@ export class Sessions {
     socket: WebSocket,
     inflow: Inflow,
     { tenantId, tokenId, node, usesNext }: AdmittedNode,
+    from: string | undefined,
   ): Promise<void> {
     this.#pending.add(socket);
     socket.on('error', () => socket.terminate());
@@ -189,7 +190,7 @@ export class Sessions {
     const hello = await challengeAgent(socket, node, this.#options.timers.helloDeadlineMs);
     if (hello === undefined) return;
     // Nothing may be lost between the hello and the handler below: an agent speaks only after the welcome.
-    const record = await recordSession(this.#options, tenantId, node, hello);
+    const record = await recordSession(this.#options, tenantId, node, hello, from);
     if ('code' in record) {
       sayFarewell(socket, record.code, record.message, record.retry);
       return;
@@ -205,7 +206,6 @@ export class Sessions {
         epoch: record.sessionEpoch,
         usesNext,
         remembersAnchors: record.features?.includes(ANCHORS_FEATURE) === true,
-        meshes: record.mesh !== undefined,
       },
       this.#options.access.clock,
     );

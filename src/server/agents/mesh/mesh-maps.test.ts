@@ -1,0 +1,95 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import type { TenantId } from '../../../core/model/ids.ts';
+import type { InstanceObservation, InstanceRecord } from '../../../core/model/instance.ts';
+import { DEFAULT_PREFIXES } from '../../../core/model/mesh.ts';
+import type { NodeRecord } from '../../../core/model/node.ts';
+import type { Kv } from '../../store/kv.ts';
+import { createMemoryKv } from '../../store/memory.ts';
+import type { TenantRecords } from '../../store/records.ts';
+import { Store } from '../../store/store.ts';
+import { StoreView } from '../../store/view.ts';
+import type { AgentSession } from '../sessions/session.ts';
+import { MeshMaps } from './mesh-maps.ts';
+
+const SHOP = '11111111-1111-4111-8111-111111111111' as TenantId;
+const NODES = 256;
+const INSTANCES = 2_000;
+const PER_COMMIT = 100;
+
+let kv: Kv;
+let store: Store;
+let maps: MeshMaps;
+const said: string[] = [];
+const session = {
+  identity: { tenantId: SHOP, node: 'n0' },
+  sendText: (text: string) => said.push(text),
+} as unknown as AgentSession;
+
+type Put = <Kind extends keyof TenantRecords>(kind: Kind, id: string, record: TenantRecords[Kind]) => void;
+
+async function write(fill: (put: Put) => void): Promise<void> {
+  const tenant = store.forTenant(SHOP);
+  let transaction = tenant.transaction();
+  const commits: Promise<unknown>[] = [];
+  let count = 0;
+  fill((kind, id, record) => {
+    transaction.put(kind, id, record);
+    count += 1;
+    if (count % PER_COMMIT !== 0) return;
+    commits.push(tenant.commit(transaction));
+    transaction = tenant.transaction();
+  });
+  await Promise.all([...commits, tenant.commit(transaction)]);
+}
+
+const observed = (at: number, health: 'healthy' | 'unhealthy') =>
+  ({ id: `i${at}`, phase: 'running', health, address: `10.210.${at % NODES}.9` }) as InstanceObservation;
+
+beforeEach(async () => {
+  kv = createMemoryKv();
+  store = new Store(kv, await StoreView.open(kv, { onProblem: () => undefined }));
+  maps = new MeshMaps({
+    store,
+    prefixes: DEFAULT_PREFIXES,
+    session: (_tenant, node) => (node === 'n0' ? session : undefined),
+  });
+  said.length = 0;
+  await write((put) => {
+    for (let at = 0; at < NODES; at += 1) {
+      const mesh = { publicKey: 'k'.repeat(44), port: 51_820, addresses: ['203.0.113.7', '10.0.0.1'] };
+      put('nodes', `n${at}`, { name: `n${at}`, mesh } as unknown as NodeRecord);
+      put('subnets', `n${at}`, { subnet: `10.210.${at}.0/24` });
+    }
+    put('deployments', 'web', { spec: { name: 'web' } } as TenantRecords['deployments']);
+    for (let at = 0; at < INSTANCES; at += 1) {
+      const instance = { id: `i${at}`, deployment: 'web', nodeId: `n${at % NODES}`, wanted: 'run' };
+      put('instances', `web/i${at}`, instance as unknown as InstanceRecord);
+      put('observations', `web/i${at}`, observed(at, 'healthy'));
+    }
+  });
+  await vi.waitFor(() => expect(store.forTenant(SHOP).list('observations')).toHaveLength(INSTANCES));
+});
+
+afterEach(async () => {
+  maps.close();
+  store.view.close();
+  await kv.close();
+});
+
+it('tells a session the whole map when it opens, then what changes and no more', async () => {
+  maps.opened(session);
+  const whole = said.splice(0);
+  expect(whole.length).toBeGreaterThan(0);
+  const bytes = whole.join('').length;
+  await write((put) => put('observations', 'web/i7', observed(7, 'unhealthy')));
+  await vi.waitFor(() => expect(said).toHaveLength(1));
+  expect(JSON.parse(said[0] ?? '')).toMatchObject({
+    type: 'mesh-change',
+    services: [{ name: 'web', kept: true, instances: [], goneInstances: ['i7'] }],
+  });
+  expect(said[0]?.length).toBeLessThan(bytes / 500);
+  await write((put) => put('observations', 'web/i7', { ...observed(7, 'unhealthy'), message: 'again' }));
+  await write((put) => put('observations', 'web/i7', observed(7, 'healthy')));
+  await vi.waitFor(() => expect(said).toHaveLength(2));
+  expect(JSON.parse(said[1] ?? '').services[0].instances).toHaveLength(1);
+});

@@ -1,0 +1,75 @@
+import type { Logger } from 'pino';
+import { canonicalJson } from '../../../core/model/canonical.ts';
+import type { NodeRecord } from '../../../core/model/node.ts';
+import { optional } from '../../../core/model/values.ts';
+import type { Report } from '../../../core/protocol/agent-protocol.ts';
+import type { Journal } from '../../journal/journal.ts';
+import { idOf } from '../../store/record-ids.ts';
+import type { Store } from '../../store/store.ts';
+import type { KeyedRate } from './keyed-rate.ts';
+import type { AgentSession } from './session.ts';
+import { expectSession } from './session-guard.ts';
+
+type Facts = NonNullable<Report['facts']>;
+
+export interface SessionFactsOptions {
+  readonly store: Store;
+  readonly journal: Journal;
+  readonly events: KeyedRate;
+  readonly log: Logger;
+}
+
+/** What changes of a node while its session lasts: every report says it, so what is not stored now comes again. */
+export class SessionFacts {
+  readonly #options: SessionFactsOptions;
+  readonly #storing = new Set<string>();
+
+  constructor(options: SessionFactsOptions) {
+    this.#options = options;
+  }
+
+  take(session: AgentSession, { facts }: Report): void {
+    if (facts === undefined || this.#storing.has(session.key)) return;
+    this.#storing.add(session.key);
+    this.#store(session, facts)
+      .catch((error: unknown) =>
+        this.#options.log.warn({ err: error }, 'changed facts of a node could not be stored'),
+      )
+      .finally(() => this.#storing.delete(session.key));
+  }
+
+  async #store(session: AgentSession, facts: Facts): Promise<void> {
+    const { store, journal, events } = this.#options;
+    const { tenantId, node } = session.identity;
+    const tenant = store.forTenant(tenantId);
+    const stored = tenant.get('nodes', idOf('nodes', node));
+    if (stored === undefined) return;
+    const record = withFacts(stored.record, facts);
+    const changed = (['problems', 'mesh'] as const).filter(
+      (field) => canonicalJson(record[field] ?? null) !== canonicalJson(stored.record[field] ?? null),
+    );
+    if (changed.length === 0 || !events.take(`${session.key}/facts`)) return;
+    const transaction = expectSession(tenant, session.identity, tenant.transaction());
+    if (transaction === undefined) return;
+    transaction.expect('nodes', stored.id, stored).put('nodes', stored.id, record);
+    journal.event(transaction, tenantId, {
+      kind: 'node.updated',
+      subject: { kind: 'Node', name: node },
+      message: `${node} reports changes: ${changed.map((field) => (field === 'mesh' ? 'mesh' : 'problems of the node')).join(', ')}`,
+      details: Object.fromEntries(changed.map((field) => [field, record[field] ?? null])),
+    });
+    await tenant.commit(transaction);
+  }
+}
+
+/** Where the session comes from stays. */
+function withFacts(
+  { problems: _problems, mesh: before, ...kept }: NodeRecord,
+  { problems, mesh }: Facts,
+): NodeRecord {
+  return {
+    ...kept,
+    ...optional('problems', problems),
+    ...(mesh && { mesh: { ...mesh, ...optional('seenFrom', before?.seenFrom) } }),
+  };
+}
