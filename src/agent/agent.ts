@@ -121,6 +121,7 @@ export class Agent {
         advertise: options.mesh.advertise,
         dataDir: options.dataDir,
         dialRelay: () => link.open(MESH_RELAY_PATH),
+        placeOf: (id) => this.#loop.placeOf(id),
         onChange: () => this.#reporter.nodeChanged(),
         log,
       });
@@ -150,6 +151,7 @@ export class Agent {
       send,
       onChange: (id) => {
         this.#reporter.changed(id);
+        this.#mesh?.changed(id);
         this.#volumes.wake();
       },
       onEngineProblem: () => this.#reporter.nodeChanged(),

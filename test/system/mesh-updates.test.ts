@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { type Cluster, type ClusterNode, startCluster, type Tenant } from '../support/harness/cluster.ts';
@@ -15,6 +16,7 @@ const SITE = `user root; pid /tmp/pid; events {} http { access_log off; upstream
 let cluster: Cluster;
 let shop: Tenant;
 let one: ClusterNode;
+let two: ClusterNode;
 let lan: Lan;
 let url: string;
 
@@ -40,7 +42,7 @@ beforeAll(async () => {
     images: { [NGINX]: { entries: nginxImage().files ?? [] } },
   };
   one = await cluster.node('mesh-1', shop, options);
-  await cluster.node('mesh-2', shop, options);
+  two = await cluster.node('mesh-2', shop, options);
   await cluster.deploy(shop, { name: 'app', replicas: 3, ...app('v1') });
   await running(3);
   await cluster.deploy(shop, {
@@ -80,6 +82,38 @@ const running = (count: number) =>
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
+/** By the engine, which needs no control plane. */
+function inside(node: ClusterNode, container: string, argv: readonly string[]): string {
+  const args = ['-H', `unix://${node.engine.socketPath}`, 'exec', container, ...argv];
+  return execFileSync('docker', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+}
+
+/** As seen from the node of nginx. */
+async function named(): Promise<readonly string[]> {
+  const said = inside(one, 'proxy', ['nslookup', 'instances.app.berth.internal']);
+  return [...said.matchAll(/^Address.*?(10\.210\.\d+\.\d+)/gm)].map(([, address = '']) => address);
+}
+
+/** How long after the engine knows that an instance is unwell its address is still in the answers on nginx's node. */
+async function namedFor(node: ClusterNode): Promise<number> {
+  const [unwell] = await node.containers('app');
+  const { id = '', networks } = unwell ?? {};
+  const address = networks?.[0]?.ip ?? '';
+  await eventually('it is named', named, (all) => all.includes(address));
+  inside(node, id, ['rm', '/www/index.html']);
+  await eventually(
+    'the engine knows',
+    () => node.docker.inspect(id),
+    ({ health }) => health?.status === 'unhealthy',
+  );
+  const knownMs = performance.now();
+  await eventually('it is named no more', named, (all) => !all.includes(address));
+  const tookMs = performance.now() - knownMs;
+  inside(node, id, ['sh', '-c', 'echo v2 > /www/index.html']);
+  await eventually('it is named again', named, (all) => all.includes(address));
+  return tookMs;
+}
+
 describe('an application behind stock nginx', () => {
   it('is updated without a failed request', async () => {
     const load = await underLoad(url, async () => {
@@ -91,7 +125,7 @@ describe('an application behind stock nginx', () => {
         60_000,
       );
       // What is to stop does so now.
-      await pause(3_000);
+      await pause(2_500);
     });
     expect(load.failures).toEqual([]);
     expect(load.texts.get('v2')).toBeGreaterThan(10);
@@ -103,9 +137,44 @@ describe('an application behind stock nginx', () => {
         await cluster.update(shop, 'app', { replicas });
         await cluster.status(shop, 'app', 'is told', ({ desired }) => desired === replicas);
         await running(replicas);
-        await pause(3_000);
+        await pause(2_500);
       }
     });
     expect(load.failures).toEqual([]);
+  });
+
+  it('is served while agents and the control plane are away', async () => {
+    const load = await underLoad(url, async () => {
+      await Promise.all([one.agent.kill9(), two.agent.kill9(), cluster.plane.end('SIGKILL')]);
+      await pause(1_000);
+      await cluster.plane.start();
+      await Promise.all([one.agent.start(), two.agent.start()]);
+      await running(2);
+      await pause(2_500);
+    });
+    expect(load.failures).toEqual([]);
+  });
+
+  it('loses an instance that is killed for a bounded time', async () => {
+    const load = await underLoad(url, async () => {
+      const [pid] = Object.values(await two.pids('app'));
+      process.kill(pid ?? Number.NaN, 'SIGKILL');
+      await pause(3_500);
+    });
+    // Of connections that were opened before it was known; some wait until the kernel gives up.
+    const began = load.failures.map(({ beganMs }) => beganMs);
+    expect(Math.max(0, ...began) - Math.min(Infinity, ...began)).toBeLessThan(2_000);
+    expect(load.failures.length).toBeLessThan(load.answered);
+  });
+
+  it('is in the answers of every node within two seconds of a change of health', async () => {
+    await running(2);
+    expect(await namedFor(two)).toBeLessThan(2_000);
+  });
+
+  it('is judged by its own node while the control plane is away', async () => {
+    await cluster.plane.end('SIGKILL');
+    expect(await namedFor(one)).toBeLessThan(2_000);
+    await cluster.plane.start();
   });
 });

@@ -25,6 +25,7 @@ import {
 import { type Material, MaterialClient, SessionLostError } from './material-client.ts';
 import type { InstanceStep, StepKind } from './step.ts';
 import { EXECUTORS, type Workbench } from './steps.ts';
+import type { LocalPlace } from '../mesh/local-health.ts';
 import type { InstanceObservation } from '../../core/model/instance.ts';
 
 /** Steps of one instance without a pause in between: more means that plan and engine disagree. */
@@ -164,6 +165,20 @@ export class Loop {
       this.#options.onChange(id);
       this.#wake(id);
     }
+  }
+
+  /** Where an instance of this node takes connections, as the engine says; undefined: it has not been looked at. */
+  placeOf(instanceId: string): LocalPlace | undefined {
+    if (!this.observer.looked) return undefined;
+    const installId = this.state.owner?.installId;
+    const taking = (this.observer.byInstance.get(instanceId) ?? []).find(
+      (one) =>
+        one.installId === installId &&
+        one.status === 'running' &&
+        one.address !== undefined &&
+        (one.health === undefined || one.health.status === 'healthy'),
+    );
+    return taking?.address === undefined ? 'none' : { address: taking.address };
   }
 
   /** The map of the tenant's network is another: what waited for it before it stops goes on. */

@@ -1,6 +1,6 @@
 /**
- * The part of DNS that answers addresses: one question, without compression, and answers that point at its name. Containers write the
- * questions, so nothing is read beyond it; what we do not answer ourselves is passed on as it came.
+ * The part of DNS that answers addresses and ports: one question, without compression, and answers that point at its name.
+ * Containers write the questions, so nothing is read beyond it; what we do not answer ourselves is passed on as it came.
  */
 export interface DnsQuestion {
   readonly id: number;
@@ -13,7 +13,7 @@ export interface DnsQuestion {
   readonly size: number;
 }
 
-export const TYPE = { A: 1, SOA: 6, OPT: 41 } as const;
+export const TYPE = { A: 1, SRV: 33, OPT: 41 } as const;
 export const RCODE = { none: 0, serverFailure: 2, nameError: 3 } as const;
 
 const HEADER_BYTES = 12;
@@ -28,7 +28,7 @@ const MAX_LABEL = 63;
 const MAX_NAME = 253;
 const MIN_SIZE = 512;
 const MAX_SIZE = 4096;
-const NAME_OF_QUESTION = 0xc00c;
+const NAME_OF_QUESTION = Buffer.from([0xc0, HEADER_BYTES]);
 
 /** Undefined: it is no question that could be answered. */
 export function readQuestion(data: Buffer): DnsQuestion | undefined {
@@ -70,9 +70,19 @@ function offeredSize(data: Buffer, end: number): number {
   return isEdns ? Math.min(MAX_SIZE, Math.max(MIN_SIZE, data.readUInt16BE(end + 3))) : MIN_SIZE;
 }
 
+type Octets = readonly [number, number, number, number];
+
+/** Where a port of a service is: the name of an instance, and its address beside it. */
+export interface DnsPlace {
+  readonly target: string;
+  readonly port: number;
+  readonly address: Octets;
+}
+
 export interface DnsAnswer {
   readonly rcode: number;
-  readonly addresses: readonly (readonly [number, number, number, number])[];
+  readonly addresses?: readonly Octets[];
+  readonly places?: readonly DnsPlace[];
   readonly ttlS: number;
 }
 
@@ -80,37 +90,57 @@ export interface DnsAnswer {
 export function writeAnswer(
   data: Buffer,
   question: DnsQuestion,
-  { rcode, addresses, ttlS }: DnsAnswer,
+  { rcode, addresses = [], places = [], ttlS }: DnsAnswer,
   most: number,
 ): Buffer {
-  const head = Buffer.alloc(HEADER_BYTES);
   const asked = data.subarray(HEADER_BYTES, question.end);
-  const records = addresses.map((address) => addressRecord(address, ttlS));
-  const whole = HEADER_BYTES + asked.length + records.length * RECORD_BYTES;
-  const kept = whole <= most ? records : [];
+  const answers = [
+    ...addresses.map((address) => record(NAME_OF_QUESTION, TYPE.A, ttlS, Buffer.from(address))),
+    ...places.map(({ port, target }) => record(NAME_OF_QUESTION, TYPE.SRV, ttlS, srvData(port, target))),
+  ];
+  const targets = new Map(places.map(({ target, address }) => [target, address]));
+  const beside = [...targets].map(([target, address]) =>
+    record(nameBytes(target), TYPE.A, ttlS, Buffer.from(address)),
+  );
+  const size = (records: readonly Buffer[]): number => records.reduce((sum, { length }) => sum + length, 0);
+  const fits = HEADER_BYTES + asked.length + size(answers) <= most;
+  const fitsBeside = fits && HEADER_BYTES + asked.length + size(answers) + size(beside) <= most;
   const flags =
     QR_RESPONSE |
     AUTHORITATIVE |
     RECURSION_AVAILABLE |
     (question.recursion ? RECURSION_DESIRED : 0) |
-    (whole <= most ? 0 : TRUNCATED) |
+    (fits ? 0 : TRUNCATED) |
     rcode;
+  const head = Buffer.alloc(HEADER_BYTES);
   head.writeUInt16BE(question.id, 0);
   head.writeUInt16BE(flags, 2);
   head.writeUInt16BE(1, 4);
-  head.writeUInt16BE(kept.length, 6);
-  return Buffer.concat([head, asked, ...kept]);
+  head.writeUInt16BE(fits ? answers.length : 0, 6);
+  head.writeUInt16BE(fitsBeside ? beside.length : 0, 10);
+  return Buffer.concat([head, asked, ...(fits ? answers : []), ...(fitsBeside ? beside : [])]);
 }
 
-const RECORD_BYTES = 16;
+function record(name: Buffer, type: number, ttlS: number, data: Buffer): Buffer {
+  const middle = Buffer.alloc(10);
+  middle.writeUInt16BE(type, 0);
+  middle.writeUInt16BE(CLASS_IN, 2);
+  middle.writeUInt32BE(ttlS, 4);
+  middle.writeUInt16BE(data.length, 8);
+  return Buffer.concat([name, middle, data]);
+}
 
-function addressRecord(address: readonly [number, number, number, number], ttlS: number): Buffer {
-  const record = Buffer.alloc(RECORD_BYTES);
-  record.writeUInt16BE(NAME_OF_QUESTION, 0);
-  record.writeUInt16BE(TYPE.A, 2);
-  record.writeUInt16BE(CLASS_IN, 4);
-  record.writeUInt32BE(ttlS, 6);
-  record.writeUInt16BE(4, 10);
-  record.set(address, 12);
-  return record;
+/** All of one priority and weight. */
+function srvData(port: number, target: string): Buffer {
+  const head = Buffer.alloc(6);
+  head.writeUInt16BE(1, 2);
+  head.writeUInt16BE(port, 4);
+  return Buffer.concat([head, nameBytes(target)]);
+}
+
+function nameBytes(name: string): Buffer {
+  const labels = name
+    .split('.')
+    .flatMap((label) => [Buffer.from([label.length]), Buffer.from(label, 'latin1')]);
+  return Buffer.concat([...labels, Buffer.from([0])]);
 }

@@ -1,4 +1,4 @@
-import { overlap, parseAddress, parseCidr } from '../../core/model/ipv4.ts';
+import { isWithin } from '../../core/model/ipv4.ts';
 import type { MeshMap } from '../../core/protocol/agent-protocol.ts';
 import { MESH_TABLE } from './rule-set.ts';
 
@@ -8,6 +8,8 @@ export interface MeshPlace {
   readonly bridge: { readonly name: string; readonly mac: string };
   readonly subnet: string;
   readonly gateway: string;
+  /** Where names are answered. */
+  readonly resolver: string;
 }
 
 const TABLE = MESH_TABLE;
@@ -21,14 +23,15 @@ type Service = MeshMap['services'][number];
  * - The source stays what it was: engines translate whatever leaves their bridge, unless it has been translated already, so packets within
  *   the network are translated to themselves. Only an instance that is given its own connection sees the gateway.
  * - Packets between containers of one node are routed instead of bridged. Otherwise answers would pass by the translation.
+ * - While the agent is away, questions for names are not refused: clients ask again, and do not fail.
  * - A virtual address without an instance refuses at once, rather than by a timeout.
  */
 export function meshRules({ prefix, virtualPrefix, services }: MeshMap, place: MeshPlace): string {
-  const { bridge, subnet, gateway } = place;
+  const { bridge, subnet, gateway, resolver } = place;
   const served = services.flatMap(({ address, instances }) =>
     address === undefined || instances.length === 0 ? [] : [{ address, instances }],
   );
-  const local = services.flatMap(({ instances }) => instances.filter((one) => isLocal(one, subnet)));
+  const local = services.flatMap(({ instances }) => instances.filter((one) => isWithin(one.address, subnet)));
   return `${gone('bridge')}${gone('ip')}table bridge ${TABLE} {
   chain routed {
     type filter hook prerouting priority -300; policy accept;
@@ -61,6 +64,7 @@ ${elements(served.map(({ address }) => `${address} : jump ${chainOf(address)}`))
   }
   chain sent {
     type filter hook output priority 0; policy accept;
+    ip saddr ${resolver} icmp type destination-unreachable drop
     ip daddr ${virtualPrefix} jump refused
   }
   chain refused {
@@ -98,10 +102,4 @@ function serviceChain({
       ? (first?.address ?? '')
       : `numgen random mod ${instances.length} map { ${choices.join(', ')} }`;
   return `  chain ${chainOf(address)} {\n    dnat to ${target}\n  }\n`;
-}
-
-function isLocal({ address }: Service['instances'][number], subnet: string): boolean {
-  const network = parseCidr(subnet);
-  const own = parseAddress(address);
-  return network !== undefined && own !== undefined && overlap(network, { base: own, bits: 32 });
 }

@@ -1,7 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { WebSocket } from 'ws';
-import { addressAt, parseCidr, sizeOf } from '../../core/model/ipv4.ts';
+import { addressAt, isWithin, parseCidr, sizeOf } from '../../core/model/ipv4.ts';
 import { type MeshEndpoint, NO_PART } from '../../core/model/mesh.ts';
 import { Once } from '../../core/model/once.ts';
 import type { MeshMap, MeshPath } from '../../core/protocol/agent-protocol.ts';
@@ -20,6 +21,7 @@ import { type Log, messageOf } from '../log.ts';
 import { run } from '../volumes/program.ts';
 import type { MeshDevice } from './device.ts';
 import { Draining } from './draining.ts';
+import { type LocalPlace, withLocalHealth } from './local-health.ts';
 import { bridgeOf, foreignRoutes, machineAddresses, machineResolvers, meshMtu, turnBack } from './machine.ts';
 import { meshRules } from './mesh-rules.ts';
 import { RuleSet } from './rule-set.ts';
@@ -47,6 +49,8 @@ export interface MeshOptions {
   readonly dataDir: string;
   /** A connection to the relay of the control plane. */
   readonly dialRelay: () => WebSocket;
+  /** Of an instance on this node; undefined: nothing is known of it. */
+  readonly placeOf: (instanceId: string) => LocalPlace | undefined;
   /** What is reported of it has changed. */
   readonly onChange: () => void;
   readonly log: Log;
@@ -55,6 +59,8 @@ export interface MeshOptions {
 interface Place extends ContainerNetwork {
   readonly subnet: string;
   readonly gateway: string;
+  /** Where names are answered. */
+  readonly resolver: string;
 }
 
 /**
@@ -70,7 +76,12 @@ export class Mesh {
   #resolvers: readonly string[] = [];
   #owner: Ownership | undefined;
   #beganMs = 0;
+  /** As the control plane says, and as this node sees it. */
+  #told: MeshMap | undefined;
+  #seen: MeshMap | undefined;
   #map: MeshMap | undefined;
+  /** Instances of this node in it. */
+  #own: ReadonlySet<string> = new Set();
   #place: Place | undefined;
   readonly #rules = new RuleSet();
   #listening = false;
@@ -86,7 +97,13 @@ export class Mesh {
     this.#options = options;
     const { device, dialRelay, log } = options;
     this.#peers = new Peers(device, new RelayClient(dialRelay, device.port, log), options.onChange, log);
-    this.#nameServer = new NameServer({ names: () => this.#names, resolvers: () => this.#resolvers });
+    this.#nameServer = new NameServer({
+      names: () => this.#names,
+      resolvers: () => this.#resolvers,
+      serves: (address) =>
+        this.#place !== undefined &&
+        (address === this.#place.resolver || isWithin(address, this.#place.subnet)),
+    });
   }
 
   /** For `hello`; undefined: this node does not take part, and `problem` says why. */
@@ -140,9 +157,30 @@ export class Mesh {
   }
 
   take(map: MeshMap): void {
-    this.#map = map;
-    this.#names = new Names(map.services);
+    this.#told = map;
     this.#draining.take(map.services, performance.now());
+    this.#own = new Set(
+      map.services.flatMap(({ instances }) =>
+        instances.flatMap(({ id, node }) => (node === this.#options.node ? id : [])),
+      ),
+    );
+    this.#see();
+  }
+
+  /** Of an instance of this node: it may take connections now, or no longer. */
+  changed(instanceId: string): void {
+    if (this.#own.has(instanceId)) this.#see();
+  }
+
+  #see(): void {
+    const told = this.#told;
+    if (told === undefined) return;
+    const services = withLocalHealth(told.services, this.#options.node, this.#options.placeOf);
+    if (this.#map !== undefined && this.#seen === told && isDeepStrictEqual(services, this.#map.services))
+      return;
+    this.#seen = told;
+    this.#map = { ...told, services };
+    this.#names = new Names(services);
     this.#rounds.ask('all');
   }
 
@@ -272,7 +310,7 @@ export class Mesh {
         mode: 0o644,
       },
     );
-    this.#place = { name, resolvConf, subnet, gateway };
+    this.#place = { name, resolvConf, subnet, gateway, resolver };
     await this.#ensureRoutes(map, this.#place);
     return this.#place;
   }

@@ -1,29 +1,41 @@
 import { createSocket, type Socket as UdpSocket } from 'node:dgram';
-import { connect, createServer, type Server, type Socket } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import { parseAddress } from '../../core/model/ipv4.ts';
-import { type DnsQuestion, RCODE, readQuestion, TYPE, writeAnswer } from './dns-message.ts';
-import { type Names, TTL_S } from './names.ts';
+import { type DnsAnswer, type DnsQuestion, RCODE, readQuestion, TYPE, writeAnswer } from './dns-message.ts';
+import { forwarded, framed, onFrames } from './name-forwarding.ts';
+import { type Found, type Names, TTL_S } from './names.ts';
+import { Shares } from './shares.ts';
 
 const PORT = 53;
-const FORWARD_MS = 3_000;
-/** Questions that wait for the machine's resolvers, and connections, of all containers together. */
-const MAX_FORWARDED = 512;
-const MAX_CONNECTIONS = 256;
+/** Questions that wait for the machine's resolvers, and connections: of all containers together, and of one. */
+const FORWARDED = { all: 512, each: 64 };
+const CONNECTIONS = { all: 256, each: 32 };
 const IDLE_MS = 10_000;
-const MAX_TCP_BYTES = 4_096;
+const MAX_TCP_BYTES = 65_535;
+/** Answers that a container does not read. */
+const MAX_UNREAD_BYTES = 256 * 1_024;
 
 export interface NameServerOptions {
   readonly names: () => Names;
   /** Of the machine, in the order in which they are asked. */
   readonly resolvers: () => readonly string[];
+  /** Whether the address is one of this node's containers: nobody else is answered. */
+  readonly serves: (address: string) => boolean;
+}
+
+interface Asker {
+  readonly address: string;
+  readonly over: 'udp' | 'tcp';
+  readonly reply: (answer: Buffer) => void;
 }
 
 /** Answers names of the tenant's network itself, and passes every other question on to the resolvers of the machine. */
 export class NameServer {
   readonly #options: NameServerOptions;
+  readonly #forwards = new Shares(FORWARDED);
+  readonly #connections = new Shares(CONNECTIONS);
   #udp: UdpSocket | undefined;
   #tcp: Server | undefined;
-  #forwarded = 0;
 
   constructor(options: NameServerOptions) {
     this.#options = options;
@@ -32,7 +44,9 @@ export class NameServer {
   async listen(address: string, port = PORT): Promise<void> {
     const udp = createSocket('udp4');
     udp.on('message', (data, from) => {
-      this.#answer(data, 'udp', (answer) => udp.send(answer, from.port, from.address, () => {}));
+      if (!this.#options.serves(from.address)) return;
+      const reply = (answer: Buffer): void => udp.send(answer, from.port, from.address, () => {});
+      this.#answer(data, { address: from.address, over: 'udp', reply });
     });
     await new Promise<void>((resolve, reject) => {
       udp.once('error', reject);
@@ -41,7 +55,6 @@ export class NameServer {
     udp.removeAllListeners('error').on('error', () => {});
     this.#udp = udp;
     const tcp = createServer((socket) => this.#serve(socket));
-    tcp.maxConnections = MAX_CONNECTIONS;
     await new Promise<void>((resolve, reject) => {
       tcp.once('error', reject);
       tcp.listen(port, address, resolve);
@@ -57,44 +70,56 @@ export class NameServer {
     this.#tcp = undefined;
   }
 
-  #answer(data: Buffer, over: 'udp' | 'tcp', reply: (answer: Buffer) => void): void {
+  #answer(data: Buffer, asker: Asker): void {
     const question = readQuestion(data);
     if (question === undefined) return;
-    const found = this.#options.names().addresses(question.name);
-    if (found === undefined) {
-      this.#forward(data, question, over, reply);
-      return;
-    }
-    const most = over === 'udp' ? question.size : MAX_TCP_BYTES * 4;
-    const rcode = found === 'unknown' ? RCODE.nameError : RCODE.none;
-    const addresses = found === 'unknown' || question.type !== TYPE.A ? [] : found.flatMap(octets);
-    reply(writeAnswer(data, question, { rcode, addresses, ttlS: TTL_S }, most));
+    const found = this.#options.names().find(question.name);
+    if (found === undefined) return this.#forward(data, question, asker);
+    const most = asker.over === 'udp' ? question.size : MAX_TCP_BYTES;
+    asker.reply(writeAnswer(data, question, answerTo(question, found), most));
   }
 
-  #forward(data: Buffer, question: DnsQuestion, over: 'udp' | 'tcp', reply: (answer: Buffer) => void): void {
+  #forward(data: Buffer, question: DnsQuestion, { address, over, reply }: Asker): void {
     const failed = (): void =>
-      reply(
-        writeAnswer(data, question, { rcode: RCODE.serverFailure, addresses: [], ttlS: 0 }, question.size),
-      );
-    if (this.#forwarded >= MAX_FORWARDED) return failed();
-    this.#forwarded += 1;
-    const ask = over === 'udp' ? askByUdp : askByTcp;
-    askInTurn(this.#options.resolvers(), (resolver) => ask(resolver, data))
-      .then(reply, failed)
-      .finally(() => {
-        this.#forwarded -= 1;
-      });
+      reply(writeAnswer(data, question, { rcode: RCODE.serverFailure, ttlS: 0 }, question.size));
+    const leave = this.#forwards.enter(address);
+    if (leave === undefined) return failed();
+    // Closed by now: nobody hears it.
+    const answered = (answer: Buffer): void => {
+      if (this.#udp !== undefined) reply(answer);
+    };
+    forwarded(data, over, this.#options.resolvers()).then(answered, failed).finally(leave);
   }
 
   #serve(socket: Socket): void {
-    socket.setTimeout(IDLE_MS, () => socket.destroy());
+    const address = socket.remoteAddress ?? '';
+    const leave = this.#options.serves(address) ? this.#connections.enter(address) : undefined;
     socket.on('error', () => {});
-    onFrames(socket, (data) => {
-      this.#answer(data, 'tcp', (answer) => {
-        if (socket.writable) socket.write(framed(answer));
-      });
-    });
+    if (leave === undefined) {
+      socket.destroy();
+      return;
+    }
+    socket.once('close', leave);
+    socket.setTimeout(IDLE_MS, () => socket.destroy());
+    const reply = (answer: Buffer): void => {
+      if (socket.writableLength > MAX_UNREAD_BYTES) socket.destroy();
+      else if (socket.writable) socket.write(framed(answer));
+    };
+    onFrames(socket, (data) => this.#answer(data, { address, over: 'tcp', reply }));
   }
+}
+
+/** Other types than we have are there and empty: an asker of IPv6 takes IPv4 then. */
+function answerTo({ type }: DnsQuestion, found: Exclude<Found, undefined>): DnsAnswer {
+  if (found === 'unknown') return { rcode: RCODE.nameError, ttlS: TTL_S };
+  const addresses = type === TYPE.A ? found.addresses.flatMap(octets) : [];
+  const places =
+    type === TYPE.SRV
+      ? found.places.flatMap(({ address, ...place }) =>
+          octets(address).map((one) => ({ ...place, address: one })),
+        )
+      : [];
+  return { rcode: RCODE.none, addresses, places, ttlS: TTL_S };
 }
 
 function octets(address: string): readonly (readonly [number, number, number, number])[] {
@@ -102,66 +127,4 @@ function octets(address: string): readonly (readonly [number, number, number, nu
   if (value === undefined) return [];
   const at = (shift: number): number => Math.floor(value / 2 ** shift) % 256;
   return [[at(24), at(16), at(8), at(0)]];
-}
-
-async function askInTurn(
-  resolvers: readonly string[],
-  ask: (resolver: string) => Promise<Buffer>,
-): Promise<Buffer> {
-  for (const resolver of resolvers) {
-    const answer = await ask(resolver).catch(() => undefined);
-    if (answer !== undefined) return answer;
-  }
-  throw new Error('no resolver answered');
-}
-
-function askByUdp(resolver: string, data: Buffer): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const socket = createSocket(resolver.includes(':') ? 'udp6' : 'udp4');
-    const timer = setTimeout(() => settle(reject, new Error('no answer')), FORWARD_MS);
-    const settle = <T>(how: (value: T) => void, value: T): void => {
-      clearTimeout(timer);
-      socket.removeAllListeners().on('error', () => {});
-      socket.close();
-      how(value);
-    };
-    socket.once('error', (error) => settle(reject, error));
-    // A port of its own for every question, and the answer from there alone.
-    socket.connect(PORT, resolver, () => socket.send(data));
-    socket.on('message', (answer) => {
-      if (answer.length >= 2 && answer.readUInt16BE(0) === data.readUInt16BE(0)) settle(resolve, answer);
-    });
-  });
-}
-
-function askByTcp(resolver: string, data: Buffer): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const socket = connect({ port: PORT, host: resolver });
-    socket.setTimeout(FORWARD_MS, () => socket.destroy(new Error('no answer')));
-    socket.once('error', reject);
-    socket.once('close', () => reject(new Error('closed')));
-    socket.once('connect', () => socket.write(framed(data)));
-    onFrames(socket, (answer) => {
-      resolve(answer);
-      socket.end();
-    });
-  });
-}
-
-function framed(data: Buffer): Buffer {
-  const length = Buffer.alloc(2);
-  length.writeUInt16BE(data.length, 0);
-  return Buffer.concat([length, data]);
-}
-
-function onFrames(socket: Socket, take: (data: Buffer) => void): void {
-  let held = Buffer.alloc(0);
-  socket.on('data', (chunk: Buffer) => {
-    held = Buffer.concat([held, chunk]);
-    while (held.length >= 2 && held.length >= 2 + held.readUInt16BE(0)) {
-      const end = 2 + held.readUInt16BE(0);
-      take(held.subarray(2, end));
-      held = held.subarray(end);
-    }
-  });
 }

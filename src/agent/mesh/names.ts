@@ -6,8 +6,23 @@ export const TTL_S = 2;
 
 type Service = MeshMap['services'][number];
 
-/** Addresses of a name of the tenant's network; `unknown`: it is in our domain and is not there; undefined: it is somebody else's. */
-export type Found = readonly string[] | 'unknown' | undefined;
+export interface NamedPlace {
+  readonly target: string;
+  readonly port: number;
+  readonly address: string;
+}
+
+/** What a name of the tenant's network stands for; `unknown`: it is in our domain and is not there; undefined: it is somebody else's. */
+export type Found =
+  | {
+      readonly addresses: readonly string[];
+      /** Declared ports of each instance. */
+      readonly places: readonly NamedPlace[];
+    }
+  | 'unknown'
+  | undefined;
+
+const NOTHING: Found = { addresses: [], places: [] };
 
 /**
  * Names that containers ask for. The name of a deployment stands for its virtual address, so that clients that resolve once keep working;
@@ -21,27 +36,48 @@ export class Names {
   }
 
   /** Letters of names do not differ by case. */
-  addresses(asked: string): Found {
+  find(asked: string): Found {
     const name = asked.toLowerCase().replace(/\.$/, '');
-    if (!name.includes('.')) return this.#service(name) ?? undefined;
+    if (name === DOMAIN) return NOTHING;
+    if (!name.includes('.')) return this.#service(name);
     if (!name.endsWith(`.${DOMAIN}`)) return undefined;
     const labels = name.slice(0, -DOMAIN.length - 1).split('.');
-    const [first = '', second = ''] = labels;
-    if (labels.length === 1) return this.#service(first) ?? 'unknown';
-    const service = labels.length === 2 ? this.#services.get(second) : undefined;
-    if (service === undefined) return 'unknown';
-    if (first === 'instances') return service.instances.map(({ address }) => address);
-    const one = service.instances.find(({ id }) => labelOf(id) === first);
-    return one === undefined ? 'unknown' : [one.address];
+    const last = this.#services.get(labels.at(-1) ?? '');
+    if (last === undefined) return 'unknown';
+    return labels.length === 1 ? this.#service(last.name) : below(last, labels.slice(0, -1));
   }
 
-  #service(name: string): readonly string[] | undefined {
+  #service(name: string): Found {
     const service = this.#services.get(name);
     if (service === undefined) return undefined;
-    return service.address === undefined
-      ? service.instances.map(({ address }) => address)
-      : [service.address];
+    const { address, instances } = service;
+    return {
+      addresses: address === undefined ? instances.map((one) => one.address) : [address],
+      places: placesOf(service, service.ports ?? []),
+    };
   }
+}
+
+/** `instances.`, `<instance>.`, and `_<port>._tcp.` or `_<port>._udp.` of a declared port. */
+function below(service: Service, labels: readonly string[]): Found {
+  const [first = '', second] = labels;
+  const { instances, ports = [] } = service;
+  if (labels.length === 2 && (second === '_tcp' || second === '_udp')) {
+    const port = ports.find((declared) => `_${declared}` === first);
+    return port === undefined ? 'unknown' : { addresses: [], places: placesOf(service, [port]) };
+  }
+  if (labels.length > 1) return 'unknown';
+  if (first === 'instances')
+    return { addresses: instances.map(({ address }) => address), places: placesOf(service, ports) };
+  const one = instances.find(({ id }) => labelOf(id) === first);
+  if (one === undefined) return 'unknown';
+  return { addresses: [one.address], places: placesOf({ ...service, instances: [one] }, ports) };
+}
+
+function placesOf({ name, instances }: Service, ports: readonly number[]): readonly NamedPlace[] {
+  return instances.flatMap(({ id, address }) =>
+    ports.map((port) => ({ target: `${labelOf(id)}.${name}.${DOMAIN}`, port, address })),
+  );
 }
 
 /** An underscore is no letter of a host name. */

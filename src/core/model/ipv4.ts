@@ -52,6 +52,12 @@ export function overlap(one: Cidr, other: Cidr): boolean {
   return one.base < other.base + sizeOf(other) && other.base < one.base + sizeOf(one);
 }
 
+/** False for text that is no address or no network. */
+export function isWithin(address: string, network: string): boolean {
+  const [one, all] = [parseAddress(address), parseCidr(network)];
+  return one !== undefined && all !== undefined && overlap(all, { base: one, bits: 32 });
+}
+
 /** The address at an index of the network; undefined outside of it. */
 export function addressAt(network: Cidr, index: number): string | undefined {
   return index < 0 || index >= sizeOf(network) ? undefined : addressText(network.base + index);

@@ -206,6 +206,8 @@ const meshNode = message({
 const meshServiceFields = {
   name,
   address: optional(serverText),
+  /** Declared ports of its containers. */
+  ports: optional(listOf(count)),
   /** Those that take connections: healthy, or running where there is no health check. */
   instances: listOf({ type: 'object', fields: { id: serverText, node: name, address: serverText } }),
 } as const;

@@ -4,7 +4,7 @@
  */
 export interface Load {
   readonly answered: number;
-  readonly failures: readonly { readonly atMs: number; readonly problem: string }[];
+  readonly failures: readonly { readonly beganMs: number; readonly problem: string }[];
   /** Of all answers: their text, and how often. */
   readonly texts: ReadonlyMap<string, number>;
 }
@@ -16,14 +16,15 @@ export async function underLoad(
   work: () => Promise<void>,
   { clients = 6 }: { readonly clients?: number } = {},
 ): Promise<Load> {
-  const failures: { atMs: number; problem: string }[] = [];
+  const failures: { beganMs: number; problem: string }[] = [];
   const texts = new Map<string, number>();
   const began = performance.now();
   let over = false;
   const client = async (): Promise<void> => {
     while (!over) {
+      const beganMs = performance.now() - began;
       const text = await textOf(url).catch((error: unknown) => {
-        failures.push({ atMs: performance.now() - began, problem: String(error) });
+        failures.push({ beganMs, problem: String(error) });
       });
       if (text !== undefined) texts.set(text, (texts.get(text) ?? 0) + 1);
       await new Promise((resolve) => setTimeout(resolve, 5));

@@ -30,7 +30,13 @@ function meshNodes(tenant: TenantStore): readonly MeshNode[] {
 
 export function meshService(tenant: TenantStore, name: string): Service {
   const address = tenant.get('virtual-addresses', idOf('virtual-addresses', name))?.record.address;
-  return { name, ...(address !== undefined && { address }), instances: takingConnections(tenant, name) };
+  const ports = tenant.get('deployments', idOf('deployments', name))?.record.spec.ports ?? [];
+  return {
+    name,
+    ...(address !== undefined && { address }),
+    ...(ports.length > 0 && { ports: ports.map(({ container }) => container) }),
+    instances: takingConnections(tenant, name),
+  };
 }
 
 /** An instance that is to stop leaves first: its connections end while it is still there. */
