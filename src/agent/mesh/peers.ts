@@ -132,6 +132,8 @@ export class Peers {
         peer.receivedBytes = counted?.receivedBytes ?? 0;
         peer.sentBytes = counted?.sentBytes ?? 0;
         this.#judge(name, peer);
+        // WireGuard answers where it was last spoken to from: a peer that still uses the relay would keep us there, and we it.
+        if (peer.path.kind === 'direct' && counted?.endpoint?.startsWith(RELAYED) === true) this.#set = '';
       }
       await this.#apply();
     } catch (error) {
