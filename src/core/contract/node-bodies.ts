@@ -2,7 +2,7 @@ import { DURATION, LABEL_VALUE, LABELS, NODE_NAME } from './forms.ts';
 import { shape } from '../schema/shape.ts';
 
 const PLATFORM = { pattern: '^[a-z0-9]{1,32}/[a-z0-9]{1,32}(/[a-z0-9]{1,32})?$' };
-const SHORT = { minLength: 1, maxLength: 128 };
+const SHORT = { pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$', minLength: 1, maxLength: 128 };
 
 export const nodeBody = shape({
   type: 'object',

@@ -1,3 +1,4 @@
+import { charactersIn } from '../model/characters.ts';
 import { isCountry } from '../model/countries.ts';
 import { NODE_LABELS } from '../model/labels.ts';
 import type { NodeCapacity } from '../model/node.ts';
@@ -91,7 +92,7 @@ export interface NodeDescription {
 }
 
 function isShortText(text: string | undefined): boolean {
-  return text !== undefined && text !== '' && text.length <= MAX_TEXT && !/\p{Cc}/u.test(text);
+  return text !== undefined && text !== '' && charactersIn(text) <= MAX_TEXT && !/\p{Cc}/u.test(text);
 }
 
 export function nodeDescription(draft: NodeDescriptionDraft): NodeDescription | Rejection {
