@@ -266,6 +266,23 @@ export const CONFIG_KEYS = [
       'What the nodes of one tenant may send through the relay of the control plane where they cannot reach one another.',
   },
   {
+    path: 'ingress.acme.directory',
+    type: 'string',
+    default: 'https://acme-v02.api.letsencrypt.org/directory',
+    description: 'Where ingress nodes get certificates (ACME); the directory of the authority.',
+  },
+  {
+    path: 'ingress.acme.email',
+    type: 'string',
+    description: 'Whom the authority writes to about certificates; absent: nobody.',
+  },
+  {
+    path: 'ingress.acme.ca',
+    type: 'string',
+    description:
+      'File with the certificates (PEM) that the directory itself is trusted by, of an authority of your own.',
+  },
+  {
     path: 'limits.bodyBytes',
     type: 'integer',
     default: 1_048_576,

@@ -1,3 +1,4 @@
+import { INGRESS_NAMESPACE } from '../core/model/ingress.ts';
 import { overlap, parseCidr } from '../core/model/ipv4.ts';
 import type { NetworkPrefixes } from '../core/model/mesh.ts';
 import { existsSync, readFileSync } from 'node:fs';
@@ -313,6 +314,7 @@ export interface Config {
     readonly defaultRequest: DefaultRequest;
   };
   readonly containerDefaults: ContainerDefaults;
+  readonly acme: { readonly directory: string; readonly email?: string; readonly ca?: string };
   readonly network: NetworkPrefixes & { readonly relayBytesPerSecond: number };
   readonly rateLimit: { readonly perSecond: number; readonly burst: number };
   readonly sessionsPerSecond: number;
@@ -383,6 +385,17 @@ function acceptedDefaults(given: ContainerDefaults): ContainerDefaults {
 
 /** Less than 13 containers and a gateway is no node. */
 const SMALLEST_SUBNET = 28;
+
+function acmeDirectory(url: string): string {
+  if (URL.canParse(url) && new URL(url).protocol === 'https:') return url;
+  throw new ConfigError(`ingress.acme.directory must be an https address, not ${url}`);
+}
+
+/** What ingress nodes keep is shown to nobody. */
+function grantable(namespaces: readonly string[]): readonly string[] {
+  if (!namespaces.includes(INGRESS_NAMESPACE)) return namespaces;
+  throw new ConfigError(`secrets.namespaces cannot hold ${INGRESS_NAMESPACE}, which is Berth's own`);
+}
 
 /** Both prefixes are routed on every node of a tenant: they must not meet. */
 function networkPrefixes(nodes: string, nodeBits: number, virtual: string): NetworkPrefixes {
@@ -483,7 +496,7 @@ export function loadConfig(args: readonly string[], environment: NodeJS.ProcessE
     ),
     secrets: {
       kind: oneOf('secrets.kind', setting('secrets.kind'), ['embedded', 'vault']),
-      namespaces: setting('secrets.namespaces'),
+      namespaces: grantable(setting('secrets.namespaces')),
       vault: {
         ...present('address', 'secrets.vault.address'),
         ...present('ca', 'secrets.vault.ca'),
@@ -528,6 +541,11 @@ export function loadConfig(args: readonly string[], environment: NodeJS.ProcessE
       cpuWeight: setting('containers.cpuWeight'),
       logSize: setting('containers.logSize'),
     }),
+    acme: {
+      directory: acmeDirectory(setting('ingress.acme.directory')),
+      ...present('email', 'ingress.acme.email'),
+      ...present('ca', 'ingress.acme.ca'),
+    },
     network: {
       ...networkPrefixes(
         setting('network.prefix'),

@@ -9,6 +9,9 @@ export interface NodeIngress {
   readonly https: number;
 }
 
+/** Of what ingress nodes keep for one another in the secrets store. No name of a namespace, so that none can be granted. */
+export const INGRESS_NAMESPACE = '_ingress';
+
 export const INGRESS_PROTOCOLS = ['http', 'tcp', 'udp'] as const;
 export const INGRESS_PROVIDERS = ['caddy', 'traefik'] as const;
 

@@ -85,10 +85,10 @@ const portRule: EntryRule = ({ port }, at) =>
     ? undefined
     : wrong(`${at}.port`, port, `1 to ${MAX_PORT}`, 'The container port to route to is required.');
 
-const tlsRule: EntryRule = ({ tls, host = '' }, at, { limits }) => {
+const tlsRule: EntryRule = ({ tls, host = '', provider }, at, { limits }) => {
   if (tls === 'off') return undefined;
   if (tls === undefined || tls === 'auto') {
-    return ADDRESS.test(host) && tls === 'auto'
+    return ADDRESS.test(host) && provider !== 'traefik'
       ? wrong(`${at}.host`, host, 'a host name, or tls: off', 'No certificate is issued for an address.')
       : undefined;
   }

@@ -18,6 +18,8 @@ import type { VolumeSigns } from '../runtime/volume-signs.ts';
 import type { MaterialOptions } from './assignments/material.ts';
 import type { Stored } from '../store/collection.ts';
 import type { Store } from '../store/store.ts';
+import type { AcmeSettings } from './ingress/ingress-map.ts';
+import { IngressMaterials } from './ingress/ingress-material.ts';
 import { Assignments } from './assignments/assignments.ts';
 import { JobLogs } from './reports/job-logs.ts';
 import { KeyedRate } from './sessions/keyed-rate.ts';
@@ -56,6 +58,8 @@ export interface DispatchOptions {
   readonly regions: readonly Region[];
   /** What containers are bounded by where neither workload nor tenant says otherwise. */
   readonly containerDefaults: ContainerDefaults;
+  /** Where ingress nodes get certificates; absent: Caddy's own choice. */
+  readonly acme?: AcmeSettings;
   readonly network: NetworkPrefixes & { readonly relayBytesPerSecond: number };
   readonly timers: {
     readonly heartbeatMs: number;
@@ -116,6 +120,7 @@ export class Dispatch {
   readonly #meshReports: MeshReports;
   readonly #facts: SessionFacts;
   readonly #resolver: MaterialResolver;
+  readonly #ingressMaterials: IngressMaterials;
   readonly #jobLogs: JobLogs;
   readonly #others: OtherControlPlanes | undefined;
   readonly #relay: Relay;
@@ -165,6 +170,7 @@ export class Dispatch {
       journal,
       log,
     });
+    this.#ingressMaterials = new IngressMaterials({ store, ...options.material, clock: this.#clock, log });
     this.#sessions = new Sessions(
       {
         ...options,
@@ -231,6 +237,7 @@ export class Dispatch {
     this.#meshMaps = new MeshMaps({
       store,
       prefixes: options.network,
+      ...(options.acme && { acme: options.acme }),
       session: (tenantId, node) => this.#sessions.of(tenantId, node),
     });
   }
@@ -264,7 +271,7 @@ export class Dispatch {
         return;
       case 'ingressGet':
       case 'ingressPut':
-        session.send({ type: 'ingressMaterial', id: message.id, problem: 'this node is no ingress node' });
+        void this.#ingressMaterials.answer(session, message);
     }
   }
 

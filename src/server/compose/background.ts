@@ -7,6 +7,7 @@ import { createControllers, systemTimers } from '../reconcile/index.ts';
 import { parseSchedule } from '../cron.ts';
 import { Dispatch } from '../agents/dispatch.ts';
 import { LeaseRepeater } from '../agents/volumes/lease-repeater.ts';
+import type { Config } from '../config.ts';
 import type { Base } from './base.ts';
 
 function composeControllers(base: Base, leases: LeaseRepeater | undefined) {
@@ -42,6 +43,14 @@ function composeControllers(base: Base, leases: LeaseRepeater | undefined) {
   });
 }
 
+function acmeOf({ acme: { directory, email, ca } }: Config, readFile: (path: string) => string) {
+  return {
+    directory,
+    ...(email !== undefined && { email }),
+    ...(ca !== undefined && { caPem: readFile(ca) }),
+  };
+}
+
 /** What works without a request: controllers, and the sessions with agents, which meet in `runtime` and in the store. */
 export function composeBackground(base: Base) {
   const { config, log, cluster, store, access, journal, secrets, credentials, measurements } = base;
@@ -65,6 +74,7 @@ export function composeBackground(base: Base) {
     lineage: () => cluster.storeLineage(),
     regions: config.regions,
     containerDefaults: config.containerDefaults,
+    acme: acmeOf(config, base.readFile),
     network: config.network,
     timers: config.timers,
     acceptsPerSecond: config.sessionsPerSecond,

@@ -1,6 +1,7 @@
 import type { NodeName } from '../../../core/model/ids.ts';
 import type { NetworkPrefixes } from '../../../core/model/mesh.ts';
 import type { MeshMap } from '../../../core/protocol/agent-protocol.ts';
+import { type AcmeSettings, ingressMap } from '../ingress/ingress-map.ts';
 import { idOf, prefixOf } from '../../store/record-ids.ts';
 import type { TenantStore } from '../../store/store.ts';
 
@@ -8,13 +9,14 @@ type MeshNode = MeshMap['nodes'][number];
 type Service = MeshMap['services'][number];
 
 /** The tenant's network as its agents are told of it. */
-export function meshMap(tenant: TenantStore, prefixes: NetworkPrefixes): MeshMap {
+export function meshMap(tenant: TenantStore, prefixes: NetworkPrefixes, acme?: AcmeSettings): MeshMap {
   return {
     type: 'mesh',
     prefix: prefixes.nodes,
     virtualPrefix: prefixes.virtual,
     nodes: meshNodes(tenant),
     services: tenant.list('deployments').map(({ record }) => meshService(tenant, record.spec.name)),
+    ...ingressMap(tenant, acme),
   };
 }
 

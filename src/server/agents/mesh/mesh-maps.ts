@@ -6,11 +6,14 @@ import { idOf, segmentsOf } from '../../store/record-ids.ts';
 import type { Store } from '../../store/store.ts';
 import type { ViewChange } from '../../store/view.ts';
 import type { AgentSession } from '../sessions/session.ts';
+import type { AcmeSettings } from '../ingress/ingress-map.ts';
 import { meshMap, meshService } from './mesh-map.ts';
 
 export interface MeshMapsOptions {
   readonly store: Store;
   readonly prefixes: NetworkPrefixes;
+  /** Absent: Caddy's own choice. */
+  readonly acme?: AcmeSettings;
   readonly session: (tenantId: TenantId, node: string) => AgentSession | undefined;
 }
 
@@ -18,9 +21,16 @@ export interface MeshMapsOptions {
 const COALESCE_MS = 100;
 /** A larger change is told as a whole map, in several messages. */
 const MAX_CHANGE_BYTES = 2 ** 20;
-/** What they change is everything, or who may take connections of all services. */
-const WIDE: ReadonlySet<string> = new Set(['nodes', 'node-liveness', 'subnets', 'deployments']);
-const NARROW: ReadonlySet<string> = new Set(['virtual-addresses', 'instances', 'observations']);
+/** What they change is everything, who may take connections of all services, or the ways in. */
+const WIDE: ReadonlySet<string> = new Set([
+  'nodes',
+  'node-liveness',
+  'subnets',
+  'deployments',
+  'virtual-addresses',
+  'credentials',
+]);
+const NARROW: ReadonlySet<string> = new Set(['instances', 'observations']);
 
 interface Due {
   readonly timer: NodeJS.Timeout;
@@ -56,7 +66,7 @@ export class MeshMaps {
     if (!isWide && !NARROW.has(kind)) return;
     const due = this.#due.get(tenantId) ?? this.#schedule(tenantId);
     if (isWide) due.wide = true;
-    else due.services.add(segmentsOf(kind === 'virtual-addresses' ? kind : 'instances', id)[0]);
+    else due.services.add(segmentsOf('instances', id)[0]);
   }
 
   #schedule(tenantId: TenantId): Due {
@@ -88,8 +98,8 @@ export class MeshMaps {
   }
 
   #read(tenantId: TenantId): MeshMap {
-    const { store, prefixes } = this.#options;
-    return meshMap(store.forTenant(tenantId), prefixes);
+    const { store, prefixes, acme } = this.#options;
+    return meshMap(store.forTenant(tenantId), prefixes, acme);
   }
 
   #connected(tenantId: TenantId): readonly AgentSession[] {

@@ -22,6 +22,8 @@ export interface SessionIdentity {
   readonly epoch: number;
   readonly remembersAnchors?: boolean;
   readonly usesNext?: boolean;
+  /** Serves the ingress of its tenant. */
+  readonly servesIngress?: boolean;
 }
 
 /** One welcomed connection of one node. */

@@ -206,6 +206,7 @@ export class Sessions {
         epoch: record.sessionEpoch,
         usesNext,
         remembersAnchors: record.features?.includes(ANCHORS_FEATURE) === true,
+        servesIngress: record.ingress !== undefined,
       },
       this.#options.access.clock,
     );

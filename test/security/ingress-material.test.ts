@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { AgentMessage, IngressMaterial } from '../../src/core/protocol/agent-protocol.ts';
+import { attack } from '../support/attack.ts';
+import { eventually } from '../support/eventually.ts';
+import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
+import { deploy, NodeFlow, type TestTenant } from '../support/harness/node-flow.ts';
+import type { ScriptedAgent } from '../support/agents/scripted-agent.ts';
+
+const INGRESS = { caddy: 'v2.6.2', http: 80, https: 443 };
+const MESH = { publicKey: `${'A'.repeat(43)}=`, port: 51820, addresses: ['192.0.2.1'] };
+const PEM = { certificate: '-----BEGIN CERTIFICATE-----', key: '-----BEGIN PRIVATE KEY-----' };
+const CERTIFICATE = 'certificate/web/web.example.com';
+const ACCOUNT = 'acme/0123/account';
+
+let plane: ControlPlane;
+let flow: NodeFlow;
+let shop: TestTenant;
+let ingress: ScriptedAgent;
+let plain: ScriptedAgent;
+let foreign: ScriptedAgent;
+let count = 0;
+
+async function ask(
+  agent: ScriptedAgent,
+  question: { readonly key: string; readonly value?: string; readonly expected?: number },
+): Promise<Omit<IngressMaterial, 'type' | 'id'>> {
+  count += 1;
+  const id = `q${count}`;
+  const type = question.value === undefined ? 'ingressGet' : 'ingressPut';
+  agent.send({ type, id, ...question } as AgentMessage);
+  const { type: _type, id: _id, ...answer } = await agent.next('ingressMaterial', (one) => one.id === id);
+  return answer;
+}
+
+const writeSecret = (values: object) => shop.call('PUT', '/api/v1/secrets/resources/web-cert', { values });
+
+beforeAll(async () => {
+  plane = await startControlPlane();
+  flow = new NodeFlow(plane);
+  shop = await plane.tenant('shop');
+  const bank = await plane.tenant('bank');
+  expect((await writeSecret(PEM)).status).toBeLessThan(300);
+  await deploy(shop.call, 'web', {
+    ingress: [{ host: 'web.example.com', port: 80, tls: { vault_path: 'resources/web-cert' } }],
+  });
+  await deploy(bank.call, 'web', { ingress: [{ host: 'web.example.com', port: 80 }] });
+  ingress = (await flow.connected('in-1', shop, {}, { ingress: INGRESS, mesh: MESH })).agent;
+  plain = (await flow.connected('plain-1', shop)).agent;
+  foreign = (await flow.connected('in-2', bank, {}, { ingress: INGRESS, mesh: MESH })).agent;
+});
+afterAll(async () => {
+  flow.close();
+  await plane.close();
+});
+
+describe('material of the ingress', () => {
+  it('is the certificate in service, and files that ingress nodes keep for one another', async () => {
+    const { value, version } = await ask(ingress, { key: CERTIFICATE });
+    expect([value, version]).toEqual([`${PEM.certificate}\n${PEM.key}\n`, 1]);
+    expect(await ask(ingress, { key: ACCOUNT })).toEqual({});
+    expect(await ask(ingress, { key: ACCOUNT, value: 'first', expected: 0 })).toEqual({ version: 1 });
+    expect((await ask(ingress, { key: ACCOUNT, value: 'other', expected: 0 })).problem).toBeDefined();
+    expect(await ask(ingress, { key: ACCOUNT, value: 'second', expected: 1 })).toEqual({ version: 2 });
+    expect(await ask(ingress, { key: ACCOUNT })).toEqual({ value: 'second', version: 2 });
+  });
+
+  it('of a secret that is written again is in the map and in the answer', async () => {
+    const tagged = (tag?: string) =>
+      ingress.next('mesh', ({ ingress: routes }) => ![undefined, tag].includes(routes?.[0]?.certificate));
+    const before = (await tagged()).ingress?.[0];
+    expect(before).toMatchObject({ deployment: 'web', host: 'web.example.com', tls: 'secret' });
+    expect((await writeSecret({ ...PEM, key: '-----BEGIN EC PRIVATE KEY-----' })).status).toBeLessThan(300);
+    await tagged(before?.certificate);
+    expect((await ask(ingress, { key: CERTIFICATE })).value).toContain('EC PRIVATE KEY');
+  });
+
+  attack('a node', 'asks for certificates and keys of the ingress without serving it', async () => {
+    await ask(ingress, { key: ACCOUNT, value: 'of the ingress' });
+    for (const key of [CERTIFICATE, ACCOUNT]) {
+      const answer = await ask(plain, { key });
+      expect(answer.value).toBeUndefined();
+      expect(answer.problem).toContain('nothing of this name');
+    }
+    expect((await ask(plain, { key: ACCOUNT, value: 'planted' })).problem).toContain('nothing of this name');
+    expect((await ask(ingress, { key: ACCOUNT })).value).toBe('of the ingress');
+  });
+
+  attack(
+    'an ingress node',
+    "asks for another tenant's certificates, and with keys that lead elsewhere",
+    async () => {
+      await ask(ingress, { key: ACCOUNT, value: 'of the shop' });
+      expect((await ask(foreign, { key: CERTIFICATE })).problem).toContain('nothing of this name');
+      expect(await ask(foreign, { key: ACCOUNT })).toEqual({});
+      const odd = [
+        '',
+        'acme',
+        'acme/',
+        'acme/..',
+        'acme/../resources/web-cert',
+        'acme//a',
+        'acme/a\u0000b',
+        '/acme/a',
+      ];
+      const others = [
+        '_ingress/a',
+        'resources/web-cert',
+        'certificate/web',
+        `${CERTIFICATE}/x`,
+        '__proto__/a',
+        'constructor/a',
+      ];
+      const long = `acme/${'a/'.repeat(20)}a`;
+      for (const key of [...odd, ...others, long]) {
+        expect((await ask(ingress, { key })).problem, key).toContain('nothing of this name');
+        expect((await ask(ingress, { key, value: 'x' })).problem, key).toContain('nothing of this name');
+      }
+      expect((await ask(ingress, { key: CERTIFICATE, value: 'x' })).problem).toContain(
+        'nothing of this name',
+      );
+    },
+  );
+
+  attack('a token', 'names the namespace in which ingress nodes keep their keys', async () => {
+    const answers = await Promise.all([
+      shop.call('GET', '/api/v1/secrets/_ingress/a'),
+      shop.call('PUT', '/api/v1/secrets/_ingress/a', { values: { value: 'x' } }),
+      shop.call('POST', '/api/v1/deployments', {
+        name: 'thief',
+        image: 'localhost:1/shop/web:1.0.0',
+        secrets: [{ name: 'A', vault_path: '_ingress/a' }],
+      }),
+    ]);
+    for (const { status } of answers) expect(status).toBeGreaterThanOrEqual(400);
+  });
+
+  attack('an ingress node', 'asks without end', async () => {
+    const before = ingress.received.length;
+    for (let at = 0; at < 700; at += 1) ingress.send({ type: 'ingressGet', id: `flood-${at}`, key: ACCOUNT });
+    const answers = await eventually(
+      () => Promise.resolve(ingress.received.slice(before).filter(({ type }) => type === 'ingressMaterial')),
+      (all) => all.length >= 700,
+    );
+    const refused = answers.filter((one) => 'problem' in one && one.problem !== undefined);
+    expect(refused.length).toBeGreaterThan(100);
+    await eventually(
+      () => ask(ingress, { key: ACCOUNT }),
+      ({ problem }) => problem === undefined,
+    );
+  });
+});
