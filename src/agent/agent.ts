@@ -111,7 +111,7 @@ export class Agent {
       () => this.#session.token,
     );
     const device = new MeshDevice(deviceName(identity.nodeName, options.dataDir), options.mesh?.port ?? 0);
-    if (options.mesh === undefined) removeMesh(device, log);
+    if (options.mesh === undefined) void removeMesh(device, log);
     this.#mesh =
       options.mesh &&
       new Mesh({

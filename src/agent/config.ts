@@ -25,6 +25,8 @@ export interface AgentConfig {
   readonly hostPorts: readonly string[] | undefined;
   /** Containers reach the metadata addresses of clouds. */
   readonly metadataAllowed: boolean;
+  /** Nothing is run: what outlives the agent is removed. */
+  readonly leaves: boolean;
   /** Absent: no part in the mesh. */
   readonly mesh?: { readonly port: number; readonly advertise: readonly string[] };
   /** Absent: it serves no ingress. */
@@ -177,6 +179,7 @@ function toConfig(given: Given, hostname: string): Omit<AgentConfig, 'saved' | '
     bindRoots: (given['bind-root'] ?? []).map((root) => absolute('bind-root', root)),
     hostPorts: given['host-ports'] && hostPorts(given['host-ports']),
     metadataAllowed: isAllowed(one('metadata') ?? 'blocked'),
+    leaves: given.leave !== undefined,
     ...meshOf(one('mesh') ?? MESH_PORT, given['advertise-address'] ?? []),
     ...ingressOf(one('ingress') ?? 'off', one('mesh')),
     volumeEngine: volumeEngine(one('volume-engine')),

@@ -117,6 +117,10 @@ export const FLAGS = [
     variable: 'BERTH_AGENT_LOG_LEVEL',
     help: 'debug, info (default), warn or error.',
   },
+  {
+    name: 'leave',
+    help: "Removes what the agent has set up on this machine and what outlives it: its part in the tenant's network and the ingress. Containers and volumes stay. Then exits.",
+  },
   { name: 'version', help: 'Print the version and exit.' },
   { name: 'help', help: 'Print this text and exit.' },
 ] as const satisfies readonly Flag[];

@@ -12,6 +12,10 @@ import { detectEngine } from './engine/detect.ts';
 import { DockerEngine } from './engine/docker-engine.ts';
 import type { Engine, EngineInfo } from './engine/engine.ts';
 import { Egress } from './networks/egress.ts';
+import { endIngress } from './ingress/ingress.ts';
+import { MeshDevice } from './mesh/device.ts';
+import { deviceName } from './mesh/machine.ts';
+import { removeMesh } from './mesh/mesh.ts';
 import { enrol } from './session/enrol.ts';
 import { helpText } from './flags.ts';
 import {
@@ -62,10 +66,13 @@ async function main(): Promise<number> {
 async function runAgent(config: AgentConfig): Promise<number> {
   const log = makeLog(config.logLevel, (line) => process.stdout.write(line));
   for (const warning of config.warnings) log.warn(warning);
+  if (config.leaves && (await readIdentity(config.dataDir)) === undefined)
+    throw new Refusal(`${config.dataDir} holds no identity of a node: there is nothing to leave`);
   await prepareDataDir(config.dataDir);
   if ((await lockDataDir(config.dataDir)) === undefined) {
     throw new Refusal(`another agent runs with ${config.dataDir}`);
   }
+  if (config.leaves) return await leave(config, log);
   const stored = await storedIdentity(config, log);
   // A machine that joins must have an engine; one that has joined waits for its engine to come up.
   const found = stored === undefined ? await findEngine(config) : await awaitEngine(config, log);
@@ -123,6 +130,14 @@ async function runAgent(config: AgentConfig): Promise<number> {
     `berth agent: dismissed by the control plane: ${farewell.code}: ${farewell.message}\nContainers are left running.\n`,
   );
   return EXIT_DISMISSED;
+}
+
+/** Also of an agent that was killed. */
+async function leave({ dataDir }: AgentConfig, log: Log): Promise<number> {
+  const stored = await readIdentity(dataDir);
+  await endIngress(dataDir, log);
+  if (stored !== undefined) await removeMesh(new MeshDevice(deviceName(stored.nodeName, dataDir), 0), log);
+  return 0;
 }
 
 /** Saves settings from the control plane for the next start: one write after the other. */

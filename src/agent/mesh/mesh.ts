@@ -327,14 +327,13 @@ export class Mesh {
 }
 
 /** What an earlier start left, which had a part in it. Nothing where there was none. */
-export function removeMesh(device: MeshDevice, log: Log): void {
-  const remove = async (): Promise<void> => {
+export async function removeMesh(device: MeshDevice, log: Log): Promise<void> {
+  try {
     if (!(await device.isThere())) return;
     await device.remove();
     await new RuleSet().remove();
     log.info('this node has no part in the network of its tenant any more', { interface: device.name });
-  };
-  remove().catch((error: unknown) =>
-    log.warn('the interface of the mesh could not be removed', { reason: messageOf(error) }),
-  );
+  } catch (error) {
+    log.warn('the interface of the mesh could not be removed', { reason: messageOf(error) });
+  }
 }

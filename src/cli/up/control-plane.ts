@@ -1,7 +1,9 @@
+import { execFile } from 'node:child_process';
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { nodeNameOf } from '../../core/model/host-name.ts';
 import { Client, named } from '../client.ts';
 import { textOf } from '../fields.ts';
@@ -119,7 +121,7 @@ export async function startNode(
       '--name',
       name,
       '--data-dir',
-      `${workspace.folder}/agent`,
+      agentFolder(workspace),
       '--engine',
       engineSocket,
       ...(join === undefined ? [] : ['--join-file', '-']),
@@ -143,4 +145,18 @@ export async function startNode(
     throw error;
   }
   return { child, text };
+}
+
+function agentFolder({ folder }: Workspace): string {
+  return `${folder}/agent`;
+}
+
+/** What the agent has set up on the machine and what outlives it. After the agent has stopped. */
+export async function leaveMachine(workspace: Workspace): Promise<void> {
+  const dataDir = agentFolder(workspace);
+  if (!existsSync(join(dataDir, 'identity.json'))) return;
+  await promisify(execFile)(BERTH, ['agent', '--leave', '--data-dir', dataDir], {
+    env: { ...process.env, ...withoutSettings(process.env) },
+    timeout: START_MS,
+  });
 }

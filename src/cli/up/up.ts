@@ -10,7 +10,7 @@ import type { Progress, Step } from '../progress.ts';
 import type { Session } from '../session.ts';
 import type { Child } from './child.ts';
 import { stopLeftovers } from './child.ts';
-import { type ControlPlane, program, startControlPlane, startNode } from './control-plane.ts';
+import { type ControlPlane, leaveMachine, program, startControlPlane, startNode } from './control-plane.ts';
 import type { EngineSocket } from './engine-socket.ts';
 import { startRegistry } from './local-registry.ts';
 import { bridgeName, removeTraces, startOwnEngine } from './own-engine.ts';
@@ -160,6 +160,7 @@ async function start(
   const port =
     wasKilled && samplePort !== undefined ? samplePort : await choosePort(samplePort, WEB_PORT, '0.0.0.0');
   writeState(workspace, { samplePort: port });
+  running.onStop('network', () => leaveMachine(workspace));
   const node = await stepped(progress, 'This machine as a node', async () => {
     const started = await startNode(workspace, plane, engine.path, signal);
     return [started, started.text] as const;
@@ -321,6 +322,7 @@ export async function clean(session: Session, dataDir: string): Promise<number> 
   }
   const { apiPort, subnet, children } = readState(workspace);
   if (children !== undefined) await stopLeftovers(workspace);
+  await leaveMachine(workspace);
   if (subnet !== undefined) removeTraces(workspace);
   const file = readContexts(session.environment);
   const ours = apiPort !== undefined && file.contexts[CONTEXT]?.server === `http://127.0.0.1:${apiPort}`;
