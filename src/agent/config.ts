@@ -2,6 +2,7 @@ import { nearest } from '../core/schema/nearest.ts';
 import { nodeNameOf } from '../core/model/host-name.ts';
 import { LABEL_DOMAIN, NODE_LABELS } from '../core/model/labels.ts';
 import { parseAddress } from '../core/model/ipv4.ts';
+import { MESH_PORT } from '../core/model/mesh.ts';
 import { portRange } from '../core/model/port-ranges.ts';
 import { withoutTrailing } from '../core/model/text-end.ts';
 import { FLAGS, type Flag, type FlagName } from './flags.ts';
@@ -58,7 +59,6 @@ type Environment = Readonly<Record<string, string | undefined>>;
 class Problem extends Error {}
 
 const MAX_RANGES = 64;
-const MESH_PORT = '51820';
 const DATA_DIR = '/var/lib/berth-agent';
 
 /** Flags before variables before what an earlier start was given before defaults; nothing unknown is ignored. */
@@ -180,7 +180,7 @@ function toConfig(given: Given, hostname: string): Omit<AgentConfig, 'saved' | '
     hostPorts: given['host-ports'] && hostPorts(given['host-ports']),
     metadataAllowed: isAllowed(one('metadata') ?? 'blocked'),
     leaves: given.leave !== undefined,
-    ...meshOf(one('mesh') ?? MESH_PORT, given['advertise-address'] ?? []),
+    ...meshOf(one('mesh') ?? String(MESH_PORT), given['advertise-address'] ?? []),
     ...ingressOf(one('ingress') ?? 'off', one('mesh')),
     volumeEngine: volumeEngine(one('volume-engine')),
     copyIntervalMs: copyInterval(one('volume-copy-interval') ?? '1s'),

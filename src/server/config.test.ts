@@ -162,6 +162,19 @@ describe('values are refused with their key and source', () => {
     expect(inFile(text)).toContain(expected);
   });
 
+  it.each([
+    ['{prefix: 10.210.0.1/16}', 'network.prefix must be'],
+    ['{prefix: 127.1.0.0/16}', 'network.prefix 127.1.0.0/16 meets the addresses of every machine itself'],
+    ['{prefix: 224.0.0.0/16}', 'multicast'],
+    ['{virtualPrefix: 169.254.0.0/16}', 'network.virtualPrefix 169.254.0.0/16 meets link-local'],
+    ['{virtualPrefix: 10.9.0.0/30}', 'has no room for deployments'],
+    ['{virtualPrefix: 10.210.4.0/24}', 'overlaps network.prefix'],
+    ['{nodeBits: 15}', 'network.nodeBits must be from 16 to 28'],
+    ['{prefix: 172.20.0.0/14, nodeBits: 26, virtualPrefix: 172.24.0.0/16}', '(accepted)'],
+  ])('of the network that make no sense are refused: %s', (network, expected) => {
+    expect(inFile(`network: ${network}\n`)).toContain(expected);
+  });
+
   it.each<readonly [NodeJS.ProcessEnv, string]>([
     [{ BERTH_MAX_REPLICAS_PER_DEPLOYMENT: '' }, 'an integer'],
     [{ BERTH_MAX_REPLICAS_PER_DEPLOYMENT: 'ten' }, 'an integer'],

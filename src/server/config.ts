@@ -1,5 +1,5 @@
 import { INGRESS_NAMESPACE } from '../core/model/ingress.ts';
-import { overlap, parseCidr } from '../core/model/ipv4.ts';
+import { cidrText, overlap, parseCidr } from '../core/model/ipv4.ts';
 import type { NetworkPrefixes } from '../core/model/mesh.ts';
 import { existsSync, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -397,12 +397,35 @@ function grantable(namespaces: readonly string[]): readonly string[] {
   throw new ConfigError(`secrets.namespaces cannot hold ${INGRESS_NAMESPACE}, which is Berth's own`);
 }
 
+/** Addresses that no machine may be given. */
+const SPECIAL = [
+  { network: { base: 0, bits: 8 }, what: 'addresses without a meaning of their own (0.0.0.0/8)' },
+  { network: { base: 127 * 2 ** 24, bits: 8 }, what: 'the addresses of every machine itself (127.0.0.0/8)' },
+  {
+    network: { base: 169 * 2 ** 24 + 254 * 2 ** 16, bits: 16 },
+    what: 'link-local addresses (169.254.0.0/16)',
+  },
+  { network: { base: 224 * 2 ** 24, bits: 3 }, what: 'multicast and reserved addresses (224.0.0.0/3)' },
+] as const;
+
 /** Both prefixes are routed on every node of a tenant: they must not meet. */
 function networkPrefixes(nodes: string, nodeBits: number, virtual: string): NetworkPrefixes {
   const form = 'an IPv4 network such as 10.210.0.0/16';
   const [all, own] = [parseCidr(nodes), parseCidr(virtual)];
   if (all === undefined) throw new ConfigError(`network.prefix must be ${form}, not ${nodes}`);
   if (own === undefined) throw new ConfigError(`network.virtualPrefix must be ${form}, not ${virtual}`);
+  for (const [setting, network] of [
+    ['network.prefix', all],
+    ['network.virtualPrefix', own],
+  ] as const) {
+    const special = SPECIAL.find((one) => overlap(network, one.network));
+    if (special !== undefined)
+      throw new ConfigError(`${setting} ${cidrText(network)} meets ${special.what}; name ${form}`);
+  }
+  if (own.bits > SMALLEST_SUBNET)
+    throw new ConfigError(
+      `network.virtualPrefix ${virtual} has no room for deployments; name one of /${SMALLEST_SUBNET} or larger`,
+    );
   if (overlap(all, own))
     throw new ConfigError(
       `network.virtualPrefix ${virtual} overlaps network.prefix ${nodes}; name another one`,

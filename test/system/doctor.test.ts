@@ -87,12 +87,20 @@ describe('berth doctor', () => {
     const shop = await plane.tenant('shop');
     const flow = new NodeFlow(plane);
     try {
-      const problems = ['no rule could be set', 'copies of volumes cannot be received by rsync'];
+      const problems = [
+        'no rule could be set',
+        'copies of volumes cannot be received by rsync',
+        "this node has no part in the tenant's network: nft is not installed",
+      ];
       await flow.connected('berlin-1', shop, undefined, { problems });
       const { status, out } = await doctor({ BERTH_CLI_TOKEN: shop.token });
       expect(finding(out, 'nodes')).toMatch(
         /^✘ .*1 ready, but berlin-1: no rule could be set; copies of volumes .*\n.*berth describe node/,
       );
+      expect(finding(out, 'network')).toMatch(
+        /^✘ .*0 of 1 nodes take part\n.*berlin-1: nft is not installed; .*nftables.*\n.*berth network show/,
+      );
+      expect(finding(out, 'mesh programs')).not.toContain('no line of');
       expect(status).toBe(1);
     } finally {
       flow.close();

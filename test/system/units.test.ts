@@ -12,6 +12,7 @@ import {
   reserveSubnet,
   type TestNamespace,
 } from '../support/harness/engine-network.ts';
+import { ensurePackages } from '../support/harness/packages.ts';
 import { freePort, pushImage, type Registry, startRegistry } from '../support/harness/registry.ts';
 
 const MIB = 2 ** 20;
@@ -27,6 +28,7 @@ Type=oneshot
 Restart=no
 ExecStart=
 ExecStart=/opt/node /opt/berth/test/support/sandboxed-copies.ts /var/lib/berth-agent
+ExecStart=/usr/bin/unshare --net /opt/node /opt/berth/test/support/sandboxed-mesh.ts
 `;
 const CREDENTIAL = `[Service]
 LoadCredential=root.key:/etc/berth/root.key
@@ -37,6 +39,7 @@ describe('the units under systemd', () => {
   let machine: BootedMachine;
 
   beforeAll(async () => {
+    ensurePackages(['iproute2', 'nftables', 'wireguard-go', 'wireguard-tools']);
     machine = await bootMachine({
       name: 'trial',
       files: {
@@ -57,12 +60,13 @@ describe('the units under systemd', () => {
   });
 
   it(
-    'let the agent take and receive copies of volumes',
+    "let the agent take and receive copies of volumes, and take part in the tenant's network",
     () => {
       machine.run('systemctl', 'start', 'berth-agent');
       const said = machine.run('journalctl', '--no-pager', '--output=cat', '--unit=berth-agent');
       expect(said).toContain('btrfs: second');
       expect(said).toContain('rsync: second');
+      expect(said).toContain('mesh: 44');
     },
     PATIENCE_MS,
   );

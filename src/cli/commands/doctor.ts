@@ -1,12 +1,13 @@
 import { type CommandBody, REMOTE_OPTIONS } from '../command.ts';
-import { CHECKS, type Finding } from '../doctor/checks.ts';
+import { CHECKS } from '../doctor/checks.ts';
+import type { Finding } from '../doctor/finding.ts';
 import { EXIT } from '../exit-code.ts';
 
 const MARK = { good: '✔', bad: '✘', unknown: '·' } as const;
 
 export const doctor: CommandBody = {
   description: [
-    'Checks what usually goes wrong, from here and at the control plane, and says for each problem what to do: the address, the token, the store, the secrets store, the clocks, the nodes, the container engine of this machine, disk space and the local registry.',
+    'Checks what usually goes wrong, from here and at the control plane, and says for each problem what to do: the address, the token, the store, the secrets store, the clocks, the nodes and the network between them, the container engine of this machine and what it needs for that network, disk space and the local registry.',
     'Ends with 1 when something is wrong.',
   ],
   options: REMOTE_OPTIONS,

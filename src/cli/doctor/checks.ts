@@ -6,22 +6,14 @@ import type { OptionValues } from '../option-values.ts';
 import { Failure, messageOf, Refused } from '../failure.ts';
 import { textOf } from '../fields.ts';
 import type { Session } from '../session.ts';
-
-export interface Finding {
-  readonly state: 'good' | 'bad' | 'unknown';
-  readonly text: string;
-  readonly advice?: readonly string[];
-}
+import { bad, type Finding, good, unknown } from './finding.ts';
+import { network, ports, programs, routes } from './mesh.ts';
 
 export interface Check {
   readonly name: string;
   readonly needsServer: boolean;
   readonly check: (session: Session, options: OptionValues) => Promise<Finding>;
 }
-
-const good = (text: string): Finding => ({ state: 'good', text });
-const bad = (text: string, ...advice: readonly string[]): Finding => ({ state: 'bad', text, advice });
-const unknown = (text: string): Finding => ({ state: 'unknown', text });
 
 const MAX_SKEW_MS = 5000;
 const LOW_DISK_BYTES = 2 * 2 ** 30;
@@ -237,7 +229,11 @@ export const CHECKS: readonly Check[] = [
   { name: 'secrets store', needsServer: true, check: secrets },
   { name: 'clocks', needsServer: true, check: clock },
   { name: 'nodes', needsServer: true, check: nodes },
+  { name: 'network', needsServer: true, check: network },
   { name: 'local registry', needsServer: true, check: registry },
   { name: 'engine', needsServer: false, check: engine },
+  { name: 'mesh programs', needsServer: false, check: programs },
+  { name: 'mesh ports', needsServer: false, check: ports },
+  { name: 'mesh routes', needsServer: false, check: routes },
   { name: 'disk space', needsServer: false, check: disk },
 ];

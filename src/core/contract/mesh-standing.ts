@@ -1,4 +1,4 @@
-import { MESH_FEATURE, NO_PART } from '../model/mesh.ts';
+import { MESH_FEATURE, MESH_PORT, NO_PART } from '../model/mesh.ts';
 
 /** Of a node's answer: what says how it stands in its tenant's network. A control plane of another release may leave out anything. */
 export interface MeshedNode {
@@ -47,7 +47,7 @@ export function meshStanding({ features = [], problems = [], mesh }: MeshedNode)
         fix: `run berth doctor on the machine; ${PACKAGES}, then restart its agent`,
       };
     return features.includes(MESH_FEATURE)
-      ? { state: 'apart', why: 'its agent runs with --mesh off', fix: 'start it with --mesh 51820' }
+      ? { state: 'apart', why: 'its agent runs with --mesh off', fix: `start it with --mesh ${MESH_PORT}` }
       : { state: 'apart', why: 'its agent is of an earlier release', fix: 'update berth on the machine' };
   }
   if (mesh.subnet !== undefined)
@@ -92,7 +92,7 @@ export function wayTo(peer: MeshedPeer, to: MeshedNode | undefined): Way {
 
 /** WireGuard's, and the next one, by which addresses are tried. */
 function openPorts(name: string, node: MeshedNode | undefined): string {
-  const port = node?.mesh?.port ?? 51_820;
+  const port = node?.mesh?.port ?? MESH_PORT;
   return `let UDP ${port} and ${port + 1} in at ${name}, or name another address there with --advertise-address`;
 }
 

@@ -14,6 +14,9 @@ export const DEFAULT_PREFIXES: NetworkPrefixes = {
   virtual: '10.211.0.0/16',
 };
 
+/** WireGuard's port on a node that names none; the next one is used to try addresses. */
+export const MESH_PORT = 51_820;
+
 /** Feature of an agent that can take part; without it the agent is of an earlier release. */
 export const MESH_FEATURE = 'mesh';
 
