@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_PREFIXES } from '../../model/mesh.ts';
-import { type AddressInput, HELD_MS, planAddresses } from './addresses.ts';
+import { type AddressInput, HELD_MS, planAddresses, whyWithoutSubnet } from './addresses.ts';
 
 const NOW = 1_795_000_000_000;
 
@@ -92,5 +92,23 @@ describe('addresses of a tenant network', () => {
     const plan = planAddresses(input({ nodes }));
     expect(plan.subnets.size).toBe(256);
     expect(plan.without.get('n256')).toBe('all 256 subnets of 10.210.0.0/16 are taken');
+  });
+
+  it('leaves the address on which nodes answer names, and says who gets none', () => {
+    const names = Array.from({ length: 14 }, (_, at) => `d${at + 1}`);
+    const prefixes = { ...DEFAULT_PREFIXES, virtual: '10.9.0.0/28' };
+    const plan = planAddresses(input({ prefixes, deployments: new Set(names) }));
+    expect(plan.virtual.get('d13')).toEqual({ address: '10.9.0.13' });
+    expect(plan.withoutAddress).toEqual(['d14']);
+  });
+
+  it('says why a node has no subnet', () => {
+    const prefixes = { ...DEFAULT_PREFIXES, nodes: '10.210.0.0/23' };
+    const both = ['10.210.0.0/24', '10.210.1.0/24'];
+    expect(whyWithoutSubnet(prefixes, both, [])).toBe('all 2 subnets of 10.210.0.0/23 are taken');
+    expect(whyWithoutSubnet(prefixes, ['10.210.0.0/24'], ['10.210.1.0/24'])).toContain(
+      'overlaps a route of the machine: 10.210.1.0/24',
+    );
+    expect(whyWithoutSubnet(prefixes, ['10.210.0.0/24'], [])).toBeUndefined();
   });
 });

@@ -140,13 +140,13 @@ function giveAddresses(
   if (all === undefined) return [...deployments];
   const taken = new Set([...records.values()].map(({ address }) => address));
   const without: string[] = [];
-  // The first and the last address of a network are no hosts.
+  // The first and the last address of a network are no hosts, and on the one before the last every node answers names.
   let index = 1;
   for (const name of deployments) {
     if (records.has(name)) continue;
     let address = addressAt(all, index);
     while (address !== undefined && taken.has(address)) address = addressAt(all, ++index);
-    if (address === undefined || index >= sizeOf(all) - 1) {
+    if (address === undefined || index >= sizeOf(all) - 2) {
       without.push(name);
       continue;
     }
