@@ -132,7 +132,7 @@ function proxyRoute(route: HttpRoute, ids: Set<string>): Json {
         flush_interval: '20ms',
         transport: {
           protocol: 'http',
-          dial_timeout: '2s',
+          dial_timeout: '5s',
           response_header_timeout: '2m',
           // A connection for each request: one that is kept would lead to an instance that is about to stop.
           keep_alive: { enabled: false },
@@ -196,7 +196,7 @@ function tlsApp({ certificates, issuing, place }: CaddyInput, secured: readonly 
       subjects.length > 0 && {
         automation: {
           policies: [{ subjects, issuers: [issuer(issuing, place.http)] }],
-          renew_interval: '1m',
+          renew_interval: '5s',
         },
       }),
   };

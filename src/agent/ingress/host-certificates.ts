@@ -1,12 +1,13 @@
 import { messageOf } from '../log.ts';
 import type { CertificateFiles } from './certificate-files.ts';
-import { certificateProblem, pemOf } from './certificates.ts';
+import { certificateFacts, certificateProblem, pemOf } from './certificates.ts';
 import { type MaterialQuestions, UnansweredError } from './ingress-material.ts';
 import type { HttpRoute, Pem } from './route.ts';
 
-/** One that another node has issued is looked at again so often, and one that it is about to issue. */
-const RENEWED_MS = 5 * 60_000;
+/** One that another node is about to issue is asked for so often; one that it may renew, a few times before it ends. */
 const EXPECTED_MS = 3_000;
+const RENEWED_MS = 5 * 60_000;
+const LOOKS = 8;
 
 interface Held {
   /** Of the secret; of an issued one, nothing. */
@@ -61,7 +62,7 @@ export class HostCertificates {
       held === undefined ||
       held.tag !== tag ||
       held.unknown ||
-      performance.now() - held.askedMs > (held.pem === undefined ? EXPECTED_MS : RENEWED_MS);
+      performance.now() - held.askedMs > pauseMs(held.pem);
     if (!again || (tls === 'secret' && held?.pem !== undefined && held.tag === tag)) return;
     const askedMs = performance.now();
     try {
@@ -91,4 +92,11 @@ export class HostCertificates {
     if (value === undefined) throw new Error('its secret has no value');
     return pemOf(value);
   }
+}
+
+function pauseMs(pem: Pem | undefined): number {
+  const facts = pem && certificateFacts(pem.certificate);
+  if (facts === undefined) return EXPECTED_MS;
+  const leftMs = Date.parse(facts.notAfter) - Date.now();
+  return Math.min(RENEWED_MS, Math.max(EXPECTED_MS, leftMs / LOOKS));
 }

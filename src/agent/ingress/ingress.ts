@@ -178,6 +178,7 @@ export class Ingress {
       this.#filesOf(map),
     );
     const view = {
+      nowMs: Date.now(),
       caddyProblem: this.#keeper.problem,
       loaded: this.#keeper.loaded,
       certificates,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Layer4Route, layer4Rules, listener, portProblem } from './layer4.ts';
 
-const PLACE = { prefix: '10.210.0.0/16', gateway: '10.210.0.1' };
+const PLACE = { prefix: '10.210.0.0/16', virtualPrefix: '10.211.0.0/16', gateway: '10.210.0.1' };
 const ROUTE: Layer4Route = {
   deployment: 'db',
   protocol: 'tcp',

@@ -7,8 +7,9 @@ import type { IngressRoute } from './route.ts';
 const TABLE = 'berth-ingress';
 
 export interface Layer4Place {
-  /** Of the tenant's nodes. */
+  /** Of the tenant's nodes, and of virtual addresses. */
   readonly prefix: string;
+  readonly virtualPrefix: string;
   /** As which this node is known to containers of all nodes. */
   readonly gateway: string;
 }
@@ -22,11 +23,14 @@ export function isLayer4(route: IngressRoute): route is Layer4Route {
 /**
  * Connections to ports of this machine are given to instances, by a table of its own that is replaced in one transaction. Not by way of the
  * virtual address: the kernel translates a destination once. The source is the gateway, which every node has a way back to.
+ *
+ * A virtual address that has no instance is not refused to Caddy: the kernel asks again, and the request goes on when there is one. A
+ * refusal would be the end of requests with a body, which Caddy has given away by then.
  */
 export function layer4Rules(
   routes: readonly Layer4Route[],
   services: MeshMap['services'],
-  { prefix, gateway }: Layer4Place,
+  { prefix, virtualPrefix, gateway }: Layer4Place,
 ): string {
   const served = routes.flatMap((route) => {
     const instances = services.find(({ address }) => address === route.address)?.instances ?? [];
@@ -47,6 +51,10 @@ ${arriving.join('')}  }
   chain sources {
     type nat hook postrouting priority 80; policy accept;
 ${sources.join('')}  }
+  chain awaited {
+    type filter hook output priority -5; policy accept;
+    ip daddr ${virtualPrefix} tcp flags syn drop
+  }
 }
 `;
 }
@@ -112,10 +120,13 @@ export class Layer4 {
     return this.#problems;
   }
 
-  async ensure({ ingress = [], services, prefix }: MeshMap, gateway: string | undefined): Promise<void> {
+  async ensure(
+    { ingress = [], services, prefix, virtualPrefix }: MeshMap,
+    gateway: string | undefined,
+  ): Promise<void> {
     const routes = ingress.filter(isLayer4);
     const there = await isThere();
-    if (gateway === undefined || (routes.length === 0 && !there)) return;
+    if (gateway === undefined || (ingress.length === 0 && !there)) return;
     const taken = await portsInUse();
     const free = (route: Layer4Route): boolean => portProblem(route, taken, this.#hostPorts) === undefined;
     this.#problems = new Map(
@@ -124,7 +135,7 @@ export class Layer4 {
         return problem === undefined ? [] : [[`${route.protocol}/${route.listen}`, problem]];
       }),
     );
-    const rules = layer4Rules(routes.filter(free), services, { prefix, gateway });
+    const rules = layer4Rules(routes.filter(free), services, { prefix, virtualPrefix, gateway });
     if (there && rules === this.#rules) return;
     await run('nft', [rules]);
     this.#rules = rules;

@@ -3,6 +3,7 @@ import { type IngressView, routeReport } from './route-report.ts';
 import type { IngressRoute } from './route.ts';
 
 const VIEW: IngressView = {
+  nowMs: 0,
   caddyProblem: undefined,
   loaded: true,
   certificates: new Map(),
@@ -43,6 +44,12 @@ describe('what is reported of a route', () => {
       SECURE,
       { certificates: issued, certificateProblems: refused },
       { state: 'serving', problem: 'rate limited', certificate: FACTS },
+    ],
+    [
+      'ended',
+      SECURE,
+      { certificates: issued, nowMs: Date.parse(FACTS.notAfter) },
+      { state: 'failed', problem: `its certificate was good until ${FACTS.notAfter}`, certificate: FACTS },
     ],
     ['a problem of another kind of TLS', PLAIN, { certificateProblems: refused }, { state: 'serving' }],
   ])('%s', (_what, route, change, expected) => {

@@ -3,6 +3,8 @@ import type { IngressRoute, RouteReport } from './route.ts';
 
 /** What is known of the routes of this node. */
 export interface IngressView {
+  /** Of the clock that certificates are judged by. */
+  readonly nowMs: number;
   /** Why Caddy serves nothing now. */
   readonly caddyProblem: string | undefined;
   /** It has taken the newest configuration. */
@@ -36,12 +38,16 @@ function httpState({ tls, host }: IngressRoute, view: IngressView): State {
   if (host === undefined) return { state: 'failed', problem: 'a route of http needs a host' };
   const { caddyProblem, loaded } = view;
   const certificate = view.certificates.get(host);
-  const problem = caddyProblem ?? (tls === 'off' ? undefined : view.certificateProblems.get(host));
+  const ended = tls !== 'off' && certificate !== undefined && Date.parse(certificate.notAfter) <= view.nowMs;
+  const problem =
+    caddyProblem ??
+    (tls === 'off' ? undefined : view.certificateProblems.get(host)) ??
+    (ended ? `its certificate was good until ${certificate.notAfter}` : undefined);
   const more = {
     ...(problem !== undefined && { problem }),
     ...(tls !== 'off' && certificate && { certificate }),
   };
-  if (caddyProblem !== undefined) return { state: 'failed', ...more };
+  if (caddyProblem !== undefined || ended) return { state: 'failed', ...more };
   if (!loaded) return { state: 'waiting', ...more };
   if (tls === 'off' || certificate !== undefined) return { state: 'serving', ...more };
   return { state: problem === undefined ? 'waiting' : 'failed', ...more };

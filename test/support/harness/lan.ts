@@ -114,6 +114,7 @@ export class Lan {
   outside(argv: readonly string[]): readonly [command: string, args: readonly string[]] {
     if (!this.#addresses.has(OUTSIDE)) {
       ip('-n', this.#name, 'addr', 'add', `${OUTSIDE}/24`, 'dev', 'switch');
+      ip('-n', this.#name, 'link', 'set', 'lo', 'up');
       this.#addresses.set(OUTSIDE, OUTSIDE);
     }
     return ['/usr/bin/nsenter', [`--net=/run/netns/${this.#name}`, '--', ...argv]];

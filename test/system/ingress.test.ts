@@ -1,0 +1,342 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { MeshMap } from '../../src/core/protocol/agent-protocol.ts';
+import { eventually } from '../support/eventually.ts';
+import { LONG_TIER } from '../support/fault-tier.ts';
+import { selfSigned } from '../support/harness/certificates.ts';
+import { IngressNode, type SharedFiles, VIRTUAL } from '../support/harness/ingress-stage.ts';
+import { Lan } from '../support/harness/lan.ts';
+import { ensurePackages } from '../support/harness/packages.ts';
+import { Pebble, spkiPin } from '../support/harness/pebble.ts';
+
+/** The way in: real Caddy, nftables and ACME on two machines of a tenant, with a client beside them. No engine is needed for it. */
+
+const AUTHORITY = '172.30.0.250';
+/** Renewed in the last third. */
+const VALIDITY_S = 24;
+const SECOND_VIRTUAL = '10.211.0.2';
+const SECRET = selfSigned(['DNS:secret.example.com']);
+
+type Route = NonNullable<MeshMap['ingress']>[number];
+
+const shared: SharedFiles = new Map();
+const folder = mkdtempSync(join(tmpdir(), 'berth-ingress-test-'));
+let lan: Lan;
+let pebble: Pebble;
+let one: IngressNode;
+let two: IngressNode;
+let first: string;
+let second: string;
+let root: string;
+
+function http(change: Partial<Route>): Route {
+  return { deployment: 'web', protocol: 'http', address: VIRTUAL, port: 8080, tls: 'off', ...change };
+}
+
+const PLAIN = http({ host: 'plain.example.com' });
+const AUTO = http({ host: 'shop.example.com', tls: 'auto' });
+const ROUTES: readonly Route[] = [
+  PLAIN,
+  AUTO,
+  http({ host: 'shop.example.com', path: '/api', tls: 'auto', deployment: 'api', address: SECOND_VIRTUAL }),
+  http({ host: 'secret.example.com', tls: 'secret', certificate: '1' }),
+  http({ deployment: 'db', protocol: 'tcp', listen: 5432, port: 5432 }),
+  http({ deployment: 'dns', protocol: 'udp', listen: 5300, port: 5353 }),
+];
+let map: MeshMap;
+
+function give(change: Partial<MeshMap>): void {
+  map = { ...map, ...change };
+  for (const node of [one, two]) node.take(map);
+}
+
+function servedBy(...addresses: readonly string[]): Pick<MeshMap, 'services'> {
+  const of = (those: readonly string[]) => those.map((address) => ({ id: address, node: 'one', address }));
+  return {
+    services: [
+      { name: 'web', address: VIRTUAL, instances: of(addresses) },
+      { name: 'api', address: SECOND_VIRTUAL, instances: of([second]) },
+    ],
+  };
+}
+
+/** What a client beside the nodes gets. */
+function outside(...argv: readonly string[]): Promise<string> {
+  const [command, args] = lan.outside(argv);
+  return new Promise((resolve) =>
+    execFile(command, args, { timeout: 20_000 }, (error, stdout, stderr) =>
+      resolve(error === null ? stdout : `${stdout}${stderr}failed: ${error.code}`),
+    ),
+  );
+}
+
+function curl(url: string, node: IngressNode, ...flags: readonly string[]): Promise<string> {
+  const { hostname, protocol } = new URL(url);
+  const to = `${hostname}:${protocol === 'https:' ? 443 : 80}:${node.address}`;
+  return outside('curl', '-sS', '-m', '10', '--cacert', root, '--resolve', to, ...flags, url);
+}
+
+beforeAll(async () => {
+  ensurePackages(['caddy', 'curl', 'nftables', 'iproute2', 'openssl', 'chromium']);
+  lan = new Lan();
+  one = new IngressNode(lan, 'one', 0, shared);
+  two = new IngressNode(lan, 'two', 1, shared);
+  one.joins(two);
+  two.joins(one);
+  lan.outside(['true']);
+  // Hosts are at the second node: the first, which issues, is reached through it.
+  const inside = (argv: readonly string[]) => lan.outside(argv);
+  pebble = new Pebble({ inside, address: AUTHORITY, hostsAt: two.address, validitySeconds: VALIDITY_S });
+  shared.set('certificate/web/secret.example.com', `${SECRET.cert}${SECRET.key}`);
+  [first, second] = await Promise.all([one.instance('a'), one.instance('b')]);
+  await Promise.all([pebble.ready(), one.startAgent(), two.startAgent()]);
+  root = join(folder, 'root.pem');
+  writeFileSync(root, await pebble.root());
+  map = {
+    type: 'mesh',
+    prefix: '10.210.0.0/16',
+    virtualPrefix: '10.211.0.0/16',
+    nodes: [one, two].map(({ name, address, index }) => ({
+      name,
+      publicKey: '',
+      port: 51820,
+      addresses: [address],
+      subnet: `10.210.${index}.0/24`,
+    })),
+    ingressNodes: ['one', 'two'],
+    acme: { directory: pebble.directory, caPem: pebble.caPem, email: 'ops@example.com' },
+    ingress: ROUTES,
+    ...servedBy(first),
+  };
+  give({});
+}, 60_000);
+afterAll(async () => {
+  await Promise.all([one.remove(), two.remove()]);
+  pebble.stop();
+  lan.remove();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe('the ingress', () => {
+  it('gets a certificate through another node, and both serve it', async () => {
+    const { certificate } = await one.reports('shop.example.com', 'serving');
+    expect(certificate?.issuer).toContain('Pebble');
+    expect((await two.reports('shop.example.com', 'serving')).certificate).toEqual(certificate);
+    for (const node of [one, two]) {
+      expect(await curl('https://shop.example.com/x?y', node)).toBe('a GET /x?y https\n');
+      expect(
+        await curl(
+          'http://shop.example.com/x',
+          node,
+          '-o',
+          '/dev/null',
+          '-w',
+          '%{http_code} %{redirect_url}',
+        ),
+      ).toBe('308 https://shop.example.com/x');
+    }
+    const storage = one.run(['find', join(one.dataDir, 'ingress'), '-name', '*.key', '-printf', '%m\n']);
+    expect(new Set(storage.trim().split('\n'))).toEqual(new Set(['600']));
+    expect(statSync(join(one.dataDir, 'ingress')).mode & 0o777).toBe(0o700);
+  });
+
+  it('leads hosts and paths to deployments, with a certificate of a secret and without one', async () => {
+    for (const node of [one, two]) {
+      expect(await curl('http://plain.example.com/p', node)).toBe('a GET /p http\n');
+      expect(await curl('https://shop.example.com/api/v1', node)).toBe('b GET /api/v1 https\n');
+      expect(await curl('https://shop.example.com/apis', node)).toBe('a GET /apis https\n');
+      expect(await curl('http://other.example.com/', node)).toContain('No deployment answers');
+    }
+    const trusted = join(folder, 'secret.pem');
+    writeFileSync(trusted, SECRET.cert);
+    expect(await curl('https://secret.example.com/s', one, '--cacert', trusted)).toBe('a GET /s https\n');
+    const line = SECRET.key.split('\n')[1] ?? '';
+    await expect(inFiles(one, line)).resolves.toBe('');
+  });
+
+  it('gives ports to deployments, on every node, and says which one it cannot have', async () => {
+    for (const { address } of [one, two]) {
+      expect(await outside('bash', '-c', `exec 3<>/dev/tcp/${address}/5432; cat <&3`)).toBe('a tcp\n');
+      expect(await outside('bash', '-c', `exec 3<>/dev/udp/${address}/5300; echo x >&3; head -n 1 <&3`)).toBe(
+        'a udp\n',
+      );
+    }
+    const taken = listening(one, 7000);
+    try {
+      await eventually(
+        () => one.run(['ss', '-Hltn']),
+        (text) => text.includes(':7000'),
+      );
+      give({ ingress: [...ROUTES, http({ deployment: 'late', protocol: 'tcp', listen: 7000, port: 5432 })] });
+      const late = () => one.routes.find(({ deployment }) => deployment === 'late');
+      await eventually(late, (route) => route?.state === 'failed');
+      expect(late()?.problem).toContain('tcp port 7000 is in use');
+    } finally {
+      taken.kill('SIGKILL');
+      give({ ingress: ROUTES });
+    }
+  });
+
+  it('keeps WebSockets open while instances and the agent change, and tries again while there is no instance', async () => {
+    const socket = new OpenSocket(one);
+    const loads = () => one.log.split('Caddy was given').length;
+    const [before, pid] = [loads(), one.caddyPid()];
+    expect(await socket.echo('one')).toBe('a one');
+    give(servedBy(first, second));
+    give(servedBy());
+    const posted = curl('http://plain.example.com/post', one, '-d', 'x=1');
+    setTimeout(() => give(servedBy(second)), 700);
+    expect(await posted).toBe('b POST /post http\n');
+    expect(await socket.echo('two')).toBe('a two');
+    expect(loads()).toBe(before);
+    await one.killAgent();
+    expect(await curl('http://plain.example.com/alone', one)).toBe('b GET /alone http\n');
+    await one.startAgent();
+    await one.reports('secret.example.com', 'serving');
+    expect(await socket.echo('three')).toBe('a three');
+    expect(one.caddyPid()).toBe(pid);
+    socket.close();
+    const timed = await curl(
+      'http://plain.example.com/stream',
+      one,
+      '-o',
+      '/dev/null',
+      '-w',
+      '%{time_starttransfer}',
+    );
+    expect(Number(timed)).toBeLessThan(0.7);
+  });
+
+  it('opens in a browser that trusts the authority alone', async () => {
+    const program = join(folder, 'browser');
+    const [command, args] = lan.outside(['/usr/bin/chromium']);
+    writeFileSync(program, `#!/bin/sh\nexec ${[command, ...args].join(' ')} "$@"\n`, { mode: 0o755 });
+    const browser = await chromium.launch({
+      executablePath: program,
+      args: [
+        '--no-sandbox',
+        '--disable-gpu',
+        `--host-resolver-rules=MAP shop.example.com ${two.address}`,
+        `--ignore-certificate-errors-spki-list=${spkiPin(await pebble.intermediate())}`,
+      ],
+    });
+    try {
+      const page = await browser.newPage();
+      const answer = await page.goto('http://shop.example.com/');
+      expect(page.url()).toBe('https://shop.example.com/');
+      expect(await answer?.text()).toBe('b GET / https\n');
+    } finally {
+      await browser.close();
+    }
+  });
+
+  it('tells that the authority has had enough, and leaves it alone for a while', async () => {
+    await pebble.refuse(1);
+    give({ ingress: [...ROUTES, http({ host: 'limited.example.com', tls: 'auto' })] });
+    const { problem } = await one.reports('limited.example.com', 'failed');
+    expect(problem).toContain('urn:ietf:params:acme:error:rateLimited');
+    expect(problem).toContain('too many certificates already issued');
+    expect(await curl('https://shop.example.com/', one)).toBe('b GET / https\n');
+    expect(await pebble.refused()).toBe(1);
+    if (LONG_TIER) await one.reports('limited.example.com', 'serving', 120_000);
+    give({ ingress: ROUTES });
+  });
+
+  it('starts Caddy again when it was killed, and a certificate that is due is renewed and shared', async () => {
+    const held = (await one.reports('shop.example.com', 'serving')).certificate?.notAfter ?? '';
+    await eventually(
+      () => Date.now(),
+      (now) => now > Date.parse(held) - (VALIDITY_S * 1000) / 4,
+      30_000,
+    );
+    process.kill(one.caddyPid(), 'SIGKILL');
+    await eventually(
+      () => one.log,
+      (log) => log.includes('Caddy has ended and is started again'),
+    );
+    const renewed = () => one.routes.find(({ host }) => host === 'shop.example.com');
+    const { state, certificate } =
+      (await eventually(renewed, (route) => (route?.certificate?.notAfter ?? '') > held)) ?? {};
+    expect(state).toBe('serving');
+    await eventually(
+      () => two.routes,
+      (routes) => routes.some((route) => route.certificate?.notAfter === certificate?.notAfter),
+    );
+    for (const node of [one, two])
+      expect(await curl('https://shop.example.com/', node)).toBe('b GET / https\n');
+  });
+
+  it('waits for a port that is in use, and says which', async () => {
+    const three = new IngressNode(lan, 'three', 2, shared);
+    const taken = listening(three, 80);
+    try {
+      await eventually(
+        () => three.run(['ss', '-Hltn']),
+        (text) => text.includes(':80'),
+      );
+      await three.startAgent();
+      three.take({ ...map, ingressNodes: ['three'], ingress: [PLAIN] });
+      expect((await three.reports('plain.example.com', 'failed')).problem).toContain('tcp port 80 is in use');
+      taken.kill('SIGKILL');
+      await three.reports('plain.example.com', 'serving');
+    } finally {
+      taken.kill('SIGKILL');
+      await three.remove();
+    }
+  });
+});
+
+/** Files of the agent that hold the text. */
+async function inFiles({ dataDir }: IngressNode, text: string): Promise<string> {
+  return await new Promise((resolve) =>
+    execFile('grep', ['-rlF', '--', text, dataDir], (_error, found) => resolve(found)),
+  );
+}
+
+function listening(node: IngressNode, port: number): ChildProcess {
+  const program = `require('node:net').createServer().listen(${port})`;
+  return spawn('/usr/bin/nsenter', [
+    `--net=/run/netns/${node.namespace}`,
+    '--',
+    process.execPath,
+    '-e',
+    program,
+  ]);
+}
+
+/** A WebSocket of a client beside the nodes. */
+class OpenSocket {
+  readonly #child: ChildProcess;
+  #said = '';
+
+  constructor({ address }: IngressNode) {
+    const program = `const { WebSocket } = require('ws');
+      const socket = new WebSocket('ws://${address}/', { headers: { host: 'plain.example.com' } });
+      socket.on('message', (data) => process.stdout.write(String(data)));
+      socket.on('open', () => process.stdin.on('data', (data) => socket.send(String(data).trim())));
+      socket.on('close', () => process.exit(3));`;
+    const [command, args] = lan.outside([process.execPath, '-e', program]);
+    this.#child = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+    this.#child.stdout?.on('data', (chunk: Buffer) => (this.#said += chunk.toString()));
+  }
+
+  async echo(text: string): Promise<string> {
+    this.#said = '';
+    this.#child.stdin?.write(`${text}\n`);
+    const said = await eventually(
+      `an echo of ${text}`,
+      () => this.#said,
+      (heard) => heard.includes('\n'),
+      10_000,
+    );
+    return said.trim();
+  }
+
+  close(): void {
+    this.#child.kill('SIGKILL');
+  }
+}
