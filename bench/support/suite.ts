@@ -236,6 +236,20 @@ export const BENCHES: readonly Bench[] = [
       },
     ],
   },
+  {
+    name: 'ingress',
+    args: ['4', '7'],
+    quickArgs: ['1', '1'],
+    minutes: 4,
+    bars: [
+      {
+        what: 'connections and requests through the ingress, of those through bare Caddy',
+        bar: '≥ 0.95',
+        read: least(/([\d.]+) of the bare one$/gm),
+        isMet: atLeast(0.95),
+      },
+    ],
+  },
   { name: 'volumes', args: [], quickArgs: [], minutes: 4, bars: [] },
   {
     name: 'agents',

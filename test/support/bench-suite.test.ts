@@ -21,6 +21,11 @@ embedded: 100,000 deployments x 1 on 5,000 nodes   10,010 placements/s    8,000 
 etcd: 10,000 deployments x 10 on 5,000 nodes   900 placements/s    8,000 per cpu second    16,000 per second of the main thread  9,984 commits`,
     [12_345, 10_010],
   ],
+  ingress: [
+    `connection set-up  ingress 1507/s  bare Caddy 1679/s  0.97 of the bare one
+requests           ingress 4100/s  bare Caddy 4155/s  0.99 of the bare one`,
+    [0.97],
+  ],
   restart: [
     `100,000 deployments, 900,000 records of 315 MiB, file of 518 MiB
 start 1: ready in 3.72 s, first list answered after 4.48 s, 6.36 s of processor time, RSS 921 MiB

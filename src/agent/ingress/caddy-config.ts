@@ -25,6 +25,7 @@ type Json = Readonly<Record<string, unknown>>;
 
 const CHALLENGES = '/.well-known/acme-challenge/*';
 const MAX_BODY_BYTES = 1024 ** 3;
+const MAX_IDLE = 32;
 const MAX_HEADER_BYTES = 64 * 1024;
 /** For such names Caddy has an authority of its own at hand, and would put it among those that the machine trusts. */
 const INWARD = /^[^.]{0,253}$|\.(?:localhost|local|internal|arpa)$|^[0-9.]{7,15}$/;
@@ -111,7 +112,6 @@ function server(port: number, routes: readonly Json[]): Json {
     idle_timeout: '2m',
     max_header_bytes: MAX_HEADER_BYTES,
     logs: {},
-    metrics: {},
     routes: [...routes, { handle: [{ handler: 'static_response', status_code: 404, body: UNKNOWN_HOST }] }],
   };
 }
@@ -134,8 +134,8 @@ function proxyRoute(route: HttpRoute, ids: Set<string>): Json {
           protocol: 'http',
           dial_timeout: '5s',
           response_header_timeout: '2m',
-          // A connection for each request: one that is kept would lead to an instance that is about to stop.
-          keep_alive: { enabled: false },
+          // Shorter than an instance goes on after it has left the network: none that is idle leads to one that is about to stop.
+          keep_alive: { idle_timeout: '1s', probe_interval: '30s', max_idle_conns_per_host: MAX_IDLE },
         },
       },
     ],

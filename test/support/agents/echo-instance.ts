@@ -2,6 +2,7 @@ import { createSocket } from 'node:dgram';
 import { createServer } from 'node:http';
 import { createServer as createTcp } from 'node:net';
 import { WebSocketServer } from 'ws';
+import { textOfFrame } from '../../../src/agent/session/frame-text.ts';
 
 /** What runs in an instance: says its name over HTTP, WebSocket, TCP and UDP. */
 const [name = 'n'] = process.argv.slice(2);
@@ -19,7 +20,7 @@ const http = createServer((request, response) => {
 });
 new WebSocketServer({ server: http }).on('connection', (socket) => {
   socket.on('error', () => {});
-  socket.on('message', (data) => socket.send(said(String(data))));
+  socket.on('message', (data) => socket.send(said(textOfFrame(data))));
 });
 http.listen(8080);
 createTcp((socket) => socket.on('error', () => {}).end(said('tcp'))).listen(5432);

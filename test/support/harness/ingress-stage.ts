@@ -145,7 +145,8 @@ export class IngressNode {
   take(map: MeshMap): void {
     this.#map = map;
     const place = { bridge: { name: 'br0', mac: `02:00:00:00:00:0${this.index + 1}` } };
-    const rules = meshRules(map, { ...place, subnet: `10.210.${this.index}.0/24`, gateway: this.gateway });
+    const subnet = `10.210.${this.index}.0/24`;
+    const rules = meshRules(map, { ...place, subnet, gateway: this.gateway, resolver: '10.211.255.254' });
     this.run(['/usr/sbin/nft', rules]);
     this.#agent?.send({ map });
   }
