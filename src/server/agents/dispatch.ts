@@ -195,6 +195,7 @@ export class Dispatch {
           this.#measurements.forget(session.identity.tenantId, session.identity.node);
           this.#endLeases(session);
           this.#volumeReports.forget(session);
+          this.#meshReports.forget(session);
         },
       },
     );
@@ -345,6 +346,11 @@ export class Dispatch {
   /** What an agent that is connected here measured last, by instance. */
   usage(tenantId: TenantId, node: string): ReadonlyMap<string, MeasuredUsage> {
     return this.#measurements.here(tenantId, node);
+  }
+
+  /** Ways between nodes, as the agents that are connected here see them. */
+  get meshPaths(): MeshReports['paths'] {
+    return this.#meshReports.paths;
   }
 
   /** Streams that agents serve for this process. */

@@ -31,4 +31,32 @@ export function addGauges(
     'Streams refused because a budget of their node was used up.',
     () => dispatch.streamsRefused,
   );
+  addMeshGauges(metrics, dispatch);
+}
+
+function addMeshGauges(metrics: Base['metrics'], dispatch: Background['dispatch']): void {
+  const { meshRelay } = dispatch;
+  const rows: readonly (readonly [name: string, help: string, read: () => number])[] = [
+    ['relay_connections', 'Nodes connected to the relay of this process.', () => meshRelay.connections],
+    ['relay_packets', 'Packets that the relay passed on.', () => meshRelay.counters.packets],
+    ['relay_bytes', 'Bytes of those packets.', () => meshRelay.counters.bytes],
+    [
+      'relay_dropped',
+      'Packets for a node that does not take them fast enough.',
+      () => meshRelay.counters.dropped,
+    ],
+    [
+      'relay_paused',
+      'Times a node was not read from, because its tenant had sent network.relayBytesPerSecond.',
+      () => meshRelay.counters.paused,
+    ],
+    [
+      'paths_direct',
+      'Ways between nodes that are direct, as agents connected here see them.',
+      () => dispatch.meshPaths.direct,
+    ],
+    ['paths_relayed', 'Ways that go through the relay.', () => dispatch.meshPaths.relay],
+    ['paths_silent', 'Ways that carry nothing.', () => dispatch.meshPaths.silent],
+  ];
+  for (const [name, help, read] of rows) metrics.gauge(`berth_mesh_${name}`, help, read);
 }

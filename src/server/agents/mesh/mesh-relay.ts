@@ -22,6 +22,8 @@ import { refuseUpgrade } from '../sessions/upgrade-refusal.ts';
 const MAX_QUEUED_BYTES = 2 ** 20;
 /** Of a tenant: bytes a second, and as many packets as are small. */
 const PACKET_COST = 500;
+/** A node whose tenant has sent more is not read from for a while; the packets it has meanwhile are lost on its own machine. */
+const MAX_PAUSE_MS = 1_000;
 /** A node that is deleted, or whose token is revoked, sends no longer than this. */
 const CHECK_MS = 900;
 
@@ -44,6 +46,8 @@ export interface RelayCounters {
   packets: number;
   bytes: number;
   dropped: number;
+  /** How often a node was not read from, because its tenant had sent more than it may. */
+  paused: number;
 }
 
 /**
@@ -51,7 +55,7 @@ export interface RelayCounters {
  * keeps nothing. Bounded per tenant, so that one tenant's traffic is not everybody's outage.
  */
 export class MeshRelay {
-  readonly counters: RelayCounters = { packets: 0, bytes: 0, dropped: 0 };
+  readonly counters: RelayCounters = { packets: 0, bytes: 0, dropped: 0, paused: 0 };
   readonly #options: MeshRelayOptions;
   readonly #clock: Clock;
   readonly #server = new WebSocketServer({
@@ -88,6 +92,10 @@ export class MeshRelay {
     return true;
   }
 
+  get connections(): number {
+    return this.#nodes.size;
+  }
+
   close(): void {
     for (const connection of this.#nodes.values()) connection.terminate();
     this.#server.close();
@@ -106,19 +114,26 @@ export class MeshRelay {
       if (this.#nodes.get(key) === connection) this.#nodes.delete(key);
     });
     connection.on('message', (data: Buffer, isBinary) => {
-      if (isBinary) this.#pass(tenantId, node, data);
-      else connection.terminate();
+      if (!isBinary) return connection.terminate();
+      this.#pass(tenantId, node, data);
+      this.#charge(tenantId, connection, data.length);
     });
+  }
+
+  /** Whatever it was, and whether it went anywhere: reading it has cost something. */
+  #charge(tenantId: TenantId, connection: WebSocket, bytes: number): void {
+    const waitMs = this.#rate(tenantId).spend(PACKET_COST + bytes);
+    if (waitMs <= 0 || connection.isPaused) return;
+    connection.pause();
+    this.counters.paused += 1;
+    setTimeout(() => connection.resume(), Math.min(MAX_PAUSE_MS, waitMs)).unref();
   }
 
   #pass(tenantId: TenantId, from: string, data: Buffer): void {
     const frame = readMeshFrame(data);
     const target = frame && this.#nodes.get(nodeKey(tenantId, frame.node));
     if (frame === undefined || target === undefined || target.readyState !== WebSocket.OPEN) return;
-    if (
-      target.bufferedAmount > MAX_QUEUED_BYTES ||
-      this.#rate(tenantId).spend(PACKET_COST + data.length) > 0
-    ) {
+    if (target.bufferedAmount > MAX_QUEUED_BYTES) {
       this.counters.dropped += 1;
       return;
     }

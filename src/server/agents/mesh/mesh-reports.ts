@@ -25,13 +25,28 @@ interface MeshReportsOptions {
 export class MeshReports {
   readonly #options: MeshReportsOptions;
   readonly #storing = new Set<string>();
+  readonly #reported = new Map<string, readonly MeshPeer[]>();
   readonly #storedMs = new Map<string, number>();
 
   constructor(options: MeshReportsOptions) {
     this.#options = options;
   }
 
+  /** Peers of the nodes that are connected here, by the way to them. */
+  get paths(): Readonly<Record<'direct' | 'relay' | 'silent', number>> {
+    const counted = { direct: 0, relay: 0, silent: 0 };
+    for (const peers of this.#reported.values())
+      for (const { carries, path } of peers) counted[!carries || path === 'none' ? 'silent' : path] += 1;
+    return counted;
+  }
+
+  forget({ key }: AgentSession): void {
+    this.#reported.delete(key);
+    this.#storedMs.delete(key);
+  }
+
   take(session: AgentSession, { mesh }: Report): void {
+    if (mesh !== undefined) this.#reported.set(session.key, mesh);
     if (mesh === undefined || this.#storing.has(session.key)) return;
     this.#storing.add(session.key);
     this.#store(session, mesh)
