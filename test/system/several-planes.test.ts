@@ -9,6 +9,7 @@ import { WebSocket } from 'ws';
 import { eventually } from '../support/eventually.ts';
 import { type Etcd, startEtcd } from '../support/harness/etcd.ts';
 import { inTier } from '../support/fault-tier.ts';
+import { MESH_RELAY_PATH, readMeshFrame, writeMeshFrame } from '../../src/core/protocol/mesh-frame.ts';
 import { LiveAgent } from '../support/agents/live-agent.ts';
 import { joinToken, nodeFacts } from '../support/harness/node-flow.ts';
 import { PlaneProcess, type Tenant } from '../support/harness/plane-process.ts';
@@ -234,6 +235,27 @@ describe('any control plane serves any request', () => {
       (log) => log.includes('copy of a volume refused'),
     );
     expect(asked.log()).not.toContain('copy of a volume refused');
+  });
+
+  it('lets the nodes of a tenant meet at one relay, wherever each has dialled', async () => {
+    const heard = new Set<string>();
+    const sockets = nodeTokens.map((token, at) => {
+      const url = `${planes.members[at]?.url.replace('http', 'ws')}${MESH_RELAY_PATH}`;
+      const socket = new WebSocket(url, { headers: { authorization: `Bearer ${token}` } });
+      socket.on('message', (data: Buffer) => heard.add(`${readMeshFrame(data)?.node} to n${at}`));
+      return socket;
+    });
+    await Promise.all(sockets.map((socket) => once(socket, 'open')));
+    const pairs = [0, 1, 2].flatMap((from) => [0, 1, 2].filter((to) => to !== from).map((to) => [from, to]));
+    await eventually(
+      'each hears each',
+      () => {
+        for (const [from = 0, to] of pairs) sockets[from]?.send(writeMeshFrame(`n${to}`, Buffer.from('x')));
+        return [...heard];
+      },
+      (all) => all.length === pairs.length,
+    );
+    for (const socket of sockets) socket.terminate();
   });
 
   it('hands nobody else on: who is no node gets no way to another control plane', async () => {

@@ -48,6 +48,8 @@ export type {
  */
 export const PROTOCOL_VERSION = 1;
 export const MAX_FRAME_BYTES = 4 * 2 ** 20;
+/** On a connection that another control plane hands on. */
+export const HANDED_ON_HEADER = 'berth-handed-on';
 
 /** Feature of an agent that takes a new token in a session. */
 export const CREDENTIAL_FEATURE = 'credential_renewal';

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { HANDED_ON_HEADER } from '../../core/protocol/agent-protocol.ts';
 import type { ControlPlaneRecord } from '../store/records.ts';
 import { connected } from './peer-dial.ts';
 
@@ -11,6 +12,7 @@ function headOf(request: IncomingMessage, host: string): string {
     const name = rawHeaders[index] ?? '';
     lines.push(`${name}: ${name.toLowerCase() === 'host' ? host : (rawHeaders[index + 1] ?? '')}`);
   }
+  lines.push(`${HANDED_ON_HEADER}: 1`);
   return `${lines.join('\r\n')}\r\n\r\n`;
 }
 

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
 import { WebSocket, WebSocketServer } from 'ws';
 import type { TenantId } from '../../../core/model/ids.ts';
+import { HANDED_ON_HEADER } from '../../../core/protocol/agent-protocol.ts';
 import {
   MAX_MESH_FRAME,
   MESH_RELAY_PATH,
@@ -85,9 +86,18 @@ export class MeshRelay {
     }
     const { tenantId, node } = admitted;
     const hub = others?.hubOf(tenantId);
-    if (hub !== undefined && others?.proxyUpgrade(hub, request, socket, head) === true) return true;
+    // Two that disagree for a moment do not send a node to and fro.
+    const isHandedOn = request.headers[HANDED_ON_HEADER] !== undefined;
+    if (hub !== undefined && !isHandedOn && others?.proxyUpgrade(hub, request, socket, head) === true)
+      return true;
     this.#server.handleUpgrade(request, socket, head, (connection) =>
-      this.#take(tenantId, node.name, connection, () => !isRejection(admitNode(this.#options, request))),
+      this.#take(
+        tenantId,
+        node.name,
+        connection,
+        // Whoever is connected elsewhere than the others of its tenant has to come again: they meet where their tenant is decided for.
+        () => others?.hubOf(tenantId) === undefined && !isRejection(admitNode(this.#options, request)),
+      ),
     );
     return true;
   }
