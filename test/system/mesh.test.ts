@@ -5,7 +5,7 @@ import type { TestNamespace } from '../support/harness/engine-network.ts';
 import { Lan } from '../support/harness/lan.ts';
 import { ensurePackages } from '../support/harness/packages.ts';
 
-/** The network of a tenant over two machines: real engines, WireGuard, nftables and names. */
+/** The network of a tenant over two machines, one with Docker and one with Podman: real engines, WireGuard, nftables and names. */
 
 const WEB = ['sh', '-c', 'while :; do hostname | nc -l -p 80; done'];
 
@@ -25,7 +25,7 @@ beforeAll(async () => {
     plug: (namespace: TestNamespace) => void lan.attach(namespace),
   };
   one = await cluster.node('mesh-1', shop, mesh);
-  two = await cluster.node('mesh-2', shop, mesh);
+  two = await cluster.node('mesh-2', shop, { ...mesh, podman: true });
 }, 120_000);
 afterAll(async () => {
   await cluster.stop();

@@ -18,6 +18,7 @@ import {
   buildTestImage,
   type EngineOptions,
   startEngine,
+  startPodman,
   type TestEngine,
   type TestImage,
 } from './engine.ts';
@@ -141,6 +142,8 @@ export interface NodeOptions {
   /** Ports of all control planes, where there are several. */
   readonly ports?: readonly number[];
   readonly engine?: EngineOptions;
+  /** Instead of Docker. */
+  readonly podman?: true;
   readonly images?: Readonly<Record<string, TestImage>>;
   /** Before the agent starts: what else the machine is connected to. */
   readonly plug?: (namespace: TestNamespace) => void;
@@ -157,7 +160,7 @@ export class Cluster {
   }
 
   async node(name: string, tenant: Tenant, options: NodeOptions = {}): Promise<ClusterNode> {
-    const engine = await startEngine(options.engine);
+    const engine = options.podman === true ? await startPodman() : await startEngine(options.engine);
     for (const [reference, image] of Object.entries({ [BOX]: {}, ...options.images }))
       await buildTestImage(engine, reference, image);
     if (engine.namespace !== undefined) options.plug?.(engine.namespace);
