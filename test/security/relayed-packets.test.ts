@@ -67,7 +67,8 @@ attack(
     const [shop, bank] = [await plane.tenant('shop'), await plane.tenant('bank')];
     const [one, two] = [await relayNode('n1', shop), await relayNode('n2', shop)];
     const [theirs, other] = [await relayNode('b1', bank), await relayNode('b2', bank)];
-    for (const name of ['b1', 'b2', 'n2', 'bank/b1', `${bank.id}/b1`, '../bank/b1', '']) one.send(name, 'hostile');
+    for (const name of ['b1', 'b2', 'n2', 'bank/b1', `${bank.id}/b1`, '../bank/b1', ''])
+      one.send(name, 'hostile');
     one.send('n2', 'last');
     await eventually(
       () => two.heard,
