@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { idOf } from '../../src/server/store/record-ids.ts';
 import type { TenantId } from '../../src/core/model/ids.ts';
+import { eventually } from '../support/eventually.ts';
 import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
-import { NodeFlow, type TestTenant } from '../support/harness/node-flow.ts';
+import { eventKinds, NodeFlow, type TestTenant } from '../support/harness/node-flow.ts';
 
 const IMAGE = 'localhost:1/shop/web:1.0.0';
 const DEPLOYMENTS = '/api/v1/deployments';
@@ -155,5 +156,65 @@ describe('a host', () => {
     });
     expect(planned.status).toBe(200);
     expect(claims().some((one) => one.startsWith('planned.'))).toBe(false);
+  });
+});
+
+describe('what ingress nodes say', () => {
+  const INGRESS = { caddy: 'v2.6.2', http: 80, https: 8443 };
+  const MESH = { publicKey: `${'A'.repeat(43)}=`, port: 51820, addresses: ['192.0.2.1'] };
+  const HOST = 'seen.example.com';
+
+  it('is in the status of the deployment, as events, and only of what is there', async () => {
+    const store = await plane.tenant('store');
+    const made = await create(store, 'seen', [
+      { host: HOST, port: 80 },
+      { protocol: 'tcp', listen: 5432, port: 5432 },
+    ]);
+    expect(made.status).toBe(201);
+    const read = async () => (await store.call('GET', `${DEPLOYMENTS}/seen`)).body.status.ingress;
+    const [unserved] = await read();
+    expect(unserved).toMatchObject({ host: HOST, state: 'unserved', nodes: [] });
+    expect(unserved.problem).toContain('--ingress');
+    const { agent } = await flow.connected('seen-1', store, {}, { ingress: INGRESS, mesh: MESH });
+    const map = await agent.next('mesh', ({ ingress = [] }) => ingress.length === 2);
+    expect(map.ingressNodes).toEqual(['seen-1']);
+    expect(map.acme?.directory).toContain('https://');
+    expect(map.ingress?.[0]).toMatchObject({ deployment: 'seen', host: HOST, port: 80, tls: 'auto' });
+    expect(map.ingress?.[1]).toMatchObject({ protocol: 'tcp', listen: 5432, tls: 'off' });
+    const report = (routes: readonly object[]) =>
+      agent.send({
+        type: 'report',
+        epoch: agent.epoch,
+        generation: 1,
+        full: true,
+        observations: [],
+        ingress: { routes: routes as never },
+      });
+    const certificate = { issuer: 'Pebble', notAfter: new Date(Date.now() + 86_400_000).toISOString() };
+    report([
+      { deployment: 'seen', host: HOST, state: 'serving', certificate },
+      { deployment: 'seen', listen: 5432, state: 'failed', problem: 'the port is in use' },
+      { deployment: 'seen', host: 'other.example.com', state: 'serving' },
+      { deployment: 'nobody', host: HOST, state: 'serving' },
+    ]);
+    const [web, port] = await eventually(read, (all) => all?.[0]?.state === 'serving');
+    expect(web).toEqual({
+      protocol: 'http',
+      host: HOST,
+      url: `https://${HOST}:8443/`,
+      state: 'serving',
+      nodes: ['seen-1'],
+      certificate,
+    });
+    expect(port).toMatchObject({ listen: 5432, state: 'failed', problem: 'seen-1: the port is in use' });
+    const kinds = await eventKinds(store.call, 'Deployment/seen', ['ingress.', 'certificate.']);
+    expect(kinds.toSorted()).toEqual([
+      'certificate.expiring',
+      'certificate.issued',
+      'ingress.failed',
+      'ingress.serving',
+    ]);
+    const records = plane.store.forTenant(store.id as TenantId).list('ingress-reports');
+    expect(records.flatMap(({ record }) => record.routes)).toHaveLength(2);
   });
 });

@@ -35,6 +35,8 @@ export interface DeploymentViewInput {
   readonly defaults: ContainerDefaults;
   /** Absent: it has none yet, or no node of the tenant takes part in a mesh. */
   readonly virtualAddress?: string;
+  /** Of every way in; absent: there is none. */
+  readonly ingress?: Deployment['status']['ingress'];
   /** While one runs. */
   readonly canary?: Deployment['status']['canary'];
 }
@@ -69,6 +71,7 @@ export function deploymentView({
   canary,
   defaults,
   virtualAddress,
+  ingress,
 }: DeploymentViewInput): Exactly<Deployment> {
   const { spec, rotation } = record;
   const { specHash: _judged, canary: _seen, ...observed } = currentStatus(record, status);
@@ -86,6 +89,7 @@ export function deploymentView({
     status: {
       ...observed,
       ...(virtualAddress !== undefined && { virtualAddress }),
+      ...(ingress && ingress.length > 0 && { ingress }),
       secretsVersion: spec.secretsVersion,
       rotation: {
         phase: rotation?.phase ?? null,

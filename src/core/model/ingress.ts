@@ -57,3 +57,29 @@ export function ingressKey(entry: Partial<IngressEntry>): string {
   const { protocol = 'http', host = '', path = '/', listen = 0 } = entry;
   return protocol === 'http' ? `${host}${path}` : `${protocol}/${listen}`;
 }
+
+/** One way in as an ingress node serves it. */
+export interface ServedRoute {
+  readonly deployment: string;
+  readonly host?: string;
+  readonly path?: string;
+  readonly listen?: number;
+  readonly state: 'serving' | 'waiting' | 'failed';
+  readonly problem?: string;
+  readonly certificate?: { readonly issuer: string; readonly notAfter: string };
+}
+
+/** What a node last said of all its ways in; stored when something of it changes. */
+export interface IngressReportRecord {
+  readonly routes: readonly ServedRoute[];
+  /** Hosts whose certificate was told to end soon. */
+  readonly expiring?: readonly string[];
+}
+
+/** Whether a node speaks of this entry. Reports do not tell tcp from udp: a port has the same trouble in both. */
+export function isOfEntry(route: ServedRoute, entry: IngressEntry): boolean {
+  const { path = '/' } = entry;
+  return entry.host === undefined
+    ? route.host === undefined && route.listen === entry.listen
+    : route.host === entry.host && (route.path ?? '/') === path;
+}

@@ -19,6 +19,7 @@ import type { MaterialOptions } from './assignments/material.ts';
 import type { Stored } from '../store/collection.ts';
 import type { Store } from '../store/store.ts';
 import type { AcmeSettings } from './ingress/ingress-map.ts';
+import { IngressReports } from './ingress/ingress-reports.ts';
 import { IngressMaterials } from './ingress/ingress-material.ts';
 import { Assignments } from './assignments/assignments.ts';
 import { JobLogs } from './reports/job-logs.ts';
@@ -121,6 +122,7 @@ export class Dispatch {
   readonly #facts: SessionFacts;
   readonly #resolver: MaterialResolver;
   readonly #ingressMaterials: IngressMaterials;
+  readonly #ingressReports: IngressReports;
   readonly #jobLogs: JobLogs;
   readonly #others: OtherControlPlanes | undefined;
   readonly #relay: Relay;
@@ -170,6 +172,7 @@ export class Dispatch {
       journal,
       log,
     });
+    this.#ingressReports = new IngressReports({ store, journal, events, clock: this.#clock, log });
     this.#ingressMaterials = new IngressMaterials({ store, ...options.material, clock: this.#clock, log });
     this.#sessions = new Sessions(
       {
@@ -284,6 +287,7 @@ export class Dispatch {
     this.#reports.take(session, report);
     this.#networks.take(session, report);
     this.#meshReports.take(session, report);
+    this.#ingressReports.take(session, report);
     this.#facts.take(session, report);
     this.#volumeReports.take(session, report, heardMs);
     if (report.beat === undefined || !this.volumes.holdsLease(tenantId, node)) return;

@@ -107,6 +107,25 @@ export class Metrics implements ApiMetrics {
     });
   }
 
+  /** One figure for each set of labels that there is at the moment; the caller bounds them. */
+  series<Label extends string>(
+    name: string,
+    help: string,
+    labelNames: readonly Label[],
+    read: () => readonly (readonly [Readonly<Record<Label, string>>, number])[],
+  ): void {
+    new Gauge({
+      name,
+      help,
+      labelNames,
+      registers: [this.registry],
+      collect() {
+        this.reset();
+        for (const [labels, value] of read()) this.set({ ...labels }, value);
+      },
+    });
+  }
+
   histogram(name: string, help: string, buckets: number[]): Histogram {
     return new Histogram({ name, help, buckets, registers: [this.registry] });
   }

@@ -1,10 +1,31 @@
+import type { Clock } from '../clock.ts';
+import type { Store } from '../store/store.ts';
 import type { TenantEraser } from '../writes/tenants/erase-tenants.ts';
 import type { Background } from './background.ts';
 import type { Base } from './base.ts';
 
+/** Hosts are tenants' own words: their number is bounded. */
+const MAX_CERTIFICATES = 1_000;
+
+function certificates(store: Store, clock: Clock) {
+  const nowMs = clock.now().getTime();
+  const seconds = new Map<string, readonly [{ readonly tenant: string; readonly host: string }, number]>();
+  for (const tenantId of store.view.tenantIds()) {
+    const tenant = store.getGlobal('tenants', tenantId)?.record.slug ?? tenantId;
+    for (const { record } of store.forTenant(tenantId).list('ingress-reports'))
+      for (const { host = '', certificate } of record.routes) {
+        const left = Math.round((Date.parse(certificate?.notAfter ?? '') - nowMs) / 1000);
+        const key = `${tenantId} ${host}`;
+        if (Number.isFinite(left) && left < (seconds.get(key)?.[1] ?? Infinity))
+          seconds.set(key, [{ tenant, host }, left]);
+      }
+  }
+  return [...seconds.values()].sort((a, b) => a[1] - b[1]).slice(0, MAX_CERTIFICATES);
+}
+
 /** Figures of the process, read on each scrape. */
 export function addGauges(
-  { metrics, cluster, brake }: Base,
+  { metrics, cluster, brake, store, clock }: Base,
   { controllers, dispatch }: Background,
   eraser: TenantEraser,
 ): void {
@@ -24,6 +45,12 @@ export function addGauges(
     () => controllers.auditSize().records,
   );
   metrics.gauge('berth_audit_bytes', 'Bytes of those lines.', () => controllers.auditSize().bytes);
+  metrics.series(
+    'berth_ingress_certificate_seconds',
+    `How long certificates of ingress hosts are still good for; of at most ${MAX_CERTIFICATES}, those that end first.`,
+    ['tenant', 'host'],
+    () => certificates(store, clock),
+  );
   metrics.gauge('berth_agent_sessions', 'Agents connected to this process.', () => dispatch.sessions);
   metrics.gauge('berth_node_streams', 'Streams that agents serve for this process.', () => dispatch.streams);
   metrics.gauge(

@@ -5,6 +5,7 @@ import type { Stored } from '../store/collection.ts';
 import { containerDefaultsOf } from '../store/container-defaults.ts';
 import { idOf, prefixOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
+import { ingressStatus } from './ingress.ts';
 import { canarySummary } from './canary.ts';
 
 const TYPED_ID = /^dep_[0-9a-z]+$/;
@@ -55,6 +56,7 @@ export function storedDeploymentView(
     ...(status === undefined ? {} : { status }),
     instances: instanceViews(tenant, name),
     defaults: containerDefaultsOf(tenant, containerDefaults),
+    ingress: ingressStatus(tenant, stored.record.spec),
     ...(address && { virtualAddress: address.record.address }),
     ...(canary && { canary: canarySummary(tenant, name, canary.record) }),
   });

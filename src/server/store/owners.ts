@@ -147,6 +147,7 @@ export const TENANT_OWNERS = {
   'volume-names': { id: ['name'], ...ASKED_AND_SWEPT },
   'volume-claims': { id: ['volume'], ...ASKED },
   'volume-observations': { id: ['volume', 'node'], ...written('agents', { kind: 'volumes' }) },
+  'ingress-reports': { id: ['node'], ...written('agents', { kind: 'nodes' }) },
   'ingress-claims': { id: ['key'], ...ASKED },
   networks: { id: ['name'], ...ASKED },
   'network-observations': { id: ['name'], ...written('agents', { kind: 'networks' }) },

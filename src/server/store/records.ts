@@ -8,6 +8,7 @@ import type { DeploymentRecord, DeploymentSpec, DeploymentStatus } from '../../c
 import type { ArchiveRecord, AuditRecord, EventRecord } from '../../core/model/event.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { ImagePolicy } from '../../core/model/image-policy.ts';
+import type { IngressReportRecord } from '../../core/model/ingress.ts';
 import type { InstanceObservation, InstanceRecord } from '../../core/model/instance.ts';
 import type { NetworkObservation, NetworkRecord } from '../../core/model/network.ts';
 import type { JobLog, JobOrders, JobRecord, StoredJobStatus } from '../../core/model/job.ts';
@@ -112,6 +113,8 @@ export interface TenantRecords {
   'volume-names': { readonly volumeId: string };
   'volume-claims': VolumeClaims;
   'volume-observations': SeenVolume;
+  /** Of ingress nodes */
+  'ingress-reports': IngressReportRecord;
   /** By host with path, or by protocol with port: who has it */
   'ingress-claims': { readonly deployment: DeploymentName };
   networks: NetworkRecord;

@@ -1,3 +1,4 @@
+import { INGRESS_PROTOCOLS } from '../../model/ingress.ts';
 import { shape } from '../../schema/shape.ts';
 import { placementPlan } from './placement.ts';
 import {
@@ -49,6 +50,28 @@ const deploymentStatus = shape({
       ...text,
       description: 'Stays for as long as the deployment: connections to it go to instances that are healthy.',
     }),
+    ingress: optional(
+      listOf({
+        type: 'object',
+        named: 'IngressStatus',
+        description: "A way in, as the tenant's ingress nodes serve it.",
+        fields: {
+          protocol: { type: 'string', values: INGRESS_PROTOCOLS },
+          host: optional(text),
+          path: optional(text),
+          listen: optional(integer),
+          url: optional(text),
+          state: {
+            type: 'string',
+            values: ['serving', 'waiting', 'failed', 'unserved'],
+            description: 'serving: by at least one node; unserved: the tenant has no ingress node.',
+          },
+          problem: optional({ ...text, description: 'Why not, or of a node that does not serve it.' }),
+          nodes: { ...listOf(text), description: 'That serve it.' },
+          certificate: optional({ type: 'object', fields: { issuer: text, notAfter: text } }),
+        },
+      }),
+    ),
     secretsVersion: integer,
     rotation: {
       type: 'object',

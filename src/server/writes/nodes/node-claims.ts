@@ -107,7 +107,8 @@ function moveNode(
     .delete('nodes', id)
     .delete('node-liveness', id)
     .delete('node-drains', id)
-    .delete('node-sessions', id);
+    .delete('node-sessions', id)
+    .delete('ingress-reports', id);
   return { transaction: transaction.include(arrival.toCommit()), record: next };
 }
 

@@ -134,6 +134,7 @@ export function removeNode(
     .delete('node-liveness', stored.id)
     .delete('node-drains', stored.id)
     .delete('node-sessions', stored.id)
+    .delete('ingress-reports', stored.id)
     .expectGlobal('node-names', stored.id, name)
     .deleteGlobal('node-names', stored.id);
   revokeNodeToken(admission, transaction, stored.record.tokenId);
