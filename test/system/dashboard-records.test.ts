@@ -26,6 +26,15 @@ let stage: DashboardStage;
 let volume = '';
 /** Between berlin-1 and paris-1 only the relay is left. */
 let cut = false;
+const served = [
+  {
+    deployment: 'web',
+    host: 'shop.example.com',
+    state: 'serving',
+    certificate: { issuer: 'Example CA', notAfter: '2126-11-16T00:00:00.000Z' },
+  },
+  { deployment: 'web', host: 'admin.example.com', state: 'failed', problem: `rate limited ${SCRIPT}` },
+] as const;
 let paths: readonly string[] = [];
 
 async function accepted(method: string, path: string, body?: unknown): Promise<void> {
@@ -48,8 +57,16 @@ beforeAll(async () => {
   await stage.agent('berlin-1', {
     ...judge,
     labels: { 'berth.io/country': 'DE', rack: SCRIPT },
-    ...reaches(() => (cut ? relayed('paris-1') : direct('paris-1', '192.0.2.2:51820'))),
-    said: { hostPorts: ['443', '8000-8999'], problems: [SCRIPT], ...meshed('192.0.2.1').said },
+    reports: () => ({
+      mesh: [cut ? relayed('paris-1') : direct('paris-1', '192.0.2.2:51820')],
+      ingress: { routes: served },
+    }),
+    said: {
+      hostPorts: ['443', '8000-8999'],
+      problems: [SCRIPT],
+      ingress: { caddy: '2.6.2', http: 80, https: 443 },
+      ...meshed('192.0.2.1').said,
+    },
   });
   await stage.agent('paris-1', {
     ...judge,
@@ -64,6 +81,10 @@ beforeAll(async () => {
   );
   await stage.deploy('web', {
     replicas: 3,
+    ingress: [
+      { host: 'shop.example.com', port: 8080 },
+      { host: 'admin.example.com', port: 8080 },
+    ],
     labels: { note: SCRIPT },
     resources: { requests: { cpu: 0.5, memory: '512Mi' } },
     secrets: [
@@ -107,6 +128,7 @@ beforeAll(async () => {
     '/secrets/resources/db',
     '/networks',
     '/networks?tab=names',
+    '/networks?tab=ingress',
     '/networks?tab=named',
     '/jobs',
     '/jobs/report',
@@ -282,6 +304,11 @@ describe('the network', () => {
     await web.getByText(/^10\.211\.0\.\d+$/).waitFor();
     await page.getByLabel('Find names').fill('nothing-of-this-name');
     await page.getByText('Nothing matches').waitFor();
+    await page.getByRole('tab', { name: 'Ingress' }).click();
+    const shop = page.getByRole('row').filter({ hasText: 'https://shop.example.com' });
+    await shop.getByText('serving').waitFor();
+    await shop.getByText(/^until 16 Nov 2126, .* by Example CA$/).waitFor();
+    await page.getByRole('row').filter({ hasText: 'admin.example.com' }).getByText(SCRIPT).waitFor();
     expect(complaints).toEqual([]);
   });
 

@@ -29,8 +29,8 @@ export const silent = (node: string): Path => ({
 });
 
 /** Of an agent without an engine: the ways to other nodes, as they are when it reports. */
-export function reaches(...paths: readonly (() => Path)[]): Pick<ObligingOptions, 'paths'> {
-  return { paths: () => paths.map((path) => path()) };
+export function reaches(...paths: readonly (() => Path)[]): Pick<ObligingOptions, 'reports'> {
+  return { reports: () => ({ mesh: paths.map((path) => path()) }) };
 }
 
 /** Of an agent without an engine: it takes part in the mesh. */

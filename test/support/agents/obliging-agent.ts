@@ -24,8 +24,8 @@ export interface ObligingOptions {
   readonly volumesFilled?: number;
   /** Lines that every instance prints. */
   readonly logLines?: readonly string[];
-  /** The ways to other nodes, as it reports them; absent: none. */
-  readonly paths?: () => Report['mesh'];
+  /** More of what it reports, as it is then: of the mesh, of the ingress. */
+  readonly reports?: () => Partial<Report>;
   /** More of what it says of itself when it connects. */
   readonly said?: Parameters<ScriptedAgent['welcome']>[0];
 }
@@ -82,13 +82,8 @@ export class ObligingAgent extends FollowingAgent {
       beat: (this.#beats += 1),
       volumes: this.#volumes.filter(({ role }) => role !== 'gone').map((volume) => this.#kept(volume)),
       networks: this.#networks.map(({ name }) => ({ name, state: 'ready' })),
-      ...this.#mesh(),
+      ...this.#options.reports?.(),
     };
-  }
-
-  #mesh(): Pick<Report, 'mesh'> {
-    const mesh = this.#options.paths?.();
-    return mesh === undefined ? {} : { mesh };
   }
 
   #kept({ id, role, epoch, sizeBytes, copiesTo = [] }: AssignedVolume): VolumeObservation {

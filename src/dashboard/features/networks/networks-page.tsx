@@ -2,6 +2,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useAddress } from '../../app/address.ts';
 import { Page } from '../../components/page.tsx';
 import { Tabs } from '../../components/tabs.tsx';
+import { IngressPanel } from './ingress-panel.tsx';
 import { MeshPanel } from './mesh-panel.tsx';
 import { NamedNetworks } from './named-networks.tsx';
 import { NamesPanel } from './names-panel.tsx';
@@ -21,6 +22,7 @@ export function NetworksPage() {
         tabs={[
           { value: 'nodes', title: 'Nodes and paths', content: () => <MeshPanel /> },
           { value: 'names', title: 'Names and addresses', content: () => <NamesPanel /> },
+          { value: 'ingress', title: 'Ingress', content: () => <IngressPanel /> },
           { value: 'named', title: 'Named networks', content: () => <NamedNetworks /> },
         ]}
       />
