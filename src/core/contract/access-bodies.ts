@@ -28,11 +28,13 @@ export const tenantBody = shape({
   named: 'TenantDescription',
 });
 
+const AMOUNT = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER } as const;
+
 const amountsByKind = shape({
   type: 'object',
   fields: Object.fromEntries(
     QUOTA_KINDS.map(
-      (kind) => [kind, { type: 'any', schema: { type: ['integer', 'null'], minimum: 0 } }] as const,
+      (kind) => [kind, { type: 'any', schema: { ...AMOUNT, type: ['integer', 'null'] } }] as const,
     ),
   ),
 });
@@ -42,9 +44,9 @@ export const quotaBody = shape({
   named: 'QuotaDescription',
   nullClears: true,
   fields: {
-    containers: { type: 'any', schema: { type: 'integer', minimum: 0 } },
+    containers: { type: 'any', schema: AMOUNT },
     cpu: { type: 'any', schema: { type: 'number', minimum: 0 } },
-    memoryBytes: { type: 'any', schema: { type: 'integer', minimum: 0 } },
+    memoryBytes: { type: 'any', schema: AMOUNT },
     records: {
       ...amountsByKind,
       description: 'Stored records by kind; absent: the default of the platform.',
@@ -52,7 +54,7 @@ export const quotaBody = shape({
     bytes: { ...amountsByKind, description: 'Their bytes by kind; absent: the default of the platform.' },
     streams: {
       type: 'any',
-      schema: { type: 'integer', minimum: 0 },
+      schema: AMOUNT,
       description: 'Event streams and followed logs at a time.',
     },
   },
