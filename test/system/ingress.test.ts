@@ -112,7 +112,10 @@ beforeAll(async () => {
     ingress: ROUTES,
     ...servedBy(first),
   };
-  give({});
+  // The authority asks the second node as soon as the first has ordered.
+  two.take(map);
+  await two.reports('plain.example.com', 'serving');
+  one.take(map);
 }, 60_000);
 afterAll(async () => {
   await Promise.all([one.remove(), two.remove()]);

@@ -8,6 +8,7 @@ import type { HttpRoute, Pem } from './route.ts';
 const EXPECTED_MS = 3_000;
 const RENEWED_MS = 5 * 60_000;
 const LOOKS = 8;
+const REFUSED_MS = 30_000;
 
 interface Held {
   /** Of the secret; of an issued one, nothing. */
@@ -38,9 +39,11 @@ export class HostCertificates {
     );
   }
 
-  /** False: a certificate may exist, and could not be asked for. */
-  get known(): boolean {
-    return [...this.#held.values()].every(({ unknown, pem }) => !unknown || pem !== undefined);
+  /** False: a certificate may exist, and could not be had yet. After a while only silence counts: a refusal may be for ever. */
+  isKnown(waitedMs: number): boolean {
+    const isOpen = ({ unknown, problem }: Held): boolean =>
+      unknown || (problem !== undefined && waitedMs < REFUSED_MS);
+    return [...this.#held.values()].every((held) => held.pem !== undefined || !isOpen(held));
   }
 
   /** `files` absent: this node issues itself. */

@@ -1,6 +1,9 @@
 import type { AgentMessage, IngressMaterial } from '../../core/protocol/agent-protocol.ts';
 
 const ANSWER_MS = 10_000;
+/** The control plane answers no more of a node at once. */
+const MAX_UNDER_WAY = 4;
+const AGAIN = 'ask again';
 
 /** No session, or no answer: asked again later, and nothing is concluded from it. */
 export class UnansweredError extends Error {
@@ -23,6 +26,8 @@ export class MaterialQuestions {
   readonly #send: (message: AgentMessage) => boolean;
   readonly #pending = new Map<string, Pending>();
   #count = 0;
+  readonly #waiting: (() => void)[] = [];
+  #underWay = 0;
 
   constructor(send: (message: AgentMessage) => boolean) {
     this.#send = send;
@@ -41,7 +46,8 @@ export class MaterialQuestions {
     if (pending === undefined) return;
     this.#pending.delete(id);
     clearTimeout(pending.timer);
-    if (problem !== undefined) pending.reject(new Error(problem.slice(0, 500)));
+    if (problem?.endsWith(AGAIN) === true) pending.reject(new UnansweredError(problem));
+    else if (problem !== undefined) pending.reject(new Error(problem.slice(0, 500)));
     else
       pending.resolve({ ...(value !== undefined && { value }), ...(version !== undefined && { version }) });
   }
@@ -54,7 +60,18 @@ export class MaterialQuestions {
     this.#pending.clear();
   }
 
-  #ask(question: (id: string) => AgentMessage): Promise<Stored> {
+  async #ask(question: (id: string) => AgentMessage): Promise<Stored> {
+    if (this.#underWay >= MAX_UNDER_WAY) await new Promise<void>((go) => this.#waiting.push(go));
+    this.#underWay += 1;
+    try {
+      return await this.#askNow(question);
+    } finally {
+      this.#underWay -= 1;
+      this.#waiting.shift()?.();
+    }
+  }
+
+  #askNow(question: (id: string) => AgentMessage): Promise<Stored> {
     this.#count += 1;
     const id = String(this.#count);
     return new Promise((resolve, reject) => {

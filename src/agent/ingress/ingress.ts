@@ -48,6 +48,7 @@ export class Ingress {
   readonly #layer4: Layer4;
   readonly #news: CertificateNews;
   #map: MeshMap | undefined;
+  readonly #beganMs = performance.now();
   #files: { readonly directory: string; readonly files: CertificateFiles } | undefined;
   #fileProblem: string | undefined;
   #reports: readonly RouteReport[] = [];
@@ -125,7 +126,7 @@ export class Ingress {
     const files = this.#filesOf(map);
     await this.#given.ensure(http, issues ? undefined : files);
     // It serves what this agent does not know yet: nothing is taken from it.
-    if (taken && !this.#given.known) return undefined;
+    if (taken && !this.#given.isKnown(performance.now() - this.#beganMs)) return undefined;
     if (issues && files !== undefined) await this.#exchange(files, http);
     const gateway = issues ? undefined : gatewayOf(map, issuer);
     const config = caddyConfig({

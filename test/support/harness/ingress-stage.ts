@@ -55,6 +55,14 @@ export class IngressNode {
     ip('-n', namespace, 'link', 'set', 'br0', 'up');
     ip('-n', namespace, 'route', 'add', '10.211.0.0/16', 'dev', 'br0', 'src', this.gateway);
     this.run(['/usr/sbin/sysctl', '-qw', 'net.ipv4.ip_forward=1']);
+    // As Docker leaves a machine; what comes from other nodes is let through by the mesh.
+    for (const rule of [
+      '-N DOCKER-USER',
+      '-A DOCKER-USER -s 10.210.0.0/16 -j ACCEPT',
+      '-A FORWARD -j DOCKER-USER',
+      '-P FORWARD DROP',
+    ])
+      this.run(['/usr/sbin/iptables', ...rule.split(' ')]);
   }
 
   get gateway(): string {
