@@ -132,6 +132,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./node.ts')).node,
   },
   {
+    name: 'ingress',
+    group: 'Run the platform',
+    summary: 'List hosts and ports that lead to deployments, with their certificates',
+    load: async () => (await import('./ingress.ts')).ingress,
+  },
+  {
     name: 'network',
     group: 'Run the platform',
     summary: 'Create and delete networks on a node',

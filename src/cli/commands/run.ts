@@ -6,6 +6,7 @@ import { EXIT } from '../exit-code.ts';
 import { Failure, usage } from '../failure.ts';
 import { textOf } from '../fields.ts';
 import { isLasting } from '../unplaced.ts';
+import { waitUntilServed } from '../ingress-check.ts';
 import { timeoutOf, waitUntilHealthy } from '../waiting.ts';
 import { WAIT_OPTIONS } from './apply.ts';
 
@@ -15,9 +16,13 @@ export const run: CommandBody = {
     'An existing deployment is never changed by run: use berth apply, berth scale, or another --name. When no node takes it and waiting would not help, it says why of every node and stores nothing; with --no-wait it is stored all the same.',
   ],
   parameters: [
-    { term: '<image>', description: 'A pinned reference: with a tag other than latest, or with a digest.' },
+    {
+      term: '[image]',
+      description: 'A pinned reference: with a tag other than latest, or with a digest. Or by --image.',
+    },
   ],
   options: [
+    { flags: '--image <image>', description: 'The same as the parameter.' },
     {
       flags: '--name <name>',
       description: "Name of the deployment. Default: the last word of the image's repository.",
@@ -28,6 +33,16 @@ export const run: CommandBody = {
       description:
         'Publish a port of the container on the node; may be repeated. One number leaves the choice of the host port to the engine.',
       repeatable: true,
+    },
+    {
+      flags: '--host <host>',
+      description:
+        'Serve it under this name by the ingress nodes of the tenant, with a certificate; ends when a node does, with its address.',
+    },
+    {
+      flags: '--host-port <port>',
+      description:
+        "The container's port that requests for the host go to. Default: that of the only --port, else 80.",
     },
     {
       flags: '-e, --env <key=value>',
@@ -51,11 +66,16 @@ export const run: CommandBody = {
       what: 'one instance, reachable at port 18080 of its node',
     },
     {
+      line: 'berth run --host shop.example.com --image registry.example.com/shop/web:1.4.2 --host-port 8080',
+      what: 'served at https://shop.example.com/',
+    },
+    {
       line: "berth run nginx:1.29.1 --name front --replicas 3 --health 'wget -qO- localhost/'",
       what: 'three instances with a health check',
     },
   ],
-  run: async (session, { parameters: [image = ''], options }) => {
+  run: async (session, { parameters: [given], options }) => {
+    const image = imageOf(given, options.text('image'));
     const timeoutMs = timeoutOf(options);
     const { body, name, defaults } = deploymentOf(image, options);
     const client = session.client(options);
@@ -83,13 +103,26 @@ export const run: CommandBody = {
       { name, specHash: textOf(stored.specHash) },
       timeoutMs,
     );
-    if (code === EXIT.ok)
+    const host = options.text('host');
+    const served =
+      code === EXIT.ok && host !== undefined
+        ? await waitUntilServed(session, client, { name, host }, timeoutMs)
+        : code;
+    if (served === EXIT.ok)
       session.terminal.err(
         `${session.next(`berth logs ${name} · berth scale ${name} ${(stored.replicas ?? 1) + 1} · berth delete deployment ${name}`)}\n`,
       );
-    return code;
+    return served;
   },
 };
+
+function imageOf(parameter: string | undefined, option: string | undefined): string {
+  if (parameter !== undefined && option !== undefined)
+    throw usage(`two images: ${parameter} and --image ${option}`, ['name one']);
+  const image = parameter ?? option;
+  if (image === undefined) throw usage('no image', ['berth run IMAGE', 'berth run --image IMAGE']);
+  return image;
+}
 
 /** The plan has named every node with every reason; waiting for what it says cannot happen would help nobody. */
 function refuseUnplaced({ name, answer }: Planned): void {
@@ -117,6 +150,7 @@ function deploymentOf(
   const health = options.text('health');
   const node = options.text('node');
   const ports = options.list('port').map(portOf);
+  const ingress = ingressOf(options, ports);
   const environment = Object.fromEntries(options.list('env').map(environmentEntry));
   const body: Json = {
     kind: 'Deployment',
@@ -124,6 +158,7 @@ function deploymentOf(
     image,
     ...(replicas === undefined ? {} : { replicas: wholeNumber('--replicas', replicas) }),
     ...(ports.length === 0 ? {} : { ports }),
+    ...(ingress === undefined ? {} : { ingress: [ingress] }),
     ...(Object.keys(environment).length === 0 ? {} : { environment }),
     ...(health === undefined ? {} : { healthCheck: { type: 'exec', command: [health] } }),
     ...(node === undefined ? {} : { nodeId: node }),
@@ -133,12 +168,23 @@ function deploymentOf(
     health === undefined
       ? ['health check', 'none', 'an instance counts as healthy while it runs; --health checks it']
       : undefined,
-    ports.length === 0
+    ports.length === 0 && ingress === undefined
       ? ['ports', 'none', 'reachable on the tenant network only; --port publishes one']
       : undefined,
     node === undefined ? ['node', 'chosen by the scheduler', '--node names one'] : undefined,
   ];
   return { body, name, defaults: defaults.filter((entry) => entry !== undefined) };
+}
+
+function ingressOf(options: OptionValues, ports: readonly Json[]): Json | undefined {
+  const host = options.text('host');
+  const port = options.text('hostPort');
+  if (host === undefined && port !== undefined)
+    throw usage('--host-port without --host', ['name the host that is served: --host shop.example.com']);
+  if (host === undefined) return undefined;
+  const [only, another] = ports;
+  const published = another === undefined ? only?.['container'] : undefined;
+  return { host, port: port === undefined ? (published ?? 80) : wholeNumber('--host-port', port) };
 }
 
 /** The last word of the repository, as far as it can be a name. */

@@ -1,0 +1,49 @@
+import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS } from '../command.ts';
+import { EXIT } from '../exit-code.ts';
+import { textOf } from '../fields.ts';
+import type { WayIn } from '../ingress-check.ts';
+import { type Listing, listText, outputFormat, structuredText } from '../output.ts';
+
+type Row = WayIn & { readonly deployment: string };
+
+function wayText({ host, path, protocol, listen }: Row): string {
+  return host === undefined ? `${textOf(protocol)}/${textOf(listen)}` : `${host}${path ?? ''}`;
+}
+
+const WAYS: Listing<Row> = {
+  nameOf: (row) => `ingress/${wayText(row)}`,
+  columns: [
+    { header: 'HOST', cell: wayText },
+    { header: 'DEPLOYMENT', cell: ({ deployment }) => deployment },
+    { header: 'STATE', cell: ({ state }) => textOf(state) },
+    { header: 'CERTIFICATE UNTIL', cell: ({ certificate }) => textOf(certificate?.notAfter) || '-' },
+    { header: 'NODES', cell: ({ nodes = [] }) => nodes.join(', ') || '-' },
+    { header: 'WHY', cell: ({ problem }) => textOf(problem) },
+  ],
+};
+
+export const ingress: CommandBody = {
+  description: [
+    "Lists every way in to the tenant's deployments: hosts and ports, whether an ingress node serves them, until when their certificates are good, and why not.",
+    'They are declared by ingress of a deployment, or with berth run --host.',
+  ],
+  options: [OUTPUT_OPTION, ...REMOTE_OPTIONS],
+  examples: [
+    { line: 'berth ingress', what: 'hosts, and until when their certificates are good' },
+    { line: 'berth ingress -o json', what: 'with issuers and addresses, for programs' },
+  ],
+  run: async (session, { options }) => {
+    const format = outputFormat(options);
+    const deployments = await session.client(options).list('GET /api/v1/deployments');
+    const rows = deployments.flatMap(({ name, status }) =>
+      (status?.ingress ?? []).map((way): Row => ({ deployment: textOf(name), ...way })),
+    );
+    const { terminal } = session;
+    if (format === 'json' || format === 'yaml') terminal.out(await structuredText(format, rows));
+    else if (format === 'name') for (const row of rows) terminal.out(`${WAYS.nameOf(row)}\n`);
+    else if (rows.length === 0)
+      terminal.err(`no deployment has an ingress; ${session.next('berth run --host HOST IMAGE')}\n`);
+    else terminal.out(listText(terminal, WAYS, rows, format, session.now()));
+    return EXIT.ok;
+  },
+};

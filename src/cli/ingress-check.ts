@@ -1,0 +1,67 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Client, named } from './client.ts';
+import { EXIT, type ExitCode } from './exit-code.ts';
+import { textOf } from './fields.ts';
+import type { Deployment } from './records.ts';
+import type { Session } from './session.ts';
+import { spanText } from './table.ts';
+
+const POLL_MS = 500;
+const REQUEST_MS = 5_000;
+
+export type WayIn = NonNullable<NonNullable<Deployment['status']>['ingress']>[number];
+
+/** Until a node serves the host; then one request through it, as anybody would send it. */
+export async function waitUntilServed(
+  session: Session,
+  client: Client,
+  { name, host }: { readonly name: string; readonly host: string },
+  timeoutMs: number,
+): Promise<ExitCode> {
+  const step = session.progress().step(host);
+  const deadline = performance.now() + timeoutMs;
+  let last = 'not served yet';
+  try {
+    for (;;) {
+      const { status } = await client.record('GET /api/v1/deployments/{name}', named(name));
+      const way = status?.ingress?.find((one) => one.host === host);
+      if (way?.state === 'serving') {
+        step.done(`served by ${(way.nodes ?? []).join(', ')}`);
+        await showAnswer(session, way);
+        return EXIT.ok;
+      }
+      last = way === undefined ? last : [textOf(way.state), textOf(way.problem)].filter(Boolean).join(': ');
+      if (way?.state === 'unserved' || performance.now() >= deadline) {
+        step.fail(way?.state === 'unserved' ? last : `not served within ${spanText(timeoutMs)}: ${last}`);
+        session.terminal.err(`  ${session.next(`berth ingress · berth events --subject ${name}`)}\n`);
+        return EXIT.notHealthy;
+      }
+      step.note(last);
+      await pause(POLL_MS, undefined, { signal: session.interrupted });
+    }
+  } catch (error) {
+    step.fail(session.interrupted.aborted ? `not waited for any longer (${last})` : 'could not be watched');
+    throw error;
+  }
+}
+
+/** It is served either way: whether this machine gets there is a matter of DNS and firewalls. */
+async function showAnswer({ terminal }: Session, { url, nodes = [] }: WayIn): Promise<void> {
+  const address = textOf(url);
+  try {
+    const { status } = await fetch(address, { redirect: 'manual', signal: AbortSignal.timeout(REQUEST_MS) });
+    terminal.out(`${address}\n`);
+    terminal.err(`  answers with ${status}\n`);
+  } catch (error) {
+    terminal.out(`${address}\n`);
+    terminal.err(
+      `  served, but not reached from here (${reasonOf(error)}): let the name resolve to ${nodes.join(' or ')}, then: curl -I ${address}\n`,
+    );
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'no answer';
+  const { cause } = error;
+  return cause instanceof Error ? cause.message : error.message;
+}
