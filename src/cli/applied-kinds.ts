@@ -1,7 +1,7 @@
 import { isRecord } from '../core/model/values.ts';
 import { unjudged } from '../sdk/index.ts';
 import { type Client, type Json, named } from './client.ts';
-import { planDeployment, showPlan, writeDeployment } from './deploying.ts';
+import { alongsideQuery, planDeployment, showPlan, writeDeployment } from './deploying.ts';
 import type { ExitCode } from './exit-code.ts';
 import { Failure } from './failure.ts';
 import { textOf } from './fields.ts';
@@ -23,10 +23,16 @@ export interface AppliedPlan {
   write(): Promise<((timeoutMs: number) => Promise<ExitCode>) | undefined>;
 }
 
-type PlanDocument = (session: Session, client: Client, manifest: Manifest) => Promise<AppliedPlan>;
+/** `alongside`: the names of all documents that are applied together. */
+type PlanDocument = (
+  session: Session,
+  client: Client,
+  manifest: Manifest,
+  alongside: readonly string[],
+) => Promise<AppliedPlan>;
 
-const deployment: PlanDocument = async (session, client, { name, body }) => {
-  const plan = await planDeployment(client, name, body);
+const deployment: PlanDocument = async (session, client, { name, body }, alongside) => {
+  const plan = await planDeployment(client, name, body, alongside);
   return {
     name,
     removed: plan.removed,
@@ -90,14 +96,18 @@ const network: PlanDocument = async (session, client, { name, body: { kind: _kin
 };
 
 /** A job is changed by deleting it: its runs belong to the spec that they ran. */
-const job: PlanDocument = async (session, client, { name, body }) => {
+const job: PlanDocument = async (session, client, { name, body }, alongside) => {
   const stored = await client.recordUnless(['job_not_found'], 'GET /api/v1/jobs/{name}', named(name));
   if (stored !== undefined) refuseJobChange(name, stored, body);
   const runsNow = stored === undefined && textOf(body['schedule']) === '';
   return await planOnce(session, name, {
     kind: 'job',
     stored,
-    make: (query) => client.record('POST /api/v1/jobs', { query, body: unjudged(body) }),
+    make: (query) =>
+      client.record('POST /api/v1/jobs', {
+        query: { ...query, ...alongsideQuery(body, alongside) },
+        body: unjudged(body),
+      }),
     wait: () =>
       runsNow ? (timeoutMs) => waitForRun(session, client, name, undefined, timeoutMs) : undefined,
   });

@@ -18,19 +18,37 @@ export interface Planned {
   readonly revision?: number;
   readonly answer: DeploymentWritten;
   readonly removed: readonly string[];
+  readonly alongside?: readonly string[];
+}
+
+/** Of the names that are applied together, those that the body refers to: the address of a request is short. */
+export function alongsideQuery(
+  { networks, access }: Json,
+  alongside: readonly string[] = [],
+): { readonly alongside?: string } {
+  const listed = [networks, isRecord(access) ? access['from'] : undefined].flatMap((list): unknown[] =>
+    Array.isArray(list) ? list : [],
+  );
+  const names = alongside.filter((name) => listed.includes(name));
+  return names.length === 0 ? {} : { alongside: names.join(',') };
 }
 
 /** Runs every rule and the scheduler without storing anything. */
-export async function planDeployment(client: Client, name: string, body: Json): Promise<Planned> {
+export async function planDeployment(
+  client: Client,
+  name: string,
+  body: Json,
+  alongside: readonly string[] = [],
+): Promise<Planned> {
   const stored = await client.recordUnless(
     ['deployment_not_found'],
     'GET /api/v1/deployments/{name}',
     named(name),
   );
   const revision = stored?.revision;
-  const answer = await send(client, { name, body, revision }, { dryRun: true });
+  const answer = await send(client, { name, body, revision, alongside }, { dryRun: true });
   const removed = answer.removed ?? [];
-  if (stored === undefined) return { name, body, action: 'create', answer, removed };
+  if (stored === undefined) return { name, body, action: 'create', answer, removed, alongside };
   const changed = (answer.plan?.diff ?? []).length > 0 || removed.length > 0 || carriesMaterial(body);
   return {
     name,
@@ -39,6 +57,7 @@ export async function planDeployment(client: Client, name: string, body: Json): 
     ...(revision === undefined ? {} : { revision }),
     answer,
     removed,
+    alongside,
   };
 }
 
@@ -50,10 +69,18 @@ function carriesMaterial(body: Json): boolean {
 
 function send(
   client: Client,
-  { name, body, revision }: Pick<Planned, 'name' | 'body'> & { readonly revision?: number | undefined },
+  {
+    name,
+    body,
+    revision,
+    alongside,
+  }: Pick<Planned, 'name' | 'body' | 'alongside'> & { readonly revision?: number | undefined },
   query: { readonly dryRun?: true } = {},
 ): Promise<DeploymentWritten> {
-  const said = { query, body: unjudged<BodyFor<'POST /api/v1/deployments'>>(body) };
+  const said = {
+    query: { ...query, ...alongsideQuery(body, alongside) },
+    body: unjudged<BodyFor<'POST /api/v1/deployments'>>(body),
+  };
   return revision === undefined
     ? client.record('POST /api/v1/deployments', said)
     : client.record('PUT /api/v1/deployments/{name}', { ...named(name), ...said, ifMatch: revision });

@@ -6,6 +6,7 @@ import type {
 } from '../../core/protocol/agent-protocol.ts';
 import { parseImageReference } from '../../core/model/image-reference.ts';
 import { portRangesText, portsOutside } from '../../core/model/port-ranges.ts';
+import { attachRest, firstNetwork } from '../networks/attachments.ts';
 import type { Binds } from './binds.ts';
 import { secondName } from './container-name.ts';
 import { containerSpec, type SpecSource, STOP_GRACE_S, type ContainerNetwork } from './container-spec.ts';
@@ -102,6 +103,7 @@ export const EXECUTORS: Executors = {
       if (state.assigned.get(instanceId)?.once !== undefined && !(await isUnstarted(observer, containerId)))
         return;
       const container = state.assigned.get(instanceId)?.container;
+      if (container !== undefined) await attachRest(container, containerId, bench);
       const isPlain = container?.ports.length === 0 && container.healthCheck === undefined;
       // On the tenant's network every start brings an address.
       if (isPlain && state.network?.resolvConf === undefined) observer.expectStart(containerId);
@@ -319,7 +321,7 @@ async function create(
     container,
     secrets: secrets ?? {},
     owner,
-    network: state.network ?? { name: networkName(owner) },
+    network: await firstNetwork(container, state.network ?? { name: networkName(owner) }, bench),
     heldFolder: binds.folder,
     volume,
   });

@@ -14,12 +14,20 @@ export function withLocalHealth(
   node: string,
   placeOf: (instanceId: string) => LocalPlace | undefined,
 ): Services {
-  return services.map((service) => ({
-    ...service,
-    instances: service.instances.flatMap((instance) => {
+  return services.map((service) => {
+    const left: string[] = [];
+    const instances = service.instances.flatMap((instance) => {
       const place = instance.node === node ? placeOf(instance.id) : undefined;
       if (place === undefined) return [instance];
-      return place === 'none' ? [] : [{ ...instance, address: place.address }];
-    }),
-  }));
+      if (place !== 'none') return [{ ...instance, address: place.address }];
+      left.push(instance.address);
+      return [];
+    });
+    // It is still the same container, which may connect itself.
+    return {
+      ...service,
+      instances,
+      ...(left.length > 0 && { others: [...(service.others ?? []), ...left] }),
+    };
+  });
 }

@@ -1,5 +1,6 @@
 import { isWithin } from '../../core/model/ipv4.ts';
 import type { MeshMap } from '../../core/protocol/agent-protocol.ts';
+import { accessRules } from './access-rules.ts';
 import { MESH_TABLE } from './rule-set.ts';
 
 /** What the rules of a node depend on beside the map. */
@@ -10,6 +11,8 @@ export interface MeshPlace {
   readonly gateway: string;
   /** Where names are answered. */
   readonly resolver: string;
+  /** The mesh's interface. */
+  readonly device: string;
 }
 
 const TABLE = MESH_TABLE;
@@ -25,12 +28,18 @@ type Service = MeshMap['services'][number];
  * - Packets between containers of one node are routed instead of bridged. Otherwise answers would pass by the translation.
  * - While the agent is away, questions for names are not refused: clients ask again, and do not fail.
  * - A virtual address without an instance refuses at once, rather than by a timeout.
+ * - Who is not on the network does not get in by way of the machine: its containers on other networks, and its neighbours.
+ * - A deployment that says who may connect is reached by nobody else (`access-rules.ts`).
  */
-export function meshRules({ prefix, virtualPrefix, services }: MeshMap, place: MeshPlace): string {
-  const { bridge, subnet, gateway, resolver } = place;
-  const served = services.flatMap(({ address, instances }) =>
-    address === undefined || instances.length === 0 ? [] : [{ address, instances }],
-  );
+export function meshRules(map: MeshMap, place: MeshPlace): string {
+  const { prefix, virtualPrefix, services } = map;
+  const { bridge, subnet, gateway, resolver, device } = place;
+  const access = accessRules(map, place);
+  const served = services.flatMap((service) => {
+    const { address, instances } = service;
+    if (address === undefined || instances.length === 0) return [];
+    return [{ address, instances, unlessRefused: access.unlessRefused(service) }];
+  });
   const local = services.flatMap(({ instances }) => instances.filter((one) => isWithin(one.address, subnet)));
   return `${gone('bridge')}${gone('ip')}table bridge ${TABLE} {
   chain routed {
@@ -42,9 +51,17 @@ table ip ${TABLE} {
   set selves {
     type ipv4_addr . ipv4_addr
 ${elements(local.map(({ address }) => `${address} . ${address}`))}  }
-${served.map(serviceChain).join('')}  map virtual {
+  chain refused {
+    meta l4proto tcp reject with tcp reset
+    reject with icmp type host-unreachable
+  }
+${access.chains}${served.map(serviceChain).join('')}  map virtual {
     type ipv4_addr : verdict
 ${elements(served.map(({ address }) => `${address} : jump ${chainOf(address)}`))}  }
+  chain strangers {
+    type filter hook prerouting priority -310; policy accept;
+    iifname != { "lo", "${device}" } ip saddr != ${prefix} ip daddr { ${prefix}, ${virtualPrefix} } drop
+  }
   chain arriving {
     type nat hook prerouting priority -110; policy accept;
     ip daddr vmap @virtual
@@ -61,15 +78,11 @@ ${elements(served.map(({ address }) => `${address} : jump ${chainOf(address)}`))
   chain forwarded {
     type filter hook forward priority 0; policy accept;
     ip daddr ${virtualPrefix} jump refused
-  }
+${access.forwarded}  }
   chain sent {
     type filter hook output priority 0; policy accept;
     ip saddr ${resolver} icmp type destination-unreachable drop
     ip daddr ${virtualPrefix} jump refused
-  }
-  chain refused {
-    meta l4proto tcp reject with tcp reset
-    reject with icmp type host-unreachable
   }
 }
 `;
@@ -91,9 +104,11 @@ function chainOf(address: string): string {
 function serviceChain({
   address,
   instances,
+  unlessRefused,
 }: {
   readonly address: string;
   readonly instances: Service['instances'];
+  readonly unlessRefused: string;
 }): string {
   const [first, ...more] = instances;
   const choices = instances.map((instance, at) => `${at} : ${instance.address}`);
@@ -101,5 +116,5 @@ function serviceChain({
     more.length === 0
       ? (first?.address ?? '')
       : `numgen random mod ${instances.length} map { ${choices.join(', ')} }`;
-  return `  chain ${chainOf(address)} {\n    dnat to ${target}\n  }\n`;
+  return `  chain ${chainOf(address)} {\n${unlessRefused}    dnat to ${target}\n  }\n`;
 }

@@ -255,7 +255,7 @@ export class Mesh {
     const bridge = await bridgeOf(place.gateway);
     // Some engines make it with the first container.
     if (bridge !== undefined) {
-      await this.#rules.ensure(meshRules(map, { bridge, ...place }));
+      await this.#rules.ensure(meshRules(map, { bridge, ...place, device: this.#options.device.name }));
       await turnBack(bridge.ports);
     }
     this.#solved();

@@ -4,14 +4,14 @@ import { Once } from '../../core/model/once.ts';
 import type { Engine, NetworkSpec, NetworkState } from '../engine/engine.ts';
 import { sameNetwork } from '../engine/network-state.ts';
 import { type Log, messageOf } from '../log.ts';
-import { networkLabels, networkName, OWN_LABELS, type Ownership } from '../containers/own-labels.ts';
+import { networkLabels, OWN_LABELS, type Ownership } from '../containers/own-labels.ts';
+import { namedNetworkName } from './attachments.ts';
 
 const DEADLINE_MS = 15_000;
 
-/** Neither slugs nor names hold a dot, so no two tenants and no tenant's own network can meet in one name. */
 function engineSpec(owner: Ownership, { name, driver, labels, internal }: NetworkSettings): NetworkSpec {
   return {
-    name: `${networkName(owner)}.${name}`,
+    name: namedNetworkName(owner, name),
     driver,
     internal,
     labels: { ...labels, ...networkLabels(owner), [OWN_LABELS.network]: name },

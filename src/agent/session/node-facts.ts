@@ -4,6 +4,7 @@ import {
   RELAY_PROOF_FEATURE,
 } from '../../core/protocol/agent-protocol.ts';
 import { CONFINEMENT_FEATURE } from '../../core/model/confinement.ts';
+import { NETWORKS_FEATURE } from '../../core/model/network.ts';
 import { formatBytes } from '../../core/model/quantity.ts';
 import { MESH_FEATURE } from '../../core/model/mesh.ts';
 import { LABEL_DOMAIN } from '../../core/model/labels.ts';
@@ -29,6 +30,7 @@ export type NodeFacts = Pick<
 /** What control planes may ask of this agent and not of an older one. */
 export const AGENT_FEATURES: readonly string[] = [
   CONFINEMENT_FEATURE,
+  NETWORKS_FEATURE,
   RELAY_PROOF_FEATURE,
   ANCHORS_FEATURE,
   CREDENTIAL_FEATURE,

@@ -67,13 +67,14 @@ export const apply: CommandBody = {
     if (paths.length === 0) throw usage('-f is needed: which files?', ['berth apply -f web.yaml']);
     const timeoutMs = timeoutOf(options);
     const readInput = (): Promise<string> => session.terminal.readInput();
-    const manifests = await readManifests(paths, readInput, Object.keys(APPLIED_KINDS));
+    const manifests = inOrder(await readManifests(paths, readInput, Object.keys(APPLIED_KINDS)));
+    const names = manifests.map(({ name }) => name);
     const client = session.client(options);
     // Everything is checked before anything is stored: a mistake in the last file leaves nothing half done.
     const planned: (AppliedPlan & { readonly manifest: Manifest })[] = [];
     for (const manifest of manifests) {
       const plan = await naming(manifest, async () =>
-        APPLIED_KINDS[manifest.kind]?.(session, client, manifest),
+        APPLIED_KINDS[manifest.kind]?.(session, client, manifest, names),
       );
       if (plan === undefined) continue;
       planned.push({ ...plan, manifest });
@@ -95,6 +96,12 @@ export const apply: CommandBody = {
     return code;
   },
 };
+
+/** What others refer to comes first; otherwise as in the files. */
+function inOrder(manifests: readonly Manifest[]): readonly Manifest[] {
+  const isFirst = ({ kind }: Manifest): boolean => kind === 'Network' || kind === 'Volume';
+  return [...manifests.filter(isFirst), ...manifests.filter((one) => !isFirst(one))];
+}
 
 /** A refusal names the document: there may be a whole folder of them. */
 async function naming<T>({ source, kind, name }: Manifest, work: () => Promise<T>): Promise<T> {

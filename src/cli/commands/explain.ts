@@ -24,27 +24,49 @@ export const explain: CommandBody = {
   ],
   options: [
     { flags: '--node <node>', description: 'Only this node, with every filter, passed or not.' },
+    {
+      flags: '--from <name>',
+      description:
+        'Instead: may this deployment or job (or ingress) connect to it, by which rule, and on which way from node to node?',
+    },
     OUTPUT_OPTION,
     ...REMOTE_OPTIONS,
   ],
   examples: [
     { line: 'berth explain web', what: 'why is web where it is, or nowhere?' },
     { line: 'berth explain web --node berlin-2', what: 'why not this node?' },
+    { line: 'berth explain db --from web', what: 'does web reach db, and how?' },
     { line: 'berth explain image_not_found', what: 'what does this code mean?' },
   ],
   run: async (session, { parameters: [what = ''], options }) => {
     if (what.includes('_')) return explainCode(session, what);
     const format = outputFormat(options);
-    const explanation = await session
-      .client(options)
-      .record('GET /api/v1/deployments/{name}/explain', named(what));
+    const from = options.text('from');
+    const explanation = await session.client(options).record('GET /api/v1/deployments/{name}/explain', {
+      ...named(what),
+      ...(from !== undefined && { query: { from } }),
+    });
     if (format === 'json' || format === 'yaml') {
       session.terminal.out(await structuredText(format, explanation));
       return EXIT.ok;
     }
+    if (explanation.access !== undefined) return showAccess(session, what, explanation.access);
     return showExplanation(session, what, explanation, options.text('node'));
   },
 };
+
+function showAccess({ terminal }: Session, name: string, access: NonNullable<Explanation['access']>): number {
+  const { style } = terminal;
+  const verdict = access.allowed === true ? style.green('✔ allowed') : style.red('✘ blocked');
+  terminal.out(`${textOf(access.from)} → ${style.bold(name)}  ${verdict}: ${textOf(access.rule)}\n`);
+  const paths = access.paths ?? [];
+  for (const { from, to, path, why } of paths) {
+    const mark = textOf(path) === 'none' ? style.red('✘') : style.green('✔');
+    terminal.out(`  ${mark} ${textOf(from)} → ${textOf(to)}  ${textOf(path)}: ${textOf(why)}\n`);
+  }
+  if (paths.length === 0) terminal.out('  one of them has no instance, so there is no way to look at\n');
+  return EXIT.ok;
+}
 
 /** The catalogue comes with the program, so that a code can be looked up without a control plane. */
 async function explainCode(session: Session, code: string): Promise<number> {

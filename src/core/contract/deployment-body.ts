@@ -22,6 +22,7 @@ import {
   VARIABLES,
   VOLUME_ID,
 } from './forms.ts';
+import { MAX_NETWORKS } from '../model/network.ts';
 import { type Draft, type Sent, shape } from '../schema/shape.ts';
 
 const strings = shape({ type: 'list', items: { type: 'string' } });
@@ -354,6 +355,27 @@ export const deploymentBody = shape({
       items: ingressEntry,
       form: { maxItems: MAX_INGRESS },
       description: 'Ways in from outside; one object is a list of it alone.',
+    },
+    networks: {
+      ...strings,
+      items: { type: 'string', form: NAME },
+      form: { minItems: 1, maxItems: MAX_NETWORKS, uniqueItems: true },
+      description: "Names of networks to attach to instead of the tenant's; tenant adds that one.",
+      ownCode: 'networks_invalid',
+    },
+    access: {
+      type: 'object',
+      fields: {
+        from: {
+          type: 'list',
+          items: { type: 'string', form: NAME },
+          form: { maxItems: 1024, uniqueItems: true },
+          description: 'Deployments and jobs that may connect, and ingress; an empty list: nobody.',
+          ownCode: 'access_invalid',
+        },
+      },
+      required: ['from'],
+      description: 'Absent: every deployment and job of the tenant may connect.',
     },
     update: {
       type: 'object',

@@ -70,6 +70,7 @@ const OPTIONAL_FIELDS = [
   'healthCheck',
   'resources',
   'nodeId',
+  'access',
   'update',
 ] as const;
 
@@ -111,6 +112,10 @@ export function removedEntries(before: DeploymentSpec, after: DeploymentSpec): s
     ...(after.capabilities?.drop === undefined
       ? []
       : lostItems('capabilities.drop', before.capabilities?.drop, after.capabilities.drop, (name) => name)),
+    ...lostItems('networks', before.networks, after.networks, (name) => name),
+    ...(after.access === undefined
+      ? []
+      : lostItems('access.from', before.access?.from, after.access.from, (name) => name)),
     ...lostPorts(before.ports ?? [], after.ports ?? []),
     ...(after.ingress === undefined
       ? lostMembers('ingress', before.ingress, undefined)

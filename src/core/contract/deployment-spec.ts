@@ -53,7 +53,7 @@ function updateOf({ onFailure, ...policy }: NonNullable<DeploymentDraft['update'
 
 /** A draft that passed every rule becomes a spec: a fixed order of fields, and no write-time secret material. */
 export function specOfDraft(draft: DeploymentDraft): DeploymentSpec {
-  const { replicas, healthCheck, volumes, dependsOn, ports, ingress, update, ...plain } = draft;
+  const { replicas, healthCheck, volumes, dependsOn, ports, ingress, access, update, ...plain } = draft;
   return inOrder(deploymentBody, {
     ...plain,
     kind: 'Deployment',
@@ -67,6 +67,7 @@ export function specOfDraft(draft: DeploymentDraft): DeploymentSpec {
     ...(dependsOn && { dependsOn: gatesOf(dependsOn) }),
     ...(ports && { ports: ports.map(({ container = 0, ...host }) => ({ container, ...host })) }),
     ...(ingress && { ingress: ingressEntries(ingress) }),
+    ...(access && { access: { from: access.from ?? [] } }),
     ...(update && { update: updateOf(update) }),
   });
 }

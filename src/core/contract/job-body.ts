@@ -23,6 +23,7 @@ export const jobBody = shape({
     placement: shared.placement,
     resources: shared.resources,
     nodeId: { type: 'string', form: NODE_NAME, ownCode: 'job_node_not_found' },
+    networks: shared.networks,
     labels: shared.labels,
     schedule: {
       type: 'any',

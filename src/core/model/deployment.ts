@@ -56,6 +56,12 @@ export interface PortMapping {
   readonly host?: number;
 }
 
+/** Who may connect to a deployment over the tenant's network; absent: every deployment and job of the tenant. */
+export interface Access {
+  /** Names of deployments and jobs, and `ingress`. Empty: nobody. */
+  readonly from: readonly string[];
+}
+
 export interface UpdatePolicy {
   readonly maxSurge?: number;
   readonly maxUnavailable?: number;
@@ -90,6 +96,9 @@ export interface Workload extends Confinement {
   readonly labels?: Readonly<Record<string, string>>;
   readonly ports?: readonly PortMapping[];
   readonly ingress?: readonly IngressEntry[];
+  /** Instead of the tenant's network; the name `tenant` adds that. */
+  readonly networks?: readonly string[];
+  readonly access?: Access;
   readonly update?: UpdatePolicy;
 }
 

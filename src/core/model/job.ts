@@ -18,6 +18,7 @@ export interface JobSpec extends Confinement {
   readonly placement?: Placement;
   readonly resources?: Resources;
   readonly nodeId?: string;
+  readonly networks?: readonly string[];
   readonly labels?: Readonly<Record<string, string>>;
   /** Cron, UTC. Absent: the job runs once, when it is created. */
   readonly schedule?: string;

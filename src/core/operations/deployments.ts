@@ -3,7 +3,8 @@ import { explanation } from '../contract/answers/placement.ts';
 import { listOf } from '../contract/answers/field-shapes.ts';
 import { deploymentBody, deploymentChange, namedDeploymentChange } from '../contract/deployment-body.ts';
 import { rollbackBody } from '../contract/order-bodies.ts';
-import { DRY_RUN, LIST_QUERY } from './queries.ts';
+import { NAME } from '../contract/forms.ts';
+import { DRY_RUN, LIST_QUERY, WRITE_QUERY } from './queries.ts';
 import { DEPLOYMENT_CODES } from './workload-codes.ts';
 import { operation } from './operation.ts';
 
@@ -32,7 +33,7 @@ export const DEPLOYMENTS = {
     tag: 'Deployments',
     permission: 'deploy',
     tenant: 'credential',
-    query: DRY_RUN,
+    query: WRITE_QUERY,
     body: { ...described, shape: deploymentBody },
     codes: DEPLOYMENT_CODES.create,
     success: {
@@ -62,7 +63,7 @@ export const DEPLOYMENTS = {
     tag: 'Deployments',
     permission: 'deploy',
     tenant: 'credential',
-    query: DRY_RUN,
+    query: WRITE_QUERY,
     body: { ...described, shape: deploymentChange },
     codes: DEPLOYMENT_CODES.update,
     success: {
@@ -78,7 +79,7 @@ export const DEPLOYMENTS = {
     tag: 'Deployments',
     permission: 'deploy',
     tenant: 'credential',
-    query: DRY_RUN,
+    query: WRITE_QUERY,
     body: { ...described, shape: namedDeploymentChange },
     codes: DEPLOYMENT_CODES.update,
     success: {
@@ -94,7 +95,14 @@ export const DEPLOYMENTS = {
     tag: 'Deployments',
     permission: 'read',
     tenant: 'credential',
-    codes: ['deployment_not_found'],
+    query: {
+      from: {
+        description:
+          'A deployment, a job, or ingress: says also whether it may connect to this one, and on which way.',
+        schema: { type: 'string', ...NAME },
+      },
+    },
+    codes: ['deployment_not_found', 'access_source_unknown'],
     success: {
       status: 200,
       description:

@@ -1,7 +1,7 @@
 import { job, jobWritten } from '../contract/answers/job.ts';
 import { listOf } from '../contract/answers/field-shapes.ts';
 import { jobBody } from '../contract/job-body.ts';
-import { DRY_RUN, JOB_LOG_QUERY, LIST_QUERY } from './queries.ts';
+import { JOB_LOG_QUERY, LIST_QUERY, WRITE_QUERY } from './queries.ts';
 import { JOB_CODES } from './workload-codes.ts';
 import { operation } from './operation.ts';
 
@@ -54,7 +54,7 @@ export const JOBS = {
     tag: 'Jobs',
     permission: 'deploy',
     tenant: 'credential',
-    query: DRY_RUN,
+    query: WRITE_QUERY,
     body: { shape: jobBody, yaml: true, unchecked: true },
     codes: JOB_CODES,
     success: {

@@ -24,6 +24,16 @@ export const DRY_RUN = {
   },
 } as const satisfies Parameters;
 
+/** Of what may refer to others that are created with it. */
+export const WRITE_QUERY = {
+  ...DRY_RUN,
+  alongside: {
+    description:
+      'Names, with commas between them, of what the caller creates together with this: a reference to one of them is a warning while it does not exist, not a refusal.',
+    schema: { type: 'string', pattern: '^[a-z0-9-]+(,[a-z0-9-]+)*$' },
+  },
+} as const satisfies Parameters;
+
 export const LOG_QUERY = {
   follow: {
     description: 'Go on as server-sent events (log, problem, end); instances that come later join.',

@@ -95,6 +95,11 @@ const SHARED: readonly RejectionCode[] = [
   'ports_invalid',
   'ingress_invalid',
   'ingress_host_taken',
+  'networks_invalid',
+  'network_not_found',
+  'network_node_mismatch',
+  'access_invalid',
+  'access_source_unknown',
   'update_invalid',
 ];
 
@@ -112,6 +117,8 @@ const NOT_OF_JOBS: ReadonlySet<RejectionCode> = new Set<RejectionCode>([
   'ports_invalid',
   'ingress_invalid',
   'ingress_host_taken',
+  'access_invalid',
+  'access_source_unknown',
   'update_invalid',
 ]);
 

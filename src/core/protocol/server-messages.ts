@@ -91,6 +91,8 @@ const container = message({
     user: optional(serverText),
     readOnlyRootFilesystem: optional(flag),
     capabilities: optional({ type: 'object', fields: { drop: optional(listOf(serverText)) } }),
+    /** Instead of the tenant's network, which is named `tenant` here; absent: that one alone. */
+    networks: optional(listOf(name)),
   },
 });
 export type AssignedContainer = Message<typeof container>;
@@ -210,6 +212,10 @@ const meshServiceFields = {
   ports: optional(listOf(count)),
   /** Those that take connections: healthy, or running where there is no health check. */
   instances: listOf({ type: 'object', fields: { id: serverText, node: name, address: serverText } }),
+  /** Addresses of its other containers: they may connect, and take no new connections. All that a job has. Absent: none. */
+  others: optional(listOf(serverText)),
+  /** Who may connect: deployments, jobs, and `ingress`. Absent: everybody of the tenant. */
+  from: optional(listOf(name)),
 } as const;
 
 const mesh = message({

@@ -64,7 +64,7 @@ const FROZEN = {
     405: method_not_allowed
     409: agent_session_stale anchored_secret_overwritten canary_already_exists deployment_already_exists idempotency_key_conflict ingress_host_taken job_already_exists
       job_already_running job_not_running
-      network_already_exists network_in_use node_already_enrolled node_in_use quota_exceeded rotation_hook_failed rotation_rollout_incomplete
+      network_already_exists network_in_use network_node_mismatch node_already_enrolled node_in_use quota_exceeded rotation_hook_failed rotation_rollout_incomplete
       rotation_whole_credential
       secret_rotation_in_progress
       tenant_already_exists tenant_in_use volume_already_exists volume_in_use volume_not_replicated
@@ -72,10 +72,10 @@ const FROZEN = {
     412: revision_mismatch
     413: body_too_large
     415: content_type_unsupported
-    422: backup_invalid canary_invalid capability_unknown command_invalid container_defaults_invalid depends_on_cycle depends_on_invalid environment_invalid
+    422: access_invalid access_source_unknown backup_invalid canary_invalid capability_unknown command_invalid container_defaults_invalid depends_on_cycle depends_on_invalid environment_invalid
       field_too_large field_type_invalid field_unknown healthcheck_duration_invalid image_policy_invalid
       image_signature_invalid image_unsigned ingress_invalid job_invalid label_reserved
-      labels_invalid name_mismatch network_driver_unsupported network_name_invalid node_invalid node_name_invalid
+      labels_invalid name_mismatch network_driver_unsupported network_name_invalid networks_invalid node_invalid node_name_invalid
       placement_invalid ports_invalid quota_invalid residency_country_invalid residency_label_conflict residency_label_handwritten
       residency_region_undeclared resources_invalid rotation_hook_invalid scaling_policy_invalid secret_environment_collision
       secret_entries_too_many secret_generate_alternate_invalid secret_name_duplicate tenant_name_invalid token_invalid

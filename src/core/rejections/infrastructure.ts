@@ -119,10 +119,10 @@ export const infrastructureCodes = entries({
   },
   network_not_found: {
     status: 404,
-    field: 'name',
+    field: 'computed',
     title: 'No network of this tenant has that name.',
     cause:
-      'The network does not exist, was deleted, or belongs to another tenant; the cases are answered alike.',
+      'The network does not exist, was deleted, or belongs to another tenant; the cases are answered alike. `networks` of a deployment or job may also name `tenant`. A description that is sent together with its networks says so with the query `alongside`, as `berth apply` does.',
     accepted: 'a name listed by GET /api/v1/networks',
     failing: 'DELETE /api/v1/networks/bakcend',
     corrected: 'DELETE /api/v1/networks/backend',
@@ -139,13 +139,25 @@ export const infrastructureCodes = entries({
     corrected: 'POST /api/v1/networks\n\n{ "name": "backend-2", "nodeId": "berlin-1" }',
     origin: 'extension',
   },
+  network_node_mismatch: {
+    status: 409,
+    field: 'computed',
+    title: 'The networks of a container, or its node, are not on one node.',
+    cause:
+      'A network is made on one node, and a container is attached to networks of its own node only. Networks of two nodes, or a `nodeId` other than that of the network, could never be placed.',
+    accepted: 'networks of one node, and nodeId left out or that node; tenant is on every node',
+    failing:
+      'POST /api/v1/deployments      while "backend" is on berlin-1\n\n{ "name": "web", "nodeId": "berlin-2", "networks": ["backend"] }',
+    corrected: 'POST /api/v1/deployments\n\n{ "name": "web", "networks": ["backend", "tenant"] }',
+    origin: 'extension',
+  },
   network_in_use: {
     status: 409,
     field: 'name',
-    title: 'Containers are still attached to the network.',
+    title: 'Deployments or jobs name the network, or containers are attached to it.',
     cause:
-      'Removing the network would cut their connections. The rejection names the deployments and jobs that use it.',
-    accepted: 'a network without attached containers',
+      'Removing the network would cut their connections, and nothing new of them could be placed. The rejection names the deployments and jobs that use it.',
+    accepted: 'a network that nothing names and nothing is attached to',
     failing: 'DELETE /api/v1/networks/backend      while "web" is attached',
     corrected: 'DELETE /api/v1/networks/backend      after "web" was stopped',
     origin: 'extension',

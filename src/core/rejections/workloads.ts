@@ -214,6 +214,41 @@ export const workloadCodes = entries({
     corrected: '{ "name": "web", "dependsOn": { "db": "healthy" } }',
     origin: 'extension',
   },
+  networks_invalid: {
+    status: 422,
+    field: 'computed',
+    title: 'The list of networks cannot be used.',
+    cause:
+      "`networks` names the networks that containers are attached to instead of the tenant's; `tenant` adds that one. Absent, it is the tenant's alone.",
+    accepted: '1 to 16 names of networks, each once',
+    failing: '{ "networks": [] }',
+    corrected: '{ "networks": ["backend", "tenant"] }',
+    origin: 'extension',
+  },
+  access_invalid: {
+    status: 422,
+    field: 'computed',
+    title: 'It cannot be said so who may connect.',
+    cause:
+      "`access.from` lists the deployments and jobs whose connections are let through, and `ingress` for requests from outside. It needs the tenant's network, on which it is enforced, and a deployment with an `ingress` has to let it through.",
+    accepted: 'names of deployments and jobs, each once, and ingress; an empty list for nobody',
+    failing: '{ "access": { "from": ["Web"] } }',
+    corrected: '{ "access": { "from": ["web"] } }',
+    origin: 'extension',
+  },
+  access_source_unknown: {
+    status: 422,
+    field: 'access.from[<index>]',
+    title: 'access.from names neither a deployment nor a job of the tenant.',
+    cause:
+      'A mistyped name would let nobody through and would be noticed by connections that fail. Names that are created by the same `berth apply` (query `alongside`), and those of a spec that is restored or rolled back to, are stored with a warning.',
+    accepted: 'names of deployments and jobs of the tenant, and ingress',
+    failing:
+      'POST /api/v1/deployments      while there is no "wbe"\n\n{ "name": "db", "access": { "from": ["wbe"] } }',
+    corrected:
+      'POST /api/v1/deployments      once there is "web"\n\n{ "name": "db", "access": { "from": ["web"] } }',
+    origin: 'extension',
+  },
   resources_invalid: {
     status: 422,
     field: 'resources.<field>',

@@ -2,8 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { DeploymentSpec } from '../model/deployment.ts';
 import type { NodeName, TenantId } from '../model/ids.ts';
+import type { NetworkRecord } from '../model/network.ts';
 import type { NodeRecord } from '../model/node.ts';
 import type { VolumeRecord } from '../model/volume.ts';
+import { type Announced, announcedBy, KNOWN_SOURCES } from './attachment-facts.ts';
 import type { DeploymentField } from './rule.ts';
 import { type DeploymentFacts, dependencyWarnings, deploymentFactsRejection } from './deployment-facts.ts';
 
@@ -28,6 +30,22 @@ interface World {
   readonly volumes?: Readonly<Record<string, Partial<VolumeRecord>>>;
   readonly writers?: Readonly<Record<string, readonly string[]>>;
   readonly deployments?: Readonly<Record<string, Partial<DeploymentSpec>>>;
+  /** By name: the node. */
+  readonly networks?: Readonly<Record<string, string>>;
+  readonly isAnnounced?: Announced;
+}
+
+function networkOn(name: string, node: string): NetworkRecord {
+  const nodeId = node as NodeRecord['name'];
+  return {
+    name,
+    nodeId,
+    driver: 'bridge',
+    labels: {},
+    internal: false,
+    tenantId: 't' as TenantId,
+    createdAt: '',
+  };
 }
 
 function factsOf({
@@ -36,6 +54,8 @@ function factsOf({
   volumes = {},
   writers = {},
   deployments = {},
+  networks = {},
+  isAnnounced,
 }: World): DeploymentFacts {
   const records = nodes.map((name) => ({ name }) as NodeRecord);
   const own = <T>(from: Readonly<Record<string, T>>, key: string): T | undefined =>
@@ -54,6 +74,12 @@ function factsOf({
       const spec = own(deployments, name);
       return spec && { ...SPEC, name, ...spec };
     },
+    network: (name) => {
+      const node = own(networks, name);
+      return node === undefined ? undefined : networkOn(name, node);
+    },
+    isWorkload: (name) => own(deployments, name) !== undefined,
+    ...(isAnnounced && { isAnnounced }),
   };
 }
 
@@ -261,4 +287,36 @@ it('volumes before the node before dependencies', () => {
   expect(refuse(spec, world)?.[0]).toBe('volume_not_found');
   expect(refuse({ ...spec, volumes: [] }, world)?.[0]).toBe('node_candidates_unresolvable');
   expect(refuse({ dependsOn: spec.dependsOn }, world)?.[0]).toBe('depends_on_cycle');
+});
+
+describe('networks and access', () => {
+  const networks = { back: 'n1', front: 'n1', far: 'n2' };
+  const deployments = { api: {} };
+  it.each([
+    [{ networks: ['back', 'tenant', 'front'] }, {}, undefined],
+    [{ networks: ['back'], nodeId: 'n1' }, { nodes: ['n1'] }, undefined],
+    [{ networks: ['gone'] }, {}, ['network_not_found', 'networks[0]']],
+    [{ networks: ['back', 'far'] }, {}, ['network_node_mismatch', 'networks[1]']],
+    [{ networks: ['back'], nodeId: 'n2' }, { nodes: ['n1', 'n2'] }, ['network_node_mismatch', 'nodeId']],
+    [{ networks: ['gone'] }, { isAnnounced: () => true }, undefined],
+    [{ access: { from: ['api', 'ingress', 'web'] } }, {}, undefined],
+    [{ access: { from: ['api', 'wbe'] } }, {}, ['access_source_unknown', 'access.from[1]']],
+    [{ access: { from: ['wbe'] } }, { isAnnounced: KNOWN_SOURCES }, undefined],
+    [{ networks: ['gone'] }, { isAnnounced: KNOWN_SOURCES }, ['network_not_found', 'networks[0]']],
+    [{ networks: ['gone'] }, { isAnnounced: announcedBy(['gone'], true) }, undefined],
+    [
+      { networks: ['gone'] },
+      { isAnnounced: announcedBy(['gone'], false) },
+      ['network_not_found', 'networks[0]'],
+    ],
+  ])('%j', (spec, world, expected) => {
+    const facts = factsOf({ networks, deployments, ...world });
+    const rejection = deploymentFactsRejection({ ...SPEC, ...spec }, facts);
+    expect(rejection && [rejection.code, rejection.field]).toEqual(expected);
+  });
+
+  it('are not judged again by an update that sends neither', () => {
+    const spec = { ...SPEC, networks: ['gone'], access: { from: ['wbe'] } };
+    expect(deploymentFactsRejection(spec, factsOf({}), new Set<DeploymentField>(['image']))).toBeUndefined();
+  });
 });

@@ -7,11 +7,12 @@ import type { VolumeRecord } from '../model/volume.ts';
 import { received } from '../rejections/redaction.ts';
 import { reject } from '../rejections/reject.ts';
 import type { Rejection } from '../rejections/rejection.ts';
+import { accessFactRule, type AttachmentFacts, networksFactRule } from './attachment-facts.ts';
 import { isJudged, type Judged } from './rule.ts';
 import { type VolumeResidencyConflict, volumeResidencyRejection } from './volume-residency.ts';
 
 /** What a deployment's rules need to know of the tenant's other records. Reads are lazy: most specs ask for little. */
-export interface DeploymentFacts {
+export interface DeploymentFacts extends AttachmentFacts {
   readonly tenantId: TenantId;
   readonly nodes: () => readonly NodeRecord[];
   readonly node: (name: string) => NodeRecord | undefined;
@@ -247,7 +248,14 @@ const ingressRule: FactRule = (spec, facts, judged) => {
 };
 
 /** In the order of the fields; the secrets' stateful rules stand before them, the registry's answer after them. */
-const FACT_RULES: readonly FactRule[] = [volumesRule, nodeRule, dependencyCycleRule, ingressRule];
+const FACT_RULES: readonly FactRule[] = [
+  volumesRule,
+  nodeRule,
+  dependencyCycleRule,
+  ingressRule,
+  networksFactRule,
+  accessFactRule,
+];
 
 export function deploymentFactsRejection(
   spec: Workload,

@@ -6,6 +6,7 @@ import {
   environmentRule,
   healthCheckArgumentsRule,
 } from './environment.ts';
+import { accessRule, networksRule } from './attachment.ts';
 import { capabilitiesRule, userRule } from './confinement.ts';
 import { healthCheckRule } from './health-check.ts';
 import { imageRule } from './image.ts';
@@ -63,5 +64,7 @@ export const deploymentRules: readonly Rule<DeploymentInput>[] = [
   reading(['dependsOn'], dependsOnRule),
   reading(['ports'], portsRule),
   reading(['ingress'], ingressRule),
+  reading(['networks'], networksRule),
+  reading(['access', 'networks', 'ingress'], accessRule),
   reading(['update'], updateRule),
 ];

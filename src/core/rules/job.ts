@@ -7,6 +7,8 @@ import { isIntegerWithin } from '../model/values.ts';
 import { received } from '../rejections/redaction.ts';
 import { reject } from '../rejections/reject.ts';
 import type { Rejection } from '../rejections/rejection.ts';
+import { networksRule } from './attachment.ts';
+import { networksFactRule } from './attachment-facts.ts';
 import { capabilitiesRule, userRule } from './confinement.ts';
 import { workloadSecretRules } from './deployment.ts';
 import { type DeploymentFacts, notACandidate, volumesRule } from './deployment-facts.ts';
@@ -89,6 +91,7 @@ export const jobRules: readonly Rule<JobInput>[] = [
     volumeMountsRule,
     ...placementRules,
     resourcesRule,
+    networksRule,
   ]),
   scheduleRule,
   timeoutRule,
@@ -123,5 +126,5 @@ function nodeRule({ nodeId }: Workload, facts: JobFacts): Rejection | undefined 
 
 /** `workload` is the job as a deployment would run it. */
 export function jobFactsRejection(workload: Workload, facts: JobFacts): Rejection | undefined {
-  return volumesRule(workload, facts) ?? nodeRule(workload, facts);
+  return volumesRule(workload, facts) ?? nodeRule(workload, facts) ?? networksFactRule(workload, facts);
 }

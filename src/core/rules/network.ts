@@ -2,6 +2,7 @@ import { nearest } from '../schema/nearest.ts';
 import { networkBody, type NetworkDraft } from '../contract/network-body.ts';
 import { readBody } from '../schema/shape.ts';
 import type { NodeName } from '../model/ids.ts';
+import { TENANT_NETWORK } from '../model/network.ts';
 import { isRecord } from '../model/values.ts';
 import { looksPasted, received, redacted } from '../rejections/redaction.ts';
 import { isRejection, reject } from '../rejections/reject.ts';
@@ -31,12 +32,15 @@ function optionRule(body: unknown): Rejection | undefined {
 }
 
 const nameRule: Rule<NetworkDraft> = ({ name }) =>
-  name !== undefined && isDnsLabel(name)
+  name !== undefined && isDnsLabel(name) && name !== TENANT_NETWORK
     ? undefined
     : reject('network_name_invalid', {
         field: 'name',
         received: received(name),
-        why: 'The name is required, and is used in the name of the engine’s network and as a path segment.',
+        why:
+          name === TENANT_NETWORK
+            ? 'In lists of networks this name stands for the network that spans the tenant’s nodes.'
+            : 'The name is required, and is used in the name of the engine’s network and as a path segment.',
       });
 
 const driverRule: Rule<NetworkDraft> = ({ driver }) =>

@@ -23,6 +23,8 @@ const BOUNDED = [
   'placement',
   'dependsOn',
   'ports',
+  'networks',
+  'access',
 ] as const satisfies readonly DeploymentField[];
 
 function stored(field: (typeof BOUNDED)[number], { draft }: DeploymentInput): unknown {
@@ -38,7 +40,7 @@ function entriesOf(value: unknown): number {
 /** Lists and maps one level down: `placement.constraints`, `healthCheck.command`. */
 function mostEntries(field: string, value: unknown): { readonly field: string; readonly entries: number } {
   const own = { field, entries: entriesOf(value) };
-  if (field !== 'placement' && field !== 'healthCheck') return own;
+  if (field !== 'placement' && field !== 'healthCheck' && field !== 'access') return own;
   const members = Object.entries(isRecord(value) ? value : {}).map(([key, member]) => ({
     field: `${field}.${key}`,
     entries: entriesOf(member),

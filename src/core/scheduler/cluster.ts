@@ -210,6 +210,8 @@ export class ClusterState implements ClusterFacts, IndexedCluster {
     if (request.nodeId !== undefined) return this.slotsOf([nodeName(request.nodeId)]);
     const [first] = request.volumes ?? [];
     if (first) return this.slotsOf(first.nodes);
+    const [network] = request.networks ?? [];
+    if (network) return this.slotsOf(network.node === undefined ? [] : [network.node]);
     if (request.placement?.constraints === undefined) return undefined;
     const carriers = this.labels.rarest(request.placement.constraints);
     return carriers && carriers.size <= this.limits.fewNodes ? carriers : undefined;

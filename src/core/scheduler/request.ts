@@ -2,6 +2,7 @@ import { type Confinement, CONFINEMENT_FEATURE, isConfined } from '../model/conf
 import type { Placement, VolumeMount, Workload } from '../model/deployment.ts';
 import type { OwnerName } from '../model/owner.ts';
 import type { NodeName } from '../model/ids.ts';
+import { NETWORKS_FEATURE } from '../model/network.ts';
 import type { VolumeRecord } from '../model/volume.ts';
 import { type DefaultRequest, NO_DEFAULT } from '../model/counted.ts';
 import { type Amounts, countedAmounts, requestedAmounts } from './amounts.ts';
@@ -15,6 +16,12 @@ export interface VolumeRequirement {
   readonly nodes: readonly NodeName[];
 }
 
+/** A network that the container is attached to; without a node it is gone. */
+export interface NetworkRequirement {
+  readonly network: string;
+  readonly node?: NodeName;
+}
+
 /** One container to be placed. Immutable: the index remembers what it worked out for an object. */
 export interface PlacementRequest {
   readonly deployment: OwnerName;
@@ -25,6 +32,7 @@ export interface PlacementRequest {
   readonly nodeId?: string;
   readonly hostPorts?: readonly number[];
   readonly volumes?: readonly VolumeRequirement[];
+  readonly networks?: readonly NetworkRequirement[];
   /** `linux/amd64`, …; absent when the image's platforms are not known. */
   readonly imagePlatforms?: readonly string[];
   /** What the agent has to know; absent: nothing beyond what every agent does. */
@@ -35,11 +43,15 @@ export interface PlacementRequest {
 
 export interface PlacementFacts {
   readonly volumes?: readonly VolumeRequirement[];
+  readonly networks?: readonly NetworkRequirement[];
   readonly imagePlatforms?: readonly string[];
   readonly exclude?: ReadonlyMap<NodeName, string>;
 }
 
-export type PlaceableSpec = Pick<Workload, 'name' | 'placement' | 'resources' | 'nodeId' | 'ports'> &
+export type PlaceableSpec = Pick<
+  Workload,
+  'name' | 'placement' | 'resources' | 'nodeId' | 'ports' | 'networks'
+> &
   Confinement;
 
 export function placementRequest(
@@ -50,6 +62,7 @@ export function placementRequest(
   const hostPorts = fixedHostPorts(spec);
   const amounts = requestedAmounts(spec.resources);
   const counted = countedAmounts(spec.resources, fallback);
+  const features = neededFeatures(spec);
   const isSame = counted.cpuMicros === amounts.cpuMicros && counted.memoryBytes === amounts.memoryBytes;
   return {
     deployment: spec.name,
@@ -58,9 +71,17 @@ export function placementRequest(
     ...(spec.placement && { placement: spec.placement }),
     ...(spec.nodeId !== undefined && { nodeId: spec.nodeId }),
     ...(hostPorts.length > 0 && { hostPorts }),
-    ...(isConfined(spec) && { features: [CONFINEMENT_FEATURE] }),
+    ...(features.length > 0 && { features }),
     ...facts,
   };
+}
+
+/** What an older agent would ignore silently. */
+export function neededFeatures(spec: Pick<Workload, 'networks'> & Confinement): readonly string[] {
+  return [
+    ...(isConfined(spec) ? [CONFINEMENT_FEATURE] : []),
+    ...(spec.networks === undefined ? [] : [NETWORKS_FEATURE]),
+  ];
 }
 
 export function fixedHostPorts(spec: Pick<Workload, 'ports'>): readonly number[] {

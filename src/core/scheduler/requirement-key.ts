@@ -1,6 +1,6 @@
 import type { PlacementRequest } from './request.ts';
 
-/** Equal keys: the same nodes are admitted, whatever is placed on them. `nodeId` and `volumes` name nodes and need no key. */
+/** Equal keys: the same nodes are admitted, whatever is placed on them. `nodeId`, `volumes` and `networks` name nodes and need no key. */
 export function nodeRequirementKey(request: PlacementRequest): string {
   const { placement, imagePlatforms, features, hostPorts } = request;
   const { residency, constraints } = placement ?? {};

@@ -2,6 +2,7 @@ import type { Exactly } from '../../core/schema/shape.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
+import { isDnsLabel } from '../../core/rules/name.ts';
 import type { Stored } from '../store/collection.ts';
 import { type JsonReply, JsonText } from './route.ts';
 
@@ -45,6 +46,22 @@ export function booleanParameter<Q extends Query>(query: Q, name: keyof Q & stri
   const text = query[name];
   if (text === undefined || text === 'false') return false;
   return text === 'true' || invalidParameter(name, text, 'true or false');
+}
+
+const MAX_ALONGSIDE = 1024;
+
+/** Of a write: whether it is tried only, and what is created with it. */
+export function writeOptions(query: {
+  readonly dryRun?: string;
+  readonly alongside?: string;
+}): { readonly dryRun: boolean; readonly alongside: readonly string[] } | Rejection {
+  const dryRun = booleanParameter(query, 'dryRun');
+  if (isRejection(dryRun)) return dryRun;
+  const { alongside } = query;
+  const names = alongside?.split(',') ?? [];
+  if (names.length > MAX_ALONGSIDE || !names.every(isDnsLabel))
+    return invalidParameter('alongside', alongside ?? '', 'at most 1024 names with commas between them');
+  return { dryRun, alongside: names };
 }
 
 /** A cursor is the id after which the next page starts; opaque to clients, so it is encoded. */

@@ -2,10 +2,12 @@ import type { DefaultRequest } from '../../core/model/counted.ts';
 import type { Workload } from '../../core/model/deployment.ts';
 import type { InstanceId } from '../../core/model/ids.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
+import { namedNetworks } from '../../core/model/network.ts';
 import type { Placed, PlacementRefusal, Placer } from '../../core/plan/rollout/placer.ts';
 import type { ClusterState } from '../../core/scheduler/cluster.ts';
 import { explain } from '../../core/scheduler/explain.ts';
 import {
+  type NetworkRequirement,
   type PlacementRequest,
   placementRequest,
   type VolumeRequirement,
@@ -16,8 +18,19 @@ import type { TenantStore } from '../store/store.ts';
 import { refusalOf } from './refusal.ts';
 
 export function requestFor(tenant: TenantStore, spec: Workload, fallback?: DefaultRequest): PlacementRequest {
-  if ((spec.volumes ?? []).length === 0) return placementRequest(spec, {}, fallback);
-  return placementRequest(spec, { volumes: volumeRequirements(tenant, spec) }, fallback);
+  const networks = networkRequirements(tenant, spec);
+  const facts = {
+    ...((spec.volumes ?? []).length > 0 && { volumes: volumeRequirements(tenant, spec) }),
+    ...(networks.length > 0 && { networks }),
+  };
+  return placementRequest(spec, facts, fallback);
+}
+
+function networkRequirements(tenant: TenantStore, spec: Workload): readonly NetworkRequirement[] {
+  return namedNetworks(spec).map((network) => {
+    const node = tenant.get('networks', idOf('networks', network))?.record.nodeId;
+    return { network, ...(node !== undefined && { node }) };
+  });
 }
 
 function volumeRequirements(tenant: TenantStore, spec: Workload): readonly VolumeRequirement[] {

@@ -71,8 +71,8 @@ export class TenantClusters {
     const known = this.#requests.get(spec);
     if (known) return known;
     const request = requestFor(this.#store.forTenant(tenantId), spec, this.defaultRequest);
-    // Where a volume may be mounted changes with the volume, not with the spec.
-    if (request.volumes === undefined) this.#requests.set(spec, request);
+    // Where a volume may be mounted changes with the volume, not with the spec; where a network is, with the network.
+    if (request.volumes === undefined && request.networks === undefined) this.#requests.set(spec, request);
     return request;
   }
 

@@ -1,5 +1,6 @@
 import type { ContainerDefaults } from '../../core/model/container-defaults.ts';
 import { deploymentView } from '../../core/contract/deployment-view.ts';
+import { isOnTenantNetwork } from '../../core/model/network.ts';
 import type { DeploymentRecord, InstanceView } from '../../core/model/deployment.ts';
 import type { Stored } from '../store/collection.ts';
 import { containerDefaultsOf } from '../store/container-defaults.ts';
@@ -57,7 +58,7 @@ export function storedDeploymentView(
     instances: instanceViews(tenant, name),
     defaults: containerDefaultsOf(tenant, containerDefaults),
     ingress: ingressStatus(tenant, stored.record.spec),
-    ...(address && { virtualAddress: address.record.address }),
+    ...(address && isOnTenantNetwork(stored.record.spec) && { virtualAddress: address.record.address }),
     ...(canary && { canary: canarySummary(tenant, name, canary.record) }),
   });
 }

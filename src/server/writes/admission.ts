@@ -81,6 +81,12 @@ export interface Silent extends Operation {
   };
 }
 
+export interface WriteOptions {
+  readonly dryRun: boolean;
+  /** Names of what the caller creates together with this. */
+  readonly alongside?: readonly string[];
+}
+
 export type Outcome<O extends Operation> = Accepted<O> | Rejection;
 
 /** The only way to an answer of the operation: with its statuses, and its fields exactly. */
@@ -93,7 +99,7 @@ export function acceptedOf() {
 }
 
 /** Fields that do not concern what a container is made from: changing them must not restart one. */
-const NOT_HASHED = ['replicas', 'update'] as const;
+const NOT_HASHED = ['replicas', 'access', 'update'] as const;
 
 export function specHash(spec: Workload): string {
   const hashed: Record<string, unknown> = { ...spec };

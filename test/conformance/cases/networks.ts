@@ -1,7 +1,18 @@
 import type { Json } from '../../support/harness/api-client.ts';
 import { nodeFacts } from '../../support/harness/node-flow.ts';
 import { agentKey, ScriptedAgent } from '../../support/agents/scripted-agent.ts';
-import { type Ask, ask, type Case, inside, plantNode, refused, type Stage } from './case.ts';
+import {
+  type Ask,
+  ask,
+  type Case,
+  inside,
+  plantNode,
+  post,
+  put,
+  refused,
+  type Stage,
+  stored as storedDeployment,
+} from './case.ts';
 
 const NETWORKS = '/api/v1/networks';
 
@@ -50,6 +61,16 @@ const removal =
     return { method: 'DELETE', path: `${NETWORKS}/${name}` };
   };
 
+const DEPLOYMENT = '/api/v1/deployments';
+
+/** A deployment that names networks, which are made first, each on a node of its own unless said. */
+const attached =
+  (
+    fields: (stage: Stage, network: { readonly name: string; readonly node: string }) => Json | Promise<Json>,
+  ): Ask =>
+  async (stage) =>
+    post(await fields(stage, await stored(stage)))(stage);
+
 /** What needs an agent is in test/flow/networks.test.ts too. */
 export const networkCases: readonly Case[] = [
   ...refused('network_option_unsupported_on_agent', 'subnet', {
@@ -77,6 +98,7 @@ export const networkCases: readonly Case[] = [
     'a hyphen last': create({ name: 'back-' }),
     '64 characters': create({ name: 'a'.repeat(64) }),
   }),
+  ...refused('network_name_invalid', 'name', { "the tenant's own": create({ name: 'tenant' }) }),
   ...inside('network_name_invalid', { '63 characters': create({ name: 'a'.repeat(63) }) }),
   ...refused('network_driver_unsupported', 'driver', {
     host: create({ driver: 'host' }),
@@ -131,7 +153,94 @@ export const networkCases: readonly Case[] = [
     read: ask('GET', `${NETWORKS}/gone`),
     delete: ask('DELETE', `${NETWORKS}/gone`),
   }),
+  ...refused('network_not_found', 'networks[1]', {
+    'of a deployment': post({ networks: ['tenant', 'gone'] }),
+    'of a job': (stage) => ({
+      method: 'POST',
+      path: '/api/v1/jobs',
+      options: { body: { name: stage.fresh(), image: stage.image, networks: ['tenant', 'gone'] } },
+    }),
+    'created alongside, but stored now': (stage) => ({
+      method: 'POST',
+      path: `${DEPLOYMENT}?alongside=gone`,
+      options: { body: { name: stage.fresh(), image: stage.image, networks: ['tenant', 'gone'] } },
+    }),
+  }),
+  ...inside('network_not_found', {
+    'of a deployment': attached((_stage, { name }) => ({ networks: [name, 'tenant'] })),
+    "the tenant's own": post({ networks: ['tenant'] }),
+    'created alongside': (stage) => ({
+      method: 'POST',
+      path: `${DEPLOYMENT}?dryRun=true&alongside=gone`,
+      options: { body: { name: stage.fresh(), image: stage.image, networks: ['gone'] } },
+    }),
+  }),
+  ...refused('network_node_mismatch', 'nodeId', {
+    'another node': attached(async (stage, { name }) => {
+      const nodeId = stage.fresh('node');
+      await plantNode(stage, nodeId);
+      return { nodeId, networks: [name] };
+    }),
+  }),
+  ...refused('network_node_mismatch', 'networks[1]', {
+    'two nodes': attached(async (stage, { name }) => ({ networks: [name, (await stored(stage)).name] })),
+  }),
+  ...inside('network_node_mismatch', {
+    'two of one node': attached(async (stage, { name, node }) => ({
+      nodeId: node,
+      networks: [name, (await stored(stage, { nodeId: node })).name],
+    })),
+  }),
+  ...refused('networks_invalid', 'networks', {
+    none: post({ networks: [] }),
+    '17': post({ networks: Array.from({ length: 17 }, (_, at) => `n${at}`) }),
+  }),
+  ...refused('networks_invalid', 'networks[0]', { 'no name': post({ networks: ['Back End'] }) }),
+  ...refused('networks_invalid', 'networks[1]', { twice: post({ networks: ['tenant', 'tenant'] }) }),
+  ...inside('networks_invalid', { one: post({ networks: ['tenant'] }) }),
+  ...refused('access_invalid', 'access.from', {
+    absent: post({ access: {} }),
+    'without the ingress that it has': post({
+      access: { from: [] },
+      ingress: { host: 'closed.example.com', port: 80 },
+    }),
+  }),
+  ...refused('access_invalid', 'access.from[0]', { 'no name': post({ access: { from: ['Web'] } }) }),
+  ...refused('access_invalid', 'access', {
+    "not on the tenant's network": attached((_stage, { name }) => ({
+      networks: [name],
+      access: { from: [] },
+    })),
+  }),
+  ...inside('access_invalid', {
+    nobody: post({ access: { from: [] } }),
+    ingress: post({ access: { from: ['ingress'] } }),
+  }),
+  ...refused('access_source_unknown', 'access.from[0]', {
+    mistyped: post({ access: { from: ['wbe'] } }),
+    'by an update': put({}, { access: { from: ['wbe'] } }),
+  }),
+  ...refused('access_source_unknown', 'from', {
+    explained: async (stage) => ({
+      method: 'GET',
+      path: `${DEPLOYMENT}/${await storedDeployment(stage)}/explain?from=wbe`,
+    }),
+  }),
+  ...inside('access_source_unknown', {
+    known: async (stage) => post({ access: { from: [await storedDeployment(stage)] } })(stage),
+    itself: post({ name: 'own-access', access: { from: ['own-access'] } }),
+    'created alongside': (stage) => ({
+      method: 'POST',
+      path: `${DEPLOYMENT}?alongside=later`,
+      options: { body: { name: stage.fresh(), image: stage.image, access: { from: ['later'] } } },
+    }),
+  }),
   ...refused('network_in_use', 'name', {
+    'a deployment names it': async (stage) => {
+      const { name } = await stored(stage);
+      await storedDeployment(stage, { networks: [name], replicas: 0 });
+      return { method: 'DELETE', path: `${NETWORKS}/${name}` };
+    },
     'a container is attached': removal(['web']),
     'many are': removal(Array.from({ length: 40 }, (_, index) => `web-${index}`)),
   }),

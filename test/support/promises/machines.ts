@@ -75,7 +75,7 @@ export class Machines {
       const tenant = plane.store.forTenant(id);
       this.#facts.set(id, {
         tenantSlug: slug,
-        confines: true,
+        features: ['confinement', 'networks'],
         defaults: PLATFORM_CONTAINER_DEFAULTS,
         nodeMemoryBytes: CAPACITY.memoryBytes,
         spec: ({ deployment, specHash }) => tenant.get('specs', idOf('specs', deployment, specHash))?.record,

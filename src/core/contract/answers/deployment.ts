@@ -48,7 +48,8 @@ const deploymentStatus = shape({
     updated: integer,
     virtualAddress: optional({
       ...text,
-      description: 'Stays for as long as the deployment: connections to it go to instances that are healthy.',
+      description:
+        'Stays for as long as the deployment: connections to it go to instances that are healthy. Absent: it is not on the tenant’s network (see networks), or no node has one.',
     }),
     ingress: optional(
       listOf({

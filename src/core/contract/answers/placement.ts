@@ -72,6 +72,26 @@ export const explanation = shape({
     waitingFor: texts,
     misplaced: listOf({ type: 'object', fields: { id: text, node: text, reasons: listOf(reason) } }),
     warnings,
+    access: {
+      type: 'object',
+      optional: true,
+      description:
+        'Of a question with from: whether it may connect, and how its nodes reach those of the deployment.',
+      fields: {
+        from: text,
+        allowed: flag,
+        rule: { ...text, description: 'What decides it.' },
+        paths: listOf({
+          type: 'object',
+          fields: {
+            from: text,
+            to: text,
+            path: { type: 'string', values: ['local', 'direct', 'relay', 'none'] },
+            why: text,
+          },
+        }),
+      },
+    },
   },
 });
 

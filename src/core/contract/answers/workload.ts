@@ -42,6 +42,7 @@ export const workloadFields = {
     fields: { requests: optional(amounts), limits: optional(amounts) },
   },
   nodeId: optional(text),
+  networks: optional(texts),
   labels: optional(textMap),
 } as const;
 
@@ -78,6 +79,7 @@ export const deploymentSpecFields = {
       },
     }),
   ),
+  access: { type: 'object', optional: true, fields: { from: texts } },
   update: {
     type: 'object',
     optional: true,

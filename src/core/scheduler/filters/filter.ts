@@ -18,6 +18,7 @@ export type FilterName =
   | 'constraints'
   | 'anti-affinity'
   | 'volume'
+  | 'network'
   | 'capacity'
   | 'platform'
   | 'agent-features'

@@ -254,6 +254,22 @@ const TABLE: Readonly<Record<FilterName, readonly Case[]>> = {
       refused: { code: 'volume_without_node', says: ['data is on no node at present'] },
     },
   ],
+  network: [
+    {
+      it: 'takes the node of the network',
+      request: { networks: [{ network: 'backend', node: name('n1') }] },
+    },
+    {
+      it: 'refuses another node',
+      request: { networks: [{ network: 'backend', node: name('n2') }] },
+      refused: { code: 'network_on_other_node', says: ['backend is on n2 alone', 'this is n1'] },
+    },
+    {
+      it: 'says when the network is gone',
+      request: { networks: [{ network: 'backend' }] },
+      refused: { code: 'network_without_node', says: ['backend does not exist any more'] },
+    },
+  ],
   capacity: [
     {
       it: 'takes what fits exactly',
@@ -449,6 +465,7 @@ describe('filters', () => {
       'constraints',
       'anti-affinity',
       'volume',
+      'network',
       'capacity',
       'platform',
       'agent-features',

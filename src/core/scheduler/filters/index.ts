@@ -13,6 +13,7 @@ import type { ClusterFacts, Filter, Reason } from './filter.ts';
 import { hostPort } from './host-port.ts';
 import { hostPortAllowed } from './host-port-allowed.ts';
 import { namedNode } from './named-node.ts';
+import { network } from './network.ts';
 import { platform } from './platform.ts';
 import { quota } from './quota.ts';
 import { region } from './region.ts';
@@ -34,6 +35,7 @@ export const FILTERS: readonly Filter[] = [
   constraints,
   antiAffinity,
   volume,
+  network,
   capacity,
   platform,
   agentFeatures,

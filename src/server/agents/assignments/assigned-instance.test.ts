@@ -25,7 +25,7 @@ const record = {
 } as const;
 const facts = (one: DeploymentSpec | undefined) => ({
   tenantSlug: 'shop',
-  confines: true,
+  features: ['confinement', 'networks'],
   defaults: PLATFORM_CONTAINER_DEFAULTS,
   nodeMemoryBytes: 10 * 2 ** 30,
   spec: () => one,
@@ -76,9 +76,10 @@ describe('an assigned instance', () => {
       { user: '1000' },
       { readOnlyRootFilesystem: true },
       { capabilities: { drop: ['ALL'] } },
+      { networks: ['backend'] },
     ])
-      expect(assignedInstance(record, { ...facts({ ...spec, ...one }), confines: false })).toBeUndefined();
-    expect(assignedInstance(record, { ...facts(spec), confines: false })).toBeDefined();
+      expect(assignedInstance(record, { ...facts({ ...spec, ...one }), features: [] })).toBeUndefined();
+    expect(assignedInstance(record, { ...facts(spec), features: [] })).toBeDefined();
   });
 
   it('takes the name as the id of its router, verbatim', () => {

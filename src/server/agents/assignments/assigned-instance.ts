@@ -7,19 +7,19 @@ import type {
   AssignedOnce,
 } from '../../../core/protocol/agent-protocol.ts';
 import { type ContainerDefaults, containerBounds } from '../../../core/model/container-defaults.ts';
-import { isConfined } from '../../../core/model/confinement.ts';
 import type { Workload, HealthCheck } from '../../../core/model/deployment.ts';
 import { labelledIngress } from '../../../core/model/ingress.ts';
 import { pinnedImage } from '../../../core/model/image-reference.ts';
 import type { InstanceRecord } from '../../../core/model/instance.ts';
 import { parseDuration } from '../../../core/model/quantity.ts';
 import type { SpecSnapshot } from '../../../core/model/spec-snapshot.ts';
+import { neededFeatures } from '../../../core/scheduler/request.ts';
 import type { VolumeRecord } from '../../../core/model/volume.ts';
 
 export interface AssignmentFacts {
   readonly tenantSlug: string;
-  /** Whether the node's agent knows the fields of a confinement. */
-  readonly confines: boolean;
+  /** What the node's agent knows. */
+  readonly features: readonly string[];
   readonly defaults: ContainerDefaults;
   readonly nodeMemoryBytes: number;
   spec(instance: InstanceRecord): SpecSnapshot | undefined;
@@ -88,6 +88,7 @@ function container(spec: SpecSnapshot, facts: AssignmentFacts): AssignedContaine
     ...(user === undefined ? {} : { user }),
     ...(readOnlyRootFilesystem === undefined ? {} : { readOnlyRootFilesystem }),
     ...(capabilities === undefined ? {} : { capabilities }),
+    ...(spec.networks === undefined ? {} : { networks: spec.networks }),
     environment: spec.environment ?? {},
     // Credentials of the registry are asked for by the one that has to pull, whatever this says.
     needsSecrets: (spec.secrets?.length ?? 0) > 0 || Object.keys(spec.composedEnvironment ?? {}).length > 0,
@@ -133,8 +134,8 @@ export function assignedInstance(
   };
   if (wanted === 'stop') return { ...head, wanted };
   const spec = facts.spec(record);
-  // An agent that was replaced by an older one since the placement would run it unconfined.
-  const isSafe = spec === undefined || !isConfined(spec) || facts.confines;
+  // An agent that was replaced by an older one since the placement would run it unconfined, or on another network.
+  const isSafe = spec === undefined || neededFeatures(spec).every((one) => facts.features.includes(one));
   const made = spec === undefined || !isSafe ? undefined : container(spec, facts);
   return made === undefined ? undefined : { ...head, ...onceOf(record, facts), wanted, container: made };
 }

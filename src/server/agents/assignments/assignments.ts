@@ -2,7 +2,6 @@ import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
 import { MAX_FRAME_BYTES } from '../../../core/protocol/agent-protocol.ts';
 import type { ContainerDefaults } from '../../../core/model/container-defaults.ts';
-import { CONFINEMENT_FEATURE } from '../../../core/model/confinement.ts';
 import type { TenantId } from '../../../core/model/ids.ts';
 import type { InstanceRecord } from '../../../core/model/instance.ts';
 import { isKeptByNode } from '../../../core/model/volume.ts';
@@ -116,7 +115,7 @@ export class Assignments {
     const record = tenant.get('nodes', idOf('nodes', node))?.record;
     return {
       tenantSlug: store.getGlobal('tenants', tenantId)?.record.slug ?? '',
-      confines: record?.features?.includes(CONFINEMENT_FEATURE) ?? false,
+      features: record?.features ?? [],
       defaults: containerDefaultsOf(tenant, this.#options.containerDefaults),
       nodeMemoryBytes: record?.capacity.memoryBytes ?? 0,
       spec: ({ deployment, specHash }) => tenant.get('specs', idOf('specs', deployment, specHash))?.record,

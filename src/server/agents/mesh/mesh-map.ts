@@ -1,5 +1,8 @@
 import type { NodeName } from '../../../core/model/ids.ts';
+import { isWithin } from '../../../core/model/ipv4.ts';
 import type { NetworkPrefixes } from '../../../core/model/mesh.ts';
+import { isOnTenantNetwork } from '../../../core/model/network.ts';
+import { isOfDeployment, type OwnerName } from '../../../core/model/owner.ts';
 import type { MeshMap } from '../../../core/protocol/agent-protocol.ts';
 import { type AcmeSettings, ingressMap } from '../ingress/ingress-map.ts';
 import { idOf, prefixOf } from '../../store/record-ids.ts';
@@ -15,7 +18,7 @@ export function meshMap(tenant: TenantStore, prefixes: NetworkPrefixes, acme?: A
     prefix: prefixes.nodes,
     virtualPrefix: prefixes.virtual,
     nodes: meshNodes(tenant),
-    services: tenant.list('deployments').map(({ record }) => meshService(tenant, record.spec.name)),
+    services: [...ownersOf(tenant)].flatMap((owner) => meshService(tenant, owner) ?? []),
     ...ingressMap(tenant, acme),
   };
 }
@@ -30,39 +33,75 @@ function meshNodes(tenant: TenantStore): readonly MeshNode[] {
   });
 }
 
-export function meshService(tenant: TenantStore, name: string): Service {
-  const address = tenant.get('virtual-addresses', idOf('virtual-addresses', name))?.record.address;
-  const ports = tenant.get('deployments', idOf('deployments', name))?.record.spec.ports ?? [];
+/** Deployments, and jobs that have a container: those may connect too. */
+function ownersOf(tenant: TenantStore): ReadonlySet<OwnerName> {
+  const deployments = tenant.list('deployments').map(({ record }) => record.spec.name);
+  const running = tenant.list('instances').map(({ record }) => record.deployment);
+  return new Set([...deployments, ...running.filter((owner) => !isOfDeployment(owner))]);
+}
+
+/** Undefined: it has no part in the network. */
+export function meshService(tenant: TenantStore, owner: OwnerName): Service | undefined {
+  const containers = containersOf(tenant, owner);
+  const others = containers.filter((one) => !one.takesConnections).map((one) => one.address);
+  if (!isOfDeployment(owner)) {
+    const all = containers.map(({ address }) => address);
+    return all.length === 0 ? undefined : { name: owner, instances: [], others: all };
+  }
+  const spec = tenant.get('deployments', idOf('deployments', owner))?.record.spec;
+  if (spec === undefined || !isOnTenantNetwork(spec)) return undefined;
+  const address = tenant.get('virtual-addresses', idOf('virtual-addresses', owner))?.record.address;
   return {
-    name,
+    name: owner,
     ...(address !== undefined && { address }),
-    ...(ports.length > 0 && { ports: ports.map(({ container }) => container) }),
-    instances: takingConnections(tenant, name),
+    ...(spec.ports !== undefined &&
+      spec.ports.length > 0 && { ports: spec.ports.map(({ container }) => container) }),
+    instances: containers
+      .filter((one) => one.takesConnections)
+      .map(({ id, node, address: own }) => ({ id, node, address: own })),
+    ...(others.length > 0 && { others }),
+    ...(spec.access && { from: spec.access.from }),
   };
 }
 
-/** An instance that is to stop leaves first: its connections end while it is still there. */
-function takingConnections(tenant: TenantStore, name: string): Service['instances'] {
+interface Container {
+  readonly id: string;
+  readonly node: NodeName;
+  readonly address: string;
+  readonly takesConnections: boolean;
+}
+
+/** All that have an address. A node speaks for addresses of its own subnet only. */
+function containersOf(tenant: TenantStore, owner: OwnerName): readonly Container[] {
   const observations = tenant.collection('observations');
-  const isFailed = failures(tenant);
+  const ofNode = nodeFacts(tenant);
   return tenant
     .collection('instances')
-    .listUnder(prefixOf('instances', name))
-    .flatMap(({ id, record }) => {
-      const seen = observations.get(id)?.record;
-      if (record.wanted !== 'run' || seen?.phase !== 'running' || seen.address === undefined) return [];
-      if (seen.health !== undefined && seen.health !== 'healthy') return [];
-      return isFailed(record.nodeId) ? [] : [{ id: record.id, node: record.nodeId, address: seen.address }];
+    .listUnder(prefixOf('instances', owner))
+    .flatMap(({ id, record: { id: own, nodeId: node, wanted } }) => {
+      const { address, phase, health = 'healthy' } = observations.get(id)?.record ?? {};
+      const { failed, subnet } = ofNode(node);
+      if (address === undefined || subnet === undefined || !isWithin(address, subnet)) return [];
+      // An instance that is to stop leaves first: its connections end while it is still there.
+      const takesConnections = wanted === 'run' && phase === 'running' && health === 'healthy' && !failed;
+      return [{ id: own, node, address, takesConnections }];
     });
 }
 
+interface NodeFacts {
+  readonly failed: boolean;
+  readonly subnet: string | undefined;
+}
+
 /** Asked for every instance, looked up for every node. */
-function failures(tenant: TenantStore): (node: NodeName) => boolean {
-  const known = new Map<NodeName, boolean>();
+function nodeFacts(tenant: TenantStore): (node: NodeName) => NodeFacts {
+  const known = new Map<NodeName, NodeFacts>();
   return (node) => {
-    const failed =
-      known.get(node) ?? tenant.get('node-liveness', idOf('node-liveness', node))?.record.status === 'failed';
-    known.set(node, failed);
-    return failed;
+    const facts = known.get(node) ?? {
+      failed: tenant.get('node-liveness', idOf('node-liveness', node))?.record.status === 'failed',
+      subnet: tenant.get('subnets', idOf('subnets', node))?.record.subnet,
+    };
+    known.set(node, facts);
+    return facts;
   };
 }

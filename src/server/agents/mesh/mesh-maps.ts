@@ -1,5 +1,6 @@
 import type { TenantId } from '../../../core/model/ids.ts';
 import type { NetworkPrefixes } from '../../../core/model/mesh.ts';
+import { isOfDeployment, type OwnerName } from '../../../core/model/owner.ts';
 import type { MeshMap } from '../../../core/protocol/agent-protocol.ts';
 import { meshChange, meshMessages } from '../../../core/protocol/mesh-change.ts';
 import { idOf, segmentsOf } from '../../store/record-ids.ts';
@@ -36,7 +37,7 @@ interface Due {
   readonly timer: NodeJS.Timeout;
   /** The whole map has to be read again. */
   wide: boolean;
-  readonly services: Set<string>;
+  readonly services: Set<OwnerName>;
 }
 
 /**
@@ -127,11 +128,16 @@ export class MeshMaps {
     else for (const session of sessions) session.sendText(text);
   }
 
-  #patched(tenantId: TenantId, told: MeshMap, names: ReadonlySet<string>): MeshMap {
+  #patched(tenantId: TenantId, told: MeshMap, names: ReadonlySet<OwnerName>): MeshMap {
     const tenant = this.#options.store.forTenant(tenantId);
-    const services = told.services.map((service) =>
-      names.has(service.name) ? meshService(tenant, service.name) : service,
+    // A deployment comes and goes with the whole map, a job with its containers.
+    const fresh = [...names].filter(
+      (name) => !isOfDeployment(name) || told.services.some((one) => one.name === name),
     );
+    const services = [
+      ...told.services.filter(({ name }) => !names.has(name)),
+      ...fresh.flatMap((name) => meshService(tenant, name) ?? []),
+    ];
     return { ...told, services };
   }
 

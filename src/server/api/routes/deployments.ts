@@ -1,7 +1,8 @@
 import { exactly } from '../../../core/schema/shape.ts';
 import type { AnswerOf } from '../../../core/operations/operation.ts';
 import { DEPLOYMENTS } from '../../../core/operations/deployments.ts';
-import { isRejection } from '../../../core/rejections/reject.ts';
+import { received } from '../../../core/rejections/redaction.ts';
+import { isRejection, reject } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
 import type { Admission } from '../../writes/admission.ts';
 import { createDeployment } from '../../writes/deployments/create-deployment.ts';
@@ -10,21 +11,23 @@ import { findDeployment, storedDeploymentView } from '../../reads/deployment.ts'
 import { deploymentNotFound } from '../../writes/deployments/deployment-write.ts';
 import { parseIfMatch } from '../../writes/if-match.ts';
 import { type UpdateOptions, updateDeployment } from '../../writes/deployments/update-deployment.ts';
+import { explainAccess } from '../../placement/access-explanation.ts';
 import { explainDeployment } from '../../placement/explanation.ts';
-import { booleanParameter, pageReply, pageRequest } from '../paging.ts';
+import { pageReply, pageRequest, writeOptions } from '../paging.ts';
 import { type ReplyTo, type RequestFor, type Route, serve } from '../route.ts';
 import { writeReply } from '../write-reply.ts';
 
 const asExplanation = exactly<AnswerOf<typeof DEPLOYMENTS.explain>>();
 
-export function updateOptions(
-  request: Pick<RequestFor<typeof DEPLOYMENTS.update>, 'query' | 'headers'>,
-): UpdateOptions | Rejection {
-  const dryRun = booleanParameter(request.query, 'dryRun');
-  if (isRejection(dryRun)) return dryRun;
+export function updateOptions(request: {
+  readonly query: Parameters<typeof writeOptions>[0];
+  readonly headers: RequestFor<typeof DEPLOYMENTS.update>['headers'];
+}): UpdateOptions | Rejection {
+  const options = writeOptions(request.query);
+  if (isRejection(options)) return options;
   const ifMatch = parseIfMatch(request.headers['if-match']);
   if (isRejection(ifMatch)) return ifMatch;
-  return { dryRun, ...(ifMatch === undefined ? {} : { ifMatch }) };
+  return { ...options, ...(ifMatch === undefined ? {} : { ifMatch }) };
 }
 
 async function update(
@@ -53,9 +56,9 @@ export function deploymentRoutes(admission: Admission): Route[] {
       );
     }),
     serve(DEPLOYMENTS.create, async (request) => {
-      const dryRun = booleanParameter(request.query, 'dryRun');
-      if (isRejection(dryRun)) return dryRun;
-      return writeReply(await createDeployment(admission, request.caller, request.body, { dryRun }));
+      const options = writeOptions(request.query);
+      if (isRejection(options)) return options;
+      return writeReply(await createDeployment(admission, request.caller, request.body, options));
     }),
     serve(DEPLOYMENTS.read, ({ store, params }) => {
       const name = params.name;
@@ -69,14 +72,19 @@ export function deploymentRoutes(admission: Admission): Route[] {
     }),
     serve(DEPLOYMENTS.update, (request) => update(admission, request, request.params.name)),
     serve(DEPLOYMENTS.updateNamed, (request) => update(admission, request, undefined)),
-    serve(DEPLOYMENTS.explain, ({ store, params }) => {
+    serve(DEPLOYMENTS.explain, ({ store, params, query: { from } }) => {
       const name = params.name;
       const { stored, field } = findDeployment(store, name);
       if (stored === undefined) return deploymentNotFound(field, name);
-      return {
-        status: 200,
-        body: asExplanation(explainDeployment(admission.clusters, store, stored.record)),
-      };
+      const access = from === undefined ? undefined : explainAccess(store, stored.record.spec, from);
+      if (from !== undefined && access === undefined)
+        return reject('access_source_unknown', {
+          field: 'from',
+          received: received(from),
+          why: 'The tenant has no deployment and no job of this name.',
+        });
+      const explanation = explainDeployment(admission.clusters, store, stored.record);
+      return { status: 200, body: asExplanation({ ...explanation, ...(access && { access }) }) };
     }),
     serve(DEPLOYMENTS.remove, async (request) => {
       const ifMatch = parseIfMatch(request.headers['if-match']);

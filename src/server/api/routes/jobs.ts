@@ -6,7 +6,7 @@ import { parseIfMatch } from '../../writes/if-match.ts';
 import { cancelJob, deleteJob, runJob } from '../../writes/jobs/job-orders.ts';
 import { findJob, jobNotFound, storedJobView } from '../../reads/job.ts';
 import type { Dispatch } from '../../agents/dispatch.ts';
-import { booleanParameter, pageReply, pageRequest } from '../paging.ts';
+import { pageReply, pageRequest, writeOptions } from '../paging.ts';
 import { type ReplyTo, type RequestFor, type Route, serve } from '../route.ts';
 import { orderReply, writeReply } from '../write-reply.ts';
 import { jobLogs } from './job-logs.ts';
@@ -46,9 +46,9 @@ async function create(
   admission: Admission,
   { caller, body, query }: RequestFor<typeof JOBS.create>,
 ): Promise<ReplyTo<typeof JOBS.create>> {
-  const dryRun = booleanParameter(query, 'dryRun');
-  if (isRejection(dryRun)) return dryRun;
-  return writeReply(await createJob(admission, caller, body, { dryRun }));
+  const options = writeOptions(query);
+  if (isRejection(options)) return options;
+  return writeReply(await createJob(admission, caller, body, options));
 }
 
 async function remove(

@@ -1,5 +1,7 @@
+import type { Workload } from '../../../core/model/deployment.ts';
 import type { TenantId } from '../../../core/model/ids.ts';
 import type { NetworkPrefixes } from '../../../core/model/mesh.ts';
+import { isOnTenantNetwork } from '../../../core/model/network.ts';
 import { type AddressPlan, planAddresses } from '../../../core/plan/network/addresses.ts';
 import { idOf, segmentsOf } from '../../store/record-ids.ts';
 import type { TenantStore } from '../../store/store.ts';
@@ -36,7 +38,7 @@ export class AddressesController extends Reconciler {
     const concerns =
       kind === 'nodes'
         ? change.before?.record.mesh !== change.after?.record.mesh
-        : kind === 'deployments' && (change.before === undefined) !== (change.after === undefined);
+        : kind === 'deployments' && hasAddress(change.before) !== hasAddress(change.after);
     if (concerns) this.add(tenantId, ALL);
   }
 
@@ -78,7 +80,7 @@ export class AddressesController extends Reconciler {
         mesh === undefined ? [] : [[name, mesh.routes ?? []] as const],
       );
     // Without a node that would answer, an address is of no use.
-    const deployments = nodes.length === 0 ? [] : tenant.list('deployments');
+    const deployments = nodes.length === 0 ? [] : tenant.list('deployments').filter(hasAddress);
     return planAddresses({
       prefixes: this.#prefixes,
       nodes: new Map(nodes),
@@ -88,4 +90,8 @@ export class AddressesController extends Reconciler {
       nowMs: this.deps.clock.now().getTime(),
     });
   }
+}
+
+function hasAddress(stored: { readonly record: { readonly spec: Workload } } | undefined): boolean {
+  return stored !== undefined && isOnTenantNetwork(stored.record.spec);
 }

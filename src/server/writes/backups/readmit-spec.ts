@@ -5,6 +5,7 @@ import { canonicalJson } from '../../../core/model/canonical.ts';
 import type { DeploymentRecord, DeploymentSpec } from '../../../core/model/deployment.ts';
 import type { ScalingPolicy } from '../../../core/model/scaling.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
+import { KNOWN_SOURCES } from '../../../core/rules/attachment-facts.ts';
 import type { DEPLOYMENTS } from '../../../core/operations/deployments.ts';
 import type { Stored } from '../../store/collection.ts';
 import type { Admission, Attempt, Caller } from '../admission.ts';
@@ -62,7 +63,7 @@ export async function readmitSpec(
     why: `${spec.name} has this spec already; nothing but the history changed.`,
   };
   return attemptDeploymentWrite(admission, caller, {
-    admitted,
+    admitted: { ...admitted, isAnnounced: KNOWN_SOURCES },
     ...(previous === undefined ? {} : { previous }),
     change,
     dryRun,

@@ -1,9 +1,16 @@
 import { draftOfBody } from '../../../core/contract/deployment-merge.ts';
 import { received } from '../../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../../core/rejections/reject.ts';
+import { announcedBy } from '../../../core/rules/attachment-facts.ts';
 import type { DEPLOYMENTS } from '../../../core/operations/deployments.ts';
 import { idOf } from '../../store/record-ids.ts';
-import { type Admission, type Caller, commitAttempts, type Outcome } from '../admission.ts';
+import {
+  type Admission,
+  type Caller,
+  commitAttempts,
+  type Outcome,
+  type WriteOptions,
+} from '../admission.ts';
 import { admitDraft, readDeployment } from './deployment-draft.ts';
 import { attemptDeploymentWrite } from './deployment-write.ts';
 
@@ -11,7 +18,7 @@ export async function createDeployment(
   admission: Admission,
   caller: Caller,
   body: unknown,
-  options: { readonly dryRun: boolean },
+  { dryRun, alongside = [] }: WriteOptions,
 ): Promise<Outcome<typeof DEPLOYMENTS.create>> {
   const sent = readDeployment(body);
   if (isRejection(sent)) return sent;
@@ -27,6 +34,10 @@ export async function createDeployment(
         why: 'The tenant already has a deployment of this name; change it with PUT.',
       });
     }
-    return attemptDeploymentWrite(admission, caller, { admitted, change: 'created', dryRun: options.dryRun });
+    return attemptDeploymentWrite(admission, caller, {
+      admitted: { ...admitted, isAnnounced: announcedBy(alongside, dryRun) },
+      change: 'created',
+      dryRun,
+    });
   });
 }

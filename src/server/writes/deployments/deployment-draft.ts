@@ -15,6 +15,7 @@ import { isRecord } from '../../../core/model/values.ts';
 import { received } from '../../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
+import type { Announced } from '../../../core/rules/attachment-facts.ts';
 import { deploymentRules } from '../../../core/rules/deployment.ts';
 import { healthCheckTypeRule } from '../../../core/rules/health-check.ts';
 import { firstRejection, type Judged, type Limits } from '../../../core/rules/rule.ts';
@@ -50,6 +51,7 @@ export interface AdmittedDraft {
   readonly alterations: readonly Alteration[];
   /** Of an update: the fields that it is judged by; absent: all of them. */
   readonly judged?: Judged;
+  readonly isAnnounced?: Announced;
 }
 
 /** Alterations, then every rule that needs no I/O, in the documented order. */

@@ -1,5 +1,6 @@
 import { nodeName } from '../../../core/model/ids.ts';
 import { type DeploymentName, isOfDeployment, type OwnerName } from '../../../core/model/owner.ts';
+import type { Announced } from '../../../core/rules/attachment-facts.ts';
 import type { DeploymentFacts } from '../../../core/rules/deployment-facts.ts';
 import { ingressHolder } from '../../placement/ingress-claims.ts';
 import { otherWriter } from '../../placement/volume-claims.ts';
@@ -11,6 +12,7 @@ export function deploymentFacts(
   { clusters }: Pick<Admission, 'clusters'>,
   { tenant }: Pick<Caller, 'tenant'>,
   self: OwnerName,
+  isAnnounced?: Announced,
 ): DeploymentFacts {
   const deployment = (name: DeploymentName) =>
     tenant.get('deployments', idOf('deployments', name))?.record.spec;
@@ -23,6 +25,10 @@ export function deploymentFacts(
     otherWriter: (volumeId) => otherWriter(tenant, volumeId, self),
     deployment,
     ingressHolder: (key) => ingressHolder(tenant, key, self),
+    network: (name) => tenant.get('networks', idOf('networks', name))?.record,
+    isWorkload: (name) =>
+      deployment(name) !== undefined || tenant.get('jobs', idOf('jobs', name)) !== undefined,
+    ...(isAnnounced && { isAnnounced }),
     residencyConflict: (spec) =>
       residencyConflict(
         tenant,

@@ -13,6 +13,7 @@ import { carryRotation } from '../../../core/secrets/rotation.ts';
 import { received } from '../../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
+import { attachmentWarnings, withoutUnknown } from '../../../core/rules/attachment-facts.ts';
 import { dependencyWarnings, deploymentFactsRejection } from '../../../core/rules/deployment-facts.ts';
 import { isJudged } from '../../../core/rules/rule.ts';
 import { checkNothingPersists } from '../../../core/rules/secrets/persist-guard.ts';
@@ -66,6 +67,7 @@ function warnings(admission: Admission, caller: Caller, spec: DeploymentSpec): W
   const facts = deploymentFacts(admission, caller, spec.name);
   return [
     ...dependencyWarnings(spec, facts),
+    ...attachmentWarnings(spec, facts),
     ...residencyWarnings(admission, caller, spec),
     ...volumeWarnings(caller.tenant, admission.residency, spec),
     ...countedWarnings(caller.tenant, admission.clusters.defaultRequest, spec),
@@ -148,7 +150,7 @@ export interface SpecTerms {
 export async function admitSpec(
   admission: Admission,
   caller: Caller,
-  { draft, alterations, judged }: AdmittedDraft,
+  { draft, alterations, judged, isAnnounced }: AdmittedDraft,
   previous: Pick<DeploymentRecord, 'spec' | 'imageDigest' | 'seenImages'> | undefined,
   terms: SpecTerms = {},
 ): Promise<AdmittedSpec | Rejection> {
@@ -161,7 +163,7 @@ export async function admitSpec(
   const stateful =
     (known && (await secretRejection(admission.secrets, tenant, draft, spec, before, known))) ??
     (known && rotatingCollision(tenant, draft, spec, known)) ??
-    deploymentFactsRejection(spec, deploymentFacts(admission, caller, spec.name), judged);
+    deploymentFactsRejection(spec, deploymentFacts(admission, caller, spec.name, isAnnounced), judged);
   if (stateful) return asSent(stateful, alterations);
   const image = await imageAnswer(admission, caller, spec.image, {
     ...(previous && { before: { ...previous, image: previous.spec.image } }),
@@ -262,7 +264,7 @@ export async function attemptDeploymentWrite(
   // The registry and the secrets store were asked meanwhile: what the guards below hold must still be what the rules saw.
   const moved = deploymentFactsRejection(
     spec,
-    deploymentFacts(admission, caller, spec.name),
+    deploymentFacts(admission, caller, spec.name, admitted.isAnnounced),
     admitted.judged,
   );
   if (moved) return moved;
@@ -337,7 +339,8 @@ function withPlan(
   before: DeploymentRecord | undefined,
   after: DeploymentRecord,
 ): Accepted<typeof DEPLOYMENTS.create> {
-  const placement = planPlacement(admission.clusters, caller.tenant, after.spec, after.specHash);
+  const spec = withoutUnknown(after.spec, deploymentFacts(admission, caller, after.spec.name));
+  const placement = planPlacement(admission.clusters, caller.tenant, spec, after.specHash);
   const diff = before === undefined ? {} : { diff: fieldDifferences(snapshotOf(before), snapshotOf(after)) };
   return written(200, { ...answer.body, plan: { ...placement, ...diff } });
 }

@@ -6,6 +6,7 @@ import { mergeDraft, removedEntries } from '../../../core/contract/deployment-me
 import type { Alteration } from '../../../core/model/announcement.ts';
 import type { CanaryRecord } from '../../../core/model/canary.ts';
 import { canonicalJson } from '../../../core/model/canonical.ts';
+import { KNOWN_SOURCES } from '../../../core/rules/attachment-facts.ts';
 import type { DeploymentRecord, DeploymentSpec } from '../../../core/model/deployment.ts';
 import { pinOf, snapshotOf } from '../../../core/model/spec-snapshot.ts';
 import { received } from '../../../core/rejections/redaction.ts';
@@ -32,7 +33,7 @@ import { digestAlterations, identityOf } from '../images/image-answer.ts';
 import { type AdmittedSpec, admitSpec, completeWrite, deploymentNotFound } from './deployment-write.ts';
 
 /** Fields that are the deployment's own while a canary runs: no container is made from them. */
-const OF_DEPLOYMENT = ['replicas', 'update'] as const;
+const OF_DEPLOYMENT = ['replicas', 'access', 'update'] as const;
 
 /** A rejection of the spec, as a path into the body that was sent. */
 function inBody(field: 'image' | 'spec', rejection: Rejection): Rejection {
@@ -92,7 +93,7 @@ export async function admitCanary(
   if (isRejection(sent)) return inBody(field, sent);
   const misnamed = nameRejection(sent, stable.spec.name);
   if (misnamed) return misnamed;
-  const { name: _name, replicas: _replicas, update: _update, ...taken } = sent;
+  const { name: _name, replicas: _replicas, access: _access, update: _update, ...taken } = sent;
   const draft: AdmittedDraft | Rejection = admitDraft(
     mergeDraft(stable.spec, taken),
     taken,
@@ -100,7 +101,7 @@ export async function admitCanary(
     admission.limits,
   );
   if (isRejection(draft)) return inBody(field, draft);
-  const admitted = await admitSpec(admission, caller, draft, stable, {
+  const admitted = await admitSpec(admission, caller, { ...draft, isAnnounced: KNOWN_SOURCES }, stable, {
     beside: true,
     imageSent: Object.hasOwn(taken, 'image'),
     ...(wantedDigest === undefined ? {} : { wantedDigest }),

@@ -3,16 +3,22 @@ import { mergeDraft } from '../../../core/contract/deployment-merge.ts';
 import { received } from '../../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
+import { announcedBy } from '../../../core/rules/attachment-facts.ts';
 import { nameRule } from '../../../core/rules/name.ts';
 import type { DEPLOYMENTS } from '../../../core/operations/deployments.ts';
-import { type Admission, type Caller, commitAttempts, type Outcome } from '../admission.ts';
+import {
+  type Admission,
+  type Caller,
+  commitAttempts,
+  type Outcome,
+  type WriteOptions,
+} from '../admission.ts';
 import { admitDraft, readDeployment } from './deployment-draft.ts';
 import { findDeployment, storedDeploymentView } from '../../reads/deployment.ts';
 import { attemptDeploymentWrite, deploymentNotFound } from './deployment-write.ts';
 import { type IfMatch, revisionRejection } from '../if-match.ts';
 
-export interface UpdateOptions {
-  readonly dryRun: boolean;
+export interface UpdateOptions extends WriteOptions {
   readonly ifMatch?: IfMatch;
 }
 
@@ -65,7 +71,7 @@ export async function updateDeployment(
     );
     if (isRejection(admitted)) return admitted;
     return attemptDeploymentWrite(admission, caller, {
-      admitted,
+      admitted: { ...admitted, isAnnounced: announcedBy(options.alongside ?? [], options.dryRun) },
       previous: stored,
       change: 'updated',
       dryRun: options.dryRun,

@@ -11,7 +11,13 @@ import { snapshotOf } from '../../../core/model/spec-snapshot.ts';
 import { received } from '../../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
-import { jobFactsRejection, jobRules } from '../../../core/rules/job.ts';
+import {
+  type Announced,
+  announcedBy,
+  attachmentWarnings,
+  withoutUnknown,
+} from '../../../core/rules/attachment-facts.ts';
+import { type JobFacts, jobFactsRejection, jobRules } from '../../../core/rules/job.ts';
 import { firstRejection } from '../../../core/rules/rule.ts';
 import { checkNothingPersists } from '../../../core/rules/secrets/persist-guard.ts';
 import type { JOBS } from '../../../core/operations/jobs.ts';
@@ -30,6 +36,7 @@ import {
   type Caller,
   commitAttempts,
   type Outcome,
+  type WriteOptions,
 } from '../admission.ts';
 import { residencyWarnings } from '../deployments/deployment-write.ts';
 import { digestAlterations, identityOf, imageAnswer } from '../images/image-answer.ts';
@@ -59,7 +66,7 @@ export async function createJob(
   admission: Admission,
   caller: Caller,
   body: unknown,
-  { dryRun }: { readonly dryRun: boolean },
+  { dryRun, alongside = [] }: WriteOptions,
 ): Promise<Outcome<typeof JOBS.create>> {
   const sent = readJob(body);
   if (isRejection(sent)) return sent;
@@ -68,7 +75,12 @@ export async function createJob(
   const refused = firstRejection(jobRules, { draft, limits, parseSchedule, nowMs: clock.now().getTime() });
   if (refused) return asSent(refused, alterations);
   return commitAttempts(admission, caller, () =>
-    attemptCreate(admission, caller, { draft, altered: alterations, dryRun }),
+    attemptCreate(admission, caller, {
+      draft,
+      altered: alterations,
+      dryRun,
+      isAnnounced: announcedBy(alongside, dryRun),
+    }),
   );
 }
 
@@ -76,12 +88,13 @@ interface JobWrite {
   readonly draft: JobDraft;
   readonly altered: readonly Alteration[];
   readonly dryRun: boolean;
+  readonly isAnnounced: Announced;
 }
 
 async function attemptCreate(
   admission: Admission,
   caller: Caller,
-  { draft, altered, dryRun }: JobWrite,
+  { draft, altered, dryRun, isAnnounced }: JobWrite,
 ): Promise<Attempt<typeof JOBS.create>> {
   const { tenant } = caller;
   const spec = jobSpecOfDraft(draft);
@@ -93,10 +106,11 @@ async function attemptCreate(
     });
   }
   const workload = jobWorkload(spec);
+  const facts = (): JobFacts => jobFacts(admission, caller, spec.name, isAnnounced);
   const known = await knownKeys(admission.secrets, tenant, workload);
   const stateful =
     (await secretRejection(admission.secrets, tenant, draft, workload, undefined, known)) ??
-    jobFactsRejection(workload, jobFacts(admission, caller, spec.name));
+    jobFactsRejection(workload, facts());
   if (stateful) return asSent(stateful, altered);
   const image = await imageAnswer(admission, caller, spec.image, { sent: true });
   if (isRejection(image)) return image;
@@ -114,10 +128,11 @@ async function attemptCreate(
   };
   const alterations = [...digestAlterations(altered, spec.image, record, undefined), ...material.alterations];
   // As for deployments: the registry and the secrets store were asked meanwhile.
-  const moved = jobFactsRejection(workload, jobFacts(admission, caller, spec.name));
+  const moved = jobFactsRejection(workload, facts());
   if (moved) return moved;
   const warnings = [
     ...image.warnings,
+    ...attachmentWarnings(workload, facts()),
     ...residencyWarnings(admission, caller, workload),
     ...volumeWarnings(tenant, admission.residency, workload),
     ...countedWarnings(tenant, admission.clusters.defaultRequest, workload),
@@ -126,7 +141,12 @@ async function attemptCreate(
   const defaults = containerDefaultsOf(tenant, admission.containerDefaults);
   const body = { ...jobView(record, 0, undefined, defaults), removed: [], alterations, warnings };
   if (dryRun) {
-    const plan = planPlacement(admission.clusters, tenant, workload, record.specHash);
+    const plan = planPlacement(
+      admission.clusters,
+      tenant,
+      withoutUnknown(workload, facts()),
+      record.specHash,
+    );
     return { answer: accepted(200, { ...body, plan }) };
   }
   const transaction = createTransaction(admission, caller, record);

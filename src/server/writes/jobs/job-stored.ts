@@ -1,15 +1,21 @@
 import type { JobRecord } from '../../../core/model/job.ts';
 import { type JobName, jobOwner } from '../../../core/model/owner.ts';
+import type { Announced } from '../../../core/rules/attachment-facts.ts';
 import type { JobFacts } from '../../../core/rules/job.ts';
 import { segmentsOf } from '../../store/record-ids.ts';
 import type { TenantStore } from '../../store/store.ts';
 import type { Admission, Caller } from '../admission.ts';
 import { deploymentFacts } from '../deployments/deployment-stored.ts';
 
-export function jobFacts(admission: Pick<Admission, 'clusters'>, caller: Caller, name: JobName): JobFacts {
+export function jobFacts(
+  admission: Pick<Admission, 'clusters'>,
+  caller: Caller,
+  name: JobName,
+  isAnnounced?: Announced,
+): JobFacts {
   const { tenant } = caller;
   return {
-    ...deploymentFacts(admission, caller, jobOwner(name)),
+    ...deploymentFacts(admission, caller, jobOwner(name), isAnnounced),
     reachable: () =>
       tenant
         .list('nodes')

@@ -4,6 +4,7 @@ import type { Rejection } from '../../../core/rejections/rejection.ts';
 import type { NetworkRecord } from '../../../core/model/network.ts';
 import type { NETWORKS } from '../../../core/operations/networks.ts';
 import { idOf } from '../../store/record-ids.ts';
+import type { TenantStore } from '../../store/store.ts';
 import { acceptedOf, type Caller, commitAttempts, type Outcome } from '../admission.ts';
 import { type IfMatch, revisionRejection } from '../if-match.ts';
 import { findNetwork, networkNotFound, networkView } from '../../reads/network.ts';
@@ -17,16 +18,37 @@ async function inUse(
   { tenant }: Caller,
   { name, nodeId }: NetworkRecord,
 ): Promise<Rejection | undefined> {
+  const named = namingWorkloads(tenant, name);
+  if (named.length > 0) return used(name, `Named by ${listed(named)}.`);
   if (tenant.get('nodes', idOf('nodes', nodeId)) === undefined) return undefined;
   const containers = await attached(tenant.tenantId, nodeId, name);
   if (isRejection(containers)) return containers;
   if (containers.length === 0) return undefined;
-  const more = containers.length > MAX_NAMED ? ` and ${containers.length - MAX_NAMED} more` : '';
-  return reject('network_in_use', {
-    field: 'name',
-    received: received(name),
-    why: `Attached on ${nodeId}: ${containers.slice(0, MAX_NAMED).join(', ')}${more}.`,
-  });
+  return used(name, `Attached on ${nodeId}: ${listed(containers)}.`);
+}
+
+function used(name: string, why: string): Rejection {
+  return reject('network_in_use', { field: 'name', received: received(name), why });
+}
+
+function listed(names: readonly string[]): string {
+  const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : '';
+  return `${names.slice(0, MAX_NAMED).join(', ')}${more}`;
+}
+
+/** Stopped ones too: they could not be started again. */
+function namingWorkloads(tenant: TenantStore, network: string): readonly string[] {
+  const names = ({ networks = [] }: { readonly networks?: readonly string[] }): boolean =>
+    networks.includes(network);
+  return [
+    ...tenant
+      .list('deployments')
+      .flatMap(({ record: { spec } }) => (names(spec) ? [`deployment ${spec.name}`] : [])),
+    ...tenant
+      .list('canaries')
+      .flatMap(({ record: { spec } }) => (names(spec) ? [`the canary of ${spec.name}`] : [])),
+    ...tenant.list('jobs').flatMap(({ record: { spec } }) => (names(spec) ? [`job ${spec.name}`] : [])),
+  ];
 }
 
 const accepted = acceptedOf<typeof NETWORKS.remove>();
