@@ -277,5 +277,31 @@ export const BENCHES: readonly Bench[] = [
       },
     ],
   },
+  {
+    name: 'network',
+    args: ['5'],
+    quickArgs: ['1'],
+    minutes: 5,
+    bars: [
+      {
+        what: 'throughput through the mesh over bare wireguard-go',
+        bar: '≥ 0.95',
+        read: first(/^throughput, .* ratio ([\d.]+)/m),
+        isMet: atLeast(0.95),
+      },
+      {
+        what: 'a file from a virtual address over one from the instance',
+        bar: '≥ 0.95',
+        read: first(/^a file, .* ratio ([\d.]+)/m),
+        isMet: atLeast(0.95),
+      },
+      {
+        what: "an instance that ended is in no node's answers (s)",
+        bar: '≤ 2',
+        read: first(/^an instance that ended .* after ([\d.]+) s/m),
+        isMet: atMost(2),
+      },
+    ],
+  },
   { name: 'dashboard', args: ['5000', '500'], quickArgs: ['100', '60'], minutes: 3, bars: [] },
 ];

@@ -15,6 +15,7 @@ const PACKAGES = {
   e2fsprogs: '/usr/sbin/mkfs.ext4',
   faketime: '/usr/bin/faketime',
   haproxy: '/usr/sbin/haproxy',
+  iperf3: '/usr/bin/iperf3',
   iproute2: '/usr/sbin/ip',
   iptables: '/usr/sbin/iptables',
   jq: '/usr/bin/jq',
