@@ -34,7 +34,9 @@ function on(node: ClusterNode, ...argv: readonly string[]): string {
 function bareTunnel(one: ClusterNode, two: ClusterNode): string {
   const names = ['bench-a', 'bench-b'] as const;
   const keys = names.map(() => execFileSync('/usr/bin/wg', ['genkey'], { encoding: 'utf8' }).trim());
-  const pub = keys.map((input) => execFileSync('/usr/bin/wg', ['pubkey'], { encoding: 'utf8', input }).trim());
+  const pub = keys.map((input) =>
+    execFileSync('/usr/bin/wg', ['pubkey'], { encoding: 'utf8', input }).trim(),
+  );
   for (const [at, node] of [one, two].entries()) {
     const [name, other] = [names[at] ?? '', 1 - at];
     const peer = lan.addressOf(spaceOf(other === 0 ? one : two));
