@@ -122,6 +122,7 @@ export class Agent {
         dataDir: options.dataDir,
         dialRelay: () => link.open(MESH_RELAY_PATH),
         placeOf: (id) => this.#loop.placeOf(id),
+        onJoined: (id) => this.#loop.observer.refresh(id),
         onChange: () => this.#reporter.nodeChanged(),
         log,
       });

@@ -16,6 +16,7 @@ import {
   type Ownership,
 } from '../containers/own-labels.ts';
 import type { Engine } from '../engine/engine.ts';
+import { joinEarlier } from './earlier-containers.ts';
 import { ensureEngineNetwork } from './engine-network.ts';
 import { type Log, messageOf } from '../log.ts';
 import { run } from '../volumes/program.ts';
@@ -51,6 +52,8 @@ export interface MeshOptions {
   readonly dialRelay: () => WebSocket;
   /** Of an instance on this node; undefined: nothing is known of it. */
   readonly placeOf: (instanceId: string) => LocalPlace | undefined;
+  /** A container of before was attached to the network. */
+  readonly onJoined: (containerId: string) => Promise<void>;
   /** What is reported of it has changed. */
   readonly onChange: () => void;
   readonly log: Log;
@@ -312,6 +315,13 @@ export class Mesh {
     );
     this.#place = { name, resolvConf, subnet, gateway, resolver };
     await this.#ensureRoutes(map, this.#place);
+    const prefixes = [map.prefix, map.virtualPrefix];
+    await joinEarlier(engine, owner, { name, gateway, prefixes, onJoined: this.#options.onJoined }).catch(
+      (error: unknown) =>
+        this.#options.log.warn("a container of before could not be attached to the tenant's network", {
+          reason: messageOf(error),
+        }),
+    );
     return this.#place;
   }
 

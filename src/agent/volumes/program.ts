@@ -24,6 +24,7 @@ export const PROGRAMS = {
   find: 'findutils',
   fallocate: 'util-linux',
   fsfreeze: 'util-linux',
+  nsenter: 'util-linux',
   unshare: 'util-linux',
   pivot_root: 'util-linux',
   setpriv: 'util-linux',
