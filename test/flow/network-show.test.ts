@@ -112,4 +112,24 @@ describe("the tenant's network in the terminal", () => {
     );
     expect(await berth('get deployments -o wide')).toContain('10.211.0.1');
   });
+
+  it('is in the warnings of a plan, for the nodes that it chooses', async () => {
+    const plan = async (nodeId: string) => {
+      const body = { kind: 'Deployment', name: 'api', image: 'registry.test/api:1', replicas: 1, nodeId };
+      const { status, body: answer } = await plane.as(token)('POST', '/api/v1/deployments?dryRun=true', body);
+      expect(status).toBe(200);
+      // Beside what is said of its registry, which nobody runs here.
+      return answer.warnings.flatMap(({ code, field, why }: Record<string, string>) =>
+        field === 'plan.instances' ? `${code}: ${why}` : [],
+      );
+    };
+    expect(await plan('off-1')).toEqual([
+      expect.stringMatching(/^node_without_network: off-1 has no part .*--mesh off/),
+    ]);
+    expect(await plan('rome-1')).toEqual([expect.stringContaining('berth node show rome-1 says why')]);
+    expect(await plan('paris-1')).toEqual([
+      expect.stringMatching(/^network_relayed: paris-1 reaches berlin-1 through the relay/),
+      expect.stringMatching(/^network_unreachable: paris-1 does not reach madrid-1/),
+    ]);
+  });
 });

@@ -22,6 +22,7 @@ import type { DEPLOYMENTS } from '../../../core/operations/deployments.ts';
 import { countedWarnings } from '../../placement/counted.ts';
 import { claimIngress } from '../../placement/ingress-claims.ts';
 import { planPlacement } from '../../placement/explanation.ts';
+import { planReachWarnings } from '../../placement/reach.ts';
 import { stopFirstWarnings } from '../../placement/stop-first.ts';
 import { claimVolumes } from '../../placement/volume-claims.ts';
 import { volumeWarnings } from '../../placement/volume-residency.ts';
@@ -342,7 +343,12 @@ function withPlan(
   const spec = withoutUnknown(after.spec, deploymentFacts(admission, caller, after.spec.name));
   const placement = planPlacement(admission.clusters, caller.tenant, spec, after.specHash);
   const diff = before === undefined ? {} : { diff: fieldDifferences(snapshotOf(before), snapshotOf(after)) };
-  return written(200, { ...answer.body, plan: { ...placement, ...diff } });
+  const unreached = planReachWarnings(
+    caller.tenant,
+    placement.instances.map(({ node }) => node),
+  );
+  const warnings = [...answer.body.warnings, ...unreached];
+  return written(200, { ...answer.body, warnings, plan: { ...placement, ...diff } });
 }
 
 /** The record with its snapshot, index, archive version, event and audit line: one commit, guarded by what was read. */
