@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { portRangesText, portsOutside } from '../../core/model/port-ranges.ts';
 import type { MeshMap } from '../../core/protocol/agent-protocol.ts';
+import { letThrough } from '../mesh/let-through.ts';
 import { run } from '../volumes/program.ts';
 import type { IngressRoute } from './route.ts';
 
@@ -135,7 +136,9 @@ export class Layer4 {
         return problem === undefined ? [] : [[`${route.protocol}/${route.listen}`, problem]];
       }),
     );
-    if (routes.length > 0) await letThrough(prefix);
+    // Translated is only what is ours.
+    if (routes.length > 0)
+      await letThrough(...['-d', '-s'].map((way) => [way, prefix, '-m', 'conntrack', '--ctstate', 'DNAT']));
     const rules = layer4Rules(routes.filter(free), services, { prefix, virtualPrefix, gateway });
     if (there && rules === this.#rules) return;
     await run('nft', [rules]);
@@ -148,18 +151,4 @@ async function isThere(): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-/** Docker drops what it has not published itself, unless the chain that it leaves to others says otherwise. Translated is only what is ours. */
-async function letThrough(prefix: string): Promise<void> {
-  const works = (...args: readonly string[]): Promise<boolean> =>
-    run('iptables', ['-w', '5', ...args]).then(
-      () => true,
-      () => false,
-    );
-  if (!(await works('-n', '-L', 'DOCKER-USER'))) return;
-  for (const way of ['-d', '-s']) {
-    const rule = ['DOCKER-USER', way, prefix, '-m', 'conntrack', '--ctstate', 'DNAT', '-j', 'ACCEPT'];
-    if (!(await works('-C', ...rule))) await works('-I', ...rule);
-  }
 }

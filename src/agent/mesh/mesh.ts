@@ -25,6 +25,7 @@ import { Draining } from './draining.ts';
 import { type LocalPlace, withLocalHealth } from './local-health.ts';
 import { bridgeOf, foreignRoutes, machineAddresses, machineResolvers, meshMtu, turnBack } from './machine.ts';
 import { meshRules } from './mesh-rules.ts';
+import { letThrough, letThroughNoMore } from './let-through.ts';
 import { RuleSet } from './rule-set.ts';
 import { NameServer } from './name-server.ts';
 import { DOMAIN, Names } from './names.ts';
@@ -315,6 +316,7 @@ export class Mesh {
     );
     this.#place = { name, resolvConf, subnet, gateway, resolver };
     await this.#ensureRoutes(map, this.#place);
+    await letThrough(...throughDevice(device));
     const prefixes = [map.prefix, map.virtualPrefix];
     await joinEarlier(engine, owner, { name, gateway, prefixes, onJoined: this.#options.onJoined }).catch(
       (error: unknown) =>
@@ -336,12 +338,21 @@ export class Mesh {
   }
 }
 
+/** Only nodes of the tenant send through it, whose packets WireGuard has proven. */
+function throughDevice({ name }: MeshDevice): readonly (readonly string[])[] {
+  return [
+    ['-i', name],
+    ['-o', name],
+  ];
+}
+
 /** What an earlier start left, which had a part in it. Nothing where there was none. */
 export async function removeMesh(device: MeshDevice, log: Log): Promise<void> {
   try {
     if (!(await device.isThere())) return;
     await device.remove();
     await new RuleSet().remove();
+    await letThroughNoMore(...throughDevice(device));
     log.info('this node has no part in the network of its tenant any more', { interface: device.name });
   } catch (error) {
     log.warn('the interface of the mesh could not be removed', { reason: messageOf(error) });

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { ip, quietly, removeNamespace, type TestNamespace } from './engine-network.ts';
+import { ip, removeNamespace, type TestNamespace } from './engine-network.ts';
 
 const NETWORK = '172.30.0';
 const OUTSIDE = '172.30.0.250';
@@ -134,16 +134,15 @@ export class Lan {
   }
 }
 
-/** Over the machine of the tests no other node is reached. */
+/** Over the machine of the tests no other node is reached; and a firewall passes on nothing that nobody asked it to, as Docker sets it up. */
 function keepApart(namespace: string): void {
-  quietly(() =>
-    rules(
-      namespace,
-      `table ip apart {
+  rules(
+    namespace,
+    `table ip apart {
     chain leaving { type filter hook output priority 0; oifname "eth0" ip protocol udp drop; }
   }`,
-    ),
   );
+  inside(namespace, ['/usr/sbin/iptables', '-w', '-P', 'FORWARD', 'DROP']);
 }
 
 function inside(namespace: string, argv: readonly string[], input = ''): void {
