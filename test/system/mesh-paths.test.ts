@@ -114,8 +114,8 @@ const reachesAll = (from: Name, withinMs = 30_000) =>
 
 describe('ways between three machines', () => {
   it('are direct where they can be, also out of a NAT, and through the relay else', async () => {
-    await becomes('open', 'natted', 'direct', 30_000);
-    await becomes('natted', 'open', 'direct', 30_000);
+    await becomes('open', 'natted', 'direct', 60_000);
+    await becomes('natted', 'open', 'direct', 60_000);
     for (const other of ['open', 'natted'] as const) {
       await becomes('mute', other, 'relay', 30_000);
       await becomes(other, 'mute', 'relay', 30_000);

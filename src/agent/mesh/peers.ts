@@ -124,7 +124,6 @@ export class Peers {
       // Somebody has taken one away.
       if ([...this.#peers.values()].some(({ node }) => !counters.has(node.publicKey))) this.#set = '';
       this.#pings.answerFor(Object.values(this.#device.publicKeys));
-      this.#askAll();
       for (const [name, peer] of this.#peers) {
         const { node } = peer;
         const counted = counters.get(node.publicKey);
@@ -136,6 +135,8 @@ export class Peers {
         if (peer.path.kind === 'direct' && counted?.endpoint?.startsWith(RELAYED) === true) this.#set = '';
       }
       await this.#apply();
+      // After that: the first packet of a way shows the peer where we are now, before one of its own takes us back.
+      this.#askAll();
     } catch (error) {
       this.#log.debug('the mesh interface could not be read', { reason: messageOf(error) });
     }
