@@ -147,6 +147,7 @@ export class Agent {
       hostPorts: options.hostPorts,
       volume: (id) => this.#volumes.mountState(id),
       meshNetwork: async () => await this.#mesh?.network(),
+      nameAnswers: (name) => this.#mesh?.answers(name),
       drainsUntilMs: (id, orderedMs) => this.#mesh?.drainsUntilMs(id, orderedMs),
       onAssigned: ({ volumes = [] }) => this.#volumes.assign(volumes),
       send,

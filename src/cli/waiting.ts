@@ -21,6 +21,8 @@ export interface Wanted {
   readonly name: string;
   /** The spec that has to become healthy; another one in its place means that the control plane went back. */
   readonly specHash: string;
+  /** What ran before has to be gone as well: it goes on for a moment, so that its connections end. */
+  readonly alone?: boolean;
 }
 
 export type Judgement =
@@ -32,7 +34,7 @@ export type Judgement =
  * The phase alone may be about the spec before: it is written a moment after the change. So the instances are checked,
  * which carry the hash of the spec they run.
  */
-export function judge(record: Deployment, { specHash }: Wanted): Judgement {
+export function judge(record: Deployment, { specHash, alone = false }: Wanted): Judgement {
   const phase = textOf(record.status?.phase);
   const message = textOf(record.status?.message);
   if (textOf(record.specHash) !== specHash) {
@@ -51,6 +53,8 @@ export function judge(record: Deployment, { specHash }: Wanted): Judgement {
   const healthy = record.status?.healthy ?? 0;
   const judged = record.status?.desired === desired;
   if (phase === 'Running' && judged && healthy >= desired && current.length >= desired) {
+    if (alone && record.status?.instances?.some(({ state }) => state === 'stopping') === true)
+      return { state: 'waiting', text: 'Running: what ran before is stopping' };
     return { state: 'healthy', text: `${healthy} of ${desired} healthy on ${nodesText(current)}` };
   }
   return { state: 'waiting', text: phase === 'Running' ? 'rolling out' : `${phase}: ${message}` };

@@ -182,11 +182,12 @@ describe('a canary', () => {
     const canary = await started('kept', {
       spec: { environment: { MODE: 'fast' }, command: ['/web'] },
       replicas: 2,
+      weight: 5,
     });
     const backup = (await shop.call('POST', '/api/v1/backups', { deploymentName: 'kept' })).body;
     expect(backup.content).toMatchObject({
       scalingPolicy: policy,
-      canary: { replicas: 2, spec: canary.spec },
+      canary: { replicas: 2, weight: 5, spec: canary.spec },
     });
     const document = (await shop.call('GET', `/api/v1/backups/${backup.id}/export`)).body;
     await shop.call('DELETE', path('kept'));

@@ -22,7 +22,7 @@ let lan: Lan;
 let db: { readonly virtual: string; readonly direct: string };
 
 beforeAll(async () => {
-  ensurePackages(['wireguard-go', 'wireguard-tools', 'nftables', 'iproute2']);
+  ensurePackages(['wireguard-go', 'wireguard-tools', 'nftables', 'iproute2', 'tcpdump']);
   lan = new Lan();
   cluster = await startCluster();
   shop = await cluster.plane.tenant('shop');
@@ -199,10 +199,7 @@ describe('named networks', () => {
     "a machine beside the tenant's nodes",
     "sends packets for the tenant's network to a node, which routes them",
     async () => {
-      const outside = async (script: string): Promise<string> => {
-        const [command, args] = lan.outside(['sh', '-c', script]);
-        return (await promisify(execFile)(command, [...args])).stdout;
-      };
+      const outside = shell((argv) => lan.outside(argv));
       for (const prefix of ['10.210.0.0/16', '10.211.0.0/16'])
         await outside(`ip route add ${prefix} via ${lanAddress('n1')}`);
       const targets = (await Promise.all(['db', 'near', 'far'].map(addresses))).flatMap(
@@ -212,6 +209,27 @@ describe('named networks', () => {
         targets.map((to) => outside(`echo hi | busybox nc -w 1 ${to} 80 2>&1; true`)),
       );
       expect(answers.filter((answer) => answer.includes('hi'))).toEqual([]);
+    },
+  );
+
+  attack(
+    "a machine beside the tenant's nodes",
+    'sends packets with the address of a container of the tenant, by way of a node whose firewall is open',
+    async () => {
+      const { subnet } = (await shop.call('GET', '/api/v1/nodes/n1')).body.mesh;
+      const inSubnet = (last: number): string => subnet.replace(/0\/24$/, String(last));
+      const [gateway, liar] = [inSubnet(1), inSubnet(77)];
+      const { direct } = await addresses('near');
+      const [outside, onNode] = [shell((argv) => lan.outside(argv)), shell(spaceOf('n1').command)];
+      const links = (await onNode('ip -o -4 address show')).split('\n');
+      const bridge = links.find((line) => line.includes(` ${gateway}/`))?.split(/\s+/)[1];
+      await onNode('iptables -P FORWARD ACCEPT');
+      const seen = onNode(`timeout 3 tcpdump -lnn -i ${bridge} host ${liar} 2>&1; true`);
+      await outside(`ip address add ${liar}/32 dev switch`);
+      await outside(`ip route replace ${direct} via ${lanAddress('n1')} src ${liar}`);
+      await outside(`sleep 1; echo hi | busybox nc -w 1 ${direct} 80 2>&1; true`);
+      expect(await seen).toContain('0 packets captured');
+      await onNode('iptables -P FORWARD DROP');
     },
   );
 
@@ -236,8 +254,20 @@ describe('named networks', () => {
   });
 });
 
+/** Runs scripts on a machine. */
+const shell =
+  (inside: TestNamespace['command']) =>
+  async (script: string): Promise<string> => {
+    const [command, args] = inside(['sh', '-c', script]);
+    return (await promisify(execFile)(command, [...args])).stdout;
+  };
+
+function spaceOf(name: string): TestNamespace {
+  const namespace = cluster.nodes.find((node) => node.name === name)?.engine.namespace;
+  if (namespace === undefined) throw new Error(`no machine ${name}`);
+  return namespace;
+}
+
 function lanAddress(name: string): string {
-  const node = cluster.nodes.find((one) => one.name === name);
-  if (node?.engine.namespace === undefined) throw new Error('no namespace');
-  return lan.addressOf(node.engine.namespace);
+  return lan.addressOf(spaceOf(name));
 }

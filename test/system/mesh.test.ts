@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { type Cluster, type ClusterNode, startCluster, type Tenant } from '../support/harness/cluster.ts';
@@ -55,6 +56,15 @@ async function pathTo(node: string, peer: string) {
   return body.mesh?.peers?.find(({ node: other }: { node: string }) => other === peer);
 }
 
+/** Neither directly nor through the relay: the machine lets nothing into its tunnel. */
+const SHUT =
+  'add table ip shut; add chain ip shut out { type filter hook output priority 0; }; add rule ip shut out oifname "berth-*" drop';
+
+function nft({ engine }: ClusterNode, line: string): void {
+  const [command, args] = engine.namespace?.command(['/usr/sbin/nft', line]) ?? ['false', []];
+  execFileSync(command, [...args]);
+}
+
 const goes = (way: 'direct' | 'relay') =>
   eventually(
     `${way} from one to the other`,
@@ -105,5 +115,28 @@ describe('the network of a tenant', () => {
     lan.heal();
     await goes('direct');
     await reachesBoth('client-mesh-2');
+  });
+
+  it('opens a gate when the name answers from the node, and says what it waits for', async () => {
+    await cluster.deploy(shop, {
+      name: 'far',
+      nodeId: 'mesh-2',
+      healthCheck: { type: 'exec', command: ['test -d /proc'], interval: '1s' },
+    });
+    await cluster.phase(shop, 'far', 'Running');
+    nft(one, SHUT);
+    await eventually(
+      'nothing is reached',
+      () => pathTo('mesh-1', 'mesh-2'),
+      (peer) => peer?.carries === false,
+    );
+    await cluster.deploy(shop, { name: 'near', nodeId: 'mesh-1', dependsOn: { far: 'healthy' } });
+    await eventually(
+      'near waits',
+      () => shop.call('GET', '/api/v1/deployments/near/instances'),
+      ({ body }) => body[0]?.reason === 'dependency_unreachable',
+    );
+    nft(one, 'delete table ip shut');
+    await cluster.phase(shop, 'near', 'Running');
   });
 });

@@ -6,7 +6,10 @@ import type { Ownership } from './own-labels.ts';
 import type { NodeView } from './plan.ts';
 import type { InstanceStep } from './step.ts';
 
-type Given = Pick<NodeView, 'nowMs' | 'engineKind' | 'installId' | 'volume' | 'heldFolder' | 'drainsUntilMs'>;
+type Given = Pick<
+  NodeView,
+  'nowMs' | 'engineKind' | 'installId' | 'volume' | 'heldFolder' | 'drainsUntilMs' | 'nameAnswers'
+>;
 
 /** State of the loop beside the containers: the assignment, and the history of carrying it out. */
 export class LoopState {

@@ -12,6 +12,7 @@ import { Observer } from './observe.ts';
 import type { Ownership } from './own-labels.ts';
 import {
   disconnectedDueMs,
+  awaitedName,
   awaitedVolume,
   currentContainer,
   nextDueMs,
@@ -45,6 +46,7 @@ export interface LoopOptions {
   readonly volume: NodeView['volume'];
   readonly meshNetwork: Workbench['meshNetwork'];
   readonly drainsUntilMs: NonNullable<NodeView['drainsUntilMs']>;
+  readonly nameAnswers: NonNullable<NodeView['nameAnswers']>;
   /** Before anything is done by it. */
   readonly onAssigned: (assignment: Assignment) => void;
   readonly send: (message: AgentMessage) => boolean;
@@ -181,9 +183,10 @@ export class Loop {
     return taking?.address === undefined ? 'none' : { address: taking.address };
   }
 
-  /** The map of the tenant's network is another: what waited for it before it stops goes on. */
+  /** The map of the tenant's network is another: what waited for it before it stops, or starts, goes on. */
   networkChanged(): void {
-    for (const { id, wanted } of this.state.assigned.values()) if (wanted === 'stop') this.#wake(id);
+    for (const { id, wanted, container } of this.state.assigned.values())
+      if (wanted === 'stop' || container?.after !== undefined) this.#wake(id);
   }
 
   usesVolume(volumeId: string): boolean {
@@ -229,7 +232,8 @@ export class Loop {
 
   #awaited(instanceId: string): ObservationInput['awaited'] {
     const container = this.state.assigned.get(instanceId)?.container;
-    return container === undefined ? undefined : awaitedVolume(this.#options, container);
+    if (container === undefined) return undefined;
+    return awaitedVolume(this.#options, container) ?? awaitedName(this.#options, container);
   }
 
   /** Of all that is assigned or there. */
@@ -308,7 +312,7 @@ export class Loop {
     const { owner, synced } = this.state;
     if (this.#epoch === undefined || !synced || owner === undefined) return undefined;
     if (this.observer.problem !== undefined || !this.observer.looked) return undefined;
-    const { volume, binds, engineKind, drainsUntilMs } = this.#options;
+    const { volume, binds, engineKind, drainsUntilMs, nameAnswers } = this.#options;
     return this.state.view(this.observer, {
       nowMs: performance.now(),
       engineKind,
@@ -316,6 +320,7 @@ export class Loop {
       volume,
       heldFolder: binds.folder,
       drainsUntilMs,
+      nameAnswers,
     });
   }
 

@@ -503,6 +503,29 @@ describe('a container that others connect to', () => {
   });
 });
 
+describe('a container that depends on a name', () => {
+  const wanted = assigned('a');
+  const waiting = { ...wanted, container: { ...wanted.container, after: ['db'] } };
+  const starts = (answers: boolean | undefined, status: ContainerStatus = 'created') => {
+    const view = viewOf({
+      assigned: [waiting],
+      containers: [container('a', { status })],
+      more: { nameAnswers: () => answers },
+    });
+    return [planInstance(view, 'a')?.kind, nextDueMs(view, 'a')];
+  };
+
+  it('starts when it answers, and looks again until then', () => {
+    expect(starts(false)).toEqual([undefined, 1_001_000]);
+    expect(starts(true)[0]).toBe('start');
+  });
+
+  it('does not wait for what has no name here, nor once it ran', () => {
+    expect(starts(undefined)[0]).toBe('start');
+    expect(starts(false, 'exited')[0]).toBe('start');
+  });
+});
+
 describe('a container with a volume', () => {
   const wanted = assigned('a');
   const mounts = [{ volumeId: 'vol_1', kind: 'volume', target: '/data', readOnly: false }] as const;

@@ -34,8 +34,12 @@ export interface NodeView {
   readonly heldFolder: string;
   /** Until when an instance that was ordered to stop at that time runs on, so that others know that it leaves. Undefined: nobody knows it. */
   readonly drainsUntilMs?: (instanceId: string, orderedMs: number) => number | undefined;
+  /** Whether a deployment is reached by its name; undefined: that is not known here, or not to be waited for. */
+  readonly nameAnswers?: (name: string) => boolean | undefined;
 }
 
+/** Names are asked for so often: what keeps one from answering may end without a word. */
+const NAME_MS = 1_000;
 /** Long enough for a pull to end between `resolve` and `create`, short enough that a rotation is not missed. */
 export const RESOLVED_FRESH_MS = 30_000;
 const ASK_AGAIN_MS = 10_000;
@@ -133,6 +137,7 @@ function planKept(
     case 'created':
       if (!held) return { kind: 'remove', ...target };
       if (!view.networkReady) return { kind: 'ensureNetwork', instanceId: assigned.id };
+      if (awaitedName(view, container) !== undefined) return undefined;
       // A start that keeps failing may be due to what the container was made with, e.g. a network that is gone.
       return isWornOut(view, assigned.id) ? { kind: 'remove', ...target } : { kind: 'start', ...target };
     case 'exited':
@@ -227,6 +232,19 @@ export function awaitedVolume(
   return undefined;
 }
 
+/** Of those that it depends on. The control plane saw that one is healthy; from here it may not be reached yet, or not at all. */
+export function awaitedName(
+  { nameAnswers }: Pick<NodeView, 'nameAnswers'>,
+  { after = [] }: Pick<AssignedContainer, 'after'>,
+): { readonly reason: string; readonly message: string } | undefined {
+  const name = after.find((one) => nameAnswers?.(one) === false);
+  if (name === undefined) return undefined;
+  return {
+    reason: 'dependency_unreachable',
+    message: `waiting for ${name}, which is healthy but not reached from this node over the tenant's network; berth network show names the ways between nodes`,
+  };
+}
+
 /** A running container before one that does not run, an older one before a younger: both agents of a restart choose alike. */
 export function currentContainer(
   assigned: Pick<AssignedInstance, 'specHash' | 'attempt'>,
@@ -309,6 +327,8 @@ export function nextDueMs(view: NodeView, instanceId: string): number | undefine
   if (assigned?.wanted === 'stop') return drainedAtMs(view, instanceId, mine);
   if (assigned?.container === undefined) return undefined;
   const kept = currentContainer(assigned, mine);
+  if (kept?.status === 'created' && awaitedName(view, assigned.container) !== undefined)
+    return view.nowMs + NAME_MS;
   if (assigned.once !== undefined && hasStarted(view, instanceId, kept))
     return kept?.status === 'running' ? timeoutAtMs(view, instanceId, assigned.once) : undefined;
   if (kept?.status === 'exited') return restartAtMs(view, instanceId);

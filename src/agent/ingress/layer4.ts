@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { portRangesText, portsOutside } from '../../core/model/port-ranges.ts';
 import type { MeshMap } from '../../core/protocol/agent-protocol.ts';
+import { choiceOf, withShare } from '../mesh/choice.ts';
 import { letThrough } from '../mesh/let-through.ts';
 import { run } from '../volumes/program.ts';
 import type { IngressRoute } from './route.ts';
@@ -35,7 +36,7 @@ export function layer4Rules(
 ): string {
   const served = routes.flatMap((route) => {
     const instances = services.find(({ address }) => address === route.address)?.instances ?? [];
-    return instances.length === 0 ? [] : [{ ...route, instances }];
+    return withShare(instances).length === 0 ? [] : [{ ...route, instances }];
   });
   const arriving = served.map(
     ({ protocol, listen, port, instances }) =>
@@ -63,11 +64,10 @@ ${sources.join('')}  }
 /** Made if it is not there, then removed. */
 export const LAYER4_GONE = `table ip ${TABLE}\ndelete table ip ${TABLE}\n`;
 
-function target(instances: readonly { readonly address: string }[], port: number): string {
-  const [first, ...more] = instances;
-  if (more.length === 0) return `${first?.address ?? ''}:${port}`;
-  const choices = instances.map(({ address }, at) => `${at} : ${address} . ${port}`);
-  return `numgen random mod ${instances.length} map { ${choices.join(', ')} }`;
+function target(instances: MeshMap['services'][number]['instances'], port: number): string {
+  return withShare(instances).length === 1
+    ? choiceOf(instances, ({ address }) => `${address}:${port}`)
+    : choiceOf(instances, ({ address }) => `${address} . ${port}`);
 }
 
 /** Why this machine cannot give a port to a route. */

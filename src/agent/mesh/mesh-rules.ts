@@ -1,6 +1,7 @@
 import { isWithin } from '../../core/model/ipv4.ts';
 import type { MeshMap } from '../../core/protocol/agent-protocol.ts';
 import { accessRules } from './access-rules.ts';
+import { choiceOf, withShare } from './choice.ts';
 import { MESH_TABLE } from './rule-set.ts';
 
 /** What the rules of a node depend on beside the map. */
@@ -28,7 +29,8 @@ type Service = MeshMap['services'][number];
  * - Packets between containers of one node are routed instead of bridged. Otherwise answers would pass by the translation.
  * - While the agent is away, questions for names are not refused: clients ask again, and do not fail.
  * - A virtual address without an instance refuses at once, rather than by a timeout.
- * - Who is not on the network does not get in by way of the machine: its containers on other networks, and its neighbours.
+ * - Who is not on the network does not get in by way of the machine, whatever sender it writes on its packets: its containers on other
+ *   networks, and its neighbours. A container is where its address says.
  * - A deployment that says who may connect is reached by nobody else (`access-rules.ts`).
  */
 export function meshRules(map: MeshMap, place: MeshPlace): string {
@@ -37,7 +39,7 @@ export function meshRules(map: MeshMap, place: MeshPlace): string {
   const access = accessRules(map, place);
   const served = services.flatMap((service) => {
     const { address, instances } = service;
-    if (address === undefined || instances.length === 0) return [];
+    if (address === undefined || withShare(instances).length === 0) return [];
     return [{ address, instances, unlessRefused: access.unlessRefused(service) }];
   });
   const local = services.flatMap(({ instances }) => instances.filter((one) => isWithin(one.address, subnet)));
@@ -60,7 +62,8 @@ ${access.chains}${served.map(serviceChain).join('')}  map virtual {
 ${elements(served.map(({ address }) => `${address} : jump ${chainOf(address)}`))}  }
   chain strangers {
     type filter hook prerouting priority -310; policy accept;
-    iifname != { "lo", "${device}" } ip saddr != ${prefix} ip daddr { ${prefix}, ${virtualPrefix} } drop
+    iifname != { "lo", "${device}", "${bridge.name}" } ip daddr { ${prefix}, ${virtualPrefix} } drop
+    iifname "${bridge.name}" ip saddr != ${subnet} ip daddr { ${prefix}, ${virtualPrefix} } drop
   }
   chain arriving {
     type nat hook prerouting priority -110; policy accept;
@@ -110,11 +113,5 @@ function serviceChain({
   readonly instances: Service['instances'];
   readonly unlessRefused: string;
 }): string {
-  const [first, ...more] = instances;
-  const choices = instances.map((instance, at) => `${at} : ${instance.address}`);
-  const target =
-    more.length === 0
-      ? (first?.address ?? '')
-      : `numgen random mod ${instances.length} map { ${choices.join(', ')} }`;
-  return `  chain ${chainOf(address)} {\n${unlessRefused}    dnat to ${target}\n  }\n`;
+  return `  chain ${chainOf(address)} {\n${unlessRefused}    dnat to ${choiceOf(instances, (one) => one.address)}\n  }\n`;
 }

@@ -149,6 +149,14 @@ export class Mesh {
     return this.#problem;
   }
 
+  /** Whether a deployment is reached by its name from here; undefined: it has no name in the network, or this node no part in it. */
+  answers(name: string): boolean | undefined {
+    const service = this.#map?.services.find((one) => one.name === name);
+    if (this.#place === undefined || service === undefined) return undefined;
+    const reached = new Set(this.#peers.paths().flatMap(({ node, carries }) => (carries ? [node] : [])));
+    return service.instances.some(({ node }) => node === this.#options.node || reached.has(node));
+  }
+
   paths(): readonly MeshPath[] {
     return this.#peers.paths();
   }

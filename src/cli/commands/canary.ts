@@ -107,6 +107,10 @@ const start: Subcommand = {
       description: 'A file with the fields that differ, as for berth apply, or - for standard input.',
     },
     { flags: '--replicas <count>', description: 'Instances of the canary.', default: '1' },
+    {
+      flags: '--weight <percent>',
+      description: 'How much of new connections it gets, from 0 to 100; unless told, its share of instances.',
+    },
     ...WAIT_OPTIONS,
     ...REMOTE_OPTIONS,
   ],
@@ -120,10 +124,12 @@ const start: Subcommand = {
     const timeoutMs = timeoutOf(options);
     const changes = await changesOf(session, options.text('image'), options.text('filename'));
     const replicas = wholeNumber('--replicas', options.text('replicas') ?? '1');
+    const percent = options.text('weight');
+    const weight = percent === undefined ? undefined : wholeNumber('--weight', percent);
     const client = session.client(options);
     const made = await client.record('POST /api/v1/deployments/{name}/canary', {
       ...named(name),
-      body: unjudged({ ...changes, replicas }),
+      body: unjudged({ ...changes, replicas, ...(weight !== undefined && { weight }) }),
     });
     session.terminal.out(`canary of deployment/${name} started: ${textOf(made.image)}\n`);
     const removed = made.removed ?? [];

@@ -85,7 +85,7 @@ export async function rotateCredential(
   for (const consumer of timeoutMs === undefined ? [] : (answer.consumers ?? [])) {
     const name = textOf(consumer.deployment);
     const record = await client.record('GET /api/v1/deployments/{name}', named(name));
-    const wanted = { name, specHash: textOf(record.specHash) };
+    const wanted = { name, specHash: textOf(record.specHash), alone: true };
     const waited = await waitUntilHealthy(session, client, wanted, timeoutMs ?? 0);
     if (waited !== EXIT.ok) code = waited;
   }

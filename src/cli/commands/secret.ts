@@ -267,7 +267,7 @@ const rotate: Subcommand = {
       ? await waitUntilHealthy(
           session,
           client,
-          { name: textOf(written.name), specHash: textOf(written.specHash) },
+          { name: textOf(written.name), specHash: textOf(written.specHash), alone: true },
           timeoutMs,
         )
       : EXIT.ok;

@@ -126,7 +126,8 @@ export async function startNode(
       engineSocket,
       ...(join === undefined ? [] : ['--join-file', '-']),
     ],
-    environment: withoutSettings(process.env),
+    // Where the port of the mesh is another's, or nothing of it is wanted.
+    environment: { ...withoutSettings(process.env), BERTH_AGENT_MESH: process.env['BERTH_AGENT_MESH'] },
     ...(join === undefined ? {} : { input: textOf(join.token) }),
   });
   const seenBefore = textOf(known?.lastSeenAt);

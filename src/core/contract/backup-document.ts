@@ -44,6 +44,7 @@ const ADDED = {
     type: 'object',
     fields: {
       replicas: { type: 'integer' },
+      weight: { type: 'integer' },
       spec: { type: 'any', schema: { $ref: '#/components/schemas/DeploymentDescription' } },
       imageDigest: text,
     },
@@ -109,7 +110,7 @@ export function invalidBackup(field: string, got: string, why: string, expected?
 }
 
 /** Absent where the registry could not be asked. */
-const OPTIONAL: ReadonlySet<string> = new Set(['imageDigest']);
+const OPTIONAL: ReadonlySet<string> = new Set(['imageDigest', 'weight']);
 
 /** A shape lets fields be absent; a document that was exported has them all. */
 function missingField(expected: Shape, value: unknown, path: string): string | undefined {

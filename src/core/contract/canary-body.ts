@@ -25,6 +25,14 @@ export const canaryBody = shape({
       example: 1,
       ownCode: 'canary_invalid',
     },
+    weight: {
+      type: 'integer',
+      form: { minimum: 0, maximum: 100 },
+      description:
+        "Percent of new connections to the deployment's virtual address that go to the canary while both are healthy; absent: its share of instances.",
+      example: 10,
+      ownCode: 'canary_invalid',
+    },
   },
 });
 

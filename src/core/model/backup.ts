@@ -14,6 +14,7 @@ export const BACKUP_CONTENT_BYTES = 384 * 1024;
 /** What is needed to start it again beside the spec of the backup. */
 export interface BackupCanary {
   readonly replicas: number;
+  readonly weight?: number;
   readonly spec: DeploymentSpec;
   readonly imageDigest?: string;
 }

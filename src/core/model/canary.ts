@@ -7,6 +7,8 @@ export interface CanaryRecord {
   readonly specHash: string;
   readonly imageDigest?: string;
   readonly replicas: number;
+  /** Percent of new connections; absent: as many as its instances make up. */
+  readonly weight?: number;
   /** Of the spec it was started beside: when the deployment gets another one, the comparison is over. */
   readonly stableSpecHash: string;
   readonly createdAt: string;

@@ -93,6 +93,8 @@ const container = message({
     capabilities: optional({ type: 'object', fields: { drop: optional(listOf(serverText)) } }),
     /** Instead of the tenant's network, which is named `tenant` here; absent: that one alone. */
     networks: optional(listOf(name)),
+    /** Deployments whose names are to answer on the tenant's network before it starts for the first time. */
+    after: optional(listOf(name)),
   },
 });
 export type AssignedContainer = Message<typeof container>;
@@ -211,7 +213,16 @@ const meshServiceFields = {
   /** Declared ports of its containers. */
   ports: optional(listOf(count)),
   /** Those that take connections: healthy, or running where there is no health check. */
-  instances: listOf({ type: 'object', fields: { id: serverText, node: name, address: serverText } }),
+  instances: listOf({
+    type: 'object',
+    fields: {
+      id: serverText,
+      node: name,
+      address: serverText,
+      /** Of new connections to the virtual address; absent: 1. */
+      share: optional(count),
+    },
+  }),
   /** Addresses of its other containers: they may connect, and take no new connections. All that a job has. Absent: none. */
   others: optional(listOf(serverText)),
   /** Who may connect: deployments, jobs, and `ingress`. Absent: everybody of the tenant. */

@@ -18,7 +18,7 @@ function invalid(field: string, got: string, why: string, expected?: string): Re
 
 /** Exactly one of image and spec, and a number of instances; needs nothing that is stored. */
 export function canaryDraftRejection(draft: CanaryDraft, maxReplicas: number): Rejection | undefined {
-  const { image, spec, replicas = 1 } = draft;
+  const { image, spec, replicas = 1, weight = 0 } = draft;
   if (image === undefined && spec === undefined) {
     return invalid(
       'image',
@@ -39,6 +39,14 @@ export function canaryDraftRejection(draft: CanaryDraft, maxReplicas: number): R
       received(replicas),
       'A canary has at least one instance.',
       `an integer from 1 to ${maxReplicas}`,
+    );
+  }
+  if (!Number.isInteger(weight) || weight < 0 || weight > 100) {
+    return invalid(
+      'weight',
+      received(weight),
+      'The canary gets a share of new connections.',
+      'percent, an integer from 0 to 100',
     );
   }
   return undefined;

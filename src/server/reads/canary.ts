@@ -1,6 +1,7 @@
 import type { canary as canaryAnswer, deployment } from '../../core/contract/answers/deployment.ts';
 import type { Answer } from '../../core/schema/shape.ts';
 import type { CanaryRecord } from '../../core/model/canary.ts';
+import { optional } from '../../core/model/values.ts';
 import { pinOf } from '../../core/model/spec-snapshot.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
@@ -34,12 +35,13 @@ export function canarySummary(
   name: string,
   canary: CanaryRecord,
 ): NonNullable<Answer<typeof deployment>['status']['canary']> {
-  const { spec, specHash, imageDigest, replicas, createdAt } = canary;
+  const { spec, specHash, imageDigest, replicas, weight, createdAt } = canary;
   return {
     image: spec.image,
     ...pinOf(imageDigest),
     specHash,
     replicas,
+    ...optional('weight', weight),
     ...counts(tenant, name, canary),
     createdAt,
   };
@@ -51,12 +53,13 @@ export function canaryView(
   name: string,
   canary: CanaryRecord,
 ): Omit<Answer<typeof canaryAnswer>, 'revision'> {
-  const { spec, specHash, replicas, stableSpecHash, createdAt, createdBy } = canary;
+  const { spec, specHash, replicas, weight, stableSpecHash, createdAt, createdBy } = canary;
   return {
     deployment: name,
     image: spec.image,
     ...pinOf(canary.imageDigest),
     replicas,
+    ...optional('weight', weight),
     specHash,
     stableSpecHash,
     createdAt,

@@ -123,6 +123,15 @@ export const scalingCases: readonly Case[] = [
     '0': canary({ ...changed, replicas: 0 }),
     '101': canary({ ...changed, replicas: 101 }),
   }),
+  ...refused('canary_invalid', 'weight', {
+    'less than nothing': canary({ ...changed, weight: -1 }),
+    'more than all': canary({ ...changed, weight: 101 }),
+    'a fraction': canary({ ...changed, weight: 0.5 }),
+  }),
+  ...inside('canary_invalid', {
+    'a weight of nothing': canary({ ...changed, weight: 0 }),
+    'a weight of all': canary({ ...changed, weight: 100 }),
+  }),
   ...refused('canary_invalid', 'spec', {
     'the stable spec': canary({ spec: { environment: { A: '1' } } }, { environment: { A: '1' } }),
     'another number only': canary({ spec: { replicas: 7, update: { maxSurge: 2 } } }),

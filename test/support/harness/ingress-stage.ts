@@ -155,7 +155,7 @@ export class IngressNode {
     const place = { bridge: { name: 'br0', mac: `02:00:00:00:00:0${this.index + 1}` } };
     const subnet = `10.210.${this.index}.0/24`;
     const addresses = { subnet, gateway: this.gateway, resolver: '10.211.255.254' };
-    const rules = meshRules(map, { ...place, ...addresses, device: 'mesh0' });
+    const rules = meshRules(map, { ...place, ...addresses, device: 'lan0' });
     this.run(['/usr/sbin/nft', rules]);
     this.#agent?.send({ map });
   }

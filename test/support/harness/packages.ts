@@ -29,6 +29,7 @@ const PACKAGES = {
   rsync: '/usr/bin/rsync',
   runc: '/usr/sbin/runc',
   'systemd-container': '/usr/bin/systemd-nspawn',
+  tcpdump: '/usr/bin/tcpdump',
   'wireguard-go': '/usr/bin/wireguard-go',
   'wireguard-tools': '/usr/bin/wg',
   xfsprogs: '/usr/sbin/mkfs.xfs',

@@ -93,7 +93,7 @@ const backupContent = shape({
     canary: {
       type: 'object',
       nullable: true,
-      fields: { replicas: integer, spec: deploymentSpec, imageDigest },
+      fields: { replicas: integer, weight: optional(integer), spec: deploymentSpec, imageDigest },
     },
     revisions: listOf(archive),
   },

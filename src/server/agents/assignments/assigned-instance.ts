@@ -89,6 +89,7 @@ function container(spec: SpecSnapshot, facts: AssignmentFacts): AssignedContaine
     ...(readOnlyRootFilesystem === undefined ? {} : { readOnlyRootFilesystem }),
     ...(capabilities === undefined ? {} : { capabilities }),
     ...(spec.networks === undefined ? {} : { networks: spec.networks }),
+    ...optional('after', answeringFirst(spec)),
     environment: spec.environment ?? {},
     // Credentials of the registry are asked for by the one that has to pull, whatever this says.
     needsSecrets: (spec.secrets?.length ?? 0) > 0 || Object.keys(spec.composedEnvironment ?? {}).length > 0,
@@ -100,6 +101,11 @@ function container(spec: SpecSnapshot, facts: AssignmentFacts): AssignedContaine
     mounts: mounted,
     alias: spec.name,
   };
+}
+
+function answeringFirst({ dependsOn = {} }: Workload): readonly string[] | undefined {
+  const names = Object.keys(dependsOn).filter((name) => dependsOn[name] === 'healthy');
+  return names.length === 0 ? undefined : names;
 }
 
 function onceOf(record: InstanceRecord, facts: AssignmentFacts): { readonly once?: AssignedOnce } {

@@ -3,6 +3,8 @@ import { isWithin } from '../../../core/model/ipv4.ts';
 import type { NetworkPrefixes } from '../../../core/model/mesh.ts';
 import { isOnTenantNetwork } from '../../../core/model/network.ts';
 import { isOfDeployment, type OwnerName } from '../../../core/model/owner.ts';
+import { optional } from '../../../core/model/values.ts';
+import { canaryShares } from '../../../core/plan/network/canary-share.ts';
 import type { MeshMap } from '../../../core/protocol/agent-protocol.ts';
 import { type AcmeSettings, ingressMap } from '../ingress/ingress-map.ts';
 import { idOf, prefixOf } from '../../store/record-ids.ts';
@@ -56,12 +58,18 @@ export function meshService(tenant: TenantStore, owner: OwnerName): Service | un
     ...(address !== undefined && { address }),
     ...(spec.ports !== undefined &&
       spec.ports.length > 0 && { ports: spec.ports.map(({ container }) => container) }),
-    instances: containers
-      .filter((one) => one.takesConnections)
-      .map(({ id, node, address: own }) => ({ id, node, address: own })),
+    instances: withShares(
+      containers.filter((one) => one.takesConnections),
+      tenant.get('canaries', idOf('canaries', owner))?.record.weight,
+    ),
     ...(others.length > 0 && { others }),
     ...(spec.access && { from: spec.access.from }),
   };
+}
+
+function withShares(all: readonly Container[], weight: number | undefined): Service['instances'] {
+  const shares = canaryShares(all, weight);
+  return all.map(({ id, node, address }, at) => ({ id, node, address, ...optional('share', shares?.[at]) }));
 }
 
 interface Container {
@@ -69,6 +77,7 @@ interface Container {
   readonly node: NodeName;
   readonly address: string;
   readonly takesConnections: boolean;
+  readonly isCanary: boolean;
 }
 
 /** All that have an address. A node speaks for addresses of its own subnet only. */
@@ -78,13 +87,13 @@ function containersOf(tenant: TenantStore, owner: OwnerName): readonly Container
   return tenant
     .collection('instances')
     .listUnder(prefixOf('instances', owner))
-    .flatMap(({ id, record: { id: own, nodeId: node, wanted } }) => {
+    .flatMap(({ id, record: { id: own, nodeId: node, wanted, canary = false } }) => {
       const { address, phase, health = 'healthy' } = observations.get(id)?.record ?? {};
       const { failed, subnet } = ofNode(node);
       if (address === undefined || subnet === undefined || !isWithin(address, subnet)) return [];
       // An instance that is to stop leaves first: its connections end while it is still there.
       const takesConnections = wanted === 'run' && phase === 'running' && health === 'healthy' && !failed;
-      return [{ id: own, node, address, takesConnections }];
+      return [{ id: own, node, address, takesConnections, isCanary: canary }];
     });
 }
 

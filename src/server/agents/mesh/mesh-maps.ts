@@ -28,6 +28,7 @@ const WIDE: ReadonlySet<string> = new Set([
   'node-liveness',
   'subnets',
   'deployments',
+  'canaries',
   'virtual-addresses',
   'credentials',
 ]);

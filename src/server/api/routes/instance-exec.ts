@@ -118,10 +118,13 @@ export async function runCommand(
   const timeoutMs = timeoutOf(timeout);
   if (isRejection(timeoutMs)) return timeoutMs;
   const { store } = request;
-  const running = choices.filter(
-    (one) =>
-      store.get('observations', idOf('observations', one.deployment, one.id))?.record.phase === 'running',
-  );
+  const running = choices
+    .filter(
+      (one) =>
+        store.get('observations', idOf('observations', one.deployment, one.id))?.record.phase === 'running',
+    )
+    // One that is about to stop goes on for a moment, as an older version of what is asked about.
+    .toSorted((one, other) => Number(one.wanted !== 'run') - Number(other.wanted !== 'run'));
   const instance = running.find((one) => dispatch.connected(store.tenantId, one.nodeId)) ?? running[0];
   if (instance === undefined) return unavailable(named, 'No instance is running.');
   if (!dispatch.connected(store.tenantId, instance.nodeId)) return agentUnreachable(instance.nodeId);

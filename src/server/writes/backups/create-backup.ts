@@ -8,6 +8,7 @@ import {
   type BackupRecord,
 } from '../../../core/model/backup.ts';
 import type { CanaryRecord } from '../../../core/model/canary.ts';
+import { optional } from '../../../core/model/values.ts';
 import type { DeploymentRecord, DeploymentSpec } from '../../../core/model/deployment.ts';
 import type { ArchiveRecord } from '../../../core/model/event.ts';
 import { policyOf } from '../../../core/model/scaling.ts';
@@ -22,8 +23,8 @@ import { acceptedOf, type Admission, type Caller, commitAttempts, type Outcome }
 import { backupTransaction, jsonBytes } from './backup-stored.ts';
 import { findDeployment } from '../../reads/deployment.ts';
 
-function canaryOf({ replicas, spec, imageDigest }: CanaryRecord): BackupCanary {
-  return { replicas, spec, ...pinOf(imageDigest) };
+function canaryOf({ replicas, weight, spec, imageDigest }: CanaryRecord): BackupCanary {
+  return { replicas, ...optional('weight', weight), spec, ...pinOf(imageDigest) };
 }
 
 async function history(

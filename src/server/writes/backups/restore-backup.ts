@@ -98,6 +98,7 @@ async function addRestored(
       field: 'spec',
       changes: wholeSpec(restored, canary.spec),
       replicas: canary.replicas,
+      weight: canary.weight,
       ...(canary.imageDigest === undefined ? {} : { wantedDigest: canary.imageDigest }),
     },
   );

@@ -5,6 +5,7 @@ import type { SentDeployment } from '../../../core/contract/deployment-body.ts';
 import { mergeDraft, removedEntries } from '../../../core/contract/deployment-merge.ts';
 import type { Alteration } from '../../../core/model/announcement.ts';
 import type { CanaryRecord } from '../../../core/model/canary.ts';
+import { optional } from '../../../core/model/values.ts';
 import { canonicalJson } from '../../../core/model/canonical.ts';
 import { KNOWN_SOURCES } from '../../../core/rules/attachment-facts.ts';
 import type { DeploymentRecord, DeploymentSpec } from '../../../core/model/deployment.ts';
@@ -70,6 +71,7 @@ export interface CanaryRequest {
   /** Still as it was sent. */
   readonly changes: unknown;
   readonly replicas: number;
+  readonly weight?: number | undefined;
   /** The deployment as a GET shows it: keys of the server that differ from it are announced. */
   readonly view?: Answer<typeof deployment>;
   /** What its image was, of one that is restored. */
@@ -87,7 +89,7 @@ export async function admitCanary(
   admission: Admission,
   caller: Caller,
   stable: Pick<DeploymentRecord, 'spec' | 'specHash' | 'imageDigest' | 'seenImages'>,
-  { field, changes, replicas, view, wantedDigest }: CanaryRequest,
+  { field, changes, replicas, weight, view, wantedDigest }: CanaryRequest,
 ): Promise<AdmittedCanary | Rejection> {
   const sent = readDeployment(changes);
   if (isRejection(sent)) return inBody(field, sent);
@@ -117,6 +119,7 @@ export async function admitCanary(
       spec,
       ...identity,
       replicas,
+      ...optional('weight', weight),
       stableSpecHash: stable.specHash,
       createdAt: admission.clock.now().toISOString(),
       createdBy: actorName(caller),
@@ -183,6 +186,7 @@ async function attempt(
     field,
     changes,
     replicas: draft.replicas ?? 1,
+    weight: draft.weight,
     view: storedDeploymentView(admission, tenant, stored),
   });
   if (isRejection(canary)) return canary;
