@@ -24,7 +24,8 @@ const ROOT = join(import.meta.dirname, '../..');
 const UNITS = join(ROOT, 'packaging/systemd');
 
 const folder = mkdtempSync(join(tmpdir(), 'berth-pack-'));
-const environment = { PATH: PLAIN_PATH, HOME: folder, NO_COLOR: '1' };
+// One network of a machine's own: other tests have it here.
+const environment = { PATH: PLAIN_PATH, HOME: folder, NO_COLOR: '1', BERTH_AGENT_MESH: 'off' };
 let installed: Installation;
 let engine: TestEngine;
 

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { WebSocket } from 'ws';
 import { addressAt, isWithin, parseCidr, sizeOf } from '../../core/model/ipv4.ts';
@@ -41,6 +42,8 @@ const ADOPT_MS = 300;
 const MAX_ADDRESSES = 16;
 /** A node that gets no subnet within this time runs containers on a network of its own. */
 const AWAIT_MAP_MS = 10_000;
+/** So long a container that is due waits, before it is told as not ready: an agent that starts has its place within a second or two. */
+const AWAIT_PLACE_MS = 4_000;
 
 export interface MeshOptions {
   readonly engine: Engine;
@@ -87,6 +90,7 @@ export class Mesh {
   /** Instances of this node in it. */
   #own: ReadonlySet<string> = new Set();
   #place: Place | undefined;
+  readonly #placed = Promise.withResolvers<void>();
   readonly #rules = new RuleSet();
   #listening = false;
   /** Whether to look for what others have changed, too. */
@@ -213,6 +217,8 @@ export class Mesh {
   async network(): Promise<ContainerNetwork | undefined> {
     if (this.#place !== undefined) return this.#place;
     if (this.#endpoint === undefined || performance.now() - this.#beganMs > AWAIT_MAP_MS) return undefined;
+    await Promise.race([this.#placed.promise, pause(AWAIT_PLACE_MS, undefined, { ref: false })]);
+    if (this.#place !== undefined) return this.#place;
     throw new StepError(
       'network_not_ready',
       "the tenant's network is being set up on this node",
@@ -323,6 +329,7 @@ export class Mesh {
       },
     );
     this.#place = { name, resolvConf, subnet, gateway, resolver };
+    this.#placed.resolve();
     await this.#ensureRoutes(map, this.#place);
     await letThrough(...throughDevice(device));
     const prefixes = [map.prefix, map.virtualPrefix];
