@@ -74,6 +74,36 @@ describe('material of the ingress', () => {
     expect((await ask(ingress, { key: CERTIFICATE })).value).toContain('EC PRIVATE KEY');
   });
 
+  it('of a secret that two deployments share is rotated for both, and no container is made again', async () => {
+    const path = '/api/v1/secrets/resources/shared-cert';
+    await shop.call('PUT', path, { values: PEM });
+    for (const name of ['left', 'right'])
+      await deploy(shop.call, name, {
+        ingress: [{ host: `${name}.example.com`, port: 80, tls: { vault_path: 'resources/shared-cert' } }],
+      });
+    const served = async () =>
+      (
+        await Promise.all(
+          ['left', 'right'].map((one) => ask(ingress, { key: `certificate/${one}/${one}.example.com` })),
+        )
+      ).map(({ version }) => version);
+    expect(await served()).toEqual([1, 1]);
+    const rotate = async (phase: string, more: object = {}) => {
+      const { status, body } = await shop.call('POST', `${path}/rotate`, { phase, ...more });
+      expect([status, body.consumers]).toEqual([200, []]);
+    };
+    await rotate('stage', { values: { ...PEM, key: '-----BEGIN EC PRIVATE KEY-----' } });
+    expect(await served()).toEqual([1, 1]);
+    await rotate('promote');
+    expect(await served()).toEqual([2, 2]);
+    await rotate('retire');
+    expect(await served()).toEqual([2, 2]);
+    const { body: consumers } = await shop.call('GET', '/api/v1/secrets/resources/shared-cert/consumers');
+    expect(consumers.map((one: { deployment: string }) => one.deployment)).toEqual(['left', 'right']);
+    const { body: left } = await shop.call('GET', '/api/v1/deployments/left');
+    expect(left.secretsVersion).toBe(0);
+  });
+
   attack('a node', 'asks for certificates and keys of the ingress without serving it', async () => {
     await ask(ingress, { key: ACCOUNT, value: 'of the ingress' });
     for (const key of [CERTIFICATE, ACCOUNT]) {
@@ -132,6 +162,27 @@ describe('material of the ingress', () => {
       }),
     ]);
     for (const { status } of answers) expect(status).toBeGreaterThanOrEqual(400);
+  });
+
+  attack('a deployer', "writes the certificate of another deployment's host with a deployment", async () => {
+    const { body: minted } = await shop.call('POST', '/api/v1/tokens', { name: 'd', role: 'deployer' });
+    const path = 'deployments/own-cert';
+    const stored = () => shop.call('GET', `/api/v1/secrets/${path}`);
+    expect((await shop.call('PUT', `/api/v1/secrets/${path}`, { values: PEM })).status).toBe(201);
+    await deploy(shop.call, 'own', {
+      ingress: [{ host: 'own.example.com', port: 80, tls: { vault_path: path } }],
+    });
+    const planted = await plane.as(minted.token)('POST', '/api/v1/deployments', {
+      name: 'planter',
+      image: 'localhost:1/shop/web:1.0.0',
+      secrets: [{ name: 'TLS', vault_path: path, anchor: 'process', values: { key: 'planted' } }],
+    });
+    expect([planted.status, planted.body.code]).toEqual([403, 'role_forbidden']);
+    expect((await stored()).body.version).toBe(1);
+    const { body: consumers } = await shop.call('GET', '/api/v1/secrets/resources/own-cert/consumers');
+    expect(consumers).toEqual([
+      { deployment: 'own', ingress: 'own.example.com', secret: 'tls', anchor: 'process', secretsVersion: 0 },
+    ]);
   });
 
   attack('an ingress node', 'asks without end', async () => {

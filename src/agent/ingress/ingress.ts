@@ -187,9 +187,9 @@ export class Ingress {
       portProblems: this.#layer4.problems,
     };
     const reports = routes.map((route) => routeReport(route, view));
-    const changed = JSON.stringify(reports) !== JSON.stringify(this.#reports);
+    if (JSON.stringify(reports) === JSON.stringify(this.#reports)) return;
     this.#reports = reports;
-    if (changed) this.#options.onChange();
+    this.#options.onChange();
   }
 
   #place(): CaddyPlace {

@@ -25,7 +25,7 @@ export interface ReportSource {
   engineProblem(): string | undefined;
   networks(): readonly NetworkObservation[];
   mesh(): readonly MeshPath[];
-  /** Undefined: it serves none. */
+  /** Undefined: it serves none. The same list as long as nothing of it changes. */
   ingress(): readonly RouteReport[] | undefined;
   /** Undefined: as the session's `hello` said. */
   facts(): Report['facts'];
@@ -46,6 +46,8 @@ export class Reporter {
   /** JSON text of what was last sent, by instance: an equal observation is not sent again. */
   readonly #sent = new Map<string, string>();
   #usage: readonly InstanceUsage[] = [];
+  /** What was last sent of the ingress: another list only when something of it is another. */
+  #routesSent: readonly RouteReport[] | undefined;
   #epoch: number | undefined;
   #heartbeatMs = 0;
   #beat = 0;
@@ -65,6 +67,7 @@ export class Reporter {
     this.#epoch = epoch;
     this.#heartbeatMs = heartbeatMs;
     this.#sent.clear();
+    this.#routesSent = undefined;
     this.#beat = 0;
     this.#report(true);
   }
@@ -151,6 +154,8 @@ export class Reporter {
     const networks = this.#source.networks();
     const mesh = this.#source.mesh();
     const routes = this.#source.ingress();
+    const routesDue = routes !== undefined && (full || routes !== this.#routesSent);
+    this.#routesSent = routes;
     const facts = this.#source.facts();
     this.#flushedMs = performance.now();
     this.#volumesDue = false;
@@ -166,7 +171,7 @@ export class Reporter {
       ...(this.#usage.length === 0 ? {} : { usage: this.#usage }),
       ...(networks.length === 0 ? {} : { networks }),
       ...(mesh.length === 0 ? {} : { mesh }),
-      ...(routes === undefined ? {} : { ingress: { routes } }),
+      ...(routesDue && { ingress: { routes } }),
       ...(facts === undefined ? {} : { facts }),
       beat: this.#beat,
       volumes: this.#source.volumes(),

@@ -157,7 +157,7 @@ const CONSUMERS: Listing<SecretConsumer> = {
   nameOf: (record) => `deployment/${textOf(record.deployment)}`,
   columns: [
     field('DEPLOYMENT', (one) => one.deployment),
-    field('ENTRY', (one) => one.secret),
+    field('ENTRY', ({ secret, ingress }) => (ingress === undefined ? secret : `tls of ${ingress}`)),
     field('ANCHOR', (one) => one.anchor),
     field('SECRETS-VERSION', (one) => one.secretsVersion),
   ],

@@ -49,7 +49,7 @@ export const ingressFacts = message({
   },
 });
 
-/** In `report`: always whole. */
+/** In `report`: always whole; absent: as it was said last in this session. */
 export const ingressReport = message({
   type: 'object',
   fields: {

@@ -9,7 +9,7 @@ import type { HoldingInstance, RotationConsumer } from '../../core/secrets/rotat
 import { idOf, prefixOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import { credentialOf } from './credential-writes.ts';
-import type { SecretReferences } from './references.ts';
+import { isGiven, type SecretReferences } from './references.ts';
 
 /** What is known of the credential, whether or not it has a record yet. */
 export function credentialRecord(
@@ -90,7 +90,8 @@ export function rotationConsumers(
 ): RotationConsumer[] {
   const text = secretPathText(path);
   const found = new Map<OwnerName, RotationConsumer>();
-  for (const { owner } of references.consumers(tenant.tenantId, path.label)) {
+  // A certificate reaches ingress nodes with the version in service; nothing is rolled for it.
+  for (const { owner } of references.consumers(tenant.tenantId, path.label).filter(isGiven)) {
     if (found.has(owner)) continue;
     const instances = holdingInstances(tenant, owner, text);
     const { kind, name } = ownerOf(owner);

@@ -147,6 +147,38 @@ describe('references to secrets', () => {
     await kv.close();
   });
 
+  it('has certificates of the ingress among the consumers, which bind nothing', async () => {
+    const kv = createMemoryKv();
+    const tenantId = 't1' as TenantId;
+    const view = await StoreView.open(kv, { onProblem: () => undefined });
+    const store = new Store(kv, view);
+    const kept = new SecretReferences(view);
+    const path = { namespace: 'resources', label: 'cert' };
+    const entry = (host: string, vault_path: string) => ({ host, port: 80, tls: { vault_path } });
+    const put = (name: string, ...ingress: readonly object[]) => {
+      const record = deploymentOf(name, []);
+      return store.commit(
+        new Transaction(tenantId).put('deployments', name, {
+          ...record,
+          spec: { ...record.spec, ingress: ingress as never },
+        }),
+      );
+    };
+    await put('a', entry('a.example', 'resources/cert'), entry('b.example', 'resources/cert'));
+    await put('b', entry('c.example', 'resources/cert'), { host: 'd.example', port: 80 });
+    const hosts = () => kept.consumers(tenantId, 'cert').map(({ owner, ingress }) => `${owner} ${ingress}`);
+    expect(hosts()).toEqual(['a a.example', 'a b.example', 'b c.example']);
+    expect(kept.paths(tenantId)).toEqual([{ ...path, consumers: 2 }]);
+    expect([kept.anchors(tenantId, path), kept.namespaceOf(tenantId, 'cert')]).toEqual([[], undefined]);
+    await put('a', entry('a.example', 'vaulted/cert'));
+    expect(hosts()).toEqual(['a a.example', 'b c.example']);
+    await store.commit(new Transaction(tenantId).delete('deployments', 'a'));
+    await put('b');
+    expect([hosts(), kept.paths(tenantId)]).toEqual([[], []]);
+    view.close();
+    await kv.close();
+  });
+
   it('are right after a lost watch, when additions are told before removals', async () => {
     const memory = createMemoryKv();
     let handlers: WatchHandlers | undefined;

@@ -1,6 +1,7 @@
 import type { SecretDeliveries } from '../../core/model/credential.ts';
 import type { Workload } from '../../core/model/deployment.ts';
 import type { TenantId } from '../../core/model/ids.ts';
+import { servedIngress } from '../../core/model/ingress.ts';
 import { jobWorkload } from '../../core/model/job.ts';
 import { type DeploymentName, isOfDeployment, type OwnerName, ownerOf } from '../../core/model/owner.ts';
 import { type SecretPath, secretPathText, splitSecretPath } from '../../core/model/secret-path.ts';
@@ -8,6 +9,8 @@ import type { StoreView, ViewChange } from '../store/view.ts';
 
 export interface SecretConsumer {
   readonly owner: OwnerName;
+  /** Present: its certificate for this host; no container is given it. */
+  readonly ingress?: string;
   readonly secret: string;
   readonly anchor: string;
   readonly secretsVersion: number;
@@ -23,14 +26,44 @@ interface Reading {
 /** What may hold a spec; a canary reads beside its deployment, under its name. */
 type Kind = 'deployments' | 'canaries' | 'jobs';
 const CANARY = ' canary';
+const INGRESS = ' ingress';
+/** How a certificate is listed among variables; it may be written again at any time. */
+const CERTIFICATE = { secret: 'tls', anchor: 'process' };
 
 function readerOf(kind: Kind, spec: Workload): string {
   return kind === 'canaries' ? `${spec.name}${CANARY}` : spec.name;
 }
 
-function sortKey({ owner, secret }: SecretConsumer): string {
+function sortKey({ owner, secret, ingress = '' }: SecretConsumer): string {
   const { kind, name } = ownerOf(owner);
-  return JSON.stringify([name, secret, kind === 'deployment']);
+  return JSON.stringify([name, secret, kind === 'deployment', ingress]);
+}
+
+interface Read {
+  readonly reader: string;
+  readonly path: SecretPath;
+  readonly consumer: SecretConsumer;
+}
+
+/** A canary has the ways in of its deployment, so they are read once. */
+function readsOf(kind: Kind, spec: Workload): readonly Read[] {
+  const { name: owner, secretsVersion } = spec;
+  const reader = readerOf(kind, spec);
+  const given = spec.secrets.flatMap(({ name, vault_path, anchor }): readonly Read[] => {
+    const path = splitSecretPath(vault_path);
+    return path === undefined
+      ? []
+      : [{ reader, path, consumer: { owner, secret: name, anchor, secretsVersion } }];
+  });
+  const certificates = (kind === 'deployments' ? servedIngress(spec) : []).flatMap(
+    ({ host = '', tls }): readonly Read[] => {
+      const path = typeof tls === 'object' ? splitSecretPath(tls.vault_path) : undefined;
+      if (path === undefined) return [];
+      const consumer = { owner, ingress: host, ...CERTIFICATE, secretsVersion };
+      return [{ reader: `${owner}${INGRESS}/${path.namespace}`, path, consumer }];
+    },
+  );
+  return [...given, ...certificates];
 }
 
 /**
@@ -115,30 +148,23 @@ export class SecretReferences {
   }
 
   #add(tenantId: TenantId, kind: Kind, spec: Workload): void {
-    const reader = readerOf(kind, spec);
-    const owner = spec.name;
-    for (const { name, vault_path, anchor } of spec.secrets) {
-      const path = splitSecretPath(vault_path);
-      if (path === undefined) continue;
+    for (const { reader, path, consumer } of readsOf(kind, spec)) {
       const labels = this.#labels(tenantId);
       const readings: Readings = labels.get(path.label) ?? new Map();
       labels.set(path.label, readings);
-      const consumer = { owner, secret: name, anchor, secretsVersion: spec.secretsVersion };
       const reading = readings.get(reader);
       if (reading === undefined)
-        readings.set(reader, { owner, namespace: path.namespace, consumers: [consumer] });
+        readings.set(reader, { owner: consumer.owner, namespace: path.namespace, consumers: [consumer] });
       else reading.consumers.push(consumer);
     }
   }
 
   #remove(tenantId: TenantId, kind: Kind, spec: Workload): void {
-    const reader = readerOf(kind, spec);
     const labels = this.#labels(tenantId);
-    for (const { vault_path } of spec.secrets) {
-      const label = splitSecretPath(vault_path)?.label ?? '';
-      const readings = labels.get(label);
+    for (const { reader, path } of readsOf(kind, spec)) {
+      const readings = labels.get(path.label);
       readings?.delete(reader);
-      if (readings?.size === 0) labels.delete(label);
+      if (readings?.size === 0) labels.delete(path.label);
     }
   }
 
@@ -148,8 +174,8 @@ export class SecretReferences {
 
   /** The namespace that deployments other than `except` reference the label under. */
   namespaceOf(tenantId: TenantId, label: string, except?: OwnerName): string | undefined {
-    for (const { owner, namespace } of this.#readings(tenantId, label)) {
-      if (owner !== except) return namespace;
+    for (const { owner, namespace, consumers } of this.#readings(tenantId, label)) {
+      if (owner !== except && !isOfIngress({ consumers })) return namespace;
     }
     return undefined;
   }
@@ -159,7 +185,7 @@ export class SecretReferences {
     return this.#readings(tenantId, label).flatMap((reading) =>
       reading.owner === except || reading.namespace !== namespace
         ? []
-        : reading.consumers.map(({ anchor }) => anchor),
+        : reading.consumers.filter(isGiven).map(({ anchor }) => anchor),
     );
   }
 
@@ -193,13 +219,23 @@ export class SecretReferences {
     tenantId: TenantId,
   ): readonly { readonly label: string; readonly namespace: string; readonly consumers: number }[] {
     return [...(this.#tenants.get(tenantId) ?? [])]
-      .flatMap(([label, readings]) =>
-        [...readings.values()].slice(0, 1).map(({ namespace }) => ({
-          label,
-          namespace,
-          consumers: new Set([...readings.values()].map(({ owner }) => owner)).size,
-        })),
-      )
+      .flatMap(([label, readings]) => {
+        const all = [...readings.values()];
+        // What containers are given has one namespace for its label; a certificate may be elsewhere.
+        const [first] = all.toSorted((a, b) => Number(isOfIngress(a)) - Number(isOfIngress(b)));
+        return first === undefined
+          ? []
+          : [{ label, namespace: first.namespace, consumers: new Set(all.map(({ owner }) => owner)).size }];
+      })
       .sort((a, b) => (a.label < b.label ? -1 : 1));
   }
+}
+
+/** To containers. */
+export function isGiven({ ingress }: SecretConsumer): boolean {
+  return ingress === undefined;
+}
+
+function isOfIngress({ consumers }: Pick<Reading, 'consumers'>): boolean {
+  return !consumers.some(isGiven);
 }

@@ -40,6 +40,11 @@ export const secretConsumer = shape({
   fields: {
     deployment: optional(text),
     job: optional(text),
+    ingress: {
+      ...optional(text),
+      description:
+        'Present: it is the certificate of this host, which ingress nodes serve and no container is given.',
+    },
     secret: text,
     anchor: text,
     secretsVersion: integer,

@@ -12,6 +12,8 @@ import { expectSession } from '../sessions/session-guard.ts';
 
 /** Caddy renews when a third of its time is left; what is not renewed by then is for a person. */
 const EXPIRING_MS = 14 * 24 * 3_600_000;
+/** Time alone makes a certificate one that ends soon: what is stored is looked at so often. */
+const LOOK_MS = 60_000;
 /** Of one change; the rest is in the record. */
 const MAX_EVENTS = 32;
 
@@ -29,9 +31,19 @@ interface News {
   readonly message: string;
 }
 
-/** The only writer of what ingress nodes serve. Every report lists all of it; what fails to be stored comes with the next. */
+interface Said {
+  readonly routes: readonly ServedRoute[];
+  /** Until then it is as it is stored. */
+  againMs: number;
+}
+
+/**
+ * The only writer of what ingress nodes serve. An agent says it when it changes; what could not be stored then is tried again with its next
+ * report, whatever that holds.
+ */
 export class IngressReports {
   readonly #options: IngressReportsOptions;
+  readonly #said = new WeakMap<AgentSession, Said>();
   readonly #storing = new Set<string>();
 
   constructor(options: IngressReportsOptions) {
@@ -39,17 +51,24 @@ export class IngressReports {
   }
 
   take(session: AgentSession, { ingress }: Report): void {
-    if (ingress === undefined || session.identity.servesIngress !== true) return;
-    if (this.#storing.has(session.key)) return;
+    if (session.identity.servesIngress !== true) return;
+    if (ingress !== undefined) this.#said.set(session, { routes: ingress.routes, againMs: -Infinity });
+    const said = this.#said.get(session);
+    const nowMs = this.#options.clock.monotonicMs();
+    if (said === undefined || nowMs < said.againMs || this.#storing.has(session.key)) return;
     this.#storing.add(session.key);
-    this.#store(session, ingress.routes)
+    this.#store(session, said.routes)
+      .then((stored) => {
+        if (stored) said.againMs = nowMs + LOOK_MS;
+      })
       .catch((error: unknown) =>
         this.#options.log.warn({ err: error }, 'what an ingress node serves could not be stored'),
       )
       .finally(() => this.#storing.delete(session.key));
   }
 
-  async #store(session: AgentSession, reported: readonly ServedRoute[]): Promise<void> {
+  /** False: it has to be tried again. */
+  async #store(session: AgentSession, reported: readonly ServedRoute[]): Promise<boolean> {
     const { store, clock, events, journal } = this.#options;
     const { tenantId, node } = session.identity;
     const tenant = store.forTenant(tenantId);
@@ -60,11 +79,11 @@ export class IngressReports {
     const id = idOf('ingress-reports', node);
     const before = tenant.get('ingress-reports', id)?.record;
     const record = { routes, ...(expiring.length > 0 && { expiring }) };
-    if (canonicalJson(record) === canonicalJson(before ?? null)) return;
+    if (canonicalJson(record) === canonicalJson(before ?? null)) return true;
     // What changes all the time is stored every few seconds, as it is then.
-    if (before !== undefined && !events.take(`${session.key}/ingress`)) return;
+    if (before !== undefined && !events.take(`${session.key}/ingress`)) return false;
     const transaction = expectSession(tenant, session.identity, tenant.transaction());
-    if (transaction === undefined) return;
+    if (transaction === undefined) return false;
     transaction.put('ingress-reports', id, record);
     const told = new Set(before?.expiring);
     const news = routes.flatMap((route) =>
@@ -85,7 +104,7 @@ export class IngressReports {
         details: { node, ...route },
       });
     }
-    await tenant.commit(transaction);
+    return (await tenant.commit(transaction)).ok;
   }
 }
 
