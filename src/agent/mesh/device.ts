@@ -154,10 +154,14 @@ export class MeshDevice {
 /** What WireGuard, the kernel and Node say of a port that is taken. */
 const IN_USE = ['address already in use', 'eaddrinuse'];
 
+export function inUse(error: unknown): boolean {
+  const message = messageOf(error).toLowerCase();
+  return IN_USE.some((words) => message.includes(words));
+}
+
 /** Both ports are needed, so both are named. */
 export function portProblem(error: unknown, port: number): unknown {
-  const message = messageOf(error).toLowerCase();
-  if (!IN_USE.some((words) => message.includes(words))) return error;
+  if (!inUse(error)) return error;
   return new Error(
     `UDP port ${port} or ${port + 1} is in use on this machine; end what uses it (ss -lunp shows it), or start the agent with --mesh and another port`,
     { cause: error },

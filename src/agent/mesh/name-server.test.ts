@@ -52,6 +52,19 @@ describe('the name server', () => {
     ]);
   });
 
+  it('says who is in its way, and listens as soon as nobody is', async () => {
+    const other = createServer().listen(0, '0.0.0.0');
+    await once(other, 'listening');
+    const { port } = other.address() as { port: number };
+    const late = new NameServer({ names: () => names, resolvers: () => [], serves: () => true });
+    for (const _ of [1, 2])
+      await expect(late.listen('127.0.0.1', port)).rejects.toThrow('a program that answers on all addresses');
+    other.close();
+    await once(other, 'close');
+    await late.listen('127.0.0.1', port);
+    late.close();
+  });
+
   it('has no IPv6 and no other names, and says which of both', async () => {
     expect(await code(resolver.resolve6('web.berth.internal'))).toBe('ENODATA');
     expect(await code(resolver.resolve4('stranger.berth.internal'))).toBe('ENOTFOUND');

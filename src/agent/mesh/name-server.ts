@@ -1,7 +1,9 @@
 import { createSocket, type Socket as UdpSocket } from 'node:dgram';
+import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { parseAddress } from '../../core/model/ipv4.ts';
 import { type DnsAnswer, type DnsQuestion, RCODE, readQuestion, TYPE, writeAnswer } from './dns-message.ts';
+import { inUse } from './device.ts';
 import { forwarded, framed, onFrames } from './name-forwarding.ts';
 import { type Found, type Names, TTL_S } from './names.ts';
 import { Shares } from './shares.ts';
@@ -48,19 +50,21 @@ export class NameServer {
       const reply = (answer: Buffer): void => udp.send(answer, from.port, from.address, () => {});
       this.#answer(data, { address: from.address, over: 'udp', reply });
     });
-    await new Promise<void>((resolve, reject) => {
-      udp.once('error', reject);
-      udp.bind(port, address, resolve);
-    });
-    udp.removeAllListeners('error').on('error', () => {});
-    this.#udp = udp;
     const tcp = createServer((socket) => this.#serve(socket));
-    await new Promise<void>((resolve, reject) => {
-      tcp.once('error', reject);
-      tcp.listen(port, address, resolve);
-    });
-    tcp.removeAllListeners('error').on('error', () => {});
-    this.#tcp = tcp;
+    [this.#udp, this.#tcp] = [udp, tcp];
+    try {
+      await bound(udp, () => udp.bind(port, address));
+      await bound(tcp, () => tcp.listen(port, address));
+    } catch (error) {
+      // Tried again with both: half a name server would be in its own way.
+      this.close();
+      throw inUse(error)
+        ? new Error(
+            `port ${port} of ${address} is taken by a program that answers on all addresses (ss -lunp 'sport = :${port}' names it); have it listen on addresses of its own only, e.g. bind-dynamic of dnsmasq`,
+            { cause: error },
+          )
+        : error;
+    }
   }
 
   close(): void {
@@ -107,6 +111,13 @@ export class NameServer {
     };
     onFrames(socket, (data) => this.#answer(data, { address, over: 'tcp', reply }));
   }
+}
+
+async function bound(socket: UdpSocket | Server, bind: () => void): Promise<void> {
+  const listening = once(socket, 'listening');
+  bind();
+  await listening;
+  socket.on('error', () => {});
 }
 
 /** Other types than we have are there and empty: an asker of IPv6 takes IPv4 then. */
