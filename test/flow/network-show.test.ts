@@ -84,6 +84,11 @@ describe("the tenant's network in the terminal", () => {
     expect(out).toMatch(/madrid-1 +paris-1 +none .*nor the relay answers/);
     expect(out).toContain('→ let UDP 51820 and 51821 in at paris-1');
     expect(out).toMatch(/→ rome-1: .*overlaps a route of the machine: 10\.0\.0\.0\/8/);
+    const { body: events } = await plane.as(token)('GET', '/api/v1/events?kind=node.mesh_no_subnet');
+    expect(events).toMatchObject([{ subject: { kind: 'Node', name: 'rome-1' } }]);
+    expect(events[0].message).toMatch(
+      /10\.0\.0\.0\/8; .*remove the route, or choose another network\.prefix/,
+    );
     expect(out).toMatch(/→ older-1: .*earlier release; update berth/);
     expect(out).toMatch(/→ off-1: .*--mesh off; start it with/);
     expect(out).toMatch(/web\.berth\.internal +10\.211\.0\.1 +10\.210\.0\.\d+ on /);

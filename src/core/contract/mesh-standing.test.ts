@@ -29,6 +29,11 @@ describe('how a node stands in its tenant network', () => {
       { mesh, problems: [`${NO_PART}nft failed`] },
       { state: 'joined', why: 'nft failed' },
     ],
+    [
+      'with a route of its machine in the way',
+      { mesh: { ...mesh, problem: 'its subnet overlaps' } },
+      { state: 'joined', why: 'its subnet overlaps', fix: expect.stringContaining('drain the node') },
+    ],
   ])('%s', (_, node, standing) => {
     expect(meshStanding(node)).toMatchObject(standing);
   });

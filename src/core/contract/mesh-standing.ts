@@ -37,6 +37,10 @@ export interface Standing {
 const PACKAGES =
   'install wireguard-tools, wireguard-go (where the kernel has no WireGuard), nftables and iproute2';
 
+export const NO_SUBNET_FIX =
+  'delete nodes that are gone, remove the route, or choose another network.prefix or network.virtualPrefix of the control plane';
+export const DISPUTED_FIX = 'remove the route, or drain the node: it is given another subnet then';
+
 export function meshStanding({ features = [], problems = [], mesh }: MeshedNode): Standing {
   const problem = problems.find((one) => one.startsWith(NO_PART));
   if (mesh === undefined) {
@@ -50,16 +54,15 @@ export function meshStanding({ features = [], problems = [], mesh }: MeshedNode)
       ? { state: 'apart', why: 'its agent runs with --mesh off', fix: `start it with --mesh ${MESH_PORT}` }
       : { state: 'apart', why: 'its agent is of an earlier release', fix: 'update berth on the machine' };
   }
-  if (mesh.subnet !== undefined)
-    return problem === undefined
+  if (mesh.subnet !== undefined) {
+    if (problem !== undefined)
+      return { state: 'joined', why: problem.slice(NO_PART.length), fix: 'run berth doctor on the machine' };
+    return mesh.problem === undefined
       ? { state: 'joined' }
-      : { state: 'joined', why: problem.slice(NO_PART.length), fix: 'run berth doctor on the machine' };
+      : { state: 'joined', why: mesh.problem, fix: DISPUTED_FIX };
+  }
   if (mesh.problem === undefined) return { state: 'joining', why: 'its subnet is being chosen' };
-  return {
-    state: 'apart',
-    why: mesh.problem,
-    fix: 'delete nodes that are gone, remove the route, or choose another network.prefix of the control plane',
-  };
+  return { state: 'apart', why: mesh.problem, fix: NO_SUBNET_FIX };
 }
 
 export interface Way {

@@ -1,6 +1,7 @@
 import type { NodeName } from '../../core/model/ids.ts';
 import type { MeshEndpoint, NetworkPrefixes } from '../../core/model/mesh.ts';
-import { whyWithoutSubnet } from '../../core/plan/network/addresses.ts';
+import { disputeOf, whyWithoutSubnet } from '../../core/plan/network/addresses.ts';
+import { optional } from '../../core/model/values.ts';
 import { requestedAmounts } from '../../core/scheduler/amounts.ts';
 import type { node } from '../../core/contract/answers/node.ts';
 import { type Answer, type Exactly, exactly } from '../../core/schema/shape.ts';
@@ -11,7 +12,7 @@ import { received } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import type { Stored } from '../store/collection.ts';
-import { idOf } from '../store/record-ids.ts';
+import { idOf, segmentsOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 
 type Node = Answer<typeof node>;
@@ -60,10 +61,18 @@ function meshView(
 ) {
   const subnet = tenant.get('subnets', idOf('subnets', node))?.record.subnet;
   const { peers = [] } = tenant.get('mesh-paths', idOf('mesh-paths', node))?.record ?? {};
-  if (subnet !== undefined) return { subnet, port, addresses, peers };
-  const taken = tenant.list('subnets').map(({ record }) => record.subnet);
-  const problem = whyWithoutSubnet(prefixes, taken, routes ?? []);
-  return { ...(problem !== undefined && { problem }), port, addresses, peers };
+  const given = new Map(
+    tenant.list('subnets').map(({ id, record }) => [segmentsOf('subnets', id)[0], record] as const),
+  );
+  const problem =
+    subnet === undefined
+      ? whyWithoutSubnet(
+          prefixes,
+          [...given.values()].map((one) => one.subnet),
+          routes ?? [],
+        )
+      : disputeOf(prefixes, given, node, routes ?? []);
+  return { ...optional('subnet', subnet), ...optional('problem', problem), port, addresses, peers };
 }
 
 /** Never the key material: neither the public key nor the token's id. */

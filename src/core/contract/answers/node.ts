@@ -44,7 +44,7 @@ const nodeFields = {
         ...text,
         description: 'Of its containers; absent: not given yet, or none is free.',
       }),
-      problem: optional({ ...text, description: 'Why it has no subnet.' }),
+      problem: optional({ ...text, description: 'Why it has no subnet, or what its routes keep it from.' }),
       port: integer,
       addresses: { ...texts, description: 'By which other nodes may reach it.' },
       peers: {

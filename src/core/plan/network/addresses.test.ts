@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_PREFIXES } from '../../model/mesh.ts';
-import { type AddressInput, HELD_MS, planAddresses, whyWithoutSubnet } from './addresses.ts';
+import { type AddressInput, DISPUTED_MS, HELD_MS, planAddresses, whyWithoutSubnet } from './addresses.ts';
 
 const NOW = 1_795_000_000_000;
 
@@ -8,6 +8,7 @@ function input(more: Partial<AddressInput> = {}): AddressInput {
   return {
     prefixes: DEFAULT_PREFIXES,
     nodes: new Map(),
+    isBusy: () => false,
     subnets: new Map(),
     deployments: new Set(),
     virtual: new Map(),
@@ -85,6 +86,61 @@ describe('addresses of a tenant network', () => {
       }),
     );
     expect(moved.subnets.get('a')).toEqual({ subnet: '10.210.0.0/24' });
+  });
+
+  it('gives no part to a machine that has a route to virtual addresses, since they would be taken from it', () => {
+    for (const route of ['10.211.0.0/16', '10.211.7.0/24']) {
+      const plan = planAddresses(input({ nodes: new Map([['a', [route]]]) }));
+      expect([plan.subnets.size, plan.without.get('a')]).toEqual([
+        0,
+        `10.211.0.0/16, the prefix of virtual addresses, overlaps a route of the machine: ${route}`,
+      ]);
+    }
+  });
+
+  it('leaves containers their subnet when a route comes up, says so, and moves it when they are gone', () => {
+    const held = {
+      nodes: new Map([['a', ['10.210.3.0/25']]]),
+      subnets: new Map([['a', { subnet: '10.210.3.0/24' }]]),
+    };
+    const busy = planAddresses(input({ ...held, isBusy: () => true }));
+    expect([busy.subnets.size, busy.disputed.get('a'), busy.recheckInMs]).toEqual([
+      0,
+      'its subnet 10.210.3.0/24 overlaps a route of the machine: 10.210.3.0/25',
+      DISPUTED_MS,
+    ]);
+    expect(planAddresses(input(held)).subnets.get('a')).toEqual({ subnet: '10.210.0.0/24' });
+    const all = { ...held, nodes: new Map([['a', ['10.0.0.0/8']]]) };
+    expect(planAddresses(input({ ...all, isBusy: () => true })).subnets.size).toBe(0);
+  });
+
+  it('chooses what no machine of the tenant has a way of its own to, and says which one has', () => {
+    const vpn = ['10.210.0.0/23'];
+    const apart = planAddresses(
+      input({
+        nodes: new Map([
+          ['a', []],
+          ['b', vpn],
+        ]),
+      }),
+    );
+    expect([...apart.subnets.values()]).toEqual([{ subnet: '10.210.2.0/24' }, { subnet: '10.210.3.0/24' }]);
+    expect(apart.disputed.size).toBe(0);
+    const late = planAddresses(
+      input({
+        nodes: new Map([
+          ['a', []],
+          ['b', vpn],
+        ]),
+        subnets: new Map([
+          ['a', { subnet: '10.210.1.0/24' }],
+          ['b', { subnet: '10.210.7.0/24' }],
+        ]),
+      }),
+    );
+    expect([...late.disputed]).toEqual([
+      ['b', 'packets for a (10.210.1.0/24) go elsewhere by a route of the machine: 10.210.0.0/23'],
+    ]);
   });
 
   it('gives 256 nodes a subnet, and not one more', () => {

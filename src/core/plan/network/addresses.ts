@@ -3,11 +3,15 @@ import type { NetworkPrefixes, SubnetRecord, VirtualAddressRecord } from '../../
 
 /** Who resolved or routed to it shall not reach somebody else there. */
 export const HELD_MS = 24 * 3_600_000;
+/** Whether the containers of a node that is to have another subnet are gone is looked up so often. */
+export const DISPUTED_MS = 10_000;
 
 export interface AddressInput {
   readonly prefixes: NetworkPrefixes;
   /** Nodes that can take part, each with the networks that its machine has routes to. */
   readonly nodes: ReadonlyMap<string, readonly string[]>;
+  /** Whether a node has containers: their subnet is not taken from them. */
+  readonly isBusy: (node: string) => boolean;
   readonly subnets: ReadonlyMap<string, SubnetRecord>;
   readonly deployments: ReadonlySet<string>;
   readonly virtual: ReadonlyMap<string, VirtualAddressRecord>;
@@ -20,6 +24,8 @@ export interface AddressPlan {
   readonly virtual: ReadonlyMap<string, VirtualAddressRecord | undefined>;
   /** Nodes for which there is no subnet, with why. */
   readonly without: ReadonlyMap<string, string>;
+  /** Nodes that keep a subnet for their containers that they would not be given now, with why. */
+  readonly disputed: ReadonlyMap<string, string>;
   /** Deployments beyond the last virtual address. */
   readonly withoutAddress: readonly string[];
   /** Something held becomes free then. */
@@ -32,13 +38,15 @@ export function planAddresses(input: AddressInput): AddressPlan {
   const subnets = planHeld(input.subnets, nodes, nowMs, ({ subnet }) => ({ subnet }));
   const virtual = planHeld(input.virtual, deployments, nowMs, ({ address }) => ({ address }));
   const without = new Map<string, string>();
-  giveSubnets(input, subnets.records, without);
+  const disputed = new Map<string, string>();
+  giveSubnets(input, subnets.records, without, disputed);
   const withoutAddress = giveAddresses(input, virtual.records);
-  const rechecks = [...subnets.rechecks, ...virtual.rechecks];
+  const rechecks = [...subnets.rechecks, ...virtual.rechecks, ...(disputed.size > 0 ? [DISPUTED_MS] : [])];
   return {
     subnets: changed(input.subnets, subnets.records),
     virtual: changed(input.virtual, virtual.records),
     without,
+    disputed,
     withoutAddress,
     ...(rechecks.length > 0 && { recheckInMs: Math.min(...rechecks) }),
   };
@@ -72,43 +80,111 @@ function planHeld<T extends { readonly releasedAtMs?: number }>(
 }
 
 function giveSubnets(
-  { prefixes, nodes }: AddressInput,
+  input: AddressInput,
   records: Map<string, SubnetRecord>,
   without: Map<string, string>,
+  disputed: Map<string, string>,
 ): void {
+  const { prefixes, nodes, isBusy } = input;
   const all = parseCidr(prefixes.nodes);
   if (all === undefined) return;
-  const count = sizeOf(all) / sizeOf({ bits: prefixes.nodeBits });
+  const everybodys = [...nodes.values()].flat();
   for (const [node, routes] of nodes) {
-    const foreign = foreignWithin(all, routes);
-    const held = parseCidr(records.get(node)?.subnet ?? '');
-    if (held !== undefined && overlap(all, held) && !foreign.some((route) => overlap(held, route))) continue;
-    const taken = new Set([...records.values()].map(({ subnet }) => subnet));
-    const free = firstSubnet(all, prefixes.nodeBits, count, taken, foreign);
-    if (free !== undefined) records.set(node, { subnet: free });
+    const network = parseCidr(records.get(node)?.subnet ?? '');
+    const isKept =
+      network !== undefined &&
+      overlap(all, network) &&
+      // To take it away would cut off containers that run, and most routes do not keep anybody from them.
+      (isBusy(node) || objectionTo(prefixes, cidrText(network), routes) === undefined);
+    if (isKept) continue;
+    const taken = [...records.values()].map(({ subnet }) => subnet);
+    // The others have to reach it too.
+    const shared = choose(prefixes, taken, everybodys);
+    const choice = 'subnet' in shared ? shared : choose(prefixes, taken, routes);
+    if ('subnet' in choice) records.set(node, { subnet: choice.subnet });
     else {
       records.delete(node);
-      without.set(node, noSubnet(prefixes.nodes, count, foreign));
+      without.set(node, choice.why);
     }
+  }
+  for (const [node, routes] of nodes) {
+    const why = disputeOf(prefixes, records, node, routes);
+    if (why !== undefined) disputed.set(node, why);
   }
 }
 
-function foreignWithin(all: Cidr, routes: readonly string[]): readonly Cidr[] {
+/** What is wrong with the subnet of a node, on a machine with these routes: it is kept, and not everything is reached. */
+export function disputeOf(
+  prefixes: NetworkPrefixes,
+  records: ReadonlyMap<string, SubnetRecord>,
+  node: string,
+  routes: readonly string[],
+): string | undefined {
+  const subnet = records.get(node)?.subnet;
+  const all = parseCidr(prefixes.nodes);
+  if (subnet === undefined || all === undefined) return undefined;
+  // Of several that fit, the machine takes the narrowest.
+  const foreign = foreignWithin(prefixes.nodes, routes).filter(({ bits }) => bits > all.bits);
+  const misleading = (other: string): Cidr | undefined => {
+    const network = foreign.length === 0 ? undefined : parseCidr(other);
+    return network && foreign.find((route) => overlap(route, network));
+  };
+  for (const [other, record] of records) {
+    const route = other === node || record.releasedAtMs !== undefined ? undefined : misleading(record.subnet);
+    if (route !== undefined)
+      return `packets for ${other} (${record.subnet}) go elsewhere by a route of the machine: ${cidrText(route)}`;
+  }
+  return objectionTo(prefixes, subnet, routes);
+}
+
+/** Why a machine with these routes should not have the subnet. */
+function objectionTo(
+  { virtual }: NetworkPrefixes,
+  subnet: string,
+  routes: readonly string[],
+): string | undefined {
+  const [route] = foreignWithin(subnet, routes);
+  return route === undefined
+    ? virtualOverlap(virtual, routes)
+    : `its subnet ${subnet} overlaps a route of the machine: ${cidrText(route)}`;
+}
+
+/** Virtual addresses are routed to the mesh as a whole, and those without a deployment are refused: none can be somebody else's. */
+function virtualOverlap(virtual: string, routes: readonly string[]): string | undefined {
+  const foreign = foreignWithin(virtual, routes);
+  return foreign.length === 0
+    ? undefined
+    : `${virtual}, the prefix of virtual addresses, overlaps a route of the machine: ${foreign.map(cidrText).join(', ')}`;
+}
+
+function foreignWithin(network: string, routes: readonly string[]): readonly Cidr[] {
+  const all = parseCidr(network);
+  if (all === undefined) return [];
   return routes.flatMap((route) => parseCidr(route) ?? []).filter((route) => overlap(all, route));
 }
 
 /** Undefined: one is free for a machine with these routes, and it will be given. */
 export function whyWithoutSubnet(
-  { nodes, nodeBits }: NetworkPrefixes,
+  prefixes: NetworkPrefixes,
   taken: readonly string[],
   routes: readonly string[],
 ): string | undefined {
+  const choice = choose(prefixes, taken, routes);
+  return 'why' in choice ? choice.why : undefined;
+}
+
+function choose(
+  { nodes, nodeBits, virtual }: NetworkPrefixes,
+  taken: readonly string[],
+  routes: readonly string[],
+): { readonly subnet: string } | { readonly why: string } {
   const all = parseCidr(nodes);
-  if (all === undefined) return undefined;
-  const count = sizeOf(all) / sizeOf({ bits: nodeBits });
-  const foreign = foreignWithin(all, routes);
-  if (firstSubnet(all, nodeBits, count, new Set(taken), foreign) !== undefined) return undefined;
-  return noSubnet(nodes, count, foreign);
+  const count = all === undefined ? 0 : sizeOf(all) / sizeOf({ bits: nodeBits });
+  const foreign = foreignWithin(nodes, routes);
+  const subnet = all && firstSubnet(all, nodeBits, count, new Set(taken), foreign);
+  if (subnet === undefined) return { why: noSubnet(nodes, count, foreign) };
+  const overlapping = virtualOverlap(virtual, routes);
+  return overlapping === undefined ? { subnet } : { why: overlapping };
 }
 
 function firstSubnet(

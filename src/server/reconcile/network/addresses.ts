@@ -1,5 +1,5 @@
 import type { Workload } from '../../../core/model/deployment.ts';
-import type { TenantId } from '../../../core/model/ids.ts';
+import { nodeName, type TenantId } from '../../../core/model/ids.ts';
 import type { NetworkPrefixes } from '../../../core/model/mesh.ts';
 import { isOnTenantNetwork } from '../../../core/model/network.ts';
 import { type AddressPlan, planAddresses } from '../../../core/plan/network/addresses.ts';
@@ -7,6 +7,7 @@ import { idOf, segmentsOf } from '../../store/record-ids.ts';
 import type { TenantStore } from '../../store/store.ts';
 import type { ViewChange } from '../../store/view.ts';
 import type { ControllerDeps } from '../controller.ts';
+import { AddressNews } from './address-news.ts';
 import { KeyedState, type ReconcileRequest, Reconciler } from '../reconciler.ts';
 
 /** Of a tenant as a whole: what is free depends on all of it. */
@@ -17,7 +18,7 @@ const BATCH = 50;
 /** Gives subnets to nodes and virtual addresses to deployments, and takes them back a day after those are gone. */
 export class AddressesController extends Reconciler {
   readonly #prefixes: NetworkPrefixes;
-  readonly #without = new KeyedState<AddressPlan['without']>();
+  readonly #told = new KeyedState<AddressNews>();
 
   constructor(deps: ControllerDeps, prefixes: NetworkPrefixes) {
     super(deps, { name: 'addresses', problem: 'giving out addresses failed; retrying' });
@@ -29,7 +30,7 @@ export class AddressesController extends Reconciler {
   }
 
   protected override forget(tenantId?: TenantId): void {
-    this.#without.forget(tenantId);
+    this.#told.forget(tenantId);
   }
 
   protected take(change: ViewChange): void {
@@ -42,17 +43,20 @@ export class AddressesController extends Reconciler {
     if (concerns) this.add(tenantId, ALL);
   }
 
-  /** Why a node has no subnet. */
-  withoutSubnet(tenantId: TenantId, node: string): string | undefined {
-    return this.#without.get(this.keyOf(tenantId, ALL))?.get(node);
-  }
-
   protected async reconcile(request: ReconcileRequest): Promise<void> {
     const tenant = this.deps.store.forTenant(request.tenantId);
     const plan = this.#plan(tenant);
-    this.#without.set(request.key, plan.without);
     const transaction = tenant.transaction();
     let left = BATCH;
+    const told = this.#told.get(request.key) ?? new AddressNews();
+    const nowMs = this.deps.clock.monotonicMs();
+    const { news, laterMs } = told.of(plan, nowMs);
+    for (const { node, kind, message } of news)
+      this.deps.journal.event(transaction, request.tenantId, {
+        kind,
+        subject: { kind: 'Node', name: node },
+        message,
+      });
     for (const kind of ['subnets', 'virtual-addresses'] as const) {
       for (const [name, record] of kind === 'subnets' ? plan.subnets : plan.virtual) {
         if (left-- <= 0) break;
@@ -62,9 +66,16 @@ export class AddressesController extends Reconciler {
         else transaction.put(kind, id, record);
       }
     }
-    if (left < BATCH && !(await this.commit(tenant, transaction))) this.again(request);
-    else if (left < 0) this.again(request);
-    else if (plan.recheckInMs !== undefined) this.again(request, plan.recheckInMs);
+    const writes = left < BATCH || news.length > 0;
+    if (writes && !(await this.commit(tenant, transaction))) {
+      this.again(request);
+      return;
+    }
+    told.told(news, plan, nowMs);
+    this.#told.set(request.key, told);
+    const waits = [plan.recheckInMs, laterMs].filter((ms) => ms !== undefined);
+    if (left < 0) this.again(request);
+    else if (waits.length > 0) this.again(request, Math.min(...waits));
   }
 
   #plan(tenant: TenantStore): AddressPlan {
@@ -84,6 +95,7 @@ export class AddressesController extends Reconciler {
     return planAddresses({
       prefixes: this.#prefixes,
       nodes: new Map(nodes),
+      isBusy: (node) => this.deps.clusters.instancesOn(tenant.tenantId, nodeName(node)).length > 0,
       subnets: new Map(subnets),
       deployments: new Set(deployments.map(({ record }) => record.spec.name)),
       virtual: new Map(addresses),
