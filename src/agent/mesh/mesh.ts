@@ -1,4 +1,3 @@
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
@@ -29,9 +28,10 @@ import { meshRules } from './mesh-rules.ts';
 import { letThrough, letThroughNoMore } from './let-through.ts';
 import { RuleSet } from './rule-set.ts';
 import { NameServer } from './name-server.ts';
-import { DOMAIN, Names } from './names.ts';
+import { Names } from './names.ts';
 import { Peers } from './peers.ts';
 import { RelayClient } from './relay-client.ts';
+import { ensureResolvConf } from './resolv-conf.ts';
 
 const DEADLINE_MS = 15_000;
 /** What others change on the machine is set right again so often. */
@@ -321,13 +321,7 @@ export class Mesh {
     if (!this.#listening) await this.#nameServer.listen(resolver);
     this.#listening = true;
     const resolvConf = join(dataDir, 'resolv.conf');
-    await writeFile(
-      resolvConf,
-      `nameserver ${resolver}\nsearch ${DOMAIN}\noptions ndots:1 timeout:2 attempts:3\n`,
-      {
-        mode: 0o644,
-      },
-    );
+    await ensureResolvConf(resolvConf, resolver);
     this.#place = { name, resolvConf, subnet, gateway, resolver };
     this.#placed.resolve();
     await this.#ensureRoutes(map, this.#place);
