@@ -206,6 +206,16 @@ export class Agent {
       queuedBytes: () => this.#session.bufferedBytes,
       measureVolume: (id) => this.#volumes.measureNow(id),
       receive: (operation, aborted) => this.#volumes.receive(operation, aborted),
+      revokeCertificate: async (host) => {
+        if (this.#ingress === undefined) throw new Error('this node serves no ingress');
+        return await this.#ingress.revoke(host);
+      },
+      renewMeshKey: async () => {
+        const publicKey = await this.#mesh?.renewKeyNow();
+        if (publicKey === undefined)
+          throw new Error(this.#mesh?.problem ?? "it takes no part in the tenant's network (--mesh off)");
+        return { publicKey };
+      },
       log,
     });
   }

@@ -3,7 +3,7 @@ import type { AgentMessage, IngressMaterial } from '../../src/core/protocol/agen
 import { attack } from '../support/attack.ts';
 import { eventually } from '../support/eventually.ts';
 import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
-import { deploy, NodeFlow, type TestTenant } from '../support/harness/node-flow.ts';
+import { deploy, eventKinds, NodeFlow, type TestTenant } from '../support/harness/node-flow.ts';
 import type { ScriptedAgent } from '../support/agents/scripted-agent.ts';
 
 const INGRESS = { caddy: 'v2.6.2', http: 80, https: 443 };
@@ -44,7 +44,8 @@ beforeAll(async () => {
     ingress: [{ host: 'web.example.com', port: 80, tls: { vault_path: 'resources/web-cert' } }],
   });
   await deploy(bank.call, 'web', { ingress: [{ host: 'web.example.com', port: 80 }] });
-  ingress = (await flow.connected('in-1', shop, {}, { ingress: INGRESS, mesh: MESH })).agent;
+  const features = ['renewals'];
+  ingress = (await flow.connected('in-1', shop, {}, { ingress: INGRESS, mesh: MESH, features })).agent;
   plain = (await flow.connected('plain-1', shop)).agent;
   foreign = (await flow.connected('in-2', bank, {}, { ingress: INGRESS, mesh: MESH })).agent;
 });
@@ -198,5 +199,57 @@ describe('material of the ingress', () => {
       () => ask(ingress, { key: ACCOUNT }),
       ({ problem }) => problem === undefined,
     );
+  });
+});
+
+describe('a certificate of an authority', () => {
+  const HOST = 'auto.example.com';
+  const REVOKE = `/api/v1/ingress/${HOST}/revoke`;
+  const asks = (agent: ScriptedAgent) =>
+    agent.received.filter((one) => one.type === 'request' && one.operation.kind === 'certificate-revoke');
+
+  it('is revoked by the node that issued it, and told', async () => {
+    await deploy(shop.call, 'auto', { ingress: [{ host: HOST, port: 80 }] });
+    const revoked = { issuer: 'Pebble', notAfter: '2030-01-01T00:00:00.000Z' };
+    ingress.answer('certificate-revoke', revoked);
+    const { status, body } = await shop.call('POST', REVOKE);
+    expect([status, body]).toEqual([200, { host: HOST, node: 'in-1', ...revoked }]);
+    expect(await eventKinds(shop.call, 'Deployment/auto', ['certificate.'])).toEqual(['certificate.revoked']);
+    const { body: audit } = await shop.call('GET', '/api/v1/audit');
+    expect(audit.map((one: { action: string }) => one.action)).toContain('deployment.certificate_revoked');
+  });
+
+  attack('a viewer', 'has the certificate of a host revoked', async () => {
+    const before = asks(ingress).length;
+    for (const role of ['viewer', 'deployer', 'secret-writer']) {
+      const { body: minted } = await shop.call('POST', '/api/v1/tokens', { name: `r-${role}`, role });
+      const { status, body } = await plane.as(minted.token)('POST', REVOKE);
+      expect([status, body.code]).toEqual([403, 'role_forbidden']);
+    }
+    expect(asks(ingress)).toHaveLength(before);
+  });
+
+  attack('a tenant', "has the certificate of another tenant's host revoked", async () => {
+    const bank = await plane.tenant('bank-2');
+    const before = asks(ingress).length;
+    const [theirs, nobodys] = await Promise.all([
+      bank.call('POST', REVOKE),
+      bank.call('POST', '/api/v1/ingress/nobody.example.com/revoke'),
+    ]);
+    expect([theirs.status, theirs.body.code]).toEqual([404, 'ingress_host_not_found']);
+    expect(theirs.body.why).toBe(nobodys.body.why);
+    expect(asks(ingress)).toHaveLength(before);
+  });
+
+  attack('an ingress node', 'asks for the certificate of a host to be revoked', async () => {
+    const before = [ingress, foreign].map((agent) => asks(agent).length);
+    const own = (await flow.connected('in-0', shop, {}, { ingress: INGRESS, mesh: MESH })).agent;
+    own.send({
+      type: 'request',
+      streamId: 's1',
+      operation: { kind: 'certificate-revoke', host: HOST },
+    } as never);
+    expect(await own.closed).toBeGreaterThan(1000);
+    expect([ingress, foreign].map((agent) => asks(agent).length)).toEqual(before);
   });
 });

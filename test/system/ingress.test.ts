@@ -243,6 +243,35 @@ describe('the ingress', () => {
     }
   });
 
+  it('has a certificate revoked, and serves another with another key, without a failed request', async () => {
+    const host = 'shop.example.com';
+    await one.reports(host, 'serving');
+    const before = await presented(host);
+    expect(await pebble.statusOf(before)).toBe('Valid');
+    const asking = new Requests(`https://${host}/`, one);
+    expect(await two.revoke('plain.example.com')).toContain('serves no certificate of an authority');
+    expect(await two.revoke(host)).toEqual({});
+    expect(await pebble.statusOf(before)).toBe('Valid');
+    // Asked for twice at once, it is done once.
+    const [revoked, again] = await Promise.all([one.revoke(host), one.revoke(host)]);
+    expect(revoked).toMatchObject({ issuer: expect.stringContaining('Pebble') });
+    expect(again).toEqual(revoked);
+    expect(await pebble.statusOf(before)).toBe('Revoked');
+    for (const node of [one, two]) {
+      const after = await eventually(
+        `${node.name} serves another certificate`,
+        () => presented(host, node),
+        (now) => now !== before && now.includes('CERTIFICATE'),
+      );
+      expect(spkiPin(after)).not.toBe(spkiPin(before));
+      expect(await pebble.statusOf(after)).toBe('Valid');
+    }
+    await one.reports(host, 'serving');
+    const { asked, failed } = await asking.end();
+    expect([failed, asked > 10]).toEqual([[], true]);
+    expect(await inFiles(one, keyLines(before))).toBe('');
+  });
+
   it('tells that the authority has had enough, and leaves it alone for a while', async () => {
     await pebble.refuse(1);
     give({ ingress: [...ROUTES, http({ host: 'limited.example.com', tls: 'auto' })] });
@@ -298,6 +327,45 @@ describe('the ingress', () => {
     }
   });
 });
+
+/** The certificate that a client is shown. */
+async function presented(host: string, node = one): Promise<string> {
+  const shown = await outside(
+    'bash',
+    '-c',
+    `openssl s_client -connect ${node.address}:443 -servername ${host} </dev/null 2>/dev/null | openssl x509`,
+  );
+  return shown.startsWith('-----BEGIN') ? shown : '';
+}
+
+/** Of its base64, so that it is found in any file. */
+function keyLines(certificate: string): string {
+  return certificate.split('\n')[2] ?? '';
+}
+
+/** Connections one after another, until the end. */
+class Requests {
+  #ended = false;
+  readonly #running: Promise<void>;
+  asked = 0;
+  readonly failed: string[] = [];
+
+  constructor(url: string, node: IngressNode) {
+    this.#running = (async () => {
+      while (!this.#ended) {
+        const answer = await curl(url, node);
+        this.asked += 1;
+        if (!answer.includes(' GET / https')) this.failed.push(answer);
+      }
+    })();
+  }
+
+  async end(): Promise<{ readonly asked: number; readonly failed: readonly string[] }> {
+    this.#ended = true;
+    await this.#running;
+    return this;
+  }
+}
 
 /** What the tests before asked for has reached Caddy: the count is the same for a second. */
 async function settled(count: () => number): Promise<void> {

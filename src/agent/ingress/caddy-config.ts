@@ -13,10 +13,12 @@ export interface CaddyPlace {
 export interface CaddyInput {
   readonly place: CaddyPlace;
   readonly routes: readonly HttpRoute[];
-  /** By host: from a secret, or issued by another node. */
+  /** By host: from a secret, issued by another node, or revoked and served until there is another. */
   readonly certificates: ReadonlyMap<string, Pem>;
   /** Present: this node asks for certificates. `caFile`: what its connection has to lead to. */
   readonly issuing?: IngressAcme & { readonly caFile?: string };
+  /** Hosts that it asks for none now. */
+  readonly withheld?: ReadonlySet<string>;
   /** Another node does: where it answers to the authority. */
   readonly challengesTo?: string;
 }
@@ -181,12 +183,13 @@ function challengeRoutes({ challengesTo }: CaddyInput, secured: readonly HttpRou
   ];
 }
 
-function tlsApp({ certificates, issuing, place }: CaddyInput, secured: readonly HttpRoute[]): Json {
+function tlsApp({ certificates, issuing, withheld, place }: CaddyInput, secured: readonly HttpRoute[]): Json {
   const hosts = new Set(secured.map(({ host }) => host));
   const loaded = [...certificates]
     .filter(([host]) => hosts.has(host))
     .toSorted(([a], [b]) => (a < b ? -1 : 1));
-  const subjects = issuing === undefined ? [] : automatic(secured);
+  const subjects =
+    issuing === undefined ? [] : automatic(secured).filter((host) => withheld?.has(host) !== true);
   return {
     certificates: {
       load_pem: loaded.map(([host, { certificate, key }]) => ({ certificate, key, tags: [host] })),

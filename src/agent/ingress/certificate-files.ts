@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fields, texts } from '../engine/fields.ts';
 import { writeWhole } from '../whole-file.ts';
@@ -80,8 +80,17 @@ export class CertificateFiles {
     return pemIn(files);
   }
 
-  async certificate(host: string): Promise<string | undefined> {
-    return pemIn(await this.#local(host))?.certificate;
+  /** As Caddy keeps it on this node. */
+  async pem(host: string): Promise<Pem | undefined> {
+    return pemIn(await this.#local(host));
+  }
+
+  /** Here and for all nodes: whoever issues next begins with a key of its own. */
+  async forget(host: string): Promise<void> {
+    await this.#questions.put(this.#key(host), textOf({}));
+    this.#known.set(host, textOf({}));
+    for (const path of Object.keys(await this.#local(host)))
+      await rm(join(this.#root, path), { force: true });
   }
 
   #key(name: string): string {

@@ -33,7 +33,7 @@ export class CertificateNews {
     const pems = given.pems;
     const certificates = new Map<string, CertificateFacts>();
     for (const { host, tls } of routes) {
-      const stored = tls === 'auto' ? await files?.certificate(host) : undefined;
+      const stored = tls === 'auto' ? (await files?.pem(host))?.certificate : undefined;
       const facts = certificateFacts(pems.get(host)?.certificate ?? stored ?? '');
       if (facts === undefined) continue;
       certificates.set(host, facts);

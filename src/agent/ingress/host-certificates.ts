@@ -18,6 +18,8 @@ interface Held {
   readonly askedMs: number;
   /** The control plane did not answer: nothing is known. */
   readonly unknown: boolean;
+  /** It was revoked, and is served until the next one is there. */
+  readonly isRevoked?: boolean;
 }
 
 /** Certificates that Caddy is given rather than gets itself: those of secrets, and those that another node issues. In memory only. */
@@ -37,6 +39,13 @@ export class HostCertificates {
     return new Map(
       [...this.#held].flatMap(([host, { problem }]) => (problem === undefined ? [] : [[host, problem]])),
     );
+  }
+
+  /** What another node issued for it is worth nothing any more: the next one is asked for until it is there. */
+  revoked(host: string): void {
+    const held = this.#held.get(host);
+    if (held?.pem !== undefined && held.tag === undefined)
+      this.#held.set(host, { ...held, isRevoked: true, askedMs: -Infinity });
   }
 
   /** False: a certificate may exist, and could not be had yet. After a while only silence counts: a refusal may be for ever. */
@@ -65,11 +74,16 @@ export class HostCertificates {
       held === undefined ||
       held.tag !== tag ||
       held.unknown ||
-      performance.now() - held.askedMs > pauseMs(held.pem);
+      performance.now() - held.askedMs > (held.isRevoked === true ? EXPECTED_MS : pauseMs(held.pem));
     if (!again || (tls === 'secret' && held?.pem !== undefined && held.tag === tag)) return;
     const askedMs = performance.now();
     try {
       const pem = tls === 'secret' ? await this.#ofSecret(deployment, host) : await files?.issued(host);
+      const isRevoked = held?.isRevoked === true && (pem === undefined || isSame(pem, held.pem));
+      if (isRevoked) {
+        this.#held.set(host, { ...held, askedMs });
+        return;
+      }
       const problem = pem && certificateProblem(pem, host);
       this.#held.set(host, {
         tag,
@@ -85,6 +99,7 @@ export class HostCertificates {
         askedMs,
         unknown,
         ...(held?.pem && { pem: held.pem }),
+        ...(held?.isRevoked === true && { isRevoked: true }),
         problem: `the certificate could not be had: ${messageOf(error)}`,
       });
     }
@@ -95,6 +110,10 @@ export class HostCertificates {
     if (value === undefined) throw new Error('its secret has no value');
     return pemOf(value);
   }
+}
+
+function isSame(one: Pem, other: Pem | undefined): boolean {
+  return one.certificate === other?.certificate;
 }
 
 function pauseMs(pem: Pem | undefined): number {

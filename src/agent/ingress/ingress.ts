@@ -11,8 +11,10 @@ import { type CaddyInput, type CaddyPlace, caddyConfig } from './caddy-config.ts
 import { CaddyKeeper } from './caddy-keeper.ts';
 import { CertificateFiles, directoryId } from './certificate-files.ts';
 import { CertificateNews } from './certificate-news.ts';
+import type { CertificateFacts } from './certificates.ts';
 import { HostCertificates } from './host-certificates.ts';
 import { MaterialQuestions } from './ingress-material.ts';
+import { Revocations } from './revocations.ts';
 import { Layer4, LAYER4_GONE } from './layer4.ts';
 import { routeReport } from './route-report.ts';
 import { type HttpRoute, isHttp, type RouteReport } from './route.ts';
@@ -35,6 +37,9 @@ export interface IngressOptions {
   readonly log: Log;
 }
 
+/** Of the certificate that was revoked; empty: another node issues. */
+export type RevokedCertificate = Partial<CertificateFacts>;
+
 /**
  * The tenant's way in through this machine. Level-triggered: every round compares what the map says with Caddy and with the rules of nftables,
  * and sets right what differs. Both outlive the agent.
@@ -47,6 +52,7 @@ export class Ingress {
   readonly #keeper: CaddyKeeper;
   readonly #layer4: Layer4;
   readonly #news: CertificateNews;
+  readonly #revocations = new Revocations();
   #map: MeshMap | undefined;
   readonly #beganMs = performance.now();
   #files: { readonly directory: string; readonly files: CertificateFiles } | undefined;
@@ -94,6 +100,23 @@ export class Ingress {
     this.#questions.answer(material);
   }
 
+  /**
+   * The node that issued it has it revoked by the authority; the others look for the next one. Caddy has it with another key.
+   * Throws with why not.
+   */
+  async revoke(host: string): Promise<RevokedCertificate> {
+    const map = this.#map;
+    const isAutomatic = map?.ingress?.some((route) => route.host === host && route.tls === 'auto') === true;
+    const files = map && this.#filesOf(map);
+    if (!isAutomatic || map.acme === undefined || files === undefined)
+      throw new Error('this node serves no certificate of an authority for it');
+    const isIssuer = this.#issuerOf(map) === this.#options.node;
+    if (!isIssuer) this.#given.revoked(host);
+    const facts = isIssuer ? await this.#revocations.revoke(host, files, map.acme) : undefined;
+    this.#rounds.ask('all');
+    return { ...facts };
+  }
+
   /** The session has ended; what is served stays. */
   lost(): void {
     this.#questions.lost();
@@ -114,25 +137,44 @@ export class Ingress {
     const map = this.#map;
     if (map === undefined) return;
     const http = (map.ingress ?? []).filter(isHttp);
-    await this.#keeper.ensure(this.#place(), http.length > 0, (taken) => this.#configure(map, http, taken));
+    const { withheld } = this.#revocations;
+    await this.#keeper.ensure(this.#place(), http.length > 0, (taken) =>
+      this.#configure(map, http, { taken, withheld }),
+    );
+    if (this.#keeper.problem === undefined && this.#revocations.loaded(withheld)) this.#rounds.ask('all');
     await this.#layer4.ensure(map, gatewayOf(map, this.#options.node));
     await this.#tell();
   }
 
-  async #configure(map: MeshMap, http: readonly HttpRoute[], taken: boolean): Promise<string | undefined> {
+  /** The first of the tenant's ingress nodes. */
+  #issuerOf({ ingressNodes: [first = this.#options.node] = [] }: MeshMap): string {
+    return first;
+  }
+
+  async #configure(
+    map: MeshMap,
+    http: readonly HttpRoute[],
+    { taken, withheld }: { readonly taken: boolean; readonly withheld: ReadonlySet<string> },
+  ): Promise<string | undefined> {
     const { node, http: port } = this.#options;
-    const [issuer = node] = map.ingressNodes ?? [];
+    const issuer = this.#issuerOf(map);
     const issues = issuer === node;
     const files = this.#filesOf(map);
     await this.#given.ensure(http, issues ? undefined : files);
     // It serves what this agent does not know yet: nothing is taken from it.
     if (taken && !this.#given.isKnown(performance.now() - this.#beganMs)) return undefined;
     if (issues && files !== undefined) await this.#exchange(files, http);
+    await this.#revocations
+      .settle(issues ? automaticHosts(http) : new Set(), files, map.acme)
+      .catch((error: unknown) =>
+        this.#options.log.warn('a certificate is not revoked yet', { reason: messageOf(error) }),
+      );
     const gateway = issues ? undefined : gatewayOf(map, issuer);
     const config = caddyConfig({
       place: this.#place(),
       routes: http,
-      certificates: this.#given.pems,
+      certificates: new Map([...this.#given.pems, ...this.#revocations.pems]),
+      withheld,
       ...(issues && map.acme !== undefined && { issuing: await this.#issuing(map.acme) }),
       ...(gateway !== undefined && { challengesTo: `${gateway}:${port}` }),
     });
@@ -150,7 +192,7 @@ export class Ingress {
   }
 
   async #exchange(files: CertificateFiles, http: readonly HttpRoute[]): Promise<void> {
-    const hosts = new Set(http.flatMap(({ tls, host }) => (tls === 'auto' ? [host] : [])));
+    const hosts = automaticHosts(http);
     if (hosts.size === 0) return;
     const problem = await files.exchange([...hosts]).then(
       () => undefined,
@@ -198,6 +240,10 @@ export class Ingress {
     const storage = join(this.#folder, 'certificates', directoryId(directory));
     return { ...folders(this.#folder), storage, http, https };
   }
+}
+
+function automaticHosts(http: readonly HttpRoute[]): ReadonlySet<string> {
+  return new Set(http.flatMap(({ tls, host }) => (tls === 'auto' ? [host] : [])));
 }
 
 function ingressFolder(dataDir: string): string {

@@ -77,8 +77,8 @@ export class MeshDevice {
   }
 
   /** A key that takes the place of this one once it is told to; a further call changes nothing until then. */
-  renewKey(): void {
-    if (performance.now() - this.#keyMs > YOUNG_MS) this.#nextKey ??= newPrivateKey();
+  renewKey(isAsked = false): void {
+    if (isAsked || performance.now() - this.#keyMs > YOUNG_MS) this.#nextKey ??= newPrivateKey();
   }
 
   /** The interface forgets its peers' sessions with it: they begin new ones, with whoever knows the new key. */

@@ -131,6 +131,14 @@ export class Mesh {
     this.#look();
   }
 
+  /** Because somebody asks, however young the key is. The answer is the next one; undefined: this node has no part in the mesh. */
+  async renewKeyNow(): Promise<string | undefined> {
+    if (this.#endpoint === undefined) return undefined;
+    this.#options.device.renewKey(true);
+    this.#look();
+    return this.#options.device.publicKeys.next;
+  }
+
   async #readEndpoint(): Promise<MeshEndpoint | undefined> {
     const { device, advertise } = this.#options;
     try {

@@ -2,6 +2,7 @@ import {
   ANCHORS_FEATURE,
   CREDENTIAL_FEATURE,
   RELAY_PROOF_FEATURE,
+  RENEWALS_FEATURE,
 } from '../../core/protocol/agent-protocol.ts';
 import { CONFINEMENT_FEATURE } from '../../core/model/confinement.ts';
 import { NETWORKS_FEATURE } from '../../core/model/network.ts';
@@ -35,6 +36,7 @@ export const AGENT_FEATURES: readonly string[] = [
   ANCHORS_FEATURE,
   CREDENTIAL_FEATURE,
   MESH_FEATURE,
+  RENEWALS_FEATURE,
 ];
 
 export function nodeFacts(

@@ -36,6 +36,10 @@ export interface StreamSource {
   readonly measureVolume: (volumeId: string) => Promise<VolumeMeasurement>;
   /** Takes in a copy of a volume. */
   readonly receive: (operation: Operation<'volume-receive'>, signal: AbortSignal) => Promise<void>;
+  /** The certificate of a host; throws with why not. */
+  readonly revokeCertificate: (host: string) => Promise<object>;
+  /** Announces another key for the mesh; throws with why not. */
+  readonly renewMeshKey: () => Promise<object>;
   readonly log: Log;
 }
 
@@ -119,6 +123,14 @@ export class Streams {
     }
     if (operation.kind === 'volume-measure') {
       await pipe.write({ value: await this.#source.measureVolume(operation.volumeId) });
+      return undefined;
+    }
+    if (operation.kind === 'certificate-revoke') {
+      await pipe.write({ value: await this.#source.revokeCertificate(operation.host) });
+      return undefined;
+    }
+    if (operation.kind === 'mesh-key-renew') {
+      await pipe.write({ value: await this.#source.renewMeshKey() });
       return undefined;
     }
     if (operation.kind === 'volume-receive') {

@@ -1,4 +1,5 @@
-import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS } from '../command.ts';
+import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS, type Subcommand } from '../command.ts';
+import { confirm, YES_OPTION } from '../confirmation.ts';
 import { EXIT } from '../exit-code.ts';
 import { textOf } from '../fields.ts';
 import type { WayIn } from '../ingress-check.ts';
@@ -22,12 +23,43 @@ const WAYS: Listing<Row> = {
   ],
 };
 
+const revoke: Subcommand = {
+  name: 'revoke',
+  summary: 'Have the certificate of a host revoked, and another one issued',
+  description: [
+    'The ingress node that issued the certificate has the authority revoke it, and asks for another one with another key. The old one is served until the new one is there.',
+    'Certificates of a secret are revoked where they were issued.',
+  ],
+  parameters: [{ term: '<host>', description: 'The host, as berth ingress lists it, without a path.' }],
+  options: [YES_OPTION, ...REMOTE_OPTIONS],
+  examples: [
+    { line: 'berth ingress revoke shop.example.com', what: 'its key may have been seen by somebody' },
+  ],
+  run: async (session, { parameters: [host = ''], options }) => {
+    if (!options.flag('yes'))
+      await confirm(session, {
+        what: `revoking the certificate of ${host} needs a yes`,
+        ask: `Have the certificate of ${host} revoked?`,
+        otherwise: 'nothing was revoked',
+        flag: '--yes',
+      });
+    const { node, issuer } = await session
+      .client(options)
+      .record('POST /api/v1/ingress/{host}/revoke', { params: { host } });
+    const by = textOf(issuer) || 'its authority';
+    session.terminal.out(`certificate of ${host} revoked at ${by}; ${textOf(node)} asks for another\n`);
+    session.terminal.err(`${session.next('berth ingress')}\n`);
+    return EXIT.ok;
+  },
+};
+
 export const ingress: CommandBody = {
   description: [
     "Lists every way in to the tenant's deployments: hosts and ports, whether an ingress node serves them, until when their certificates are good, and why not.",
     'They are declared by ingress of a deployment, or with berth run --host.',
   ],
   options: [OUTPUT_OPTION, ...REMOTE_OPTIONS],
+  subcommands: [revoke],
   examples: [
     { line: 'berth ingress', what: 'hosts, and until when their certificates are good' },
     { line: 'berth ingress -o json', what: 'with issuers and addresses, for programs' },

@@ -94,6 +94,23 @@ const showCommand: Subcommand = {
     describeNode(session, session.client(options), name, outputFormat(options)),
 };
 
+const rotateKeyCommand: Subcommand = {
+  name: 'rotate-key',
+  summary: "Take another key for the tenant's network",
+  description: [
+    "The node makes another key for the tenant's network, tells the others of it and uses it a moment later; connections stay. Keys also change by themselves, with the node's credential.",
+  ],
+  parameters: [NAME],
+  options: REMOTE_OPTIONS,
+  examples: [{ line: 'berth node rotate-key berlin-1', what: 'its key may have been seen by somebody' }],
+  run: async (session, { parameters: [name = ''], options }) => {
+    await session.client(options).record('POST /api/v1/nodes/{name}/rotate-key', named(name));
+    session.terminal.out(`node/${name} takes another key for the network\n`);
+    session.terminal.err(`${session.next(`berth node show ${name}`)}\n`);
+    return EXIT.ok;
+  },
+};
+
 const drainCommand: Subcommand = {
   name: 'drain',
   summary: 'Move everything off a node',
@@ -169,6 +186,7 @@ export const node: CommandBody = {
     ),
     modeCommand('uncordon', 'Take instances again', 'Ends a cordon or a drain.', 'takes instances again'),
     drainCommand,
+    rotateKeyCommand,
     deleteCommand,
   ],
 };

@@ -52,3 +52,11 @@ export function recordsIn(value: unknown): Readonly<Record<string, unknown>>[] {
 export function errnoOf(error: unknown): string | undefined {
   return isRecord(error) && typeof error['code'] === 'string' ? error['code'] : undefined;
 }
+
+const MAX_FIELD_TEXT = 200;
+
+/** Of what another program answered, bounded. */
+export function fieldText(value: unknown, field: string): string | undefined {
+  const text = isRecord(value) ? value[field] : undefined;
+  return typeof text === 'string' ? text.slice(0, MAX_FIELD_TEXT) : undefined;
+}

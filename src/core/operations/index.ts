@@ -2,6 +2,7 @@ import { BACKUPS } from './backups.ts';
 import { CANARIES } from './canaries.ts';
 import { DEPLOYMENTS } from './deployments.ts';
 import { ARCHIVES, AUDIT, EVENTS } from './history.ts';
+import { INGRESS } from './ingress.ts';
 import { INSTANCES } from './instances.ts';
 import { JOBS } from './jobs.ts';
 import { JOIN_TOKENS } from './join-tokens.ts';
@@ -27,6 +28,7 @@ export const OPERATIONS = {
   scheduler: SCHEDULER,
   joinTokens: JOIN_TOKENS,
   networks: NETWORKS,
+  ingress: INGRESS,
   events: EVENTS,
   archives: ARCHIVES,
   audit: AUDIT,

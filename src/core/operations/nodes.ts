@@ -1,5 +1,12 @@
 import { container } from '../contract/answers/deployment.ts';
-import { claimReleased, node, nodeEnrolled, nodeMode, nodeWritten } from '../contract/answers/node.ts';
+import {
+  claimReleased,
+  node,
+  nodeEnrolled,
+  nodeKey,
+  nodeMode,
+  nodeWritten,
+} from '../contract/answers/node.ts';
 import { regions } from '../contract/answers/placement.ts';
 import { listOf } from '../contract/answers/field-shapes.ts';
 import { claimBody, nodeBody } from '../contract/node-bodies.ts';
@@ -121,6 +128,20 @@ export const NODES = {
     tenant: 'credential',
     codes: ['node_not_found', 'idempotency_key_conflict', 'header_invalid'],
     success: { status: 200, description: 'The node with movable and blocked instances.', answer: nodeMode },
+  }),
+  rotateKey: operation({
+    method: 'POST',
+    path: '/api/v1/nodes/{name}/rotate-key',
+    summary: "Have a node take another key for the tenant's network",
+    tag: 'Nodes',
+    permission: 'nodes.manage',
+    tenant: 'credential',
+    codes: ['node_not_found', 'node_key_not_renewed', 'agent_unreachable'],
+    success: {
+      status: 200,
+      description: 'The key that the other nodes are told of; it is used a moment later.',
+      answer: nodeKey,
+    },
   }),
   addClaim: operation({
     method: 'POST',

@@ -57,6 +57,9 @@ export const CREDENTIAL_FEATURE = 'credential_renewal';
 /** Feature of an agent that signs its relay requests; nothing else is taken from its node then. */
 export const RELAY_PROOF_FEATURE = 'relay_proof';
 
+/** Feature of an agent that renews its key in the mesh, and has certificates revoked, when it is asked to. */
+export const RENEWALS_FEATURE = 'renewals';
+
 /** Feature of an agent that saves `anchors`. */
 export const ANCHORS_FEATURE = 'anchors';
 

@@ -316,6 +316,13 @@ export const streamOperation = message({
       type: 'object',
       fields: { instanceId: serverText, command: listOf(serverText), timeoutMs: count },
     },
+    /**
+     * The node that issues certificates has that of this host revoked, and a new one is asked for; other ingress nodes let go of it once there
+     * is another. One value, with issuer and end of what was revoked; only to agents that say they know it.
+     */
+    'certificate-revoke': { type: 'object', fields: { host: serverText } },
+    /** The node announces another key for the mesh and uses it once the others know it. One value, `{publicKey}`; as above. */
+    'mesh-key-renew': { type: 'object', fields: {} },
     /** What the primary of a volume holds at this moment: one value, a `VolumeMeasurement`. */
     'volume-measure': { type: 'object', fields: { volumeId: name } },
     /**

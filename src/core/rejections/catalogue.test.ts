@@ -58,13 +58,13 @@ const FROZEN = {
     400: body_malformed body_too_deep header_duplicate header_invalid query_parameter_invalid
     401: join_token_invalid unauthenticated
     403: csrf_token_invalid role_forbidden tenant_forbidden
-    404: archive_version_not_found backup_not_found canary_not_found instance_not_found job_not_found job_run_not_found
+    404: archive_version_not_found backup_not_found canary_not_found ingress_host_not_found instance_not_found job_not_found job_run_not_found
       network_not_found node_not_found route_not_found scaling_policy_not_found secret_not_found
       tenant_not_found token_not_found
     405: method_not_allowed
-    409: agent_session_stale anchored_secret_overwritten canary_already_exists deployment_already_exists idempotency_key_conflict ingress_host_taken job_already_exists
+    409: agent_session_stale anchored_secret_overwritten canary_already_exists deployment_already_exists idempotency_key_conflict ingress_certificate_not_issued ingress_host_taken job_already_exists
       job_already_running job_not_running
-      network_already_exists network_in_use network_node_mismatch node_already_enrolled node_in_use quota_exceeded rotation_hook_failed rotation_rollout_incomplete
+      network_already_exists network_in_use network_node_mismatch node_already_enrolled node_in_use node_key_not_renewed quota_exceeded rotation_hook_failed rotation_rollout_incomplete
       rotation_whole_credential
       secret_rotation_in_progress
       tenant_already_exists tenant_in_use volume_already_exists volume_in_use volume_not_replicated
@@ -84,7 +84,7 @@ const FROZEN = {
     429: answers_unread rate_limited stream_limit_reached
     429/503: connection_limit_reached
     500: internal_error
-    503: agent_unreachable exec_unavailable image_signature_unverifiable memory_low secrets_sealed secrets_store_forbidden
+    503: agent_unreachable certificate_not_revoked exec_unavailable image_signature_unverifiable memory_low secrets_sealed secrets_store_forbidden
       secrets_store_unavailable
       secrets_store_unusable store_unavailable
   `,

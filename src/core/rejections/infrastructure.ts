@@ -83,6 +83,17 @@ export const infrastructureCodes = entries({
     corrected: 'GET /api/v1/nodes/berlin-1/containers      once the node is "status": "ready"',
     origin: 'extension',
   },
+  node_key_not_renewed: {
+    status: 409,
+    field: 'name',
+    title: "The node has no key for the tenant's network.",
+    cause:
+      "Keys are those of the tenant's network, and the node takes no part in it: its agent runs with `--mesh off`, or its machine lacks something. `why` has its words, and `berth node show` too.",
+    accepted: "a node that takes part in the tenant's network",
+    failing: 'POST /api/v1/nodes/berlin-1/rotate-key      while its agent runs with --mesh off',
+    corrected: 'POST /api/v1/nodes/berlin-1/rotate-key      once its agent runs with --mesh 51820',
+    origin: 'extension',
+  },
   agent_session_stale: {
     status: 409,
     field: 'epoch',

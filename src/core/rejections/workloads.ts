@@ -145,6 +145,39 @@ export const workloadCodes = entries({
     corrected: '{ "ingress": [{ "host": "shop.example.com", "path": "/api", "port": 8080 }] }',
     origin: 'extension',
   },
+  ingress_host_not_found: {
+    status: 404,
+    field: 'host',
+    title: 'No deployment of this tenant has that host.',
+    cause:
+      'The host is in `ingress` of none of its deployments, or belongs to another tenant; the cases are answered alike.',
+    accepted: 'a host that berth ingress lists, without its path',
+    failing: 'POST /api/v1/ingress/shpo.example.com/revoke',
+    corrected: 'POST /api/v1/ingress/shop.example.com/revoke',
+    origin: 'extension',
+  },
+  ingress_certificate_not_issued: {
+    status: 409,
+    field: 'host',
+    title: 'Berth got no certificate for this host.',
+    cause:
+      "Only what ingress nodes got from the authority themselves (`tls: auto`) can be revoked by them. The host is served without TLS, or with a certificate of a secret: revoke that where it was issued, and write another one into the secret. Or no node of the tenant serves the ingress, so that nobody has the key; then the authority's own site is the way.",
+    accepted: 'a host with tls auto that an ingress node serves',
+    failing: 'POST /api/v1/ingress/plain.example.com/revoke      whose entry has "tls": "off"',
+    corrected: 'POST /api/v1/ingress/shop.example.com/revoke      whose entry has "tls": "auto"',
+    origin: 'extension',
+  },
+  certificate_not_revoked: {
+    status: 503,
+    field: 'host',
+    title: 'The ingress node could not have the certificate revoked.',
+    cause:
+      'The authority refused, or did not answer; `why` has its words. Nothing was changed: the certificate is served as before. The same request can be sent again at any time; a certificate that is revoked already counts as done.',
+    accepted: 'the same request, once the authority answers',
+    failing: 'POST /api/v1/ingress/shop.example.com/revoke      while the authority is away',
+    corrected: 'POST /api/v1/ingress/shop.example.com/revoke      once it answers',
+    origin: 'extension',
+  },
   update_invalid: {
     status: 422,
     field: 'update.<field>',

@@ -1,6 +1,4 @@
 import type { Json } from '../../support/harness/api-client.ts';
-import { nodeFacts } from '../../support/harness/node-flow.ts';
-import { agentKey, ScriptedAgent } from '../../support/agents/scripted-agent.ts';
 import {
   type Ask,
   ask,
@@ -13,6 +11,7 @@ import {
   type Stage,
   stored as storedDeployment,
 } from './case.ts';
+import { agentOf } from './case-agent.ts';
 
 const NETWORKS = '/api/v1/networks';
 
@@ -42,22 +41,42 @@ async function inTenant(stage: Stage, nodes: number, body: Json): Promise<Awaite
   return { method: 'POST', path: NETWORKS, options: { body, token: tenant.tokens['deployer'] } };
 }
 
-/** An agent that says of every network what is attached to it. */
-async function answering(stage: Stage, attached: readonly string[]): Promise<string> {
-  const key = agentKey();
-  const node = stage.fresh('node');
-  const enrolled = await stage.call('POST', '/api/v1/nodes', { body: nodeFacts(node, key) });
-  const identity = { url: stage.plane.url, node, token: String(enrolled.body['nodeToken']), key };
-  const agent = new ScriptedAgent(identity);
-  await agent.welcome();
-  agent.answer('network-containers', attached);
-  return node;
-}
+/** Of an ingress of the case's own tenant; `problem`: what its node answers. */
+const revocation =
+  (tls: unknown, node?: { readonly features: readonly string[]; readonly problem?: string }): Ask =>
+  async (stage) => {
+    const tenant = await stage.plane.tenant(stage.fresh('in'));
+    const own: Stage = {
+      ...stage,
+      tenant,
+      call: (method, path, options = {}) =>
+        stage.call(method, path, { token: tenant.tokens['tenant-admin'], ...options }),
+    };
+    const host = `${stage.fresh('h')}.example.com`;
+    await storedDeployment(own, { image: stage.image, replicas: 0, ingress: [{ host, port: 80, tls }] });
+    const ingress = { caddy: '2.6.2', http: 80, https: 443 };
+    if (node !== undefined)
+      await agentOf(
+        own,
+        'certificate-revoke',
+        { value: {}, problem: node.problem },
+        { ingress, features: [...node.features] },
+      );
+    return {
+      method: 'POST',
+      path: `/api/v1/ingress/${host}/revoke`,
+      options: { token: tenant.tokens['tenant-admin'] },
+    };
+  };
+
+const REVOKES = { features: ['renewals'] };
 
 const removal =
   (attached: readonly string[]): Ask =>
   async (stage) => {
-    const { name } = await stored(stage, { nodeId: await answering(stage, attached) });
+    const { name } = await stored(stage, {
+      nodeId: await agentOf(stage, 'network-containers', { value: attached }),
+    });
     return { method: 'DELETE', path: `${NETWORKS}/${name}` };
   };
 
@@ -245,6 +264,25 @@ export const networkCases: readonly Case[] = [
     'many are': removal(Array.from({ length: 40 }, (_, index) => `web-${index}`)),
   }),
   ...inside('network_in_use', { 'nothing is attached': removal([]) }),
+  ...refused('ingress_host_not_found', 'host', {
+    'nobody has it': (stage) => ({
+      method: 'POST',
+      path: `/api/v1/ingress/${stage.fresh('h')}.example/revoke`,
+    }),
+  }),
+  ...refused('ingress_certificate_not_issued', 'host', {
+    'served without TLS': revocation('off', REVOKES),
+    'with a certificate of a secret': revocation({ vault_path: 'resources/cert' }, REVOKES),
+    'no ingress node': revocation('auto'),
+  }),
+  ...inside('ingress_certificate_not_issued', { 'of an authority': revocation('auto', REVOKES) }),
+  ...refused('certificate_not_revoked', 'host', {
+    'the authority refuses': revocation('auto', { ...REVOKES, problem: 'the authority answered HTTP 403' }),
+  }),
+  ...inside('certificate_not_revoked', { 'the authority agrees': revocation('auto', REVOKES) }),
+  ...refused('agent_unreachable', 'node', {
+    'revoke by an agent of an older release': revocation('auto', { features: [] }),
+  }),
   ...refused('agent_unreachable', 'node', {
     'delete while nobody can say what is attached': async (stage) => ({
       method: 'DELETE',

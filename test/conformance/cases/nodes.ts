@@ -11,6 +11,7 @@ import {
   type Stage,
   stored,
 } from './case.ts';
+import { agentOf } from './case-agent.ts';
 
 const NODES = '/api/v1/nodes';
 
@@ -45,6 +46,14 @@ async function joinToken(stage: Stage, body: Json = {}): Promise<string> {
   const answer = await stage.call('POST', '/api/v1/join-tokens', { body });
   return String(answer.body['token']);
 }
+
+const keyRotation =
+  (problem?: string): Ask =>
+  async (stage) => {
+    const said = { features: ['renewals'] };
+    const node = await agentOf(stage, 'mesh-key-renew', { value: { publicKey: 'next' }, problem }, said);
+    return { method: 'POST', path: `${NODES}/${node}/rotate-key` };
+  };
 
 const missing = (method: string, suffix = '', options = {}) =>
   ask(method, `${NODES}/nobody${suffix}`, options);
@@ -171,6 +180,8 @@ export const nodeCases: readonly Case[] = [
       path: `${NODES}/${await enrolled(stage)}/containers`,
     }),
   }),
+  ...refused('node_key_not_renewed', 'name', { 'takes no part': keyRotation('it takes no part') }),
+  ...inside('node_key_not_renewed', { 'takes part': keyRotation() }),
   ...refused('instance_not_found', 'instance', {
     'logs of a missing one': async (stage) => ({
       method: 'GET',

@@ -139,12 +139,14 @@ export class ScriptedAgent {
   }
 
   /** Answers every question of a kind with one value, until the returned function is called. */
-  answer(kind: StreamOperation['kind'], value: unknown): () => void {
+  answer(kind: StreamOperation['kind'], value: unknown, problem?: string): () => void {
     const listener = (data: Buffer): void => {
       const message = JSON.parse(data.toString()) as ServerMessage;
       if (message.type !== 'request' || message.operation.kind !== kind) return;
-      this.send({ type: 'data', streamId: message.streamId, value });
-      this.send({ type: 'end', streamId: message.streamId });
+      const { streamId } = message;
+      const error = { reason: 'stream_failed', message: problem ?? '' };
+      if (problem === undefined) this.send({ type: 'data', streamId, value });
+      this.send({ type: 'end', streamId, ...(problem !== undefined && { error }) });
     };
     this.socket.on('message', listener);
     return () => this.socket.off('message', listener);

@@ -143,6 +143,18 @@ export class IngressNode {
     if (this.#map !== undefined) agent.send({ map: this.#map });
   }
 
+  /** As the control plane asks for it: what was revoked, or why not. */
+  async revoke(host: string): Promise<unknown> {
+    const agent = this.#agent;
+    if (agent === undefined) throw new Error('no agent');
+    agent.send({ revoke: host });
+    for (;;) {
+      // oxlint-disable-next-line typescript/no-explicit-any
+      const [told]: any = await once(agent, 'message');
+      if (told.revoked !== undefined) return told.revoked;
+    }
+  }
+
   async killAgent(): Promise<void> {
     const gone = this.#agent && once(this.#agent, 'exit');
     this.#agent?.kill('SIGKILL');

@@ -95,6 +95,13 @@ export class Pebble {
     return this.#ask(`${this.#management}/intermediates/0`);
   }
 
+  /** `Valid` or `Revoked`. */
+  async statusOf(certificate: string): Promise<string> {
+    const serial = new X509Certificate(certificate).serialNumber.toLowerCase();
+    const text = await this.#ask(`${this.#management}/cert-status-by-serial/${serial}`);
+    return String((JSON.parse(text) as { readonly Status?: string }).Status);
+  }
+
   /** The next orders are refused: too many. */
   async refuse(orders: number): Promise<void> {
     await this.#ask(new URL(`/refuse/${orders}`, this.directory).href, '-XPOST');

@@ -124,3 +124,9 @@ export const joinTokenCreated = shape({
     ...announced,
   },
 });
+
+export const nodeKey = shape({
+  type: 'object',
+  named: 'NodeKey',
+  fields: { name: text, publicKey: text },
+});

@@ -1,7 +1,11 @@
 import { exactly } from '../../../core/schema/shape.ts';
 import type { AnswerOf } from '../../../core/operations/operation.ts';
 import type { NODES } from '../../../core/operations/nodes.ts';
-import type { StreamOperation, VolumeMeasurement } from '../../../core/protocol/agent-protocol.ts';
+import {
+  RENEWALS_FEATURE,
+  type StreamOperation,
+  type VolumeMeasurement,
+} from '../../../core/protocol/agent-protocol.ts';
 import type { TenantId } from '../../../core/model/ids.ts';
 import { received } from '../../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../../core/rejections/reject.ts';
@@ -9,9 +13,12 @@ import type { Rejection } from '../../../core/rejections/rejection.ts';
 import { parseVolumeMeasurement } from '../../agents/sessions/agent-message.ts';
 import type { Dispatch } from '../../agents/dispatch.ts';
 import { sizeOf } from '../../agents/streams/streams.ts';
+import { idOf } from '../../store/record-ids.ts';
+import type { TenantStore } from '../../store/store.ts';
 import type { ReplyTo } from '../route.ts';
 
 const DEADLINE_MS = 10_000;
+const NOT_CONNECTED = 'its agent is not connected';
 const MAX_CONTAINERS = 10_000;
 /** What an agent lists is held until its reader has taken it. */
 const MAX_LISTED_BYTES = 4 * 2 ** 20;
@@ -23,6 +30,18 @@ export function agentUnreachable(node: string, why = `The agent of ${node} is no
   };
 }
 
+/** For what only agents know that say so: it has to be connected, and of such a release. */
+export function unfit(store: TenantStore, dispatch: Dispatch, node: string): Rejection | undefined {
+  if (!dispatch.connected(store.tenantId, node)) return agentUnreachable(node);
+  const { features = [] } = store.get('nodes', idOf('nodes', node))?.record ?? {};
+  return features.includes(RENEWALS_FEATURE)
+    ? undefined
+    : agentUnreachable(
+        node,
+        `The agent of ${node} is of an older release, which cannot do this; upgrade it.`,
+      );
+}
+
 const asContainers = exactly<AnswerOf<typeof NODES.listContainers>>();
 
 /** The agent strips the environment; a container's variables are its secrets, so they are stripped here again. */
@@ -31,19 +50,17 @@ function withoutEnvironment(container: unknown): Readonly<Record<string, unknown
   return Object.fromEntries(Object.entries(container).filter(([key]) => !/^env(?:ironment)?$/i.test(key)));
 }
 
-/** Everything that the agent lists in answer, up to a bound. */
-async function listed(
+/** Everything that the agent lists in answer, up to a bound; a text: why not. */
+export async function asked(
   dispatch: Dispatch,
   tenantId: TenantId,
   node: string,
   operation: StreamOperation,
-): Promise<readonly unknown[] | Rejection> {
+  deadlineMs = DEADLINE_MS,
+): Promise<readonly unknown[] | string> {
   const stream = dispatch.stream(tenantId, node, operation);
-  if (stream === undefined) return agentUnreachable(node);
-  const timer = setTimeout(
-    () => stream.cancel('deadline', `no answer within ${DEADLINE_MS} ms`),
-    DEADLINE_MS,
-  );
+  if (stream === undefined) return NOT_CONNECTED;
+  const timer = setTimeout(() => stream.cancel('deadline', `no answer within ${deadlineMs} ms`), deadlineMs);
   const found: unknown[] = [];
   let bytes = 0;
   try {
@@ -58,8 +75,21 @@ async function listed(
   }
   const problem = stream.end?.error;
   if (problem !== undefined && found.length <= MAX_CONTAINERS && bytes <= MAX_LISTED_BYTES)
-    return agentUnreachable(node, `The agent of ${node} did not answer: ${problem.message}.`);
+    return problem.message;
   return found.slice(0, MAX_CONTAINERS);
+}
+
+async function listed(
+  dispatch: Dispatch,
+  tenantId: TenantId,
+  node: string,
+  operation: StreamOperation,
+): Promise<readonly unknown[] | Rejection> {
+  const found = await asked(dispatch, tenantId, node, operation);
+  if (found === NOT_CONNECTED) return agentUnreachable(node);
+  if (typeof found === 'string')
+    return agentUnreachable(node, `The agent of ${node} did not answer: ${found}.`);
+  return found;
 }
 
 /** What the primary of a volume holds at this moment, or why that cannot be said. */

@@ -13,6 +13,7 @@ import { backupRoutes } from './backups.ts';
 import { canaryRoutes } from './canaries.ts';
 import { deploymentRoutes } from './deployments.ts';
 import { historyRoutes } from './history.ts';
+import { ingressRoutes } from './ingress.ts';
 import { instanceRoutes } from './instances.ts';
 import { jobRoutes } from './jobs.ts';
 import { joinTokenRoutes } from './join-tokens.ts';
@@ -74,6 +75,7 @@ export function apiRoutes({
       admission,
       attached: (tenantId, node, network) => attachedContainers(dispatch, tenantId, node, network),
     }),
+    ...ingressRoutes(admission, dispatch),
     ...historyRoutes(),
     ...archiveRoutes(admission),
     ...backupRoutes(admission),

@@ -13,6 +13,7 @@ import { booleanParameter, pageReply, pageRequest } from '../paging.ts';
 import { type Route, serve } from '../route.ts';
 import { guardedReply, plainReply } from '../write-reply.ts';
 import { readContainers } from './agent-answers.ts';
+import { rotateKey } from './node-key.ts';
 
 const asRegions = exactly<AnswerOf<typeof SCHEDULER.readRegions>>();
 
@@ -44,6 +45,7 @@ function readRoutes(nodes: NodeAdmission, dispatch: Dispatch): Route[] {
         headers: { etag: `"${stored.modRevision}"` },
       };
     }),
+    serve(NODES.rotateKey, (request) => rotateKey(nodes, dispatch, request)),
     serve(NODES.listContainers, (request) => {
       const name = nameOf(request);
       if (request.store.get('nodes', idOf('nodes', name)) === undefined) return nodeNotFound(name);
