@@ -147,6 +147,18 @@ describe('a canary', () => {
     expect(events[1].message).toContain('GET /ok: 500');
   });
 
+  it('is promoted with the ways in and the access that the deployment has by then', async () => {
+    await deployed('closing', {
+      access: { from: ['ingress'] },
+      ingress: [{ host: 'then.example.com', port: 80 }],
+    });
+    await started('closing');
+    const now = { access: { from: ['ingress'] }, ingress: [{ host: 'now.example.com', port: 80 }] };
+    expect((await shop.call('PUT', path('closing'), now)).body.code).toBeUndefined();
+    const { body } = await shop.call('POST', `${path('closing')}/canary/promote`);
+    expect(body).toMatchObject({ image: NEW, ...now });
+  });
+
   it('is not ended by another number of instances, and is promoted with that number', async () => {
     await deployed('more');
     await started('more', { spec: { environment: { MODE: 'fast' }, replicas: 7, update: { maxSurge: 3 } } });

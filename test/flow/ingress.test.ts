@@ -148,6 +148,33 @@ describe('a host', () => {
     expect(claims()).toContain('saved.example.com/ saved');
   });
 
+  it('goes to another tenant with a backup, with access and networks, and is judged by what is there', async () => {
+    const spec = {
+      ingress: [{ host: 'moved.example.com', path: '/shop', port: 80, tls: 'off' }],
+      access: { from: ['ingress', 'caller'] },
+      networks: ['edge', 'tenant'],
+    };
+    await create(shop, 'caller', []);
+    await flow.connected('one-node', shop);
+    await flow.connected('bank-node', bank);
+    expect((await shop.call('POST', '/api/v1/networks', { name: 'edge' })).status).toBe(201);
+    expect((await create(shop, 'moved', spec.ingress, spec)).body.code).toBeUndefined();
+    const { body: made } = await shop.call('POST', '/api/v1/backups', { deploymentName: 'moved' });
+    const { body: document } = await shop.call('GET', `/api/v1/backups/${made.id}/export`);
+    const imported = await bank.call('POST', '/api/v1/backups/import', document);
+    expect(imported.body.code).toBeUndefined();
+    const restore = () => bank.call('POST', `/api/v1/backups/${imported.body.id}/restore`);
+    expect((await restore()).body.code).toBe('network_not_found');
+    expect((await bank.call('POST', '/api/v1/networks', { name: 'edge' })).status).toBe(201);
+    const { status, body } = await restore();
+    expect([status, body]).toEqual([201, expect.objectContaining(spec)]);
+    // It was right once, and names come back.
+    expect(body.warnings).toContainEqual(expect.objectContaining({ code: 'access_source_unknown' }));
+    expect(
+      (await create(bank, 'second', [{ host: 'moved.example.com', path: '/shop', port: 1 }])).body.code,
+    ).toBe('ingress_host_taken');
+  });
+
   it('is taken by no plan', async () => {
     const planned = await shop.call('POST', `${DEPLOYMENTS}?dryRun=true`, {
       name: 'planned',

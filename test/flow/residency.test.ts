@@ -106,13 +106,16 @@ describe('a node that no longer satisfies a residency', () => {
     const update = { onFailure: 'rollback', progressDeadline: '1s' };
     await deploy(mill.call, 'web', { healthCheck: CHECK, environment: { V: '1' }, update });
     await phase(mill, 'web', 'Running');
-    await mill.call('PUT', '/api/v1/deployments/web', { ...GERMAN, environment: { V: '2' } });
+    const closed = { access: { from: [] } };
+    await mill.call('PUT', '/api/v1/deployments/web', { ...GERMAN, environment: { V: '2' }, ...closed });
     const back = await eventually(
       () => read(mill, 'web'),
       ({ environment }) => environment.V === '1',
       WAIT_MS,
     );
     expect(back.placement).toEqual(GERMAN.placement);
+    // Nor is who may connect: it was closed while the rollout failed.
+    expect(back.access).toEqual({ from: [] });
     expect(await flow.instances(mill, 'web', 1)).toHaveLength(1);
     expect((await phase(mill, 'web', 'Degraded')).status.message).toMatch(/DE.*FR/);
   });

@@ -52,6 +52,22 @@ export function labelledIngress({ ingress = [] }: Reachable): IngressEntry | und
   return ingress.find(({ provider }) => provider === 'traefik');
 }
 
+/**
+ * Who may connect and what comes in, for a spec that comes back: no container is made from them, so a rollout that failed and a canary
+ * of earlier say nothing of them, and they stay as the deployment has them. Labels for a proxy are the spec's own.
+ */
+export function standingWays<Access>(
+  returning: Reachable,
+  current: Reachable & { readonly access?: Access },
+): Reachable & { readonly access?: Access } {
+  const labelled = labelledIngress(returning);
+  const ingress = [...servedIngress(current), ...(labelled ? [labelled] : [])];
+  return {
+    ...(ingress.length > 0 && { ingress }),
+    ...(current.access !== undefined && { access: current.access }),
+  };
+}
+
 /** What one deployment of a tenant may have: a host with a path, or a port of its ingress nodes. */
 export function ingressKey(entry: Partial<IngressEntry>): string {
   const { protocol = 'http', host = '', path = '/', listen = 0 } = entry;

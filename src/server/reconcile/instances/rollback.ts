@@ -11,7 +11,7 @@ import {
   specOfSnapshot,
   type SpecSnapshot,
 } from '../../../core/model/spec-snapshot.ts';
-import { labelledIngress, servedIngress } from '../../../core/model/ingress.ts';
+import { standingWays } from '../../../core/model/ingress.ts';
 import type { WantedPlan } from '../../../core/plan/rollout/instances.ts';
 import { carryRotation } from '../../../core/secrets/rotation.ts';
 import { claimVolumes, otherWriter } from '../../placement/volume-claims.ts';
@@ -91,7 +91,7 @@ function rolledBackRecord(
   specs: ReadonlyMap<string, SpecSnapshot>,
 ): DeploymentRecord {
   const { replicas, update, secretsVersion } = current.spec;
-  const { update: _replaced, ingress, ...restored } = specOfSnapshot(snapshot);
+  const { update: _replaced, access: _former, ingress, ...restored } = specOfSnapshot(snapshot);
   const residency = current.spec.placement?.residency;
   const spec: DeploymentSpec = {
     ...restored,
@@ -100,7 +100,7 @@ function rolledBackRecord(
     secretsVersion,
     ...(residency && { placement: { ...restored.placement, residency } }),
     ...(update && { update }),
-    ...keptIngress({ ...(ingress && { ingress }) }, current.spec),
+    ...standingWays({ ...(ingress && { ingress }) }, current.spec),
   };
   const rotation = carryRotation(current.rotation, current.spec.secrets, spec.secrets);
   const { imageDigest: _failed, ...record } = current;
@@ -112,16 +112,6 @@ function rolledBackRecord(
     updatedAt: deps.clock.now().toISOString(),
     ...(rotation && { rotation }),
   };
-}
-
-/** No container is made from the ways in, so what fails to start takes none of them back; labels for a proxy are its own. */
-function keptIngress(
-  restored: Pick<Workload, 'ingress'>,
-  current: DeploymentSpec,
-): Pick<Workload, 'ingress'> {
-  const labelled = labelledIngress(restored);
-  const ingress = [...servedIngress(current), ...(labelled ? [labelled] : [])];
-  return ingress.length === 0 ? {} : { ingress };
 }
 
 /** A volume may have found another writer, or gone, since the old spec gave it up: then returning would make two writers. */

@@ -1,5 +1,6 @@
 import type { Warning } from '../../../core/model/announcement.ts';
 import type { CanaryRecord } from '../../../core/model/canary.ts';
+import { standingWays } from '../../../core/model/ingress.ts';
 import { canaryAbortedEvent } from '../../../core/plan/rollout/planned-event.ts';
 import type { CANARIES } from '../../../core/operations/canaries.ts';
 import type { Stored } from '../../store/collection.ts';
@@ -21,7 +22,7 @@ function unproven(tenant: TenantStore, name: string, canary: Stored<CanaryRecord
 
 /**
  * The canary's spec becomes the deployment's: a write like any other, rolled out like any other. Its instances are of that spec and
- * stay. `replicas` and `update` are those of the deployment now.
+ * stay. `replicas`, `update`, who may connect and what comes in are those of the deployment now.
  */
 export async function promoteCanary(
   admission: Admission,
@@ -37,9 +38,14 @@ export async function promoteCanary(
     const canary = tenant.get('canaries', idOf('canaries', name));
     // One that was started beside another spec is about to be aborted.
     if (canary === undefined || canary.record.stableSpecHash !== specHash) return canaryNotFound(nameOrId);
-    const { update: _started, ...promoted } = canary.record.spec;
+    const { update: _started, access: _former, ingress, ...promoted } = canary.record.spec;
     const attempt = await readmitSpec(admission, caller, {
-      spec: { ...promoted, replicas: spec.replicas, ...(spec.update && { update: spec.update }) },
+      spec: {
+        ...promoted,
+        replicas: spec.replicas,
+        ...(spec.update && { update: spec.update }),
+        ...standingWays({ ...(ingress && { ingress }) }, spec),
+      },
       ...(canary.record.imageDigest === undefined ? {} : { wantedDigest: canary.record.imageDigest }),
       previous: stored,
       change: 'updated',
