@@ -18,7 +18,7 @@ const DASHBOARD = 'test/system/dashboard*.test.ts';
 /** Beside those of `system`: a browser drops its requests whenever a network interface comes or goes on the machine. */
 const ENGINES = [
   'test/flow/node-to-container.test.ts',
-  'test/security/{binds,containers,hostile-copies,network-access,node-network}.test.ts',
+  'test/security/{between-tenants,binds,containers,hostile-copies,network-access,node-network}.test.ts',
 ];
 /** Measures what one tenant has to wait for another: nothing else may run meanwhile. */
 const ALONE = ['test/security/cost-fuzz.test.ts', 'test/security/agent-floods.test.ts'];

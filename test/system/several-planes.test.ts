@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { eventually } from '../support/eventually.ts';
@@ -11,7 +12,8 @@ import { type Etcd, startEtcd } from '../support/harness/etcd.ts';
 import { inTier } from '../support/fault-tier.ts';
 import { MESH_RELAY_PATH, readMeshFrame, writeMeshFrame } from '../../src/core/protocol/mesh-frame.ts';
 import { LiveAgent } from '../support/agents/live-agent.ts';
-import { joinToken, nodeFacts } from '../support/harness/node-flow.ts';
+import { meshed } from '../support/agents/meshed.ts';
+import { joinToken, NodeFlow, nodeFacts } from '../support/harness/node-flow.ts';
 import { PlaneProcess, type Tenant } from '../support/harness/plane-process.ts';
 import { healthOf, type Planes, startPlanes } from '../support/harness/planes.ts';
 import { type PushedImageRegistry, startPushedImage } from '../support/harness/pushed-image.ts';
@@ -29,6 +31,9 @@ const STOPPED_MS = inTier({ usual: 0, long: 15_000 });
 const PAIRS = inTier({ usual: 400, long: 1000 });
 const TAKEOVER_LIMIT_MS = 10_000;
 const NODES = 3;
+/** Each asked for at three control planes at once. */
+const HOSTS = inTier({ usual: 10, long: 200 });
+const TOLD_MS = 2_000;
 const SHARDS = 64;
 
 let etcd: Etcd;
@@ -256,6 +261,44 @@ describe('any control plane serves any request', () => {
       (all) => all.length === pairs.length,
     );
     for (const socket of sockets) socket.terminate();
+  });
+
+  it('gives a host to one of two that ask at the same time, and every deployment an address of its own', async () => {
+    const net = await planes.first.tenant('net');
+    const at = (index: number) =>
+      (planes.members[index % planes.members.length] ?? planes.first).as(net.token);
+    const far = new NodeFlow(planes.members[1] ?? planes.first);
+    const near = far.dial(await far.enrolled('net-1', net));
+    await near.welcome(meshed('192.0.2.7').said);
+    const make = (plane: number, name: string, more: object) =>
+      at(plane)('POST', '/api/v1/deployments', { ...deployment(name, 0), ...more });
+    for (let round = 0; round < HOSTS; round += 1) {
+      const ingress = [{ host: `h${round}.example.com`, port: 80 }];
+      const answers = await Promise.all(
+        [0, 1, 2].map((one) => make(round + one, `host-${round}-${one}`, { ingress })),
+      );
+      expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 409, 409]);
+      const refused = answers.filter(({ status }) => status === 409);
+      expect(refused.map(({ body }) => body.code)).toEqual(['ingress_host_taken', 'ingress_host_taken']);
+    }
+    const made = await eventually(
+      'all have an address',
+      async () =>
+        (await at(2)('GET', '/api/v1/deployments')).body as { status: { virtualAddress?: string } }[],
+      (all) => all.length === HOSTS && all.every(({ status }) => status.virtualAddress !== undefined),
+    );
+    expect(new Set(made.map(({ status }) => status.virtualAddress)).size).toBe(HOSTS);
+    // An agent is told what was written at another control plane than its own.
+    await make(0, 'db', { access: { from: [] } });
+    for (const from of [[], ['ingress']]) {
+      const began = performance.now();
+      expect((await at(2)('PUT', '/api/v1/deployments/db', { access: { from } })).status).toBe(200);
+      await near.next('mesh-change', ({ services }) =>
+        services.some((one) => one.name === 'db' && isDeepStrictEqual(one.from, from)),
+      );
+      expect(performance.now() - began).toBeLessThan(TOLD_MS);
+    }
+    far.close();
   });
 
   it('hands nobody else on: who is no node gets no way to another control plane', async () => {
