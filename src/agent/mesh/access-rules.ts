@@ -9,10 +9,10 @@ export interface AccessRules {
   /** Of what is forwarded. */
   readonly forwarded: string;
   /**
-   * Before a virtual address becomes that of an instance: who is refused is refused by the virtual address itself. A refusal after the
-   * translation would not find its way back on the same node, and the client would wait.
+   * Whom a virtual address refuses, as a condition of a rule: such packets are not translated. A refusal after the translation would not
+   * find its way back on the same node, and the client would wait. Undefined: nobody.
    */
-  readonly unlessRefused: (service: Service) => string;
+  readonly refusedBy: (service: Service) => string | undefined;
 }
 
 /**
@@ -28,7 +28,7 @@ export function accessRules(
   { subnet, gateway }: { readonly subnet: string; readonly gateway: string },
 ): AccessRules {
   const guarded = map.services.filter(({ from }) => from !== undefined);
-  if (guarded.length === 0) return { chains: '', forwarded: '', unlessRefused: () => '' };
+  if (guarded.length === 0) return { chains: '', forwarded: '', refusedBy: () => undefined };
   const here = guarded.flatMap((service) =>
     addressesOf(service)
       .filter((address) => isWithin(address, subnet))
@@ -46,10 +46,10 @@ ${guarded.map((service) => accessChain(map, service)).join('')}`,
     ip saddr != ${map.prefix} return
     ip daddr ${subnet} ip daddr != ${gateway} ip daddr != @known drop
 ${here.length === 0 ? '' : `    ip daddr vmap { ${here.join(', ')} }\n`}`,
-    unlessRefused: ({ from }) => {
-      if (from === undefined) return '';
+    refusedBy: ({ from }) => {
+      if (from === undefined) return undefined;
       const passing = [...sourcesOf(map, from), gateway];
-      return `    ip saddr @known ip saddr != { ${[...new Set(passing)].join(', ')} } return\n`;
+      return `ip saddr @known ip saddr != { ${[...new Set(passing)].join(', ')} }`;
     },
   };
 }

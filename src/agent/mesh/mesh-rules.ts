@@ -28,7 +28,9 @@ type Service = MeshMap['services'][number];
  *   the network are translated to themselves. Only an instance that is given its own connection sees the gateway.
  * - Packets between containers of one node are routed instead of bridged. Otherwise answers would pass by the translation.
  * - While the agent is away, questions for names are not refused: clients ask again, and do not fail.
- * - A virtual address without an instance refuses at once, rather than by a timeout.
+ * - A virtual address without an instance refuses at once, rather than by a timeout. One with instances never does: a packet that meets
+ *   the rules in the moment at which they are replaced may find the elements of neither, and stays as it was. The first one of a connection is
+ *   dropped then, and the client's next one, a second later, is translated.
  * - Who is not on the network does not get in by way of the machine, whatever sender it writes on its packets: its containers on other
  *   networks, and its neighbours. A container is where its address says.
  * - A deployment that says who may connect is reached by nobody else (`access-rules.ts`).
@@ -40,7 +42,7 @@ export function meshRules(map: MeshMap, place: MeshPlace): string {
   const served = services.flatMap((service) => {
     const { address, instances } = service;
     if (address === undefined || withShare(instances).length === 0) return [];
-    return [{ address, instances, unlessRefused: access.unlessRefused(service) }];
+    return [{ address, instances, refused: access.refusedBy(service) }];
   });
   const local = services.flatMap(({ instances }) => instances.filter((one) => isWithin(one.address, subnet)));
   return `${gone('bridge')}${gone('ip')}table bridge ${TABLE} {
@@ -53,6 +55,9 @@ table ip ${TABLE} {
   set selves {
     type ipv4_addr . ipv4_addr
 ${elements(local.map(({ address }) => `${address} . ${address}`))}  }
+  set served {
+    type ipv4_addr
+${elements(served.map(({ address }) => address))}  }
   chain refused {
     meta l4proto tcp reject with tcp reset
     reject with icmp type host-unreachable
@@ -78,14 +83,18 @@ ${elements(served.map(({ address }) => `${address} : jump ${chainOf(address)}`))
     ip saddr . ip daddr @selves masquerade
     ip saddr ${prefix} ip daddr ${prefix} snat ip prefix to ip saddr map { ${prefix} : ${prefix} }
   }
+  chain untranslated {
+${served.map(({ address, refused }) => (refused === undefined ? '' : `    ip daddr ${address} ${refused} goto refused\n`)).join('')}    ip daddr @served tcp flags syn drop
+    goto refused
+  }
   chain forwarded {
     type filter hook forward priority 0; policy accept;
-    ip daddr ${virtualPrefix} jump refused
+    ip daddr ${virtualPrefix} jump untranslated
 ${access.forwarded}  }
   chain sent {
     type filter hook output priority 0; policy accept;
     ip saddr ${resolver} icmp type destination-unreachable drop
-    ip daddr ${virtualPrefix} jump refused
+    ip daddr ${virtualPrefix} jump untranslated
   }
 }
 `;
@@ -107,11 +116,12 @@ function chainOf(address: string): string {
 function serviceChain({
   address,
   instances,
-  unlessRefused,
+  refused,
 }: {
   readonly address: string;
   readonly instances: Service['instances'];
-  readonly unlessRefused: string;
+  readonly refused: string | undefined;
 }): string {
-  return `  chain ${chainOf(address)} {\n${unlessRefused}    dnat to ${choiceOf(instances, (one) => one.address)}\n  }\n`;
+  const unless = refused === undefined ? '' : `    ${refused} return\n`;
+  return `  chain ${chainOf(address)} {\n${unless}    dnat to ${choiceOf(instances, (one) => one.address)}\n  }\n`;
 }
