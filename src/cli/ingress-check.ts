@@ -8,6 +8,8 @@ import { spanText } from './table.ts';
 
 const POLL_MS = 500;
 const REQUEST_MS = 5_000;
+/** By then the other ingress nodes have the certificate too that the first one got. */
+const ANSWER_MS = 10_000;
 
 export type WayIn = NonNullable<NonNullable<Deployment['status']>['ingress']>[number];
 
@@ -46,22 +48,37 @@ export async function waitUntilServed(
 }
 
 /** It is served either way: whether this machine gets there is a matter of DNS and firewalls. */
-async function showAnswer({ terminal }: Session, { url, nodes = [] }: WayIn): Promise<void> {
+async function showAnswer({ terminal, interrupted }: Session, { url, nodes = [] }: WayIn): Promise<void> {
   const address = textOf(url);
-  try {
-    const { status } = await fetch(address, { redirect: 'manual', signal: AbortSignal.timeout(REQUEST_MS) });
-    terminal.out(`${address}\n`);
-    terminal.err(`  answers with ${status}\n`);
-  } catch (error) {
-    terminal.out(`${address}\n`);
-    terminal.err(
-      `  served, but not reached from here (${reasonOf(error)}): let the name resolve to ${nodes.join(' or ')}, then: curl -I ${address}\n`,
-    );
+  const answer = await asked(address, interrupted);
+  terminal.out(`${address}\n`);
+  terminal.err(
+    typeof answer === 'number'
+      ? `  answers with ${answer}\n`
+      : `  served, but not reached from here (${answer}): let the name resolve to ${nodes.join(' or ')}, then: curl -I ${address}\n`,
+  );
+}
+
+/** Its status, or why there is none. */
+async function asked(address: string, signal: AbortSignal): Promise<number | string> {
+  for (const deadline = performance.now() + ANSWER_MS; ; await pause(POLL_MS, undefined, { signal })) {
+    try {
+      const { status } = await fetch(address, {
+        redirect: 'manual',
+        signal: AbortSignal.timeout(REQUEST_MS),
+      });
+      return status;
+    } catch (error) {
+      const reason = reasonOf(error);
+      // A name that nobody knows is known no sooner by asking again.
+      if (reason.includes('ENOTFOUND') || performance.now() > deadline) return reason;
+    }
   }
 }
 
+/** Of TLS its code: what OpenSSL says is for those who wrote it. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'no answer';
-  const { cause } = error;
-  return cause instanceof Error ? cause.message : error.message;
+  const cause: NodeJS.ErrnoException = error.cause instanceof Error ? error.cause : error;
+  return (cause.code?.startsWith('ERR_SSL') === true ? cause.code : cause.message).trim();
 }

@@ -2,11 +2,11 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { MeshMap } from '../../src/core/protocol/agent-protocol.ts';
 import { eventually } from '../support/eventually.ts';
 import { LONG_TIER } from '../support/fault-tier.ts';
+import { browserOutside } from '../support/harness/browser.ts';
 import { selfSigned } from '../support/harness/certificates.ts';
 import { IngressNode, type SharedFiles, VIRTUAL } from '../support/harness/ingress-stage.ts';
 import { Lan } from '../support/harness/lan.ts';
@@ -221,17 +221,11 @@ describe('the ingress', () => {
   });
 
   it('opens in a browser that trusts the authority alone', async () => {
-    const program = join(folder, 'browser');
-    const [command, args] = lan.outside(['/usr/bin/chromium']);
-    writeFileSync(program, `#!/bin/sh\nexec ${[command, ...args].join(' ')} "$@"\n`, { mode: 0o755 });
-    const browser = await chromium.launch({
-      executablePath: program,
-      args: [
-        '--no-sandbox',
-        '--disable-gpu',
-        `--host-resolver-rules=MAP shop.example.com ${two.address}`,
-        `--ignore-certificate-errors-spki-list=${spkiPin(await pebble.intermediate())}`,
-      ],
+    const pin = spkiPin(await pebble.intermediate());
+    const browser = await browserOutside(lan, folder, {
+      host: 'shop.example.com',
+      address: two.address,
+      pin,
     });
     try {
       const page = await browser.newPage();

@@ -1,27 +1,64 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
+import { LONG_TIER } from '../support/fault-tier.ts';
+import { browserOutside } from '../support/harness/browser.ts';
 import { type Cluster, type ClusterNode, startCluster, type Tenant } from '../support/harness/cluster.ts';
 import type { TestNamespace } from '../support/harness/engine-network.ts';
+import { IngressClient, type OpenStream } from '../support/harness/ingress-client.ts';
+import { caddyPidIn } from '../support/harness/ingress-stage.ts';
 import { Lan } from '../support/harness/lan.ts';
-import { textOf, underLoad } from '../support/harness/load.ts';
+import { type Load, textOf, underLoad } from '../support/harness/load.ts';
 import { nginxImage } from '../support/harness/nginx-image.ts';
 import { ensurePackages } from '../support/harness/packages.ts';
+import { Pebble, spkiPin } from '../support/harness/pebble.ts';
 
-/** Stock nginx, which resolves the name of its upstream once, in front of an application on two nodes. */
+/**
+ * An application on two nodes, asked through stock nginx, which resolves the name of its upstream once, and from outside through the ingress of
+ * both nodes, while everything that can change or die does.
+ */
 
 const NGINX = 'berth.test/nginx:1';
-const SITE = `user root; pid /tmp/pid; events {} http { access_log off; upstream app { server app:8000; } server { listen 80; location / { proxy_pass http://app; } } }`;
+const PROXY = 'upstream app { server app:8000; } server { listen 80; location / { proxy_pass http://app; } }';
+const SAMPLE = 'berth.test/site:1';
+const BERTH = join(import.meta.dirname, '../../bin/berth');
+const AUTHORITY = '172.30.0.250';
+const HOUR_S = 3_600;
 
 let cluster: Cluster;
-let shop: Tenant;
+let shop: Tenant & { readonly token: string };
 let one: ClusterNode;
 let two: ClusterNode;
 let lan: Lan;
+let pebble: Pebble;
+let root: string;
 let url: string;
+let clients: readonly IngressClient[];
+let asked: Readonly<Record<string, () => Promise<string>>>;
+let socket: OpenStream;
+const folder = mkdtempSync(join(tmpdir(), 'berth-updates-'));
 
+const nginx = (site: string, before = ':') => {
+  const config = `user root; pid /tmp/pid; events {} http { access_log off; ${site} }`;
+  return [
+    'sh',
+    '-c',
+    `${before}; echo '${config}' > /tmp/nginx.conf; exec nginx -c /tmp/nginx.conf -g 'daemon off;'`,
+  ];
+};
+
+/** It keeps connections open, and ends at once when it is told to. */
 const app = (version: string) => ({
-  command: ['sh', '-c', `mkdir /www; echo ${version} > /www/index.html; exec httpd -f -p 8000 -h /www`],
+  image: NGINX,
+  command: nginx(
+    'server { listen 8000; root /www; error_page 405 =200 /index.html; }',
+    `mkdir /www; echo ${version} > /www/index.html`,
+  ),
   healthCheck: {
     type: 'exec',
     command: ['wget', '-q', '-O', '/dev/null', 'http://127.0.0.1:8000/'],
@@ -31,44 +68,123 @@ const app = (version: string) => ({
   },
 });
 
+/** A WebSocket as far as proxies look at it: whatever comes goes back. */
+const ECHO = `printf '%s\\n' '#!/bin/sh' 'while read -r line && [ \${#line} -gt 1 ]; do :; done' 'printf "HTTP/1.1 101 Switching Protocols\\r\\nConnection: Upgrade\\r\\nUpgrade: websocket\\r\\n\\r\\n"' 'exec cat' > /tmp/echo; chmod +x /tmp/echo; exec nc -ll -p 8000 -e /tmp/echo`;
+
+const addressOf = ({ engine }: ClusterNode): string => engine.namespace?.address ?? '';
+
 beforeAll(async () => {
-  ensurePackages(['wireguard-go', 'wireguard-tools', 'nftables', 'iproute2']);
+  ensurePackages(['wireguard-go', 'wireguard-tools', 'nftables', 'iproute2', 'caddy', 'curl', 'chromium']);
   lan = new Lan();
-  cluster = await startCluster();
+  const inside = (argv: readonly string[]) => lan.outside(argv);
+  lan.outside(['true']);
+  pebble = new Pebble({ inside, address: AUTHORITY, hostsAt: '172.30.0.2', validitySeconds: HOUR_S });
+  const ca = join(folder, 'authority.pem');
+  writeFileSync(ca, pebble.caPem);
+  cluster = await startCluster({ BERTH_INGRESS_ACME_DIRECTORY: pebble.directory, BERTH_INGRESS_ACME_CA: ca });
   shop = await cluster.plane.tenant('shop');
   const options = {
-    environment: { BERTH_AGENT_MESH: '51820' },
+    environment: { BERTH_AGENT_MESH: '51820', BERTH_AGENT_INGRESS: 'on' },
     plug: (namespace: TestNamespace) => void lan.attach(namespace),
-    images: { [NGINX]: { entries: nginxImage().files ?? [] } },
+    images: {
+      [NGINX]: { entries: nginxImage().files ?? [] },
+      [SAMPLE]: {
+        changes: ['CMD ["httpd", "-f", "-h", "/www"]'],
+        files: { '/www/index.html': { content: 'new\n' } },
+      },
+    },
   };
   one = await cluster.node('mesh-1', shop, options);
   two = await cluster.node('mesh-2', shop, options);
-  await cluster.deploy(shop, { name: 'app', replicas: 3, ...app('v1') });
+  await cluster.deploy(shop, {
+    name: 'app',
+    replicas: 3,
+    ingress: [
+      { host: 'plain.example.com', port: 8000, tls: 'off' },
+      { host: 'shop.example.com', port: 8000 },
+    ],
+    ...app('v1'),
+  });
+  await cluster.deploy(shop, {
+    name: 'chat',
+    nodeId: 'mesh-1',
+    command: ['sh', '-c', ECHO],
+    ingress: [{ host: 'chat.example.com', port: 8000, tls: 'off' }],
+  });
   await running(3);
   await cluster.deploy(shop, {
     name: 'proxy',
     image: NGINX,
     nodeId: 'mesh-1',
-    command: ['sh', '-c', `echo '${SITE}' > /tmp/nginx.conf; exec nginx -c /tmp/nginx.conf -g 'daemon off;'`],
+    command: nginx(PROXY),
     ports: [{ container: 80, host: 8080 }],
     dependsOn: { app: 'healthy' },
   });
   await cluster.phase(shop, 'proxy', 'Running');
-  url = `http://${one.engine.namespace?.address}:8080/`;
-  await eventually(
-    'nginx answers',
-    () =>
-      fetch(url).then(
-        ({ status }) => status,
-        () => 0,
-      ),
-    (status) => status === 200,
-  );
+  url = `http://${addressOf(one)}:8080/`;
+  root = await pebble.root();
+  writeFileSync(join(folder, 'root.pem'), root);
+  const plain = new IngressClient({ address: addressOf(one), host: 'plain.example.com' });
+  const secure = new IngressClient({ address: addressOf(two), host: 'shop.example.com', ca: root });
+  const chat = new IngressClient({ address: addressOf(one), host: 'chat.example.com' });
+  clients = [plain, secure, chat];
+  asked = {
+    nginx: () => textOf(url),
+    'ingress of mesh-1': () => plain.ask(),
+    'ingress of mesh-1, POST': () => plain.ask('POST', 'x=1'),
+    'ingress of mesh-2, HTTPS': () => secure.ask(),
+  };
+  for (const [name, ask] of Object.entries(asked)) await answers(name, ask);
+  await answers('a WebSocket', async () => (socket = await chat.open()).echo('v1'));
 }, 180_000);
 afterAll(async () => {
+  socket?.close();
+  for (const client of clients ?? []) client.close();
   await cluster.stop();
+  pebble.stop();
   lan.remove();
+  rmSync(folder, { recursive: true, force: true });
 });
+
+/** The program, on a machine whose names lead to the second node and that trusts the authority. */
+async function berth(...words: readonly string[]): Promise<{ code: number; out: string; err: string }> {
+  const names = join(folder, 'hosts');
+  writeFileSync(names, `${addressOf(two)} new.example.com\n`);
+  const script = `mount --bind ${names} /etc/hosts && exec "$@"`;
+  const child = spawn('unshare', ['--mount', 'sh', '-c', script, 'sh', BERTH, ...words], {
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      HOME: folder,
+      NO_COLOR: '1',
+      BERTH_CLI_SERVER: cluster.plane.url,
+      BERTH_CLI_TOKEN: shop.token,
+      NODE_EXTRA_CA_CERTS: join(folder, 'root.pem'),
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [out, err, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close'),
+  ]);
+  return { code: code as number, out, err };
+}
+
+async function answers(name: string, ask: () => Promise<string>): Promise<void> {
+  await eventually(
+    `${name} answers`,
+    () => ask().catch((error: unknown) => String(error)),
+    (heard) => heard === 'v1',
+    60_000,
+  );
+}
+
+/** All of them under load; the figures of every run are told. */
+async function loaded(what: string, work: () => Promise<void>): Promise<Load> {
+  const load = await underLoad(asked, work);
+  process.stdout.write(`${what}: ${load.figures}\n`);
+  return load;
+}
 
 const running = (count: number) =>
   cluster.status(
@@ -83,9 +199,25 @@ const running = (count: number) =>
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** By the engine, which needs no control plane. */
-function inside(node: ClusterNode, container: string, argv: readonly string[]): string {
-  const args = ['-H', `unix://${node.engine.socketPath}`, 'exec', container, ...argv];
+function docker({ engine }: ClusterNode, ...argv: readonly string[]): string {
+  const args = ['-H', `unix://${engine.socketPath}`, ...argv];
   return execFileSync('docker', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+}
+
+function inside(node: ClusterNode, container: string, argv: readonly string[]): string {
+  return docker(node, 'exec', container, ...argv);
+}
+
+/** From the first request that failed to the last. */
+function spanMs({ failures }: Load): number {
+  const began = failures.map(({ beganMs }) => beganMs);
+  return failures.length === 0 ? 0 : Math.max(...began) - Math.min(...began);
+}
+
+async function unharmed(): Promise<void> {
+  const after = await underLoad(asked, () => pause(500).then(() => undefined));
+  expect(after.failures).toEqual([]);
+  expect(after.answered).toBeGreaterThan(0);
 }
 
 /** As seen from the node of nginx. */
@@ -114,25 +246,52 @@ async function namedFor(node: ClusterNode): Promise<number> {
   return tookMs;
 }
 
-describe('an application behind stock nginx', () => {
+/** What events of these kinds say of it. */
+async function told(name: string, ...kinds: readonly string[]): Promise<readonly string[]> {
+  const { body } = await shop.call('GET', `/api/v1/events?subject=${name}&limit=1000`);
+  const events = body as readonly { readonly kind: string; readonly message: string }[];
+  return events.flatMap(({ kind, message }) => (kinds.includes(kind) ? `${kind}: ${message}` : []));
+}
+
+/** Until only this version answers, through all of them; then until what is to stop has stopped. */
+async function only(version: string): Promise<void> {
+  await eventually(
+    `only ${version} answers`,
+    async () =>
+      new Set(
+        await Promise.all(
+          Array.from({ length: 8 }, () => Object.values(asked).map((ask) => ask().catch(String))).flat(),
+        ),
+      ),
+    (texts) => texts.size === 1 && texts.has(version),
+    60_000,
+  );
+  await pause(2_500);
+}
+
+describe('an application behind stock nginx and behind the ingress', () => {
   it('is updated without a failed request', async () => {
-    const load = await underLoad(url, async () => {
+    const load = await loaded('rolling update', async () => {
       await cluster.update(shop, 'app', app('v2'));
-      await eventually(
-        'only v2 answers',
-        async () => new Set(await Promise.all(Array.from({ length: 12 }, () => textOf(url)))),
-        (texts) => texts.size === 1 && texts.has('v2'),
-        60_000,
-      );
-      // What is to stop does so now.
-      await pause(2_500);
+      await only('v2');
     });
     expect(load.failures).toEqual([]);
     expect(load.texts.get('v2')).toBeGreaterThan(10);
   });
 
+  it.runIf(LONG_TIER)('has a canary that is promoted, without a failed request', async () => {
+    const load = await loaded('canary', async () => {
+      const { command } = app('v3');
+      await shop.call('POST', '/api/v1/deployments/app/canary', { spec: { command }, weight: 30 });
+      await cluster.status(shop, 'app', 'has a canary', ({ canary }) => canary?.healthy === 1);
+      await shop.call('POST', '/api/v1/deployments/app/canary/promote');
+      await only('v3');
+    });
+    expect(load.failures).toEqual([]);
+  });
+
   it('is scaled up and down without a failed request', async () => {
-    const load = await underLoad(url, async () => {
+    const load = await loaded('scaling', async () => {
       for (const replicas of [5, 2]) {
         await cluster.update(shop, 'app', { replicas });
         await cluster.status(shop, 'app', 'is told', ({ desired }) => desired === replicas);
@@ -143,34 +302,117 @@ describe('an application behind stock nginx', () => {
     expect(load.failures).toEqual([]);
   });
 
+  it('leaves a node that is drained without a failed request', async () => {
+    const load = await loaded('drain', async () => {
+      await shop.call('POST', '/api/v1/nodes/mesh-2/drain');
+      await eventually(
+        'nothing is left there',
+        () => two.pids('app'),
+        (pids) => Object.keys(pids).length === 0,
+        60_000,
+      );
+      await running(2);
+      await pause(1_000);
+    });
+    expect(load.failures).toEqual([]);
+    await shop.call('POST', '/api/v1/nodes/mesh-2/uncordon');
+    await cluster.update(shop, 'app', { replicas: 4 });
+    await running(4);
+  });
+
+  it.runIf(LONG_TIER)('is served while each of them is killed and starts again', async () => {
+    for (const { name, agent } of [one, two]) {
+      const load = await loaded(`agent of ${name} killed`, async () => {
+        await agent.kill9();
+        await pause(1_000);
+        await agent.start();
+        await pause(2_500);
+      });
+      expect(load.failures).toEqual([]);
+    }
+    const load = await loaded('control plane killed', async () => {
+      await cluster.plane.end('SIGKILL');
+      await pause(1_000);
+      await cluster.plane.start();
+      await running(4);
+      await pause(2_500);
+    });
+    expect(load.failures).toEqual([]);
+  });
+
   it('is served while agents and the control plane are away', async () => {
-    const load = await underLoad(url, async () => {
+    const load = await loaded('agents and control plane killed', async () => {
       await Promise.all([one.agent.kill9(), two.agent.kill9(), cluster.plane.end('SIGKILL')]);
       await pause(1_000);
       await cluster.plane.start();
       await Promise.all([one.agent.start(), two.agent.start()]);
-      await running(2);
+      await running(4);
       await pause(2_500);
     });
     expect(load.failures).toEqual([]);
   });
 
   it('loses an instance that is killed for a bounded time', async () => {
-    const load = await underLoad(url, async () => {
-      const [pid] = Object.values(await two.pids('app'));
-      process.kill(pid ?? Number.NaN, 'SIGKILL');
+    const load = await loaded('instance killed', async () => {
+      const [id = ''] = (await two.containers('app')).map((container) => container.id);
+      docker(two, 'kill', id);
       await pause(3_500);
     });
     // Of connections that were opened before it was known; some wait until the kernel gives up.
-    const began = load.failures.map(({ beganMs }) => beganMs);
-    expect(Math.max(0, ...began) - Math.min(Infinity, ...began)).toBeLessThan(2_000);
-    const after = await underLoad(url, () => pause(500).then(() => undefined));
-    expect(after.failures).toEqual([]);
-    expect(after.answered).toBeGreaterThan(0);
+    expect(spanMs(load)).toBeLessThan(2_000);
+    await unharmed();
+    expect((await told('app', 'deployment.degraded')).at(-1)).toContain('ended with exit code 137');
+  });
+
+  it('loses the Caddy of a node for a bounded time', async () => {
+    const load = await loaded('Caddy killed', async () => {
+      process.kill(caddyPidIn(two.engine.namespace?.name ?? ''), 'SIGKILL');
+      await pause(4_000);
+    });
+    expect(new Set(load.failures.map((failed) => failed.asked))).toEqual(
+      new Set(['ingress of mesh-2, HTTPS']),
+    );
+    expect(spanMs(load)).toBeLessThan(3_000);
+    await unharmed();
+    // Of agents that were away for a moment nothing was told.
+    expect((await told('app', 'ingress.failed', 'ingress.serving')).slice(4)).toEqual([
+      'ingress.failed: mesh-2 does not serve plain.example.com for app: Caddy has ended and is started again',
+      'ingress.failed: mesh-2 does not serve shop.example.com for app: Caddy has ended and is started again',
+      'ingress.serving: mesh-2 serves plain.example.com for app',
+      'ingress.serving: mesh-2 serves shop.example.com for app',
+    ]);
+  });
+
+  it('opens in a browser that trusts the authority alone', async () => {
+    const place = { host: 'shop.example.com', address: lan.addressOf(two.engine.namespace as TestNamespace) };
+    const pin = spkiPin(await pebble.intermediate());
+    const browser = await browserOutside(lan, folder, { ...place, pin });
+    try {
+      const page = await browser.newPage();
+      const answer = await page.goto('http://shop.example.com/');
+      expect(page.url()).toBe('https://shop.example.com/');
+      expect(await answer?.text()).toMatch(/^v[23]\n$/);
+    } finally {
+      await browser.close();
+    }
+  });
+
+  it('has kept a WebSocket of another deployment open through all of it', async () => {
+    expect(await socket.echo('still here')).toBe('still here');
+  });
+
+  it('is deployed with a host in one line, which ends in an address that was asked', async () => {
+    const made = await berth('run', '--host', 'new.example.com', '--image', SAMPLE, '--name', 'new');
+    expect(made).toMatchObject({ code: 0, out: expect.stringMatching(/^https:\/\/new\.example\.com\/$/m) });
+    expect(made.err).toContain('answers with 200');
+    const taken = await berth('run', '--host', 'shop.example.com', '--image', SAMPLE, '--name', 'other');
+    expect(taken).toMatchObject({ code: 1, out: '' });
+    expect(taken.err).toContain('refused: ingress_host_taken');
+    expect(taken.err).toContain('app has it');
   });
 
   it('is in the answers of every node within two seconds of a change of health', async () => {
-    await running(2);
+    await running(4);
     expect(await namedFor(two)).toBeLessThan(2_000);
   });
 

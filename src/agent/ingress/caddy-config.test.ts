@@ -33,7 +33,12 @@ describe('the configuration of Caddy', () => {
     const [first, last] = config([route({ path: '/shop/', port: 8080 })]).apps.http.servers.http.routes;
     expect(first.match).toEqual([{ host: ['a.example'], path: ['/shop', '/shop/*'] }]);
     expect(first['@id']).toBe('web');
-    expect(first.handle[1].upstreams).toEqual([{ dial: '10.211.0.1:8080' }]);
+    const [reading, others] = first.handle[1].routes;
+    expect(reading.match).toEqual([{ method: ['GET'] }]);
+    expect(reading.handle[0].upstreams).toEqual([{ dial: '10.211.0.1:8080' }]);
+    expect(reading.handle[0].transport.keep_alive.idle_timeout).toBe('1s');
+    expect(others.handle[0].upstreams).toEqual([{ dial: '10.211.0.1:8080' }]);
+    expect(others.handle[0].transport.keep_alive).toEqual({ enabled: false });
     expect(last.handle[0].status_code).toBe(404);
   });
 

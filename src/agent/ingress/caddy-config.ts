@@ -28,6 +28,8 @@ type Json = Readonly<Record<string, unknown>>;
 const CHALLENGES = '/.well-known/acme-challenge/*';
 const MAX_BODY_BYTES = 1024 ** 3;
 const MAX_IDLE = 32;
+/** What Caddy tries again of its own. */
+const READING = ['GET'];
 const MAX_HEADER_BYTES = 64 * 1024;
 /** For such names Caddy has an authority of its own at hand, and would put it among those that the machine trusts. */
 const INWARD = /^[^.]{0,253}$|\.(?:localhost|local|internal|arpa)$|^[0-9.]{7,15}$/;
@@ -118,30 +120,39 @@ function server(port: number, routes: readonly Json[]): Json {
   };
 }
 
+/**
+ * Connections to instances are kept for reading requests. They are shorter idle than an instance goes on after it has left the network, and one
+ * that was never idle and breaks is tried again. Another request cannot be tried again: it has a connection of its own, which leads
+ * to no instance that has left.
+ */
 function proxyRoute(route: HttpRoute, ids: Set<string>): Json {
-  const { address, port } = route;
+  const kept = { idle_timeout: '1s', probe_interval: '30s', max_idle_conns_per_host: MAX_IDLE };
   return {
     '@id': freeId(route.deployment, ids),
     match: [matcher(route)],
     handle: [
       { handler: 'request_body', max_size: MAX_BODY_BYTES },
       {
-        handler: 'reverse_proxy',
-        upstreams: [{ dial: `${address}:${port}` }],
-        // While instances change: whatever could not connect, and reading requests whose connection broke, are tried again.
-        load_balancing: { try_duration: '5s', try_interval: '100ms' },
-        // What an instance writes is with the client by then; streams of events at once.
-        flush_interval: '20ms',
-        transport: {
-          protocol: 'http',
-          dial_timeout: '5s',
-          response_header_timeout: '2m',
-          // Shorter than an instance goes on after it has left the network: none that is idle leads to one that is about to stop.
-          keep_alive: { idle_timeout: '1s', probe_interval: '30s', max_idle_conns_per_host: MAX_IDLE },
-        },
+        handler: 'subroute',
+        routes: [
+          { match: [{ method: READING }], handle: [proxy(route, kept)], terminal: true },
+          { handle: [proxy(route, { enabled: false })] },
+        ],
       },
     ],
     terminal: true,
+  };
+}
+
+function proxy({ address, port }: HttpRoute, keepAlive: Json): Json {
+  return {
+    handler: 'reverse_proxy',
+    upstreams: [{ dial: `${address}:${port}` }],
+    // While instances change: whatever could not connect, and reading requests whose connection broke, are tried again.
+    load_balancing: { try_duration: '5s', try_interval: '100ms' },
+    // What an instance writes is with the client by then; streams of events at once.
+    flush_interval: '20ms',
+    transport: { protocol: 'http', dial_timeout: '5s', response_header_timeout: '2m', keep_alive: keepAlive },
   };
 }
 

@@ -19,6 +19,7 @@ export class CaddyKeeper {
   readonly #log: Log;
   readonly #onEnded: () => Promise<void>;
   #loaded: string | undefined;
+  #taken = false;
   #failures = 0;
   #againMs = 0;
   #upSinceMs = -Infinity;
@@ -38,6 +39,11 @@ export class CaddyKeeper {
   /** It has the newest configuration. */
   get loaded(): boolean {
     return this.#loaded !== undefined;
+  }
+
+  /** It serves what an earlier agent gave it, as far as anybody knows. */
+  get taken(): boolean {
+    return this.#taken && !this.loaded && this.#problem === undefined;
   }
 
   async version(): Promise<{ readonly caddy: string } | { readonly problem: string }> {
@@ -76,7 +82,8 @@ export class CaddyKeeper {
       const caddy = new Caddy(program, this.#folder, place);
       const wasUp = await caddy.isUp();
       if (!wasUp && !isWanted) return;
-      const config = await configure(wasUp && !this.loaded);
+      this.#taken = wasUp && !this.loaded;
+      const config = await configure(this.#taken);
       if (!wasUp) await this.#start(caddy);
       if (config !== undefined && config !== this.#loaded) {
         await caddy.load(config);

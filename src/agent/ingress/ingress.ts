@@ -57,7 +57,7 @@ export class Ingress {
   readonly #beganMs = performance.now();
   #files: { readonly directory: string; readonly files: CertificateFiles } | undefined;
   #fileProblem: string | undefined;
-  #reports: readonly RouteReport[] = [];
+  #reports: readonly RouteReport[] | undefined;
   #timers: readonly NodeJS.Timeout[] = [];
   readonly #rounds = new Once<'all'>(() => this.#round(), {
     onFault: (fault) =>
@@ -80,7 +80,8 @@ export class Ingress {
     return { http, https, ...(await this.#keeper.version()) };
   }
 
-  routes(): readonly RouteReport[] {
+  /** Undefined: nothing is known yet, and what was said before holds. */
+  routes(): readonly RouteReport[] | undefined {
     return this.#reports;
   }
 
@@ -129,7 +130,7 @@ export class Ingress {
   }
 
   async #look(): Promise<void> {
-    const awaited = this.#reports.some(({ state }) => state === 'waiting');
+    const awaited = this.#reports?.some(({ state }) => state === 'waiting') ?? this.#map !== undefined;
     if (awaited || (await this.#keeper.isDue(this.#place()))) this.#rounds.ask('all');
   }
 
@@ -213,7 +214,7 @@ export class Ingress {
 
   async #tell(): Promise<void> {
     const map = this.#map;
-    if (map === undefined) return;
+    if (map === undefined || this.#keeper.taken) return;
     const routes = map.ingress ?? [];
     const { certificates, problems } = await this.#news.read(
       routes.filter(isHttp),

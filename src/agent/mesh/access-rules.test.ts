@@ -55,7 +55,9 @@ describe('rules of access', () => {
   });
 
   it('refuse by the virtual address, which drops the first packet of others that was not translated', () => {
-    const untranslated = /chain untranslated \{\n([^}]*(?:\{[^}]*\}[^}]*)*?)  \}\n/.exec(meshRules(map(), PLACE))?.[1];
+    const untranslated = /chain untranslated \{\n([^}]*(?:\{[^}]*\}[^}]*)*?)  \}\n/.exec(
+      meshRules(map(), PLACE),
+    )?.[1];
     expect(untranslated?.trim().split(/\n\s*/)).toEqual([
       'ip daddr 10.211.0.1 ip saddr @known ip saddr != { 10.210.1.5, 10.210.0.7, 10.210.1.8, 10.210.0.1 } goto refused',
       'ip daddr @served tcp flags syn drop',

@@ -1,6 +1,9 @@
 import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { Lan } from './lan.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const FLAGS = [
@@ -21,6 +24,30 @@ export function buildDashboard(): void {
 
 export function startBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: '/usr/bin/chromium', args: FLAGS });
+}
+
+export interface OutsideHost {
+  readonly host: string;
+  /** Where it is. */
+  readonly address: string;
+  /** The one key that it trusts. */
+  readonly pin: string;
+}
+
+/** On a machine beside the nodes; `folder` is a temporary one of the test. */
+export function browserOutside(
+  lan: Lan,
+  folder: string,
+  { host, address, pin }: OutsideHost,
+): Promise<Browser> {
+  const program = join(folder, 'browser');
+  const [command, args] = lan.outside(['/usr/bin/chromium']);
+  writeFileSync(program, `#!/bin/sh\nexec ${[command, ...args].join(' ')} "$@"\n`, { mode: 0o755 });
+  const trust = [
+    `--host-resolver-rules=MAP ${host} ${address}`,
+    `--ignore-certificate-errors-spki-list=${pin}`,
+  ];
+  return chromium.launch({ executablePath: program, args: [...FLAGS, ...trust] });
 }
 
 /** A page, with everything it complained about. */

@@ -18,6 +18,14 @@ function inside(namespace: string, argv: readonly string[]): readonly [string, r
   return ['/usr/bin/nsenter', [`--net=/run/netns/${namespace}`, '--', ...argv]];
 }
 
+export function caddyPidIn(namespace: string): number {
+  const pids = ip('netns', 'pids', namespace).split('\n').filter(Boolean);
+  const caddy = pids.find(
+    (pid) => execFileSync('cat', [`/proc/${pid}/comm`], { encoding: 'utf8' }).trim() === 'caddy',
+  );
+  return Number(caddy ?? 0);
+}
+
 /** Values that ingress nodes share, as the control plane keeps them. */
 export type SharedFiles = Map<string, string>;
 
@@ -186,11 +194,7 @@ export class IngressNode {
   }
 
   caddyPid(): number {
-    const pids = ip('netns', 'pids', this.namespace).split('\n').filter(Boolean);
-    const caddy = pids.find(
-      (pid) => execFileSync('cat', [`/proc/${pid}/comm`], { encoding: 'utf8' }).trim() === 'caddy',
-    );
-    return Number(caddy ?? 0);
+    return caddyPidIn(this.namespace);
   }
 
   async remove(): Promise<void> {

@@ -1,43 +1,75 @@
 /**
- * Requests without a pause, and what became of them. One that fails is told with when it was, so that a test can say how long
- * something was away.
+ * Requests without a pause, to one or several, and what became of them. One that fails is told with when it was, so that a test can say how
+ * long something was away.
+ *
+ *     const load = await underLoad({ nginx: () => textOf(url) }, () => update());
+ *     expect(load.failures).toEqual([]);
  */
-export interface Load {
-  readonly answered: number;
-  readonly failures: readonly { readonly beganMs: number; readonly problem: string }[];
-  /** Of all answers: their text, and how often. */
-  readonly texts: ReadonlyMap<string, number>;
+export interface Failed {
+  readonly asked: string;
+  readonly beganMs: number;
+  readonly problem: string;
 }
 
-const DEADLINE_MS = 15_000;
+export interface Load {
+  readonly answered: number;
+  readonly failures: readonly Failed[];
+  /** Of all answers: their text, and how often. */
+  readonly texts: ReadonlyMap<string, number>;
+  /** One line for a person: of whom how many failed, and by what. */
+  readonly figures: string;
+}
 
+export const DEADLINE_MS = 15_000;
+const CLIENTS = 6;
+
+/** The clients are shared out among those that are asked. */
 export async function underLoad(
-  url: string,
+  asked: Readonly<Record<string, () => Promise<string>>>,
   work: () => Promise<void>,
-  { clients = 6 }: { readonly clients?: number } = {},
 ): Promise<Load> {
-  const failures: { beganMs: number; problem: string }[] = [];
+  const failures: Failed[] = [];
   const texts = new Map<string, number>();
+  const counts = new Map<string, number>();
   const began = performance.now();
   let over = false;
-  const client = async (): Promise<void> => {
+  const client = async (name: string, ask: () => Promise<string>): Promise<void> => {
     while (!over) {
-      const beganMs = performance.now() - began;
-      const text = await textOf(url).catch((error: unknown) => {
-        failures.push({ beganMs, problem: String(error) });
+      const beganMs = Math.round(performance.now() - began);
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+      const text = await ask().catch((error: unknown) => {
+        failures.push({ asked: name, beganMs, problem: String(error) });
       });
       if (text !== undefined) texts.set(text, (texts.get(text) ?? 0) + 1);
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
   };
-  const clientsRun = Array.from({ length: clients }, client);
+  const names = Object.entries(asked);
+  const each = Math.max(2, Math.round(CLIENTS / names.length));
+  const clients = names.flatMap(([name, ask]) => Array.from({ length: each }, () => client(name, ask)));
   try {
     await work();
   } finally {
     over = true;
-    await Promise.all(clientsRun);
+    await Promise.all(clients);
   }
-  return { answered: [...texts.values()].reduce((sum, count) => sum + count, 0), failures, texts };
+  const answered = [...texts.values()].reduce((sum, count) => sum + count, 0);
+  return { answered, failures, texts, figures: figuresOf(counts, failures) };
+}
+
+function figuresOf(counts: ReadonlyMap<string, number>, failures: readonly Failed[]): string {
+  return [...counts]
+    .map(([name, count]) => {
+      const own = failures.filter(({ asked }) => asked === name);
+      const problems = [...new Set(own.map(({ problem }) => problem.slice(0, 80)))];
+      const began = own.map(({ beganMs }) => beganMs);
+      const told =
+        own.length === 0
+          ? ''
+          : ` within ${Math.max(...began) - Math.min(...began)} ms (${problems.join('; ').replaceAll('\n', ' ')})`;
+      return `${name} ${own.length} of ${count}${told}`;
+    })
+    .join(', ');
 }
 
 export async function textOf(url: string): Promise<string> {

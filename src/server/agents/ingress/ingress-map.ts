@@ -20,16 +20,18 @@ export function ingressMap(
   return { ingress, ingressNodes, ...(acme && { acme }) };
 }
 
-/** Those that can: what the first of them does for all, a silent one or one without Caddy would not. */
-export function servingNodes(tenant: TenantStore): readonly string[] {
-  return tenant
+/**
+ * Those that have Caddy, which serves on while its agent is away. The first does for all what a lost one would not: those come last. One
+ * that is silent for a moment stays where it is, since another first one closes open WebSockets on all of them.
+ */
+function servingNodes(tenant: TenantStore): readonly string[] {
+  const names = tenant
     .list('nodes')
-    .filter(({ record: { name, ingress } }) => {
-      const status = tenant.get('node-liveness', idOf('node-liveness', name))?.record.status;
-      return ingress?.caddy !== undefined && status !== 'failed';
-    })
-    .map(({ record }) => record.name)
+    .flatMap(({ record: { name, ingress } }) => (ingress?.caddy === undefined ? [] : name))
     .sort();
+  const isLost = (name: string): boolean =>
+    tenant.get('node-liveness', idOf('node-liveness', name))?.record.lost === true;
+  return [...names.filter((name) => !isLost(name)), ...names.filter(isLost)];
 }
 
 function routesOf(tenant: TenantStore, { spec }: DeploymentRecord): readonly Route[] {
