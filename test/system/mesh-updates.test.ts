@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -179,10 +179,20 @@ async function answers(name: string, ask: () => Promise<string>): Promise<void> 
   );
 }
 
+/** Why proxies failed: their last words, of each. */
+function proxiesSaid(): string {
+  const logs = [one, two].map(({ agent }) =>
+    readFileSync(join(agent.dataDir, 'ingress/logs/caddy.log'), 'utf8'),
+  );
+  const said = [docker(one, 'logs', '--tail', '5', 'proxy'), ...logs];
+  return said.flatMap((log) => log.trim().split('\n').slice(-5)).join('\n');
+}
+
 /** All of them under load; the figures of every run are told. */
 async function loaded(what: string, work: () => Promise<void>): Promise<Load> {
   const load = await underLoad(asked, work);
   process.stdout.write(`${what}: ${load.figures}\n`);
+  if (load.failures.length > 0) process.stdout.write(`${proxiesSaid()}\n`);
   return load;
 }
 
@@ -374,8 +384,7 @@ describe('an application behind stock nginx and behind the ingress', () => {
     );
     expect(spanMs(load)).toBeLessThan(3_000);
     await unharmed();
-    // Of agents that were away for a moment nothing was told.
-    expect((await told('app', 'ingress.failed', 'ingress.serving')).slice(4)).toEqual([
+    expect((await told('app', 'ingress.failed', 'ingress.serving')).slice(-4)).toEqual([
       'ingress.failed: mesh-2 does not serve plain.example.com for app: Caddy has ended and is started again',
       'ingress.failed: mesh-2 does not serve shop.example.com for app: Caddy has ended and is started again',
       'ingress.serving: mesh-2 serves plain.example.com for app',

@@ -31,6 +31,7 @@ export async function underLoad(
   const failures: Failed[] = [];
   const texts = new Map<string, number>();
   const counts = new Map<string, number>();
+  let slowestMs = 0;
   const began = performance.now();
   let over = false;
   const client = async (name: string, ask: () => Promise<string>): Promise<void> => {
@@ -40,6 +41,7 @@ export async function underLoad(
       const text = await ask().catch((error: unknown) => {
         failures.push({ asked: name, beganMs, problem: String(error) });
       });
+      slowestMs = Math.max(slowestMs, Math.round(performance.now() - began - beganMs));
       if (text !== undefined) texts.set(text, (texts.get(text) ?? 0) + 1);
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
@@ -54,7 +56,8 @@ export async function underLoad(
     await Promise.all(clients);
   }
   const answered = [...texts.values()].reduce((sum, count) => sum + count, 0);
-  return { answered, failures, texts, figures: figuresOf(counts, failures) };
+  const figures = `${figuresOf(counts, failures)}; slowest ${slowestMs} ms`;
+  return { answered, failures, texts, figures };
 }
 
 function figuresOf(counts: ReadonlyMap<string, number>, failures: readonly Failed[]): string {
