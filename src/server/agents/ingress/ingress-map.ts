@@ -24,7 +24,7 @@ export function ingressMap(
  * Those that have Caddy, which serves on while its agent is away. The first does for all what a lost one would not: those come last. One
  * that is silent for a moment stays where it is, since another first one closes open WebSockets on all of them.
  */
-function servingNodes(tenant: TenantStore): readonly string[] {
+export function servingNodes(tenant: TenantStore): readonly string[] {
   const names = tenant
     .list('nodes')
     .flatMap(({ record: { name, ingress } }) => (ingress?.caddy === undefined ? [] : name))
