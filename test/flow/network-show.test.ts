@@ -137,4 +137,19 @@ describe("the tenant's network in the terminal", () => {
       expect.stringMatching(/^network_unreachable: paris-1 does not reach madrid-1/),
     ]);
   });
+
+  it('keeps the address of a deployment that is deleted, for it alone: restored, it has it again', async () => {
+    const call = plane.as(token);
+    const addressOf = (name: string) =>
+      eventually(
+        async () => (await call('GET', `/api/v1/deployments/${name}`)).body.status.virtualAddress,
+        (address) => address !== undefined,
+      );
+    const { body: backup } = await call('POST', '/api/v1/backups', { deploymentName: 'web' });
+    expect((await call('DELETE', '/api/v1/deployments/web')).status).toBe(200);
+    await deploy(call, 'next', { replicas: 0 });
+    expect(await addressOf('next')).toBe('10.211.0.2');
+    expect((await call('POST', `/api/v1/backups/${backup.id}/restore`)).status).toBe(201);
+    expect(await addressOf('web')).toBe('10.211.0.1');
+  });
 });

@@ -106,7 +106,12 @@ describe('access to a deployment', () => {
   );
 
   it('is explained, with the way between the nodes', async () => {
-    expect(await explained('far')).toMatchObject({
+    const seen = await eventually(
+      'the way is known',
+      () => explained('far'),
+      ({ paths }) => paths[0]?.path !== 'none',
+    );
+    expect(seen).toMatchObject({
       allowed: true,
       rule: 'access.from of db names far',
       paths: [{ from: 'n2', to: 'n1', path: 'direct' }],

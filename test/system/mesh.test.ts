@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
+import { startAgent } from '../support/harness/agent-process.ts';
 import { type Cluster, type ClusterNode, startCluster, type Tenant } from '../support/harness/cluster.ts';
 import type { TestNamespace } from '../support/harness/engine-network.ts';
 import { Lan } from '../support/harness/lan.ts';
@@ -138,5 +139,49 @@ describe('the network of a tenant', () => {
     );
     nft(one, 'delete table ip shut');
     await cluster.phase(shop, 'near', 'Running');
+  });
+});
+
+describe('a machine that cannot take part', () => {
+  it.each<[string, string, string | undefined, RegExp]>([
+    [
+      'whose port is in use',
+      '51820',
+      undefined,
+      /UDP port 51820 or 51821 is in use.*--mesh and another port/,
+    ],
+    ['without nftables', '52820', '/usr/sbin/nft', /nft is not installed; it is in the package nftables/],
+    [
+      'without WireGuard',
+      '53820',
+      '/usr/bin/wireguard-go',
+      /wireguard-go is not installed; it is in the package wireguard-go/,
+    ],
+  ])('%s says so and works on without it; nobody else notices', async (what, port, hidden, problem) => {
+    const name = what.toLowerCase().replaceAll(' ', '-');
+    const pids = await cluster.pids();
+    const { body } = await shop.call('POST', '/api/v1/join-tokens', {});
+    const { namespace, socketPath } = one.engine;
+    const agent = await startAgent({
+      server: `http://${namespace?.hostAddress}:${cluster.plane.port}`,
+      name,
+      socketPath,
+      joinToken: body.token as string,
+      environment: { BERTH_AGENT_MESH: port },
+      ...(hidden !== undefined && { hidden: [hidden] }),
+      ...(namespace && { namespace: namespace.name }),
+    });
+    try {
+      const node = await eventually(
+        `${name} is ready and says what it lacks`,
+        async () => (await shop.call('GET', `/api/v1/nodes/${name}`)).body,
+        ({ status, problems }) => status === 'ready' && problems.some((text: string) => problem.test(text)),
+      );
+      expect(node.mesh).toBeUndefined();
+      await reachesBoth('client-mesh-1');
+      expect(await cluster.pids()).toEqual(pids);
+    } finally {
+      await agent.dispose();
+    }
   });
 });

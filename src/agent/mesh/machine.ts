@@ -3,12 +3,26 @@ import { readFile } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
 import { parseCidr } from '../../core/model/ipv4.ts';
 import { fields, list, text } from '../engine/fields.ts';
-import { run } from '../volumes/program.ts';
+import { findProgram, type Program, PROGRAMS, run } from '../volumes/program.ts';
 
 const MAX_ADDRESSES = 12;
 const MAX_ROUTES = 256;
 /** Interfaces of engines and tunnels: nobody else reaches the machine by their addresses. */
 const INWARD = /^(?:lo$|docker|br-|veth|podman|cni-|virbr|berth-|tun|tap|wg)/;
+
+/** All that a node calls while it takes part; WireGuard itself has another way where the kernel has none. */
+const NEEDED: readonly Program[] = ['ip', 'bridge', 'wg', 'nft'];
+
+/**
+ * Throws what keeps this machine from taking part. A node that had an address and no rules would be reached by everybody, whatever its
+ * deployments say of who may connect.
+ */
+export async function ensureAble(find: (program: Program) => Promise<string | undefined> = findProgram) {
+  for (const program of NEEDED)
+    if ((await find(program)) === undefined)
+      throw new Error(`${program} is not installed; it is in the package ${PROGRAMS[program]}`);
+  await run('nft', ['list', 'tables']);
+}
 
 /** One per identity: several agents on one machine, as in tests, each in a network namespace of its own, share the file system. */
 export function deviceName(node: string, dataDir: string): string {

@@ -23,7 +23,15 @@ import { run } from '../volumes/program.ts';
 import type { MeshDevice } from './device.ts';
 import { Draining } from './draining.ts';
 import { type LocalPlace, withLocalHealth } from './local-health.ts';
-import { bridgeOf, foreignRoutes, machineAddresses, machineResolvers, meshMtu, turnBack } from './machine.ts';
+import {
+  bridgeOf,
+  ensureAble,
+  foreignRoutes,
+  machineAddresses,
+  machineResolvers,
+  meshMtu,
+  turnBack,
+} from './machine.ts';
 import { meshRules } from './mesh-rules.ts';
 import { letThrough, letThroughNoMore } from './let-through.ts';
 import { RuleSet } from './rule-set.ts';
@@ -142,6 +150,8 @@ export class Mesh {
   async #readEndpoint(): Promise<MeshEndpoint | undefined> {
     const { device, advertise } = this.#options;
     try {
+      // One that takes part goes on: its rules stay, and what fails is told.
+      if (this.#endpoint === undefined) await ensureAble();
       const publicKey = await device.ensure(await meshMtu());
       await this.#peers.listen();
       const routes = await this.#foreignRoutes();

@@ -18,6 +18,8 @@ export interface AgentOptions {
   readonly caDigest?: string;
   /** The network namespace to dial from; absent: the tests' own. */
   readonly namespace?: string;
+  /** Paths of programs that its machine does not have. */
+  readonly hidden?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
 }
 
@@ -65,10 +67,11 @@ export async function startAgent(options: AgentOptions): Promise<AgentProcess> {
       ...(options.volumeEngine === undefined ? [] : ['--volume-engine', options.volumeEngine]),
       ...(options.caDigest === undefined ? [] : ['--ca-digest', options.caDigest]),
     ];
-    const line =
+    const within =
       options.namespace === undefined
         ? command
         : ['nsenter', `--net=/run/netns/${options.namespace}`, ...command];
+    const line = options.hidden === undefined ? within : withoutPrograms(options.hidden, within);
     const started = spawn(line[0] ?? berth, line.slice(1), {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
@@ -118,4 +121,10 @@ export async function startAgent(options: AgentOptions): Promise<AgentProcess> {
       removeWithMounts(dataDir);
     },
   };
+}
+
+/** In a view of the file system of its own, where each is something that nobody can run. */
+function withoutPrograms(paths: readonly string[], line: readonly string[]): readonly string[] {
+  const hide = paths.map((path) => `mount --bind /dev/null ${path}`).join(' && ');
+  return ['unshare', '--mount', 'sh', '-c', `${hide} && exec "$@"`, 'sh', ...line];
 }
