@@ -98,7 +98,11 @@ export class Mesh {
   /** Instances of this node in it. */
   #own: ReadonlySet<string> = new Set();
   #place: Place | undefined;
+  /** With its rules; from then on containers find everything. */
+  #isPlaced = false;
   readonly #placed = Promise.withResolvers<void>();
+  /** What rules and peers have been set by. */
+  #applied: MeshMap | undefined;
   readonly #rules = new RuleSet();
   #listening = false;
   /** Whether to look for what others have changed, too. */
@@ -173,10 +177,11 @@ export class Mesh {
 
   /** Whether a deployment is reached by its name from here; undefined: it has no name in the network, or this node no part in it. */
   answers(name: string): boolean | undefined {
-    const service = this.#map?.services.find((one) => one.name === name);
-    if (this.#place === undefined || service === undefined) return undefined;
+    const of = (map?: MeshMap) => map?.services.find((one) => one.name === name);
+    if (this.#place === undefined || of(this.#map) === undefined) return undefined;
     const reached = new Set(this.#peers.paths().flatMap(({ node, carries }) => (carries ? [node] : [])));
-    return service.instances.some(({ node }) => node === this.#options.node || reached.has(node));
+    const instances = of(this.#applied)?.instances ?? [];
+    return instances.some(({ node }) => node === this.#options.node || reached.has(node));
   }
 
   paths(): readonly MeshPath[] {
@@ -233,8 +238,8 @@ export class Mesh {
 
   /** What new containers are attached to; undefined: this node has no part in the mesh. */
   async network(): Promise<ContainerNetwork | undefined> {
-    if (this.#place !== undefined) return this.#place;
-    if (this.#endpoint === undefined || performance.now() - this.#beganMs > AWAIT_MAP_MS) return undefined;
+    if (this.#isPlaced) return this.#place;
+    if (this.#endpoint === undefined || performance.now() - this.#beganMs > AWAIT_MAP_MS) return this.#place;
     await Promise.race([this.#placed.promise, pause(AWAIT_PLACE_MS, undefined, { ref: false })]);
     if (this.#place !== undefined) return this.#place;
     throw new StepError(
@@ -287,13 +292,18 @@ export class Mesh {
     const known = this.#lookDue || this.#place?.subnet !== own.subnet ? undefined : this.#place;
     this.#lookDue = false;
     const place = known ?? (await this.#ensurePlace(map, own.subnet, owner));
-    await this.#peers.set(map.nodes.filter(({ name }) => name !== this.#options.node));
     const bridge = await bridgeOf(place.gateway);
     // Some engines make it with the first container.
     if (bridge !== undefined) {
       await this.#rules.ensure(meshRules(map, { bridge, ...place, device: this.#options.device.name }));
       await turnBack(bridge.ports);
     }
+    // After the rules: the engine translates the source of what is sent before, and the kernel goes on so for as long as the same is sent.
+    if (known === undefined) await this.#ensureRoutes(map, place);
+    await this.#peers.set(map.nodes.filter(({ name }) => name !== this.#options.node));
+    this.#applied = map;
+    this.#isPlaced = true;
+    this.#placed.resolve();
     this.#solved();
   }
 
@@ -341,8 +351,6 @@ export class Mesh {
     const resolvConf = join(dataDir, 'resolv.conf');
     await ensureResolvConf(resolvConf, resolver);
     this.#place = { name, resolvConf, subnet, gateway, resolver };
-    this.#placed.resolve();
-    await this.#ensureRoutes(map, this.#place);
     await letThrough(...throughDevice(device));
     const prefixes = [map.prefix, map.virtualPrefix];
     await joinEarlier(engine, owner, { name, gateway, prefixes, onJoined: this.#options.onJoined }).catch(
