@@ -13,6 +13,7 @@ function signs(more: Partial<PeerSigns> = {}): PeerSigns {
     distrustedMs: new Map(),
     relayed: true,
     heardFrom: undefined,
+    answeredByRelayMs: undefined,
     ...more,
   };
 }
@@ -38,6 +39,16 @@ describe('the path to a peer', () => {
       'stays while the tunnel carries, whatever pings do',
       { path: direct(B), sinceMs: 0, carriedMs: 99_000, answeredMs: new Map([[A, 99_000]]) },
       { path: direct(B) },
+    ],
+    [
+      'is the relay when the peer has been heard from there alone for five seconds, although the tunnel carries',
+      { path: direct(A), carriedMs: 99_900, answeredByRelayMs: 95_000, answeredMs: new Map([[A, 94_000]]) },
+      { path: { kind: 'relay' } },
+    ],
+    [
+      'stays while the peer comes back from the relay',
+      { path: direct(A), carriedMs: 99_900, answeredByRelayMs: 96_000, answeredMs: new Map([[A, 99_000]]) },
+      { path: direct(A) },
     ],
     ['has five seconds to prove itself', { path: direct(A), sinceMs: 97_000 }, { path: direct(A) }],
     [

@@ -29,24 +29,29 @@ export interface PeerSigns {
   readonly relayed: boolean;
   /** Where the interface last heard the peer from, if not from the relay: a peer behind NAT finds us, and not we it. */
   readonly heardFrom: string | undefined;
+  /** Since when it hears the peer from the relay alone, although packets to it are to go directly. */
+  readonly answeredByRelayMs: number | undefined;
 }
 
 /**
  * The way that packets to the peer should take from now on. A direct address is taken when it answers; it is left when neither it
  * nor the tunnel has answered for five seconds, or when it answers and the tunnel is silent: then something lets pings through
- * and drops the rest.
+ * and drops the rest. A tunnel that carries because the peer uses the relay is no proof of a direct address: WireGuard answers the
+ * peer by the way it came, and every packet that goes directly is lost.
  */
 export function nextPath(
   signs: PeerSigns,
   nowMs: number,
 ): { readonly path: Path; readonly distrust?: string } {
   const { path, candidates, answeredMs, carriedMs, sinceMs, distrustedMs, relayed, heardFrom } = signs;
+  const { answeredByRelayMs = nowMs } = signs;
   const answers = (address: string): boolean => nowMs - (answeredMs.get(address) ?? -Infinity) < DEAD_MS;
   const carries = carriedMs !== undefined && nowMs - carriedMs < DEAD_MS;
   const isNew = nowMs - sinceMs < DEAD_MS;
   const other: Path = relayed ? { kind: 'relay' } : { kind: 'none' };
   const isKnown = path.kind === 'direct' && (path.address === heardFrom || candidates.includes(path.address));
-  if (isKnown && (carries || isNew)) return { path };
+  const isLeft = nowMs - answeredByRelayMs >= DEAD_MS;
+  if (isKnown && (isNew || (carries && !isLeft))) return { path };
   if (carries && heardFrom !== undefined) return { path: { kind: 'direct', address: heardFrom } };
   const distrust = path.kind === 'direct' && answers(path.address) ? path.address : undefined;
   const best = candidates.find(

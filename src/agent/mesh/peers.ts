@@ -21,6 +21,7 @@ interface Peer {
   sinceMs: number;
   carriedMs: number | undefined;
   heardFrom: string | undefined;
+  answeredByRelayMs: number | undefined;
   readonly answeredMs: Map<string, number>;
   readonly distrustedMs: Map<string, number>;
   disappointments: number;
@@ -40,7 +41,7 @@ export class Peers {
   #asking: NodeJS.Timeout | undefined;
   #set = '';
 
-  /** `onChange`: the way to a peer is another one. */
+  /** `onChange`: the way to a peer is another one, or carries again. */
   constructor(device: MeshDevice, relay: RelayClient, onChange: () => void, log: Log) {
     this.#device = device;
     this.#relay = relay;
@@ -114,8 +115,11 @@ export class Peers {
       peer.answeredMs.set(address, performance.now());
       return;
     }
-    peer.carriedMs = performance.now();
+    const nowMs = performance.now();
+    const wasSilent = nowMs - (peer.carriedMs ?? -Infinity) >= DEAD_MS;
+    peer.carriedMs = nowMs;
     peer.roundTripMs = roundTripMs;
+    if (wasSilent) this.#onChange();
   }
 
   async #round(): Promise<void> {
@@ -127,12 +131,15 @@ export class Peers {
       for (const [name, peer] of this.#peers) {
         const { node } = peer;
         const counted = counters.get(node.publicKey);
-        peer.heardFrom = counted?.endpoint?.startsWith(RELAYED) === true ? undefined : counted?.endpoint;
+        const byRelay = counted?.endpoint?.startsWith(RELAYED) === true;
+        peer.heardFrom = byRelay ? undefined : counted?.endpoint;
+        peer.answeredByRelayMs =
+          byRelay && peer.path.kind === 'direct' ? (peer.answeredByRelayMs ?? performance.now()) : undefined;
         peer.receivedBytes = counted?.receivedBytes ?? 0;
         peer.sentBytes = counted?.sentBytes ?? 0;
         this.#judge(name, peer);
         // WireGuard answers where it was last spoken to from: a peer that still uses the relay would keep us there, and we it.
-        if (peer.path.kind === 'direct' && counted?.endpoint?.startsWith(RELAYED) === true) this.#set = '';
+        if (peer.path.kind === 'direct' && byRelay) this.#set = '';
       }
       await this.#apply();
       // After that: the first packet of a way shows the peer where we are now, before one of its own takes us back.
@@ -188,6 +195,7 @@ function newPeer(node: MeshNode): Peer {
     sinceMs: performance.now(),
     carriedMs: undefined,
     heardFrom: undefined,
+    answeredByRelayMs: undefined,
     answeredMs: new Map(),
     distrustedMs: new Map(),
     disappointments: 0,
