@@ -13,13 +13,14 @@ const OUTSIDE = '172.30.0.250';
  *     lan.attach(one);                 // 172.30.0.1
  *     lan.attachBehindNat(two);        // reaches the others, is reached by none
  *     lan.cut(one, two);               // no UDP passes between them
- *     lan.heal();
+ *     lan.heal(one, two);              // heal() heals everything
  *     lan.remove();
  */
 export class Lan {
   readonly #name = `lan${randomBytes(4).toString('hex')}`;
   readonly #routers: string[] = [];
   readonly #addresses = new Map<string, string>();
+  readonly #cuts = new Set<string>();
 
   constructor() {
     ip('netns', 'add', this.#name);
@@ -90,22 +91,34 @@ export class Lan {
 
   /** UDP between the two, in both directions; without a second, between the first and everybody. */
   cut(one: TestNamespace, other?: TestNamespace): void {
+    this.#cuts.add(this.#between(one, other));
+    this.#apply();
+  }
+
+  /** What was cut between these, as it was cut; without any, everything. */
+  heal(one?: TestNamespace, other?: TestNamespace): void {
+    if (one === undefined) this.#cuts.clear();
+    else this.#cuts.delete(this.#between(one, other));
+    this.#apply();
+  }
+
+  #between(one: TestNamespace, other?: TestNamespace): string {
     const [a, b] = [this.addressOf(one), other && this.addressOf(other)];
     const pairs =
       b === undefined
         ? [`ip saddr ${a}`, `ip daddr ${a}`]
         : [`ip saddr ${a} ip daddr ${b}`, `ip saddr ${b} ip daddr ${a}`];
-    for (const pair of pairs)
-      inside(this.#name, ['/usr/sbin/nft', `add rule bridge lan passing ${pair} ip protocol udp drop`]);
+    return pairs.map((pair) => `${pair} ip protocol udp drop;`).join(' ');
   }
 
-  heal(): void {
+  /** At once: what stays cut lets nothing through meanwhile. */
+  #apply(): void {
     rules(
       this.#name,
       `table bridge lan
       delete table bridge lan
       table bridge lan {
-        chain passing { type filter hook forward priority 0; policy accept; }
+        chain passing { type filter hook forward priority 0; policy accept; ${[...this.#cuts].join(' ')} }
       }`,
     );
   }

@@ -36,7 +36,7 @@ const PASSWD =
 
 /**
  * Debian's PostgreSQL 15 on top of busybox, from the files of the installed package and the libraries they are linked
- * with: server (the command of the image, `postgres-start`), `psql` and `pg_isready`. For `pushImage` and `buildTestImage`.
+ * with: server (the command of the image, `postgres-start`), `psql`, `pg_dump` and `pg_isready`. For `pushImage` and `buildTestImage`.
  */
 export function postgresImage(): ImageContent {
   return { files: postgresFiles(), cmd: ['postgres-start'], user: 'postgres', env: ['PGCONNECT_TIMEOUT=5'] };
@@ -44,7 +44,9 @@ export function postgresImage(): ImageContent {
 
 function postgresFiles(): readonly TarEntry[] {
   ensurePackages(['postgresql-15']);
-  const programs = ['postgres', 'initdb', 'psql', 'pg_isready'].map((name) => join(PROGRAMS, name));
+  const programs = ['postgres', 'initdb', 'psql', 'pg_dump', 'pg_isready'].map((name) =>
+    join(PROGRAMS, name),
+  );
   const modules = LOADED.map((name) => join(MODULES, name));
   const paths = [
     ...programs,
