@@ -12,8 +12,9 @@ export function fetchOf(target: Target): Fetch {
   return async (address, { method, headers, body, signal }) => {
     const url = new URL(address);
     // Loaded when needed, for the same reason.
-    const { request: open } =
-      url.protocol === 'https:' ? await import('node:https') : await import('node:http');
+    const { request: open } = process.getBuiltinModule(
+      url.protocol === 'https:' ? 'node:https' : 'node:http',
+    );
     return new Promise((resolve, reject) => {
       const sent: ClientRequest = open(
         url,

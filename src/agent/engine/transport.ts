@@ -1,10 +1,12 @@
 import { bytesOf } from '../bytes.ts';
 import { errorCode } from '../log.ts';
-import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http';
+import type { Agent, ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { CallOptions } from './engine.ts';
 import { EngineError, EngineUnavailableError, errorForStatus } from './errors.ts';
 import { fields, nonEmpty } from './fields.ts';
+
+const http = process.getBuiltinModule('node:http');
 
 export const DEFAULT_DEADLINE_MS = 30_000;
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
@@ -48,9 +50,9 @@ export function seconds(ms: number): string {
  */
 export class EngineTransport {
   readonly socketPath: string;
-  readonly #calls = new Agent({ keepAlive: false, maxSockets: 64 });
+  readonly #calls = new http.Agent({ keepAlive: false, maxSockets: 64 });
   /** Streams live long and must not starve calls. Their number is the caller's to bound. */
-  readonly #streams = new Agent({ keepAlive: false });
+  readonly #streams = new http.Agent({ keepAlive: false });
 
   constructor(socketPath: string) {
     this.socketPath = socketPath;
@@ -142,7 +144,7 @@ export class EngineTransport {
   }
 
   #request(call: Call, agent: Agent, watch: Watch, headers: Record<string, string>): ClientRequest {
-    const outgoing = request({
+    const outgoing = http.request({
       socketPath: this.socketPath,
       method: call.method,
       path: call.path,

@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process';
 import { mkdir, open, readFile, rm, writeFile } from 'node:fs/promises';
-import { request } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fields, nonEmpty } from '../engine/fields.ts';
 import { findProgram } from '../volumes/program.ts';
 import { baseConfig, type CaddyPlace } from './caddy-config.ts';
+
+const { request } = process.getBuiltinModule('node:http');
 
 const START_MS = 10_000;
 const LOAD_MS = 30_000;

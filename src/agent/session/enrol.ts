@@ -1,6 +1,6 @@
 import { bytesOf } from '../bytes.ts';
 import type { KeyObject } from 'node:crypto';
-import { type IncomingMessage, request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { dialer, WrongCertificateError } from './dial.ts';
 import { fields, nonEmpty } from '../engine/fields.ts';
@@ -9,6 +9,8 @@ import { messageOf } from '../log.ts';
 import type { Pins } from './pins.ts';
 import type { NodeFacts } from './node-facts.ts';
 import { retryAfterMs } from './retry-after.ts';
+
+const { request } = process.getBuiltinModule('node:http');
 
 const REQUEST_DEADLINE_MS = 30_000;
 const MAX_ANSWER_BYTES = 1024 * 1024;

@@ -1,5 +1,4 @@
 import { existsSync, statfsSync } from 'node:fs';
-import { request } from 'node:http';
 import { hostname } from 'node:os';
 import { formatBytes } from '../../core/model/quantity.ts';
 import type { OptionValues } from '../option-values.ts';
@@ -8,6 +7,8 @@ import { textOf } from '../fields.ts';
 import type { Session } from '../session.ts';
 import { bad, type Finding, good, unknown } from './finding.ts';
 import { network, ports, programs, routes } from './mesh.ts';
+
+const { request } = process.getBuiltinModule('node:http');
 
 export interface Check {
   readonly name: string;

@@ -1,6 +1,7 @@
 import { isRecord, parsedRecord, recordsIn } from '../../core/model/values.ts';
-import { request } from 'node:http';
 import { Failure } from '../failure.ts';
+
+const { request } = process.getBuiltinModule('node:http');
 
 const CALL_MS = 30_000;
 const PROBE_MS = 5000;

@@ -1,3 +1,4 @@
+import process from 'node:process';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { scanJson } from './json-scan.ts';

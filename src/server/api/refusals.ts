@@ -1,4 +1,3 @@
-import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { nearest } from '../../core/schema/nearest.ts';
@@ -9,6 +8,8 @@ import { PUBLIC_DOCUMENTS } from './public.ts';
 import { KvTooLargeError, KvUnavailableError } from '../store/kv.ts';
 import { rejectionBody, sendRejection, statusOf } from './replies.ts';
 import type { ApiOptions, ApiContext } from './api-context.ts';
+
+const { STATUS_CODES } = process.getBuiltinModule('node:http');
 
 export const REQUEST_TIMEOUT_MS = 30_000;
 export const MAX_HEADER_BYTES = 16 * 1024;

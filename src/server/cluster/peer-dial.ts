@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
-import { type IncomingMessage, request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { ControlPlaneRecord } from '../store/records.ts';
 import { PEER_METHOD } from './peer-protocol.ts';
+
+const { request } = process.getBuiltinModule('node:http');
 
 const CONNECT_MS = 5000;
 const KEEP_ALIVE_MS = 10_000;

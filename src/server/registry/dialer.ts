@@ -1,9 +1,4 @@
-import {
-  type ClientRequest,
-  Agent as HttpAgent,
-  request as httpRequest,
-  type IncomingHttpHeaders,
-} from 'node:http';
+import type { Agent as HttpAgent, ClientRequest, IncomingHttpHeaders } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { Duplex } from 'node:stream';
 import {
@@ -18,6 +13,8 @@ import {
 } from './connect.ts';
 import { bareHost, createDestinations, type DestinationLists, effectivePort } from './destinations.ts';
 import { createGate } from './gate.ts';
+
+const http = process.getBuiltinModule('node:http');
 
 export interface DialerOptions extends DestinationLists {
   readonly resolver?: AddressResolver;
@@ -83,7 +80,7 @@ export function createDialer(options: DialerOptions): Dialer {
     ownAddresses: options.ownAddresses ?? systemAddresses,
   };
   const agents = {
-    'http:': checkedAgent(new HttpAgent(POOL), connecting),
+    'http:': checkedAgent(new http.Agent(POOL), connecting),
     'https:': checkedAgent(new HttpsAgent(POOL), connecting),
   };
   const closing = new AbortController();
@@ -160,7 +157,7 @@ function send(target: Target, request: DialRequest, agent: HttpAgent): ClientReq
     headers: { 'user-agent': 'berth', 'accept-encoding': 'identity', ...request.headers },
     maxHeaderSize: MAX_HEADER_BYTES,
   };
-  const outgoing = url.protocol === 'http:' ? httpRequest(options) : httpsRequest(options);
+  const outgoing = url.protocol === 'http:' ? http.request(options) : httpsRequest(options);
   outgoing.end(request.body);
   return outgoing;
 }

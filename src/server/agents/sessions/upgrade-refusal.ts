@@ -1,7 +1,9 @@
-import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { CATALOGUE } from '../../../core/rejections/catalogue.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
+
+const { STATUS_CODES } = process.getBuiltinModule('node:http');
 
 /** A refused upgrade is answered as HTTP, with the same six-field record as everywhere. */
 export function refuseUpgrade(socket: Duplex, rejection: Rejection, baseUrl: string): void {

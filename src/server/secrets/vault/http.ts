@@ -1,5 +1,4 @@
-import * as http from 'node:http';
-import * as https from 'node:https';
+import type { OutgoingHttpHeaders } from 'node:http';
 import type { SecretValue } from '../../../core/model/secret-value.ts';
 
 /** Larger than any document the rules admit; an answer beyond it is cut off. */
@@ -49,12 +48,12 @@ export function createVaultHttp(options: VaultHttpOptions): VaultHttp {
   const secure = origin.protocol === 'https:';
   if (!secure && origin.protocol !== 'http:')
     throw new TypeError('the address of the secrets store is no http(s) URL');
-  const { Agent, request } = secure ? https : http;
+  const { Agent, request } = process.getBuiltinModule(secure ? 'node:https' : 'node:http');
   const reads = new Agent({ keepAlive: true, maxSockets: MAX_SOCKETS });
   // A pooled connection may have been closed by the server a moment ago; a write must not depend on it, since it is not repeated.
   const writes = new Agent({ keepAlive: false, maxSockets: MAX_SOCKETS });
 
-  function headersOf(call: VaultCall, body: string | undefined): http.OutgoingHttpHeaders {
+  function headersOf(call: VaultCall, body: string | undefined): OutgoingHttpHeaders {
     return {
       accept: 'application/json',
       'x-vault-request': 'true',
