@@ -23,7 +23,7 @@ import { fetchOf, unreachable } from './transport.ts';
 export type Json = Readonly<Record<string, unknown>>;
 
 /** A rejection is a value: the caller decides whether it ends the command. */
-export type Answer<T> =
+export type CommandAnswer<T> =
   | { readonly ok: true; readonly body: T }
   | { readonly ok: false; readonly status: number; readonly rejection: RejectionRecord };
 
@@ -66,7 +66,7 @@ export class Client {
   async attempt<N extends OperationName>(
     operation: N,
     ...given: Given<CallOptions<N>>
-  ): Promise<Answer<SentBy<N>>> {
+  ): Promise<CommandAnswer<SentBy<N>>> {
     try {
       return { ok: true, body: await this.record(operation, ...given) };
     } catch (error) {

@@ -48,15 +48,15 @@ function isCommandMissing(message: string): boolean {
   return at !== -1 && /no such file or directory|permission denied/i.test(message.slice(at));
 }
 
-export interface Problem {
+export interface ContainerProblem {
   readonly failure: Pick<Failure, 'step' | 'reason' | 'message'>;
   readonly backOff: BackOff;
 }
 
 /** Stable reasons for machines, the engine's message for people. */
-export function problemOf(step: InstanceStep['kind'], error: unknown): Problem {
+export function problemOf(step: InstanceStep['kind'], error: unknown): ContainerProblem {
   const message = messageOf(error);
-  const problem = (reason: string, backOff: BackOff = USUAL_BACK_OFF): Problem => ({
+  const problem = (reason: string, backOff: BackOff = USUAL_BACK_OFF): ContainerProblem => ({
     failure: { step, reason, message },
     backOff,
   });

@@ -4,7 +4,7 @@ import type { CallOptions } from './engine.ts';
 import { EngineUnavailableError } from './errors.ts';
 import { optional } from '../../core/model/values.ts';
 import {
-  type Answer,
+  type EngineAnswer,
   type Call,
   DEFAULT_DEADLINE_MS,
   EngineTransport,
@@ -26,7 +26,7 @@ export class EngineConnection {
     this.#transport = new EngineTransport(socketPath);
   }
 
-  async call(request: EngineRequest): Promise<Answer> {
+  async call(request: EngineRequest): Promise<EngineAnswer> {
     const call = await this.#prepare(request);
     return await this.#forgetDialectOnOutage(this.#transport.call(call));
   }
@@ -42,7 +42,7 @@ export class EngineConnection {
   }
 
   /** A path outside the versioned API. */
-  async raw(call: Call): Promise<Answer> {
+  async raw(call: Call): Promise<EngineAnswer> {
     return await this.#forgetDialectOnOutage(this.#transport.call(call));
   }
 

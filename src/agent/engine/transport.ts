@@ -22,7 +22,7 @@ export interface Call extends CallOptions {
   readonly wholeDeadline?: boolean;
 }
 
-export interface Answer {
+export interface EngineAnswer {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
   readonly body: unknown;
@@ -59,7 +59,7 @@ export class EngineTransport {
   }
 
   /** The whole answer; a status of 400 and above is thrown as the error it stands for. */
-  async call(call: Call): Promise<Answer> {
+  async call(call: Call): Promise<EngineAnswer> {
     const watch = new Watch(call);
     try {
       const response = await this.#send(call, this.#calls, watch);

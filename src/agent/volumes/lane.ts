@@ -13,7 +13,7 @@ import { mountAt } from './mounts.ts';
 import { planVolume } from './plan.ts';
 import { ProgramError, run } from './program.ts';
 import { type LeaseState, mountStateOf, observationOf, receiverOf } from './report.ts';
-import { type Problem, recordOf, senderOf, UNKNOWN_VOLUME, volumeOf } from './state.ts';
+import { type VolumeProblem, recordOf, senderOf, UNKNOWN_VOLUME, volumeOf } from './state.ts';
 import type { VolumeStep } from './step.ts';
 import {
   type Change,
@@ -103,7 +103,7 @@ export class VolumeLane {
     return observationOf(this.#order, this.#state, this.#lease);
   }
 
-  receiving(engine: string, epoch: number): OpenVolume | Problem {
+  receiving(engine: string, epoch: number): OpenVolume | VolumeProblem {
     return receiverOf(this.#order, this.#state, engine, epoch);
   }
 
@@ -239,7 +239,7 @@ export class VolumeLane {
   }
 }
 
-function problemOf(error: unknown): Problem {
+function problemOf(error: unknown): VolumeProblem {
   const message = messageOf(error);
   if (error instanceof Refusal) return { reason: error.reason, message };
   if (error instanceof BindNotAllowedError) return { reason: 'bind_not_allowed', message };

@@ -1,7 +1,7 @@
 import type { AssignedVolume, VolumeObservation } from '../../core/protocol/agent-protocol.ts';
 import type { MountState } from './mount-state.ts';
 import { isLeased } from './plan.ts';
-import { type Problem, recordOf, senderOf, volumeOf } from './state.ts';
+import { type VolumeProblem, recordOf, senderOf, volumeOf } from './state.ts';
 import type { LaneState } from './steps.ts';
 import type { OpenVolume } from './volume-engine.ts';
 
@@ -69,7 +69,7 @@ export function receiverOf(
   state: LaneState,
   engine: string,
   epoch: number,
-): OpenVolume | Problem {
+): OpenVolume | VolumeProblem {
   if (order.role !== 'replica') return problem('not_a_replica', 'this node keeps no copy of the volume');
   const record = recordOf(state);
   const present = Math.max(record?.epoch ?? 0, order.epoch);
@@ -82,6 +82,6 @@ export function receiverOf(
   return problem('engine_differs', `the copy is kept by ${record.engine}, the stream is of ${engine}`);
 }
 
-function problem(reason: string, message: string): Problem {
+function problem(reason: string, message: string): VolumeProblem {
   return { reason, message };
 }

@@ -2,7 +2,7 @@ import type { Measurement } from './image.ts';
 import type { Copy, Diverged } from './volume-engine.ts';
 import type { VolumeMetadata } from './volume-metadata.ts';
 
-export interface Problem {
+export interface VolumeProblem {
   readonly reason: string;
   readonly message: string;
 }
@@ -37,7 +37,7 @@ export interface VolumeState<Volume = unknown, Sender = unknown> {
   /** Of a replica: its newest complete copy. */
   readonly copy?: Copy;
   readonly diverged: readonly Diverged[];
-  readonly trouble?: { readonly problem: Problem; readonly times: number };
+  readonly trouble?: { readonly problem: VolumeProblem; readonly times: number };
 }
 
 export const UNKNOWN_VOLUME: VolumeState<never, never> = {

@@ -8,7 +8,7 @@ import type { UnreadAnswers } from './limits/unread.ts';
 import type { ApiMetrics } from './metrics.ts';
 import type { RateLimit, RateLimiter } from './rate-limit.ts';
 import type { Route } from './route.ts';
-import type { Refusal } from '../journal/audit-files.ts';
+import type { AuditedRefusal } from '../journal/audit-files.ts';
 
 export interface ApiOptions {
   readonly access: AccessDependencies;
@@ -34,7 +34,7 @@ export interface ApiOptions {
   readonly log: Logger;
   readonly metrics: ApiMetrics;
   /** Told of every request that was refused for who sent it. */
-  readonly onRefusal?: (refusal: Refusal) => void;
+  readonly onRefusal?: (refusal: AuditedRefusal) => void;
   /** False until the store has been read: then every request is refused rather than answered from nothing. */
   readonly ready: () => boolean;
   /**

@@ -14,7 +14,7 @@ const MAX_REFUSALS_BYTES = 32 * 2 ** 20;
 const MAX_WAITING = 1000;
 
 /** A request that was refused for who sent it. Not a record of the store: a refused request leaves nothing there. */
-export interface Refusal {
+export interface AuditedRefusal {
   readonly at: string;
   readonly code: string;
   readonly method: string;
@@ -55,7 +55,7 @@ export class AuditFiles {
     }
   }
 
-  refused(refusal: Refusal): void {
+  refused(refusal: AuditedRefusal): void {
     if (this.#waiting.length >= MAX_WAITING) this.#dropped += 1;
     else this.#waiting.push(`${JSON.stringify(refusal)}\n`);
     this.#writing ??= this.#write().finally(() => {

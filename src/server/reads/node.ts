@@ -20,7 +20,7 @@ type Node = Answer<typeof node>;
 const asNode = exactly<Node>();
 
 /** What the records alone do not say of a node. */
-export interface NodeFacts {
+export interface NodeSources {
   /** Whether a control plane runs on the machine of this name. */
   runsControlPlane(node: NodeRecord['name']): boolean;
   placedOn(tenantId: TenantId, node: string): readonly Stored<InstanceRecord>[];
@@ -76,7 +76,7 @@ function meshView(
 }
 
 /** Never the key material: neither the public key nor the token's id. */
-export function nodeView(tenant: TenantStore, facts: NodeFacts, record: NodeRecord): Exactly<Node> {
+export function nodeView(tenant: TenantStore, facts: NodeSources, record: NodeRecord): Exactly<Node> {
   const { name, tenantId, claims, schedulable, labels, capacity, engine, platform, agentVersion } = record;
   const liveness = tenant.get('node-liveness', idOf('node-liveness', name))?.record;
   const seen = facts.lastSeenAt(tenantId, name);

@@ -5,7 +5,7 @@ export interface GateBounds {
   readonly waiting: number;
 }
 
-export interface Gate {
+export interface DialGate {
   /** The function that leaves again; undefined if too many wait already or the signal ended the wait. */
   enter(key: string, signal: AbortSignal): Promise<(() => void) | undefined>;
 }
@@ -16,7 +16,7 @@ interface Waiter {
 }
 
 /** Bounds what runs at once, per key and in all. First come first served, but a full key holds up no other. */
-export function createGate(bounds: GateBounds): Gate {
+export function createGate(bounds: GateBounds): DialGate {
   const running = new Map<string, number>();
   const waiters: Waiter[] = [];
   let total = 0;

@@ -10,7 +10,7 @@ export interface Stored<T> {
   readonly bytes?: number;
 }
 
-export interface Page {
+export interface CollectionPage {
   readonly after?: string;
   readonly limit?: number;
 }
@@ -52,7 +52,7 @@ export class Collection<T> {
     return existing;
   }
 
-  list(page: Page = {}): Stored<T>[] {
+  list(page: CollectionPage = {}): Stored<T>[] {
     return this.#slice(page.after === undefined ? '' : `${page.after}\u0000`, page.limit, () => true);
   }
 

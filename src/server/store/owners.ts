@@ -29,7 +29,7 @@ export interface Unasked {
   readonly removes?: true;
 }
 
-export interface Ownership {
+export interface RecordOwner {
   readonly owner: Owner;
   readonly unasked?: Unasked;
 }
@@ -44,12 +44,12 @@ const OF_JOB: Subject = {
 };
 const OF_WORKLOAD: readonly Subject[] = [{ kind: 'deployments' }, OF_JOB];
 
-function written(owner: Exclude<Owner, 'requests'>, ...creates: readonly Subject[]): Ownership {
+function written(owner: Exclude<Owner, 'requests'>, ...creates: readonly Subject[]): RecordOwner {
   return { owner, unasked: { creates, updates: 'all', removes: true } };
 }
 
-const ASKED: Ownership = { owner: 'requests' };
-const ASKED_AND_SWEPT: Ownership = { owner: 'requests', unasked: { removes: true } };
+const ASKED: RecordOwner = { owner: 'requests' };
+const ASKED_AND_SWEPT: RecordOwner = { owner: 'requests', unasked: { removes: true } };
 
 /** What a segment of an id is; those that are more than text have their type here. */
 export interface Segments {
@@ -67,7 +67,7 @@ export interface Names {
 }
 
 /** `id`: what the segments of its key's id are, in their order; `record-ids.ts` encodes and decodes by it. */
-type Rows<Kind extends RecordKind> = Readonly<Record<Kind, Ownership & { readonly id: readonly string[] }>>;
+type Rows<Kind extends RecordKind> = Readonly<Record<Kind, RecordOwner & { readonly id: readonly string[] }>>;
 
 /** Every kind has its row: one that is missing, or has no `id`, does not compile. The law that a rejection stores nothing reads them. */
 export const GLOBAL_OWNERS = {

@@ -1,5 +1,5 @@
 import type { TenantId } from '../../core/model/ids.ts';
-import type { Collection, Page, Stored } from './collection.ts';
+import type { Collection, CollectionPage, Stored } from './collection.ts';
 import { coldKey, isHot } from './keys.ts';
 import type { CommitResult, Kv, RangeOptions, WatchHandlers, Watch } from './kv.ts';
 import {
@@ -30,7 +30,7 @@ export class Store {
     return this.view.global(kind).get(id);
   }
 
-  listGlobal<K extends keyof GlobalRecords>(kind: K, page?: Page): Stored<GlobalRecords[K]>[] {
+  listGlobal<K extends keyof GlobalRecords>(kind: K, page?: CollectionPage): Stored<GlobalRecords[K]>[] {
     return this.view.global(kind).list(page);
   }
 
@@ -71,7 +71,7 @@ export class TenantStore {
     return this.collection(kind).get(id);
   }
 
-  list<K extends keyof TenantRecords>(kind: K, page?: Page): Stored<TenantRecords[K]>[] {
+  list<K extends keyof TenantRecords>(kind: K, page?: CollectionPage): Stored<TenantRecords[K]>[] {
     return this.collection(kind).list(page);
   }
 

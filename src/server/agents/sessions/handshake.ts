@@ -15,13 +15,13 @@ import { sayFarewell, sendText } from './session.ts';
 const NONCE_BYTES = 32;
 
 /** Reason for refusing a session, as the farewell states it. */
-export interface Refusal {
+export interface HandshakeRefusal {
   readonly code: RejectionCode;
   readonly message: string;
   readonly retry: boolean;
 }
 
-export const STALE: Refusal = {
+export const STALE: HandshakeRefusal = {
   code: 'agent_session_stale',
   message: 'a newer session of this node exists',
   retry: true,
@@ -36,7 +36,7 @@ export function signatureFits(publicKey: string, text: string, signature: string
   }
 }
 
-function helloRefusal(hello: Hello, challenge: Challenge, node: NodeRecord): Refusal | undefined {
+function helloRefusal(hello: Hello, challenge: Challenge, node: NodeRecord): HandshakeRefusal | undefined {
   if (hello.protocol !== PROTOCOL_VERSION) {
     return {
       code: 'header_invalid',
@@ -72,7 +72,7 @@ export function challengeAgent(
     epoch: node.sessionEpoch + 1,
   };
   return new Promise((resolve) => {
-    const settle = (hello: Hello | undefined, refusal?: Refusal): void => {
+    const settle = (hello: Hello | undefined, refusal?: HandshakeRefusal): void => {
       clearTimeout(timer);
       socket.off('message', onMessage);
       socket.off('close', onClose);

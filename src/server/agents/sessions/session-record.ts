@@ -10,7 +10,7 @@ import { foldCountry, nodeDescription, nodeLabelRule } from '../../../core/rules
 import type { Journal } from '../../journal/journal.ts';
 import { idOf } from '../../store/record-ids.ts';
 import type { Store } from '../../store/store.ts';
-import { type Refusal, STALE } from './handshake.ts';
+import { type HandshakeRefusal, STALE } from './handshake.ts';
 import type { KeyedRate } from './keyed-rate.ts';
 import type { StoreLineage } from '../assignments/store-lineage.ts';
 import { nodeKey } from '../assignments/placed-instances.ts';
@@ -96,7 +96,7 @@ export async function recordSession(
   known: NodeRecord,
   hello: Hello,
   from?: string,
-): Promise<NodeRecord | Refusal> {
+): Promise<NodeRecord | HandshakeRefusal> {
   const tenant = store.forTenant(tenantId);
   const publishes = events?.take(nodeKey(tenantId, known.name)) ?? true;
   for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {

@@ -15,7 +15,7 @@ export function siteOf(baseUrl: string): Site {
   return { baseUrl: trimmed, prefix: withoutTrailing(path, '/') };
 }
 
-export interface Page {
+export interface DocumentPage {
   readonly title: string;
   readonly description: string;
   readonly content: Html;
@@ -23,7 +23,7 @@ export interface Page {
   readonly searchable?: boolean;
 }
 
-export function renderPage(site: Site, page: Page): string {
+export function renderPage(site: Site, page: DocumentPage): string {
   const docs = `${site.prefix}/docs`;
   const script = page.searchable ? html`<script src="${docs}/search.js" defer></script>` : undefined;
   return html`<!doctype html>
