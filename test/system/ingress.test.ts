@@ -1,8 +1,9 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { directoryId } from '../../src/agent/ingress/certificate-files.ts';
 import type { MeshMap } from '../../src/core/protocol/agent-protocol.ts';
 import { eventually } from '../support/eventually.ts';
 import { LONG_TIER } from '../support/fault-tier.ts';
@@ -253,17 +254,49 @@ describe('the ingress', () => {
     expect(await pebble.statusOf(before)).toBe('Revoked');
     for (const node of [one, two]) {
       const after = await eventually(
-        `${node.name} serves another certificate`,
+        `${node.name} serves a certificate with another key`,
         () => presented(host, node),
-        (now) => now !== before && now.includes('CERTIFICATE'),
+        (now) => now !== '' && spkiPin(now) !== spkiPin(before),
       );
-      expect(spkiPin(after)).not.toBe(spkiPin(before));
       expect(await pebble.statusOf(after)).toBe('Valid');
     }
     await one.reports(host, 'serving');
     const { asked, failed } = await asking.end();
     expect([failed, asked > 10]).toEqual([[], true]);
     expect(await inFiles(one, keyLines(before))).toBe('');
+  });
+
+  it('serves the next version of a secret within seconds, without a failed request', async () => {
+    const host = 'secret.example.com';
+    const next = selfSigned([`DNS:${host}`]);
+    const trusted = join(folder, 'both.pem');
+    writeFileSync(trusted, `${SECRET.cert}${next.cert}`);
+    const asking = new Requests(`https://${host}/`, one, '--cacert', trusted);
+    const pid = one.caddyPid();
+    shared.set(`certificate/web/${host}`, `${next.cert}${next.key}`);
+    const changedMs = performance.now();
+    give({ ingress: ROUTES.map((route) => (route.host === host ? { ...route, certificate: '2' } : route)) });
+    for (const node of [one, two])
+      await eventually(
+        `${node.name} serves the next version`,
+        () => presented(host, node),
+        (now) => now.trim() === next.cert.trim(),
+        20_000,
+      );
+    process.stdout.write(
+      `the next version is served after ${Math.round(performance.now() - changedMs)} ms\n`,
+    );
+    const { asked, failed } = await asking.end();
+    expect([failed, asked > 3, one.caddyPid()]).toEqual([[], true, pid]);
+  });
+
+  it('says that the authority does not find the host here, while others are served', async () => {
+    await pebble.pointTo('elsewhere.example.com', AUTHORITY);
+    give({ ingress: [...ROUTES, http({ host: 'elsewhere.example.com', tls: 'auto' })] });
+    const { problem } = await one.reports('elsewhere.example.com', 'failed');
+    expect(problem).toContain('urn:ietf:params:acme:error:connection');
+    expect(await curl('https://shop.example.com/', one)).toBe('b GET / https\n');
+    give({ ingress: ROUTES });
   });
 
   it('tells that the authority has had enough, and leaves it alone for a while', async () => {
@@ -291,9 +324,12 @@ describe('the ingress', () => {
       (log) => log.includes('Caddy has ended and is started again'),
     );
     const renewed = () => one.routes.find(({ host }) => host === 'shop.example.com');
-    const { state, certificate } =
-      (await eventually(renewed, (route) => (route?.certificate?.notAfter ?? '') > held)) ?? {};
-    expect(state).toBe('serving');
+    const { certificate } =
+      (await eventually(
+        'it is renewed and served',
+        renewed,
+        (route) => route?.state === 'serving' && (route.certificate?.notAfter ?? '') > held,
+      )) ?? {};
     await eventually(
       () => two.routes,
       (routes) => routes.some((route) => route.certificate?.notAfter === certificate?.notAfter),
@@ -302,7 +338,7 @@ describe('the ingress', () => {
       expect(await curl('https://shop.example.com/', node)).toBe('b GET / https\n');
   });
 
-  it('waits for a port that is in use, and says which', async () => {
+  it('waits for a port that is in use, for a Caddy that lives and for room on the disk, and says so', async () => {
     const three = new IngressNode(lan, 'three', 2, shared);
     const taken = listening(three, 80);
     try {
@@ -315,6 +351,22 @@ describe('the ingress', () => {
       expect((await three.reports('plain.example.com', 'failed')).problem).toContain('tcp port 80 is in use');
       taken.kill('SIGKILL');
       await three.reports('plain.example.com', 'serving');
+      // Killed again and again it is started less and less often, which is told.
+      for (const words of ['is started again', 'ends again and again']) {
+        process.kill(three.caddyPid(), 'SIGKILL');
+        expect((await three.reports('plain.example.com', 'failed')).problem).toContain(words);
+        await three.reports('plain.example.com', 'serving');
+      }
+      // No room for certificates: neither Caddy nor its log can say so.
+      const storage = join(three.dataDir, 'ingress', 'certificates', directoryId(pebble.directory));
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4k', 'none', storage]);
+      try {
+        const late = http({ host: 'late.example.com', tls: 'auto' });
+        three.take({ ...map, ingressNodes: ['three'], ingress: [PLAIN, late] });
+        expect((await three.reports('late.example.com', 'failed')).problem).toContain('is full');
+      } finally {
+        execFileSync('umount', ['-l', storage]);
+      }
     } finally {
       taken.kill('SIGKILL');
       await three.remove();
@@ -344,10 +396,10 @@ class Requests {
   asked = 0;
   readonly failed: string[] = [];
 
-  constructor(url: string, node: IngressNode) {
+  constructor(url: string, node: IngressNode, ...flags: readonly string[]) {
     this.#running = (async () => {
       while (!this.#ended) {
-        const answer = await curl(url, node);
+        const answer = await curl(url, node, ...flags);
         this.asked += 1;
         if (!answer.includes(' GET / https')) this.failed.push(answer);
       }

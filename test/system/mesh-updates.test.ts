@@ -13,6 +13,7 @@ import type { TestNamespace } from '../support/harness/engine-network.ts';
 import { IngressClient, type OpenStream } from '../support/harness/ingress-client.ts';
 import { caddyPidIn } from '../support/harness/ingress-stage.ts';
 import { Lan } from '../support/harness/lan.ts';
+import { type EchoGap, echoGap } from '../support/harness/echo-gap.ts';
 import { type Load, textOf, underLoad } from '../support/harness/load.ts';
 import { nginxImage } from '../support/harness/nginx-image.ts';
 import { ensurePackages } from '../support/harness/packages.ts';
@@ -208,6 +209,29 @@ const running = (count: number) =>
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
+const insideOf =
+  ({ engine: { namespace } }: ClusterNode) =>
+  (argv: readonly string[]) => {
+    if (namespace === undefined) throw new Error('no namespace');
+    return namespace.command(argv);
+  };
+
+function onMachine(node: ClusterNode, ...argv: readonly string[]): string {
+  const [command, args] = insideOf(node)(argv);
+  return execFileSync(command, [...args], { encoding: 'utf8' });
+}
+
+/** The address of the machine within the tenant's network. */
+function gatewayOf(node: ClusterNode): string {
+  const found = /inet (10\.210\.\d+\.1)\//.exec(onMachine(node, '/usr/sbin/ip', '-o', '-4', 'addr', 'show'));
+  return found?.[1] ?? '';
+}
+
+function ownKey(node: ClusterNode): string {
+  const device = /berth-[0-9a-f]{8}/.exec(onMachine(node, '/usr/sbin/ip', '-o', 'link', 'show'))?.[0] ?? '';
+  return onMachine(node, '/usr/bin/wg', 'show', device, 'public-key').trim();
+}
+
 /** By the engine, which needs no control plane. */
 function docker({ engine }: ClusterNode, ...argv: readonly string[]): string {
   const args = ['-H', `unix://${engine.socketPath}`, ...argv];
@@ -348,6 +372,59 @@ describe('an application behind stock nginx and behind the ingress', () => {
       await pause(2_500);
     });
     expect(load.failures).toEqual([]);
+  });
+
+  it('is served while its nodes take other keys at once, and datagrams are lost for a moment at most', async () => {
+    const keys = () =>
+      Promise.all(
+        ['mesh-1', 'mesh-2'].map(
+          async (name) => (await shop.call('GET', `/api/v1/nodes/${name}`)).body.mesh.publicKey as string,
+        ),
+      );
+    const before = await keys();
+    let gap: EchoGap | undefined;
+    const rotate = async () => {
+      const answers = await Promise.all(
+        ['mesh-1', 'mesh-2'].map((name) => shop.call('POST', `/api/v1/nodes/${name}/rotate-key`)),
+      );
+      expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+      const next = answers.map(({ body }) => body.publicKey);
+      await eventually(
+        'both use their next keys',
+        () => [one, two].map(ownKey),
+        (used) => used.every((key, at) => key === next[at] && key !== before[at]),
+      );
+      await pause(1_500);
+    };
+    const load = await loaded('keys renewed', async () => {
+      gap = await echoGap(insideOf(one), insideOf(two), gatewayOf(two), rotate);
+    });
+    process.stdout.write(`keys renewed: ${JSON.stringify(gap)}\n`);
+    expect(load.failures).toEqual([]);
+    expect(gap?.longestMs).toBeLessThan(2_000);
+  });
+
+  it.runIf(LONG_TIER)('is reached again by a node whose agent was away when another took a key', async () => {
+    const rotate = (name: string) => shop.call('POST', `/api/v1/nodes/${name}/rotate-key`);
+    await two.agent.kill9();
+    const refused = await eventually(
+      'the agent is known to be away',
+      () => rotate('mesh-2'),
+      ({ status }) => status === 503,
+    );
+    expect(refused.body.code).toBe('agent_unreachable');
+    const { publicKey } = (await rotate('mesh-1')).body;
+    await eventually(
+      'the key is in use',
+      () => ownKey(one),
+      (key) => key === publicKey,
+    );
+    await two.agent.start();
+    const startedMs = performance.now();
+    await echoGap(insideOf(one), insideOf(two), gatewayOf(two), async () => undefined);
+    const tookMs = Math.round(performance.now() - startedMs - 1_000);
+    process.stdout.write(`reached again ${tookMs} ms after the agent came back\n`);
+    expect(tookMs).toBeLessThan(10_000);
   });
 
   it('is served while agents and the control plane are away', async () => {

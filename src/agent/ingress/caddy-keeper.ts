@@ -54,7 +54,8 @@ export class CaddyKeeper {
         timeout: VERSION_MS,
         env: { HOME: '/' },
       });
-      return { caddy: versionIn(stdout) ?? stdout.trim().slice(0, 64) };
+      const caddy = versionIn(stdout) ?? stdout.trim().slice(0, 64);
+      return isTooOld(caddy) ? { problem: tooOld(program, caddy) } : { caddy };
     } catch (error) {
       return { problem: `${program} does not work: ${messageOf(error)}` };
     }
@@ -82,6 +83,7 @@ export class CaddyKeeper {
       const caddy = new Caddy(program, this.#folder, place);
       const wasUp = await caddy.isUp();
       if (!wasUp && !isWanted) return;
+      if (!wasUp && this.loaded && (await this.#hasEndedAgain())) return;
       this.#taken = wasUp && !this.loaded;
       const config = await configure(this.#taken);
       if (!wasUp) await this.#start(caddy);
@@ -97,15 +99,21 @@ export class CaddyKeeper {
     }
   }
 
-  async #start(caddy: Caddy): Promise<void> {
-    if (this.loaded) {
-      this.#loaded = undefined;
+  /** Once it is started again at once; what goes on ending waits longer each time, and says so. */
+  async #hasEndedAgain(): Promise<boolean> {
+    this.#loaded = undefined;
+    if (performance.now() - this.#upSinceMs > STEADY_MS) this.#failures = 0;
+    const isSoon = this.#failures > 1;
+    if (!isSoon) {
       this.#log.warn(ENDED);
       this.#problem = ENDED;
-      await this.#onEnded();
-    }
+    } else this.#fail(endedAgain(this.#folder));
+    await this.#onEnded();
+    return isSoon;
+  }
+
+  async #start(caddy: Caddy): Promise<void> {
     await caddy.start();
-    // One that ends again soon waits longer each time.
     this.#failures += 1;
     this.#upSinceMs = performance.now();
   }
@@ -117,6 +125,22 @@ export class CaddyKeeper {
     if (problem !== this.#problem) this.#log.warn('Caddy does not serve what it should', { reason: problem });
     this.#problem = problem;
   }
+}
+
+function endedAgain(folder: string): string {
+  return `Caddy ends again and again on this node; what it said is in ${folder}/start.log and ${folder}/logs/caddy.log, and the kernel's log says whether it was killed for memory`;
+}
+
+const OLDEST = [2, 6] as const;
+
+/** What is no version is left to Caddy itself. */
+export function isTooOld(version: string): boolean {
+  const [major = Number.NaN, minor = Number.NaN] = version.split('.').map(Number);
+  return major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1]);
+}
+
+function tooOld(program: string, version: string): string {
+  return `${program} is Caddy ${version}; ${OLDEST.join('.')} or newer is needed`;
 }
 
 /** `… listen tcp :80: bind: address already in use`. */

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { NodeIngress } from '../../core/model/ingress.ts';
 import { addressAt, parseCidr } from '../../core/model/ipv4.ts';
@@ -23,6 +23,8 @@ import { type HttpRoute, isHttp, type RouteReport } from './route.ts';
 const LOOK_MS = 500;
 /** What others change on the machine is set right again so often. */
 const REPAIR_MS = 10_000;
+/** Of certificates, locks and logs. */
+const NEEDED_BYTES = 256 * 1024;
 
 export interface IngressOptions {
   readonly node: string;
@@ -227,6 +229,7 @@ export class Ingress {
       loaded: this.#keeper.loaded,
       certificates,
       certificateProblems: problems,
+      diskProblem: await fullDisk(this.#place().storage),
       portProblems: this.#layer4.problems,
     };
     const reports = routes.map((route) => routeReport(route, view));
@@ -241,6 +244,14 @@ export class Ingress {
     const storage = join(this.#folder, 'certificates', directoryId(directory));
     return { ...folders(this.#folder), storage, http, https };
   }
+}
+
+/** Caddy can neither keep a certificate then nor say so in its log. */
+async function fullDisk(folder: string): Promise<string | undefined> {
+  const { bavail, bsize } = await statfs(folder).catch(() => ({ bavail: Infinity, bsize: 1 }));
+  return bavail * bsize < NEEDED_BYTES
+    ? `the disk of ${folder} is full, so that no certificate can be kept: make room on it`
+    : undefined;
 }
 
 function automaticHosts(http: readonly HttpRoute[]): ReadonlySet<string> {

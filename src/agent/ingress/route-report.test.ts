@@ -38,6 +38,7 @@ describe('what is reported of a route', () => {
     ['no Caddy', PLAIN, { caddyProblem: 'missing' }, { state: 'failed', problem: 'missing' }],
     ['no certificate yet', SECURE, {}, { state: 'waiting' }],
     ['refused', SECURE, { certificateProblems: refused }, { state: 'failed', problem: 'rate limited' }],
+    ['no room', SECURE, { diskProblem: 'full' }, { state: 'failed', problem: 'full' }],
     ['issued', SECURE, { certificates: issued }, { state: 'serving', certificate: FACTS }],
     [
       'renewal refused',
@@ -49,7 +50,11 @@ describe('what is reported of a route', () => {
       'ended',
       SECURE,
       { certificates: issued, nowMs: Date.parse(FACTS.notAfter) },
-      { state: 'failed', problem: `its certificate was good until ${FACTS.notAfter}`, certificate: FACTS },
+      {
+        state: 'failed',
+        problem: `its certificate was good until ${FACTS.notAfter}, by the clock of this node`,
+        certificate: FACTS,
+      },
     ],
     ['a problem of another kind of TLS', PLAIN, { certificateProblems: refused }, { state: 'serving' }],
   ])('%s', (_what, route, change, expected) => {

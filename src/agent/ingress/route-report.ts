@@ -12,6 +12,8 @@ export interface IngressView {
   /** By host. */
   readonly certificates: ReadonlyMap<string, CertificateFacts>;
   readonly certificateProblems: ReadonlyMap<string, string>;
+  /** Why Caddy could keep no certificate. */
+  readonly diskProblem?: string | undefined;
   /** By protocol and port, as `tcp/5432`. */
   readonly portProblems: ReadonlyMap<string, string>;
 }
@@ -42,7 +44,8 @@ function httpState({ tls, host }: IngressRoute, view: IngressView): State {
   const problem =
     caddyProblem ??
     (tls === 'off' ? undefined : view.certificateProblems.get(host)) ??
-    (ended ? `its certificate was good until ${certificate.notAfter}` : undefined);
+    (tls === 'auto' ? view.diskProblem : undefined) ??
+    (ended ? `its certificate was good until ${certificate.notAfter}, by the clock of this node` : undefined);
   const more = {
     ...(problem !== undefined && { problem }),
     ...(tls !== 'off' && certificate && { certificate }),

@@ -64,6 +64,7 @@ export class Pebble {
       '-management',
       `${address}:8055`,
     ];
+    // It refuses good nonces now and then, as busy ones do.
     this.#children = [
       ['pebble', '-config', config, '-dnsserver', `${address}:8053`],
       ['pebble-challtestsrv', ...off, ...names],
@@ -72,7 +73,7 @@ export class Pebble {
       const [command, args] = inside(argv);
       return spawn(command, args, {
         stdio: 'ignore',
-        env: { ...process.env, PEBBLE_VA_NOSLEEP: '1', PEBBLE_WFE_NONCEREJECT: '0' },
+        env: { ...process.env, PEBBLE_VA_NOSLEEP: '1', PEBBLE_WFE_NONCEREJECT: '15' },
       });
     });
   }
@@ -100,6 +101,12 @@ export class Pebble {
     const serial = new X509Certificate(certificate).serialNumber.toLowerCase();
     const text = await this.#ask(`${this.#management}/cert-status-by-serial/${serial}`);
     return String((JSON.parse(text) as { readonly Status?: string }).Status);
+  }
+
+  /** The host is elsewhere for it. */
+  async pointTo(host: string, address: string): Promise<void> {
+    const body = JSON.stringify({ host, addresses: [address] });
+    await this.#ask(`http://${new URL(this.directory).hostname}:8055/add-a`, '-d', body);
   }
 
   /** The next orders are refused: too many. */
