@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { createServer, request } from 'node:https';
 
 /**
- * Between nodes and an authority of ACME: refuses the next orders as public ones do that have had enough. `POST /refuse/<count>` says how
- * many, `GET /refused` tells how many were.
+ * Between nodes and an authority of ACME: refuses the next orders for a host as public ones do that have had enough.
+ * `POST /refuse/<count>/<host>` says how many, `GET /refused` tells how many were.
  */
 const [listen = '', target = '', cert = '', key = ''] = process.argv.slice(2);
 const PROBLEM = {
@@ -13,13 +13,20 @@ const PROBLEM = {
 };
 let toRefuse = 0;
 let refused = 0;
+let limited = '';
+
+/** The orders of others, such as renewals, go on. */
+function isFor(host: string, body: string): boolean {
+  const { payload } = JSON.parse(body) as { readonly payload: string };
+  return Buffer.from(payload, 'base64url').toString().includes(`"${host}"`);
+}
 
 const [host = '', port = ''] = listen.split(':');
-createServer({ cert: readFileSync(cert), key: readFileSync(key) }, (incoming, response) => {
+createServer({ cert: readFileSync(cert), key: readFileSync(key) }, async (incoming, response) => {
   const { url = '/', method, headers } = incoming;
   if (url.startsWith('/refuse/')) {
-    toRefuse = Number(url.slice('/refuse/'.length));
-    refused = 0;
+    const [, , count, host = ''] = url.split('/');
+    [toRefuse, limited, refused] = [Number(count), host, 0];
     response.end();
     return;
   }
@@ -27,10 +34,12 @@ createServer({ cert: readFileSync(cert), key: readFileSync(key) }, (incoming, re
     response.end(String(refused));
     return;
   }
-  if (url === '/order-plz' && toRefuse > 0) {
+  const chunks: Buffer[] = [];
+  for await (const chunk of incoming) chunks.push(chunk as Buffer);
+  const body = Buffer.concat(chunks);
+  if (url === '/order-plz' && toRefuse > 0 && isFor(limited, body.toString())) {
     toRefuse -= 1;
     refused += 1;
-    incoming.resume();
     response.writeHead(429, { 'content-type': 'application/problem+json', 'retry-after': '30' });
     response.end(JSON.stringify(PROBLEM));
     return;
@@ -44,5 +53,5 @@ createServer({ cert: readFileSync(cert), key: readFileSync(key) }, (incoming, re
     },
   );
   passed.on('error', () => response.destroy());
-  incoming.pipe(passed);
+  passed.end(body);
 }).listen(Number(port), host);

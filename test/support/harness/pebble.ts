@@ -109,9 +109,9 @@ export class Pebble {
     await this.#ask(`http://${new URL(this.directory).hostname}:8055/add-a`, '-d', body);
   }
 
-  /** The next orders are refused: too many. */
-  async refuse(orders: number): Promise<void> {
-    await this.#ask(new URL(`/refuse/${orders}`, this.directory).href, '-XPOST');
+  /** The next orders for the host are refused: too many. */
+  async refuse(orders: number, host: string): Promise<void> {
+    await this.#ask(new URL(`/refuse/${orders}/${host}`, this.directory).href, '-XPOST');
   }
 
   async refused(): Promise<number> {
