@@ -8,6 +8,7 @@ import { nodeNameOf } from '../../core/model/host-name.ts';
 import { Client, named } from '../client.ts';
 import { textOf } from '../fields.ts';
 import { awaitChild, type Child, startChild } from './child.ts';
+import type { WayIn } from './way-in.ts';
 import { type Workspace, readState } from './workspace.ts';
 
 const START_MS = 30_000;
@@ -102,6 +103,7 @@ export async function startNode(
   workspace: Workspace,
   { url, client }: ControlPlane,
   engineSocket: string,
+  wayIn: WayIn | undefined,
   signal: AbortSignal,
 ): Promise<{ readonly child: Child; readonly text: string }> {
   const name = localNodeName();
@@ -124,6 +126,9 @@ export async function startNode(
       agentFolder(workspace),
       '--engine',
       engineSocket,
+      // Said each time: an agent remembers it.
+      '--ingress',
+      wayIn === undefined ? 'off' : `${wayIn.http},${wayIn.https}`,
       ...(join === undefined ? [] : ['--join-file', '-']),
     ],
     // Where the port of the mesh is another's, or nothing of it is wanted.

@@ -46,6 +46,25 @@ export const BUSYBOX: Program = {
   suits: isStatic,
 };
 
+export const CADDY: Program = {
+  package: 'caddy',
+  paths: ['/usr/bin/caddy', '/usr/sbin/caddy'],
+  why: 'serves the sample under a host',
+  unpackable: false,
+};
+export const WG: Program = {
+  package: 'wireguard-tools',
+  paths: ['/usr/bin/wg'],
+  why: 'is part of the network between nodes',
+  unpackable: false,
+};
+export const NFT: Program = {
+  package: 'nftables',
+  paths: ['/usr/sbin/nft', '/sbin/nft'],
+  why: 'leads addresses to instances',
+  unpackable: false,
+};
+
 const PT_INTERP = 3;
 
 /** An ELF program without an interpreter segment needs no library beside it, so it can be alone in an image. */

@@ -18,13 +18,14 @@ const HEALTHY_MS = 120_000;
 const CHECK_MS = 30_000;
 const POLL_MS = 200;
 
-function sampleBody(image: string, port: number): Json {
+function sampleBody(image: string, port: number, host: string | undefined): Json {
   return {
     kind: 'Deployment',
     name: SAMPLE_NAME,
     image,
     replicas: 1,
     ports: [{ container: SAMPLE_PORT, host: port }],
+    ...(host === undefined ? {} : { ingress: [{ host, port: SAMPLE_PORT, tls: 'off' }] }),
     healthCheck: {
       type: 'exec',
       command: [`wget -qO /dev/null http://127.0.0.1:${SAMPLE_PORT}/`],
@@ -40,9 +41,9 @@ export async function deploySample(
   session: Session,
   { client }: ControlPlane,
   image: string,
-  port: number,
+  { port, host }: { readonly port: number; readonly host: string | undefined },
 ): Promise<string> {
-  const planned = await planDeployment(client, SAMPLE_NAME, sampleBody(image, port));
+  const planned = await planDeployment(client, SAMPLE_NAME, sampleBody(image, port, host));
   if (planned.action === 'unchanged') return textOf(planned.answer.specHash);
   const quiet: Session = { ...session, terminal: { ...session.terminal, out: () => undefined } };
   return textOf((await writeDeployment(quiet, client, planned)).specHash);

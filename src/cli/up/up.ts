@@ -30,6 +30,8 @@ import { BUSYBOX, need } from './programs.ts';
 import { awaitSample, checkUrl, deploySample, SAMPLE_NAME } from './sample.ts';
 import { archiveOf, digestOf, push, sampleImage } from './sample-image.ts';
 
+import { checkWayIn, chooseWayIn, SAMPLE_HOST, type WayIn, wayInUrl } from './way-in.ts';
+
 export interface UpSettings {
   readonly dataDir: string;
   readonly quickstart: boolean;
@@ -161,14 +163,24 @@ async function start(
     wasKilled && samplePort !== undefined ? samplePort : await choosePort(samplePort, WEB_PORT, '0.0.0.0');
   writeState(workspace, { samplePort: port });
   running.onStop('network', () => leaveMachine(workspace));
+  const wayIn = settings.quickstart
+    ? await chooseWayIn(
+        workspace,
+        { mesh: process.env['BERTH_AGENT_MESH'], ownEngine: settings.ownEngine, wasKilled },
+        progress,
+        signal,
+      )
+    : undefined;
   const node = await stepped(progress, 'This machine as a node', async () => {
-    const started = await startNode(workspace, plane, engine.path, signal);
+    const started = await startNode(workspace, plane, engine.path, wayIn, signal);
     return [started, started.text] as const;
   });
   running.add(node.child);
-  const url =
-    registry === undefined ? undefined : await runSample(session, plane, engine, registry, port, progress);
-  return summary(workspace, plane, url, contextText, performance.now() - began);
+  const urls =
+    registry === undefined
+      ? []
+      : await runSample(session, plane, engine, { image: registry, port, wayIn }, progress);
+  return summary(workspace, plane, urls, contextText, performance.now() - began);
 }
 
 async function startEngine(
@@ -225,12 +237,16 @@ async function runSample(
   session: Session,
   plane: ControlPlane,
   engine: EngineSocket,
-  image: string,
-  port: number,
+  {
+    image,
+    port,
+    wayIn,
+  }: { readonly image: string; readonly port: number; readonly wayIn: WayIn | undefined },
   progress: Progress,
-): Promise<string> {
+): Promise<readonly string[]> {
   const specHash = await stepped(progress, `Deploy ${SAMPLE_NAME}`, async () => {
-    return [await deploySample(session, plane, image, port), `port ${port}`] as const;
+    const place = { port, host: wayIn && SAMPLE_HOST };
+    return [await deploySample(session, plane, image, place), `port ${port}`] as const;
   });
   await stepped(progress, `${SAMPLE_NAME} healthy`, async (step) => {
     return [undefined, await awaitSample(session, plane, engine, specHash, step)] as const;
@@ -240,7 +256,11 @@ async function runSample(
     await checkUrl(session, url);
     return [undefined, `${url} answers`] as const;
   });
-  return url;
+  if (wayIn === undefined) return [url];
+  const problem = await checkWayIn(wayIn, session.interrupted);
+  if (problem === undefined) return [url, wayInUrl(wayIn)];
+  progress.line(`${wayInUrl(wayIn)} does not show it (${problem}): ${program()} ingress says more`);
+  return [url];
 }
 
 /** The user's own contexts come first: another current one is left as it is, and the commands below name this one. */
@@ -267,12 +287,13 @@ function rememberContext(
 function summary(
   workspace: Workspace,
   plane: ControlPlane,
-  url: string | undefined,
+  [url, byHost]: readonly string[],
   flags: string,
   tookMs: number,
 ): string {
   const rows: readonly (readonly [string, string] | undefined)[] = [
     url === undefined ? undefined : ['Sample', url],
+    byHost === undefined ? undefined : ['By its host', byHost],
     ['Dashboard', `${plane.url}/`],
     ['API and docs', `${plane.url}/docs`],
     ['Token', workspace.adminToken],

@@ -35,6 +35,8 @@ export interface SavedState {
   readonly apiPort?: number;
   readonly registryPort?: number;
   readonly samplePort?: number;
+  /** For HTTP and HTTPS. */
+  readonly ingressPorts?: readonly [number, number];
   /** Second and third byte of the own engine's addresses, 10.x.y.0/20. */
   readonly subnet?: readonly [number, number];
   /** The run that holds the folder now. */
