@@ -29,7 +29,6 @@ import { meetPrerequisites } from './prerequisites.ts';
 import { BUSYBOX, need } from './programs.ts';
 import { awaitSample, checkUrl, deploySample, SAMPLE_NAME } from './sample.ts';
 import { archiveOf, digestOf, push, sampleImage } from './sample-image.ts';
-
 import { checkWayIn, chooseWayIn, SAMPLE_HOST, type WayIn, wayInUrl } from './way-in.ts';
 
 export interface UpSettings {
@@ -137,7 +136,7 @@ async function start(
 ): Promise<string> {
   const signal = session.interrupted;
   const began = performance.now();
-  const engine = await startEngine(session, settings, workspace, running, progress);
+  const { engine, isOwn } = await startEngine(session, settings, workspace, running, progress);
   const registry = settings.quickstart
     ? await prepareImage(workspace, engine, running, progress, signal)
     : undefined;
@@ -166,7 +165,7 @@ async function start(
   const wayIn = settings.quickstart
     ? await chooseWayIn(
         workspace,
-        { mesh: process.env['BERTH_AGENT_MESH'], ownEngine: settings.ownEngine, wasKilled },
+        { mesh: process.env['BERTH_AGENT_MESH'], mayInstall: isOwn, wasKilled },
         progress,
         signal,
       )
@@ -189,7 +188,7 @@ async function startEngine(
   workspace: Workspace,
   running: Running,
   progress: Progress,
-): Promise<EngineSocket> {
+): Promise<{ readonly engine: EngineSocket; readonly isOwn: boolean }> {
   const signal = session.interrupted;
   const wish = {
     sample: settings.quickstart,
@@ -198,7 +197,7 @@ async function startEngine(
     command: `${program()} up${settings.quickstart ? ' --quickstart' : ''}`,
   };
   const found = await meetPrerequisites(workspace, wish, session.environment, progress, signal);
-  return stepped(progress, 'Container engine', async () => {
+  const engine = await stepped(progress, 'Container engine', async () => {
     if (found !== undefined)
       return [found, `${await found.name()} at ${found.path}, which runs already`] as const;
     const { socket, child } = await startOwnEngine(workspace, signal);
@@ -206,6 +205,7 @@ async function startEngine(
     running.add(child);
     return [socket, `${await socket.name()} of its own, network ${bridgeName(workspace)}`] as const;
   });
+  return { engine, isOwn: found === undefined };
 }
 
 async function prepareImage(

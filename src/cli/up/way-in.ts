@@ -19,7 +19,8 @@ const POLL_MS = 100;
 export interface WayInChoice {
   /** The mesh of the agent, as the caller's environment says. */
   readonly mesh: string | undefined;
-  readonly ownEngine: boolean;
+  /** Nothing is installed on a machine that has an engine already. */
+  readonly mayInstall: boolean;
   /** Caddy outlives a run that was killed, and holds its ports. */
   readonly wasKilled: boolean;
 }
@@ -32,15 +33,15 @@ export interface WayIn {
 /** Where the ingress of this node listens; undefined: it has none, and a line has said why. Everything else goes on either way. */
 export async function chooseWayIn(
   workspace: Workspace,
-  { mesh, ownEngine, wasKilled }: WayInChoice,
+  { mesh, mayInstall, wasKilled }: WayInChoice,
   progress: Progress,
   signal: AbortSignal,
 ): Promise<WayIn | undefined> {
   if (mesh === 'off') return undefined;
   const missing = () => [CADDY, WG, NFT].filter((program) => find(program, workspace) === undefined);
   // Its package begins to serve port 80 where services are started on installation.
-  const mayInstall = ownEngine && isRoot() && hasApt() && !existsSync('/run/systemd/system');
-  if (missing().length > 0 && mayInstall)
+  const isQuiet = isRoot() && hasApt() && !existsSync('/run/systemd/system');
+  if (missing().length > 0 && mayInstall && isQuiet)
     await install(missing(), signal).catch((error: unknown) => {
       if (signal.aborted) throw error;
     });

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, request } from 'node:https';
 
 /**
@@ -22,7 +23,11 @@ function isFor(host: string, body: string): boolean {
 }
 
 const [host = '', port = ''] = listen.split(':');
-createServer({ cert: readFileSync(cert), key: readFileSync(key) }, async (incoming, response) => {
+createServer({ cert: readFileSync(cert), key: readFileSync(key) }, (incoming, response) => {
+  answer(incoming, response).catch(() => response.destroy());
+}).listen(Number(port), host);
+
+async function answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
   const { url = '/', method, headers } = incoming;
   if (url.startsWith('/refuse/')) {
     const [, , count, host = ''] = url.split('/');
@@ -47,11 +52,11 @@ createServer({ cert: readFileSync(cert), key: readFileSync(key) }, async (incomi
   const [targetHost, targetPort] = target.split(':');
   const passed = request(
     { host: targetHost, port: targetPort, path: url, method, headers, rejectUnauthorized: false },
-    (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(response);
+    (theirs) => {
+      response.writeHead(theirs.statusCode ?? 502, theirs.headers);
+      theirs.pipe(response);
     },
   );
   passed.on('error', () => response.destroy());
   passed.end(body);
-}).listen(Number(port), host);
+}
