@@ -12,7 +12,7 @@ const MAX_INDENT = 512;
  * The parser takes much longer than the lexer, and for some texts longer than their length: a body within the size limit
  * could hold up the process for minutes. What a person writes has a few hundred tokens.
  */
-export const YAML_MAX_TOKENS = 20_000;
+export const YAML_MAX_TOKENS = 15_000;
 /** A text of few tokens is slow, too: each is read several times. */
 export const YAML_MAX_LENGTH = 64 * 1024;
 const MAX_ALIASES = 100;
