@@ -20,7 +20,7 @@ const TABLE = MESH_TABLE;
 type Service = MeshMap['services'][number];
 
 /**
- * Everything of the mesh that nftables does, as one script that replaces what was there in one transaction:
+ * Everything of the mesh that nftables does; `rule-set.ts` puts it in the place of what was there, in one transaction:
  *
  * - Connections to a virtual address are given to one of its instances, at random. Those that are open keep theirs, because the kernel
  *   remembers them; so an instance that leaves is given nothing new while its connections end.
@@ -45,7 +45,7 @@ export function meshRules(map: MeshMap, place: MeshPlace): string {
     return [{ address, instances, refused: access.refusedBy(service) }];
   });
   const local = services.flatMap(({ instances }) => instances.filter((one) => isWithin(one.address, subnet)));
-  return `${gone('bridge')}${gone('ip')}table bridge ${TABLE} {
+  return `table bridge ${TABLE} {
   chain routed {
     type filter hook prerouting priority -300; policy accept;
     ip saddr ${subnet} ip daddr ${subnet} ip daddr != ${gateway} ether daddr set ${bridge.mac} meta pkttype set host
@@ -98,11 +98,6 @@ ${access.forwarded}  }
   }
 }
 `;
-}
-
-/** Made if it is not there, then removed: the same text works in both cases. */
-function gone(family: string): string {
-  return `table ${family} ${TABLE}\ndelete table ${family} ${TABLE}\n`;
 }
 
 function elements(all: readonly string[]): string {

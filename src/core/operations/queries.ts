@@ -32,7 +32,7 @@ export const WRITE_QUERY = {
       'Names, with commas between them, of what the caller creates together with this: a reference to one of them is a warning while it does not exist, not a refusal.',
     schema: {
       type: 'string',
-      pattern: '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(,[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?){0,1023}$',
+      pattern: '^[a-z]([a-z0-9-]{0,61}[a-z0-9])?(,[a-z]([a-z0-9-]{0,61}[a-z0-9])?){0,1023}$',
     },
   },
 } as const satisfies Parameters;
