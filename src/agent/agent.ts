@@ -171,6 +171,7 @@ export class Agent {
         networks: () => this.#networks.observations(),
         mesh: () => this.#mesh?.paths() ?? [],
         ingress: () => this.#ingress?.routes(),
+        traffic: () => this.#ingress?.traffic() ?? [],
         facts: () => this.#changedFacts(),
         volumes: () => this.#volumes.observations(),
         onBeat: (beat) => this.#volumes.leases.sent(beat),

@@ -208,7 +208,7 @@ describe('what ingress nodes say', () => {
     expect(map.acme?.directory).toContain('https://');
     expect(map.ingress?.[0]).toMatchObject({ deployment: 'seen', host: HOST, port: 80, tls: 'auto' });
     expect(map.ingress?.[1]).toMatchObject({ protocol: 'tcp', listen: 5432, tls: 'off' });
-    const report = (routes: readonly object[]) =>
+    const report = (routes: readonly object[], traffic: readonly object[] = []) =>
       agent.send({
         type: 'report',
         epoch: agent.epoch,
@@ -216,6 +216,7 @@ describe('what ingress nodes say', () => {
         full: true,
         observations: [],
         ingress: { routes: routes as never },
+        traffic: traffic as never,
       });
     const certificate = { issuer: 'Pebble', notAfter: new Date(Date.now() + 86_400_000).toISOString() };
     report([
@@ -243,5 +244,26 @@ describe('what ingress nodes say', () => {
     ]);
     const records = plane.store.forTenant(store.id as TenantId).list('ingress-reports');
     expect(records.flatMap(({ record }) => record.routes)).toHaveLength(2);
+    const counted = { answers: [0, 7, 0, 0, 2], milliseconds: 1500 };
+    report(
+      [],
+      [
+        { deployment: 'seen', ...counted },
+        { deployment: 'nobody', ...counted },
+      ],
+    );
+    report([], [{ deployment: 'seen', ...counted }]);
+    const metrics = await eventually(
+      async () => String((await plane.admin('GET', '/metrics')).body),
+      (text) => text.includes('deployment="seen",code="2xx"} 14'),
+    );
+    expect(metrics).toContain('berth_ingress_requests{tenant="store",deployment="seen",code="5xx"} 4');
+    expect(metrics).toContain('berth_ingress_request_seconds{tenant="store",deployment="seen"} 3');
+    expect(metrics).not.toContain('deployment="nobody"');
+    await store.call('DELETE', `${DEPLOYMENTS}/seen`);
+    await eventually(
+      async () => String((await plane.admin('GET', '/metrics')).body),
+      (text) => !text.includes('deployment="seen"'),
+    );
   });
 });

@@ -439,6 +439,30 @@ describe('an application behind stock nginx and behind the ingress', () => {
     expect(load.failures).toEqual([]);
   });
 
+  it.runIf(LONG_TIER)('is counted in metrics, as often as it was asked through the ingress', async () => {
+    const counted = async () => {
+      const text = String((await cluster.plane.admin('GET', '/metrics')).body);
+      const found = /^berth_ingress_requests\{tenant="shop",deployment="app",code="2xx"\} (\d+)$/m.exec(text);
+      return Number(found?.[1] ?? 0);
+    };
+    // What was asked before is counted by then: the log is read every two seconds, and told with the next heartbeat.
+    let before = -1;
+    await eventually(
+      'nothing more is counted',
+      async () => {
+        const last = before;
+        await pause(4_000);
+        before = await counted();
+        return before === last;
+      },
+      (settled) => settled,
+      40_000,
+    );
+    const through = Object.entries(asked).filter(([name]) => name.startsWith('ingress'));
+    for (const [, ask] of through) for (let at = 0; at < 20; at += 1) await ask();
+    await eventually('as many as were asked', counted, (now) => now - before === through.length * 20, 20_000);
+  });
+
   it('loses an instance that is killed for a bounded time', async () => {
     const load = await loaded('instance killed', async () => {
       const [id = ''] = (await two.containers('app')).map((container) => container.id);

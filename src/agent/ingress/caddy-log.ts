@@ -24,7 +24,8 @@ export function troubleIn(line: string): CertificateTrouble | undefined {
   return { host, problem: error.slice(0, MAX_PROBLEM) };
 }
 
-function entryIn(line: string): ReturnType<typeof fields> {
+/** Empty: it is no line of Caddy's. */
+export function entryIn(line: string): ReturnType<typeof fields> {
   try {
     return fields(JSON.parse(line));
   } catch {

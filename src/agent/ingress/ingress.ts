@@ -6,6 +6,7 @@ import { Once } from '../../core/model/once.ts';
 import type { AgentMessage, IngressMaterial, MeshMap } from '../../core/protocol/agent-protocol.ts';
 import { type Log, messageOf } from '../log.ts';
 import { run } from '../volumes/program.ts';
+import { AccessCounts } from './access-counts.ts';
 import { Caddy } from './caddy.ts';
 import { type CaddyInput, type CaddyPlace, caddyConfig } from './caddy-config.ts';
 import { CaddyKeeper } from './caddy-keeper.ts';
@@ -17,10 +18,12 @@ import { MaterialQuestions } from './ingress-material.ts';
 import { Revocations } from './revocations.ts';
 import { Layer4, LAYER4_GONE } from './layer4.ts';
 import { routeReport } from './route-report.ts';
-import { type HttpRoute, isHttp, type RouteReport } from './route.ts';
+import { type HttpRoute, isHttp, type RouteReport, type RouteTraffic } from './route.ts';
 
 /** Caddy's end is seen within this time, and a certificate that is awaited. */
 const LOOK_MS = 500;
+/** Requests are counted so often. */
+const COUNT_MS = 2_000;
 /** What others change on the machine is set right again so often. */
 const REPAIR_MS = 10_000;
 /** Of certificates, locks and logs. */
@@ -54,6 +57,7 @@ export class Ingress {
   readonly #keeper: CaddyKeeper;
   readonly #layer4: Layer4;
   readonly #news: CertificateNews;
+  readonly #counts: AccessCounts;
   readonly #revocations = new Revocations();
   #map: MeshMap | undefined;
   readonly #beganMs = performance.now();
@@ -66,6 +70,11 @@ export class Ingress {
       this.#options.log.warn('the ingress could not be set up', { reason: messageOf(fault) }),
   });
 
+  readonly #counting = new Once<'all'>(() => this.#counts.look((this.#map?.ingress ?? []).filter(isHttp)), {
+    onFault: (fault) =>
+      this.#options.log.debug('requests could not be counted', { reason: messageOf(fault) }),
+  });
+
   constructor(options: IngressOptions) {
     this.#options = options;
     this.#folder = ingressFolder(options.dataDir);
@@ -73,6 +82,7 @@ export class Ingress {
     this.#given = new HostCertificates(this.#questions);
     this.#keeper = new CaddyKeeper(this.#folder, options.log, () => this.#tell());
     this.#layer4 = new Layer4(options.hostPorts);
+    this.#counts = new AccessCounts(join(this.#folder, 'logs', 'access.log'));
     this.#news = new CertificateNews(join(this.#folder, 'logs', 'caddy.log'));
   }
 
@@ -87,11 +97,17 @@ export class Ingress {
     return this.#reports;
   }
 
+  /** Since it was last asked for. */
+  traffic(): readonly RouteTraffic[] {
+    return this.#counts.take();
+  }
+
   begin(): void {
     if (this.#timers.length > 0) return;
     const look = setInterval(() => void this.#look(), LOOK_MS).unref();
     const repair = setInterval(() => this.#rounds.ask('all'), REPAIR_MS).unref();
-    this.#timers = [look, repair];
+    const count = setInterval(() => this.#counting.ask('all'), COUNT_MS).unref();
+    this.#timers = [look, repair, count];
   }
 
   take(map: MeshMap): void {

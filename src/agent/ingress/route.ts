@@ -7,6 +7,8 @@ export type IngressAcme = NonNullable<MeshMap['acme']>;
 type Report = Extract<AgentMessage, { readonly type: 'report' }>;
 export type RouteReport = NonNullable<Report['ingress']>['routes'][number];
 
+export type RouteTraffic = NonNullable<Report['traffic']>[number];
+
 export interface Pem {
   readonly certificate: string;
   readonly key: string;

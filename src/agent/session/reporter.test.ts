@@ -21,6 +21,7 @@ const source: ReportSource = {
   networks: () => [],
   mesh: () => [],
   ingress: () => routes,
+  traffic: () => [],
   facts: () => undefined,
   volumes: () => [],
   onBeat: () => undefined,

@@ -6,7 +6,7 @@ import type {
   VolumeObservation,
 } from '../../core/protocol/agent-protocol.ts';
 import type { ContainerPhase, InstanceObservation } from '../../core/model/instance.ts';
-import type { RouteReport } from '../ingress/route.ts';
+import type { RouteReport, RouteTraffic } from '../ingress/route.ts';
 import type { NetworkObservation } from '../../core/model/network.ts';
 
 const COALESCE_MS = 50;
@@ -27,6 +27,8 @@ export interface ReportSource {
   mesh(): readonly MeshPath[];
   /** Undefined: it serves none. The same list as long as nothing of it changes. */
   ingress(): readonly RouteReport[] | undefined;
+  /** Through it, since it was last asked for. */
+  traffic(): readonly RouteTraffic[];
   /** Undefined: as the session's `hello` said. */
   facts(): Report['facts'];
   volumes(): readonly VolumeObservation[];
@@ -156,6 +158,7 @@ export class Reporter {
     const routes = this.#source.ingress();
     const routesDue = routes !== undefined && (full || routes !== this.#routesSent);
     this.#routesSent = routes;
+    const traffic = this.#source.traffic();
     const facts = this.#source.facts();
     this.#flushedMs = performance.now();
     this.#volumesDue = false;
@@ -172,6 +175,7 @@ export class Reporter {
       ...(networks.length === 0 ? {} : { networks }),
       ...(mesh.length === 0 ? {} : { mesh }),
       ...(routesDue && { ingress: { routes } }),
+      ...(traffic.length === 0 ? {} : { traffic }),
       ...(facts === undefined ? {} : { facts }),
       beat: this.#beat,
       volumes: this.#source.volumes(),

@@ -3,7 +3,7 @@ import { parseAddress, parseCidr } from '../model/ipv4.ts';
 import { portRange } from '../model/port-ranges.ts';
 import { branded, listOf, type Message, message, optional } from '../schema/message-shape.ts';
 import { amount, count, integer, reason, text, textOf, humanText } from './field-shapes.ts';
-import { ingressFacts, ingressQuestions, ingressReport } from './ingress-messages.ts';
+import { ingressFacts, ingressQuestions, ingressReport, ingressTraffic } from './ingress-messages.ts';
 
 /** What agents say. They run on machines of tenants: every text, list and map has a bound. */
 const MAX_ENTRIES = 5000;
@@ -210,6 +210,7 @@ const report = message({
     }),
     /** Of ingress nodes; always whole. */
     ingress: optional(ingressReport),
+    traffic: optional(ingressTraffic),
   },
 });
 

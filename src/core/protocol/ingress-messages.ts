@@ -71,6 +71,21 @@ export const ingressReport = message({
   },
 });
 
+/** In `report`: requests since the report before, by deployment; absent: there were none. */
+export const ingressTraffic = listOf(
+  {
+    type: 'object',
+    fields: {
+      deployment: textOf(64),
+      /** Answers of 1xx, 2xx, 3xx, 4xx and 5xx. */
+      answers: listOf(count, 5),
+      /** From the first byte of a request to the last of its answer, of all of them. */
+      milliseconds: count,
+    },
+  },
+  MAX_ROUTES,
+);
+
 /**
  * Questions of ingress nodes; sent only after a map that names ingress nodes, because an older control plane ends a session with a
  * message that it does not know.

@@ -20,6 +20,7 @@ import type { Stored } from '../store/collection.ts';
 import type { Store } from '../store/store.ts';
 import type { AcmeSettings } from './ingress/ingress-map.ts';
 import { IngressReports } from './ingress/ingress-reports.ts';
+import { IngressTraffic } from './ingress/ingress-traffic.ts';
 import { IngressMaterials } from './ingress/ingress-material.ts';
 import { Assignments } from './assignments/assignments.ts';
 import { JobLogs } from './reports/job-logs.ts';
@@ -123,6 +124,8 @@ export class Dispatch {
   readonly #resolver: MaterialResolver;
   readonly #ingressMaterials: IngressMaterials;
   readonly #ingressReports: IngressReports;
+  /** For metrics. */
+  readonly ingressTraffic: IngressTraffic;
   readonly #jobLogs: JobLogs;
   readonly #others: OtherControlPlanes | undefined;
   readonly #relay: Relay;
@@ -172,6 +175,7 @@ export class Dispatch {
       journal,
       log,
     });
+    this.ingressTraffic = new IngressTraffic(store);
     this.#ingressReports = new IngressReports({ store, journal, events, clock: this.#clock, log });
     this.#ingressMaterials = new IngressMaterials({ store, ...options.material, clock: this.#clock, log });
     this.#sessions = new Sessions(
@@ -288,6 +292,7 @@ export class Dispatch {
     this.#networks.take(session, report);
     this.#meshReports.take(session, report);
     this.#ingressReports.take(session, report);
+    this.ingressTraffic.take(session, report);
     this.#facts.take(session, report);
     this.#volumeReports.take(session, report, heardMs);
     if (report.beat === undefined || !this.volumes.holdsLease(tenantId, node)) return;

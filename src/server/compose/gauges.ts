@@ -51,6 +51,19 @@ export function addGauges(
     ['tenant', 'host'],
     () => certificates(store, clock),
   );
+  const { ingressTraffic } = dispatch;
+  metrics.series(
+    'berth_ingress_requests',
+    'Requests through the ingress since this process began, of nodes connected to it, by deployment and hundred of the answer.',
+    ['tenant', 'deployment', 'code'],
+    () => ingressTraffic.answers(),
+  );
+  metrics.series(
+    'berth_ingress_request_seconds',
+    'Time that these requests took, in all.',
+    ['tenant', 'deployment'],
+    () => ingressTraffic.seconds(),
+  );
   metrics.gauge('berth_agent_sessions', 'Agents connected to this process.', () => dispatch.sessions);
   metrics.gauge('berth_node_streams', 'Streams that agents serve for this process.', () => dispatch.streams);
   metrics.gauge(
