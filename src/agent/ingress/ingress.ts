@@ -16,7 +16,8 @@ import type { CertificateFacts } from './certificates.ts';
 import { HostCertificates } from './host-certificates.ts';
 import { MaterialQuestions } from './ingress-material.ts';
 import { Revocations } from './revocations.ts';
-import { Layer4, LAYER4_GONE } from './layer4.ts';
+import { RuleSet } from '../mesh/rule-set.ts';
+import { Layer4, LAYER4_TABLES } from './layer4.ts';
 import { routeReport } from './route-report.ts';
 import { type HttpRoute, isHttp, type RouteReport, type RouteTraffic } from './route.ts';
 
@@ -297,5 +298,5 @@ export async function endIngress(dataDir: string, log: Log): Promise<void> {
   await caddy
     .stop()
     .catch((error: unknown) => log.warn('Caddy could not be ended', { reason: messageOf(error) }));
-  await run('nft', [LAYER4_GONE]).catch(() => {});
+  await new RuleSet(LAYER4_TABLES).remove();
 }

@@ -3,10 +3,10 @@ import { portRangesText, portsOutside } from '../../core/model/port-ranges.ts';
 import type { MeshMap } from '../../core/protocol/agent-protocol.ts';
 import { choiceOf, withShare } from '../mesh/choice.ts';
 import { letThrough } from '../mesh/let-through.ts';
-import { run } from '../volumes/program.ts';
+import { RuleSet, type Tables } from '../mesh/rule-set.ts';
 import type { IngressRoute } from './route.ts';
 
-const TABLE = 'berth-ingress';
+export const LAYER4_TABLES: Tables = { name: 'berth-ingress', families: ['ip'] };
 
 export interface Layer4Place {
   /** Of the tenant's nodes, and of virtual addresses. */
@@ -23,7 +23,7 @@ export function isLayer4(route: IngressRoute): route is Layer4Route {
 }
 
 /**
- * Connections to ports of this machine are given to instances, by a table of its own that is replaced in one transaction. Not by way of the
+ * Connections to ports of this machine are given to instances, by a table of its own. Not by way of the
  * virtual address: the kernel translates a destination once. The source is the gateway, which every node has a way back to.
  *
  * A virtual address that has no instance is not refused to Caddy: the kernel asks again, and the request goes on when there is one. A
@@ -46,7 +46,7 @@ export function layer4Rules(
     ({ protocol, listen }) =>
       `    meta l4proto ${protocol} ct original proto-dst ${listen} ct status dnat ip daddr ${prefix} snat to ${gateway}\n`,
   );
-  return `${LAYER4_GONE}table ip ${TABLE} {
+  return `table ip ${LAYER4_TABLES.name} {
   chain arriving {
     type nat hook prerouting priority -115; policy accept;
 ${arriving.join('')}  }
@@ -60,9 +60,6 @@ ${sources.join('')}  }
 }
 `;
 }
-
-/** Made if it is not there, then removed. */
-export const LAYER4_GONE = `table ip ${TABLE}\ndelete table ip ${TABLE}\n`;
 
 function target(instances: MeshMap['services'][number]['instances'], port: number): string {
   return withShare(instances).length === 1
@@ -109,7 +106,7 @@ export function listener(line: string, protocol: 'tcp' | 'udp'): readonly string
 /** Ports of this machine that belong to deployments. */
 export class Layer4 {
   readonly #hostPorts: readonly string[] | undefined;
-  #rules: string | undefined;
+  readonly #rules = new RuleSet(LAYER4_TABLES);
   #problems: ReadonlyMap<string, string> = new Map();
 
   constructor(hostPorts: readonly string[] | undefined) {
@@ -126,8 +123,7 @@ export class Layer4 {
     gateway: string | undefined,
   ): Promise<void> {
     const routes = ingress.filter(isLayer4);
-    const there = await isThere();
-    if (gateway === undefined || (ingress.length === 0 && !there)) return;
+    if (gateway === undefined || (ingress.length === 0 && !(await this.#rules.isThere()))) return;
     const taken = await portsInUse();
     const free = (route: Layer4Route): boolean => portProblem(route, taken, this.#hostPorts) === undefined;
     this.#problems = new Map(
@@ -139,16 +135,6 @@ export class Layer4 {
     // Translated is only what is ours.
     if (routes.length > 0)
       await letThrough(...['-d', '-s'].map((way) => [way, prefix, '-m', 'conntrack', '--ctstate', 'DNAT']));
-    const rules = layer4Rules(routes.filter(free), services, { prefix, virtualPrefix, gateway });
-    if (there && rules === this.#rules) return;
-    await run('nft', [rules]);
-    this.#rules = rules;
+    await this.#rules.ensure(layer4Rules(routes.filter(free), services, { prefix, virtualPrefix, gateway }));
   }
-}
-
-async function isThere(): Promise<boolean> {
-  return await run('nft', ['list', 'table', 'ip', TABLE]).then(
-    () => true,
-    () => false,
-  );
 }

@@ -2,7 +2,7 @@ import { isWithin } from '../../core/model/ipv4.ts';
 import type { MeshMap } from '../../core/protocol/agent-protocol.ts';
 import { accessRules } from './access-rules.ts';
 import { choiceOf, withShare } from './choice.ts';
-import { MESH_TABLE } from './rule-set.ts';
+import { MESH_TABLES } from './rule-set.ts';
 
 /** What the rules of a node depend on beside the map. */
 export interface MeshPlace {
@@ -16,7 +16,7 @@ export interface MeshPlace {
   readonly device: string;
 }
 
-const TABLE = MESH_TABLE;
+const TABLE = MESH_TABLES.name;
 type Service = MeshMap['services'][number];
 
 /**

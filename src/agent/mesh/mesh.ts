@@ -34,7 +34,7 @@ import {
 } from './machine.ts';
 import { meshRules } from './mesh-rules.ts';
 import { letThrough, letThroughNoMore } from './let-through.ts';
-import { RuleSet } from './rule-set.ts';
+import { MESH_TABLES, RuleSet } from './rule-set.ts';
 import { NameServer } from './name-server.ts';
 import { Names } from './names.ts';
 import { Peers } from './peers.ts';
@@ -103,7 +103,7 @@ export class Mesh {
   readonly #placed = Promise.withResolvers<void>();
   /** What rules and peers have been set by. */
   #applied: MeshMap | undefined;
-  readonly #rules = new RuleSet();
+  readonly #rules = new RuleSet(MESH_TABLES);
   #listening = false;
   /** Whether to look for what others have changed, too. */
   #lookDue = true;
@@ -386,7 +386,7 @@ export async function removeMesh(device: MeshDevice, log: Log): Promise<void> {
   try {
     if (!(await device.isThere())) return;
     await device.remove();
-    await new RuleSet().remove();
+    await new RuleSet(MESH_TABLES).remove();
     await letThroughNoMore(...throughDevice(device));
     log.info('this node has no part in the network of its tenant any more', { interface: device.name });
   } catch (error) {

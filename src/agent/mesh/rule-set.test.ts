@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { anew, inPlace } from './rule-set.ts';
+import { anew, inPlace, MESH_TABLES } from './rule-set.ts';
 
 const RULES = `table bridge berth-mesh {
   chain routed {
@@ -43,7 +43,7 @@ table ip berth-mesh {
 
 describe('rules of the mesh', () => {
   it('take the place of others without a moment in which there are none', () => {
-    const script = inPlace(RULES, THERE);
+    const script = inPlace(MESH_TABLES, RULES, THERE);
     expect(script).not.toContain('delete table');
     expect(script.endsWith(RULES)).toBe(true);
     expect(script.slice(0, -RULES.length).trim().split('\n')).toEqual([
@@ -60,7 +60,7 @@ describe('rules of the mesh', () => {
   });
 
   it('are made where there are none, and anew where others cannot be kept', () => {
-    expect(inPlace(RULES, '')).not.toContain('delete');
-    expect(anew(RULES)).toContain('delete table ip berth-mesh\n');
+    expect(inPlace(MESH_TABLES, RULES, '')).not.toContain('delete');
+    expect(anew(MESH_TABLES, RULES)).toContain('delete table ip berth-mesh\n');
   });
 });

@@ -1,32 +1,47 @@
 import { hash } from 'node:crypto';
 import { run } from '../volumes/program.ts';
 
-/** One of each family; `mesh-rules.ts` fills them. */
-export const MESH_TABLE = 'berth-mesh';
-const FAMILIES = ['bridge', 'ip'] as const;
+/** Tables of one name, one of each family. */
+export interface Tables {
+  readonly name: string;
+  readonly families: readonly string[];
+}
+
+/** `mesh-rules.ts` fills them. */
+export const MESH_TABLES: Tables = { name: 'berth-mesh', families: ['bridge', 'ip'] };
 const TIMEOUT_MS = 30_000;
 
-/** Rules of the mesh as the kernel has them: set when they change, and when somebody else has changed them. */
+/** Rules as the kernel has them: set when they change, and when somebody else has changed them. */
 export class RuleSet {
+  readonly #tables: Tables;
   #rules = '';
   #seen = '';
 
+  constructor(tables: Tables) {
+    this.#tables = tables;
+  }
+
+  async isThere(): Promise<boolean> {
+    return (await listing(this.#tables)) !== '';
+  }
+
   async ensure(rules: string): Promise<void> {
-    const there = await listing();
+    const there = await listing(this.#tables);
     if (rules === this.#rules && hash('sha256', there) === this.#seen) return;
     try {
-      await load(inPlace(rules, there));
+      await load(inPlace(this.#tables, rules, there));
     } catch {
       // What is there is of another release, or not ours: chains of another kind cannot be kept.
-      await load(anew(rules));
+      await load(anew(this.#tables, rules));
     }
     this.#rules = rules;
-    this.#seen = hash('sha256', await listing());
+    this.#seen = hash('sha256', await listing(this.#tables));
   }
 
   async remove(): Promise<void> {
     this.#rules = '';
-    for (const family of FAMILIES) await run('nft', ['delete', 'table', family, MESH_TABLE]).catch(() => {});
+    const { name, families } = this.#tables;
+    for (const family of families) await run('nft', ['delete', 'table', family, name]).catch(() => {});
   }
 }
 
@@ -36,11 +51,10 @@ async function load(script: string): Promise<void> {
 }
 
 /** Made if it is not there, then removed: the same text works in both cases. */
-export function anew(rules: string): string {
-  const gone = FAMILIES.map(
-    (family) => `table ${family} ${MESH_TABLE}\ndelete table ${family} ${MESH_TABLE}\n`,
+export function anew({ name, families }: Tables, rules: string): string {
+  return (
+    families.map((family) => `table ${family} ${name}\ndelete table ${family} ${name}\n`).join('') + rules
   );
-  return gone.join('') + rules;
 }
 
 /**
@@ -48,16 +62,14 @@ export function anew(rules: string): string {
  * neither: it would pass what guards a deployment, or go to a virtual address untranslated, and the kernel would keep to that for all that
  * follows of the same connection. `there`: as `nft` lists it.
  */
-export function inPlace(rules: string, there: string): string {
+export function inPlace({ name: table, families }: Tables, rules: string, there: string): string {
   const kept = new Set(namesIn(rules).map(({ kind, name }) => `${kind} ${name}`));
   const [emptied, removed]: [string[], string[]] = [[], []];
   for (const { family, kind, name } of namesIn(there)) {
-    if (kind !== 'chain') emptied.push(`flush ${kind} ${family} ${MESH_TABLE} ${name}\n`);
-    if (!kept.has(`${kind} ${name}`)) removed.push(`delete ${kind} ${family} ${MESH_TABLE} ${name}\n`);
+    if (kind !== 'chain') emptied.push(`flush ${kind} ${family} ${table} ${name}\n`);
+    if (!kept.has(`${kind} ${name}`)) removed.push(`delete ${kind} ${family} ${table} ${name}\n`);
   }
-  const tables = FAMILIES.map(
-    (family) => `table ${family} ${MESH_TABLE}\nflush table ${family} ${MESH_TABLE}\n`,
-  );
+  const tables = families.map((family) => `table ${family} ${table}\nflush table ${family} ${table}\n`);
   return [...tables, ...emptied, ...removed, rules].join('');
 }
 
@@ -75,9 +87,7 @@ function namesIn(text: string) {
 }
 
 /** Without counters, which change by themselves. */
-async function listing(): Promise<string> {
-  const texts = FAMILIES.map((family) =>
-    run('nft', ['-s', 'list', 'table', family, MESH_TABLE]).catch(() => ''),
-  );
+async function listing({ name, families }: Tables): Promise<string> {
+  const texts = families.map((family) => run('nft', ['-s', 'list', 'table', family, name]).catch(() => ''));
   return (await Promise.all(texts)).join('');
 }

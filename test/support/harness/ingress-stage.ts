@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { meshRules } from '../../../src/agent/mesh/mesh-rules.ts';
-import { anew } from '../../../src/agent/mesh/rule-set.ts';
+import { anew, MESH_TABLES } from '../../../src/agent/mesh/rule-set.ts';
 import type { MeshMap } from '../../../src/core/protocol/agent-protocol.ts';
 import type { RouteReport } from '../../../src/agent/ingress/route.ts';
 import { eventually } from '../eventually.ts';
@@ -177,7 +177,7 @@ export class IngressNode {
     const subnet = `10.210.${this.index}.0/24`;
     const addresses = { subnet, gateway: this.gateway, resolver: '10.211.255.254' };
     const rules = meshRules(map, { ...place, ...addresses, device: 'lan0' });
-    this.run(['/usr/sbin/nft', anew(rules)]);
+    this.run(['/usr/sbin/nft', anew(MESH_TABLES, rules)]);
     this.#agent?.send({ map });
   }
 
