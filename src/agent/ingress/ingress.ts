@@ -5,7 +5,6 @@ import { addressAt, parseCidr } from '../../core/model/ipv4.ts';
 import { Once } from '../../core/model/once.ts';
 import type { AgentMessage, IngressMaterial, MeshMap } from '../../core/protocol/agent-protocol.ts';
 import { type Log, messageOf } from '../log.ts';
-import { run } from '../volumes/program.ts';
 import { AccessCounts } from './access-counts.ts';
 import { Caddy } from './caddy.ts';
 import { type CaddyInput, type CaddyPlace, caddyConfig } from './caddy-config.ts';
