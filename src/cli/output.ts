@@ -73,6 +73,13 @@ export async function printList<T>(
   }
 }
 
+/** Whole, for programs; false: a person asked, and is to be told in another form. */
+export async function printWhole(terminal: Terminal, format: string, record: unknown): Promise<boolean> {
+  if (format !== 'json' && format !== 'yaml') return false;
+  terminal.out(await structuredText(format, record));
+  return true;
+}
+
 /** One record: whole for programs, as a row for people. */
 export async function printRecord<T>(
   terminal: Terminal,
@@ -81,6 +88,6 @@ export async function printRecord<T>(
   format: OutputFormat,
   now: number,
 ): Promise<void> {
-  if (format === 'json' || format === 'yaml') terminal.out(await structuredText(format, record));
-  else await printList(terminal, listing, [record], format, now);
+  if (await printWhole(terminal, format, record)) return;
+  await printList(terminal, listing, [record], format, now);
 }

@@ -7,6 +7,15 @@ export function fields(value: unknown): Fields {
   return isRecord(value) ? value : {};
 }
 
+/** Of text that may be no JSON at all. */
+export function fieldsIn(json: string): Fields {
+  try {
+    return fields(JSON.parse(json));
+  } catch {
+    return {};
+  }
+}
+
 export function list(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }

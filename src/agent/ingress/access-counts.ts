@@ -1,6 +1,5 @@
 import { type FileHandle, open, stat } from 'node:fs/promises';
-import { fields, nonEmpty } from '../engine/fields.ts';
-import { entryIn } from './caddy-log.ts';
+import { fields, fieldsIn, nonEmpty } from '../engine/fields.ts';
 import type { HttpRoute, RouteTraffic } from './route.ts';
 
 const CHUNK_BYTES = 256 * 1024;
@@ -111,7 +110,7 @@ interface AccessLine {
 }
 
 export function requestIn(line: string): AccessLine | undefined {
-  const entry = entryIn(line);
+  const entry = fieldsIn(line);
   const request = fields(entry['request']);
   const [host, uri, status, duration] = [
     nonEmpty(request['host']),

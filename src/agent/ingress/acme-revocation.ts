@@ -1,6 +1,7 @@
 import { createPrivateKey, createPublicKey, type KeyObject, sign, X509Certificate } from 'node:crypto';
 import { request } from 'node:https';
-import { fields, nonEmpty } from '../engine/fields.ts';
+import { type Fields, fieldsIn, nonEmpty } from '../engine/fields.ts';
+import { boundedText } from './bounded-text.ts';
 import type { IngressAcme, Pem } from './route.ts';
 
 const ANSWER_MS = 5_000;
@@ -13,7 +14,7 @@ const ERRORS = 'urn:ietf:params:acme:error:';
 interface Answer {
   readonly status: number;
   readonly nonce: string | undefined;
-  readonly body: ReturnType<typeof fields>;
+  readonly body: Fields;
 }
 
 /**
@@ -88,30 +89,16 @@ function ask(method: string, url: string, ca: string | undefined, body?: string)
         ...(ca !== undefined && { ca }),
       },
       (response) => {
-        let text = '';
-        response.setEncoding('utf8');
-        response.on('data', (chunk: string) => (text = (text + chunk).slice(0, MAX_ANSWER)));
-        response.on('error', reject);
-        response.on('end', () => {
-          const nonce = response.headers['replay-nonce'];
-          resolve({
-            status: response.statusCode ?? 0,
-            nonce: typeof nonce === 'string' ? nonce : undefined,
-            body: fieldsIn(text),
-          });
-        });
+        const { statusCode: status = 0, headers } = response;
+        const nonce = nonEmpty(headers['replay-nonce']);
+        boundedText(response, MAX_ANSWER).then(
+          (text) => resolve({ status, nonce, body: fieldsIn(text) }),
+          reject,
+        );
       },
     );
     asked.on('timeout', () => asked.destroy(new Error(`it did not answer in ${ANSWER_MS} ms`)));
     asked.on('error', (error) => reject(new Error(`${new URL(url).host}: ${error.message}`)));
     asked.end(body);
   });
-}
-
-function fieldsIn(text: string): ReturnType<typeof fields> {
-  try {
-    return fields(JSON.parse(text));
-  } catch {
-    return {};
-  }
 }

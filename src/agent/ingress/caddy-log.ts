@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises';
-import { fields, nonEmpty } from '../engine/fields.ts';
+import { fieldsIn, nonEmpty } from '../engine/fields.ts';
 
 const MAX_READ = 256 * 1024;
 const MAX_PROBLEM = 500;
@@ -15,22 +15,13 @@ export interface CertificateTrouble {
 
 /** Of a line of Caddy's log: that the authority refused, in its words. */
 export function troubleIn(line: string): CertificateTrouble | undefined {
-  const entry = entryIn(line);
+  const entry = fieldsIn(line);
   const logger = nonEmpty(entry['logger']);
   const host = nonEmpty(entry['identifier']);
   const error = nonEmpty(entry['error']);
   if (entry['level'] !== 'error' || host === undefined || error === undefined) return undefined;
   if (!LOGGERS.includes(logger ?? '') || error.includes(EMPTY_WORDS)) return undefined;
   return { host, problem: error.slice(0, MAX_PROBLEM) };
-}
-
-/** Empty: it is no line of Caddy's. */
-export function entryIn(line: string): ReturnType<typeof fields> {
-  try {
-    return fields(JSON.parse(line));
-  } catch {
-    return {};
-  }
 }
 
 /** Reads what was added to a file since the last time; its last part at first. */

@@ -3,7 +3,8 @@ import { mkdir, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { fields, nonEmpty } from '../engine/fields.ts';
+import { fieldsIn, nonEmpty } from '../engine/fields.ts';
+import { boundedText } from './bounded-text.ts';
 import { findProgram } from '../volumes/program.ts';
 import { baseConfig, type CaddyPlace } from './caddy-config.ts';
 
@@ -100,28 +101,16 @@ export class Caddy {
           timeout: LOAD_MS,
         },
         (response) => {
-          let text = '';
-          response.setEncoding('utf8');
-          response.on('data', (chunk: string) => (text = (text + chunk).slice(0, MAX_ANSWER)));
-          response.on('error', reject);
-          response.on('end', () => {
+          boundedText(response, MAX_ANSWER).then((text) => {
             if (response.statusCode === 200) resolve();
-            else reject(new Error(problemIn(text)));
-          });
+            else reject(new Error(nonEmpty(fieldsIn(text)['error']) ?? text));
+          }, reject);
         },
       );
       asked.on('timeout', () => asked.destroy(new Error(`Caddy did not answer in ${LOAD_MS} ms`)));
       asked.on('error', reject);
       asked.end(body);
     });
-  }
-}
-
-function problemIn(text: string): string {
-  try {
-    return nonEmpty(fields(JSON.parse(text))['error']) ?? text;
-  } catch {
-    return text;
   }
 }
 

@@ -4,7 +4,7 @@ import { indented, printEvents, rows } from '../describing.ts';
 import { EXIT } from '../exit-code.ts';
 import { textOf } from '../fields.ts';
 import { adviceLines, meshPaths, PATHS, standingText } from '../mesh.ts';
-import { listText, structuredText } from '../output.ts';
+import { listText, printWhole } from '../output.ts';
 import type { Node } from '../records.ts';
 import { instances as INSTANCES } from '../resources/deployments.ts';
 import { nodes as NODES } from '../resources/nodes.ts';
@@ -20,10 +20,7 @@ export async function describeNode(
   format: string,
 ): Promise<number> {
   const record = await client.record('GET /api/v1/nodes/{name}', named(name));
-  if (format === 'json' || format === 'yaml') {
-    session.terminal.out(await structuredText(format, record));
-    return EXIT.ok;
-  }
+  if (await printWhole(session.terminal, format, record)) return EXIT.ok;
   const { terminal } = session;
   const { style } = terminal;
   const now = session.now();

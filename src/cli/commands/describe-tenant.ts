@@ -3,7 +3,7 @@ import type { Client } from '../client.ts';
 import { rows } from '../describing.ts';
 import { EXIT } from '../exit-code.ts';
 import { textOf } from '../fields.ts';
-import { structuredText } from '../output.ts';
+import { printWhole } from '../output.ts';
 import type { Session } from '../session.ts';
 import { age } from '../table.ts';
 import { storedText } from '../tenant-usage.ts';
@@ -16,10 +16,7 @@ export async function describeTenant(
 ): Promise<number> {
   const record = await client.record('GET /api/v1/tenants/{tenant}', { params: { tenant: name } });
   const { terminal } = session;
-  if (format === 'json' || format === 'yaml') {
-    terminal.out(await structuredText(format, record));
-    return EXIT.ok;
-  }
+  if (await printWhole(terminal, format, record)) return EXIT.ok;
   const memory = record.quota?.memoryBytes;
   const slug = textOf(record.slug);
   terminal.out(

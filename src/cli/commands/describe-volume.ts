@@ -2,7 +2,7 @@ import type { Client } from '../client.ts';
 import { indented, printEvents, rows } from '../describing.ts';
 import { EXIT } from '../exit-code.ts';
 import { textOf } from '../fields.ts';
-import { listText, structuredText } from '../output.ts';
+import { listText, printWhole } from '../output.ts';
 import type { Volume } from '../records.ts';
 import { VOLUME_COPIES } from '../resources/volumes.ts';
 import type { Session } from '../session.ts';
@@ -17,10 +17,7 @@ export async function describeVolume(
 ): Promise<number> {
   const record = await findVolume(client, word);
   const { terminal } = session;
-  if (format === 'json' || format === 'yaml') {
-    terminal.out(await structuredText(format, record));
-    return EXIT.ok;
-  }
+  if (await printWhole(terminal, format, record)) return EXIT.ok;
   const { style } = terminal;
   const now = session.now();
   const name = textOf(record.name);

@@ -8,7 +8,7 @@ import { indented, printEvents, rows } from '../describing.ts';
 import { EXIT } from '../exit-code.ts';
 import { usage } from '../failure.ts';
 import { textOf } from '../fields.ts';
-import { listText, outputFormat, structuredText } from '../output.ts';
+import { listText, outputFormat, printWhole, structuredText } from '../output.ts';
 import type { Deployment } from '../records.ts';
 import { instances as INSTANCES } from '../resources/deployments.ts';
 import { resourceOf } from '../resources/index.ts';
@@ -73,10 +73,7 @@ async function describeDeployment(
   format: string,
 ): Promise<number> {
   const record = await client.record('GET /api/v1/deployments/{name}', named(name));
-  if (format === 'json' || format === 'yaml') {
-    session.terminal.out(await structuredText(format, record));
-    return EXIT.ok;
-  }
+  if (await printWhole(session.terminal, format, record)) return EXIT.ok;
   const { terminal } = session;
   const { style } = terminal;
   const now = session.now();
@@ -162,10 +159,7 @@ export function nextCommand(record: Deployment): string {
 
 async function describeJob(session: Session, client: Client, name: string, format: string): Promise<number> {
   const record = await client.record('GET /api/v1/jobs/{name}', named(name));
-  if (format === 'json' || format === 'yaml') {
-    session.terminal.out(await structuredText(format, record));
-    return EXIT.ok;
-  }
+  if (await printWhole(session.terminal, format, record)) return EXIT.ok;
   const { terminal } = session;
   const { style } = terminal;
   const now = session.now();

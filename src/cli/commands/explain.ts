@@ -6,7 +6,7 @@ import { Failure } from '../failure.ts';
 import { textOf } from '../fields.ts';
 import type { Explanation, RefusedNode } from '../records.ts';
 import { wrapped } from '../help.ts';
-import { outputFormat, structuredText } from '../output.ts';
+import { outputFormat, printWhole } from '../output.ts';
 import type { Session } from '../session.ts';
 import { tableText } from '../table.ts';
 
@@ -46,10 +46,7 @@ export const explain: CommandBody = {
       ...named(what),
       ...(from !== undefined && { query: { from } }),
     });
-    if (format === 'json' || format === 'yaml') {
-      session.terminal.out(await structuredText(format, explanation));
-      return EXIT.ok;
-    }
+    if (await printWhole(session.terminal, format, explanation)) return EXIT.ok;
     if (explanation.access !== undefined) return showAccess(session, what, explanation.access);
     return showExplanation(session, what, explanation, options.text('node'));
   },

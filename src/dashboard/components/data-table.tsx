@@ -22,6 +22,17 @@ export interface Column<Row> {
   readonly align?: 'right';
 }
 
+/** What a record says of itself; takes the rest of the width. */
+export const MESSAGE_COLUMN: Column<{ readonly status: { readonly message: string } }> = {
+  title: 'Message',
+  wide: true,
+  cell: ({ status }) => (
+    <span className="text-muted" title={status.message}>
+      {status.message}
+    </span>
+  ),
+};
+
 const DETAILED_HEIGHT = 62;
 
 interface Sorting {

@@ -5,7 +5,7 @@ import type { DeploymentPhase } from '../../../core/model/deployment.ts';
 import { useSession } from '../../app/session.tsx';
 import { PhaseBadge } from '../../components/badge.tsx';
 import { ButtonLink } from '../../components/button.tsx';
-import { type Column, DataTable } from '../../components/data-table.tsx';
+import { type Column, DataTable, MESSAGE_COLUMN } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorNotice } from '../../components/error-notice.tsx';
 import { Loading } from '../../components/loading.tsx';
@@ -47,15 +47,7 @@ const COLUMNS: readonly Column<Deployment>[] = [
     sortBy: ({ status }) => (status.desired === 0 ? 1 : status.healthy / status.desired),
     cell: ({ status }) => <InstanceDots status={status} />,
   },
-  {
-    title: 'Message',
-    wide: true,
-    cell: ({ status }) => (
-      <span className="text-muted" title={status.message}>
-        {status.message}
-      </span>
-    ),
-  },
+  MESSAGE_COLUMN,
   {
     title: 'Image',
     width: '15%',

@@ -1,7 +1,7 @@
 import type { Job } from '../../lib/records.ts';
 import { useSession } from '../../app/session.tsx';
 import { ButtonLink } from '../../components/button.tsx';
-import type { Column } from '../../components/data-table.tsx';
+import { type Column, MESSAGE_COLUMN } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Page } from '../../components/page.tsx';
 import { RecordTable } from '../../components/record-table.tsx';
@@ -31,15 +31,7 @@ const COLUMNS: readonly Column<Job>[] = [
     sortBy: ({ status }) => -Date.parse(status.runs[0]?.createdAt ?? ''),
     cell: ({ status }) => <TimeAgo time={status.runs[0]?.createdAt} />,
   },
-  {
-    title: 'Message',
-    wide: true,
-    cell: ({ status }) => (
-      <span className="text-muted" title={status.message}>
-        {status.message}
-      </span>
-    ),
-  },
+  MESSAGE_COLUMN,
   {
     title: 'Schedule',
     width: '13%',

@@ -5,7 +5,7 @@ import { useRecords, useReread } from '../../app/use-records.ts';
 import { Badge, type Tone } from '../../components/badge.tsx';
 import { Button, IconButton } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
-import type { Column } from '../../components/data-table.tsx';
+import { type Column, MESSAGE_COLUMN } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Labels } from '../../components/facts.tsx';
 import { RecordTable } from '../../components/record-table.tsx';
@@ -40,15 +40,7 @@ const COLUMNS: readonly Column<Network>[] = [
     sortBy: ({ status }) => status.phase,
     cell: ({ status }) => <Badge tone={TONES[status.phase]}>{status.phase}</Badge>,
   },
-  {
-    title: 'Message',
-    wide: true,
-    cell: ({ status }) => (
-      <span className="text-muted" title={status.message}>
-        {status.message}
-      </span>
-    ),
-  },
+  MESSAGE_COLUMN,
   {
     title: 'Node',
     width: '14%',
