@@ -16,6 +16,7 @@ export type JobRun = NonNullable<NonNullable<Job['status']>['runs']>[number];
 export type JoinToken = Sent<ItemOf<'GET /api/v1/join-tokens'>>;
 export type Network = SentBy<'GET /api/v1/networks/{name}'>;
 export type Node = SentBy<'GET /api/v1/nodes/{name}'>;
+export type DrainReport = SentBy<'POST /api/v1/nodes/{name}/drain'>;
 export type Recommendation = Sent<ItemOf<'GET /api/v1/dvm/recommendations'>>;
 export type Secret = Sent<ItemOf<'GET /api/v1/secrets/resources'>>;
 export type Tenant = SentBy<'GET /api/v1/tenants/{tenant}'>;

@@ -452,6 +452,13 @@ describe('the life of a node', () => {
       removed: [],
     });
     await flow.connected('life-2', shop, group);
+    const preview = await shop.call('POST', '/api/v1/nodes/life-1/drain?dryRun=true');
+    expect(preview.body).toMatchObject({
+      movable: [{ instance: free?.id, deployment: 'life', to: 'life-2', how: 'start-first' }],
+      blocked: [{ instance: tied.id, deployment: 'pinned' }],
+      stopping: 0,
+    });
+    expect((await shop.call('GET', '/api/v1/nodes/life-1')).body).not.toHaveProperty('draining');
     const drained = await shop.call('POST', '/api/v1/nodes/life-1/drain');
     expect(drained.body).toMatchObject({
       movable: [{ instance: free?.id, deployment: 'life', to: 'life-2' }],

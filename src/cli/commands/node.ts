@@ -12,6 +12,7 @@ import { textOf } from '../fields.ts';
 import { listCommand } from '../record-commands.ts';
 import { outputFormat, structuredText } from '../output.ts';
 import { describeNode } from './describe-node.ts';
+import { drainCommand } from './node-drain.ts';
 
 const NAME: Parameter = { term: '<name>', description: 'The node.' };
 
@@ -107,31 +108,6 @@ const rotateKeyCommand: Subcommand = {
     await session.client(options).record('POST /api/v1/nodes/{name}/rotate-key', named(name));
     session.terminal.out(`node/${name} takes another key for the network\n`);
     session.terminal.err(`${session.next(`berth node show ${name}`)}\n`);
-    return EXIT.ok;
-  },
-};
-
-const drainCommand: Subcommand = {
-  name: 'drain',
-  summary: 'Move everything off a node',
-  description: [
-    'Keeps new instances away from the node and moves those on it elsewhere, one healthy replacement at a time. What cannot move is listed with the reason and keeps running.',
-  ],
-  parameters: [NAME],
-  options: REMOTE_OPTIONS,
-  examples: [{ line: 'berth node drain berlin-1', what: 'before maintenance; berth node uncordon ends it' }],
-  run: async (session, { parameters: [name = ''], options }) => {
-    const report = await session.client(options).record('POST /api/v1/nodes/{name}/drain', named(name));
-    const moving = report.movable ?? [];
-    session.terminal.out(
-      `node/${name} is being drained: ${moving.length} can move, ${(report.blocked ?? []).length} cannot\n`,
-    );
-    for (const blocked of report.blocked ?? []) {
-      session.terminal.out(
-        `  ${session.terminal.style.yellow('stays:')} ${textOf(blocked.deployment) || textOf(blocked.instance)}: ${textOf(blocked.why)}\n`,
-      );
-    }
-    session.terminal.err(`${session.next(`berth describe node ${name}`)}\n`);
     return EXIT.ok;
   },
 };

@@ -126,6 +126,12 @@ export const NODES = {
     tag: 'Nodes',
     permission: 'nodes.manage',
     tenant: 'credential',
+    query: {
+      dryRun: {
+        description: 'Answer what would move and what would stay, and change nothing.',
+        schema: { type: 'boolean', default: false },
+      },
+    },
     codes: ['node_not_found', 'idempotency_key_conflict', 'header_invalid'],
     success: { status: 200, description: 'The node with movable and blocked instances.', answer: nodeMode },
   }),

@@ -7,7 +7,7 @@ import type { Reason } from '../../core/scheduler/filters/filter.ts';
 import { unstatedNodes } from '../../core/scheduler/misplaced.ts';
 import type { HoldingPin } from '../../core/scheduler/pin.ts';
 import { describeScore } from '../../core/scheduler/score.ts';
-import { isOfDeployment, ownerOf } from '../../core/model/owner.ts';
+import { isOfDeployment } from '../../core/model/owner.ts';
 import { idOf, prefixOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import { gatesOf } from './deployment-gates.ts';
@@ -121,54 +121,7 @@ export function explainDeployment(
   };
 }
 
-export interface DrainReport {
-  readonly movable: readonly {
-    readonly instance: InstanceId;
-    readonly deployment: string;
-    readonly to: NodeName;
-  }[];
-  readonly blocked: readonly {
-    readonly instance: InstanceId;
-    readonly deployment: string;
-    readonly why: string;
-    readonly nodes: readonly RefusedNode[];
-  }[];
-}
-
-/** Where the instances of a node could go if it were drained, taking into account the room that each of them takes. */
-export function drainReport(clusters: TenantClusters, tenant: TenantStore, node: NodeName): DrainReport {
-  const cluster = clusters.of(tenant.tenantId);
-  const leaving = clusters.instancesOn(tenant.tenantId, node).filter((record) => record.wanted === 'run');
-  const movable: DrainReport['movable'][number][] = [];
-  const blocked: DrainReport['blocked'][number][] = [];
-  return supposing(cluster, [], (suppose) => {
-    for (const { id, deployment, canary } of leaving) {
-      const owner = ownerOf(deployment);
-      if (owner.kind === 'job') {
-        const why = `a run of job ${owner.name} is under way; it is not moved: it ends by itself, or with POST /api/v1/jobs/${owner.name}/cancel`;
-        blocked.push({ instance: id, deployment, why, nodes: [] });
-        continue;
-      }
-      const kind = canary === true ? 'canaries' : 'deployments';
-      const spec = tenant.get(kind, idOf(kind, owner.name))?.record.spec;
-      if (spec === undefined) continue;
-      const request = {
-        ...clusters.request(tenant.tenantId, spec),
-        exclude: new Map([[node, 'it is being drained']]),
-      };
-      const chosen = cluster.place(suppose(), request);
-      if (chosen !== undefined) {
-        movable.push({ instance: id, deployment, to: chosen.node });
-        continue;
-      }
-      const { summary, nodes } = explain(cluster, request);
-      blocked.push({ instance: id, deployment, why: summary, nodes: nodes.map(refused) });
-    }
-    return { movable, blocked };
-  });
-}
-
-function refused({ node, reasons }: NodeExplanation): RefusedNode {
+export function refused({ node, reasons }: NodeExplanation): RefusedNode {
   return { node, reasons };
 }
 
@@ -176,7 +129,7 @@ function refused({ node, reasons }: NodeExplanation): RefusedNode {
  * Runs a question on the cluster without the given instances and with what `suppose` names, and puts everything back. Without a pause in
  * it no decision can see what is only supposed.
  */
-function supposing<T>(
+export function supposing<T>(
   cluster: ClusterState,
   without: readonly InstanceId[],
   ask: (suppose: () => InstanceId) => T,

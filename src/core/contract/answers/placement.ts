@@ -97,11 +97,25 @@ export const explanation = shape({
 
 /** Where the instances of a drained node go. */
 export const drainFields = {
-  movable: listOf({ type: 'object', fields: { instance: text, deployment: text, to: text } }),
+  movable: listOf({
+    type: 'object',
+    fields: {
+      instance: text,
+      deployment: text,
+      to: text,
+      how: {
+        type: 'string',
+        values: ['start-first', 'stop-first'],
+        description: 'Whether its successor is there before it stops.',
+      },
+      why: optional({ ...text, description: 'Why it stops first.' }),
+    },
+  }),
   blocked: listOf({
     type: 'object',
     fields: { instance: text, deployment: text, why: text, nodes: listOf(refusedNode) },
   }),
+  stopping: { ...integer, description: 'Ordered to stop and not gone yet.' },
 } as const;
 
 export const regions = shape({

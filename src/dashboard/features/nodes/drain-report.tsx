@@ -12,11 +12,12 @@ export function DrainReportView({ report }: { readonly report: DrainReport }) {
       </p>
       {movable.length === 0 ? null : (
         <ul className="flex flex-col gap-1.5">
-          {movable.map(({ instance, deployment, to }) => (
+          {movable.map(({ instance, deployment, to, why }) => (
             <li key={instance} className="flex flex-wrap items-center gap-2">
               <Badge tone="ok">moves</Badge>
               <span className="font-medium">{deployment}</span>
               <span className="text-muted">to {to}</span>
+              {why === undefined ? null : <span className="text-xs text-muted">stops first: {why}</span>}
             </li>
           ))}
         </ul>

@@ -54,7 +54,7 @@ function readRoutes(nodes: NodeAdmission, dispatch: Dispatch): Route[] {
   ];
 }
 
-function modeRoute(nodes: NodeAdmission, mode: NodeMode): Route {
+function modeRoute(nodes: NodeAdmission, mode: Exclude<NodeMode, 'drain'>): Route {
   return serve(NODES[mode], async (request) =>
     plainReply(await setNodeMode(nodes, request.caller, nameOf(request), mode)),
   );
@@ -72,7 +72,12 @@ function writeRoutes(nodes: NodeAdmission): Route[] {
         plainReply,
       );
     }),
-    ...(['cordon', 'uncordon', 'drain'] as const).map((mode) => modeRoute(nodes, mode)),
+    ...(['cordon', 'uncordon'] as const).map((mode) => modeRoute(nodes, mode)),
+    serve(NODES.drain, async (request) => {
+      const dryRun = booleanParameter(request.query, 'dryRun');
+      if (isRejection(dryRun)) return dryRun;
+      return plainReply(await setNodeMode(nodes, request.caller, nameOf(request), 'drain', { dryRun }));
+    }),
     serve(NODES.addClaim, async (request) =>
       plainReply(await addClaim(nodes, request.caller, nameOf(request), request.body)),
     ),

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { TokenId } from '../../../core/model/ids.ts';
-import { drainReport, explainDeployment, planPlacement } from '../../placement/explanation.ts';
+import { drainReport } from '../../placement/drain-report.ts';
+import { explainDeployment, planPlacement } from '../../placement/explanation.ts';
 import { hashSpec, Simulation, TENANT } from '../../../../test/support/simulation/controllers.ts';
 
 const CHECK = { type: 'exec', command: ['probe'] } as const;
@@ -162,11 +163,31 @@ describe('questions about placement', () => {
     await sim.apply({ name: 'web', replicas: 3 });
     await sim.apply({ name: 'pinned', nodeId: 'n1' });
     const report = drainReport(sim.clusters, sim.tenant, 'n1' as never);
-    expect(report.movable).toMatchObject([{ deployment: 'web' }]);
+    expect(report.movable).toMatchObject([{ deployment: 'web', how: 'start-first' }]);
     expect(report.movable[0]?.to).not.toBe('n1');
     expect(report.blocked).toMatchObject([
       { deployment: 'pinned', nodes: [{ node: 'n1' }, { node: 'n2' }, { node: 'n3' }] },
     ]);
     expect(report.blocked[0]?.nodes[1]?.reasons).toMatchObject([{ filter: 'named-node' }]);
+  });
+
+  it('moves one by one, each stopped first, where the quota has no room for both, and says so before', async () => {
+    await sim.apply({ name: 'web', replicas: 3, healthCheck: CHECK });
+    await sim.write((transaction) => transaction.put('quota', 'quota', { containers: 3 }));
+    const report = drainReport(sim.clusters, sim.tenant, 'n1' as never);
+    expect(report.blocked).toEqual([]);
+    expect(report.movable).toMatchObject([{ deployment: 'web', how: 'stop-first' }]);
+    expect(report.movable[0]?.why).toContain('quota');
+    expect(sim.clusters.of(TENANT).containers).toBe(3);
+    await sim.alterNode('n1', { draining: true, schedulable: false });
+    await sim.advance(30_000);
+    expect(sim.clusters.instancesOn(TENANT, 'n1' as never)).toEqual([]);
+    expect(sim.tenant.list('instances')).toHaveLength(3);
+    expect(await sim.events('node.drained')).toHaveLength(1);
+    expect(drainReport(sim.clusters, sim.tenant, 'n1' as never)).toEqual({
+      movable: [],
+      blocked: [],
+      stopping: 0,
+    });
   });
 });

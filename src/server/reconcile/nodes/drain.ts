@@ -1,5 +1,6 @@
 import type { NodeName, TenantId } from '../../../core/model/ids.ts';
-import { idOf } from '../../store/record-ids.ts';
+import { isDead } from '../../placement/drain-report.ts';
+import { idOf, segmentsOf } from '../../store/record-ids.ts';
 import type { ViewChange } from '../../store/view.ts';
 import type { ControllerDeps } from '../controller.ts';
 import { type ReconcileRequest, Reconciler, KeyedState } from '../reconciler.ts';
@@ -35,10 +36,16 @@ export class DrainController extends Reconciler {
       const isDraining = after?.record.draining === true;
       if (isDraining && before?.record.draining !== true) this.#watch(tenantId, after.record.name);
       if (!isDraining) this.#draining.delete(this.keyOf(tenantId, id));
-    } else if (kind === 'instances' && before !== undefined && after === undefined) {
-      const node = idOf('nodes', before.record.nodeId);
-      if (this.#draining.has(this.keyOf(tenantId, node))) this.add(tenantId, node);
+    } else if (kind === 'instances' && before !== undefined && after?.record.wanted !== 'run') {
+      this.#look(tenantId, before.record.nodeId);
+    } else if (kind === 'node-liveness' && after?.record.lost === true) {
+      this.#look(tenantId, segmentsOf(kind, id)[0]);
     }
+  }
+
+  #look(tenantId: TenantId, node: NodeName): void {
+    const id = idOf('nodes', node);
+    if (this.#draining.has(this.keyOf(tenantId, id))) this.add(tenantId, id);
   }
 
   #watch(tenantId: TenantId, node: NodeName): void {
@@ -54,7 +61,7 @@ export class DrainController extends Reconciler {
     const node = tenant.get('nodes', id);
     const name = this.#draining.get(key);
     if (name === undefined || node?.record.draining !== true) return;
-    if (this.deps.clusters.instancesOn(tenantId, name).length > 0) return;
+    if (this.deps.clusters.instancesOn(tenantId, name).some((record) => !isDead(tenant, record))) return;
     // In one commit: if this process dies right after the last instance left, the next one publishes the event.
     const transaction = tenant
       .transaction()

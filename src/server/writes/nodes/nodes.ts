@@ -1,9 +1,10 @@
+import type { Warning } from '../../../core/model/announcement.ts';
 import type { NodeRecord } from '../../../core/model/node.ts';
 import { received } from '../../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
 import type { NODES } from '../../../core/operations/nodes.ts';
-import { drainReport } from '../../placement/explanation.ts';
+import { type DrainReport, drainReport } from '../../placement/drain-report.ts';
 import type { Stored } from '../../store/collection.ts';
 import { idOf } from '../../store/record-ids.ts';
 import type { TenantStore } from '../../store/store.ts';
@@ -55,6 +56,18 @@ const MODES: Readonly<
   },
 };
 
+/** One warning for each workload whose instances are fewer for a moment. */
+function stopsFirst(movable: DrainReport['movable']): readonly Warning[] {
+  const first = new Map(
+    movable.flatMap(({ deployment, why }) => (why === undefined ? [] : [[deployment, why]])),
+  );
+  return [...first].map(([deployment, why]) => ({
+    code: 'drain_stops_first',
+    field: 'name',
+    why: `${deployment} stops before its successor starts: ${why}.`,
+  }));
+}
+
 const inMode = acceptedOf<(typeof NODES)[NodeMode]>();
 const silent = acceptedOf<Silent>();
 const deleted = acceptedOf<typeof NODES.remove>();
@@ -64,6 +77,7 @@ export async function setNodeMode(
   caller: Caller,
   name: string,
   mode: NodeMode,
+  { dryRun = false }: { readonly dryRun?: boolean } = {},
 ): Promise<Outcome<(typeof NODES)[NodeMode]>> {
   const { admission } = nodes;
   const { tenant } = caller;
@@ -71,14 +85,22 @@ export async function setNodeMode(
     const stored = tenant.get('nodes', idOf('nodes', name));
     if (stored === undefined) return nodeNotFound(name);
     const { event, effect, apply } = MODES[mode];
-    const record = apply(stored.record);
-    const report = mode === 'drain' ? drainReport(admission.clusters, tenant, stored.record.name) : {};
-    const answer = inMode(200, { ...nodeView(tenant, nodes.nodes, record), ...report, ...ANNOUNCED });
+    const record = dryRun ? stored.record : apply(stored.record);
+    const report: Partial<DrainReport> =
+      mode === 'drain' ? drainReport(admission.clusters, tenant, stored.record.name) : {};
+    const warnings = stopsFirst(report.movable ?? []);
+    const answer = inMode(200, {
+      ...nodeView(tenant, nodes.nodes, record),
+      ...report,
+      ...ANNOUNCED,
+      warnings,
+    });
     const changed =
       record.schedulable !== stored.record.schedulable ||
       record.draining !== stored.record.draining ||
       record.ordersHeld !== stored.record.ordersHeld;
-    if (!changed) return { answer };
+    // A preview answers the node as it is, with what would become of what runs there.
+    if (dryRun || !changed) return { answer };
     const transaction = tenant
       .transaction()
       .expect('nodes', stored.id, stored)

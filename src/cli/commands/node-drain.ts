@@ -1,0 +1,129 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Client, named } from '../client.ts';
+import { REMOTE_OPTIONS, type Subcommand } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import { textOf } from '../fields.ts';
+import type { DrainReport } from '../records.ts';
+import type { Session } from '../session.ts';
+import type { Style } from '../style.ts';
+import { spanText } from '../table.ts';
+import { timeoutOf } from '../waiting.ts';
+
+const POLL_MS = 500;
+/** What is blocked may be so for a moment: another instance makes room, a copy catches up. */
+const SETTLED_MS = 5_000;
+
+function movableLines({ movable = [] }: DrainReport, style: Style): readonly string[] {
+  return movable.map(({ deployment, to, how, why }) => {
+    const first = how === 'stop-first' ? `, stops first: ${textOf(why)}` : '';
+    return `  ${style.green('moves:')} ${textOf(deployment)} to ${textOf(to)}${first}`;
+  });
+}
+
+function blockedLines({ blocked = [] }: DrainReport, style: Style): readonly string[] {
+  return blocked.map(
+    ({ deployment, why }) => `  ${style.yellow('stays:')} ${textOf(deployment)}: ${textOf(why)}`,
+  );
+}
+
+/** What a drain has not moved yet, whether or not it can. */
+function leftText({ movable = [], blocked = [], stopping = 0 }: DrainReport): string {
+  const parts = [
+    movable.length > 0 ? `${movable.length} to move` : '',
+    stopping > 0 ? `${stopping} stopping` : '',
+    blocked.length > 0 ? `${blocked.length} cannot move` : '',
+  ].filter((part) => part !== '');
+  return parts.join(', ');
+}
+
+async function reportOf(client: Client, name: string): Promise<DrainReport> {
+  return client.record('POST /api/v1/nodes/{name}/drain', { ...named(name), query: { dryRun: true } });
+}
+
+/** Until nothing is left on the node, or nothing but what cannot move. */
+async function waitUntilEmpty(
+  session: Session,
+  client: Client,
+  name: string,
+  timeoutMs: number,
+): Promise<ExitCode> {
+  const step = session.progress().step(name);
+  const deadline = performance.now() + timeoutMs;
+  let settled = performance.now();
+  try {
+    for (;;) {
+      const report = await reportOf(client, name);
+      const { movable = [], blocked = [], stopping = 0 } = report;
+      const text = leftText(report);
+      const isMoving = movable.length > 0 || stopping > 0;
+      if (text === '') {
+        step.done('nothing is left on it');
+        return EXIT.ok;
+      }
+      const now = performance.now();
+      if (isMoving) settled = now;
+      if (
+        report.draining !== true ||
+        now >= deadline ||
+        (blocked.length > 0 && now - settled >= SETTLED_MS)
+      ) {
+        const why = now >= deadline ? ` after ${spanText(timeoutMs)}` : '';
+        step.fail(report.draining === true ? `${text}${why}` : `the drain was ended: ${text}`);
+        const { err, errStyle } = session.terminal;
+        for (const line of [...movableLines(report, errStyle), ...blockedLines(report, errStyle)])
+          err(`${line}\n`);
+        err(`  ${session.next(`berth node uncordon ${name}`)}\n`);
+        return EXIT.notHealthy;
+      }
+      step.note(text);
+      await pause(POLL_MS, undefined, { signal: session.interrupted });
+    }
+  } catch (error) {
+    step.fail(
+      session.interrupted.aborted
+        ? 'not waited for any longer; the drain goes on without this program'
+        : 'could not be watched',
+    );
+    throw error;
+  }
+}
+
+export const drainCommand: Subcommand = {
+  name: 'drain',
+  summary: 'Move everything off a node',
+  description: [
+    'Keeps new instances away from the node and moves those on it elsewhere, one healthy replacement at a time. Where the quota has no room for both, or it writes to a volume, the old one stops first. What cannot move is listed with the reason and keeps running.',
+    'With --dry-run nothing is changed: it says what would move, where to and how, and what would stay. With --wait it ends when the node is empty. Both end with status 4 when anything is left.',
+  ],
+  parameters: [{ term: '<name>', description: 'The node.' }],
+  options: [
+    { flags: '--dry-run', description: 'Say what would move and what would stay; change nothing.' },
+    { flags: '--wait', description: 'End when nothing is left on the node.' },
+    { flags: '--timeout <duration>', description: 'How long --wait waits.', default: '10m' },
+    ...REMOTE_OPTIONS,
+  ],
+  examples: [
+    { line: 'berth node drain berlin-1 --dry-run', what: 'what would move, and what would not?' },
+    {
+      line: 'berth node drain berlin-1 --wait',
+      what: 'before maintenance; berth node uncordon ends it',
+    },
+  ],
+  run: async (session, { parameters: [name = ''], options }) => {
+    const { out, style } = session.terminal;
+    const client = session.client(options);
+    const timeoutMs = timeoutOf(options, '10m');
+    const dryRun = options.flag('dryRun');
+    const report = dryRun
+      ? await reportOf(client, name)
+      : await client.record('POST /api/v1/nodes/{name}/drain', named(name));
+    const { movable = [], blocked = [] } = report;
+    const does = dryRun ? 'would be drained' : 'is being drained';
+    out(`node/${name} ${does}: ${movable.length} can move, ${blocked.length} cannot\n`);
+    for (const line of [...movableLines(report, style), ...blockedLines(report, style)]) out(`${line}\n`);
+    if (dryRun) return blocked.length > 0 ? EXIT.notHealthy : EXIT.ok;
+    if (options.flag('wait')) return waitUntilEmpty(session, client, name, timeoutMs);
+    session.terminal.err(`${session.next(`berth describe node ${name}`)}\n`);
+    return EXIT.ok;
+  },
+};
