@@ -231,9 +231,10 @@ export class Loop {
   }
 
   #awaited(instanceId: string): ObservationInput['awaited'] {
-    const container = this.state.assigned.get(instanceId)?.container;
+    const { container, attempt = 0 } = this.state.assigned.get(instanceId) ?? {};
     if (container === undefined) return undefined;
-    return awaitedVolume(this.#options, container) ?? awaitedName(this.#options, container);
+    const awaited = awaitedVolume(this.#options, container);
+    return awaited ?? (attempt === 0 ? awaitedName(this.#options, container) : undefined);
   }
 
   /** Of all that is assigned or there. */

@@ -137,7 +137,7 @@ function planKept(
     case 'created':
       if (!held) return { kind: 'remove', ...target };
       if (!view.networkReady) return { kind: 'ensureNetwork', instanceId: assigned.id };
-      if (awaitedName(view, container) !== undefined) return undefined;
+      if (awaitsName(view, assigned, container)) return undefined;
       // A start that keeps failing may be due to what the container was made with, e.g. a network that is gone.
       return isWornOut(view, assigned.id) ? { kind: 'remove', ...target } : { kind: 'start', ...target };
     case 'exited':
@@ -245,6 +245,11 @@ export function awaitedName(
   };
 }
 
+/** Only the first container waits: one that ran is not kept down by a dependency that is down. */
+function awaitsName(view: NodeView, { attempt }: AssignedInstance, container: AssignedContainer): boolean {
+  return attempt === 0 && awaitedName(view, container) !== undefined;
+}
+
 /** A running container before one that does not run, an older one before a younger: both agents of a restart choose alike. */
 export function currentContainer(
   assigned: Pick<AssignedInstance, 'specHash' | 'attempt'>,
@@ -327,7 +332,7 @@ export function nextDueMs(view: NodeView, instanceId: string): number | undefine
   if (assigned?.wanted === 'stop') return drainedAtMs(view, instanceId, mine);
   if (assigned?.container === undefined) return undefined;
   const kept = currentContainer(assigned, mine);
-  if (kept?.status === 'created' && awaitedName(view, assigned.container) !== undefined)
+  if (kept?.status === 'created' && awaitsName(view, assigned, assigned.container))
     return view.nowMs + NAME_MS;
   if (assigned.once !== undefined && hasStarted(view, instanceId, kept))
     return kept?.status === 'running' ? timeoutAtMs(view, instanceId, assigned.once) : undefined;

@@ -171,6 +171,13 @@ const healthCheck = shape({
       ownCode: 'healthcheck_retries_below_floor',
     },
     startPeriod: duration,
+    restartAfter: {
+      type: 'string',
+      form: { anyOf: [DURATION, { const: 'never' }] },
+      description:
+        'How long an instance may be unhealthy before it is restarted, 1s to 24h, or never; absent: 3 intervals, at least 30s. Changing it restarts nothing.',
+      ownCode: 'healthcheck_duration_invalid',
+    },
   },
   required: ['type', 'command'],
 });

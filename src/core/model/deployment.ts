@@ -11,6 +11,8 @@ export interface HealthCheck {
   readonly timeout?: string;
   readonly retries?: number;
   readonly startPeriod?: string;
+  /** How long an instance may be unhealthy before it is restarted, or `never`. Read by controllers: no part of the container. */
+  readonly restartAfter?: string;
 }
 
 /** As stored: `values` and `generate` exist only on drafts, so that material cannot reach a record by type. */

@@ -27,6 +27,10 @@ export interface InstanceRecord {
   readonly createdAt: string;
   /** Raised to make the agent replace the container although the spec did not change. */
   readonly attempt: number;
+  /** How often it was restarted because it was unhealthy, since it was last well for a while. */
+  readonly healthRestarts?: number;
+  /** Why it is to be replaced on another node. */
+  readonly leaving?: string;
   /** Of jobs only. */
   readonly once?: OnceTerms;
 }

@@ -219,7 +219,7 @@ export const workloadCodes = entries({
     field: 'healthCheck.<field>',
     title: 'A duration of the health check cannot be read.',
     cause:
-      '`timeout`, `interval` and `startPeriod` are duration strings: numbers with a unit, without spaces. A number without a unit says nothing, and guessing seconds where milliseconds were meant changes the check a thousandfold.',
+      '`timeout`, `interval`, `startPeriod` and `restartAfter` (which may also be `never`, and is at least 1s) are duration strings: numbers with a unit, without spaces. A number without a unit says nothing, and guessing seconds where milliseconds were meant changes the check a thousandfold.',
     accepted: 'a duration of at most 24h such as "10s", "1m30s" or "500ms"',
     failing: '{ "healthCheck": { "type": "exec", "command": ["/bin/check"], "interval": "10" } }',
     corrected: '{ "healthCheck": { "type": "exec", "command": ["/bin/check"], "interval": "10s" } }',

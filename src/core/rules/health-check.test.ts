@@ -57,6 +57,9 @@ describe('refused', () => {
     [{ ...GOOD, timeout: '86401s' }, 'healthcheck_duration_invalid', 'healthCheck.timeout'],
     [{ ...GOOD, interval: '0s' }, 'healthcheck_duration_invalid', 'healthCheck.interval'],
     [{ ...GOOD, startPeriod: 'soon' }, 'healthcheck_duration_invalid', 'healthCheck.startPeriod'],
+    [{ ...GOOD, restartAfter: '500ms' }, 'healthcheck_duration_invalid', 'healthCheck.restartAfter'],
+    [{ ...GOOD, restartAfter: '25h' }, 'healthcheck_duration_invalid', 'healthCheck.restartAfter'],
+    [{ ...GOOD, restartAfter: 'Never' }, 'healthcheck_duration_invalid', 'healthCheck.restartAfter'],
   ])('%j is %s', (check, code, field) => {
     expect(refuse(check)).toEqual([code, field]);
   });

@@ -31,6 +31,19 @@ export function healthCheckTypeRule(type: unknown): Rejection | undefined {
   return undefined;
 }
 
+const LEAST_RESTART_MS = 1_000;
+
+function restartAfterRule(text: string | undefined): Rejection | undefined {
+  if (text === undefined || text === 'never') return undefined;
+  const ms = parseDuration(text);
+  if (ms !== undefined && ms >= LEAST_RESTART_MS && ms <= MAX_DURATION_MS) return undefined;
+  return reject('healthcheck_duration_invalid', {
+    field: 'healthCheck.restartAfter',
+    received: received(text),
+    why: 'healthCheck.restartAfter is neither never nor a duration of 1s to 24h such as 30s, 1m30s or 10m.',
+  });
+}
+
 function durationRule(field: string, text: string | undefined): Rejection | undefined {
   if (text === undefined) return undefined;
   const ms = parseDuration(text);
@@ -74,6 +87,8 @@ export function healthCheckRule({ draft }: DeploymentInput): Rejection | undefin
     const rejection = durationRule(field, check[field]);
     if (rejection) return rejection;
   }
+  const restart = restartAfterRule(check.restartAfter);
+  if (restart) return restart;
   if (check.timeout !== undefined && (parseDuration(check.timeout) ?? 0) < TIMEOUT_FLOOR_MS) {
     return reject('healthcheck_timeout_below_floor', {
       field: 'healthCheck.timeout',

@@ -1,6 +1,6 @@
 import type { DefaultRequest } from '../../core/model/counted.ts';
 import type { Workload } from '../../core/model/deployment.ts';
-import type { InstanceId } from '../../core/model/ids.ts';
+import type { InstanceId, NodeName } from '../../core/model/ids.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
 import { namedNetworks } from '../../core/model/network.ts';
 import type { Placed, PlacementRefusal, Placer } from '../../core/plan/rollout/placer.ts';
@@ -46,6 +46,8 @@ export interface PlacerOptions {
   readonly nextId: () => InstanceId;
   /** The answer of an earlier refusal that is recent enough to be given again: an explanation walks every node. */
   readonly knownRefusal?: PlacementRefusal;
+  /** Nodes that are to have no new instance, each with the reason for people. */
+  readonly exclude?: ReadonlyMap<NodeName, string>;
 }
 
 /** The scheduler bound to one deployment's spec. What `place` answers is counted in the cluster at once. */
@@ -56,7 +58,7 @@ export class DeploymentPlacer implements Placer {
 
   constructor(cluster: ClusterState, request: PlacementRequest, options: PlacerOptions) {
     this.#cluster = cluster;
-    this.#request = request;
+    this.#request = withoutNodes(request, options.exclude);
     this.#options = options;
   }
 
@@ -65,6 +67,12 @@ export class DeploymentPlacer implements Placer {
     const chosen = this.#cluster.place(id, this.#request);
     if (chosen !== undefined) return { ok: true, id, nodeId: chosen.node };
     return this.#options.knownRefusal ?? refusalOf(explain(this.#cluster, this.#request));
+  }
+
+  refusalElsewhere({ nodeId }: Pick<InstanceRecord, 'nodeId'>, why: string): PlacementRefusal | undefined {
+    const request = withoutNodes(this.#request, new Map([[nodeId, why]]));
+    if (this.#cluster.choose(request) !== undefined) return undefined;
+    return refusalOf(explain(this.#cluster, request));
   }
 
   fitsInsteadOf({ id }: Pick<InstanceRecord, 'id'>): boolean {
@@ -77,4 +85,12 @@ export class DeploymentPlacer implements Placer {
       this.#cluster.addInstance(counted);
     }
   }
+}
+
+function withoutNodes(
+  request: PlacementRequest,
+  exclude: ReadonlyMap<NodeName, string> | undefined,
+): PlacementRequest {
+  if (exclude === undefined || exclude.size === 0) return request;
+  return { ...request, exclude: new Map([...(request.exclude ?? []), ...exclude]) };
 }

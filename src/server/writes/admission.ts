@@ -106,6 +106,8 @@ export function specHash(spec: Workload): string {
   // Not deleted: that would turn the copy into a dictionary. Members without a value are left out of the text.
   for (const field of NOT_HASHED) hashed[field] = undefined;
   hashed['ingress'] = hashedIngress(spec);
+  if (spec.healthCheck !== undefined)
+    hashed['healthCheck'] = { ...spec.healthCheck, restartAfter: undefined };
   return hash('sha256', canonicalJson(hashed), 'hex');
 }
 

@@ -80,7 +80,15 @@ export const healthCheckCases: readonly Case[] = [
   ...refused('healthcheck_duration_invalid', 'healthCheck.startPeriod', {
     space: check({ startPeriod: '5 s' }),
   }),
+  ...refused('healthcheck_duration_invalid', 'healthCheck.restartAfter', {
+    'no unit': check({ restartAfter: '30' }),
+    'less than a second': check({ restartAfter: '999ms' }),
+    'over a day': check({ restartAfter: '25h' }),
+    'another word': check({ restartAfter: 'off' }),
+  }),
   ...inside('healthcheck_duration_invalid', {
+    'never restarted': check({ restartAfter: 'never' }),
+    'restarted after a second': check({ restartAfter: '1s' }),
     'a day': check({ interval: '24h' }),
     'a start period of zero': check({ startPeriod: '0s' }),
     milliseconds: check({ interval: '500ms' }),

@@ -2,11 +2,13 @@ import type {
   DeploymentRecord,
   DeploymentSpec,
   DeploymentStatus,
+  HealthCheck,
   UpdatePolicy,
 } from '../../../src/core/model/deployment.ts';
 import type { DeploymentId, InstanceId, NodeName, TenantId } from '../../../src/core/model/ids.ts';
 import type { InstanceObservation, InstanceRecord } from '../../../src/core/model/instance.ts';
 import type { RolloutRecord } from '../../../src/core/model/rollout.ts';
+import { restartedRecord } from '../../../src/core/plan/rollout/health-restart.ts';
 import { newInstance } from '../../../src/core/plan/rollout/fresh-instance.ts';
 import type { NodeCondition } from '../../../src/core/plan/rollout/instance-state.ts';
 import { type InstancePlan, planInstances } from '../../../src/core/plan/rollout/instances.ts';
@@ -26,6 +28,11 @@ export interface ModelNode {
   draining: boolean;
 }
 
+/** Another attempt is another container. */
+export function containerOf({ id, attempt }: InstanceRecord): string {
+  return `${id}.${attempt}`;
+}
+
 export class RolloutModel {
   readonly mode: Mode;
   readonly nodes = new Map<NodeName, ModelNode>(
@@ -36,6 +43,8 @@ export class RolloutModel {
   readonly specs = new Map<string, DeploymentSpec>();
   /** Images whose containers never become healthy. */
   readonly badImages = new Set<string>();
+  /** Containers that hang. */
+  readonly hung = new Set<string>();
   /** Nodes where the residency of the current spec does not allow an instance. */
   readonly forbidden = new Map<NodeName, string>();
   /** Of containers, over all nodes. */
@@ -53,7 +62,7 @@ export class RolloutModel {
     this.apply('image-0', mode === 'single-writer' ? 1 : 2);
   }
 
-  apply(image: string, replicas: number, update?: UpdatePolicy): void {
+  apply(image: string, replicas: number, update?: UpdatePolicy, check: Partial<HealthCheck> = {}): void {
     const before = this.deployment;
     const spec: DeploymentSpec = {
       kind: 'Deployment',
@@ -62,7 +71,7 @@ export class RolloutModel {
       replicas,
       secrets: [],
       secretsVersion: 0,
-      ...(this.mode !== 'plain' && { healthCheck: { type: 'exec', command: ['probe'] } }),
+      ...(this.mode !== 'plain' && { healthCheck: { type: 'exec', command: ['probe'], ...check } }),
       ...(this.mode === 'host-port' && { ports: [{ container: 80, host: 80 }] }),
       ...(this.mode === 'single-writer' && {
         volumes: [{ volumeId: 'v', mountPath: '/v', readOnly: false }],
@@ -106,6 +115,7 @@ export class RolloutModel {
     for (const placed of plan.create) {
       if (this.deployment) this.instances.set(placed.id, newInstance(placed, this.deployment, ''));
     }
+    if (plan.restart) this.instances.set(plan.restart.state.record.id, restartedRecord(plan.restart));
     this.rollout = plan.rollout;
     this.status = plan.status;
     this.memory = plan.memory;
@@ -117,7 +127,8 @@ export class RolloutModel {
     for (const record of this.instances.values()) {
       const status = this.nodes.get(record.nodeId)?.status;
       if (status !== 'ready') continue;
-      const isBad = this.badImages.has(record.specHash);
+      const containerId = containerOf(record);
+      const isBad = this.badImages.has(record.specHash) || this.hung.has(containerId);
       this.observations.set(
         record.id,
         record.wanted === 'stop'
@@ -126,7 +137,7 @@ export class RolloutModel {
               id: record.id,
               phase: isBad && this.mode === 'plain' ? 'exited' : 'running',
               ...(this.mode !== 'plain' && { health: isBad ? 'unhealthy' : 'healthy' }),
-              containerId: record.id,
+              containerId,
               specHash: record.specHash,
             },
       );
@@ -159,35 +170,37 @@ export class RolloutModel {
 
   #placer(): Placer {
     const counted = [...this.instances.values()].map(({ id, nodeId }) => ({ id, nodeId }));
-    const choose = (without?: InstanceId): NodeName | undefined => {
+    const left = [...this.instances.values()].flatMap(({ nodeId, leaving }) => (leaving ? nodeId : []));
+    const choose = (without?: InstanceId, except: readonly NodeName[] = left): NodeName | undefined => {
       const others = counted.filter(({ id }) => id !== without);
       if (others.length >= this.quota) return undefined;
       const load = (node: NodeName) => others.filter(({ nodeId }) => nodeId === node).length;
       return [...this.nodes]
         .filter(([name, node]) => node.status === 'ready' && !node.draining && !this.forbidden.has(name))
-        .filter(([name]) => this.#takes(name, load(name)))
+        .filter(([name]) => this.#takes(name, load(name)) && !except.includes(name))
         .map(([name]) => name)
         .sort((a, b) => load(a) - load(b) || (a < b ? -1 : 1))[0];
+    };
+    const refusal: PlacementRefusal = {
+      ok: false,
+      summary: 'no node',
+      message: 'no node',
+      details: {},
+      digest: 'd',
+      residency: false,
+      quota: counted.length >= this.quota,
     };
     return {
       place: (): Placed | PlacementRefusal => {
         const nodeId = choose();
-        if (nodeId === undefined) {
-          return {
-            ok: false,
-            summary: 'no node',
-            message: 'no node',
-            details: {},
-            digest: 'd',
-            residency: false,
-            quota: counted.length >= this.quota,
-          };
-        }
+        if (nodeId === undefined) return refusal;
         const id = `ins-${String(this.#made++).padStart(6, '0')}` as InstanceId;
         counted.push({ id, nodeId });
         return { ok: true, id, nodeId };
       },
       fitsInsteadOf: ({ id }) => choose(id) !== undefined,
+      refusalElsewhere: ({ nodeId }) =>
+        choose(undefined, [...left, nodeId]) === undefined ? refusal : undefined,
     };
   }
 

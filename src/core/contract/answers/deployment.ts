@@ -214,6 +214,13 @@ export const instance = shape({
     wanted: { type: 'string', values: ['run', 'stop'] },
     canary: optional(flag),
     attempt: integer,
+    healthRestarts: {
+      ...integer,
+      optional: true,
+      description:
+        'How often it was restarted because it was unhealthy, since it was last well for ten minutes.',
+    },
+    leaving: optional({ ...text, description: 'Why it is being replaced on another node.' }),
     createdAt: time,
     state: text,
     health: { type: 'string', optional: true, values: ['starting', 'healthy', 'unhealthy'] },

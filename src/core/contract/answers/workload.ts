@@ -61,6 +61,7 @@ export const deploymentSpecFields = {
       timeout: optional(text),
       retries: optional(integer),
       startPeriod: optional(text),
+      restartAfter: optional(text),
     },
   },
   dependsOn: { type: 'map', optional: true, items: { type: 'string', values: ['healthy', 'started'] } },

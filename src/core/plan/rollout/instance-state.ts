@@ -14,7 +14,8 @@ export interface NodeCondition {
 }
 
 /**
- * `keep`: runs the current spec where it may stay; `leave`: serves until a better one is available (older spec, draining node, residency);
+ * `keep`: runs the current spec where it may stay; `leave`: serves until a better one is available (older spec, draining node, residency, unhealthy
+ * there again and again);
  * `lost`: on a lost node, wanted again if the node returns first; `stopping`: ordered to stop; `gone`: its node is not enrolled.
  */
 export type Standing = 'keep' | 'leave' | 'lost' | 'stopping' | 'gone';
@@ -74,7 +75,12 @@ export function instanceState(record: InstanceRecord, input: StateInput): Instan
     node,
     fenced,
     misplaced,
-    standing: standingOf(record, node, current && misplaced === undefined, input.deployment !== undefined),
+    standing: standingOf(
+      record,
+      node,
+      current && misplaced === undefined && record.leaving === undefined,
+      input.deployment !== undefined,
+    ),
     current,
     running,
     healthy,
@@ -92,7 +98,7 @@ function conditionOf(node: NodeCondition, fenced: boolean): NodeCondition {
 function standingOf(
   record: InstanceRecord,
   node: NodeCondition,
-  /** Of the current spec, on a node that its residency allows. */
+  /** Of the current spec, on a node where it may and is to stay. */
   wanted: boolean,
   exists: boolean,
 ): Standing {

@@ -13,6 +13,8 @@ import { planEvents, removedEvent } from './plan-events.ts';
 import type { Placed, PlacementRefusal, Placer } from './placer.ts';
 import { canaryAbortedEvent, instanceEvent, type PlannedEvent, transitionEvent } from './planned-event.ts';
 import { isComplete, judgeProgress } from './progress.ts';
+import { withHealth } from './health-memory.ts';
+import { healthEvent, type HealthRestart, planHealth, withRestart } from './health-restart.ts';
 import { type Groups, groupByStanding } from './rollout.ts';
 import { isStuck, misplacedDigest, misplacedStates } from './misplaced.ts';
 import { advanceRollout, carryRollout, rollbackTarget } from './rollout-record.ts';
@@ -65,6 +67,8 @@ export interface WantedPlan extends Outcome {
   readonly rollback?: RolloutOrigin;
   /** Started as a canary, now of the deployment's own spec: theirs from here on. */
   readonly adopt: readonly InstanceRecord[];
+  /** An unhealthy instance whose container is made anew, or that is to be replaced elsewhere. */
+  readonly restart?: HealthRestart;
   /** What one commit changes of the canary, if there is one and the stable instances need no change. */
   readonly canary?: CanaryChanges;
   /** Look again after this time even if nothing changes. */
@@ -133,7 +137,7 @@ function withCanary(input: PlanInput, plan: WantedPlan, states: readonly Instanc
     .slice(0, BATCH.adopts);
   const adopted = { ...plan, adopt };
   if (canary === undefined && states.length === 0) return adopted;
-  if (plan.create.length + plan.stop.length + plan.remove.length > 0) {
+  if (plan.create.length + plan.stop.length + plan.remove.length > 0 || plan.restart !== undefined) {
     const status = { ...plan.status, ...keptStatus(input) };
     const memory = { ...plan.memory, ...(input.memory?.canary && { canary: input.memory.canary }) };
     return { ...adopted, status, memory, more: true };
@@ -226,6 +230,23 @@ function planWanted(
     misplaced: misplacedDigest(misplaced),
   });
   const next = afterChanges(groups, changes, deployment);
+  const instances = withHealth(
+    remembered.instances,
+    Object.values(groups).flat(),
+    input.memory === undefined,
+    nowMs,
+  );
+  const isBusy = changes.create.length + changes.stop.length > 0;
+  const health = isBusy
+    ? {}
+    : planHealth({
+        spec,
+        groups,
+        progressing: rollout.state === 'progressing',
+        memoryOf: (id) => instances.get(id)?.health,
+        placer: input.placer,
+        nowMs,
+      });
   const status = {
     specHash: deployment.specHash,
     ...planStatus({
@@ -242,7 +263,11 @@ function planWanted(
   const settles = groups.keep.flatMap((state) => state.settlesInMs ?? []);
   // What is created now is held to the deadline from now on, whether or not anything is ever heard of it.
   const leftMs = changes.create.length > 0 ? Math.min(progress.leftMs, progress.deadlineMs) : progress.leftMs;
-  const recheck = rollout.state === 'progressing' ? [...settles, Math.max(leftMs, 0)] : settles;
+  const recheck = [
+    ...settles,
+    ...(rollout.state === 'progressing' ? [Math.max(leftMs, 0)] : []),
+    ...(health.recheckInMs === undefined ? [] : [health.recheckInMs]),
+  ];
   return {
     deployment,
     create: changes.create,
@@ -250,10 +275,14 @@ function planWanted(
     remove: changes.remove,
     adopt: [],
     status,
-    rollout,
+    rollout: health.restart === undefined ? rollout : { ...rollout, generation: rollout.generation + 1 },
     ...(rollback && { rollback }),
-    events: planEvents(input, deployment, { changes, misplaced }, rollout, status, remembered),
-    memory: { instances: remembered.instances, progress: progress.memory },
+    ...(health.restart && { restart: health.restart }),
+    events: [
+      ...planEvents(input, deployment, { changes, misplaced }, rollout, status, remembered),
+      ...(health.restart ? [healthEvent(health.restart)] : []),
+    ],
+    memory: { instances: withRestart(instances, health.restart), progress: progress.memory },
     ...(recheck.length > 0 && Number.isFinite(Math.min(...recheck)) && { recheckInMs: Math.min(...recheck) }),
     more: changes.more || remembered.more,
     ...(changes.refusal && { refusal: changes.refusal }),

@@ -8,6 +8,23 @@ export interface InstanceMemory {
   /** The container as it runs now, and since when on the server's monotonic clock. */
   readonly run?: { readonly key: string; readonly sinceMs: number };
   readonly noted: Noted;
+  readonly health?: HealthMemory;
+}
+
+/** `waiting`: neither well nor failing, such as one that starts. */
+export type Condition = 'well' | 'ill' | 'failing' | 'waiting';
+
+export interface HealthMemory {
+  readonly condition: Condition;
+  readonly sinceMs: number;
+  /** The container that it speaks of; another one begins anew. */
+  readonly container: string;
+  /** This container was seen well, or was there before this process was. */
+  readonly wasWell: boolean;
+  /** It was well for so long that earlier restarts no longer count. */
+  readonly isSteady: boolean;
+  /** It is being replaced by another one, as ordered. */
+  readonly restarting?: boolean;
 }
 
 /** Since when a rollout has come no further. */
@@ -65,7 +82,8 @@ export function updateInstanceMemory(
     const known = memory?.instances.get(record.id);
     const observation = observationOf(record.id);
     const run = currentRun(known, observation, nowMs);
-    const seen = observation && notable(record, observation);
+    const seen =
+      observation && !isBeingRestarted(known, observation) ? notable(record, observation) : undefined;
     let noted = known?.noted ?? (memory === undefined ? seen : undefined) ?? 'created';
     if (observation !== undefined && seen !== undefined && seen !== noted) {
       if (transitions.length < limit) {
@@ -75,7 +93,8 @@ export function updateInstanceMemory(
         more = true;
       }
     }
-    next.set(record.id, { ...(run && { run }), noted });
+    const health = known?.health;
+    next.set(record.id, { ...(run && { run }), noted, ...(health && { health }) });
   }
   return { instances: next, transitions, more };
 }
@@ -89,6 +108,11 @@ function currentRun(
   if (observation?.phase !== 'running') return undefined;
   const key = `${observation.containerId ?? ''}/${observation.restarts ?? 0}`;
   return known?.run?.key === key ? known.run : { key, sinceMs: nowMs };
+}
+
+/** What ends now was ordered to, and what it says until then was told already. */
+function isBeingRestarted(known: InstanceMemory | undefined, { containerId }: InstanceObservation): boolean {
+  return known?.health?.restarting === true && known.health.container === (containerId ?? '');
 }
 
 function notable(record: InstanceRecord, observation: InstanceObservation): Noted | undefined {

@@ -28,4 +28,6 @@ export interface Placer {
   place(): Placed | PlacementRefusal;
   /** Whether a new instance would fit if this one were gone. */
   fitsInsteadOf(instance: InstanceRecord): boolean;
+  /** Why no other node takes a successor beside this one; undefined: one does. `why` is what is said of its own node. */
+  refusalElsewhere(instance: InstanceRecord, why: string): PlacementRefusal | undefined;
 }

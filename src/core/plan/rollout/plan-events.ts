@@ -62,14 +62,20 @@ export function planEvents(
 }
 
 function isMoved(state: InstanceState): boolean {
-  return state.current && (state.standing === 'lost' || state.node.draining || state.misplaced !== undefined);
+  return (
+    state.current &&
+    (state.standing === 'lost' ||
+      state.node.draining ||
+      state.misplaced !== undefined ||
+      state.record.leaving !== undefined)
+  );
 }
 
 function whyMoved(state: InstanceState, { makesRoom }: Changes): string {
   if (makesRoom === state) return 'is stopped before its successor starts: there is no room for both';
   if (state.standing === 'lost') return 'is replaced: its node is lost';
   if (state.node.draining) return 'is replaced: its node is being drained';
-  return `is replaced: ${state.misplaced}`;
+  return `is replaced: ${state.record.leaving ?? state.misplaced}`;
 }
 
 export function removedEvent(record: InstanceRecord): PlannedEvent {

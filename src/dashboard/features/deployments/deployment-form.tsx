@@ -178,11 +178,17 @@ function HealthCheck({ part }: { readonly part: FormPart }) {
         onEnter={change}
         hint="One line: a shell command. Several lines: one argument each."
       />
-      <div className="grid gap-4 sm:grid-cols-4">
+      <div className="grid gap-4 sm:grid-cols-5">
         <TextField label="Interval" {...text('healthCheck.interval')} placeholder="30s" />
         <TextField label="Timeout" {...text('healthCheck.timeout')} placeholder="30s" hint="10s or more" />
         <EnteredField label="Retries" {...number('healthCheck.retries')} placeholder="3" hint="3 or more" />
         <TextField label="Start period" {...text('healthCheck.startPeriod')} placeholder="0s" />
+        <TextField
+          label="Restart after"
+          {...text('healthCheck.restartAfter')}
+          placeholder="3 intervals"
+          hint="Unhealthy for so long; never"
+        />
       </div>
     </>
   );

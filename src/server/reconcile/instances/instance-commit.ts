@@ -1,6 +1,7 @@
 import { canonicalJson } from '../../../core/model/canonical.ts';
 import type { DeploymentStatus } from '../../../core/model/deployment.ts';
 import { newCanaryInstance, newInstance } from '../../../core/plan/rollout/fresh-instance.ts';
+import { restartedRecord } from '../../../core/plan/rollout/health-restart.ts';
 import type { InstancePlan, RemovalPlan, WantedPlan } from '../../../core/plan/rollout/instances.ts';
 import { segmentsOf } from '../../store/record-ids.ts';
 import type { Transaction } from '../../store/transaction.ts';
@@ -53,7 +54,12 @@ function addInstances(
     if (tenant.get('secret-deliveries', key) !== undefined) transaction.delete('secret-deliveries', key);
   }
   if (plan.deployment === undefined) return;
-  const { deployment, canary } = plan;
+  const { deployment, canary, restart } = plan;
+  if (restart !== undefined) {
+    const record = restartedRecord(restart);
+    const key = `${id}/${record.id}`;
+    transaction.expect('instances', key, instances.get(record.id)).put('instances', key, record);
+  }
   const createdAt = deps.clock.now().toISOString();
   for (const placed of plan.create) {
     transaction.put('instances', `${id}/${placed.id}`, newInstance(placed, deployment, createdAt));

@@ -161,7 +161,12 @@ export class InstancesController extends Reconciler {
     const plan = planInstances({
       ...snapshot.planned,
       ...optionalMemory(memory.deployments.get(id)),
-      placer: this.#placer(tenantId, snapshot.planned.deployment, memory.unplaced.get(id)),
+      placer: this.#placer(
+        tenantId,
+        snapshot.planned.deployment,
+        memory.unplaced.get(id),
+        leftNodes(snapshot),
+      ),
       ...this.#canary(tenantId, snapshot, memory.unplaced.get(id)),
       ...this.#settle,
       nowMs: startedMs,
@@ -200,6 +205,7 @@ export class InstancesController extends Reconciler {
     tenantId: TenantId,
     deployment: Pick<DeploymentRecord, 'spec' | 'specHash'> | undefined,
     known: KnownRefusal | undefined,
+    exclude?: ReadonlyMap<NodeName, string>,
   ) {
     const { clusters, ids, clock } = this.deps;
     if (deployment === undefined) return NO_PLACER;
@@ -207,6 +213,7 @@ export class InstancesController extends Reconciler {
     return clusters.placer(tenantId, deployment.spec, {
       nextId: () => ids.next('instance'),
       ...(isRecent && { knownRefusal: known.refusal }),
+      ...(exclude && { exclude }),
     });
   }
 
@@ -273,7 +280,15 @@ const NO_PLACER = {
     throw new Error('a deleted deployment places nothing');
   },
   fitsInsteadOf: () => false,
+  refusalElsewhere: () => undefined,
 };
+
+/** Nodes that an instance leaves because it was unhealthy there again and again: its successor goes elsewhere. */
+function leftNodes({ planned }: DeploymentSnapshot): ReadonlyMap<NodeName, string> {
+  return new Map(
+    planned.instances.flatMap(({ nodeId, leaving }) => (leaving === undefined ? [] : [[nodeId, leaving]])),
+  );
+}
 
 function noteWaiting({ waiters, waitsFor }: TenantMemory, id: string, dependencies: readonly string[]): void {
   for (const dependency of waitsFor.get(id) ?? []) {
