@@ -122,7 +122,11 @@ function spentMs(text: string): number {
   return Math.min(...tries);
 }
 
-// Ten times the text takes about ten times as long, not the hundred times of a scan that goes back over what it has read.
+const SHORT = 1e3;
+const LEAST_MS = 0.05;
+
+// A text n times as long takes about n times as long, not the n * n of a scan that goes back over what it has read. The texts grow step by
+// step, so that such a scan fails at the first step that shows it, instead of being waited for at the last one.
 it.each([
   ['one string of backslashes', (length: number) => `"${'\\'.repeat(length)}"`],
   ['escaped quotes', (length: number) => `"${'\\"'.repeat(length / 2)}"`],
@@ -134,5 +138,7 @@ it.each([
   ],
   ['quotes alone', (length: number) => '"'.repeat(length)],
 ])('takes linear time: %s', (_, textOf) => {
-  expect(spentMs(textOf(6e4))).toBeLessThan(Math.max(spentMs(textOf(6e3)), 0.5) * 40);
+  const short = Math.max(spentMs(textOf(SHORT)), LEAST_MS);
+  for (const times of [4, 8, 16, 32, 64])
+    expect(spentMs(textOf(times * SHORT)), `${times} times the text`).toBeLessThan(short * times * 4);
 });
