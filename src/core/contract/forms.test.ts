@@ -4,6 +4,7 @@ import { parseImageReference } from '../model/image-reference.ts';
 import { parseDuration, parseMemory } from '../model/quantity.ts';
 import { parseAnchor } from '../model/secret-anchor.ts';
 import { isSecretKey } from '../model/secret-template.ts';
+import { isHostName, isIngressPath } from '../rules/ingress.ts';
 import { nodeNameRule } from '../rules/node.ts';
 import { isDnsLabel } from '../rules/name.ts';
 import { isMountPath } from '../rules/volumes.ts';
@@ -11,6 +12,8 @@ import {
   ANCHOR,
   CONTAINER_USER,
   DURATION,
+  HOST_NAME,
+  INGRESS_PATH,
   MEMORY,
   NAME,
   NODE_NAME,
@@ -80,6 +83,8 @@ const TEXTS = [
     ':1',
     'a b:1',
   ],
+  ['/.', '/../a', '/a/.', '/a/..', '/..a', '/...', '/.a', '/a.', '/a/', '/a//b', `/${'a'.repeat(255)}`],
+  ['shop.example.com', 'a..b', '.a', 'a.', 'a.b-', '127.0.0.1', `${'a.'.repeat(127)}b`],
   ['key', '_k1', '1k', 'k-1', 'node-1', 'node.example', '.node', 'n'.repeat(63), 'n'.repeat(64)],
 ].flat();
 
@@ -104,6 +109,8 @@ const RULES: readonly Held[] = [
   { name: 'PLAIN_PATH', form: PLAIN_PATH, takes: isMountPath },
   { name: 'PINNED_IMAGE', form: PINNED_IMAGE, takes: (text) => parseImageReference(text).ok },
   { name: 'SECRET_KEY', form: SECRET_KEY, takes: isSecretKey, exact: true },
+  { name: 'HOST_NAME', form: HOST_NAME, takes: isHostName, exact: true },
+  { name: 'INGRESS_PATH', form: INGRESS_PATH, takes: isIngressPath, exact: true },
   { name: 'NODE_NAME', form: NODE_NAME, takes: (text) => nodeNameRule(text) === undefined, exact: true },
 ];
 

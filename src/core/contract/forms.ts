@@ -23,8 +23,11 @@ export const HOST_NAME = {
   maxLength: 253,
 } as const;
 
-/** A prefix of paths: segments of unreserved characters, without a slash at its end. */
-export const INGRESS_PATH = { pattern: '^(/|(/[A-Za-z0-9._~-]+)+)$', maxLength: 255 } as const;
+/** A prefix of paths: segments of unreserved characters other than `.` and `..`, without a slash at its end. */
+export const INGRESS_PATH = {
+  pattern: '^(/|(/([.]?[A-Za-z0-9_~-][A-Za-z0-9._~-]*|[.][.][A-Za-z0-9._~-]+))+)$',
+  maxLength: 255,
+} as const;
 
 /** In either case: it is folded. */
 export const COUNTRY = { pattern: '^[A-Za-z]{2}$' } as const;

@@ -40,11 +40,15 @@ function hostWhy(host: string | undefined): string {
   return 'The proxy routes by host name: no scheme, port, path or capital letter.';
 }
 
+export function isHostName(host: string): boolean {
+  return HOST_NAME.test(host);
+}
+
 const hostRule: EntryRule = ({ protocol = 'http', host, path, listen }, at) => {
   if (protocol !== 'http') return undefined;
-  if (host === undefined || !HOST_NAME.test(host))
+  if (host === undefined || !isHostName(host))
     return wrong(`${at}.host`, host, 'a lowercase host name such as shop.example.com', hostWhy(host));
-  if (path !== undefined && !isPath(path)) {
+  if (path !== undefined && !isIngressPath(path)) {
     return wrong(
       `${at}.path`,
       path,
@@ -57,12 +61,13 @@ const hostRule: EntryRule = ({ protocol = 'http', host, path, listen }, at) => {
     : wrong(`${at}.listen`, listen, 'no listen', 'HTTP comes in at the ports of the ingress nodes.');
 };
 
-function isPath(path: string): boolean {
+export function isIngressPath(path: string): boolean {
   if (path === '/') return true;
   const [first, ...segments] = path.split('/');
   return (
     path.length <= MAX_PATH &&
     first === '' &&
+    segments.length > 0 &&
     segments.every((segment) => SEGMENT.test(segment) && segment !== '.' && segment !== '..')
   );
 }

@@ -99,6 +99,7 @@ describe('refused', () => {
     [{ ingress: [{ host: '*.a.b', port: 1 }] }, 'ingress_invalid', 'ingress[0].host'],
     [{ ingress: [{ host: 'bücher.example', port: 1 }] }, 'ingress_invalid', 'ingress[0].host'],
     [{ ingress: [{ host: '192.0.2.1', port: 1 }] }, 'ingress_invalid', 'ingress[0].host'],
+    [{ ingress: [{ host: 'a.b', path: '', port: 1 }] }, 'ingress_invalid', 'ingress[0].path'],
     [{ ingress: [{ host: 'a.b', path: 'api', port: 1 }] }, 'ingress_invalid', 'ingress[0].path'],
     [{ ingress: [{ host: 'a.b', path: '/api/', port: 1 }] }, 'ingress_invalid', 'ingress[0].path'],
     [{ ingress: [{ host: 'a.b', path: '/a/../b', port: 1 }] }, 'ingress_invalid', 'ingress[0].path'],
