@@ -7,6 +7,7 @@ export interface Failure {
   readonly check: string;
   readonly code: string;
   readonly field: string;
+  readonly why: string;
 }
 
 interface Check {
@@ -27,14 +28,14 @@ interface Interaction {
   } | null;
 }
 
-function rejectionOf(interaction: Interaction | undefined): Pick<Failure, 'code' | 'field'> {
+function rejectionOf(interaction: Interaction | undefined): Pick<Failure, 'code' | 'field' | 'why'> {
   const content = interaction?.response?.content?.$base64 ?? '';
   try {
     const answer: unknown = JSON.parse(Buffer.from(content, 'base64').toString());
-    const { code = '', field = '' } = answer as Readonly<Record<string, string>>;
-    return { code, field };
+    const { code = '', field = '', why = '' } = answer as Readonly<Record<string, string>>;
+    return { code, field, why };
   } catch {
-    return { code: '', field: '' };
+    return { code: '', field: '', why: '' };
   }
 }
 
@@ -65,19 +66,19 @@ export function readReport(folder: string) {
   return { statuses, failures };
 }
 
-/** By the rows of the page: check, code, field (`*` stands for anything), why. */
-export function explainedIn(page: string): (failure: Failure) => boolean {
-  const rows = readFileSync(page, 'utf8').matchAll(/^\| `(\w+)` \| `(\w+)` \| `([^`]+)` \|/gm);
-  const entries = [...rows].map(([, check, code, field = '']) => ({
-    check,
-    code,
-    parts: field.split('*'),
-  }));
-  return (failure) =>
-    entries.some(
-      ({ check, code, parts }) =>
-        check === failure.check && code === failure.code && isLike(failure.field, parts),
+export type Row = Pick<Failure, 'check' | 'code' | 'field'>;
+
+/** The rows of the page: check, code, field (`*` stands for anything), why; and the first that explains a failure. */
+export function explainedIn(page: string) {
+  const rows: readonly Row[] = [
+    ...readFileSync(page, 'utf8').matchAll(/^\| `(\w+)` \| `(\w+)` \| `([^`]+)` \|/gm),
+  ].map(([, check = '', code = '', field = '']) => ({ check, code, field }));
+  const rowOf = (failure: Failure): Row | undefined =>
+    rows.find(
+      ({ check, code, field }) =>
+        check === failure.check && code === failure.code && isLike(failure.field, field.split('*')),
     );
+  return { rows, rowOf };
 }
 
 function isLike(text: string, [first = '', ...rest]: readonly string[]): boolean {

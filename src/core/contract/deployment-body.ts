@@ -258,9 +258,17 @@ const ingressEntry = shape({
   type: 'object',
   named: 'IngressDescription',
   fields: {
-    host: { type: 'string', form: HOST_NAME, description: 'Of http: the name that requests come for.' },
+    host: {
+      type: 'string',
+      form: HOST_NAME,
+      description: 'Of http, and required there: the name that requests come for.',
+    },
     path: { type: 'string', form: INGRESS_PATH, description: 'Of http: a prefix; absent: all paths.' },
-    listen: { type: 'integer', form: PORT, description: 'Of tcp and udp: the port on the ingress nodes.' },
+    listen: {
+      type: 'integer',
+      form: PORT,
+      description: 'Of tcp and udp, and required there: the port on the ingress nodes.',
+    },
     port: { type: 'integer', form: PORT, description: 'The port that the container listens on.' },
     protocol: {
       type: 'string',
@@ -382,7 +390,8 @@ export const deploymentBody = shape({
         },
       },
       required: ['from'],
-      description: 'Absent: every deployment and job of the tenant may connect.',
+      description:
+        "Absent: every deployment and job of the tenant may connect. Only on the tenant's network: not with networks that leave it out. With an ingress that Berth serves, from names ingress.",
     },
     update: {
       type: 'object',
