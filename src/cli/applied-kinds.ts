@@ -9,7 +9,7 @@ import { waitForRun } from './job-wait.ts';
 import type { Manifest } from './manifests.ts';
 import { alterationLines, warningLines } from './plan-view.ts';
 import type { Session } from './session.ts';
-import type { Announced, Volume } from './records.ts';
+import type { Announcements, Volume } from './records.ts';
 import { waitUntilReady } from './volumes.ts';
 import { waitUntilHealthy } from './waiting.ts';
 
@@ -53,7 +53,7 @@ interface OnceMade<T> {
   readonly kind: string;
   /** Absent: it has to be created. */
   readonly stored: T | undefined;
-  readonly make: (query: { readonly dryRun?: true }) => Promise<T & Announced>;
+  readonly make: (query: { readonly dryRun?: true }) => Promise<T & Announcements>;
   /** Beside the name of what was made. */
   readonly made?: (record: T) => string;
   readonly wait?: (record: T) => Wait | undefined;
@@ -65,7 +65,7 @@ async function planOnce<T extends object>(
   name: string,
   { kind, stored, make, made, wait }: OnceMade<T>,
 ): Promise<AppliedPlan> {
-  const planned: Announced = stored === undefined ? await make({ dryRun: true }) : {};
+  const planned: Announcements = stored === undefined ? await make({ dryRun: true }) : {};
   return {
     name,
     removed: [],

@@ -16,7 +16,7 @@ import type { Target } from './context.ts';
 import { EXIT } from './exit-code.ts';
 import { Failure, Refused, usage } from './failure.ts';
 import type { Health } from './records.ts';
-import type { Sent, SentBy } from './sent.ts';
+import type { Answered, AnsweredBy } from './answered.ts';
 import { fetchOf, unreachable } from './transport.ts';
 
 /** A document that a user wrote, or a record that is only passed on. */
@@ -52,21 +52,24 @@ export class Client {
   }
 
   /** What was asked for, or the command ends with the refusal. */
-  async record<N extends OperationName>(operation: N, ...given: Given<CallOptions<N>>): Promise<SentBy<N>> {
+  async record<N extends OperationName>(
+    operation: N,
+    ...given: Given<CallOptions<N>>
+  ): Promise<AnsweredBy<N>> {
     return (await this.reply(operation, ...given)).body;
   }
 
   async reply<N extends OperationName>(
     operation: N,
     ...given: Given<CallOptions<N>>
-  ): Promise<Reply<SentBy<N>>> {
-    return this.#asking(given[0], () => this.#sdk.request<SentBy<N>>(operation, given[0]));
+  ): Promise<Reply<AnsweredBy<N>>> {
+    return this.#asking(given[0], () => this.#sdk.request<AnsweredBy<N>>(operation, given[0]));
   }
 
   async attempt<N extends OperationName>(
     operation: N,
     ...given: Given<CallOptions<N>>
-  ): Promise<CommandAnswer<SentBy<N>>> {
+  ): Promise<CommandAnswer<AnsweredBy<N>>> {
     try {
       return { ok: true, body: await this.record(operation, ...given) };
     } catch (error) {
@@ -80,7 +83,7 @@ export class Client {
     codes: readonly RejectionCode[],
     operation: N,
     ...given: Given<CallOptions<N>>
-  ): Promise<SentBy<N> | undefined> {
+  ): Promise<AnsweredBy<N> | undefined> {
     const answer = await this.attempt(operation, ...given);
     if (answer.ok) return answer.body;
     if (codes.includes(answer.rejection.code)) return undefined;
@@ -91,9 +94,9 @@ export class Client {
   async list<N extends ListName>(
     operation: N,
     ...given: Given<CallOptions<N>>
-  ): Promise<readonly Sent<ItemOf<N>>[]> {
+  ): Promise<readonly Answered<ItemOf<N>>[]> {
     return this.#asking(given[0], () => this.#sdk.list(operation, ...given)) as Promise<
-      readonly Sent<ItemOf<N>>[]
+      readonly Answered<ItemOf<N>>[]
     >;
   }
 

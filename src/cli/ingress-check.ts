@@ -11,7 +11,7 @@ const REQUEST_MS = 5_000;
 /** By then the other ingress nodes have the certificate too that the first one got. */
 const ANSWER_MS = 10_000;
 
-export type WayIn = NonNullable<NonNullable<Deployment['status']>['ingress']>[number];
+export type IngressStatus = NonNullable<NonNullable<Deployment['status']>['ingress']>[number];
 
 /** Until a node serves the host; then one request through it, as anybody would send it. */
 export async function waitUntilServed(
@@ -48,7 +48,10 @@ export async function waitUntilServed(
 }
 
 /** It is served either way: whether this machine gets there is a matter of DNS and firewalls. */
-async function showAnswer({ terminal, interrupted }: Session, { url, nodes = [] }: WayIn): Promise<void> {
+async function showAnswer(
+  { terminal, interrupted }: Session,
+  { url, nodes = [] }: IngressStatus,
+): Promise<void> {
   const address = textOf(url);
   const answer = await asked(address, interrupted);
   terminal.out(`${address}\n`);

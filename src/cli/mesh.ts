@@ -1,7 +1,7 @@
 import {
   type MeshedPeer,
   meshStanding,
-  type Standing,
+  type MeshStanding,
   type Way,
   wayTo,
 } from '../core/contract/mesh-standing.ts';
@@ -12,14 +12,14 @@ import type { Node } from './records.ts';
 import { printable, type Style } from './style.ts';
 
 /** The way from a node to another one. */
-export interface MeshPath {
+export interface NodePath {
   readonly from: string;
   readonly to: string;
   readonly way: Way;
   readonly peer: MeshedPeer;
 }
 
-export function meshPaths(node: Node, all: ReadonlyMap<string | undefined, Node>): readonly MeshPath[] {
+export function meshPaths(node: Node, all: ReadonlyMap<string | undefined, Node>): readonly NodePath[] {
   return (node.mesh?.peers ?? []).map((peer) => ({
     from: textOf(node.name),
     to: textOf(peer.node),
@@ -28,7 +28,7 @@ export function meshPaths(node: Node, all: ReadonlyMap<string | undefined, Node>
   }));
 }
 
-export const PATHS: Listing<MeshPath> = {
+export const PATHS: Listing<NodePath> = {
   nameOf: ({ from, to }) => `${from}/${to}`,
   columns: [
     { header: 'FROM', cell: ({ from }) => from },
@@ -48,13 +48,13 @@ export const PATHS: Listing<MeshPath> = {
   ],
 };
 
-const STATES: Readonly<Record<Standing['state'], string>> = {
+const STATES: Readonly<Record<MeshStanding['state'], string>> = {
   joined: "part of the tenant's network",
   joining: "joining the tenant's network",
   apart: "no part in the tenant's network",
 };
 
-export function standingText({ state, why, fix }: Standing): string {
+export function standingText({ state, why, fix }: MeshStanding): string {
   return `${STATES[state]}${why === undefined ? '' : `: ${why}`}${fix === undefined ? '' : `; ${fix}`}`;
 }
 

@@ -1,5 +1,5 @@
 import { textOf } from './fields.ts';
-import type { Announced, Difference, PlacementPlan, RefusedNode } from './records.ts';
+import type { Announcements, Difference, PlacementPlan, RefusedNode } from './records.ts';
 import { printable, type Style } from './style.ts';
 
 const MAX_VALUE = 120;
@@ -25,7 +25,7 @@ export function diffLines(differences: readonly Difference[], style: Style): rea
 }
 
 /** What the control plane filled in or changed, each with its reason. */
-export function alterationLines(answer: Announced, style: Style): readonly string[] {
+export function alterationLines(answer: Announcements, style: Style): readonly string[] {
   return (answer.alterations ?? []).map((alteration) => {
     const field = textOf(alteration.field);
     const from = textOf(alteration.from);
@@ -34,7 +34,7 @@ export function alterationLines(answer: Announced, style: Style): readonly strin
   });
 }
 
-export function warningLines(answer: Announced, style: Style): readonly string[] {
+export function warningLines(answer: Announcements, style: Style): readonly string[] {
   return (answer.warnings ?? []).map(
     (warning) =>
       `${style.yellow('warning:')} ${textOf(warning.code)} (${textOf(warning.field)}): ${textOf(warning.why)}`,

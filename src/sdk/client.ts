@@ -2,7 +2,7 @@ import { nextLink } from '../core/contract/next-link.ts';
 import type { event } from '../core/contract/answers/history.ts';
 import type { Answer } from '../core/schema/shape.ts';
 import { type Exchange, exchange, notOurs, parseJson } from './exchange.ts';
-import { type Fetch, textOf } from './fetch.ts';
+import { type Fetch, bodyTextOf } from './fetch.ts';
 import type { Frame } from './frames.ts';
 import { streamedBytes, type LiveSettings, type Opened, readFrames, STREAM_SILENCE_MS } from './live.ts';
 import {
@@ -167,7 +167,7 @@ export class Client {
       this.#fetch,
       await this.#exchangeOf(operation, asked),
       async (answer, _patience, read) => {
-        const text = read ?? (await textOf(answer));
+        const text = read ?? (await bodyTextOf(answer));
         const body = parseJson(text);
         if (body === undefined && text !== '') throw notOurs(answer.status, text);
         const { status, headers } = answer;

@@ -1,5 +1,5 @@
 import type { Fetch, FetchAnswer } from './fetch.ts';
-import { textOf } from './fetch.ts';
+import { bodyTextOf } from './fetch.ts';
 import { Patience } from './patience.ts';
 import { readRejection, RejectionError, UnreachableError } from './rejection.ts';
 import { isPermanent, neverSent, pause, pauseAfter, pauseMs, retryAfterSeconds } from './retry.ts';
@@ -39,7 +39,7 @@ export function notOurs(status: number, text: string): UnreachableError {
 
 /** Throws the refusal, unless the status is one that the caller takes as an answer. */
 async function refusalOf(answer: FetchAnswer, answers: readonly number[]) {
-  const text = await textOf(answer);
+  const text = await bodyTextOf(answer);
   const body = parseJson(text);
   const rejection = readRejection(body);
   if (rejection !== undefined)

@@ -44,7 +44,7 @@ export async function* piecesOf({ body }: FetchAnswer): AsyncGenerator<Uint8Arra
 /** Answers of a control plane are bounded by its pages; more than this is something else that answers. */
 const MAX_BODY_BYTES = 64 * 2 ** 20;
 
-export async function textOf(answer: FetchAnswer): Promise<string> {
+export async function bodyTextOf(answer: FetchAnswer): Promise<string> {
   const decoder = new TextDecoder();
   let size = 0;
   let text = '';

@@ -61,7 +61,7 @@ export class MeshDevice {
       if (key !== known || port !== String(this.port)) await this.#set(key, []);
       await run('ip', ['link', 'set', this.name, 'mtu', String(mtu), 'up']);
     } catch (error) {
-      throw portProblem(error, this.port);
+      throw portFault(error, this.port);
     }
     if (key !== known && this.#key === undefined) this.#keyMs = performance.now();
     this.#key = key;
@@ -160,7 +160,7 @@ export function inUse(error: unknown): boolean {
 }
 
 /** Both ports are needed, so both are named. */
-export function portProblem(error: unknown, port: number): unknown {
+export function portFault(error: unknown, port: number): unknown {
   if (!inUse(error)) return error;
   return new Error(
     `UDP port ${port} or ${port + 1} is in use on this machine; end what uses it (ss -lunp shows it), or start the agent with --mesh and another port`,

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { WebSocket } from 'ws';
-import { addressAt, isWithin, parseCidr, sizeOf } from '../../core/model/ipv4.ts';
+import { addressAt, isWithin, parseCidr, addressCount } from '../../core/model/ipv4.ts';
 import { type MeshEndpoint, NO_PART } from '../../core/model/mesh.ts';
 import { Once } from '../../core/model/once.ts';
 import type { MeshMap, MeshPath } from '../../core/protocol/agent-protocol.ts';
@@ -332,7 +332,7 @@ export class Mesh {
     const network = parseCidr(subnet);
     const virtual = parseCidr(map.virtualPrefix);
     const gateway = network && addressAt(network, 1);
-    const resolver = virtual && addressAt(virtual, sizeOf(virtual) - 2);
+    const resolver = virtual && addressAt(virtual, addressCount(virtual) - 2);
     if (gateway === undefined || resolver === undefined) throw new Error(`${subnet} is not a network`);
     const name = meshNetworkName(owner);
     const mtu = await meshMtu();

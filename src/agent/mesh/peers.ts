@@ -1,7 +1,7 @@
 import { addressAt, parseAddress, parseCidr } from '../../core/model/ipv4.ts';
 import type { MeshMap, MeshPath } from '../../core/protocol/agent-protocol.ts';
 import { type Log, messageOf } from '../log.ts';
-import { type DevicePeer, type MeshDevice, portProblem } from './device.ts';
+import { type DevicePeer, type MeshDevice, portFault } from './device.ts';
 import { DEAD_MS, distrustMs, nextPath, type Path } from './paths.ts';
 import { Pings } from './pings.ts';
 import type { RelayClient } from './relay-client.ts';
@@ -55,7 +55,7 @@ export class Peers {
     try {
       await this.#pings.listen(this.#device.port + 1);
     } catch (error) {
-      throw portProblem(error, this.#device.port);
+      throw portFault(error, this.#device.port);
     }
     this.#asking = setInterval(() => void this.#round(), ASK_MS).unref();
   }

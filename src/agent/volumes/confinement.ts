@@ -5,7 +5,7 @@ import { totalmem } from 'node:os';
  * namespaces of their own, in which nothing is but the programs of the machine, read-only, and one folder; no network, no
  * devices, no other process; and of root's capabilities those to give files their owners and modes.
  */
-export interface Confinement {
+export interface ProgramConfinement {
   /** Seen as `COPY` inside; all that can be written. */
   readonly folder: string;
   /** An empty folder, to build the root in; outside it stays empty. */
@@ -57,7 +57,7 @@ exec setpriv --bounding-set "-all,$capabilities" --inh-caps=-all --no-new-privs 
 export function confinedCommand(
   path: string,
   args: readonly string[],
-  { folder, jail, capabilities = [] }: Confinement,
+  { folder, jail, capabilities = [] }: ProgramConfinement,
 ): readonly string[] {
   const kept = [...CAPABILITIES, ...capabilities].map((name) => `+${name}`).join(',');
   const memory = Math.max(LEAST_MEMORY_BYTES, Math.floor(totalmem() / MEMORY_SHARE));

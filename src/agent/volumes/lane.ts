@@ -13,7 +13,7 @@ import { mountAt } from './mounts.ts';
 import { planVolume } from './plan.ts';
 import { ProgramError, run } from './program.ts';
 import { type LeaseState, mountStateOf, observationOf, receiverOf } from './report.ts';
-import { type VolumeProblem, recordOf, senderOf, UNKNOWN_VOLUME, volumeOf } from './state.ts';
+import { type VolumeProblem, metadataOf, senderOf, UNKNOWN_VOLUME, volumeOf } from './state.ts';
 import type { VolumeStep } from './step.ts';
 import {
   type Change,
@@ -54,7 +54,7 @@ export class VolumeLane {
 
   /** The record is on disk before anything is done under it, so this is what the node acts under. */
   get #epoch(): number {
-    return Math.max(recordOf(this.#state)?.epoch ?? 0, this.#order.epoch);
+    return Math.max(metadataOf(this.#state)?.epoch ?? 0, this.#order.epoch);
   }
 
   get #lease(): LeaseState {

@@ -1,5 +1,5 @@
 import type { AssignedVolume } from '../../core/protocol/agent-protocol.ts';
-import { recordOf, senderOf, type VolumeState, volumeOf } from './state.ts';
+import { metadataOf, senderOf, type VolumeState, volumeOf } from './state.ts';
 import type { VolumeStep } from './step.ts';
 import type { VolumeMetadata } from './volume-metadata.ts';
 
@@ -29,13 +29,13 @@ export function planVolume(view: VolumeView): VolumeStep | undefined {
   const { order, state } = view;
   if (state.hold.kind === 'removed') return undefined;
   if (state.record === 'unread') return { kind: 'recall' };
-  const known = recordOf(state)?.epoch ?? 0;
+  const known = metadataOf(state)?.epoch ?? 0;
   if (known > order.epoch)
     return refuse('epoch_stale', `the order is of epoch ${order.epoch}, this node is at ${known}`);
   if (order.role === 'gone') return planRemoval(view);
   if (order.type !== 'volume') return planOutside(view, order.role);
   const usable = order.class === 'replicated' ? view.engines : [view.plain];
-  const kept = recordOf(state)?.engine;
+  const kept = metadataOf(state)?.engine;
   const engine = kept === undefined ? usable[0] : usable.find((name) => name === kept);
   if (engine === undefined) {
     const why = kept === undefined ? 'no engine for replicated volumes works here' : undefined;
@@ -49,7 +49,7 @@ function planPrimary(view: VolumeView, engine: string): VolumeStep | undefined {
   const { epoch, sizeBytes } = order;
   const leased = isLeased(order);
   // A copy until it is known to have become more: should that be cut off, it must not go on with nothing.
-  const wasReplica = recordOf(state)?.role === 'replica';
+  const wasReplica = metadataOf(state)?.role === 'replica';
   const isReady = view.done.has('makeWritable');
   const role = wasReplica && !isReady ? 'replica' : 'primary';
   const remembered = remember(view, { role, epoch, engine });
@@ -98,7 +98,7 @@ function planOutside(view: VolumeView, role: VolumeMetadata['role']): VolumeStep
 
 function planRemoval(view: VolumeView): VolumeStep {
   const { state, inUse, engines, plain } = view;
-  const engine = [plain, ...engines].find((name) => name === recordOf(state)?.engine);
+  const engine = [plain, ...engines].find((name) => name === metadataOf(state)?.engine);
   return (
     endSending(state) ??
     (inUse ? refuse('volume_in_use', 'a container still has the volume') : undefined) ??
@@ -128,7 +128,7 @@ function remember(
   { order: { id }, state }: VolumeView,
   { role, epoch, engine }: Omit<VolumeMetadata, 'id'>,
 ): VolumeStep | undefined {
-  const known = recordOf(state);
+  const known = metadataOf(state);
   if (known?.epoch === epoch && known.role === role && known.engine === engine) return undefined;
   return { kind: 'remember', record: { id, epoch, role, ...(engine === undefined ? {} : { engine }) } };
 }

@@ -4,7 +4,7 @@ import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { type Confinement, confinedCommand } from './confinement.ts';
+import { type ProgramConfinement, confinedCommand } from './confinement.ts';
 
 const FOLDERS = ['/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 const DEFAULT_TIMEOUT_MS = 30_000;
@@ -132,7 +132,7 @@ export async function outputOf(
 
 export interface FeedOptions {
   /** Absent: for what this machine wrote itself. */
-  readonly confinement?: Confinement;
+  readonly confinement?: ProgramConfinement;
   /** Without taking a byte that is there, or without an end after the last one, for this long, it is killed. */
   readonly heldMs: number;
   /** Ends it. */

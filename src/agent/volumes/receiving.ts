@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { messageOf } from '../log.ts';
-import type { Confinement } from './confinement.ts';
+import type { ProgramConfinement } from './confinement.ts';
 import { feed, findProgram, type Program, PROGRAMS } from './program.ts';
 
 const CONFINING: readonly Program[] = ['unshare', 'pivot_root', 'setpriv'];
@@ -19,7 +19,7 @@ export interface ReceivingOptions {
   readonly program: Program;
   /** Anything that it does and that changes nothing. */
   readonly trial: readonly string[];
-  readonly capabilities?: Confinement['capabilities'];
+  readonly capabilities?: ProgramConfinement['capabilities'];
   /** A further reason not to use it. */
   readonly unfit?: () => Promise<string | undefined>;
   readonly heldMs?: number | undefined;
@@ -80,7 +80,7 @@ export class Receiving {
     const { program, capabilities = [] } = this.#options;
     const jail = join(place, 'jail');
     await mkdir(jail, { recursive: true, mode: 0o700 });
-    const confinement: Confinement = { folder, jail, capabilities };
+    const confinement: ProgramConfinement = { folder, jail, capabilities };
     await feed(program, args, asStream(source), {
       confinement,
       heldMs,

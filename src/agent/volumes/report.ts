@@ -1,7 +1,7 @@
 import type { AssignedVolume, VolumeObservation } from '../../core/protocol/agent-protocol.ts';
 import type { MountState } from './mount-state.ts';
 import { isLeased } from './plan.ts';
-import { type VolumeProblem, recordOf, senderOf, volumeOf } from './state.ts';
+import { type VolumeProblem, metadataOf, senderOf, volumeOf } from './state.ts';
 import type { LaneState } from './steps.ts';
 import type { OpenVolume } from './volume-engine.ts';
 
@@ -29,7 +29,7 @@ export function mountStateOf(order: AssignedVolume, state: LaneState, lease: Lea
 }
 
 export function observationOf(order: AssignedVolume, state: LaneState, lease: LeaseState): VolumeObservation {
-  const record = recordOf(state);
+  const record = metadataOf(state);
   // Reported until it is really gone: the control plane forgets it when no node reports it.
   if (order.role === 'gone')
     return { volumeId: order.id, role: record?.role ?? 'replica', ...progress(order, state, false) };
@@ -55,7 +55,7 @@ function progress(
   state: LaneState,
   isReady: boolean,
 ): Pick<VolumeObservation, 'epoch' | 'state' | 'problem'> {
-  const epoch = recordOf(state)?.epoch ?? order.epoch;
+  const epoch = metadataOf(state)?.epoch ?? order.epoch;
   const { trouble, tooSmall } = state;
   if (trouble !== undefined) return { epoch, state: isReady ? 'ready' : 'failed', problem: trouble.problem };
   if (!isReady) return { epoch, state: 'preparing' };
@@ -71,7 +71,7 @@ export function receiverOf(
   epoch: number,
 ): OpenVolume | VolumeProblem {
   if (order.role !== 'replica') return problem('not_a_replica', 'this node keeps no copy of the volume');
-  const record = recordOf(state);
+  const record = metadataOf(state);
   const present = Math.max(record?.epoch ?? 0, order.epoch);
   if (epoch !== present || record?.epoch !== epoch)
     return problem('epoch_stale', `the stream is of epoch ${epoch}, this node is at ${present}`);

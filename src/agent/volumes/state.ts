@@ -46,7 +46,7 @@ export const UNKNOWN_VOLUME: VolumeState<never, never> = {
   diverged: [],
 };
 
-export function recordOf({ record }: VolumeState): VolumeMetadata | undefined {
+export function metadataOf({ record }: VolumeState): VolumeMetadata | undefined {
   return typeof record === 'string' ? undefined : record;
 }
 

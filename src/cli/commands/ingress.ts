@@ -2,10 +2,10 @@ import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS, type Subcommand } from
 import { confirm, YES_OPTION } from '../confirmation.ts';
 import { EXIT } from '../exit-code.ts';
 import { textOf } from '../fields.ts';
-import type { WayIn } from '../ingress-check.ts';
+import type { IngressStatus } from '../ingress-check.ts';
 import { type Listing, listText, outputFormat, structuredText } from '../output.ts';
 
-type Row = WayIn & { readonly deployment: string };
+type Row = IngressStatus & { readonly deployment: string };
 
 function wayText({ host, path, protocol, listen }: Row): string {
   return host === undefined ? `${textOf(protocol)}/${textOf(listen)}` : `${host}${path ?? ''}`;

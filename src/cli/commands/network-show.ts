@@ -3,7 +3,7 @@ import { OUTPUT_OPTION, REMOTE_OPTIONS, type Subcommand } from '../command.ts';
 import { indented, rows } from '../describing.ts';
 import { EXIT } from '../exit-code.ts';
 import { textOf } from '../fields.ts';
-import { adviceLines, isJoined, type MeshPath, meshPaths, PATHS } from '../mesh.ts';
+import { adviceLines, isJoined, type NodePath, meshPaths, PATHS } from '../mesh.ts';
 import { type Listing, listText, outputFormat, structuredText } from '../output.ts';
 import type { Deployment, Node } from '../records.ts';
 import type { Session } from '../session.ts';
@@ -124,7 +124,7 @@ function networkText(
   ].join('');
 }
 
-function pathsShown(paths: readonly MeshPath[], format: 'table' | 'wide'): readonly MeshPath[] {
+function pathsShown(paths: readonly NodePath[], format: 'table' | 'wide'): readonly NodePath[] {
   if (format === 'wide' || paths.length <= MAX_PATHS) return paths;
   return paths.filter(({ way }) => way.state !== 'direct');
 }

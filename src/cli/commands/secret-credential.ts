@@ -8,7 +8,7 @@ import { textOf } from '../fields.ts';
 import { outputFormat, printRecord } from '../output.ts';
 import { resourceOf } from '../resources/index.ts';
 import { secretParams } from '../secret-path.ts';
-import type { SentBy } from '../sent.ts';
+import type { AnsweredBy } from '../answered.ts';
 import type { Session } from '../session.ts';
 import { waitUntilHealthy } from '../waiting.ts';
 
@@ -16,7 +16,7 @@ const POLL_MS = 300;
 /** A container that was replaced is gone a moment after the new one is healthy. */
 const ROLLOUT_MS = 15_000;
 
-export interface CredentialRotation {
+export interface RotationOrder {
   /** NAMESPACE/NAME */
   readonly path: string;
   readonly at: ReturnType<typeof secretParams>;
@@ -26,8 +26,8 @@ export interface CredentialRotation {
   readonly timeoutMs?: number;
 }
 
-type Hooked = Pick<SentBy<'GET /api/v1/secrets/{namespace}/{name}'>, 'hooks'>;
-type Rotated = SentBy<'POST /api/v1/secrets/{namespace}/{name}/rotate'>;
+type Hooked = Pick<AnsweredBy<'GET /api/v1/secrets/{namespace}/{name}'>, 'hooks'>;
+type Rotated = AnsweredBy<'POST /api/v1/secrets/{namespace}/{name}/rotate'>;
 
 function isBehind(error: unknown): boolean {
   return error instanceof Refused && error.rejection.code === 'rotation_rollout_incomplete';
@@ -37,7 +37,7 @@ function isBehind(error: unknown): boolean {
  * Asks for the phase until it is accepted: a phase with a hook is accepted once the hook has succeeded. To ask again is to
  * have a hook that failed run again, so only the first request of the command says so.
  */
-async function askForPhase(session: Session, client: Client, rotation: CredentialRotation): Promise<Rotated> {
+async function askForPhase(session: Session, client: Client, rotation: RotationOrder): Promise<Rotated> {
   const { path, at, phase, material, timeoutMs = 0 } = rotation;
   const began = performance.now();
   const step = session.progress().step(path);
@@ -76,7 +76,7 @@ async function askForPhase(session: Session, client: Client, rotation: Credentia
 export async function rotateCredential(
   session: Session,
   client: Client,
-  rotation: CredentialRotation,
+  rotation: RotationOrder,
 ): Promise<ExitCode> {
   const { path, phase, timeoutMs } = rotation;
   const answer = await askForPhase(session, client, rotation);

@@ -6,7 +6,7 @@ import { Failure, messageOf, Refused } from '../failure.ts';
 import { textOf } from '../fields.ts';
 import type { Session } from '../session.ts';
 import { bad, type Finding, good, unknown } from './finding.ts';
-import { network, ports, programs, routes } from './mesh.ts';
+import { networkFinding, ports, programs, routes } from './mesh.ts';
 
 const { request } = process.getBuiltinModule('node:http');
 
@@ -230,7 +230,7 @@ export const CHECKS: readonly Check[] = [
   { name: 'secrets store', needsServer: true, check: secrets },
   { name: 'clocks', needsServer: true, check: clock },
   { name: 'nodes', needsServer: true, check: nodes },
-  { name: 'network', needsServer: true, check: network },
+  { name: 'network', needsServer: true, check: networkFinding },
   { name: 'local registry', needsServer: true, check: registry },
   { name: 'engine', needsServer: false, check: engine },
   { name: 'mesh programs', needsServer: false, check: programs },

@@ -1,4 +1,4 @@
-import { type Cidr, cidrText, overlap, parseCidr, sizeOf } from '../../core/model/ipv4.ts';
+import { type Cidr, cidrText, overlap, parseCidr, addressCount } from '../../core/model/ipv4.ts';
 import { DEFAULT_PREFIXES } from '../../core/model/mesh.ts';
 import { bad, type Finding, good, unknown } from './finding.ts';
 
@@ -84,7 +84,7 @@ export function judgeRoutes(machine: MeshMachine): Finding {
 
 function covers(route: Cidr, prefix: string): boolean {
   const all = parseCidr(prefix);
-  return all !== undefined && overlap(route, all) && sizeOf(route) >= sizeOf(all);
+  return all !== undefined && overlap(route, all) && addressCount(route) >= addressCount(all);
 }
 
 function meets(route: Cidr, prefix: string): boolean {

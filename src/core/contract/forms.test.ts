@@ -6,7 +6,7 @@ import { parseAnchor } from '../model/secret-anchor.ts';
 import { isSecretKey } from '../model/secret-template.ts';
 import { isHostName, isIngressPath } from '../rules/ingress.ts';
 import { nodeNameRule } from '../rules/node.ts';
-import { isDnsLabel } from '../rules/name.ts';
+import { isName } from '../rules/name.ts';
 import { isMountPath } from '../rules/volumes.ts';
 import {
   ANCHOR,
@@ -101,7 +101,7 @@ interface Held {
 }
 
 const RULES: readonly Held[] = [
-  { name: 'NAME', form: NAME, takes: isDnsLabel, exact: true },
+  { name: 'NAME', form: NAME, takes: isName, exact: true },
   { name: 'DURATION', form: DURATION, takes: (text) => parseDuration(text) !== undefined, exact: true },
   { name: 'MEMORY', form: MEMORY, takes: (text) => parseMemory(text) !== undefined },
   { name: 'ANCHOR', form: ANCHOR, takes: (text) => parseAnchor(text) !== undefined, exact: true },

@@ -28,7 +28,7 @@ export interface MeshedPeer {
 }
 
 /** Command line, doctor and dashboard say the same of the same node. */
-export interface Standing {
+export interface MeshStanding {
   readonly state: 'joined' | 'joining' | 'apart';
   readonly why?: string;
   readonly fix?: string;
@@ -41,7 +41,7 @@ export const NO_SUBNET_FIX =
   'delete nodes that are gone, remove the route, or choose another network.prefix or network.virtualPrefix of the control plane';
 export const DISPUTED_FIX = 'remove the route, or drain the node: it is given another subnet then';
 
-export function meshStanding({ features = [], problems = [], mesh }: MeshedNode): Standing {
+export function meshStanding({ features = [], problems = [], mesh }: MeshedNode): MeshStanding {
   const problem = problems.find((one) => one.startsWith(NO_PART));
   if (mesh === undefined) {
     if (problem !== undefined)

@@ -31,7 +31,7 @@ export function addressText(address: number): string {
   return [24, 16, 8, 0].map((shift) => Math.floor(address / 2 ** shift) % 256).join('.');
 }
 
-export function sizeOf({ bits }: Pick<Cidr, 'bits'>): number {
+export function addressCount({ bits }: Pick<Cidr, 'bits'>): number {
   return 2 ** (32 - bits);
 }
 
@@ -41,7 +41,7 @@ export function parseCidr(text: string): Cidr | undefined {
   const base = parseAddress(address);
   const bits = /^[0-9]{1,2}$/.test(length) ? Number(length) : 33;
   if (base === undefined || bits > 32 || more.length > 0) return undefined;
-  return base % sizeOf({ bits }) === 0 ? { base, bits } : undefined;
+  return base % addressCount({ bits }) === 0 ? { base, bits } : undefined;
 }
 
 export function cidrText({ base, bits }: Cidr): string {
@@ -49,7 +49,7 @@ export function cidrText({ base, bits }: Cidr): string {
 }
 
 export function overlap(one: Cidr, other: Cidr): boolean {
-  return one.base < other.base + sizeOf(other) && other.base < one.base + sizeOf(one);
+  return one.base < other.base + addressCount(other) && other.base < one.base + addressCount(one);
 }
 
 /** False for text that is no address or no network. */
@@ -60,11 +60,11 @@ export function isWithin(address: string, network: string): boolean {
 
 /** The address at an index of the network; undefined outside of it. */
 export function addressAt(network: Cidr, index: number): string | undefined {
-  return index < 0 || index >= sizeOf(network) ? undefined : addressText(network.base + index);
+  return index < 0 || index >= addressCount(network) ? undefined : addressText(network.base + index);
 }
 
 /** The network of `bits` at an index of a larger one; undefined outside of it. */
 export function subnetAt(network: Cidr, bits: number, index: number): Cidr | undefined {
-  const base = network.base + index * sizeOf({ bits });
-  return index < 0 || base >= network.base + sizeOf(network) ? undefined : { base, bits };
+  const base = network.base + index * addressCount({ bits });
+  return index < 0 || base >= network.base + addressCount(network) ? undefined : { base, bits };
 }

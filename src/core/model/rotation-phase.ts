@@ -26,7 +26,7 @@ export function isRotating(state: RotationState | undefined): boolean {
 }
 
 /** The overlap of an entry's document. Records of earlier versions name the entry instead of the path. */
-export function pinOf(
+export function overlapOf(
   state: RotationState | undefined,
   { name, vault_path }: Pick<SecretReference, 'name' | 'vault_path'>,
 ): RotatedVersions | undefined {

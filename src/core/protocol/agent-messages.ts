@@ -2,7 +2,7 @@ import type { InstanceId } from '../model/ids.ts';
 import { parseAddress, parseCidr } from '../model/ipv4.ts';
 import { portRange } from '../model/port-ranges.ts';
 import { branded, listOf, type Message, message, optional } from '../schema/message-shape.ts';
-import { amount, count, integer, reason, text, textOf, humanText } from './field-shapes.ts';
+import { amount, count, integer, reason, text, textUpTo, humanText } from './field-shapes.ts';
 import { ingressFacts, ingressQuestions, ingressReport, ingressTraffic } from './ingress-messages.ts';
 
 /** What agents say. They run on machines of tenants: every text, list and map has a bound. */
@@ -20,8 +20,8 @@ const MAX_PEERS = 1_024;
 /** Of an answer, which is read as it is. */
 const MAX_VALUE_PARTS = 50_000;
 
-const nodeName = textOf(64);
-const id = textOf(128);
+const nodeName = textUpTo(64);
+const id = textUpTo(128);
 const problem = message({ type: 'object', fields: { reason, message: humanText } });
 
 /** Where the control plane's store stood when something was said. A store in which this never was is an older copy. */
@@ -42,10 +42,10 @@ const isNetwork = (found: string): boolean => parseCidr(found) !== undefined;
 const meshEndpoint = message({
   type: 'object',
   fields: {
-    publicKey: { ...textOf(44), fits: /^[A-Za-z0-9+/]{43}=$/ },
+    publicKey: { ...textUpTo(44), fits: /^[A-Za-z0-9+/]{43}=$/ },
     port: integer,
-    addresses: listOf({ ...textOf(15), fits: isAddress }, MAX_ADDRESSES),
-    routes: optional(listOf({ ...textOf(18), fits: isNetwork }, MAX_ROUTES)),
+    addresses: listOf({ ...textUpTo(15), fits: isAddress }, MAX_ADDRESSES),
+    routes: optional(listOf({ ...textUpTo(18), fits: isNetwork }, MAX_ROUTES)),
   },
 });
 
@@ -61,7 +61,7 @@ const hello = message({
     engine: { type: 'object', fields: { kind: text, version: text } },
     platform: text,
     capacity: { type: 'object', fields: { cpu: amount, memoryBytes: amount } },
-    labels: { type: 'map', items: textOf(4096), max: MAX_LABELS },
+    labels: { type: 'map', items: textUpTo(4096), max: MAX_LABELS },
     /** Engines that can keep volumes here, best first; absent: none. */
     volumeEngines: optional(listOf(reason, MAX_ENGINES)),
     /** What this agent can do beyond the first release, by name; absent: nothing. */
@@ -84,7 +84,7 @@ const hello = message({
 const observation = message({
   type: 'object',
   fields: {
-    id: branded<InstanceId>()(textOf(64)),
+    id: branded<InstanceId>()(textUpTo(64)),
     phase: {
       type: 'string',
       values: [
@@ -111,12 +111,12 @@ const observation = message({
     startedAt: optional(text),
     healthySince: optional(text),
     /** On the tenant's network. */
-    address: optional(textOf(15)),
+    address: optional(textUpTo(15)),
     ports: optional(listOf({ type: 'object', fields: { container: integer, host: integer } }, MAX_PORTS)),
   },
 });
 
-export const usageFields = { instanceId: textOf(64), cpuPercent: amount, memoryBytes: amount } as const;
+export const usageFields = { instanceId: textUpTo(64), cpuPercent: amount, memoryBytes: amount } as const;
 const usage = message({ type: 'object', fields: usageFields });
 export type InstanceUsage = Message<typeof usage>;
 
@@ -135,7 +135,7 @@ const volume = message({
     /** It can be made smaller while it is in use. */
     shrinkable: { type: 'boolean', orNot: true, optional: true },
     /** Of a replica: its newest complete copy. */
-    copy: optional({ type: 'object', fields: { epoch: integer, sequence: integer, takenAt: textOf(64) } }),
+    copy: optional({ type: 'object', fields: { epoch: integer, sequence: integer, takenAt: textUpTo(64) } }),
     /** Of a primary: what it knows of each copy; the age is that of the newest confirmed state, on its monotonic clock. */
     copies: optional(
       listOf(
@@ -161,7 +161,7 @@ export type VolumeObservation = Message<typeof volume>;
 const network = message({
   type: 'object',
   fields: {
-    name: textOf(64),
+    name: textUpTo(64),
     state: { type: 'string', values: ['ready', 'failed'] },
     message: optional(humanText),
   },
@@ -173,7 +173,7 @@ const meshPath = message({
   fields: {
     node: nodeName,
     path: { type: 'string', values: ['direct', 'relay', 'none'] },
-    address: optional(textOf(64)),
+    address: optional(textUpTo(64)),
     /** The tunnel carried an answer in the last seconds. */
     carries: { type: 'boolean', orNot: true },
     roundTripMs: optional(amount),

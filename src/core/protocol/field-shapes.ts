@@ -14,8 +14,8 @@ export const name = message({ type: 'string', fits: /^[a-zA-Z0-9][a-zA-Z0-9_.-]{
 export const serverText = message({ type: 'string', max: 1_000_000, anyUnicode: true });
 export const serverTextMap = message({ type: 'map', items: serverText });
 
-export function textOf<const Max extends number>(max: Max) {
+export function textUpTo<const Max extends number>(max: Max) {
   return { type: 'string', max } as const;
 }
 
-export const text = textOf(1024);
+export const text = textUpTo(1024);

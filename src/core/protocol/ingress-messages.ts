@@ -1,14 +1,14 @@
 import { listOf, message, optional } from '../schema/message-shape.ts';
-import { count, humanText, integer, name, serverText, textOf } from './field-shapes.ts';
+import { count, humanText, integer, name, serverText, textUpTo } from './field-shapes.ts';
 
 /** The tenant's way in, as its ingress nodes are told of it and as they tell of it. */
 const MAX_ROUTES = 5_000;
 /** Of a file of Caddy's storage, or of a certificate with its chain and its key. */
 const MAX_MATERIAL_LENGTH = 48 * 1024;
 
-const id = textOf(128);
-const host = textOf(253);
-const key = textOf(512);
+const id = textUpTo(128);
+const host = textUpTo(253);
+const key = textUpTo(512);
 
 /** In the map: what comes in at ingress nodes, and to which deployment it goes. */
 export const ingressRoute = message({
@@ -42,7 +42,7 @@ export const acmeSettings = message({
 export const ingressFacts = message({
   type: 'object',
   fields: {
-    caddy: optional(textOf(64)),
+    caddy: optional(textUpTo(64)),
     problem: optional(humanText),
     http: integer,
     https: integer,
@@ -57,13 +57,13 @@ export const ingressReport = message({
       {
         type: 'object',
         fields: {
-          deployment: textOf(64),
+          deployment: textUpTo(64),
           host: optional(host),
-          path: optional(textOf(1024)),
+          path: optional(textUpTo(1024)),
           listen: optional(integer),
           state: { type: 'string', values: ['serving', 'waiting', 'failed'] },
           problem: optional(humanText),
-          certificate: optional({ type: 'object', fields: { issuer: humanText, notAfter: textOf(32) } }),
+          certificate: optional({ type: 'object', fields: { issuer: humanText, notAfter: textUpTo(32) } }),
         },
       },
       MAX_ROUTES,
@@ -76,7 +76,7 @@ export const ingressTraffic = listOf(
   {
     type: 'object',
     fields: {
-      deployment: textOf(64),
+      deployment: textUpTo(64),
       /** Answers of 1xx, 2xx, 3xx, 4xx and 5xx. */
       answers: listOf(count, 5),
       /** From the first byte of a request to the last of its answer, of all of them. */
@@ -100,7 +100,7 @@ export const ingressQuestions = {
       id,
       key,
       /** Text, so what is not is base64 by the agent's own choice. */
-      value: textOf(MAX_MATERIAL_LENGTH),
+      value: textUpTo(MAX_MATERIAL_LENGTH),
       /** The version that it replaces, 0: there must be none; absent: whatever is there. */
       expected: optional(count),
     },

@@ -1,7 +1,7 @@
 import { ingressDrafts } from '../contract/ingress-drafts.ts';
 import { isOnTenantNetwork, MAX_NETWORKS, TENANT_NETWORK } from '../model/network.ts';
 import type { Rejection } from '../rejections/rejection.ts';
-import { isDnsLabel } from './name.ts';
+import { isName } from './name.ts';
 import { type DeploymentInput, invalid } from './rule.ts';
 
 /** In `access.from`: the nodes that take requests from outside. */
@@ -24,7 +24,7 @@ export function networksRule({ draft: { networks } }: DeploymentInput): Rejectio
         ? "A container without any network reaches nothing; without the field it is on the tenant's."
         : `A container is on at most ${MAX_NETWORKS} networks.`,
     );
-  const bad = networks.findIndex((name) => !isDnsLabel(name));
+  const bad = networks.findIndex((name) => !isName(name));
   if (bad >= 0)
     return invalid(
       'networks_invalid',
@@ -51,7 +51,7 @@ export function accessRule({ draft: { access, networks, ingress } }: DeploymentI
     invalid('access_invalid', field, value, expected, why);
   const { from } = access;
   if (from === undefined) return refused('access.from', from, 'Who may connect has to be said.');
-  const bad = from.findIndex((name) => !isDnsLabel(name));
+  const bad = from.findIndex((name) => !isName(name));
   if (bad >= 0) return refused(`access.from[${bad}]`, from[bad], 'No deployment or job has such a name.');
   const twice = repeated(from);
   if (twice >= 0) return refused(`access.from[${twice}]`, from[twice], 'The name is there twice.');

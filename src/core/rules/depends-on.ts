@@ -1,10 +1,10 @@
 import type { Rejection } from '../rejections/rejection.ts';
-import { isDnsLabel } from './name.ts';
+import { isName } from './name.ts';
 import { type DeploymentInput, invalid } from './rule.ts';
 
 export function dependsOnRule({ draft }: DeploymentInput): Rejection | undefined {
   for (const [name, gate] of Object.entries(draft.dependsOn ?? {})) {
-    if (!isDnsLabel(name)) {
+    if (!isName(name)) {
       return invalid(
         'depends_on_invalid',
         `dependsOn.${name.slice(0, 64)}`,

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isDnsLabel, nameRule } from './name.ts';
+import { isName, nameRule } from './name.ts';
 import { limits } from '../../../test/support/samples/deployment.ts';
 
 function refuse(name: string | null | undefined) {
@@ -14,7 +14,7 @@ describe('a deployment name', () => {
     'accepts %s',
     (name) => {
       expect(refuse(name)).toBeUndefined();
-      expect(isDnsLabel(name)).toBe(true);
+      expect(isName(name)).toBe(true);
     },
   );
 

@@ -7,7 +7,8 @@ export const MAX_NAME_LENGTH = 63;
 /** Linear: reads every character once. */
 const NAME = /^[a-z](?:[a-z0-9-]*[a-z0-9])?$/;
 
-export function isDnsLabel(text: string): boolean {
+/** Of deployments, jobs, networks, volumes: a DNS label that begins with a letter. */
+export function isName(text: string): boolean {
   return text.length <= MAX_NAME_LENGTH && NAME.test(text);
 }
 

@@ -7,7 +7,7 @@ import { isRecord } from '../model/values.ts';
 import { looksPasted, received, redacted } from '../rejections/redaction.ts';
 import { isRejection, reject } from '../rejections/reject.ts';
 import type { Rejection } from '../rejections/rejection.ts';
-import { isDnsLabel } from './name.ts';
+import { isName } from './name.ts';
 import { labelsRule } from './placement.ts';
 import { firstRejection, type Rule } from './rule.ts';
 
@@ -32,7 +32,7 @@ function optionRule(body: unknown): Rejection | undefined {
 }
 
 const nameRule: Rule<NetworkDraft> = ({ name }) =>
-  name !== undefined && isDnsLabel(name) && name !== TENANT_NETWORK
+  name !== undefined && isName(name) && name !== TENANT_NETWORK
     ? undefined
     : reject('network_name_invalid', {
         field: 'name',

@@ -3,7 +3,7 @@ import { LABEL_DOMAIN, RESIDENCY_LABELS } from '../model/labels.ts';
 import { received } from '../rejections/redaction.ts';
 import { reject } from '../rejections/reject.ts';
 import type { Rejection } from '../rejections/rejection.ts';
-import { isDnsLabel } from './name.ts';
+import { isName } from './name.ts';
 import { type DeploymentInput, type Rule, reading } from './rule.ts';
 
 const COUNTRY = /^[A-Z]{2}$/;
@@ -116,7 +116,7 @@ function filtersRule({ draft }: DeploymentInput): Rejection | undefined {
     });
   }
   for (const [index, name] of (draft.placement?.antiAffinity ?? []).entries()) {
-    if (isDnsLabel(name)) continue;
+    if (isName(name)) continue;
     return reject('placement_invalid', {
       field: `placement.antiAffinity[${index}]`,
       received: received(name),

@@ -9,7 +9,7 @@ import {
 import { received } from '../rejections/redaction.ts';
 import { isRejection, reject } from '../rejections/reject.ts';
 import type { Rejection } from '../rejections/rejection.ts';
-import { isDnsLabel } from './name.ts';
+import { isName } from './name.ts';
 import { isMountPath } from './volumes.ts';
 import type { Rule } from './rule.ts';
 
@@ -19,7 +19,7 @@ const TYPES: readonly VolumeType[] = ['volume', 'bind', 'tmpfs'];
 export const MAX_COPIES = 100;
 
 const readName = ({ name }: VolumeDraft): string | Rejection =>
-  typeof name === 'string' && isDnsLabel(name)
+  typeof name === 'string' && isName(name)
     ? name
     : reject('volume_name_invalid', {
         field: 'name',

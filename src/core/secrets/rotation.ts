@@ -1,7 +1,7 @@
 import type { CredentialRecord, CredentialRotation } from '../model/credential.ts';
 import type { RotatedVersions, RotationPhase, RotationState, SecretReference } from '../model/deployment.ts';
 import type { ContainerPhase } from '../model/instance.ts';
-import { type Behind, pinOf, type RotationRefusal, stepOf } from '../model/rotation-phase.ts';
+import { type Behind, overlapOf, type RotationRefusal, stepOf } from '../model/rotation-phase.ts';
 
 /** What is known of an instance's container. */
 export interface HoldingInstance {
@@ -178,7 +178,7 @@ export function pinsByPath(
 ): Map<string, RotatedVersions> {
   return new Map(
     secrets.flatMap((entry) => {
-      const pin = pinOf(state, entry);
+      const pin = overlapOf(state, entry);
       return pin === undefined ? [] : [[entry.vault_path, pin] as const];
     }),
   );

@@ -2,7 +2,7 @@ import { lazyRouteComponent } from '@tanstack/react-router';
 import type { Permission } from '../../core/model/permission.ts';
 import type { IconName } from '../components/icon.tsx';
 
-export interface Page {
+export interface PageEntry {
   /** With `$name` parameters. */
   readonly path: string;
   readonly title: string;
@@ -18,7 +18,7 @@ export type NavGroup = 'Run' | 'Platform' | 'History' | 'Access';
 export const NAV_GROUPS: readonly NavGroup[] = ['Run', 'Platform', 'History', 'Access'];
 
 /** Every page, in the order of the navigation. A page is one entry here and one file in its feature's folder. */
-export const PAGES: readonly Page[] = [
+export const PAGES: readonly PageEntry[] = [
   {
     path: '/',
     title: 'Overview',

@@ -75,7 +75,7 @@ function Step({
 }
 
 /** Whether everybody is where the phase wants them, in a sentence. */
-export function RotationState({
+export function RotationNote({
   isComplete,
   children,
 }: {

@@ -108,7 +108,7 @@ export function touchSession(
   store.commit(transaction).catch(() => undefined);
 }
 
-export function sessionEnded(): Rejection {
+export function sessionEndedRejection(): Rejection {
   return reject('unauthenticated', {
     field: 'Authorization',
     received: '(redacted)',

@@ -10,7 +10,7 @@ import { authenticate, tenantActedFor } from '../access/authenticate.ts';
 import {
   csrfRejection,
   findSession,
-  sessionEnded,
+  sessionEndedRejection,
   sessionIdOf,
   settingsFor,
   touchSession,
@@ -112,7 +112,7 @@ export function principalOfRequest(
     authorization === undefined ? sessionIdOf(settingsFor(sessions, request.headers), cookie) : undefined;
   if (id === undefined) return authenticate(access, authorization);
   const session = findSession(access, sessions, id);
-  if (session === undefined) return sessionEnded();
+  if (session === undefined) return sessionEndedRejection();
   const forged =
     request.method === 'GET' ? undefined : csrfRejection(access.tokenKey, session, request.headers);
   if (forged) return forged;

@@ -2,7 +2,7 @@ import type { Exactly } from '../../core/schema/shape.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
-import { isDnsLabel } from '../../core/rules/name.ts';
+import { isName } from '../../core/rules/name.ts';
 import type { Stored } from '../store/collection.ts';
 import { type JsonReply, JsonText } from './route.ts';
 
@@ -59,7 +59,7 @@ export function writeOptions(query: {
   if (isRejection(dryRun)) return dryRun;
   const { alongside } = query;
   const names = alongside?.split(',') ?? [];
-  if (names.length > MAX_ALONGSIDE || !names.every(isDnsLabel))
+  if (names.length > MAX_ALONGSIDE || !names.every(isName))
     return invalidParameter('alongside', alongside ?? '', 'at most 1024 names with commas between them');
   return { dryRun, alongside: names };
 }

@@ -13,7 +13,7 @@ import type { Store } from '../store/store.ts';
 import type { Cluster, ForControllers, Gauge, OwnAddress, OwnAnswers } from './cluster.ts';
 import { Isolation } from './isolation.ts';
 import { Membership } from './membership.ts';
-import { digestOf, ownRecord } from './own-record.ts';
+import { certificateDigest, ownRecord } from './own-record.ts';
 import { OwnedStore } from './owned-store.ts';
 import { PeerEndpoint, type PeerEndpointOptions } from './peer-endpoint.ts';
 import { PeerProofs, PROOF_FORM } from './peer-proof.ts';
@@ -196,7 +196,7 @@ export class Clustered implements Cluster {
 
   /** Others believe what is written down. */
   async renewed(certificate: string): Promise<void> {
-    await this.#membership?.describe({ certificate: digestOf(certificate) });
+    await this.#membership?.describe({ certificate: certificateDigest(certificate) });
   }
 
   status(): Record<string, unknown> {

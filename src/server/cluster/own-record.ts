@@ -13,7 +13,7 @@ function urlOf({ host, port, advertiseUrl, certificate }: OwnAddress): string {
   return `${certificate === undefined ? 'http' : 'https'}://${name}:${port}`;
 }
 
-export function digestOf(certificate: string): string {
+export function certificateDigest(certificate: string): string {
   return createHash('sha256').update(new X509Certificate(certificate).raw).digest('hex');
 }
 
@@ -27,7 +27,7 @@ export function ownRecord(address: OwnAddress, startedAt: string): ControlPlaneR
     version,
     url,
     agentUrl: baseUrl === undefined ? url : withoutTrailing(baseUrl, '/'),
-    ...(certificate === undefined ? {} : { certificate: digestOf(certificate) }),
+    ...(certificate === undefined ? {} : { certificate: certificateDigest(certificate) }),
     proofForm: PROOF_FORM,
   };
 }

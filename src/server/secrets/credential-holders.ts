@@ -2,7 +2,7 @@ import type { CredentialRecord } from '../../core/model/credential.ts';
 import type { DeploymentRecord } from '../../core/model/deployment.ts';
 import type { InstanceObservation } from '../../core/model/instance.ts';
 import { isOfDeployment, type OwnerName, ownerOf } from '../../core/model/owner.ts';
-import { pinOf } from '../../core/model/rotation-phase.ts';
+import { overlapOf } from '../../core/model/rotation-phase.ts';
 import { type SecretPath, secretPathText } from '../../core/model/secret-path.ts';
 import { UNKNOWN, withPins } from '../../core/secrets/credentials.ts';
 import type { HoldingInstance, RotationConsumer } from '../../core/secrets/rotation.ts';
@@ -23,7 +23,7 @@ export function credentialRecord(
   const pins = references.deployments(tenant.tenantId, path).flatMap((name) => {
     const stored = tenant.get('deployments', idOf('deployments', name))?.record;
     const entry = stored?.spec.secrets.find((one) => one.vault_path === vault_path);
-    return entry === undefined ? [] : [pinOf(stored?.rotation, entry)];
+    return entry === undefined ? [] : [overlapOf(stored?.rotation, entry)];
   });
   return withPins(record, pins);
 }
@@ -97,7 +97,7 @@ export function rotationConsumers(
     const { kind, name } = ownerOf(owner);
     const record = deploymentOf(tenant, owner);
     const entry = record?.spec.secrets.find(({ vault_path }) => vault_path === text);
-    const pin = entry === undefined ? undefined : pinOf(record?.rotation, entry);
+    const pin = entry === undefined ? undefined : overlapOf(record?.rotation, entry);
     found.set(owner, {
       name,
       ...(kind === 'job' && { job: true }),

@@ -30,7 +30,7 @@ export interface SecretConflict {
 
 export type SecretValues = ReadonlyMap<string, SecretValue>;
 
-export interface WriteOptions {
+export interface SecretWriteOptions {
   /** The version the caller read; 0 = the document must not exist. Absent = whatever is there is replaced. */
   readonly expectedVersion?: number;
 }
@@ -110,7 +110,7 @@ export interface SecretsStore {
     tenant: TenantId,
     path: SecretPath,
     values: SecretValues,
-    options?: WriteOptions,
+    options?: SecretWriteOptions,
   ): Promise<WrittenSecret | SecretConflict | SecretFailure>;
   /** Without a version: the newest. */
   read(tenant: TenantId, path: SecretPath, version?: number): Promise<SecretDocument | SecretFailure>;

@@ -1,7 +1,7 @@
 import type { CredentialRecord, SecretDeliveries } from '../../core/model/credential.ts';
 import type { RotatedVersions, RotationState } from '../../core/model/deployment.ts';
 import type { TenantId } from '../../core/model/ids.ts';
-import { pinOf } from '../../core/model/rotation-phase.ts';
+import { overlapOf } from '../../core/model/rotation-phase.ts';
 import { type SecretPath, secretPathText, splitSecretPath } from '../../core/model/secret-path.ts';
 import type { SecretValue } from '../../core/model/secret-value.ts';
 import { deliverableVersion, isDeliverable, UNKNOWN } from '../../core/secrets/credentials.ts';
@@ -67,7 +67,7 @@ export async function resolveEnvironment(
       const message = `secret ${name} (${secretPathText(path)}): the policy does not grant the namespace ${path.namespace} (403)`;
       return { ok: false, reason: 'denied', message };
     }
-    const pin = pinOf(rotation, entry);
+    const pin = overlapOf(rotation, entry);
     entries.push({ name, path, ...(pin && { pin }) });
     for (const version of [pin?.current, pin?.next, pin?.previous]) {
       const isMeant = version !== undefined || pin === undefined;

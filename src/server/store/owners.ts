@@ -7,7 +7,7 @@ import type { ColdRecords, GlobalRecords, TenantRecords } from './records.ts';
  * Who writes the records of a kind. `requests`: `writes` and bootstrap, on a request; `controllers`: decisions about what is
  * stored; `agents`: what a node says, written by `agents`; `processes`: a control plane about itself.
  */
-export type Owner = 'requests' | 'controllers' | 'agents' | 'processes';
+type Writer = 'requests' | 'controllers' | 'agents' | 'processes';
 
 /** Sealed documents of the embedded secrets store and the key of a tenant: `secrets/embedded-keys.ts` spells their ids. */
 export type SecretKind = 'secret-docs' | 'secret-key';
@@ -30,7 +30,7 @@ export interface Unasked {
 }
 
 export interface RecordOwner {
-  readonly owner: Owner;
+  readonly owner: Writer;
   readonly unasked?: Unasked;
 }
 
@@ -44,7 +44,7 @@ const OF_JOB: Subject = {
 };
 const OF_WORKLOAD: readonly Subject[] = [{ kind: 'deployments' }, OF_JOB];
 
-function written(owner: Exclude<Owner, 'requests'>, ...creates: readonly Subject[]): RecordOwner {
+function written(owner: Exclude<Writer, 'requests'>, ...creates: readonly Subject[]): RecordOwner {
   return { owner, unasked: { creates, updates: 'all', removes: true } };
 }
 

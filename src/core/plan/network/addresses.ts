@@ -1,4 +1,12 @@
-import { addressAt, type Cidr, cidrText, overlap, parseCidr, sizeOf, subnetAt } from '../../model/ipv4.ts';
+import {
+  addressAt,
+  type Cidr,
+  cidrText,
+  overlap,
+  parseCidr,
+  addressCount,
+  subnetAt,
+} from '../../model/ipv4.ts';
 import type { NetworkPrefixes, SubnetRecord, VirtualAddressRecord } from '../../model/mesh.ts';
 
 /** Who resolved or routed to it shall not reach somebody else there. */
@@ -179,7 +187,7 @@ function choose(
   routes: readonly string[],
 ): { readonly subnet: string } | { readonly why: string } {
   const all = parseCidr(nodes);
-  const count = all === undefined ? 0 : sizeOf(all) / sizeOf({ bits: nodeBits });
+  const count = all === undefined ? 0 : addressCount(all) / addressCount({ bits: nodeBits });
   const foreign = foreignWithin(nodes, routes);
   const subnet = all && firstSubnet(all, nodeBits, count, new Set(taken), foreign);
   if (subnet === undefined) return { why: noSubnet(nodes, count, foreign) };
@@ -222,7 +230,7 @@ function giveAddresses(
     if (records.has(name)) continue;
     let address = addressAt(all, index);
     while (address !== undefined && taken.has(address)) address = addressAt(all, ++index);
-    if (address === undefined || index >= sizeOf(all) - 2) {
+    if (address === undefined || index >= addressCount(all) - 2) {
       without.push(name);
       continue;
     }

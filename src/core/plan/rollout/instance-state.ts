@@ -18,7 +18,7 @@ export interface NodeCondition {
  * there again and again);
  * `lost`: on a lost node, wanted again if the node returns first; `stopping`: ordered to stop; `gone`: its node is not enrolled.
  */
-export type Standing = 'keep' | 'leave' | 'lost' | 'stopping' | 'gone';
+export type InstanceStanding = 'keep' | 'leave' | 'lost' | 'stopping' | 'gone';
 
 export interface InstanceState {
   readonly record: InstanceRecord;
@@ -28,7 +28,7 @@ export interface InstanceState {
   readonly fenced: boolean;
   /** Why its node must not have it any more, by residency; quotes what is required and what the node reports. */
   readonly misplaced: string | undefined;
-  readonly standing: Standing;
+  readonly standing: InstanceStanding;
   /** Of the current spec. */
   readonly current: boolean;
   readonly running: boolean;
@@ -101,7 +101,7 @@ function standingOf(
   /** Of the current spec, on a node where it may and is to stay. */
   wanted: boolean,
   exists: boolean,
-): Standing {
+): InstanceStanding {
   if (node.status === 'gone') return 'gone';
   if (record.wanted === 'stop') return 'stopping';
   if (node.status === 'lost') return 'lost';

@@ -1,5 +1,5 @@
 import type { DeploymentSpec, UpdatePolicy } from '../../model/deployment.ts';
-import type { InstanceState, Standing } from './instance-state.ts';
+import type { InstanceState, InstanceStanding } from './instance-state.ts';
 
 export interface Budget {
   readonly desired: number;
@@ -32,10 +32,16 @@ export function isExclusiveOnNode(spec: Pick<DeploymentSpec, 'name' | 'ports' | 
   );
 }
 
-export type Groups = Readonly<Record<Standing, readonly InstanceState[]>>;
+export type Groups = Readonly<Record<InstanceStanding, readonly InstanceState[]>>;
 
 export function groupByStanding(states: readonly InstanceState[]): Groups {
-  const groups: Record<Standing, InstanceState[]> = { keep: [], leave: [], lost: [], stopping: [], gone: [] };
+  const groups: Record<InstanceStanding, InstanceState[]> = {
+    keep: [],
+    leave: [],
+    lost: [],
+    stopping: [],
+    gone: [],
+  };
   for (const state of states) groups[state.standing].push(state);
   return groups;
 }

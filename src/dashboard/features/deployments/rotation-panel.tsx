@@ -3,7 +3,7 @@ import { useApi, useSession } from '../../app/session.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Panel } from '../../components/page.tsx';
-import { Rotation, RotationState } from '../../components/rotation.tsx';
+import { Rotation, RotationNote } from '../../components/rotation.tsx';
 import { useToast } from '../../components/toast.tsx';
 import type { Deployment, Instance } from '../../lib/records.ts';
 import { useDeploymentWritten } from './deployment-queries.ts';
@@ -78,11 +78,11 @@ export function RotationPanel({
         choice={choice}
         onAdvance={advance}
       >
-        <RotationState isComplete={behind.length === 0}>
+        <RotationNote isComplete={behind.length === 0}>
           {behind.length === 0
             ? 'Every instance runs with the credentials of this phase.'
             : `${behind.length} of ${instances.length} instances do not run with them yet; the next phase waits for all.`}
-        </RotationState>
+        </RotationNote>
       </Rotation>
       <Panel flush title="Secrets">
         <ul>

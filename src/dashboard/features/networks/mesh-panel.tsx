@@ -1,4 +1,4 @@
-import { meshStanding, type Standing, waysText } from '../../../core/contract/mesh-standing.ts';
+import { meshStanding, type MeshStanding, waysText } from '../../../core/contract/mesh-standing.ts';
 import { Badge, type Tone } from '../../components/badge.tsx';
 import type { Column } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
@@ -7,10 +7,10 @@ import { RecordTable } from '../../components/record-table.tsx';
 import { RowLink } from '../../components/row-link.tsx';
 import { bytes } from '../../lib/format.ts';
 import type { Node } from '../../lib/records.ts';
-import { type Path, useNetwork } from './network-queries.ts';
+import { type NodePath, useNetwork } from './network-queries.ts';
 import { MatrixLegend, PathMatrix } from './path-matrix.tsx';
 
-const STANDING_TONES: Readonly<Record<Standing['state'], Tone>> = {
+const STANDING_TONES: Readonly<Record<MeshStanding['state'], Tone>> = {
   joined: 'ok',
   joining: 'info',
   apart: 'warn',
@@ -19,8 +19,8 @@ const WAY_TONES = { direct: 'ok', relayed: 'warn', none: 'bad' } as const;
 
 interface Row {
   readonly node: Node;
-  readonly standing: Standing;
-  readonly paths: readonly Path[];
+  readonly standing: MeshStanding;
+  readonly paths: readonly NodePath[];
 }
 
 /** Why it has no part, or what is wrong with its part, and what to do. */
@@ -77,7 +77,7 @@ const NODE_COLUMNS: readonly Column<Row>[] = [
   },
 ];
 
-const PATH_COLUMNS: readonly Column<Path>[] = [
+const PATH_COLUMNS: readonly Column<NodePath>[] = [
   { title: 'From', width: '14%', sortBy: ({ from }) => from, cell: ({ from }) => from },
   { title: 'To', width: '14%', sortBy: ({ to }) => to, cell: ({ to }) => to },
   {
@@ -125,7 +125,7 @@ const PATH_COLUMNS: readonly Column<Path>[] = [
 ];
 
 /** Those that something is wrong with come first. */
-function rowsOf(nodes: readonly Node[], paths: readonly Path[]): readonly Row[] {
+function rowsOf(nodes: readonly Node[], paths: readonly NodePath[]): readonly Row[] {
   const rows = nodes.map((node) => ({
     node,
     standing: meshStanding(node),
@@ -171,7 +171,7 @@ export function MeshPanel() {
           </Panel>
           <div className="flex flex-col gap-3">
             <RecordTable
-              label="Path details"
+              label="NodePath details"
               one="path"
               rows={paths.toSorted((a, b) => URGENCY[a.way.state] - URGENCY[b.way.state])}
               error={null}

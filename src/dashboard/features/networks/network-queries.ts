@@ -7,7 +7,7 @@ import type { Node } from '../../lib/records.ts';
 const SEEN_MS = 5000;
 
 /** The way from a node to another one, as the first sees it. */
-export interface Path {
+export interface NodePath {
   readonly from: string;
   readonly to: string;
   readonly way: Way;
@@ -22,11 +22,11 @@ export function useNetwork() {
   return { nodes, paths, error };
 }
 
-export function pathsOf(nodes: readonly Node[]): readonly Path[] {
+export function pathsOf(nodes: readonly Node[]): readonly NodePath[] {
   const byName = new Map<string, Node>(nodes.map((node) => [node.name, node]));
   return nodes.flatMap(({ name, mesh }) =>
     (mesh?.peers ?? []).map(
-      (peer): Path => ({
+      (peer): NodePath => ({
         from: name,
         to: peer.node,
         way: wayTo(peer, byName.get(peer.node)),

@@ -1,6 +1,6 @@
 import { useMemo } from 'react';
 import type { Way } from '../../../core/contract/mesh-standing.ts';
-import type { Path } from './network-queries.ts';
+import type { NodePath } from './network-queries.ts';
 
 const MARKS: Readonly<Record<Way['state'], { readonly mark: string; readonly look: string }>> = {
   direct: { mark: '●', look: 'text-ok' },
@@ -13,7 +13,7 @@ const WORDS: Readonly<Record<Way['state'], string>> = {
   none: 'unreachable',
 };
 
-function told({ from, to, way, roundTripMs }: Path): string {
+function told({ from, to, way, roundTripMs }: NodePath): string {
   const where = way.address === undefined ? '' : ` at ${way.address}`;
   const time = roundTripMs === undefined || way.state === 'none' ? '' : `, ${roundTripMs} ms`;
   return `${from} to ${to}: ${WORDS[way.state]}${where}${time}${way.why === undefined ? '' : `, ${way.why}`}`;
@@ -28,7 +28,7 @@ export function PathMatrix({
   paths,
 }: {
   readonly nodes: readonly string[];
-  readonly paths: readonly Path[];
+  readonly paths: readonly NodePath[];
 }) {
   const size = nodes.length > DENSE ? 'size-4 min-w-4 text-2xs leading-none' : 'size-6 min-w-6';
   const found = useMemo(() => new Map(paths.map((path) => [`${path.from} ${path.to}`, path])), [paths]);

@@ -5,7 +5,7 @@ import { useReread } from '../../app/use-records.ts';
 import { Button } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { Panel } from '../../components/page.tsx';
-import { Rotation, RotationState } from '../../components/rotation.tsx';
+import { Rotation, RotationNote } from '../../components/rotation.tsx';
 import { RowLink } from '../../components/row-link.tsx';
 import { RunBadge } from '../../components/run-badge.tsx';
 import { useToast } from '../../components/toast.tsx';
@@ -108,7 +108,7 @@ export function CredentialRotationPanel({ secret }: { readonly secret: Secret })
         hasWayBack={rotation !== undefined && rotation.phase !== 'retiring'}
         onAdvance={(phase) => advance(phase)}
       >
-        <RotationState isComplete={state.isCalm}>{state.text}</RotationState>
+        <RotationNote isComplete={state.isCalm}>{state.text}</RotationNote>
       </Rotation>
       <Hooks secret={secret} onRetry={advance} />
     </>

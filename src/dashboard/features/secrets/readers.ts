@@ -1,5 +1,5 @@
 import type { Deployment } from '../../lib/records.ts';
-import type { SecretPath } from './secret-queries.ts';
+import type { SecretResource } from './secret-queries.ts';
 
 export interface SecretSource {
   readonly path: string;
@@ -14,7 +14,7 @@ interface Reader {
 
 /** Which deployments and jobs read each path, from what they declare. */
 export function sourcesOf(
-  paths: readonly SecretPath[],
+  paths: readonly SecretResource[],
   deployments: readonly Pick<Deployment, 'name' | 'secrets'>[],
   jobs: readonly Reader[],
 ): readonly SecretSource[] {

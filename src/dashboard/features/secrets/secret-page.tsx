@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { Link } from '@tanstack/react-router';
 import { useParam } from '../../app/address.ts';
-import { pinOf, stepOf } from '../../../core/model/rotation-phase.ts';
+import { overlapOf, stepOf } from '../../../core/model/rotation-phase.ts';
 import { useSession } from '../../app/session.tsx';
 import { Badge, PhaseBadge, type Tone } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
@@ -29,7 +29,7 @@ function Consumer({
   readonly path: string;
 }) {
   const secrets = deployment?.status.rotation.delivered ?? {};
-  const step = stepOf(pinOf({ secrets }, { name: secret, vault_path: path }));
+  const step = stepOf(overlapOf({ secrets }, { name: secret, vault_path: path }));
   return (
     <li className="flex flex-wrap items-center gap-x-6 gap-y-1 border-b px-4 py-2.5 last:border-b-0">
       <span className="min-w-0 flex-1">

@@ -2,7 +2,7 @@ import type { AnswerTo, ItemOf } from '../../../sdk/index.ts';
 import { useRecord, useRecords } from '../../app/use-records.ts';
 
 /** What is known of a path: never a value. */
-export type SecretPath = ItemOf<'GET /api/v1/secrets/resources'>;
+export type SecretResource = ItemOf<'GET /api/v1/secrets/resources'>;
 export type SecretConsumer = ItemOf<'GET /api/v1/secrets/resources/{name}/consumers'>;
 /** A document, and where its rotation stands. */
 export type Secret = AnswerTo<'GET /api/v1/secrets/{namespace}/{name}'>;

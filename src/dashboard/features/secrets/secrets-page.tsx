@@ -12,13 +12,13 @@ import { count } from '../../lib/format.ts';
 import { useDeployments } from '../deployments/deployment-queries.ts';
 import { GraphView } from './graph-view.tsx';
 import { sourcesOf } from './readers.ts';
-import { secretPage, type SecretPath, useSecretPaths } from './secret-queries.ts';
+import { secretPage, type SecretResource, useSecretPaths } from './secret-queries.ts';
 import { WriteSecret } from './write-secret.tsx';
 
 /** More than this is not read in a drawing. */
 const MAX_DRAWN = 40;
 
-function columnsOf(onWrite: ((path: SecretPath) => void) | undefined): readonly Column<SecretPath>[] {
+function columnsOf(onWrite: ((path: SecretResource) => void) | undefined): readonly Column<SecretResource>[] {
   return [
     {
       title: 'Path',
@@ -65,7 +65,7 @@ function columnsOf(onWrite: ((path: SecretPath) => void) | undefined): readonly 
           {
             title: 'Write',
             width: '5.5rem',
-            cell: (row: SecretPath) => (
+            cell: (row: SecretResource) => (
               <Button small aria-label={`Write ${row.path}`} onClick={() => onWrite(row)}>
                 Write
               </Button>
@@ -75,7 +75,7 @@ function columnsOf(onWrite: ((path: SecretPath) => void) | undefined): readonly 
   ];
 }
 
-function Graph({ paths }: { readonly paths: readonly SecretPath[] }) {
+function Graph({ paths }: { readonly paths: readonly SecretResource[] }) {
   const { data: deployments } = useDeployments();
   const { data: jobs = [] } = useRecords('jobs', 'GET /api/v1/jobs');
   const sources = useMemo(
@@ -99,7 +99,7 @@ function Graph({ paths }: { readonly paths: readonly SecretPath[] }) {
 export function SecretsPage() {
   const { can } = useSession();
   const { data, error } = useSecretPaths();
-  const [open, setOpen] = useState<{ readonly path?: SecretPath }>();
+  const [open, setOpen] = useState<{ readonly path?: SecretResource }>();
   const mayWrite = can('secrets.write');
   const columns = useMemo(() => columnsOf(mayWrite ? (path) => setOpen({ path }) : undefined), [mayWrite]);
   const write = mayWrite ? (

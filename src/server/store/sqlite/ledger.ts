@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { isErased } from '../keys.ts';
 import { DamageError } from './fault.ts';
 import { createLeases, type Leases } from './leases.ts';
-import { answers, type Operation, type Wire } from './protocol.ts';
+import { answers, type WriterOperation, type FlatList } from './protocol.ts';
 import { cellsOf, prepareRows } from './rows.ts';
 import {
   decodeMeta,
@@ -25,7 +25,7 @@ interface OldRow {
   readonly bytes: number;
 }
 
-type CommitOperation = Extract<Operation, { kind: 'commit' }>;
+type CommitOperation = Extract<WriterOperation, { kind: 'commit' }>;
 
 /** Applies operations inside the transaction that its caller opens and ends. */
 export interface Ledger {
@@ -34,9 +34,9 @@ export interface Ledger {
   /** True when the running transaction has changed anything. */
   readonly changed: boolean;
   /** Appends the operation's answer. */
-  apply(operation: Operation, into: Wire): void;
+  apply(operation: WriterOperation, into: FlatList): void;
   /** Ends every lease that is due, one revision each. */
-  expire(into: Wire): void;
+  expire(into: FlatList): void;
   /** Whether a commit gives back space or takes next to none. */
   frees(operation: CommitOperation): boolean;
   /**
@@ -166,7 +166,7 @@ export function createLedger(db: DatabaseSync): Ledger {
     if (isErased(key, 'deleted')) erase();
   }
 
-  function commit({ guards, puts, deletes }: CommitOperation, into: Wire): void {
+  function commit({ guards, puts, deletes }: CommitOperation, into: FlatList): void {
     for (const { lease } of puts) {
       if (lease !== undefined && !leases.has(Number(lease))) {
         into.push(answers.leaseGone, lease);
@@ -205,7 +205,7 @@ export function createLedger(db: DatabaseSync): Ledger {
     }
   }
 
-  function endLease(id: number, into: Wire): void {
+  function endLease(id: number, into: FlatList): void {
     changed = true;
     const keys = leases.end(id);
     if (keys.length > 0) meta.head++;

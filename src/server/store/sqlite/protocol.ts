@@ -6,7 +6,7 @@ import type { FaultKind, StoreFault } from './fault.ts';
  * numbers, many per message: copying one list costs far less than copying as many small objects. Answers come in the
  * order of the operations; what the main thread knows already (keys, values) is not sent back.
  */
-export type Wire = (string | number)[];
+export type FlatList = (string | number)[];
 
 export interface WriterOptions {
   readonly dir: string;
@@ -16,18 +16,18 @@ export interface WriterOptions {
   readonly ballastBytes: number;
 }
 
-export type ToWriter = { readonly kind: 'operations'; readonly wire: Wire } | { readonly kind: 'close' };
+export type ToWriter = { readonly kind: 'operations'; readonly wire: FlatList } | { readonly kind: 'close' };
 
 export type FromWriter =
   /** It can be read; its content is being checked. */
   | { readonly kind: 'opened' }
   | { readonly kind: 'ready'; readonly head: number; readonly problem: string | undefined }
   | { readonly kind: 'refused'; readonly fault: FaultKind; readonly message: string }
-  | { readonly kind: 'answers'; readonly wire: Wire; readonly transactions: number }
+  | { readonly kind: 'answers'; readonly wire: FlatList; readonly transactions: number }
   | { readonly kind: 'problem'; readonly damaged: boolean; readonly problem: string | undefined }
   | { readonly kind: 'closed' };
 
-export type Operation =
+export type WriterOperation =
   | ({ readonly kind: 'commit' } & Required<Commit>)
   | { readonly kind: 'grant'; readonly ttlMs: number }
   | { readonly kind: 'keepAlive' | 'revoke'; readonly lease: number }
@@ -35,7 +35,7 @@ export type Operation =
 
 const opcodes = { commit: 0, grant: 1, keepAlive: 2, revoke: 3, compact: 4 } as const;
 
-export function encodeCommit(wire: Wire, { guards = [], puts = [], deletes = [] }: Commit): void {
+export function encodeCommit(wire: FlatList, { guards = [], puts = [], deletes = [] }: Commit): void {
   wire.push(opcodes.commit, guards.length, puts.length, deletes.length);
   for (const guard of guards) wire.push(guard.key, guard.modRevision);
   for (const put of puts) wire.push(put.key, put.value, put.lease ?? '');
@@ -43,7 +43,7 @@ export function encodeCommit(wire: Wire, { guards = [], puts = [], deletes = [] 
 }
 
 export function encodeOperation(
-  wire: Wire,
+  wire: FlatList,
   kind: Exclude<keyof typeof opcodes, 'commit'>,
   argument: number,
 ): void {
@@ -52,10 +52,10 @@ export function encodeOperation(
 
 /** Reads a wire list item by item; the two sides are one program, so a wrong item is a defect and throws. */
 export class WireReader {
-  readonly #wire: Wire;
+  readonly #wire: FlatList;
   #at = 0;
 
-  constructor(wire: Wire) {
+  constructor(wire: FlatList) {
     this.#wire = wire;
   }
 
@@ -76,7 +76,7 @@ export class WireReader {
   }
 }
 
-export function decodeOperation(wire: WireReader): Operation {
+export function decodeOperation(wire: WireReader): WriterOperation {
   const opcode = wire.number();
   switch (opcode) {
     case opcodes.commit:
@@ -94,7 +94,7 @@ export function decodeOperation(wire: WireReader): Operation {
   }
 }
 
-function decodeCommit(wire: WireReader): Operation {
+function decodeCommit(wire: WireReader): WriterOperation {
   const [guardCount, putCount, deleteCount] = [wire.number(), wire.number(), wire.number()];
   const guards = [];
   for (let i = 0; i < guardCount; i++) guards.push({ key: wire.text(), modRevision: wire.number() });
@@ -126,6 +126,6 @@ export const answers = {
   done: 7,
 } as const;
 
-export function pushUnavailable(wire: Wire, { certainlyNotApplied, message }: StoreFault): void {
+export function pushUnavailable(wire: FlatList, { certainlyNotApplied, message }: StoreFault): void {
   wire.push(answers.unavailable, certainlyNotApplied ? 1 : 0, message);
 }

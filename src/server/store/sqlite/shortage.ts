@@ -1,7 +1,7 @@
 import { fullFault, type StoreFault } from './fault.ts';
 import type { StoreFiles } from './files.ts';
 import type { Ledger } from './ledger.ts';
-import { type Operation, pushUnavailable, type Wire } from './protocol.ts';
+import { type WriterOperation, pushUnavailable, type FlatList } from './protocol.ts';
 import { createBallast } from './space.ts';
 import type { Transactions } from './transactions.ts';
 
@@ -15,7 +15,7 @@ const probeEveryMs = 500;
 export interface Shortage {
   start(fault: StoreFault): void;
   /** Carries out what gives back space, refuses the rest; returns the answers. */
-  run(batch: readonly Operation[]): Wire;
+  run(batch: readonly WriterOperation[]): FlatList;
   /** One step of giving up history; true when there is more to give up. */
   reclaim(): boolean;
   stop(): void;
@@ -47,7 +47,7 @@ export function createShortage(
     probe ??= setInterval(end, probeEveryMs);
   }
 
-  function apply(operation: Operation, wire: Wire): StoreFault | undefined {
+  function apply(operation: WriterOperation, wire: FlatList): StoreFault | undefined {
     let isRefused = false;
     const found = transactions.run(() => {
       isRefused = operation.kind === 'grant' || (operation.kind === 'commit' && !ledger.frees(operation));
@@ -64,7 +64,7 @@ export function createShortage(
   return {
     start,
     run(batch) {
-      const wire: Wire = [];
+      const wire: FlatList = [];
       if (transactions.run(() => ledger.expire(wire)) !== undefined) wire.length = 0;
       // One by one, so that one too many fails alone.
       for (const operation of batch) {

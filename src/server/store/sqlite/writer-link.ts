@@ -7,7 +7,7 @@ import {
   encodeOperation,
   type FromWriter,
   type ToWriter,
-  type Wire,
+  type FlatList,
   WireReader,
   type WriterOptions,
 } from './protocol.ts';
@@ -49,7 +49,7 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
   let restartDelayMs = 0;
   let problem: string | undefined;
   let transactions = 0;
-  let unsent: Wire = [];
+  let unsent: FlatList = [];
   let flushing = false;
   let onClosed: (() => void) | undefined;
   const verified = Promise.withResolvers<void>();
@@ -68,7 +68,7 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
     send({ kind: 'operations', wire });
   }
 
-  function enqueue<T>(add: () => Promise<T> | undefined, encode: (wire: Wire) => void): Promise<T> {
+  function enqueue<T>(add: () => Promise<T> | undefined, encode: (wire: FlatList) => void): Promise<T> {
     if (closing) return Promise.reject(new KvUnavailableError('the store is closed', true));
     const answer = add();
     if (answer === undefined) {

@@ -5,7 +5,7 @@ import { storeFiles } from './files.ts';
 import {
   decodeOperation,
   type FromWriter,
-  type Operation,
+  type WriterOperation,
   type ToWriter,
   WireReader,
   type WriterOptions,
@@ -46,7 +46,7 @@ if (writer !== undefined) {
       return;
     }
     const wire = new WireReader(message.wire);
-    const operations: Operation[] = [];
+    const operations: WriterOperation[] = [];
     while (!wire.done) operations.push(decodeOperation(wire));
     writer.enqueue(operations);
   });

@@ -3,9 +3,9 @@ import { storeFiles } from './files.ts';
 import { createLedger } from './ledger.ts';
 import {
   type FromWriter,
-  type Operation,
+  type WriterOperation,
   pushUnavailable,
-  type Wire,
+  type FlatList,
   type WriterOptions,
 } from './protocol.ts';
 import { prepareWriter } from './schema.ts';
@@ -15,7 +15,7 @@ import { verifyContent } from './verify.ts';
 import { verifyWal } from './wal-check.ts';
 
 export interface Writer {
-  enqueue(operations: readonly Operation[]): void;
+  enqueue(operations: readonly WriterOperation[]): void;
   close(): void;
 }
 
@@ -55,7 +55,7 @@ export function openWriter(options: WriterOptions, post: (message: FromWriter) =
   });
 
   const keep = { revisions: options.keepRevisions, bytes: options.keepBytes };
-  let queue: Operation[] = [];
+  let queue: WriterOperation[] = [];
   let draining = false;
   let closed = false;
   let lastWriteMs = 0;
@@ -63,10 +63,10 @@ export function openWriter(options: WriterOptions, post: (message: FromWriter) =
   let leaseTimer: NodeJS.Timeout | undefined;
   let maintenanceTimer: NodeJS.Timeout | undefined;
 
-  function run(batch: readonly Operation[]): Wire {
+  function run(batch: readonly WriterOperation[]): FlatList {
     const { fault } = transactions;
     if (fault?.kind === 'full') return shortage.run(batch);
-    const wire: Wire = [];
+    const wire: FlatList = [];
     const found = fault?.kind === 'damaged' ? fault : transactions.run(() => applyAll(batch, wire));
     transactions.fault = found;
     if (found === undefined) return wire;
@@ -79,7 +79,7 @@ export function openWriter(options: WriterOptions, post: (message: FromWriter) =
     return wire;
   }
 
-  function applyAll(batch: readonly Operation[], wire: Wire): void {
+  function applyAll(batch: readonly WriterOperation[], wire: FlatList): void {
     ledger.expire(wire);
     const rows = ledger.meta.logCount;
     for (const operation of batch) ledger.apply(operation, wire);
@@ -100,7 +100,7 @@ export function openWriter(options: WriterOptions, post: (message: FromWriter) =
     else planMaintenance(transactions.fault?.kind === 'failed' ? retryFailedMs : maintenanceEveryMs);
   }
 
-  function takeBatch(): { batch: Operation[]; bytes: number } {
+  function takeBatch(): { batch: WriterOperation[]; bytes: number } {
     let count = 0;
     let bytes = 0;
     for (const operation of queue) {

@@ -1,7 +1,7 @@
 import type { DeploymentDraft } from '../../../core/contract/deployment-body.ts';
 import type { Warning } from '../../../core/model/announcement.ts';
 import type { DeploymentSpec, Workload } from '../../../core/model/deployment.ts';
-import { pinOf } from '../../../core/model/rotation-phase.ts';
+import { overlapOf } from '../../../core/model/rotation-phase.ts';
 import { type SecretPath, secretPathText, splitSecretPath } from '../../../core/model/secret-path.ts';
 import type { VolumeType } from '../../../core/model/volume.ts';
 import { carryRotation } from '../../../core/secrets/rotation.ts';
@@ -98,7 +98,7 @@ export function rotatingCollision(
 ): Rejection | undefined {
   const stored = tenant.get('deployments', idOf('deployments', spec.name))?.record;
   const rotation = carryRotation(stored?.rotation, stored?.spec.secrets ?? [], spec.secrets);
-  const rotating = spec.secrets.filter((entry) => pinOf(rotation, entry) !== undefined);
+  const rotating = spec.secrets.filter((entry) => overlapOf(rotation, entry) !== undefined);
   const staged = new Set(rotating.map(({ vault_path }) => vault_path));
   return checkStagedCollisions(draft, keys, staged, 'write');
 }

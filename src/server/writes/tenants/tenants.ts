@@ -10,7 +10,7 @@ import { PLATFORM_SLUG, type Quota, type Tenant } from '../../../core/model/tena
 import { received } from '../../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
-import { isDnsLabel } from '../../../core/rules/name.ts';
+import { isName } from '../../../core/rules/name.ts';
 import type { TENANTS } from '../../../core/operations/tenants.ts';
 import { findTenant, tenantNotFound } from '../../access/authenticate.ts';
 import type { Store } from '../../store/store.ts';
@@ -54,7 +54,7 @@ export async function createTenant(
   body: Draft<typeof tenantBody>,
 ): Promise<Outcome<typeof TENANTS.create>> {
   const { slug, name } = body;
-  if (slug === undefined || !isDnsLabel(slug)) {
+  if (slug === undefined || !isName(slug)) {
     return reject('tenant_name_invalid', {
       field: 'slug',
       received: received(slug),

@@ -4,14 +4,14 @@ import type { AnswerTo, OperationName } from '../sdk/index.ts';
  * An answer as any control plane may send it: an older one knows fewer fields, a newer one other values. What is read is read as
  * perhaps absent, and nothing crashes.
  */
-export type Sent<T> = T extends string
+export type Answered<T> = T extends string
   ? string
   : T extends number | boolean | null | undefined
     ? T
     : T extends readonly (infer I)[]
-      ? readonly Sent<I>[]
+      ? readonly Answered<I>[]
       : unknown extends T
         ? T
-        : { readonly [K in keyof T]?: Sent<T[K]> | undefined };
+        : { readonly [K in keyof T]?: Answered<T[K]> | undefined };
 
-export type SentBy<N extends OperationName> = Sent<AnswerTo<N>>;
+export type AnsweredBy<N extends OperationName> = Answered<AnswerTo<N>>;
