@@ -35,7 +35,7 @@ function citations(): number {
     [
       'grep',
       '-nIE',
-      String.raw`§ ?[0-9]|\b([Ss]pec|[Ss]pecification|[Dd]ecisions) [0-9]+\.[0-9]`,
+      String.raw`§ ?[0-9]|\b([Ss]pec|[Ss]pecification|[Dd]ecisions) [0-9]+\.[0-9]|\b[Ff]aults?(-catalogue)? [ABDEG-Z4]-?[0-9]`,
       '--',
       '.',
       ':!scripts/check.ts',

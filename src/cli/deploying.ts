@@ -112,7 +112,7 @@ export function showPlan(session: Session, { name, action, answer, removed }: Pl
   for (const text of warningLines(answer, style)) line(`  ${text}`);
 }
 
-/** Taking something away silently is how credentials get lost (lessons, row 16): the user has to confirm. */
+/** Taking something away silently is how credentials get lost: the user has to confirm. */
 export async function confirmRemoval(
   session: Session,
   planned: readonly Pick<Planned, 'name' | 'removed'>[],

@@ -6,7 +6,7 @@ import type { Case } from './cases/case.ts';
 import { PENDING } from './pending.ts';
 import { Stages } from './stages.ts';
 
-/** I-01: every code over HTTP, with its field; what lies just inside is accepted. The laws hold around every call. */
+/** Every code over HTTP, with its field; what lies just inside is accepted. The laws hold around every call. */
 
 const STAYS: readonly string[] = [
   'volume_binding_unavailable',

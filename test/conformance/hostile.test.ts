@@ -17,7 +17,7 @@ import {
 } from '../support/harness/server-under-test.ts';
 import { HOSTILE_JSON, HOSTILE_YAML, wrongTypes } from './hostile-bodies.ts';
 
-/** I-03 to I-06: a rejection with a code within a second, never a 5xx, never a hang, and nothing of the process is changed. */
+/** A rejection with a code within a second, never a 5xx, never a hang, and nothing of the process is changed. */
 
 /** Far above what is needed on a busy machine, far below what a body that is walked more than once would take. */
 const LIMIT_MS = 4000;

@@ -293,7 +293,7 @@ describe('sessions', () => {
     expect(await agent.next('farewell')).toMatchObject({ code: 'agent_session_stale', retry: false });
     await agent.closed;
     expect((await newer.next('assignment')).epoch).toBe(2);
-    // The older one was alive: two machines with one key (E-07).
+    // The older one was alive: two machines with one key.
     const conflict = () => eventKinds(shop.call, 'epoch-1', ['node.identity_conflict']);
     expect(await eventually(conflict, (found) => found.length > 0)).toHaveLength(1);
     expect((await shop.call('GET', '/api/v1/nodes/epoch-1')).body.schedulable).toBe(false);

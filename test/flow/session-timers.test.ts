@@ -36,7 +36,7 @@ it('ends a session that is silent, and keeps one that reports; both are pinged',
   expect((await shop.call('GET', '/api/v1/nodes/alive-1')).body.lastSeenAt).toMatch(/^\d{4}-/);
 });
 
-it('accepts a bounded number of sessions per second and says when to come back (R6)', async () => {
+it('accepts a bounded number of sessions per second and says when to come back', async () => {
   const identities: AgentIdentity[] = [];
   for (let index = 0; index < 12; index += 1) identities.push(await flow.enrolled(`herd-${index}`, shop));
   const results = await Promise.all(

@@ -88,7 +88,7 @@ describe('an update', () => {
     );
     for (const version of ['v2', 'v3']) {
       const { body } = await cluster.update(shop, 'web', { environment: { VERSION: version } });
-      // Counts are of the new spec only, from the first answer on (fault R7).
+      // Counts are of the new spec only, from the first answer on.
       const first = (await shop.call('GET', '/api/v1/deployments/web')).body.status;
       expect(first.phase).toBe('Progressing');
       expect(first.healthy).toBeLessThan(replicas);

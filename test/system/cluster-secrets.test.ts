@@ -82,7 +82,7 @@ describe('secrets', () => {
       DB_user: 'app',
       DB_password: password,
     });
-    // Expanded once: a value that looks like a placeholder stays as it is (fault I-13).
+    // Expanded once: a value that looks like a placeholder stays as it is.
     expect(await variables('reader', one?.id ?? '', 'DATABASE_')).toEqual({
       DATABASE_URL: `postgres://app:${password}@db/app`,
     });

@@ -26,7 +26,7 @@ function spec(changes: Partial<ContainerSpec> & Pick<ContainerSpec, 'name'>): Co
 
 /**
  * The whole HostConfig that Docker 20.10 reports of a container with every field in use: what an agent's specification can
- * reach, and nothing else (fault-catalogue I-08). A new field that is not in here fails the test.
+ * reach, and nothing else. A new field that is not in here fails the test.
  */
 const GOLDEN_HOST_CONFIG = {
   AutoRemove: false,

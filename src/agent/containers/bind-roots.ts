@@ -8,7 +8,7 @@ export class BindNotAllowedError extends Error {
 
 /**
  * A path of the host may be mounted only below `<bind root>/<tenant>`. Each part is opened from the one above it and never
- * through a link, so that neither `..` nor a link that the tenant planted leads out (fault-catalogue X6). A folder that is
+ * through a link, so that neither `..` nor a link that the tenant planted leads out. A folder that is
  * missing is made.
  */
 export async function checkBindSource(

@@ -23,11 +23,11 @@ export class StepError extends Error {
   }
 }
 
-/** Recovery within ten seconds of the secrets store's (fault-catalogue F-22). */
+/** Recovery within ten seconds of the secrets store's (fault F-22). */
 export const SECRETS_BACK_OFF: BackOff = { baseMs: 500, capMs: 5_000 };
 export const QUICK_BACK_OFF: BackOff = { baseMs: 100, capMs: 10_000 };
 const USUAL_BACK_OFF: BackOff = { baseMs: 1_000, capMs: 30_000 };
-/** What only a person can mend: at most six tries in five minutes (fault-catalogue F-18). */
+/** What only a person can mend: at most six tries in five minutes (fault F-18). */
 export const SLOW_BACK_OFF: BackOff = { baseMs: 5_000, capMs: 300_000 };
 
 const PULL_BACK_OFF: Readonly<Record<PullFailure, BackOff>> = {

@@ -48,7 +48,7 @@ const DEFAULT_CHECK_INTERVAL_MS = 30_000;
 
 /**
  * At most one step: the next is planned from what that one led to. Only two orders end a container: its instance is in the
- * assignment and wants none or another one, or the control plane, asked, said that it may go (fault-catalogue F-29).
+ * assignment and wants none or another one, or the control plane, asked, said that it may go (fault F-29).
  */
 export function planInstance(view: NodeView, instanceId: string): InstanceStep | undefined {
   const mine = (view.containers.get(instanceId) ?? []).filter((one) => one.installId === view.installId);

@@ -22,7 +22,7 @@ import type { StepKind, StepOf } from './step.ts';
 import type { Material, MaterialClient } from './material-client.ts';
 import { madeBelow } from '../volumes/below.ts';
 
-/** At most six tries in five minutes with what was refused (fault-catalogue F-18). */
+/** At most six tries in five minutes with what was refused (fault F-18). */
 const SAME_CREDENTIAL_MS = 60_000;
 const MAX_REFUSALS = 1_000;
 
@@ -391,7 +391,7 @@ function forgetSecrets(instanceId: string, { material, state }: Workbench): void
 }
 
 /**
- * The name is taken (fault-catalogue R4). By a container of this agent: it is recorded, and the next plan keeps it, removes it or
+ * The name is taken. By a container of this agent: it is recorded, and the next plan keeps it, removes it or
  * chooses the other name. By a foreign one: it is left alone, and the other name is chosen.
  */
 async function settleName(name: string, assigned: AssignedInstance, bench: Workbench): Promise<void> {

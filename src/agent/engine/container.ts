@@ -1,4 +1,4 @@
-/** What is asked of an engine for one container. Closed and typed: no field is a map that is passed on (fault-catalogue X5). */
+/** What is asked of an engine for one container. Closed and typed: no field is a map that is passed on. */
 export interface ContainerSpec {
   readonly name: string;
   readonly image: string;
@@ -64,7 +64,7 @@ export type ContainerStatus =
   | 'dead'
   | 'removing';
 
-/** The text that a health check printed is left in the engine: it may hold anything (fault-catalogue 4.8). */
+/** The text that a health check printed is left in the engine: it may hold anything. */
 export interface ContainerHealth {
   readonly status: 'starting' | 'healthy' | 'unhealthy';
   readonly failingStreak: number;

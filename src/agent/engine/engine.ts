@@ -34,7 +34,7 @@ export interface Engine {
   ): Promise<void>;
   disconnect(networkId: string, containerId: string, options?: CallOptions): Promise<void>;
 
-  /** Returns the id. `EngineConflictError`: the name is taken; inspect it by name and adopt, remove or report (R4). */
+  /** Returns the id. `EngineConflictError`: the name is taken; inspect it by name and adopt, remove or report. */
   createContainer(spec: ContainerSpec, options?: CallOptions): Promise<string>;
   /** Idempotent, as is `stop`. */
   start(id: string, options?: CallOptions): Promise<void>;

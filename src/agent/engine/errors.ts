@@ -23,7 +23,7 @@ export class ExecTimeoutError extends Error {
   override readonly name = 'ExecTimeoutError';
 }
 
-/** A specification that must never reach the engine (fault-catalogue I-08): a fault of the caller, not of the engine. */
+/** A specification that must never reach the engine: a fault of the caller, not of the engine. */
 export class UnsafeSpecError extends Error {
   override readonly name = 'UnsafeSpecError';
 }

@@ -13,7 +13,7 @@ type Connected = (error: Error | null, socket: Socket) => void;
 
 /**
  * A connection for one request or WebSocket. With a pin, it is handed out only after the certificate has proved to be the
- * pinned one, so that no token ever reaches an impostor (fault-catalogue E-08).
+ * pinned one, so that no token ever reaches an impostor.
  */
 export function dialer(server: URL, pins: Pins): (options: unknown, done: Connected) => undefined {
   return (_options, done) => {

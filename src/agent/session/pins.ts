@@ -34,7 +34,7 @@ export class Pins {
 
   /**
    * The chain is walked by signatures, not by what the server sends along: otherwise an impostor would show the pinned issuer
-   * beside a certificate of his own. Dates do not count, so that a node is never stranded by them (fault-catalogue R14).
+   * beside a certificate of his own. Dates do not count, so that a node is never stranded by them.
    */
   problem(socket: TLSSocket, host: string): string | undefined {
     if (this.caDigest === undefined) return undefined;

@@ -318,7 +318,7 @@ interface Silence {
   stop(): void;
 }
 
-/** On the monotonic clock. A cut connection raises no error: only silence shows it (fault-catalogue F-08, F-10). */
+/** On the monotonic clock. A cut connection raises no error: only silence shows it (faults F-08 and F-10). */
 function watchSilence(firstLimitMs: number, onSilent: () => void): Silence {
   let limitMs = firstLimitMs;
   let heardMs = performance.now();

@@ -45,7 +45,7 @@ const NOTHING_SEEN = { placed: 0, running: 0, healthy: 0, updated: 0 };
 
 /**
  * A status is as old as the last look of a controller. Until it has looked again, that of another spec or number says nothing of
- * what was asked for: a client that waits for `Running` after an update must not get the old one (fault R7).
+ * what was asked for: a client that waits for `Running` after an update must not get the old one.
  */
 function currentStatus(
   { spec, specHash }: DeploymentRecord,

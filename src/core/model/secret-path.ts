@@ -1,4 +1,4 @@
-/** Where a document lives inside a tenant's own mount. A pair and never a joined string, so that nothing has to be parsed back (fault X13). */
+/** Where a document lives inside a tenant's own mount. A pair and never a joined string, so that nothing has to be parsed back. */
 export interface SecretPath {
   readonly namespace: string;
   readonly label: string;

@@ -1,7 +1,7 @@
 const REDACTED = '[redacted]';
 
 /**
- * Text that must not appear in a log line, a response, an event or an error (fault X10). Every implicit way to text gives
+ * Text that must not appear in a log line, a response, an event or an error. Every implicit way to text gives
  * `[redacted]`; `reveal` is the only way to the material, so that each use can be found by its name.
  */
 export class SecretValue {

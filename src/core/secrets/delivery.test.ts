@@ -147,7 +147,7 @@ describe('fails closed', () => {
   });
 });
 
-describe('templates are expanded once, byte for byte (I-13)', () => {
+describe('templates are expanded once, byte for byte', () => {
   const hostile = [
     '{{secret.db.other}}',
     '{{secret.db.password}}',

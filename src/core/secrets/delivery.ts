@@ -96,7 +96,7 @@ function checkComplete(entry: SecretReference, found: EntryDocuments): DeliveryF
 }
 
 /**
- * Literal text and values are joined once; a value that looks like a placeholder stays as it is (fault I-13). Undefined: no
+ * Literal text and values are joined once; a value that looks like a placeholder stays as it is. Undefined: no
  * document of the template has a version of this role.
  */
 function expand(

@@ -40,7 +40,7 @@ function seededSource(seed: number) {
     });
 }
 
-describe('drawn characters (I-14)', () => {
+describe('drawn characters', () => {
   it.each(SECRET_CHARSETS)('%s: 10^5 draws are uniform, p > 0.001', (charset) => {
     const alphabet = SECRET_ALPHABETS[charset];
     const counts = countsOf(drawText(DRAWS, charset, seededSource(11)), alphabet);

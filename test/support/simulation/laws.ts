@@ -67,7 +67,7 @@ export class SimulationLaws {
 
   /**
    * Before a commit, as its control plane sees the world: the last healthy instances are not stopped for others that are not
-   * (quality: rollout laws; F-23), and nothing is placed where nothing may be.
+   * (fault F-23), and nothing is placed where nothing may be.
    */
   judgeDecision(commit: Commit, seen: TenantStore): void {
     const written = (commit.puts ?? []).flatMap(({ key, value }) => {

@@ -105,7 +105,7 @@ function take(model: RolloutModel, move: Step): void {
   }
 }
 
-/** One step of the planner, held to the laws of a rollout (quality: rollout laws; faults R1, R7, F-23). */
+/** One step of the planner, held to the laws of a rollout (fault F-23). */
 function planLawfully(model: RolloutModel): boolean {
   const healthyBefore = model.healthy().length;
   const runBefore = model.present().filter((record) => record.wanted === 'run').length;

@@ -19,7 +19,7 @@ export interface StatusInput {
 
 export type Counts = Pick<DeploymentStatus, 'desired' | 'placed' | 'running' | 'healthy' | 'updated'>;
 
-/** Of the current spec only: an old container that still serves is not a success of the new spec (fault R7). */
+/** Of the current spec only: an old container that still serves is not a success of the new spec. */
 export function countsOf(states: readonly InstanceState[], desired: number): Counts {
   const current = states.filter(
     (state) => state.current && state.standing !== 'stopping' && state.standing !== 'gone',

@@ -103,7 +103,7 @@ describe('generate block', () => {
     expect([rejection?.field, rejection?.received]).toEqual(['secrets[2].generate.bytes', '1']);
   });
 
-  it('knows the exact range of every encoding and floor of every alphabet (I-14)', () => {
+  it('knows the exact range of every encoding and floor of every alphabet', () => {
     expect(bytesRange('base64url', POLICY)).toEqual({ min: 16, max: 768 });
     expect(bytesRange('base64', POLICY)).toEqual({ min: 16, max: 768 });
     expect(bytesRange('hex', POLICY)).toEqual({ min: 16, max: 512 });

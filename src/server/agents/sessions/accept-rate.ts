@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts';
 
-/** At most `perSecond` in any second; the rest gets a retry delay, spread by how many are waiting (fault R6). */
+/** At most `perSecond` in any second; the rest gets a retry delay, spread by how many are waiting. */
 export class AcceptRate {
   readonly #perSecond: number;
   readonly #clock: Clock;

@@ -300,7 +300,7 @@ export class Sessions {
     else if (message.type !== 'data') this.#handlers.onMessage(session, message);
   }
 
-  /** Rights are looked up again whenever a record that grants them changes: a revocation ends the socket at once (fault X12). */
+  /** Rights are looked up again whenever a record that grants them changes: a revocation ends the socket at once. */
   #onChange({ tenantId, kind, id }: ViewChange): void {
     let session: AgentSession | undefined;
     if (tenantId === undefined && kind === 'tokens') session = this.#byToken.get(id);
@@ -340,7 +340,7 @@ export class Sessions {
 
   /**
    * An agent gives up its old connection before it dials again. One that still answers is a second machine with the same key:
-   * its node takes nothing more until a person has looked (fault E-07).
+   * its node takes nothing more until a person has looked.
    */
   #displace(session: AgentSession): void {
     if (this.#displaced.has(session)) return;
